@@ -2,6 +2,7 @@
  * Environment variables → one validated, frozen record. The only reader of process.env. It lists every fault at once,
  * in sentences, and never repeats a value that may hold a secret.
  */
+
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
@@ -17,6 +18,7 @@ import {
 import { readCells, readCellUrls, readConsolePort, readDrain, readWorkers } from '#config/processes.ts'
 import { variables } from '#config/variables.ts'
 import { editDistance } from '#domain/edit-distance.ts'
+import { textAt } from '#domain/json.ts'
 import { Secret } from '#domain/secret.ts'
 import { isWebAddress } from '#domain/text.ts'
 import { type MasterKey, MasterKeyError, toMasterKeys } from '#vault/master-key.ts'
@@ -168,7 +170,7 @@ function createReader(env: Environment, readFile: ReadFile): Reader {
     try {
       return readFile(path)
     } catch (error) {
-      const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message
+      const reason = textAt(error, 'code') ?? textAt(error, 'message')
       fault(`${name} names the file "${path}", which cannot be read (${reason})`)
       return undefined
     }
@@ -237,7 +239,7 @@ function readTls({ text, file, fault }: Reader): Config['tls'] {
     createSecureContext({ cert, key })
   } catch (error) {
     // The library's text names the problem, never the content.
-    fault(`${certName} and ${keyName} cannot be used together: ${(error as Error).message}`)
+    fault(`${certName} and ${keyName} cannot be used together: ${textAt(error, 'message')}`)
   }
   return Object.freeze({ cert, key: new Secret(key) })
 }

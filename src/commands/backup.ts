@@ -1,4 +1,5 @@
 /** `backup`, `restore` and `move-to`: copies all data out of a running gateway's database, and into an empty one. */
+
 import { createReadStream, createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { basename } from 'node:path'
@@ -14,6 +15,7 @@ import { CommandFault, describeReason } from '#commands/faults.ts'
 import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import { showProgress } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
+import { textAt } from '#domain/json.ts'
 import type { Act } from '#operations/audit/audit.ts'
 import { dumpDatabase } from '#storage/backup/dump.ts'
 import { BackupError, loadDatabase } from '#storage/backup/load.ts'
@@ -161,7 +163,7 @@ async function readBackup(urlOf: (cell: number) => Promise<string>, file: string
   try {
     return (await Promise.race([loadDatabase(urlOf, lines, say), failed])).rows
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
+    const code = textAt(error, 'code')
     if (code === 'ENOENT') throw new CommandFault(`${file} does not exist`, { cause: error })
     if (code?.startsWith('Z_'))
       throw new CommandFault(`${file} is not a whole backup (${code})`, { cause: error })

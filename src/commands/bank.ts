@@ -1,4 +1,6 @@
 /** `bank`: files for the bank and files from the bank, without a provider in between. */
+
+import { strict as assert } from 'node:assert'
 import { once } from 'node:events'
 import { basename } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
@@ -14,6 +16,7 @@ import type { Unmatched } from '#operations/bank/apply-entry.ts'
 import type { Bank } from '#operations/bank/bank.ts'
 import type { GivenFile } from '#operations/bank/give-out.ts'
 import type { ImportCounts, UnmatchedList } from '#operations/bank/import-file.ts'
+import type { CellAddress } from '#storage/cells/address.ts'
 
 const jsonOption = () => new Option('--json', 'print one line of JSON')
 const accountOption = () => new Option('--account <account>', 'account id, acc_…').makeOptionMandatory()
@@ -232,8 +235,13 @@ async function inEachBank<T>(
   work: (bank: Bank) => Promise<T>,
   isMissing: (error: unknown) => boolean,
 ): Promise<T> {
-  const places = banks.map((bank, number) => ({ bank, number, name: '', url: '', place: '' }))
-  return overCells({ cells: places }, cell => work(places[cell.number]?.bank as Bank), { isMissing })
+  const places = banks.map((_, number) => ({ number, name: '', url: '', place: '' }))
+  const inBank = (cell: CellAddress): Promise<T> => {
+    const bank = banks[cell.number]
+    assert(bank, 'every cell has its bank operations')
+    return work(bank)
+  }
+  return overCells({ cells: places }, inBank, { isMissing })
 }
 
 interface BankWork<T> {

@@ -2,9 +2,11 @@
  * The merchant that a test environment begins with. Its credentials stay readable in the data folder, so that every
  * start can print them; no other merchant's secrets are ever kept like this, and live has no such merchant.
  */
+
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { parseJson, textAt, textsOf } from '#domain/json.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 
 export interface DemoMerchant {
@@ -63,21 +65,16 @@ export async function readDemoMerchant(directory: string): Promise<DemoMerchant 
   try {
     content = await readFile(demoFile(directory), 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if (textAt(error, 'code') === 'ENOENT') return undefined
     throw error
   }
   return parseDemoMerchant(content)
 }
 
 function parseDemoMerchant(content: string): DemoMerchant | undefined {
-  try {
-    const { merchantId, apiKey, webhookSecret } = JSON.parse(content) as Record<string, unknown>
-    const isDemo = [merchantId, apiKey, webhookSecret].every(member => typeof member === 'string')
-    return isDemo ? ({ merchantId, apiKey, webhookSecret } as DemoMerchant) : undefined
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof TypeError) return undefined
-    throw error
-  }
+  const { merchantId, apiKey, webhookSecret } = textsOf(parseJson(content))
+  if (merchantId === undefined || apiKey === undefined || webhookSecret === undefined) return undefined
+  return { merchantId, apiKey, webhookSecret }
 }
 
 /** Complete before it gets its name, and readable by its owner only. */

@@ -156,6 +156,7 @@ async function withPools<T>(
         await pools.close()
       }
     }
+    // There is always cell 0, so the loop has run.
     return result as T
   } finally {
     await database.close()

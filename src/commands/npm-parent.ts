@@ -2,7 +2,9 @@
  * Identifies npm for a process that an npm script started. Not every shell passes npm's signals on, and a killed npm
  * sends none: then only the change of this name shows that npm is gone.
  */
+
 import { readFileSync } from 'node:fs'
+import { textAt } from '#domain/json.ts'
 
 /** Our parent is npm itself, or the shell that npm runs the script in; then npm is the parent's parent. */
 export function identifyNpm(script: string): string {
@@ -27,7 +29,7 @@ function readIfAlive(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
+    const code = textAt(error, 'code')
     if (code === 'ENOENT' || code === 'ESRCH') return ''
     throw error
   }

@@ -21,6 +21,7 @@ import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import { rememberServed } from '#commands/served.ts'
 import { isReachable } from '#config/network.ts'
 import type { Config } from '#config.ts'
+import { textAt } from '#domain/json.ts'
 import type { Gateway } from '#gateway.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 
@@ -193,7 +194,7 @@ async function listen({ host, port, npmScript }: Config, gateway: Gateway): Prom
   try {
     return await gateway.listen()
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
+    const code = textAt(error, 'code')
     const fault = (sentence: string) => new CommandFault(sentence, { cause: error })
     if (code === 'EADDRINUSE') {
       const free = await findFreePort(host, port + 1)

@@ -2,9 +2,11 @@
  * HTTP to providers: kept connections, no redirects, no repetition, a bounded answer. The important part is the result
  * when no answer arrives: `unreached` only if the request was certainly never sent, else `lost`. It logs nothing.
  */
+
 import type { LookupFunction } from 'node:net'
 import type { Agent, Dispatcher } from 'undici'
 import type { HttpAnswer, HttpRequest, ProviderHttp } from '#connectors/contract.ts'
+import { textAt } from '#domain/json.ts'
 
 export interface ProviderHttpOptions {
   /** Resolves names and refuses addresses that may not be called; the system's own resolver unless given. */
@@ -164,6 +166,6 @@ const firstValues = (headers: Record<string, string | string[] | undefined>): Re
 function describe(error: Error): string {
   // If all addresses of a host failed, the errors are wrapped in one that has no message.
   const inner = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error
-  const { code } = inner as NodeJS.ErrnoException
+  const code = textAt(inner, 'code')
   return code ?? (inner.message || inner.name)
 }

@@ -30,7 +30,7 @@ function makePads(key: KeyObject): Pads {
   const bytes = key.export()
   assert(bytes.length <= blockBytes, 'the key is longer than a block')
   const pad = (byte: number): Buffer =>
-    Buffer.alloc(blockBytes, byte).map((one, at) => one ^ (bytes[at] ?? 0)) as Buffer
+    Buffer.from(Uint8Array.from({ length: blockBytes }, (_, at) => byte ^ (bytes[at] ?? 0)))
   const pads = { inner: pad(innerByte), outer: pad(outerByte) }
   padsByKey.set(key, pads)
   return pads

@@ -245,6 +245,7 @@ export const adviceMeanings: Readonly<Record<Advice, string>> = {
 
 /** The modules in the order of their digits, each with the families or rooms it stands for. */
 export function listModules(): readonly { readonly module: string; readonly speakers: readonly Speaker[] }[] {
+  // Object.keys forgets the type of the keys.
   const speakers = Object.keys(modules) as Speaker[]
   return [...knownModules]
     .sort()

@@ -151,5 +151,6 @@ export function endpoint<
     ) => Promise<Answer>
   },
 ): Endpoint<Services> {
+  // The table holds endpoints of all types, so the types of this one's body, path and query end here.
   return definition as unknown as Endpoint<Services>
 }

@@ -2,6 +2,7 @@
  * The catalogue as others read it: which rows are open to merchants, which of them match a filter, and each row as it
  * is published. The text of a row is built on first use and then cached.
  */
+import { strict as assert } from 'node:assert'
 import { findCountryByAlpha2 } from '#domain/countries.ts'
 import { allMethods, findMethod } from '#methods/catalogue.ts'
 import type { Method } from '#methods/method.ts'
@@ -40,12 +41,17 @@ export function selectMethods(
 
 const toCodes = (codes: '*' | readonly string[]): string[] => (codes === '*' ? ['*'] : [...codes])
 
+/** Only rows of real methods are listed: the placeholder for a choice not made yet is no row. */
+function familyOf({ family }: Method): ListedMethod['family'] {
+  assert(family !== 'none', 'the undecided method is not listed')
+  return family
+}
+
 export const toListed = (method: Method): ListedMethod => ({
   type: method.type,
   key: method.key,
   name: method.label,
-  // Only rows of real methods are listed, so the family is never `none`.
-  family: method.family as ListedMethod['family'],
+  family: familyOf(method),
   core: method.core,
   flow: method.flow,
   integrationTypes: [...method.integration],

@@ -100,6 +100,7 @@ export function createProviderAdministration(deps: AdministrationDeps): Provider
       checkSecrets(secrets, { facts, environment })
       checkSecretNames(Object.keys(secrets), { facts, environment })
       const accountId = `acc_${randomBytes(12).toString('hex')}`
+      // Typed by a person: the store refuses an id that no merchant has.
       const owner = merchantId as MerchantId
       const account = { merchantId: owner, accountId, connector, name, settings }
       if (!(await store.insert(account, await sealAll(owner, accountId, secrets))))

@@ -29,7 +29,7 @@ const secretMax = 16_384
 const labelPrefix = 'labels.'
 
 /** The settings that every connector has, by name. */
-const sharedSettings = ['baseUrl', 'labels.TYPE', 'types'] as const
+const sharedSettings: readonly string[] = ['baseUrl', 'labels.TYPE', 'types']
 
 export function checkSettings(settings: Settings, { facts, environment }: Occasion): void {
   for (const [name, value] of Object.entries(settings)) {
@@ -141,7 +141,6 @@ const splitList = (text: string): readonly string[] =>
     .filter(word => word !== '')
 
 const listSettings = (facts: ConnectorFacts): string =>
-  [
-    ...Object.keys(facts.settings).filter(name => !sharedSettings.includes(name as never)),
-    ...sharedSettings,
-  ].join(', ')
+  [...Object.keys(facts.settings).filter(name => !sharedSettings.includes(name)), ...sharedSettings].join(
+    ', ',
+  )

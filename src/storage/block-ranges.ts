@@ -30,7 +30,7 @@ export async function summarizeNewRanges(pool: Pool, index: string): Promise<voi
     await client.query('COMMIT')
     client.release()
   } catch (error) {
-    client.release(error as Error)
+    client.release(true)
     throw error
   }
 }

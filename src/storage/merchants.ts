@@ -61,7 +61,7 @@ export interface MerchantKey {
 }
 
 interface MerchantRow {
-  merchant_id: string
+  merchant_id: MerchantId
   name: string
   disabled: boolean
   webhook_kind: WebhookKind
@@ -89,7 +89,7 @@ const toDeclineLimit = (text: string | null) =>
   text === null ? undefined : text === noLimit ? noLimit : parseDeclineLimit(text)
 
 const toMerchant = (row: MerchantRow): Merchant => ({
-  merchantId: row.merchant_id as MerchantId,
+  merchantId: row.merchant_id,
   name: row.name,
   disabled: row.disabled,
   webhookKind: row.webhook_kind,

@@ -2,9 +2,11 @@
  * Brings a database to the newest schema: plain SQL files in order, each in its own transaction, under an advisory lock
  * so that two processes may start at once. A file that was changed after it ran is an error.
  */
+
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import pg from 'pg'
+import { textAt } from '#domain/json.ts'
 import { splitOptions } from '#storage/cells/address.ts'
 import { isRefusedByPooler, poolerRefusal } from '#storage/database.ts'
 import { findUnsafe, readStatements } from '#storage/migration-rules.ts'
@@ -155,7 +157,7 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
     await client.query('COMMIT')
   } catch (error) {
     await client.query('ROLLBACK')
-    throw new MigrationError(`the migration ${migration.name} failed: ${(error as Error).message}`, {
+    throw new MigrationError(`the migration ${migration.name} failed: ${textAt(error, 'message')}`, {
       cause: error,
     })
   }

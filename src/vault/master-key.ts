@@ -3,9 +3,11 @@
  * start and kept in the data folder; in live it must come from the configuration. While it is being changed there are
  * two, the newest first; every sealed value names the key that sealed it.
  */
+
 import { createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { textAt } from '#domain/json.ts'
 
 export class MasterKeyError extends Error {}
 
@@ -77,7 +79,7 @@ export async function readOrMakeMasterKeys(path: string): Promise<readonly [Mast
     await file.sync()
     await file.close()
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    if (textAt(error, 'code') !== 'EEXIST') throw error
   }
   return readMasterKeys(path)
 }

@@ -1,5 +1,7 @@
 /** Calls a running gateway's API, for developers' commands. Errors become sentences for people. */
+
 import { setTimeout as delay } from 'node:timers/promises'
+import { memberOf, textAt } from '#domain/json.ts'
 
 export interface GatewayClient {
   readonly baseUrl: string
@@ -49,8 +51,8 @@ export function createGatewayClient({ baseUrl, merchantId, apiKey }: ClientOptio
         signal: AbortSignal.timeout(patienceMs),
       })
     } catch (error) {
-      const { cause = error } = error as Error
-      const reason = (cause as NodeJS.ErrnoException).code ?? (cause as Error).message
+      const cause = memberOf(error, 'cause') ?? error
+      const reason = textAt(cause, 'code') ?? textAt(cause, 'message')
       throw new ClientFault(
         `no gateway answers at ${baseUrl} (${reason}); start it with npm start, or name its address with --api`,
         { cause: error },

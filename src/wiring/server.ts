@@ -162,7 +162,7 @@ const openIssueToken = ({ clock, counts }: Shared, cells: Cells, doors: Doors): 
     ...doors,
     failedTokenRequests: createFailedLogins({ nowMs: clock.nowMs, shared: counts.scope('tokens') }),
     findIntent: (merchantId, id) =>
-      cells.visit(merchantId, ({ engine }) => engine.intents.exists(merchantId as never, id)),
+      cells.visit(merchantId, ({ engine }) => engine.intents.exists(merchantId, id)),
   })
 
 function openServices(

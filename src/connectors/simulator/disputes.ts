@@ -20,7 +20,7 @@ const winningWord = 'WIN'
 
 const isDisputed = ({ kept }: Inquiry): boolean => kept?.laterDispute === true
 
-/** The simulator's answer to any evidence of the merchant. */
+/** The simulator's answer to any evidence of the merchant. A dispute has no operation; its key stands for the reference. */
 const taken = (reference: string, amount: Money): Outcome => ({
   kind: 'approved',
   provider: { echo: { reference: reference as XId, amount } },

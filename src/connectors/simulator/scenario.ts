@@ -65,15 +65,16 @@ function modeOf({ hints }: Request, returned: KeepQuestion['returned']): string 
   return action === 'decline' ? declinedByCustomer : hints?.simulationMode
 }
 
-const actions: readonly string[] = ['approve', 'decline', 'cancel', 'pending']
+const actions = ['approve', 'decline', 'cancel', 'pending'] as const
 
 /** What the customer pressed on the simulator's page, and the amount that it showed them. */
 export function readDecision({ form, query }: PageReturn): CustomerDecision | undefined {
-  const { action, shown } = { ...query, ...form }
-  if (action === undefined || !actions.includes(action)) return undefined
+  const { action: pressed, shown } = { ...query, ...form }
+  const action = actions.find(known => known === pressed)
+  if (action === undefined) return undefined
   const [value, currency] = shown?.split(' ') ?? []
   return {
-    action: action as CustomerDecision['action'],
+    action,
     ...(currency === undefined ? {} : { amount: { value: Number(value), currency } }),
   }
 }

@@ -4,6 +4,7 @@
  * how the rest is validated and has an error of its own.
  */
 
+import type { MerchantId } from '#domain/ids.ts'
 import { errorDocs, renderRefusal } from '#http/answers/dialects.ts'
 import { Refusal, refuseField, refuseUnauthenticated } from '#http/answers/refusal.ts'
 import type { AccessTokens } from '#http/authentication/access-token.ts'
@@ -21,7 +22,7 @@ export interface IssueTokenPorts extends ClientCheck {
   readonly failedTokenRequests: FailedLogins
   readonly watch: AccessWatch
   /** Without it no payment intent is ever found. */
-  readonly findIntent?: (merchantId: string, id: string) => Promise<boolean>
+  readonly findIntent?: (merchantId: MerchantId, id: string) => Promise<boolean>
 }
 
 export interface TokenContext {

@@ -91,6 +91,7 @@ function renderKeywords(schema: object, render: (schema: object) => SchemaObject
       rendered[`x-${toKebab(keyword)}`] = value
     }
   }
+  // Built keyword by keyword from a valid schema; the type cannot follow that.
   return rendered as SchemaObject
 }
 

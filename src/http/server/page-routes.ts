@@ -172,6 +172,7 @@ function pack(
 }
 
 function readBody(body: unknown): Pick<PageRequest, 'form' | 'files'> {
+  // Fastify gives what the parsers above returned: bytes, a parsed form with files, or undefined.
   if (!Buffer.isBuffer(body)) return { form: undefined, ...(body as Multipart | undefined) }
   const form = readForm(body)
   return { form: form instanceof Refusal ? undefined : form }

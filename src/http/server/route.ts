@@ -4,6 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
+import { isRecord, textAt } from '#domain/json.ts'
 import { findStrayCardData, isCertainlyClean, type Suspect } from '#domain/stray-card-data.ts'
 import {
   type FieldError,
@@ -113,7 +114,7 @@ export function createAdmission<Services>(prepared: Prepared, rooms: Rooms<Servi
       access: endpoint.access,
       scope: endpoint.scope,
       address: request.clientAddress,
-      id: (request.params as Record<string, string>).id,
+      id: textAt(request.params, 'id'),
     })
     if (caller instanceof Promise) caller.then(finish).catch(done)
     else finish(caller)
@@ -202,7 +203,8 @@ function findFaultsBeside(
 ): readonly FieldError[] {
   if (!findFaults || wrong.length === 0) return noErrors
   const named = new Set(wrong.map(({ field }) => field))
-  const others = Object.entries(query as Record<string, unknown>).filter(([name]) => !named.has(name))
+  const others = Object.entries(isRecord(query) ? query : {}).filter(([name]) => !named.has(name))
+  // The table has endpoints of every query type, so the type of this one's query is gone here.
   return findFaults(Object.fromEntries(others) as never).map(fault => ({
     field: fault.field,
     error: nameField(fault),
@@ -211,7 +213,7 @@ function findFaultsBeside(
 
 /** The path with decoded parameters. */
 const fillPath = (pattern: string, params: unknown): string =>
-  pattern.replace(/\{(\w+)\}/g, (_, name: string) => String((params as Record<string, string>)[name]))
+  pattern.replace(/\{(\w+)\}/g, (_, name: string) => textAt(params, name) ?? '')
 
 async function answerRequest<Services>(
   prepared: Prepared,
@@ -245,9 +247,10 @@ async function answerRequest<Services>(
     address: request.clientAddress,
     accept: request.headers.accept,
     intentId: request.caller?.intentId,
-    // An open endpoint has no merchant, and its handler does not ask for one.
+    // Checked against this endpoint's own schemas above. An open endpoint has no merchant and does not use one.
   } as Call<never, never, never>
   return rooms.withServices(merchant?.merchantId, services => {
+    // Every endpoint of the table works with the services of its server; their type is gone here.
     const handle = () => endpoint.handle(call, services as never)
     if (described === undefined || merchant === undefined) return handle()
     return rooms.idempotency.run(merchant.merchantId, described, handle)

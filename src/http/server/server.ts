@@ -169,6 +169,7 @@ function createFastify<Services>(
   if (trustedProxies === undefined)
     app.server.keepAliveTimeoutBuffer = limits.keepAliveTimeoutMs - limits.keepAliveHintMs
   app.server.maxConnections = limits.connections
+  // Fastify types servers with and without TLS differently; the routes use what both have.
   return app as unknown as FastifyInstance
 }
 
@@ -381,5 +382,6 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
     await drain(deadlineMs)
   })
   await app.after()
+  // The decorators above add these members at run time, which Fastify's type does not show.
   return app as unknown as HttpServer
 }

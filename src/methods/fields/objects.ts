@@ -8,7 +8,9 @@
  * keys that are not its own. So validation, error texts and the published description stay the same size however many
  * rows the catalogue gets, and this folder need not know the rows.
  */
+
 import type { TObject, TProperties } from 'typebox'
+import { isRecord } from '#domain/json.ts'
 import {
   cardCapture,
   cardConfirm,
@@ -263,7 +265,7 @@ export function keptFields(
   object: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> | undefined {
   const { threeDsData, ...members } = object
-  const { authenticationValue: _proof, ...authentication } = (threeDsData ?? {}) as Record<string, unknown>
+  const { authenticationValue: _proof, ...authentication } = isRecord(threeDsData) ? threeDsData : {}
   const kept = Object.entries(members).filter(([name]) => !unkeptMembers[key]?.includes(name))
   const fields = { ...Object.fromEntries(kept), ...(threeDsData ? { threeDsData: authentication } : {}) }
   return Object.keys(fields).length > 0 ? fields : undefined

@@ -45,6 +45,7 @@ export function createEndpointAdministration(deps: EndpointDeps): EndpointAdmini
   }
   return {
     async add(endpoint) {
+      // Typed by a person: the store refuses an id that no merchant has.
       const merchantId = endpoint.merchantId as MerchantId
       // Random, so that the id does not reveal how many endpoints there are.
       const endpointId = `we_${randomBytes(16).toString('hex')}`

@@ -53,6 +53,7 @@ async function readPage<Found extends PaymentPlace>(
   const { merchantId } = merchant
   const bound = { ...scope, merchantId }
   const place = cursor === undefined ? undefined : checkCursor(bound, cursor, ['moment', 'payId'])
+  // The cursor's form was checked: the second part is a payId.
   const after = place && { createdAt: new Date(Number(place[0])), payId: String(place[1]) as PayId }
   // One row more than requested shows whether there is a next page.
   const found = await find({ merchantId, filter, after, limit: limit + 1 })

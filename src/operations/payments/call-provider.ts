@@ -47,10 +47,10 @@ export async function callForOutcome(
   ask: (send: number, signal: AbortSignal) => Promise<Outcome>,
   context: CallContext,
 ): Promise<Outcome> {
-  const call = {
+  const call: ProviderCall<Outcome> = {
     ask,
-    outcomeOf: (outcome: Outcome) => outcome,
-    withoutAnswer: { kind: 'unknown' } as Outcome,
+    outcomeOf: outcome => outcome,
+    withoutAnswer: { kind: 'unknown' },
   }
   return verifyEcho(await callProvider(call, context), context)
 }

@@ -17,6 +17,7 @@ import { type DueTimer, type TimerKey, timerAt } from '#operations/timer.ts'
 import type { ChargeablePlan } from '#storage/plans/plans.ts'
 
 export async function runPlan({ timer, merchant, at }: DueTimer, engine: Engine): Promise<void> {
+  // See planTimer: the timer of a plan has the plan's id in this column.
   const found = await engine.plans.findChargeable(timer.merchantId, timer.xId as string as PlanId)
   const move = found ? decideMove(found.plan, at) : { kind: 'rest' as const }
   switch (move.kind) {

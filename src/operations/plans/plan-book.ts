@@ -13,7 +13,7 @@ import { isAutomatic, nextMoment, settleTurn, turnOf } from '#lifecycle/plan-tur
 import { type TimerKey, timerAt } from '#operations/timer.ts'
 import type { Change, Timer } from '#storage/commit/change.ts'
 
-/** One timer per plan, under its initial payment. */
+/** One timer per plan, under its initial payment. The table of timers has the plan's id where others have an xId. */
 export const planTimer = (
   { merchantId, planId }: { merchantId: Payment['merchantId']; planId: PlanId },
   initialPayId: PayId,

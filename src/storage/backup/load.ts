@@ -1,6 +1,8 @@
 /** Fills an empty database from the lines of a backup, all of it or nothing. */
+
 import { createHash } from 'node:crypto'
 import pg from 'pg'
+import { memberOf } from '#domain/json.ts'
 import type { Header } from '#storage/backup/dump.ts'
 import { listTables, type Table } from '#storage/backup/tables.ts'
 import { migrate } from '#storage/migrate.ts'
@@ -68,12 +70,15 @@ async function loadCell(
 }
 
 function readHeader(line: string): Header {
-  const header = parse(line) as Partial<Header> | undefined
-  if (header?.tollgateBackup !== 1 || !Array.isArray(header.migrations)) {
+  const header = parse(line)
+  if (!isHeader(header)) {
     throw new BackupError('this is not a backup of Tollgate, or of a version that this one does not know')
   }
-  return header as Header
+  return header
 }
+
+const isHeader = (value: unknown): value is Header =>
+  memberOf(value, 'tollgateBackup') === 1 && Array.isArray(memberOf(value, 'migrations'))
 
 async function refuseFilled(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })

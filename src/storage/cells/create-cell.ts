@@ -156,7 +156,8 @@ export const isServed = (url: string): Promise<boolean> =>
 /** Makes every live process read the cells again. Resolves when all of them have. */
 export const announceToAll = (home: string): Promise<boolean> =>
   withClient(home, async client => {
-    const ask: Ask = async (text, values = []) => (await client.query(text, values)).rows as never
+    const ask: Ask = async <Row extends object>(text: string, values: unknown[] = []) =>
+      (await client.query<Row>(text, values)).rows
     return waitUntilAcknowledged(ask, await announce(ask))
   })
 

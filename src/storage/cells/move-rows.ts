@@ -24,7 +24,8 @@ export const withMoveLock = <T>(
   work: (ask: Ask) => Promise<T>,
 ): Promise<T | undefined> =>
   withClient(url, async client => {
-    const ask: Ask = async (text, values = []) => (await client.query(text, values)).rows as never
+    const ask: Ask = async <Row extends object>(text: string, values: unknown[] = []) =>
+      (await client.query<Row>(text, values)).rows
     const [row] = await ask<{ held: boolean }>(
       "SELECT pg_try_advisory_lock(hashtextextended('move ' || $1, 0)) AS held",
       [merchantId],

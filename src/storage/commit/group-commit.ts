@@ -134,6 +134,7 @@ function createWrite(pool: Pool, onEndpoints: GroupCommitOptions['onEndpoints'])
     const refused = new Map<number, Conflict>()
     for (const { c, why } of result.rows) {
       if (c === endpointsRow) await noticeEndpoints(onEndpoints, why)
+      // All other rows come from guards, which name a conflict.
       else refused.set(c, why as Conflict)
     }
     return refused

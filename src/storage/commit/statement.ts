@@ -192,6 +192,7 @@ export type Part = keyof typeof parts
 /** A row of this part, with exactly the part's columns. */
 export type PartRow<P extends Part> = BatchRow<(typeof parts)[P]['columns']>
 
+// Object.keys forgets the type of the keys.
 export const partNames = Object.keys(parts) as Part[]
 
 function insertInto(table: string, part: string, conflict = ''): (columns: Columns) => string {

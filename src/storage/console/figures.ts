@@ -60,6 +60,7 @@ const isFault = `m.response_code LIKE '4%'`
 const patienceMs = 12_000
 
 export function createFigureStore({ readers }: Pick<Database, 'readers'>): FigureStore {
+  // pg reads query_timeout from a single query, too; its types do not have it.
   const ask = <Row extends object>(text: string, values: readonly unknown[]) =>
     readers.query<Row>({ text, values: [...values], query_timeout: patienceMs } as QueryConfig)
   return {

@@ -2,9 +2,11 @@
  * Finds the PostgreSQL programs in the installed platform package and repairs its library links. Downloads
  * nothing.
  */
+
 import { existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
+import { textAt } from '#domain/json.ts'
 import { EmbeddedPostgresError } from '#storage/embedded/processes.ts'
 
 export interface Binaries {
@@ -66,7 +68,7 @@ function restoreLinks(root: string): void {
       if (existsSync(link)) continue
       throw new EmbeddedPostgresError(
         `The library link ${basename(link)} of the embedded PostgreSQL is missing and cannot be made in ` +
-          `${dirname(link)} (${(cause as NodeJS.ErrnoException).code}). Start once with a writable ` +
+          `${dirname(link)} (${textAt(cause, 'code')}). Start once with a writable ` +
           'node_modules, or run ' +
           '"npm ci" with install scripts allowed, or set DATABASE_URL.',
         { cause },

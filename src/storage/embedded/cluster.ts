@@ -2,6 +2,7 @@
  * The database's files in `<data>/postgres`: created once by initdb, completely or not at all, and owned by the account
  * that runs PostgreSQL. Starts no server.
  */
+
 import { spawnSync } from 'node:child_process'
 import {
   closeSync,
@@ -14,6 +15,7 @@ import {
   rmSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { textAt } from '#domain/json.ts'
 import { type Account, handOver } from '#storage/embedded/account.ts'
 import type { Binaries } from '#storage/embedded/binaries.ts'
 import { EmbeddedPostgresError, plainEnvironment } from '#storage/embedded/processes.ts'
@@ -85,7 +87,7 @@ function explainFailure(
   binaries: Binaries,
   made: { error?: Error; status: number | null; stderr: string | null },
 ): string {
-  const { code } = (made.error ?? {}) as NodeJS.ErrnoException
+  const code = textAt(made.error, 'code')
   // The file exists, so the dynamic loader that it names is missing.
   if (code === 'ENOENT' && existsSync(binaries.initdb)) {
     return (

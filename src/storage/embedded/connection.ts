@@ -1,5 +1,7 @@
 /** Checks by the launcher whether the server is ready and accepts our login. */
+
 import pg from 'pg'
+import { textAt } from '#domain/json.ts'
 import type { Address } from '#storage/embedded/address.ts'
 
 /** 5 s: a server on this machine answers in milliseconds or is not there. */
@@ -37,7 +39,7 @@ export async function isReady({ url }: Address): Promise<boolean> {
 
 // A connection that ends without an error message has no code; this is pg's text for it.
 const isNotYet = (error: unknown): boolean =>
-  notYetCodes.has(codeOf(error) ?? '') || (error as Error).message === 'Connection terminated unexpectedly'
+  notYetCodes.has(codeOf(error) ?? '') || textAt(error, 'message') === 'Connection terminated unexpectedly'
 
 async function ask(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs })

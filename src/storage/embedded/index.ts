@@ -2,9 +2,11 @@
  * The PostgreSQL that is bundled with Tollgate: one call starts it in the data folder, or attaches to it if a serving
  * process already runs it. Knows nothing about tables.
  */
+
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { textAt } from '#domain/json.ts'
 import { chooseAccount } from '#storage/embedded/account.ts'
 import { type Address, chooseAddress } from '#storage/embedded/address.ts'
 import { findBinaries } from '#storage/embedded/binaries.ts'
@@ -102,7 +104,7 @@ function openDirectory(wanted: string): string {
     return directory
   } catch (cause) {
     throw new EmbeddedPostgresError(
-      `The data folder ${wanted} cannot be used (${(cause as NodeJS.ErrnoException).code}). Make it ` +
+      `The data folder ${wanted} cannot be used (${textAt(cause, 'code')}). Make it ` +
         'writable for this ' +
         'user, or choose another with TOLLGATE_DATA.',
       { cause },

@@ -2,10 +2,12 @@
  * The owner of the data folder: one live process at a time, written in `owner.json`. It starts and stops the
  * database; a command attaches to a serving owner. The lock needs no clean-up: a dead owner's entry is ignored.
  */
+
 import { randomUUID } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { textAt } from '#domain/json.ts'
 import { EmbeddedPostgresError, identifyProcess } from '#storage/embedded/processes.ts'
 
 export type Purpose = 'serve' | 'command'
@@ -141,7 +143,7 @@ function tryToLink(draft: string, name: string): boolean {
     linkSync(draft, name)
     return true
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    if (textAt(error, 'code') === 'EEXIST') return false
     throw error
   }
 }
@@ -155,7 +157,7 @@ function readOwner(file: string): OwnerRecord | undefined {
   try {
     text = readFileSync(file, 'utf8')
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
+    const code = textAt(cause, 'code')
     if (code === 'ENOENT') return undefined
     throw new EmbeddedPostgresError(
       `${file} cannot be read (${code}): the data folder is in use by another user. Run this as the ` +

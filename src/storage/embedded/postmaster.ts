@@ -2,9 +2,11 @@
  * Runs the PostgreSQL server of a cluster and stops it, even one that an earlier process left behind.
  * The server stops with us even when we are killed, and does not receive the terminal's Ctrl-C.
  */
+
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { textAt } from '#domain/json.ts'
 import type { Account } from '#storage/embedded/account.ts'
 import type { Binaries } from '#storage/embedded/binaries.ts'
 import {
@@ -151,7 +153,7 @@ function readPostmasterFile(cluster: string): string[] {
   try {
     return readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    if (textAt(error, 'code') === 'ENOENT') return []
     throw error
   }
 }

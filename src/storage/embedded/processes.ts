@@ -2,9 +2,11 @@
  * Examines other processes on this machine: is this particular one still alive, and is it the database of this folder?
  * A process id alone proves nothing, because ids are reused.
  */
+
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { textAt } from '#domain/json.ts'
 
 /**
  * Identifies this process among all that ever had its process id; undefined when it is gone. On Linux it includes the
@@ -77,7 +79,7 @@ function isSignalable(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return textAt(error, 'code') === 'EPERM'
   }
 }
 
@@ -85,7 +87,7 @@ function readIfPresent(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
+    const code = textAt(error, 'code')
     // ESRCH: the process ended between the opening and the reading of its file.
     if (code === 'ENOENT' || code === 'ESRCH') return undefined
     throw error

@@ -37,7 +37,7 @@ export interface EndpointStore {
 }
 
 interface EndpointRow {
-  merchant_id: string
+  merchant_id: MerchantId
   endpoint_id: string
   url: string
   types: EventType[] | null
@@ -46,7 +46,7 @@ interface EndpointRow {
 }
 
 const toEndpoint = (row: EndpointRow): WebhookEndpoint => ({
-  merchantId: row.merchant_id as MerchantId,
+  merchantId: row.merchant_id,
   endpointId: row.endpoint_id,
   url: row.url,
   ...(row.types === null ? {} : { types: row.types }),

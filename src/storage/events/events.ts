@@ -1,6 +1,8 @@
 /** Events as their merchant sees them, found and listed. How they are delivered is in deliveries.ts. */
+
 import type { EventType } from '#domain/event-types.ts'
 import type { MerchantId, PayId } from '#domain/ids.ts'
+import type { JsonObject } from '#domain/json.ts'
 import type { Database } from '#storage/database.ts'
 import { lookUp } from '#storage/planner.ts'
 
@@ -27,7 +29,7 @@ export interface StoredEvent {
   /** The address that the payment named. */
   readonly ownUrl?: string
   readonly createdAt: Date
-  readonly body: unknown
+  readonly body: JsonObject
   readonly attempts: readonly StoredAttempt[]
   /** Its delivery to each added endpoint. */
   readonly deliveries: readonly StoredDelivery[]
@@ -62,7 +64,7 @@ interface EventRow {
   url: string | null
   ownUrl: string | null
   createdAt: Date
-  body: unknown
+  body: JsonObject
   type: EventType | null
   attempts: {
     endpointId: string | null

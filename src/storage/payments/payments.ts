@@ -50,7 +50,7 @@ export function createPaymentReader(database: Database): PaymentReader {
       const values = wantedValues(wanted)
       return (await database.readers.query<PaymentRow>({ ...byPayIdStatement, values })).rows
     },
-    row => ({ merchantId: row.merchant_id as MerchantId, id: row.pay_id }),
+    row => ({ merchantId: row.merchant_id, id: row.pay_id }),
   )
   return {
     async byPayId(merchantId, payId) {

@@ -52,7 +52,7 @@ interface QuoteRow {
   readonly markup_percentage: string
   readonly rate_source: string
   readonly trans_id: string | null
-  readonly pay_id: string | null
+  readonly pay_id: PayId | null
   readonly quoted_at: Date
   readonly expires_at: Date
 }
@@ -94,7 +94,7 @@ const toQuote = (merchantId: MerchantId, row: QuoteRow): StoredQuote => ({
   markupPercentage: row.markup_percentage,
   rateSource: row.rate_source,
   transId: row.trans_id ?? undefined,
-  payId: (row.pay_id ?? undefined) as PayId | undefined,
+  payId: row.pay_id ?? undefined,
   quotedAt: row.quoted_at,
   expiresAt: row.expires_at,
 })

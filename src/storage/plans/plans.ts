@@ -72,23 +72,23 @@ export interface PlanReader {
 }
 
 interface PlanRow {
-  merchant_id: string
-  plan_id: string
-  initial_pay_id: string
+  merchant_id: MerchantId
+  plan_id: PlanId
+  initial_pay_id: PayId
   type: Plan['type']
   status: PlanStatus
   currency: string
   amount: number
   recurring: RecurringTerms | null
-  customer_id: string | null
+  customer_id: CustomerId | null
   merchant_customer_id: string | null
-  method_id: string | null
+  method_id: StoredMethodId | null
   card_id: string | null
   scheme_reference_id: string | null
   charged_method: string | null
   charged_account: ChargedMethod['account'] | null
   next_payment_date: string | null
-  charging_pay_id: string | null
+  charging_pay_id: PayId | null
   tries: number
   metadata: Record<string, unknown> | null
   created_at: Date
@@ -115,23 +115,23 @@ const withMethod = `LEFT JOIN stored_method m ON m.merchant_id = pl.merchant_id 
   AND (m.card_id = pl.card_id OR m.account_id = (pl.charged_account ->> 'accountId')::uuid)`
 
 const toPlan = (row: PlanRow): Plan => ({
-  merchantId: row.merchant_id as MerchantId,
-  planId: row.plan_id as PlanId,
-  initialPayId: row.initial_pay_id as PayId,
+  merchantId: row.merchant_id,
+  planId: row.plan_id,
+  initialPayId: row.initial_pay_id,
   type: row.type,
   status: row.status,
   amount: { value: row.amount, currency: row.currency },
   recurring: row.recurring ?? undefined,
-  customerId: (row.customer_id as CustomerId | null) ?? undefined,
+  customerId: row.customer_id ?? undefined,
   merchantCustomerId: row.merchant_customer_id ?? undefined,
-  methodId: (row.method_id as StoredMethodId | null) ?? undefined,
+  methodId: row.method_id ?? undefined,
   cardId: row.card_id ?? undefined,
   schemeReferenceId: row.scheme_reference_id ?? undefined,
   charged: row.charged_method
     ? { type: row.charged_method, ...(row.charged_account ? { account: row.charged_account } : {}) }
     : undefined,
   nextPaymentDate: row.next_payment_date ?? undefined,
-  chargingPayId: (row.charging_pay_id as PayId | null) ?? undefined,
+  chargingPayId: row.charging_pay_id ?? undefined,
   tries: row.tries,
   metadata: row.metadata ?? undefined,
   createdAt: row.created_at,
@@ -143,7 +143,7 @@ const toPlan = (row: PlanRow): Plan => ({
 
 interface HistoryRow {
   payments: number
-  last_pay_id: string | null
+  last_pay_id: PayId | null
   last_status: PaymentStatus | null
   last_response_code: string | null
   last_created_at: Date | null
@@ -167,9 +167,7 @@ function toEntry(row: PlanRow & HistoryRow): PlanEntry {
     ...toPlan(row),
     numberOfPayments: row.payments,
     lastPayment:
-      payId && status && code && at
-        ? { payId: payId as PayId, status, responseCode: code, createdAt: at }
-        : undefined,
+      payId && status && code && at ? { payId, status, responseCode: code, createdAt: at } : undefined,
   }
 }
 
@@ -234,8 +232,8 @@ const providerToken = `CASE WHEN p.provider_account IS NOT NULL AND pl.card_id I
    AND o.provider->>'providerToken' IS NOT NULL LIMIT 1) END`
 
 interface PaymentItemRow {
-  pay_id: string | null
-  x_id: string
+  pay_id: PayId
+  x_id: XId
   trans_id: string
   ref_nr: string | null
   status: PaymentStatus
@@ -274,7 +272,7 @@ export function createPlanReader({ readers }: Database): PlanReader {
       })
       return rows
     },
-    row => ({ merchantId: row.merchant_id as MerchantId, id: row.plan_id }),
+    row => ({ merchantId: row.merchant_id, id: row.plan_id }),
   )
   return {
     async find(merchantId, planId) {
@@ -359,8 +357,8 @@ export function createPlanReader({ readers }: Database): PlanReader {
 }
 
 const toPlanPayment = (row: PaymentItemRow): PlanPayment => ({
-  payId: row.pay_id as PayId,
-  xId: row.x_id as XId,
+  payId: row.pay_id,
+  xId: row.x_id,
   transId: row.trans_id,
   refNr: row.ref_nr ?? undefined,
   status: row.status,

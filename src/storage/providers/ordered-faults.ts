@@ -48,7 +48,7 @@ export const createFaultStore = <Rule>({ readers, writers }: Database): OrderedF
       client.release()
       return result
     } catch (error) {
-      client.release(error as Error)
+      client.release(true)
       throw error
     }
   },

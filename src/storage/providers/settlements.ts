@@ -101,8 +101,8 @@ interface LineRow {
   provider_account_id: string
   date: string
   type: SettlementType
-  pay_id: string | null
-  x_id: string | null
+  pay_id: PayId | null
+  x_id: XId | null
   gross: number
   fee: number
   net: number
@@ -281,8 +281,8 @@ const toLine = (row: LineRow): StoredLine => ({
   accountId: row.provider_account_id,
   date: row.date,
   type: row.type,
-  payId: (row.pay_id as PayId | null) ?? undefined,
-  xId: (row.x_id as XId | null) ?? undefined,
+  payId: row.pay_id ?? undefined,
+  xId: row.x_id ?? undefined,
   gross: row.gross,
   fee: row.fee,
   net: row.net,
