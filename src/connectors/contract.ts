@@ -7,7 +7,6 @@ import type { CardQuestion, CardUpdate, DebitReturn, InstalmentPlan } from '#con
 import type {
   AccountData,
   CardData,
-  ConnectorSite,
   ConversionTerms,
   CredentialUse,
   SandboxData,
@@ -23,6 +22,7 @@ import type {
   RawNotice,
   SettlementLine,
 } from '#connectors/notice.ts'
+import type { CustomerDecision, PageReturn, SitePage, SiteQuestion } from '#connectors/site.ts'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import type { Secret } from '#domain/secret.ts'
@@ -63,8 +63,13 @@ export interface ConnectorFacts {
   readonly batched?: boolean
   /** A larger notice is refused unread. For providers whose signature can be checked only after parsing. */
   readonly noticeBytesMax?: number
-  /** For a provider without a web site, which exists only in the test environment: its pages are served beside ours. */
-  readonly site?: ConnectorSite
+  /**
+   * For a provider without a web site of its own: the path of its pages, which are served beside ours. Begins and ends
+   * with a slash; the token of the return address follows.
+   */
+  readonly sitePath?: string
+  /** It moves no real money and exists in the test environment only. */
+  readonly testOnly?: boolean
 }
 
 /**
@@ -173,6 +178,8 @@ export interface Connector {
    * with `complete`.
    */
   readReturn?(returned: PageReturn): CustomerDecision | undefined
+  /** Pure. The content of a page under `facts.sitePath`; its form posts to the return address. */
+  drawPage?(question: SiteQuestion): SitePage
   /** The customer has returned from an action, or a notice reports that they completed it. */
   complete?(returned: CustomerReturn, signal: AbortSignal): Promise<AuthorizationOutcome>
   /** Ends an open action at the provider (expires its page) before the payment is cancelled. */
@@ -357,25 +364,11 @@ export interface Inquiry {
   readonly kept?: Kept
 }
 
-/** What the provider's page passed to the customer's browser for the return. */
-export interface PageReturn {
-  readonly query: Readonly<Record<string, string>>
-  /** Of a form POST. */
-  readonly form: Readonly<Record<string, string>>
-}
-
 export interface CustomerReturn extends Inquiry, PageReturn {
   /** As of an authorisation: set when it is to be captured as well. */
   readonly captureReference?: XId
   /** As of any request; 1 unless given. */
   readonly send?: number
-}
-
-/** What a customer did on the page of a provider. */
-export interface CustomerDecision {
-  readonly action: 'approve' | 'decline' | 'cancel' | 'pending'
-  /** The amount that the page showed. A decision about another amount than the payment's has no effect. */
-  readonly amount?: Money
 }
 
 // ── Answers ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -389,6 +382,7 @@ export interface AuthorizationOutcome {
 export type * from '#connectors/card-services.ts'
 export type * from '#connectors/instruments.ts'
 export type * from '#connectors/notice.ts'
+export type * from '#connectors/site.ts'
 /** Six kinds, including the customer's action. Unknown may have happened; unreached certainly has not. */
 export type {
   CustomerAction,

@@ -76,16 +76,11 @@ export interface SandboxData {
   readonly cards: readonly { readonly number: string; readonly description: string }[]
   /** Test data for the form of this method, for customers without a browser; undefined: none is known. */
   instrument(method: Method): { readonly card?: CardData; readonly account?: AccountData } | undefined
-}
-
-/** The pages of a provider without a site of its own. Customers are sent to them and come back as from any provider. */
-export interface ConnectorSite {
-  /** Begins and ends with a slash; the token of the return address follows. */
-  readonly path: string
-  /** What a page passes to the browser of a customer who took this action. */
-  returned(action: CustomerDecision['action']): PageReturn
-  /** The hints for a request whose customer has no browser and will take this action. */
-  hints(action: CustomerDecision['action']): Hints
+  /**
+   * For a simulated customer without a browser who takes this action: the hints sent beforehand, and what the page
+   * returns.
+   */
+  customer?(action: CustomerDecision['action']): { readonly hints?: Hints; readonly returned: PageReturn }
 }
 
 /** The merchant demands a challenge, so a customer who is redirected needs a return address. */

@@ -193,8 +193,8 @@ export const providerText = (nn: string): string => providerCodes[nn]?.text ?? '
 
 export const declineCode = (speaker: Speaker, nn: string): string => `2${moduleOf(speaker)}03${nn}`
 
-/** A decline whose four digits the merchant chose, in the test environment. */
-export const simulatedCode = (speaker: Speaker, nnnn: string): string => `2${moduleOf(speaker)}${nnnn}`
+/** A decline by the last four digits that a connector gave for it. */
+export const detailCode = (speaker: Speaker, nnnn: string): string => `2${moduleOf(speaker)}${nnnn}`
 
 export const timedOutCode = (speaker: Speaker): string => `2${moduleOf(speaker)}0402`
 

@@ -5,7 +5,7 @@
  */
 import type { XId } from '#domain/ids.ts'
 import { add } from '#domain/money.ts'
-import { simulatedCode } from '#domain/response-codes.ts'
+import { detailCode } from '#domain/response-codes.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 import { findOperation, lastOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
 import { restOf } from '#lifecycle/refund.ts'
@@ -38,7 +38,7 @@ export function returnCapture(payment: Payment, returned: Returned): Payment | u
     amount,
     transId: capture.transId,
     refNr: capture.refNr,
-    responseCode: simulatedCode(payment.method.family, detail),
+    responseCode: detailCode(payment.method.family, detail),
     prepared: {},
     provider,
     details: { refundOf: capture.xId },

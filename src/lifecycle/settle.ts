@@ -5,7 +5,7 @@
 import { strict as assert } from 'node:assert'
 import type { XId } from '#domain/ids.ts'
 import { add, subtract } from '#domain/money.ts'
-import { providerResultOutstanding, simulatedCode, success, unreachedCode } from '#domain/response-codes.ts'
+import { detailCode, providerResultOutstanding, success, unreachedCode } from '#domain/response-codes.ts'
 import { mayTryAgain } from '#lifecycle/attempt.ts'
 import { endsCapturing } from '#lifecycle/capture.ts'
 import { awaitAction, endPage } from '#lifecycle/customer-step.ts'
@@ -306,7 +306,7 @@ function codeAfter({ method }: Payment, outcome: Outcome): string {
     case 'approved':
       return success
     case 'declined':
-      return simulatedCode(method.family, outcome.detail)
+      return detailCode(method.family, outcome.detail)
     case 'unreached':
       return unreachedCode(method.family)
     case 'pending':

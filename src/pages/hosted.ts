@@ -1,4 +1,5 @@
 /** Finds the payment that a page's address names, and decides which page the customer sees now. */
+import type { Connector } from '#connectors/contract.ts'
 import { textAt } from '#domain/json.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { CountExchange } from '#http/authentication/shared-counts.ts'
@@ -38,7 +39,7 @@ export interface PageDeps {
   readonly lookUps: LookUps
   readonly audit: OpeningLog
   readonly environment: 'test' | 'live'
-  /** Where providers without a site of their own have their pages; test environment only. */
+  /** Where providers without a web site of their own have their pages. */
   readonly sites: readonly string[]
   readonly findMerchant: (merchantId: Merchant['merchantId']) => Promise<Merchant | undefined>
   readonly pageTokens: {
@@ -77,6 +78,8 @@ export interface Hosted {
   readonly offered: readonly OfferedMethod[]
   /** What the payment's account calls its method, if it has a name of its own. */
   readonly label?: string | undefined
+  /** Of the account that the open try was sent to. */
+  readonly connector?: Connector | undefined
 }
 
 /** Undefined for an address that the gateway did not issue. */
@@ -96,7 +99,10 @@ export async function openHosted(
   const account =
     payment.provider && (await engine.providers.open(merchant.merchantId, payment.provider.account))
   const label = account?.label(payment.method.type)
-  return { pageToken, merchant, payment, step: subject.step, now, remembered, offered, label }
+  const waiting = openTry(payment)
+  const asked = waiting && (await engine.providers.open(merchant.merchantId, waiting.prepared.account))
+  const { step } = subject
+  return { pageToken, merchant, payment, step, now, remembered, offered, label, connector: asked?.connector }
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Builds the view models of a payment's pages from the stored payment alone. */
 
+import type { SitePage } from '#connectors/contract.ts'
 import { dayOf } from '#domain/calendar.ts'
 import { memberOf, textAt } from '#domain/json.ts'
 import type { Money } from '#domain/money.ts'
@@ -194,13 +195,31 @@ const toEntry = (expiryDate: string | undefined): string | undefined =>
 const orderOf = (payment: Payment) =>
   summarizeOrder(payment.amount, payment.details.order, payment.details.description)
 
-export function showInstructions({ payment, label }: Hosted, frame: PageFrame): string {
+/** What the connector writes on its own page for the open try; undefined if it has no pages. */
+export function drawSitePage(
+  { payment, label, connector }: Hosted,
+  { language }: PageFrame,
+): SitePage | undefined {
+  const waiting = openTry(payment)
+  if (!waiting?.prepared.step) return undefined
+  return connector?.drawPage?.({
+    step: waiting.prepared.step,
+    reference: waiting.xId,
+    amount: payment.amount,
+    methodLabel: label ?? labelMethod(payment.method, language.texts),
+    language: language.tag,
+  })
+}
+
+export function showInstructions(hosted: Hosted, frame: PageFrame): string {
+  const { payment, label } = hosted
   const { texts } = frame.language
   const waiting = openTry(payment)
   const action = waiting && openAction(waiting)
   const shown = action?.type === 'instructions' ? action.instructions : undefined
   // In live mode the customer's step is taken at a till or a bank.
   const testAction = frame.isTest && action?.type === 'instructions' ? action.testUrl : undefined
+  const sitePage = testAction === undefined ? undefined : drawSitePage(hosted, frame)
   const fields = waiting?.provider?.fields
   const account = memberOf(fields, 'account')
   const paymentReference = textAt(fields, 'paymentReference')
@@ -222,19 +241,13 @@ export function showInstructions({ payment, label }: Hosted, frame: PageFrame): 
     deadline: payment.expiresAt?.toISOString(),
     qrText: shown?.qrCode ?? toTransferCode({ amount: payment.amount, account, reference: paymentReference }),
     returnUrl: returnUrl(payment),
-    testStep:
-      testAction === undefined
-        ? undefined
-        : { action: testAction, hidden: [{ name: 'shown', value: shownAmount(payment) }] },
+    siteForm: sitePage && testAction !== undefined ? { ...sitePage, action: testAction } : undefined,
   })
 }
 
 /** The amount that the customer pays: in their own currency if they chose that. */
 export const amountOf = ({ instrument, amount }: Payment): Money =>
   convertAgain(instrument?.dcc, amount)?.cardholderAmount ?? amount
-
-/** The amount as a page of the test environment sends it back. */
-export const shownAmount = ({ amount }: Payment): string => `${amount.value} ${amount.currency}`
 
 const results: Readonly<Partial<Record<Stage, ResultKind>>> = {
   waiting: 'pending',

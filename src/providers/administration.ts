@@ -71,9 +71,6 @@ export interface AdministrationDeps {
   readonly onChange?: (merchantId: string) => void
 }
 
-/** The connector that moves no real money; live refuses accounts with it. */
-const simulatorName = 'simulator'
-
 export function createProviderAdministration(deps: AdministrationDeps): ProviderAdministration {
   const { environment, store } = deps
   const { factsOf, require, show, sealAll } = createAccountReader(deps)
@@ -143,10 +140,10 @@ export function createProviderAdministration(deps: AdministrationDeps): Provider
 
 const listConnectors = ({ definitions, environment }: AdministrationDeps): readonly ConnectorForm[] =>
   definitions
-    .map(({ facts: { name, settings, secrets } }) => ({ name, settings, secrets }))
-    .filter(({ name }) => environment === 'test' || name !== simulatorName)
-    .map(({ settings, ...connector }) => ({
-      ...connector,
+    .filter(({ facts }) => environment === 'test' || facts.testOnly !== true)
+    .map(({ facts: { name, settings, secrets } }) => ({
+      name,
+      secrets,
       settings: Object.fromEntries(
         Object.entries(settings).filter(([, fact]) => (fact.environment ?? environment) === environment),
       ),
@@ -164,8 +161,8 @@ function createAccountReader(deps: AdministrationDeps) {
       throw new AccountFault(
         `there is no connector "${connector}"; there are ${deps.definitions.map(({ facts }) => facts.name).join(', ')}`,
       )
-    if (environment === 'live' && connector === simulatorName)
-      throw new AccountFault('the simulator takes no real money and is refused in the live environment')
+    if (environment === 'live' && found.facts.testOnly)
+      throw new AccountFault(`the ${connector} takes no real money and is refused in the live environment`)
     return found.facts
   }
 

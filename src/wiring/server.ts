@@ -11,7 +11,7 @@ import type { ClientCheck } from '#http/authentication/client-check.ts'
 import { createIssueToken, type IssueToken } from '#http/authentication/issue-token.ts'
 import { createFailedLogins } from '#http/authentication/rate-limit.ts'
 import { about } from '#http/reference/document.ts'
-import { buildOpenApi } from '#http/reference/openapi.ts'
+import { describeApi } from '#http/reference/openapi.ts'
 import { keepServed } from '#http/reference/placeholders.ts'
 import { referencePages } from '#http/reference/render-reference.ts'
 import type { CallInside } from '#http/server/inside-call.ts'
@@ -46,7 +46,7 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
   let server: HttpServer | undefined
   const origin = (): string => options.publicUrl ?? server?.listeningOrigin ?? ''
   const describe = () =>
-    buildOpenApi({
+    describeApi({
       ...about,
       endpoints: keepServed(served),
       webhooks,
@@ -206,7 +206,7 @@ function openPages(cell: Cell, { shared, services, credentials, origin }: PagePa
     lookUps: services.lookUps,
     audit: services.audit,
     environment: options.environment,
-    sites: definitions.flatMap(({ facts }) => facts.site?.path ?? []),
+    sites: listSites(options),
     findMerchant: rememberMerchants(findMerchantIn(cell.merchants), {
       nowMs: clock.nowMs,
       onChange: credentials.onChange,
@@ -218,6 +218,14 @@ function openPages(cell: Cell, { shared, services, credentials, origin }: PagePa
     securityContact: options.securityContact,
     signInventory: text => signInventory(cell.keys.pageInventory, text),
   })
+}
+
+/** Pages of providers without a web site of their own; those that take no real money have none in live. */
+function listSites({ environment, definitions: others = [] }: Shared['options']): readonly string[] {
+  const served = [...definitions, ...others].filter(
+    ({ facts }) => environment === 'test' || facts.testOnly !== true,
+  )
+  return [...new Set(served.flatMap(({ facts }) => facts.sitePath ?? []))]
 }
 
 /** The process is ready when cell 0 is: an unavailable cell does not affect the merchants of the others. */

@@ -24,6 +24,7 @@ const cards = [...testCards.slice(0, 3), ...authenticationCards.slice(0, 2), ...
 export const sandbox: SandboxData = {
   cards: cards.map(({ number, description }) => ({ number, description })),
   instrument: method => instruments[formOf(method)],
+  customer: action => ({ hints: { customer: action }, returned: { query: {}, form: { action } } }),
 }
 
 /**

@@ -3,18 +3,11 @@
  * the faults that a developer ordered. Decided before the operation is recorded and stored with it, so that the
  * simulator answers an inquiry the same way after any crash, in any process, without a memory of its own.
  */
-import type {
-  AuthorizationRequest,
-  ConnectorSite,
-  CustomerDecision,
-  KeepQuestion,
-  Kept,
-  PageReturn,
-  ThreeDsRequest,
-} from '#connectors/contract.ts'
+import type { AuthorizationRequest, KeepQuestion, Kept, ThreeDsRequest } from '#connectors/contract.ts'
 import type { ThreeDsBehaviour } from '#connectors/simulator/authentication-numbers.ts'
 import type { FaultBook } from '#connectors/simulator/faults.ts'
 import { eciOf } from '#connectors/simulator/provider-facts.ts'
+import { pageAddress, readDecision } from '#connectors/simulator/site.ts'
 import { declineByAmount, scenarioOf } from '#connectors/simulator/test-numbers.ts'
 import { detectBrand } from '#domain/card-brands.ts'
 import { hasExpired } from '#domain/dates.ts'
@@ -43,40 +36,15 @@ export function decideScenario({ request, approval, returned }: KeepQuestion, fa
     ...decided,
     // An operation that waits for the customer moves no money yet, so no message can be lost.
     ...(awaits
-      ? { awaits, page: pageOf(request) }
+      ? { awaits, page: pageAddress(request.payment.returnUrl) }
       : drawFaults({ ...request, declines: decided.decline !== undefined }, faults)),
   })
 }
-
-/** The simulator's own pages, with a button for each action of a customer. */
-export const simulatorSite: ConnectorSite = {
-  path: '/pay/step/',
-  returned: action => ({ query: {}, form: { action } }),
-  hints: action => ({ customer: action }),
-}
-
-/** The page of this try, with the token of its return address. */
-const pageOf = ({ payment: { returnUrl = '' } }: Request): string =>
-  `${simulatorSite.path}${returnUrl.slice(returnUrl.lastIndexOf('/') + 1)}`
 
 /** A customer's decline takes precedence over the merchant's simulation mode. */
 function modeOf({ hints }: Request, returned: KeepQuestion['returned']): string | undefined {
   const action = (returned && readDecision(returned)?.action) ?? hints?.customer
   return action === 'decline' ? declinedByCustomer : hints?.simulationMode
-}
-
-const actions = ['approve', 'decline', 'cancel', 'pending'] as const
-
-/** What the customer pressed on the simulator's page, and the amount that it showed them. */
-export function readDecision({ form, query }: PageReturn): CustomerDecision | undefined {
-  const { action: pressed, shown } = { ...query, ...form }
-  const action = actions.find(known => known === pressed)
-  if (action === undefined) return undefined
-  const [value, currency] = shown?.split(' ') ?? []
-  return {
-    action,
-    ...(currency === undefined ? {} : { amount: { value: Number(value), currency } }),
-  }
 }
 
 /** Who must act before the simulated provider can decide. */

@@ -33,11 +33,10 @@ import {
   captureScenario,
   decideScenario,
   isChallenged,
-  readDecision,
-  simulatorSite,
   textOf,
   withoutGaps,
 } from '#connectors/simulator/scenario.ts'
+import { drawPage, readDecision, sitePath } from '#connectors/simulator/site.ts'
 import { findCurrency } from '#domain/currencies.ts'
 import type { XId } from '#domain/ids.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
@@ -81,7 +80,8 @@ export const simulatorFacts: ConnectorFacts = {
   lostAnswer: { noticeWithinMs: 0, lookUpSettledMs: 0, undo: false },
   timeoutMs,
   pendingMs: () => dayMs,
-  site: simulatorSite,
+  sitePath,
+  testOnly: true,
 }
 
 /** The simulator can do what the method's row says, whatever that is. */
@@ -113,6 +113,7 @@ export function createSimulator(options: SimulatorOptions = {}): Connector {
     supports: () => everything,
     willChallenge: isChallenged,
     keep: question => faults.use(question.request.payment.merchantId, book => decideScenario(question, book)),
+    drawPage,
     readReturn: readDecision,
     sandbox,
     instalments: planInstalments,

@@ -10,6 +10,7 @@ import { isRecord, type JsonObject } from '#domain/json.ts'
 import { addSuspect, type Suspect } from '#domain/stray-card-data.ts'
 import { type FieldError, type Refusal, refuseField } from '#http/answers/refusal.ts'
 import { markLostNumbers } from '#http/body/json-numbers.ts'
+import { bringsManyFields } from '#http/body/json-shapes.ts'
 
 export interface ReadJson {
   readonly value: unknown
@@ -34,6 +35,12 @@ const tooMany = refuseField('body', `The body holds more than ${valuesMax} value
 /** 1,000: ten times as many as any object of the contract. More would have to be checked one by one. */
 const membersMax = 1_000
 const tooWide = refuseField('body', `The body holds an object of more than ${membersMax} fields; send fewer.`)
+/** 2,000: they take a millisecond or two to parse. Lists of 10,000 entries have a handful, the same in each entry. */
+const newFieldsMax = 2_000
+const tooVaried = refuseField(
+  'body',
+  `The body holds more than ${newFieldsMax} different fields; send fewer at once.`,
+)
 /** 5,000: numbers that may not be exact are compared digit by digit, and every value beside them is visited again. */
 const valuesBesideOddMax = 5_000
 const tooManyBesideOdd = refuseField(
@@ -262,6 +269,9 @@ export function readJson(bytes: Buffer): ReadJson | Refusal {
   if (written.levels > parsedLevelsMax) return tooDeep
   if (written.values > valuesMax) return tooMany
   if (written.mostMembers > membersMax) return tooWide
+  const { levels, members: named } = written
+  if (named > newFieldsMax && bringsManyFields(text, { levels, max: newFieldsMax, endOfString }))
+    return tooVaried
   if (written.odd && written.values > valuesBesideOddMax) return tooManyBesideOdd
   let value: unknown
   try {

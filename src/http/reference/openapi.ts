@@ -19,6 +19,7 @@ import type {
 import { everyAnswer, headers, listErrorAnswers } from '#http/reference/error-answers.ts'
 import { examplePath, type Fields, fillPlaceholders, findExample } from '#http/reference/placeholders.ts'
 import { createSchemaComponents, type SchemaComponents } from '#http/reference/schema-components.ts'
+import { finishAtOnce, type Steps } from '#http/reference/steps.ts'
 
 /** What the document needs of an endpoint; the handler and its services do not matter here. */
 export type DescribedEndpoint = Omit<Endpoint, 'handle'>
@@ -96,7 +97,10 @@ const referTo = (kind: 'headers' | 'parameters' | 'responses', name: string): Re
 const referToHeaders = (names: readonly string[]): Record<string, Reference> =>
   Object.fromEntries(names.map(name => [name, referTo('headers', name)]))
 
-export function buildOpenApi(options: OpenApiOptions): OpenApiDocument {
+export const buildOpenApi = (options: OpenApiOptions): OpenApiDocument => finishAtOnce(describeApi(options))
+
+/** One endpoint at a time. */
+export function* describeApi(options: OpenApiOptions): Steps<OpenApiDocument> {
   const { baseUrl, description, endpoints, title, version } = options
   const components = createSchemaComponents(options.describedAs)
   const responses: Record<string, ResponseObject> = {}
@@ -113,6 +117,7 @@ export function buildOpenApi(options: OpenApiOptions): OpenApiDocument {
     const verb = endpoint.verb.toLowerCase()
     assert(!(verb in operations), `two endpoints answer ${endpoint.verb} ${endpoint.path}`)
     operations[verb] = describeOperation(endpoint, { endpoints, components, responses })
+    yield
   }
   const webhooks = Object.fromEntries(
     (options.webhooks ?? []).map(webhook => [webhook.name, describeWebhook(webhook, components)]),

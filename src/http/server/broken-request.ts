@@ -89,6 +89,19 @@ export const refuseMissingHost = ({ httpVersion, headers }: IncomingMessage): Re
     ? refuseField('Host', 'Host is missing; every request of HTTP/1.1 needs it.')
     : undefined
 
+/**
+ * HTTP/1.0 has no Transfer-Encoding: a proxy in between may see the end of such a request elsewhere than we do, and
+ * take what follows for another request (request smuggling). RFC 9112 requires closing the connection.
+ */
+export function refuseOldChunks(
+  { httpVersion, headers }: IncomingMessage,
+  response: Response,
+): Refusal | undefined {
+  if (httpVersion !== '1.0' || headers['transfer-encoding'] === undefined) return undefined
+  response.shouldKeepAlive = false
+  return refuseField('Transfer-Encoding', 'Transfer-Encoding is not part of HTTP/1.0; send Content-Length.')
+}
+
 /** Refuses a header that may occur only once and occurs twice. */
 export function refuseRepeatedHeader(
   request: Pick<IncomingMessage, 'headers' | 'rawHeaders'>,

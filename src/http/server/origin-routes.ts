@@ -12,7 +12,7 @@ export interface OriginOptions {
   /** What an operator should know although the gateway can serve; shown with its readiness. */
   readonly readinessDetails?: () => Readonly<Record<string, unknown>>
   /** Path → page, for example /openapi.json and /docs. Each is rendered once, on first request. */
-  readonly pages: Readonly<Record<string, () => Page>>
+  readonly pages: Readonly<Record<string, () => Page | Promise<Page>>>
   readonly sender: Sender
 }
 
@@ -40,12 +40,12 @@ async function askReadiness({ readiness, logger, sender }: OriginOptions): Promi
 }
 
 /** Encoded once, too: the API document has almost a megabyte, and anybody may request it. */
-const showOnce = (render: () => Page, sender: Sender): Origin => {
+const showOnce = (render: () => Page | Promise<Page>, sender: Sender): Origin => {
   let page: (Omit<Page, 'body'> & { readonly body: Buffer }) | undefined
   return async reply => {
     if (!page) {
-      const rendered = render()
-      page = { ...rendered, body: Buffer.from(rendered.body) }
+      const rendered = await render()
+      page ??= { ...rendered, body: Buffer.from(rendered.body) }
     }
     return sendPage(reply, { ...page, status: 200 }, sender)
   }

@@ -25,6 +25,7 @@ import {
   answerBrokenRequest,
   answerExpectations,
   refuseMissingHost,
+  refuseOldChunks,
   refuseRepeatedHeader,
 } from '#http/server/broken-request.ts'
 import {
@@ -80,7 +81,7 @@ export interface HttpServerOptions<Services> extends ClientCheck {
   readonly counts?: CountExchange
   /** The metrics of all processes behind the port; those of this one unless given. */
   readonly collectMetrics?: () => Promise<string>
-  readonly pages?: Readonly<Record<string, () => Page>>
+  readonly pages?: Readonly<Record<string, () => Page | Promise<Page>>>
   /** Pages for people. */
   readonly pageRoutes?: readonly PageRoute[]
   /** Routes for machines that sign their requests. */
@@ -355,7 +356,8 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   const answerUnrouted = createUnrouted(routes, sender)
   app.addHook('onRequest', (request, reply, done) => {
     setUp(request)
-    const refusal = refuseMissingHost(request.raw) ?? refuseRepeatedHeader(request.raw)
+    const { raw } = request
+    const refusal = refuseMissingHost(raw) ?? refuseOldChunks(raw, reply.raw) ?? refuseRepeatedHeader(raw)
     if (refusal) sendRefusal(reply, { dialect: dialectOf(request), refusal }, sender)
     else if (request.is404) answerUnrouted(request, reply)
     else done()

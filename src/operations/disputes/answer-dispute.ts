@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Connector, DisputeFacts, Evidence, Outcome } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { describe, type Refusal, refusalCodes, simulatedCode } from '#domain/response-codes.ts'
+import { describe, detailCode, type Refusal, refusalCodes } from '#domain/response-codes.ts'
 import {
   acceptDispute,
   type Dispute,
@@ -97,7 +97,7 @@ async function answerDispute(
   if (outcome === undefined) return refuse('METHOD_LACKS_OPERATION')
   if (outcome.kind === 'declined')
     return storeRefusal(
-      toRefusal(simulatedCode(payment.method.family, outcome.detail)),
+      toRefusal(detailCode(payment.method.family, outcome.detail)),
       { key, merchant },
       engine,
     )

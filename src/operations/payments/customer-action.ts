@@ -76,10 +76,10 @@ export async function takeReturn(
     return undefined
   }
   const decision = connector.readReturn(returned)
-  if (decision) {
-    const { action, amount } = decision
-    await takeCustomerStep({ ...step, action, shown: { ...shown, amount } }, engine)
-  }
+  // What the page of another payment signed, handed to us by a customer who wants it to count for this one.
+  if (!decision || (decision.reference ?? shown.xId) !== shown.xId) return undefined
+  const { action, amount } = decision
+  await takeCustomerStep({ ...step, action, shown: { ...shown, amount } }, engine)
   return decision
 }
 
@@ -118,7 +118,8 @@ async function takeTestStep(
   engine: Engine,
 ): Promise<void> {
   const account = await waitingAccount(payment, engine)
-  await takeCustomerStep({ ...step, returned: account?.connector.facts.site?.returned(step.action) }, engine)
+  const { returned } = account?.connector.sandbox?.customer?.(step.action) ?? {}
+  await takeCustomerStep({ ...step, returned }, engine)
 }
 
 const needsForm = (payment: Payment): boolean =>
@@ -135,12 +136,12 @@ async function fillInForm(
   const [offer] = await offerMethods(payment, merchant, engine)
   if (!offer) return
   const { method, account } = offer
-  const { sandbox, facts } = account.connector
+  const { sandbox } = account.connector
   const instrument = sandbox?.instrument(method)
   // It is not known what this provider would accept in the form.
   if (!instrument && offer.form !== 'none') return
   const seenVersion = payment.version
-  const hints = facts.site?.hints(action)
+  const { hints } = sandbox?.customer?.(action) ?? {}
   await attemptPayment({ merchant, payId, method, ...instrument, seenVersion, hints }, engine)
   const after = await engine.payments.byPayId(merchant.merchantId, payId)
   if (after && openTry(after)?.prepared.step !== undefined) await takeTestStep(after, step, engine)

@@ -161,20 +161,12 @@ export const en = {
   print: 'Print',
   instructionsAfter: '{merchant} is told as soon as your payment has arrived. You may close this page.',
 
-  // Pages that stand in for a provider and for a bank, in test only.
-  providerTitle: 'Test page of {method}',
-  providerText: 'In live mode the customer would now be at {method}. Choose what happens.',
-  challengeTitle: 'Confirm your payment',
-  challengeText: 'In live mode the bank would now ask the customer to confirm. Choose what happens.',
-  testBank: 'Test bank',
+  // Facts of a payment.
   merchant: 'Merchant',
   card: 'Card',
   date: 'Date',
   method: 'Payment method',
-  approve: 'Approve',
-  decline: 'Decline',
   cancel: 'Cancel',
-  leavePending: 'Leave pending',
 
   // How it ended.
   paidTitle: 'Thank you, your payment is complete',
