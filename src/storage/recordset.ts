@@ -4,7 +4,7 @@
  */
 
 /** The TypeScript type of each PostgreSQL type in the JSON that carries rows to the database. */
-interface ValueOf {
+export interface ValueOf {
   text: string
   'text[]': readonly string[]
   uuid: string

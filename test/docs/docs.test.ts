@@ -40,9 +40,7 @@ describe('the examples of the README and of the first steps', () => {
     const fences = listFences(document)
     return fences.flatMap((fence, index) => {
       const shown = fences[index + 1]
-      return fence.info === 'sh run' && shown
-        ? [{ page: document.path, line: fence.line, fence, shown }]
-        : []
+      return fence.info === 'sh run' && shown ? [{ page: document.path, line: fence.line, fence, shown }] : []
     })
   })
   let gateway: TestGateway
