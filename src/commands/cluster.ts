@@ -50,8 +50,10 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
   let stopping = false
   let started = false
   let fault: string | undefined
+  const address = keepAddress(say)
 
   function onReady(worker: Worker, news: Ready): void {
+    if (!address.isKeptBy(worker, news.origin)) return
     listening.set(worker, news)
     if (listening.size < count || started) return
     started = true
@@ -88,15 +90,15 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
       return
     }
     say(`worker ${worker.id} ended (${how}); another one takes its place`)
+    // Not unref: when all workers have ended, nothing else keeps this process running until the next one starts.
     setTimeout(() => {
       if (!stopping) fork()
-    }, replaceAfterMs).unref()
+    }, replaceAfterMs)
   }
 
+  const hasOther = (self: Worker): boolean => [...listening.keys()].some(worker => worker !== self)
   const fork = (): unknown =>
-    running.add(
-      forkWorker({ say, hear, onExit, hasOther: self => [...listening.keys()].some(it => it !== self) }),
-    )
+    running.add(forkWorker({ say, hear, onExit, hasOther, environment: address.environment() }))
 
   killWithUs(running)
   for (let forked = 0; forked < count; forked += 1) fork()
@@ -116,10 +118,33 @@ interface WorkerEvents {
   readonly hear: (worker: Worker, watch: WorkerWatch, message: ToPrimary) => Promise<void>
   readonly onExit: (worker: Worker, how: string) => void
   readonly hasOther: (worker: Worker) => boolean
+  readonly environment: { readonly PORT: string } | undefined
 }
 
-function forkWorker({ say, hear, onExit, hasOther }: WorkerEvents): Worker {
-  const worker = cluster.fork()
+/**
+ * Where the workers listen, for as long as we run. With PORT=0 the first of them gets any free port and the others share it;
+ * when all have ended, the system would give the next one another port, where nobody looks for us.
+ */
+function keepAddress(say: (line: string) => void) {
+  let first: string | undefined
+  let port: { readonly PORT: string } | undefined
+  return {
+    /** Ends a worker that listens elsewhere; its replacement asks for the right port. */
+    isKeptBy(worker: Worker, origin: string): boolean {
+      first ??= origin
+      if (origin === first) return true
+      port = { PORT: new URL(first).port }
+      say(`worker ${worker.id} got another port, because all others had ended; it is started again`)
+      worker.process.kill('SIGINT')
+      return false
+    },
+    /** For the next worker. While others share the port, it asks for it in the same way as they did. */
+    environment: () => port,
+  }
+}
+
+function forkWorker({ say, hear, onExit, hasOther, environment }: WorkerEvents): Worker {
+  const worker = cluster.fork(environment)
   say(`worker ${worker.id} runs as ${worker.process.pid}`)
   const watch = watchWorker(worker, () => say(`worker ${worker.id} does not answer any more and is killed`))
   keepHandedOver(worker, () => hasOther(worker))

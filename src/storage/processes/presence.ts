@@ -71,6 +71,11 @@ interface Connection {
   close(): Promise<void>
 }
 
+/** Closes a connection that failed. It may hang for ever, so nobody waits for it, and how it ends tells nothing new. */
+function abandon(client: pg.Client): void {
+  void client.end().catch(() => {})
+}
+
 /** One connection that is opened again after a failure. */
 function openConnection(
   url: string,
@@ -96,8 +101,13 @@ function openConnection(
     })
     fresh.on('notification', ({ channel, payload = '' }) => on.notification(channel, payload))
     await fresh.connect()
-    await fresh.query('LISTEN tollgate_merchant')
-    await fresh.query('LISTEN tollgate_announcement')
+    try {
+      await fresh.query('LISTEN tollgate_merchant')
+      await fresh.query('LISTEN tollgate_announcement')
+    } catch (error) {
+      abandon(fresh)
+      throw error
+    }
     return fresh
   }
 
@@ -110,7 +120,7 @@ function openConnection(
     } catch (error) {
       // A connection that failed once may hang for ever: the next statement opens another one.
       if (client === asked) client = undefined
-      void asked.end().catch(() => {})
+      abandon(asked)
       throw error
     }
   }
