@@ -130,11 +130,13 @@ interface Violation {
 const equipped = new WeakSet<Page>()
 
 async function bringAxe(page: Page): Promise<void> {
-  if (equipped.has(page)) return page.evaluate('globalThis.bringAxe()')
+  const isThere = 'globalThis.axe !== undefined || (globalThis.bringAxe?.() ?? false)'
+  if (await page.evaluate(isThere)) return
+  await page.evaluate(axeSource)
+  if (equipped.has(page)) return
   equipped.add(page)
   // A function is compiled only if it is called, so that pages which are not judged pay little for it.
-  await page.addInitScript(`globalThis.bringAxe = () => {${axeSource}}`)
-  return page.evaluate(axeSource)
+  await page.addInitScript(`globalThis.bringAxe = () => {${axeSource}; return true}`)
 }
 
 export async function findViolations(page: Page): Promise<string[]> {
