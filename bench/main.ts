@@ -225,7 +225,7 @@ async function measureGateway(options: Options, { stage, load, bare, pgbench }: 
     if (parts.has('plans')) lines.push(...(await measurePlans({ ...bench, say })))
     if (parts.has('bins')) lines.push(...(await measureBins({ ...bench, say })))
     if (parts.has('pages')) lines.push(...(await measurePages({ ...bench, say })))
-    if (parts.has('hostile')) lines.push(...(await measureHostile({ port: gateway.port, say })))
+    if (parts.has('hostile')) lines.push(...(await measureHostile({ stage, port: gateway.port, say })))
     if (parts.has('c')) lines.push(...describeMemory(idle, readMemory(gateway.pid)))
     say(
       `books of the gateway: ${await bench.through.audit()}; all that was acknowledged is there, all sums hold`,

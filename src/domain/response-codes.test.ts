@@ -5,6 +5,7 @@ import {
   cancelledCode,
   declineCode,
   describe,
+  detailCode,
   listModules,
   listProviderCodes,
   listResponseCodes,
@@ -12,7 +13,6 @@ import {
   providerText,
   refusalCodes,
   type Speaker,
-  simulatedCode,
   timedOutCode,
   unreachedCode,
 } from '#domain/response-codes.ts'
@@ -44,8 +44,8 @@ test.each<[Speaker, string]>([
 test.each([
   [declineCode('card', '05'), '21000305'],
   [declineCode('direct_debit', '51'), '23000351'],
-  [simulatedCode('card', '0305'), '21000305'],
-  [simulatedCode('wallet', '1234'), '24001234'],
+  [detailCode('card', '0305'), '21000305'],
+  [detailCode('wallet', '1234'), '24001234'],
   [timedOutCode('none'), '29000402'],
   [cancelledCode('bnpl'), '25000703'],
   [unreachedCode('card'), '21000391'],

@@ -4,7 +4,7 @@
  */
 import type { XId } from '#domain/ids.ts'
 import { add, subtract } from '#domain/money.ts'
-import { simulatedCode, success } from '#domain/response-codes.ts'
+import { detailCode, success } from '#domain/response-codes.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import {
   findOperation,
@@ -34,7 +34,7 @@ export function takeBack(payment: Payment, { xId, detail, provider, now }: Taken
   const failed: Operation = {
     ...operation,
     state: 'FAILED',
-    responseCode: simulatedCode(payment.method.family, detail),
+    responseCode: detailCode(payment.method.family, detail),
     provider: provider ?? operation.provider,
     updatedAt: now,
   }

@@ -1,6 +1,6 @@
 /**
- * The site of a provider that has none of its own: its page and that of the card's issuer, where a developer decides for the
- * customer. Customers are sent here and leave as on any provider's page.
+ * The site of a provider that has none of its own, as its connector describes it. Customers arrive and leave as on any
+ * provider's page.
  */
 import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-routes.ts'
 import { openAction } from '#lifecycle/customer-step.ts'
@@ -9,16 +9,22 @@ import type { Hosted, PageDeps } from '#pages/hosted.ts'
 import type { PageFrame } from '#pages/layout.ts'
 import { type PageContext, returnPath } from '#pages/page-context.ts'
 import { takeBack } from '#pages/provider-step.ts'
-import { amountOf, shownAmount } from '#pages/show.ts'
-import { labelMethod } from '#pages/views/checkout.ts'
+import { amountOf, drawSitePage } from '#pages/show.ts'
 import type { InstalmentSchedule } from '#pages/views/plan-terms.ts'
-import { renderChallenge, renderProviderPage } from '#pages/views/test-pages.ts'
+import { renderSitePage } from '#pages/views/site-page.ts'
 
 interface Site {
-  /** Where its pages lie, as the connector says. */
+  /** The root of its pages, as the connector declares it. */
   readonly root: string
   readonly pageContext: PageContext
   readonly deps: PageDeps
+}
+
+interface StepPlace {
+  readonly frame: PageFrame
+  /** Where the form leads. */
+  readonly action: string
+  readonly instalments?: InstalmentSchedule | undefined
 }
 
 interface SiteRoute {
@@ -35,7 +41,7 @@ export function siteRoutes(site: Site): readonly SiteRoute[] {
   ]
 }
 
-/** Only payments whose provider sent its customer here: those of others must not be decided here. */
+/** Only payments whose provider sent its customer here: other payments must not be decided here. */
 function isHere({ payment }: Hosted, address: string): boolean {
   const waiting = openTry(payment)
   const action = waiting && openAction(waiting)
@@ -47,10 +53,12 @@ const addressOf = ({ params }: PageRequest, { root }: Site): string => `${root}$
 function show(request: PageRequest, hosted: Hosted, site: Site): PageAnswer {
   const { pageContext } = site
   if (!isHere(hosted, addressOf(request, site))) return pageContext.deadEnd(request, 'unknown')
-  const action = `${returnPath}${request.params.pageToken ?? ''}`
-  const instalments = pageContext.planOf(hosted, hosted.payment.method)
-  const html = renderStep(hosted, pageContext.frame(request, hosted), { action, instalments })
-  return pageContext.answer(200, html, hosted)
+  const html = renderStep(hosted, {
+    frame: pageContext.frame(request, hosted),
+    action: `${returnPath}${request.params.pageToken ?? ''}`,
+    instalments: pageContext.planOf(hosted, hosted.payment.method),
+  })
+  return html === undefined ? pageContext.deadEnd(request, 'unknown') : pageContext.answer(200, html, hosted)
 }
 
 /** The page's form leads to our return address. A client that posts to the page's own address gets there as well. */
@@ -59,25 +67,19 @@ const leave = async (request: PageRequest, hosted: Hosted, site: Site): Promise<
     ? takeBack(request, { context: site.pageContext, deps: site.deps })
     : site.pageContext.deadEnd(request, 'unknown')
 
-function renderStep(
-  { payment, label }: Hosted,
-  frame: PageFrame,
-  { action, instalments }: { readonly action: string; readonly instalments?: InstalmentSchedule | undefined },
-): string {
-  // The customer approves the amount that this page shows; if the merchant changes it meanwhile, the page is shown again.
-  const step = { amount: amountOf(payment), action, hidden: [{ name: 'shown', value: shownAmount(payment) }] }
-  const { instrument } = payment
-  return openTry(payment)?.prepared.step === 'challenge' && instrument
-    ? renderChallenge(frame, {
-        ...step,
-        brand: instrument.brand,
-        last4Digits: instrument.last4Digits,
-        date: payment.updatedAt.toISOString(),
-      })
-    : renderProviderPage(frame, {
-        ...step,
-        methodLabel: label ?? labelMethod(payment.method, frame.language.texts),
-        reference: payment.transId,
-        instalments,
-      })
+function renderStep(hosted: Hosted, { frame, action, instalments }: StepPlace): string | undefined {
+  const { payment } = hosted
+  const page = drawSitePage(hosted, frame)
+  return (
+    page &&
+    renderSitePage(frame, {
+      ...page,
+      action,
+      amount: amountOf(payment),
+      reference: payment.transId,
+      card: payment.instrument,
+      date: payment.updatedAt.toISOString(),
+      instalments,
+    })
+  )
 }

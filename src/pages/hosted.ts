@@ -1,4 +1,5 @@
 /** Finds the payment that a page's address names, and decides which page the customer sees now. */
+import type { Connector } from '#connectors/contract.ts'
 import { textAt } from '#domain/json.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { CountExchange } from '#http/authentication/shared-counts.ts'
@@ -38,12 +39,12 @@ export interface PageDeps {
   readonly lookUps: LookUps
   readonly audit: OpeningLog
   readonly environment: 'test' | 'live'
-  /** Where providers without a site of their own have their pages; test environment only. */
+  /** Where providers without a web site of their own have their pages. */
   readonly sites: readonly string[]
   readonly findMerchant: (merchantId: Merchant['merchantId']) => Promise<Merchant | undefined>
   readonly pageTokens: {
     issue(subject: PageSubject): string
-    /** isOld: a replaced key has sealed it, which somebody may have stolen. */
+    /** isOld: sealed with a replaced key, which may have been stolen. */
     read(pageToken: string): (PageSubject & { readonly isOld: boolean }) | undefined
   }
   readonly secure: boolean
@@ -77,6 +78,8 @@ export interface Hosted {
   readonly offered: readonly OfferedMethod[]
   /** What the payment's account calls its method, if it has a name of its own. */
   readonly label?: string | undefined
+  /** Of the account that the open try was sent to. */
+  readonly connector?: Connector | undefined
 }
 
 /** Undefined for an address that the gateway did not issue. */
@@ -96,10 +99,16 @@ export async function openHosted(
   const account =
     payment.provider && (await engine.providers.open(merchant.merchantId, payment.provider.account))
   const label = account?.label(payment.method.type)
-  return { pageToken, merchant, payment, step: subject.step, now, remembered, offered, label }
+  const waiting = openTry(payment)
+  const asked = waiting && (await engine.providers.open(merchant.merchantId, waiting.prepared.account))
+  const { step } = subject
+  return { pageToken, merchant, payment, step, now, remembered, offered, label, connector: asked?.connector }
 }
 
-/** Of an address that a replaced key has sealed: its maker knew more of the payment than its id. */
+/**
+ * For an address sealed with a replaced key: it must name more of the payment than its id, which a forger would not
+ * know.
+ */
 const namesOperation = ({ first, step }: PageSubject, { operations }: Payment): boolean =>
   operations.some(({ xId }) => xId === (step?.xId ?? first))
 
@@ -133,8 +142,8 @@ async function listRemembered(
 export const isLink = ({ own }: Payment): boolean => own.linkId !== undefined
 
 /**
- * Where the customer is. `form`: chooses or fills in. `step`: has to go to a provider or issuer. `instructions`: pays
- * elsewhere. `waiting`: nothing to do but wait for the result. The others are ends.
+ * The stage of the customer. `form`: chooses or fills in. `step`: has to go to a provider or issuer. `instructions`:
+ * pays elsewhere. `waiting`: nothing to do but wait for the result. The others are ends.
  */
 export type Stage =
   | 'form'
@@ -181,7 +190,7 @@ interface Urls {
 
 const urlsOf = ({ details }: Payment): Urls => details.urls ?? {}
 
-/** Where the page's forms may end. The webhook's address stands beside these and is no business of the customer's. */
+/** Where the page's forms may end. The webhook's address is stored beside these but must not reach the customer. */
 export function returnAddresses(payment: Payment): readonly string[] {
   const { return: back, cancel } = urlsOf(payment)
   return [back, cancel].filter(address => address !== undefined)

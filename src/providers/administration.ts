@@ -30,7 +30,7 @@ export interface NewAccount {
 
 export interface AccountEdit {
   readonly name?: string
-  /** An empty value takes the setting away. */
+  /** An empty value removes the setting. */
   readonly settings?: Settings
   readonly secrets?: Settings
   readonly enabled?: boolean
@@ -42,13 +42,13 @@ export interface ShownAccount extends AccountRecord {
   readonly secrets: readonly string[]
 }
 
-/** What an account of a connector may be given, by name. */
+/** The settings and secrets of a connector's accounts, by name. */
 export type ConnectorForm = Pick<ConnectorFacts, 'name' | 'settings' | 'secrets'>
 
 export type NewRule = Omit<RuleRecord, 'ruleId' | 'createdAt'>
 
 export interface ProviderAdministration {
-  /** Those that accounts of this environment may have, with what applies there. */
+  /** The connectors available in this environment, with the settings that apply there. */
   connectors(): readonly ConnectorForm[]
   add(merchantId: string, account: NewAccount): Promise<ShownAccount>
   list(merchantId?: string): Promise<readonly ShownAccount[]>
@@ -66,13 +66,10 @@ export interface AdministrationDeps {
   readonly store: ProviderAccountStore
   readonly vault: RecordVault
   readonly newId: () => string
-  /** Where providers reach us. */
+  /** The origin at which providers reach us. */
   readonly origin: () => string
   readonly onChange?: (merchantId: string) => void
 }
-
-/** Of the connector that takes no real money; live refuses accounts with it. */
-const simulatorName = 'simulator'
 
 export function createProviderAdministration(deps: AdministrationDeps): ProviderAdministration {
   const { environment, store } = deps
@@ -100,6 +97,7 @@ export function createProviderAdministration(deps: AdministrationDeps): Provider
       checkSecrets(secrets, { facts, environment })
       checkSecretNames(Object.keys(secrets), { facts, environment })
       const accountId = `acc_${randomBytes(12).toString('hex')}`
+      // Typed by a person: the store refuses an id that no merchant has.
       const owner = merchantId as MerchantId
       const account = { merchantId: owner, accountId, connector, name, settings }
       if (!(await store.insert(account, await sealAll(owner, accountId, secrets))))
@@ -142,16 +140,18 @@ export function createProviderAdministration(deps: AdministrationDeps): Provider
 
 const listConnectors = ({ definitions, environment }: AdministrationDeps): readonly ConnectorForm[] =>
   definitions
-    .map(({ facts: { name, settings, secrets } }) => ({ name, settings, secrets }))
-    .filter(({ name }) => environment === 'test' || name !== simulatorName)
-    .map(({ settings, ...connector }) => ({
-      ...connector,
+    .filter(({ facts }) => environment === 'test' || facts.testOnly !== true)
+    .map(({ facts: { name, settings, secrets } }) => ({
+      name,
+      secrets,
       settings: Object.fromEntries(
         Object.entries(settings).filter(([, fact]) => (fact.environment ?? environment) === environment),
       ),
     }))
 
-/** Finds connectors and accounts or says which there are, shows accounts without their secrets, and seals those. */
+/**
+ * Finds connectors and accounts, or reports which ones exist; shows accounts without their secrets, and seals secrets.
+ */
 function createAccountReader(deps: AdministrationDeps) {
   const { environment, store } = deps
 
@@ -161,8 +161,8 @@ function createAccountReader(deps: AdministrationDeps) {
       throw new AccountFault(
         `there is no connector "${connector}"; there are ${deps.definitions.map(({ facts }) => facts.name).join(', ')}`,
       )
-    if (environment === 'live' && connector === simulatorName)
-      throw new AccountFault('the simulator takes no real money and is refused in the live environment')
+    if (environment === 'live' && found.facts.testOnly)
+      throw new AccountFault(`the ${connector} takes no real money and is refused in the live environment`)
     return found.facts
   }
 

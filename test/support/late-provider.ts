@@ -11,6 +11,7 @@ import type {
   Connector,
   ConnectorDefinition,
   ConnectorFacts,
+  CustomerDecision,
   FollowUpRequest,
   Inquiry,
   Notice,
@@ -83,10 +84,13 @@ export interface LateOptions {
   readonly pageEndsAt?: () => Date
   /** How customers are sent to its pages: by a form unless given. */
   readonly verb?: 'GET' | 'POST'
+  /** It has no web site: its pages lie here beside ours, and sign what they hand to the browser. */
+  readonly sitePath?: string
 }
 
 export function createLateProvider(options: LateOptions = {}): LateProvider {
-  const facts = { ...usualFacts, ...options.facts, name: options.name ?? usualFacts.name }
+  const { sitePath } = options
+  const facts = { ...usualFacts, ...options.facts, sitePath, name: options.name ?? usualFacts.name }
   const can = { ...capabilities, ...options.can }
   const ledger: { -readonly [Key in keyof LedgerEntry]: LedgerEntry[Key] }[] = []
   const armed = new Map<OperationType, Behaviour[]>()
@@ -182,9 +186,14 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
     if (armed.get('AUTHORIZATION')?.shift() === 'lostBefore') return { authorization: { kind: 'unknown' } }
     pages.set(request.reference, { request, state: 'open' })
     const fields = { reference: request.reference, back: request.payment.returnUrl ?? '' }
-    const { verb = 'POST' } = options
+    const { verb = sitePath === undefined ? 'POST' : 'GET' } = options
     const address = 'https://pay.late.example/checkout'
-    const url = verb === 'POST' ? address : `${address}?${new URLSearchParams(fields)}`
+    const url =
+      sitePath !== undefined
+        ? `${sitePath}${fields.back.slice(fields.back.lastIndexOf('/') + 1)}`
+        : verb === 'POST'
+          ? address
+          : `${address}?${new URLSearchParams(fields)}`
     return {
       authorization: {
         kind: 'action',
@@ -224,8 +233,38 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
     increment: followUp,
     undo,
     cancelAction,
+    ...(sitePath === undefined ? {} : signedPages(word)),
     readNotice: raw => readNotice(raw, word),
     check: async () => [{ name: 'credentials', ok: true, detail: 'the provider knows us' }],
+  })
+
+  /** The word of these pages is proof: they sign which payment they are about and what its customer did. */
+  const signedPages = (word: string): Partial<Connector> => ({
+    drawPage: ({ reference, methodLabel, language }) => ({
+      title: `Signed page of ${methodLabel}`,
+      text: `Spoken here: ${language}`,
+      shows: ['amount'],
+      buttons: [
+        { name: 'word', value: signPage(word, reference, 'approve'), label: 'Pay now' },
+        { name: 'word', value: signPage(word, reference, 'decline'), label: 'Not today' },
+      ],
+      hidden: { made: 'here' },
+    }),
+    readReturn: ({ form }) => readPage(word, form.word),
+    async complete(returned) {
+      const approves = readPage(word, returned.form.word)?.action === 'approve'
+      carryOut({ ...returned, at: returned.sentAt, send: 1 }, approves)
+      const done = factsOf(returned)
+      if (!approves) return { authorization: { kind: 'declined', detail: '0305', provider: done } }
+      const { captureReference: reference, amount } = returned
+      const capture = reference && { kind: 'approved' as const, provider: factsOf({ reference, amount }) }
+      return { authorization: { kind: 'approved', provider: done }, ...(capture ? { capture } : {}) }
+    },
+    sandbox: {
+      cards: [],
+      instrument: () => undefined,
+      customer: action => ({ returned: { query: {}, form: { word: signPage(word, 'any', action) } } }),
+    },
   })
 
   const provider: LateProvider = {
@@ -255,6 +294,16 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
 }
 
 const macOf = (word: string, items: string): string => createHmac('sha256', word).update(items).digest('hex')
+
+const signPage = (word: string, reference: string, action: CustomerDecision['action']): string =>
+  `${action} ${reference} ${macOf(word, `${action} ${reference}`)}`
+
+function readPage(word: string, text = ''): CustomerDecision | undefined {
+  const [action, reference, mac] = text.split(' ')
+  if (mac !== macOf(word, `${action} ${reference}`) || (action !== 'approve' && action !== 'decline'))
+    return undefined
+  return { action, ...(reference === 'any' ? {} : { reference }) }
+}
 
 export function sign(word: string, items: readonly NoticeItem[]): string {
   const text = JSON.stringify(items)

@@ -1,9 +1,12 @@
 /** One model of every hosted page, rich enough to show each part of it. Used by the browser tests and the preview. */
+import { drawPage } from '#connectors/simulator/site.ts'
+import { xIdOf } from '#lifecycle/example-payment.test-support.ts'
+import type { CustomerStep } from '#lifecycle/payment.ts'
 import { loadAssets } from '#pages/assets.ts'
-import { explainDecline } from '#pages/decline-text.ts'
 import { findLanguage, type Language } from '#pages/language.ts'
 import type { PageFrame } from '#pages/layout.ts'
 import { summarizeOrder } from '#pages/order-lines.ts'
+import { explainDecline } from '#pages/show.ts'
 import type { Theme } from '#pages/theme.ts'
 import { renderCardFields } from '#pages/views/card-form.ts'
 import { type CheckoutModel, type MethodOption, renderCheckout } from '#pages/views/checkout.ts'
@@ -11,7 +14,7 @@ import type { CurrencyOffer } from '#pages/views/currency-choice.ts'
 import { renderDeadEnd } from '#pages/views/dead-end.ts'
 import { renderInstructions } from '#pages/views/instructions.ts'
 import { renderResult } from '#pages/views/result.ts'
-import { renderChallenge, renderProviderPage } from '#pages/views/test-pages.ts'
+import { renderSitePage } from '#pages/views/site-page.ts'
 
 export const sampleAssets = loadAssets()
 
@@ -151,7 +154,16 @@ const deadEnds = [
   'unavailable',
 ] as const
 const results = ['paid', 'pending', 'failed', 'cancelled'] as const
-const step = { amount, action: '/submit', hidden: [{ name: 'step', value: 'step-1' }] }
+const site = {
+  action: '/submit',
+  amount,
+  reference: 'NW-2026-1042',
+  card: { brand: 'visa', last4Digits: '3184' },
+  date: '2026-12-01T10:15:00Z',
+}
+
+const drawSite = (step: CustomerStep, { language }: PageFrame) =>
+  drawPage({ step, reference: xIdOf(1), amount, methodLabel: 'iDEAL', language: language.tag })
 
 /** By name of the page; the name is also its path. */
 export const samples: Readonly<Record<string, Render>> = {
@@ -227,9 +239,8 @@ export const samples: Readonly<Record<string, Render>> = {
       qrText: 'BCD\n002\n1\nSCT\n\nNorthwind Coffee\nDE89370400440532013000\nEUR62.30\n\nRF18539007547034',
       returnUrl: shopUrl,
     }),
-  provider: frame => renderProviderPage(frame, { ...step, methodLabel: 'iDEAL', reference: 'NW-2026-1042' }),
-  challenge: frame =>
-    renderChallenge(frame, { ...step, brand: 'visa', last4Digits: '3184', date: '2026-12-01T10:15:00Z' }),
+  provider: frame => renderSitePage(frame, { ...site, ...drawSite('page', frame) }),
+  challenge: frame => renderSitePage(frame, { ...site, ...drawSite('challenge', frame) }),
   ...Object.fromEntries(
     results.map(kind => [
       kind,

@@ -1,4 +1,4 @@
-/** What the test environment brings along: numbers that customers can type into a form, and exchange rates. */
+/** Data of the test environment: numbers that customers can type into a form, and exchange rates. */
 import type { SandboxData } from '#connectors/contract.ts'
 import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
 import { testCards } from '#connectors/simulator/test-numbers.ts'
@@ -9,7 +9,7 @@ const instruments: Readonly<Record<MethodForm, ReturnType<SandboxData['instrumen
   card: {
     card: {
       number: new Secret('4111111111111111'),
-      // The far end of any card's life: it must not expire when the test clock is moved by years.
+      // Far in the future: the card must not expire when the test clock is moved by years.
       expiryDate: '209912',
       cardholderName: 'Test Customer',
     },
@@ -24,11 +24,12 @@ const cards = [...testCards.slice(0, 3), ...authenticationCards.slice(0, 2), ...
 export const sandbox: SandboxData = {
   cards: cards.map(({ number, description }) => ({ number, description })),
   instrument: method => instruments[formOf(method)],
+  customer: action => ({ hints: { customer: action }, returned: { query: {}, form: { action } } }),
 }
 
 /**
- * Fixed exchange rates of the test environment, for one euro: round and made up, so that an expected amount can be worked
- * out by hand. They hold until rates are imported.
+ * Fixed exchange rates of the test environment, for one euro: round and made up, so that an expected amount can be
+ * worked out by hand. They are used until rates are imported.
  */
 export const testRates: ReadonlyMap<string, string> = new Map([
   ['EUR', '1'],

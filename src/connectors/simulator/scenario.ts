@@ -1,29 +1,22 @@
 /**
- * What the simulator will do with an operation: read from the card or account, the amount, the merchant's wish and the
- * faults that a developer ordered. Decided before the operation is recorded and stored with it, so that the simulator
- * answers an inquiry the same way after any crash, in any process, without a memory of its own.
+ * What the simulator will do with an operation: derived from the card or account, the amount, the simulation mode and
+ * the faults that a developer ordered. Decided before the operation is recorded and stored with it, so that the
+ * simulator answers an inquiry the same way after any crash, in any process, without a memory of its own.
  */
-import type {
-  AuthorizationRequest,
-  ConnectorSite,
-  CustomerDecision,
-  KeepQuestion,
-  Kept,
-  PageReturn,
-  ThreeDsRequest,
-} from '#connectors/contract.ts'
+import type { AuthorizationRequest, KeepQuestion, Kept, ThreeDsRequest } from '#connectors/contract.ts'
 import type { ThreeDsBehaviour } from '#connectors/simulator/authentication-numbers.ts'
 import type { FaultBook } from '#connectors/simulator/faults.ts'
 import { eciOf } from '#connectors/simulator/provider-facts.ts'
+import { pageAddress, readDecision } from '#connectors/simulator/site.ts'
 import { declineByAmount, scenarioOf } from '#connectors/simulator/test-numbers.ts'
 import { detectBrand } from '#domain/card-brands.ts'
 import { hasExpired } from '#domain/dates.ts'
 import type { CustomerStep, OperationType } from '#lifecycle/payment.ts'
 
-/** An operation is sent three times at most; this many lost ones are all of them. */
+/** An operation is sent at most three times, so three losses mean that it never arrives. */
 export const allSends = 3
 
-/** 05, do not honour: what the simulated provider says when its customer declines. */
+/** 05, do not honour: the simulated provider's answer when its customer declines. */
 const declinedByCustomer = '0305'
 
 /** 05: an issuer whose holder failed the authentication does not honour the payment. */
@@ -41,41 +34,17 @@ export function decideScenario({ request, approval, returned }: KeepQuestion, fa
   }
   return withoutGaps({
     ...decided,
-    // What waits for the customer moves no money yet, so nothing of it can be lost.
+    // An operation that waits for the customer moves no money yet, so no message can be lost.
     ...(awaits
-      ? { awaits, page: pageOf(request) }
+      ? { awaits, page: pageAddress(request.payment.returnUrl) }
       : drawFaults({ ...request, declines: decided.decline !== undefined }, faults)),
   })
 }
 
-/** The simulator's own pages, with a button for each thing that a customer may do. */
-export const simulatorSite: ConnectorSite = {
-  path: '/pay/step/',
-  returned: action => ({ query: {}, form: { action } }),
-  hints: action => ({ customer: action }),
-}
-
-/** The page of this try, named like the address at which we take its customer back. */
-const pageOf = ({ payment: { returnUrl = '' } }: Request): string =>
-  `${simulatorSite.path}${returnUrl.slice(returnUrl.lastIndexOf('/') + 1)}`
-
-/** A customer who declines does so whatever the merchant wished to see. */
+/** A customer's decline takes precedence over the merchant's simulation mode. */
 function modeOf({ hints }: Request, returned: KeepQuestion['returned']): string | undefined {
   const action = (returned && readDecision(returned)?.action) ?? hints?.customer
   return action === 'decline' ? declinedByCustomer : hints?.simulationMode
-}
-
-const actions: readonly string[] = ['approve', 'decline', 'cancel', 'pending']
-
-/** What the customer pressed on the simulator's page, and the amount that it showed them. */
-export function readDecision({ form, query }: PageReturn): CustomerDecision | undefined {
-  const { action, shown } = { ...query, ...form }
-  if (action === undefined || !actions.includes(action)) return undefined
-  const [value, currency] = shown?.split(' ') ?? []
-  return {
-    action: action as CustomerDecision['action'],
-    ...(currency === undefined ? {} : { amount: { value: Number(value), currency } }),
-  }
 }
 
 /** Who must act before the simulated provider can decide. */
@@ -114,11 +83,13 @@ function firstScenario({ card, account, at, payment, threeDs: asked }: Request):
   }
 }
 
-/** Whether the issuer of this card wants to see its holder. */
+/** Whether the issuer of this card requires a challenge. */
 export const isChallenged = (request: Omit<AuthorizationRequest, 'send'>): boolean =>
   stepBefore(request, firstScenario(request)) === 'challenge'
 
-/** What the number was bound to do later; a confirm is the approval itself and does what the first step would have. */
+/**
+ * The scenario of the number for follow-ups; a confirm is the approval itself and behaves as the first step would have.
+ */
 function followUpScenario(operation: OperationType, approval: Kept): Kept {
   const { transferType } = approval
   switch (operation) {
@@ -167,12 +138,12 @@ const amountScenario = ({ amount }: Request): Kept => {
   return decline === undefined ? {} : { decline, byAmount: true }
 }
 
-/** The second half of a message that authorises and captures: what was drawn for it, else what the number says. */
+/** The capture in a message that authorises and captures: its drawn fault, else the number's scenario. */
 export function captureScenario({ decline, capture, laterCapture, lostSends, captureLostSends }: Kept): Kept {
   return { decline: decline ?? capture ?? laterCapture, lostSends: captureLostSends ?? lostSends }
 }
 
-/** A message that captures as well meets what was ordered for captures, unless it comes to no capture. */
+/** A message that also captures uses the faults ordered for captures, unless no capture takes place. */
 function drawFaults(request: Request & { readonly declines: boolean }, faults: FaultBook): Kept {
   const own = drawFault(request, faults)
   const { method, integrationType } = request.payment
@@ -210,7 +181,7 @@ function drawFault({ payment: { merchantId }, operation }: Request, faults: Faul
   }
 }
 
-/** The merchant may ask for a challenge, do without, or bring the result of an authentication made elsewhere. */
+/** The merchant may request a challenge, request none, or send the result of an authentication made elsewhere. */
 function authenticate(
   scenario: ThreeDsBehaviour | undefined,
   asked: ThreeDsRequest | undefined,

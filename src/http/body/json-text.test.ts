@@ -13,6 +13,19 @@ const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repe
 const withMembers = (count: number): string =>
   JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, index])))
 
+/** A list of objects; `nameOf` says which name stands at which place. */
+const withNames = (
+  objects: number,
+  names: number,
+  nameOf: (object: number, name: number) => number,
+): string =>
+  JSON.stringify(
+    Array.from({ length: objects }, (_, object) =>
+      Object.fromEntries(Array.from({ length: names }, (_, name) => [`n${nameOf(object, name)}`, 1])),
+    ),
+  )
+const unique = (object: number, name: number): number => object * 1_000 + name
+
 test.each<[name: string, text: string | Buffer, field: string | undefined]>([
   ['an object', '{"a":1}', undefined],
   ['not JSON', '{"a":', 'body'],
@@ -30,6 +43,15 @@ test.each<[name: string, text: string | Buffer, field: string | undefined]>([
   ['1,000 members', withMembers(1_000), undefined],
   ['1,001 members', withMembers(1_001), 'body'],
   ['1,001 members further down', `{"a":[{"b":1},${withMembers(1_001)}]}`, 'body'],
+  ['2,000 new names', withNames(20, 100, unique), undefined],
+  ['2,100 new names', withNames(21, 100, unique), 'body'],
+  [
+    'the same names in many orders',
+    withNames(240, 10, (object, name) => ((name + 1) * (object + 1)) % 251),
+    'body',
+  ],
+  ['the same names in each of 10,000 objects', withNames(10_000, 3, (_, name) => name), undefined],
+  ['three wide objects of the same names', withNames(3, 1_000, (_, name) => name), 'body'],
   ['2,000 members in two objects', `{"a":${withMembers(1_000)},"b":${withMembers(1_000)}}`, undefined],
   ['a long number beside 5,000 values', `[${'1,'.repeat(4_998)}1234567890123456]`, undefined],
   ['a long number beside more of them', `[${'1,'.repeat(5_000)}1234567890123456]`, 'body'],

@@ -1,10 +1,13 @@
 /** The document and the page, made from a small table that has nothing to do with payments. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { Access, Dialect } from '#http/endpoint.ts'
 import type { OpenApiDocument, OperationObject } from '#http/reference/document.ts'
-import { buildOpenApi, type DescribedEndpoint } from '#http/reference/openapi.ts'
-import { renderReference } from '#http/reference/render-reference.ts'
+import { about } from '#http/reference/document.ts'
+import { buildOpenApi, type DescribedEndpoint, describeApi } from '#http/reference/openapi.ts'
+import { referencePages, renderReference } from '#http/reference/render-reference.ts'
+import { finishAtOnce } from '#http/reference/steps.ts'
 import { Type } from '#schemas/type.ts'
 
 const Weight = Type.Object(
@@ -153,8 +156,24 @@ describe('operations', () => {
   })
 })
 
+test.each(['/openapi.json', '/docs'])('%s is made in steps: others are answered in between', async path => {
+  const make = () => describeApi({ ...about, endpoints: [post, get], baseUrl: 'https://pay.example/api/v2' })
+  let turns = 0
+  let isMade = false
+  const page = referencePages(make)
+    [path]?.()
+    .then(made => {
+      isMade = true
+      return made
+    })
+  for (; !isMade; turns++) await nextTurn()
+  // At least one for each endpoint.
+  expect(turns).toBeGreaterThanOrEqual(2)
+  expect((await page)?.body).toContain('createParcel')
+})
+
 describe('the reference page', () => {
-  const { html, css, js } = renderReference(build(post, get))
+  const { html, css, js } = finishAtOnce(renderReference(build(post, get)))
 
   test('escapes every text', () => {
     expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')

@@ -1,7 +1,7 @@
 /**
- * The API reference as one page, made once from the OpenAPI document. It needs no script to be read, and no
- * request to another origin: style and script are files of their own, so that the strictest content security
- * policy holds.
+ * The API reference as one page, rendered once from the OpenAPI document. It is readable without script and makes no
+ * request to another origin: style and script are separate files, so that the strictest content security policy
+ * applies.
  */
 import { readFileSync } from 'node:fs'
 import { type Html, html } from '#http/html.ts'
@@ -18,6 +18,7 @@ import {
   renderVerb,
 } from '#http/reference/operation.ts'
 import { renderInline, renderProse } from '#http/reference/prose.ts'
+import { finishInSteps, mapInSteps, type Steps } from '#http/reference/steps.ts'
 import type { Page } from '#http/server/send.ts'
 
 export interface ReferencePage {
@@ -28,7 +29,7 @@ export interface ReferencePage {
 
 const readBeside = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 
-/** In this order: what comes later may refine what came before. */
+/** In this order: later styles may refine earlier ones. */
 const styles = ['base', 'navigation', 'content', 'fields', 'media']
 
 const icon =
@@ -38,7 +39,7 @@ const icon =
       '<path d="M4 12V4M4 5.5l8.5 3" stroke="#fff" stroke-width="2" stroke-linecap="round"/></svg>',
   )
 
-export function renderReference(document: OpenApiDocument): ReferencePage {
+export function* renderReference(document: OpenApiDocument): Steps<ReferencePage> {
   const view: OperationView = {
     document,
     schemas: document.components.schemas,
@@ -47,7 +48,7 @@ export function renderReference(document: OpenApiDocument): ReferencePage {
     credentials: exampleCredentials,
   }
   return {
-    html: renderPage(view).text,
+    html: (yield* renderPage(view)).text,
     css: styles.map(name => readBeside(`./style/${name}.css`)).join('\n'),
     js: readBeside('./script.js'),
   }
@@ -70,9 +71,13 @@ function groupByTag(document: OpenApiDocument): TagGroup[] {
   }))
 }
 
-function renderPage(view: OperationView): Html {
+function* renderPage(view: OperationView): Steps<Html> {
   const { info } = view.document
   const groups = groupByTag(view.document)
+  const guide = yield* mapInSteps(chapters, chapter => renderChapter(chapter, view))
+  const operations: Html[] = []
+  for (const group of groups) operations.push(yield* renderGroup(group, view))
+  const objects = yield* renderObjects(view)
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -94,9 +99,9 @@ ${renderNavigation(groups, view)}
 <div class="prose">${renderProse(info.description)}</div>
 <dl class="facts"><div><dt>Base URL</dt><dd><code data-copy>${view.document.servers[0]?.url}</code></dd></div><div><dt>Version</dt><dd>${info.version}</dd></div><div><dt>For machines</dt><dd><a href="/openapi.json">OpenAPI 3.1</a></dd></div></dl>
 </header>
-${chapters.map(chapter => renderChapter(chapter, view))}
-${groups.map(group => renderGroup(group, view))}
-${renderObjects(view)}
+${guide}
+${operations}
+${objects}
 </main>
 </body>
 </html>
@@ -124,50 +129,70 @@ ${
 </nav>`
 }
 
-function renderGroup({ name, description, anchor, operations }: TagGroup, view: OperationView): Html {
+function* renderGroup({ name, description, anchor, operations }: TagGroup, view: OperationView): Steps<Html> {
+  const rendered = yield* mapInSteps(operations, operation => renderOperation(operation, view))
   return html`
 <section class="tag" id="${anchor}"><h2>${name}${renderAnchor(anchor)}</h2><div class="prose">${renderProse(description)}</div></section>
-${operations.map(operation => renderOperation(operation, view))}`
+${rendered}`
 }
 
-/**
- * Objects that several operations share are spelled out once; the script copies them to where they are asked
- * for.
- */
-function renderObjects(view: OperationView): Html | undefined {
+/** Objects that several operations share are described once; the script copies them to where they are opened. */
+function* renderObjects(view: OperationView): Steps<Html | undefined> {
   if (view.shared.size === 0) return undefined
   const sent = listSent(view.document)
+  yield
+  const objects = yield* mapInSteps(view.shared, name => renderObject(name, sent, view))
   return html`
 <section class="tag" id="objects"><h2>Objects${renderAnchor('objects')}</h2><div class="prose"><p>Shapes that several operations send or answer with.</p></div></section>
-${[...view.shared].map(name => {
+${objects}`
+}
+
+function renderObject(name: string, sent: ReadonlySet<string>, view: OperationView): Html {
   const schema = view.schemas[name] ?? {}
   const anchor = objectAnchor(name)
   return html`<section class="object" id="${anchor}"><h3>${name}${renderAnchor(anchor)}</h3>${
     schema.description && html`<div class="prose"><p>${renderInline(schema.description)}</p></div>`
   }${renderFields(schema, { ...view, present: sent.has(name) ? 'required' : 'always' }, anchor)}</section>`
-})}`
 }
 
-/** Its own style and script and nothing else: the page cannot be made to ask anybody for anything. */
+/** Allows only the page's own style and script: it cannot make any other request. */
 const contentSecurityPolicy =
   "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** The OpenAPI document and the reference page as the server serves them, made when they are first asked for. */
-export function referencePages(describe: () => OpenApiDocument): Record<string, () => Page> {
-  let rendered: ReferencePage | undefined
-  const reference = (): ReferencePage => {
-    rendered ??= renderReference(describe())
-    return rendered
-  }
+/**
+ * The OpenAPI document and the reference page as the server serves them, rendered on first request. In steps: both
+ * take a tenth of a second and more, and whoever asks need not have credentials.
+ */
+export function referencePages(describe: () => Steps<OpenApiDocument>): Record<string, () => Promise<Page>> {
+  const describeOnce = makeOnce(() => finishInSteps(describe()))
+  const reference = makeOnce(async () => finishInSteps(renderReference(await describeOnce())))
   return {
-    '/openapi.json': () => ({ contentType: 'application/json', body: JSON.stringify(describe()) }),
-    '/docs': () => ({
+    '/openapi.json': async () => ({
+      contentType: 'application/json',
+      body: JSON.stringify(await describeOnce()),
+    }),
+    '/docs': async () => ({
       contentType: 'text/html; charset=utf-8',
-      body: reference().html,
+      body: (await reference()).html,
       headers: { 'content-security-policy': contentSecurityPolicy },
     }),
-    '/docs/reference.css': () => ({ contentType: 'text/css; charset=utf-8', body: reference().css }),
-    '/docs/reference.js': () => ({ contentType: 'text/javascript; charset=utf-8', body: reference().js }),
+    '/docs/reference.css': async () => ({
+      contentType: 'text/css; charset=utf-8',
+      body: (await reference()).css,
+    }),
+    '/docs/reference.js': async () => ({
+      contentType: 'text/javascript; charset=utf-8',
+      body: (await reference()).js,
+    }),
+  }
+}
+
+/** Requests that arrive while it is being made share the result. */
+function makeOnce<Made>(make: () => Promise<Made>): () => Promise<Made> {
+  let made: Promise<Made> | undefined
+  return () => {
+    made ??= make()
+    return made
   }
 }

@@ -1,8 +1,8 @@
-/** The merchant's answer to a dispute: accept it, or send evidence. Only where the connector can hand it on. */
+/** The merchant's answer to a dispute: accept it, or send evidence. Only where the connector can forward it. */
 import { createHash } from 'node:crypto'
 import type { Connector, DisputeFacts, Evidence, Outcome } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { describe, type Refusal, refusalCodes, simulatedCode } from '#domain/response-codes.ts'
+import { describe, detailCode, type Refusal, refusalCodes } from '#domain/response-codes.ts'
 import {
   acceptDispute,
   type Dispute,
@@ -30,7 +30,7 @@ export interface DisputeAnswer {
   readonly key?: OperationKey
 }
 
-/** 20 s: what one call to a provider may take at most. */
+/** 20 s: the longest that one call to a provider may take. */
 const callMs = 20_000
 
 interface Handing {
@@ -60,7 +60,7 @@ export function sendEvidence(
   deps: AnswerDeps,
 ): Promise<OperationAnswer | undefined> {
   const { evidence, disputeId, merchant } = asked
-  // Another text is another message; the same one again is a repetition for the provider too.
+  // A different text is a new message; the same text is a repetition for the provider too.
   const providerKey = `${disputeId}-${digest(evidence)}`
   return answerDispute(
     asked,
@@ -97,7 +97,7 @@ async function answerDispute(
   if (outcome === undefined) return refuse('METHOD_LACKS_OPERATION')
   if (outcome.kind === 'declined')
     return storeRefusal(
-      toRefusal(simulatedCode(payment.method.family, outcome.detail)),
+      toRefusal(detailCode(payment.method.family, outcome.detail)),
       { key, merchant },
       engine,
     )
@@ -120,7 +120,7 @@ async function answerDispute(
   return current && toAnswer(current)
 }
 
-/** Text lies beside files, sealed like them. */
+/** Text is stored like files, sealed. */
 async function keepEvidence(
   { merchantId }: Merchant,
   disputeId: DisputeId,

@@ -1,6 +1,6 @@
 /**
- * Every text of the hosted pages, in English. The other languages have the same keys; `{name}` marks what is put in and
- * stays as it is. Texts speak to somebody who wants to pay, never about how the gateway works.
+ * Every text of the hosted pages, in English. The other languages have the same keys; `{name}` is a placeholder and
+ * must not be translated. Texts speak to somebody who wants to pay, never about how the gateway works.
  */
 export const en = {
   // The frame of every page.
@@ -161,20 +161,12 @@ export const en = {
   print: 'Print',
   instructionsAfter: '{merchant} is told as soon as your payment has arrived. You may close this page.',
 
-  // Pages that stand in for a provider and for a bank, in test only.
-  providerTitle: 'Test page of {method}',
-  providerText: 'In live mode the customer would now be at {method}. Choose what happens.',
-  challengeTitle: 'Confirm your payment',
-  challengeText: 'In live mode the bank would now ask the customer to confirm. Choose what happens.',
-  testBank: 'Test bank',
+  // Facts of a payment.
   merchant: 'Merchant',
   card: 'Card',
   date: 'Date',
   method: 'Payment method',
-  approve: 'Approve',
-  decline: 'Decline',
   cancel: 'Cancel',
-  leavePending: 'Leave pending',
 
   // How it ended.
   paidTitle: 'Thank you, your payment is complete',
@@ -204,6 +196,6 @@ export const en = {
   tryAgain: 'Try again',
 } as const
 
-/** What every language must say. */
+/** The keys that every language must have. */
 export type TextKey = keyof typeof en
 export type Texts = Readonly<Record<TextKey, string>>

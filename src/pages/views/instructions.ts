@@ -6,7 +6,7 @@ import { icon } from '#pages/icons.ts'
 import { hiddenFields, type PageFrame, renderPage, withMerchant } from '#pages/layout.ts'
 import { formatMoment, formatMoney, type Money } from '#pages/money-text.ts'
 import type { TextKey } from '#pages/texts/en.ts'
-import { renderChoicesElsewhere, type TestStep } from '#pages/views/test-pages.ts'
+import { renderSiteForm, type SiteForm } from '#pages/views/site-page.ts'
 
 /** What may be written on a slip or into a transfer; each is the key of its own label. */
 export type InstructionName = Extract<
@@ -35,7 +35,7 @@ export interface InstructionsModel {
   /** Back to the shop. */
   readonly returnUrl?: string | undefined
   /** Test only: where to say what the customer did with these instructions. */
-  readonly testStep?: Pick<TestStep, 'action' | 'hidden'> | undefined
+  readonly siteForm?: SiteForm | undefined
 }
 
 const leads: Readonly<Record<InstructionsModel['kind'], TextKey>> = {
@@ -62,7 +62,7 @@ ${model.deadline !== undefined && html`<div><dt>${texts.payBefore}</dt><dd><time
     back !== undefined &&
     html`<a class="primary" href="${back}"><span>${withMerchant(frame, texts.backToMerchant)}</span></a>`
   }</div>
-${model.testStep !== undefined && renderChoicesElsewhere(frame, { ...model.testStep, methodLabel: model.methodLabel })}`
+${model.siteForm !== undefined && renderSiteForm(frame, model.siteForm)}`
   return renderPage(frame, { title: fill(texts.instructionsTitle, { amount }), main })
 }
 

@@ -1,5 +1,7 @@
 /** What no view may do, whatever it is given: let markup through, show a card number, or show test helps in live. */
 import { describe, expect, test } from 'vitest'
+import { drawPage } from '#connectors/simulator/site.ts'
+import { xIdOf } from '#lifecycle/example-payment.test-support.ts'
 import { loadAssets } from '#pages/assets.ts'
 import { chooseLanguage } from '#pages/language.ts'
 import type { PageFrame } from '#pages/layout.ts'
@@ -8,7 +10,7 @@ import type { CurrencyOffer } from '#pages/views/currency-choice.ts'
 import { renderDeadEnd, statusOfDeadEnd } from '#pages/views/dead-end.ts'
 import { renderInstructions, renderQr } from '#pages/views/instructions.ts'
 import { renderResult } from '#pages/views/result.ts'
-import { renderChallenge, renderProviderPage } from '#pages/views/test-pages.ts'
+import { renderSitePage } from '#pages/views/site-page.ts'
 
 const hostile = `"><script>alert(1)</script><img src=x onerror='1'>`
 const frame: PageFrame = {
@@ -70,7 +72,6 @@ const offer: CurrencyOffer = {
   markupPercentage: '3.00',
   rateSource: hostile,
 }
-const step = { amount, action: '/pay/x', hidden }
 const pages: [string, (own: PageFrame) => string][] = [
   ['checkout', own => renderCheckout(own, checkout)],
   [
@@ -97,11 +98,22 @@ const pages: [string, (own: PageFrame) => string][] = [
         returnUrl: 'javascript:alert(1)',
       }),
   ],
-  ['provider page', own => renderProviderPage(own, { ...step, methodLabel: hostile, reference: hostile })],
   [
-    'challenge',
+    'page of a connector',
     own =>
-      renderChallenge(own, { ...step, brand: hostile, last4Digits: hostile, date: '2026-12-01T00:00:00Z' }),
+      renderSitePage(own, {
+        title: hostile,
+        text: hostile,
+        issuer: hostile,
+        shows: ['merchant', 'amount', 'reference', 'date', 'card', 'instalments'],
+        buttons: [{ name: hostile, value: hostile, label: hostile, icon: 'check' }],
+        hidden: { [hostile]: hostile },
+        action: hostile,
+        amount,
+        reference: hostile,
+        card: { brand: hostile, last4Digits: hostile },
+        date: '2026-12-01T00:00:00Z',
+      }),
   ],
   [
     'result',
@@ -131,14 +143,28 @@ describe.each(pages)('%s', (_, render) => {
   })
 })
 
-test.each(['provider page', 'challenge'])('%s sends one of four words, with what it was given', name => {
-  const [, render] = pages.find(([page]) => page === name) ?? []
-  const [, form = ''] =
-    /<form method="post" action="\/pay\/x"(.*?)<\/form>/s.exec(render?.(frame) ?? '') ?? []
-  const words = [...form.matchAll(/<button [^>]*name="action" value="([a-z]+)"/g)].map(([, word]) => word)
-  expect(words).toEqual(['approve', 'decline', 'cancel', 'pending'])
-  expect(form.match(/<input type="hidden"/g)).toHaveLength(hidden.length)
-})
+test.each([
+  ['page', false],
+  ['challenge', true],
+] as const)(
+  'the %s of a connector sends the word of a button, with what the page was given',
+  (step, isIssuer) => {
+    const page = drawPage({ step, reference: xIdOf(1), amount, methodLabel: 'iDEAL', language: 'en' })
+    const card = { brand: 'visa', last4Digits: '3184' }
+    const text = renderSitePage(frame, {
+      ...page,
+      amount,
+      card,
+      action: '/pay/x',
+      date: '2026-12-01T00:00:00Z',
+    })
+    const [, form = ''] = /<form method="post" action="\/pay\/x"(.*?)<\/form>/s.exec(text) ?? []
+    const words = [...form.matchAll(/<button [^>]*name="action" value="([a-z]+)"/g)].map(([, word]) => word)
+    expect(words).toEqual(['approve', 'decline', 'cancel', 'pending'])
+    expect(form).toContain('<input type="hidden" name="shown" value="1234 EUR">')
+    expect(text.includes('class="issuer"')).toBe(isIssuer)
+  },
+)
 
 test('test cards and test banner are for test only', () => {
   const live = renderCheckout({ ...frame, isTest: false }, checkout)
