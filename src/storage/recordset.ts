@@ -4,7 +4,7 @@
  */
 
 /** What a column of each PostgreSQL type is given as, in the JSON that carries rows to the database. */
-interface ValueOf {
+export interface ValueOf {
   text: string
   'text[]': readonly string[]
   uuid: string

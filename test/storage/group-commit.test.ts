@@ -168,3 +168,23 @@ test('any other refusal of one change is its own', async () => {
   await expect(groupCommit.commit(change(1))).rejects.toMatchObject({ code: '23514' })
   expect(dropped).toEqual([1])
 })
+
+test('a value that no column can hold fails its own change and none that share its batch', async () => {
+  await prepare()
+  const wrong: Change = {
+    setTimers: [
+      {
+        merchantId: 'shop' as MerchantId,
+        payId: ids[0] as PayId,
+        xId: ids[0] as XId,
+        kind: 'PLAN',
+        runAt: new Date(Number.NaN),
+        attempt: 0,
+      },
+    ],
+  }
+  const results = await Promise.allSettled([change(1), wrong, change(2)].map(one => groupCommit.commit(one)))
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(results[1]).toMatchObject({ reason: { code: '22P03' } })
+  expect(await countTimers()).toBe(ids.length - 2)
+})

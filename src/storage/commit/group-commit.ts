@@ -28,7 +28,7 @@ import {
   fromTimer,
   fromTimerKey,
 } from '#storage/commit/rows.ts'
-import { commitStatement, type Part, type PartRow, partNames } from '#storage/commit/statement.ts'
+import { commitStatement, encodePart, type Part, type PartRow, partNames } from '#storage/commit/statement.ts'
 import { constraintOf } from '#storage/database.ts'
 import { fromIntent, fromIntentClaim, fromIntentEnd } from '#storage/payments/intents.ts'
 
@@ -128,7 +128,8 @@ function createWrite(pool: Pool, onEndpoints: GroupCommitOptions['onEndpoints'])
   return async changes => {
     const rows = collectRows(changes)
     const { name, text, shape } = commitStatement(partNames.filter(part => rows[part].length > 0))
-    const values = shape.map(part => JSON.stringify(rows[part]))
+    const encode = <P extends Part>(part: P) => encodePart(part, rows[part])
+    const values = shape.flatMap(part => encode(part))
     const result = await pool.query<{ c: number; why: string }>({ name, text, values })
     const refused = new Map<number, Conflict>()
     for (const { c, why } of result.rows) {

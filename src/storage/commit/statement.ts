@@ -1,11 +1,17 @@
 /**
- * The SQL of a batch. Each part of a change (a payment, its operations, a key, …) is one JSON array parameter; the
- * statement has one of a few fixed shapes, each with room for the parts that commonly meet. Guards are looked at first,
+ * The SQL of a batch. Each part of a change (a payment, its operations, a key, …) is a handful of rows, with an array
+ * parameter for each column; the statement has one of a few fixed shapes, each with room for the parts that commonly meet. Guards are looked at first,
  * writes follow for the changes that pass, and unique indexes and CHECKs remain the last word. The forms are those that
  * Citus takes as well: no now() inside CASE, no `CASE x WHEN`, and no INSERT whose source reads a table.
  */
 import { strict as assert } from 'node:assert'
-import { accountRefusals, keepIn } from '#storage/commit/account-parts.ts'
+import { keepIn } from '#storage/commit/account-parts.ts'
+import {
+  type BatchColumns,
+  encodeColumns,
+  parameterCount,
+  selectColumns,
+} from '#storage/commit/binary-columns.ts'
 import {
   type BatchRow,
   cardColumns,
@@ -24,20 +30,16 @@ import {
   thisProcess,
   timerKey,
 } from '#storage/commit/columns.ts'
-import {
-  customerLocks,
-  customerParts,
-  customerRefusals,
-  customerUpdateGuard,
-} from '#storage/commit/customer-parts.ts'
+import { customerParts } from '#storage/commit/customer-parts.ts'
 import { disputeParts } from '#storage/commit/dispute-parts.ts'
 import { endpointsName, endpointsRow, eventParts } from '#storage/commit/event-parts.ts'
-import { intentGuards, intentParts } from '#storage/commit/intent-parts.ts'
+import { guards, inputName, match } from '#storage/commit/guards.ts'
+import { intentParts } from '#storage/commit/intent-parts.ts'
 import { markParts } from '#storage/commit/marks.ts'
-import { planGuards, planParts, planRefusals } from '#storage/commit/plan-parts.ts'
+import { planParts } from '#storage/commit/plan-parts.ts'
 import { referenceColumns, writeReferences } from '#storage/commit/provider-references.ts'
-import { checkedLast, lookUp } from '#storage/planner.ts'
-import { type Columns, recordset } from '#storage/recordset.ts'
+import { checkedLast } from '#storage/planner.ts'
+import type { Columns } from '#storage/recordset.ts'
 
 /** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
 const parts = {
@@ -177,7 +179,7 @@ const parts = {
 } satisfies Record<string, PartOfBatch>
 
 interface PartOfBatch {
-  readonly columns: Columns
+  readonly columns: BatchColumns
   readonly write: ((columns: Columns) => string) | undefined
   /** A second write that follows from the same rows. */
   readonly also?: () => string
@@ -193,6 +195,15 @@ export type Part = keyof typeof parts
 export type PartRow<P extends Part> = BatchRow<(typeof parts)[P]['columns']>
 
 export const partNames = Object.keys(parts) as Part[]
+
+/** `c` is the number of the change in its batch. */
+const columnsOf = (part: Part): BatchColumns => [['c', 'integer'], ...parts[part].columns]
+
+const allColumns = new Map(partNames.map(part => [part, columnsOf(part)]))
+
+/** The parameters of one part. */
+export const encodePart = <P extends Part>(part: P, rows: readonly PartRow<P>[]): (Buffer | null)[] =>
+  encodeColumns(allColumns.get(part) ?? [], rows)
 
 function insertInto(table: string, part: string, conflict = ''): (columns: Columns) => string {
   return columns => {
@@ -219,11 +230,6 @@ function updateOf({ table, part, key, state, also = [], only }: Update): (column
       WHERE ${match(key)}${only === undefined ? '' : ` AND ${only}`} AND i.c NOT IN (SELECT c FROM refused)`
   }
 }
-
-const match = (key: Columns): string => key.map(([name]) => `t.${name} = i.${name}`).join(' AND ')
-
-const inputName = (part: string): string =>
-  `${part.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)}_in`
 
 export interface CommitStatement {
   readonly name: string
@@ -293,10 +299,13 @@ const answer = `SELECT c, why FROM refused
   UNION ALL SELECT ${endpointsRow}, value FROM installation WHERE name = '${endpointsName}'`
 
 function writeStatement(present: readonly Part[]): string {
-  const inputs = present.map((part, index) => {
-    const { columns, computed }: PartOfBatch = parts[part]
-    const rows = recordset(`$${index + 1}`, [['c', 'integer'], ...columns])
-    return `${inputName(part)} AS MATERIALIZED (SELECT *${computed ? `, ${computed}` : ''} FROM ${rows})`
+  let parameter = 1
+  const inputs = present.map(part => {
+    const { computed }: PartOfBatch = parts[part]
+    const columns = columnsOf(part)
+    const rows = selectColumns(parameter, columns, computed)
+    parameter += parameterCount(columns)
+    return `${inputName(part)} AS MATERIALIZED (${rows})`
   })
   const writes = present.flatMap(part => {
     const { columns, write, also, ready = [] }: PartOfBatch = parts[part]
@@ -308,88 +317,3 @@ function writeStatement(present: readonly Part[]): string {
   })
   return `WITH ${[...inputs, ...guards(present), ...writes].join(',\n')}\n${answer}`
 }
-
-/**
- * The changes that are refused, and why. A key or transId that is taken refuses its change; so does a payment whose version has
- * moved on, or an intent that another payment has claimed. The update of the payment, and of the intent, is itself part
- * of the guard: under a race the row that is locked and looked at again is the truth, so everything else of the change
- * hangs on whether that update happened.
- */
-function guards(present: readonly Part[]): string[] {
-  const taken: string[] = []
-  if (present.includes('key')) {
-    taken.push(`SELECT i.c, 'key_taken' AS why FROM key_in i WHERE EXISTS (
-      SELECT 1 FROM idempotency_key t WHERE ${match(keyKey)})`)
-  }
-  if (present.includes('payment')) {
-    taken.push(
-      `SELECT i.c, 'trans_id_taken' AS why FROM payment_in i WHERE i.live AND EXISTS ${lookUp(
-        'SELECT 1 FROM payment t WHERE t.merchant_id = i.merchant_id AND t.trans_id = i.trans_id AND t.live',
-      )}`,
-    )
-  }
-  // A payment that does not bring its card relies on the vault; another process may have destroyed it since.
-  const brought = present.includes('card') ? 'AND i.c NOT IN (SELECT c FROM card_in)' : ''
-  for (const part of (['payment', 'chosen'] as const).filter(one => present.includes(one))) {
-    taken.push(`SELECT i.c, 'card_gone' AS why FROM ${part}_in i WHERE i.card_id IS NOT NULL ${brought} AND NOT EXISTS (
-      SELECT 1 FROM vault_card t WHERE t.merchant_id = i.merchant_id AND t.card_id = i.card_id
-        AND t.sealed IS NOT NULL AND t.delete_after_use_at IS NULL)`)
-  }
-  taken.push(...accountRefusals(present), ...customerRefusals(present), ...planRefusals(present))
-  const none = 'SELECT NULL::integer AS c, NULL::text AS why WHERE false'
-  const early = `taken AS MATERIALIZED (${taken.join(' UNION ALL ') || none})`
-  const updates = (['settled', 'revised', 'chosen'] as const)
-    .filter(part => present.includes(part))
-    .map(updatePayment)
-  updates.push(...intentGuards(present))
-  if (present.includes('quote')) updates.push(takeQuote())
-  if (present.includes('customerUpdate')) updates.push(customerUpdateGuard)
-  updates.push(...planGuards(present))
-  return [...customerLocks(present), early, ...updates.map(({ cte }) => cte), refusedBy(updates)]
-}
-
-interface GuardingUpdate {
-  readonly cte: string
-  readonly input: string
-  readonly updated: string
-  /** What is wrong where the update did not happen. */
-  readonly why: string
-}
-
-/**
- * A quote is used by one payment. As with a payment's version, the row that is locked and looked at again is the truth.
- * A change that takes a quote updates no payment, so the two kinds of guard never meet in one.
- */
-function takeQuote(): GuardingUpdate {
-  const input = inputName('quote')
-  const updated = 'quote_updated'
-  const cte = `${updated} AS (UPDATE dcc_quote t SET pay_id = i.pay_id FROM ${input} i
-      WHERE ${match(quoteKey)} AND t.pay_id IS NULL AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`
-  return { cte, input, updated, why: 'quote_taken' }
-}
-
-const updatedColumns = {
-  settled: paymentState,
-  revised: [...paymentState, ...paymentTerms],
-  chosen: [...paymentState, ...paymentTerms, ...paymentChoice],
-}
-
-function updatePayment(part: keyof typeof updatedColumns): GuardingUpdate {
-  const input = inputName(part)
-  const updated = `${part}_updated`
-  const columns = updatedColumns[part]
-  const set = columns.map(([name]) => `${name} = i.${name}`).join(', ')
-  const cte = `${updated} AS (UPDATE payment t SET ${set} FROM ${input} i
-      WHERE ${match(paymentKey)} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken)
-      RETURNING i.c)`
-  return { cte, input, updated, why: 'version_changed' }
-}
-
-const refusedBy = (updates: readonly GuardingUpdate[]): string =>
-  `refused AS MATERIALIZED (${[
-    'SELECT c, why FROM taken',
-    ...updates.map(
-      ({ input, updated, why }) => `SELECT i.c, '${why}' FROM ${input} i
-      WHERE i.c NOT IN (SELECT c FROM ${updated}) AND i.c NOT IN (SELECT c FROM taken)`,
-    ),
-  ].join(' UNION ALL ')})`

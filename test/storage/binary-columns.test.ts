@@ -1,0 +1,108 @@
+/** What a batch sends as binary columns arrives in PostgreSQL as the same rows do when they are sent as JSON. */
+import fc from 'fast-check'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { encodeColumns, selectColumns } from '#storage/commit/binary-columns.ts'
+import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
+
+const columns = [
+  ['c', 'integer'],
+  ['word', 'text'],
+  ['id', 'uuid'],
+  ['flag', 'boolean'],
+  ['small', 'smallint'],
+  ['whole', 'integer'],
+  ['sum', 'bigint'],
+  ['moment', 'timestamptz'],
+  ['day', 'date'],
+  ['facts', 'json'],
+  ['bytes', 'bytea'],
+] as const
+
+type Row = RowOf<typeof columns>
+
+let file: TestDatabase
+let client: pg.Client
+
+beforeAll(async () => {
+  file = await createTestDatabase()
+  client = new pg.Client({ connectionString: file.url })
+  await client.connect()
+})
+afterAll(async () => {
+  await client.end()
+  await file.drop()
+})
+
+// As text, which is how PostgreSQL understood the value and not how the driver reads it.
+const asText = columns.map(([name]) => `${name}::text`).join(', ')
+
+const readBinary = (rows: readonly Row[]) =>
+  client.query(`SELECT ${asText} FROM (${selectColumns(1, columns)}) r`, encodeColumns(columns, rows))
+
+const readJson = (rows: readonly Row[]) =>
+  client.query(`SELECT ${asText} FROM ${recordset('$1', columns)}`, [toRecordset(columns, rows)])
+
+const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
+const hex = (length: number) =>
+  fc.uint8Array({ minLength: length, maxLength: length }).map(bytes => Buffer.from(bytes).toString('hex'))
+// PostgreSQL's text holds no NUL, and UTF-8 no half of a pair.
+const text = fc
+  .string({ unit: 'grapheme', maxLength: 120 })
+  .filter(word => word.isWellFormed() && !word.includes('\0'))
+const moment = fc.date({ min: new Date('1900-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
+
+const anyRow: fc.Arbitrary<Row> = fc.record({
+  c: fc.nat({ max: 31 }),
+  word: maybe(text),
+  id: maybe(fc.oneof(hex(16), fc.uuid())),
+  flag: maybe(fc.boolean()),
+  small: maybe(fc.integer({ min: -32_768, max: 32_767 })),
+  whole: maybe(fc.integer()),
+  sum: maybe(fc.maxSafeInteger()),
+  moment: maybe(moment),
+  day: maybe(moment.map(date => date.toISOString().slice(0, 10))),
+  facts: maybe(fc.dictionary(text, fc.oneof(text, fc.integer(), fc.boolean()), { noNullPrototype: true })),
+  bytes: maybe(
+    fc
+      .nat({ max: 60 })
+      .chain(hex)
+      .map(digits => `\\x${digits}`),
+  ),
+})
+
+test('any rows arrive as they do as JSON', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyRow, { maxLength: 40 }), async rows => {
+      expect((await readBinary(rows)).rows).toEqual((await readJson(rows)).rows)
+    }),
+    { numRuns: 150 },
+  )
+})
+
+test('rows that fill more than one piece of memory arrive whole', async () => {
+  const empty = Object.fromEntries(columns.map(([name]) => [name, undefined])) as Row
+  const rows = [1, 2, 3].map(c => ({ ...empty, c, word: 'é'.repeat(200_000 * c), facts: { c } }))
+  expect((await readBinary(rows)).rows).toEqual((await readJson(rows)).rows)
+})
+
+test.each<[string, Partial<Row>]>([
+  ['no smallint', { small: 32_768 }],
+  ['no smallint', { small: 0.5 }],
+  ['no integer', { whole: 2 ** 31 }],
+  ['no bigint', { sum: 2 ** 53 }],
+  ['no bigint', { sum: Number.NaN }],
+  ['no point in time', { moment: new Date(Number.NaN) }],
+  ['no date', { day: '2026-02-xx' }],
+  ['not hexadecimal', { id: 'ab'.repeat(15) }],
+  ['not hexadecimal', { id: 'xy'.repeat(16) }],
+  ['not hexadecimal', { bytes: '\\xabc' }],
+])('%s: %o is refused before anything is sent, under the code of a broken value', (what, wrong) => {
+  const rows = [
+    { ...(Object.fromEntries(columns.map(([name]) => [name, undefined])) as Row), c: 0, ...wrong },
+  ]
+  expect(() => encodeColumns(columns, rows)).toThrow(
+    expect.objectContaining({ code: '22P03', message: `a value of a batch is ${what}` }),
+  )
+})
