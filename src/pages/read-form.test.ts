@@ -40,8 +40,8 @@ test('digits of other scripts are digits', () => {
   })
 })
 
-test('a date with half a megabyte of blanks is wrong at once', () => {
-  const expiry = `1${' '.repeat(500_000)}x`
+test('a date with very many blanks is wrong at once', () => {
+  const expiry = `1${' '.repeat(120_000)}x`
   expect(readCardForm({ ...card, expiry }, en, '202612')).toEqual({ errors: { expiry: en.expiryWrong } })
 })
 
