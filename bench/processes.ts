@@ -106,11 +106,25 @@ async function measureSide({ stage, load, seconds, say }: Bench, turn: Turn): Pr
     const warmUp = warmUpPayments * side.processes
     await load.run({ ...job, firstOrder, measureMs: 0, count: warmUp })
     const count = paymentsPerSecond * seconds
+    const before = await readBatches(gateway.port)
     const { gatewayUs, postgresUs } = await watch(title, () =>
       load.run({ ...job, firstOrder: firstOrder + warmUp, measureMs: 0, count }),
     )
+    const after = await readBatches(gateway.port)
+    const batches = after.batches - before.batches
+    const size = (after.changes - before.changes) / batches
+    const costs = `gateway ${Math.round(gatewayUs)} µs, PostgreSQL ${Math.round(postgresUs)} µs`
+    say(`   each ${costs}; ${batches} commits of ${size.toFixed(1)} changes`)
     return gatewayUs + postgresUs
   } finally {
     await gateway.stop()
   }
+}
+
+/** How many commits the gateway has made so far, and how many changes they held together. */
+async function readBatches(port: number): Promise<{ batches: number; changes: number }> {
+  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  const read = (name: string): number =>
+    Number(new RegExp(`^tollgate_commit_batch_size_${name} (\\d+)$`, 'm').exec(metrics)?.[1])
+  return { batches: read('count'), changes: read('sum') }
 }

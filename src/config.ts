@@ -2,6 +2,7 @@
  * Environment variables → one validated, frozen record. The only reader of process.env. It lists every fault at once,
  * in sentences, and never repeats a value that may hold a secret.
  */
+
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
@@ -17,6 +18,7 @@ import {
 import { readCells, readCellUrls, readConsolePort, readDrain, readWorkers } from '#config/processes.ts'
 import { variables } from '#config/variables.ts'
 import { editDistance } from '#domain/edit-distance.ts'
+import { textAt } from '#domain/json.ts'
 import { Secret } from '#domain/secret.ts'
 import { isWebAddress } from '#domain/text.ts'
 import { type MasterKey, MasterKeyError, toMasterKeys } from '#vault/master-key.ts'
@@ -37,7 +39,7 @@ export interface Config {
   readonly masterKeyFile?: string
   /** PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: Secret<string> }
-  /** How many proxies stand in front, or their addresses and networks; absent when none is trusted. */
+  /** The number of proxies in front, or their addresses and networks; absent when none is trusted. */
   readonly trustedProxies?: number | readonly string[]
   /** Whether test webhooks may go to this machine itself; unless set, only while the gateway cannot be reached from other machines. */
   readonly loopbackWebhooks?: boolean
@@ -60,9 +62,9 @@ export interface Config {
   readonly cellUrls: readonly Secret<string>[]
   /** How long requests are still served after SIGTERM. */
   readonly drainSeconds: number
-  /** The npm script that runs us, where one does: npm's end then is ours, and hints are written for npm. */
+  /** The npm script that runs us, where one does: then we end with npm, and hints are written for npm. */
   readonly npmScript?: string
-  /** What is odd but hinders nothing. */
+  /** Oddities that do not prevent the start. */
   readonly warnings: readonly string[]
 }
 
@@ -88,7 +90,7 @@ type ReadFile = (path: string) => string
 
 export const config = (): Config => readConfig(process.env)
 
-/** Asked where a fault is reported, when there may be no valid configuration to ask. */
+/** Called when an error is reported and there may be no valid configuration. */
 export const showsStacks = (): boolean => process.env.TOLLGATE_LOG_LEVEL === 'debug'
 
 export function readConfig(
@@ -168,7 +170,7 @@ function createReader(env: Environment, readFile: ReadFile): Reader {
     try {
       return readFile(path)
     } catch (error) {
-      const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message
+      const reason = textAt(error, 'code') ?? textAt(error, 'message')
       fault(`${name} names the file "${path}", which cannot be read (${reason})`)
       return undefined
     }
@@ -236,8 +238,8 @@ function readTls({ text, file, fault }: Reader): Config['tls'] {
   try {
     createSecureContext({ cert, key })
   } catch (error) {
-    // The library's text names what it stumbled over, never the content.
-    fault(`${certName} and ${keyName} cannot be used together: ${(error as Error).message}`)
+    // The library's text names the problem, never the content.
+    fault(`${certName} and ${keyName} cannot be used together: ${textAt(error, 'message')}`)
   }
   return Object.freeze({ cert, key: new Secret(key) })
 }
@@ -249,13 +251,13 @@ function readPublicUrl({ text, fault }: Reader): string | undefined {
     const url = new URL(value)
     if (url.href === `${url.origin}/`) return url.origin
   }
-  // Credentials in it, refused with all else that is no origin, would be shown by repeating them.
+  // The value may contain credentials, so it is not repeated then.
   const shown = value.includes('@') ? '' : ` is "${value}", but`
   fault(`TOLLGATE_PUBLIC_URL${shown} must be an origin such as https://pay.example.com, without a path`)
   return undefined
 }
 
-/** 20 %: beyond it a zero too many is likelier than an offer that a cardholder takes. */
+/** 20 %: a larger markup is more likely a typing error than an offer that a cardholder would accept. */
 const markupMax = 20
 
 function readMarkup({ text, fault }: Reader): string | undefined {
@@ -267,7 +269,7 @@ function readMarkup({ text, fault }: Reader): string | undefined {
   return undefined
 }
 
-/** 10 s: half of what we wait for a provider, so that a slow one is still answered. */
+/** 10 s: half of the time we wait for a provider, so that a slow answer still arrives. */
 const latencyMaxMs = 10_000
 
 function readLatency({ text, fault }: Reader, environment: string): number {

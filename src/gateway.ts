@@ -1,6 +1,6 @@
 /**
- * Wires one environment: its cells (database, engine, workers) and the server before them. The process and the tests both
- * start here; nothing below knows how it was put together.
+ * Wires one environment: its cells (database, engine, workers) and the server in front of them. The process and the
+ * tests both start here; no other code depends on the wiring.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { Registry } from 'prom-client'
@@ -25,11 +25,11 @@ export interface Gateway
   extends Pick<Cell, 'engine' | 'settleWorker' | 'timerWorker' | 'deliveryWorker' | 'notices'> {
   readonly merchants: MerchantAdministration
   readonly engine: Engine
-  /** Files for banks and files of banks, of cell 0. */
+  /** The bank operations of cell 0. */
   readonly bank: Bank
   /** The same of every cell. */
   readonly banks: readonly Bank[]
-  /** What would let an acknowledged payment vanish; in live at most a standby that commits do not wait for. */
+  /** Settings that could lose an acknowledged payment; in live at most a standby that commits do not wait for. */
   readonly weakDurability: readonly string[]
   /** Opens the port and starts the workers. Resolves with the origin. */
   listen(): Promise<string>
@@ -39,7 +39,7 @@ export interface Gateway
   processes(): readonly ProcessNumber[]
   /** Lets the work of processes that have ended be taken over. */
   declareDead(processes: readonly ProcessNumber[]): Promise<void>
-  /** Readiness goes 503, requests are served for that long, workers stop, connections close. */
+  /** Readiness becomes 503, requests are served for that long, workers stop, connections close. */
   close(serveForMs?: number): Promise<void>
 }
 

@@ -309,13 +309,10 @@ const shortFiles = [
   'operations/merchants/gate.ts',
   'operations/payments/retrieve.ts',
   'pages/address.ts',
-  'pages/decline-text.ts',
   'schemas/hints.ts',
   'schemas/services/bin-lookup.ts',
-  'schemas/test-clock.ts',
   'schemas/urls.ts',
   'storage/doctor/intent-checks.ts',
-  'storage/providers/references.ts',
   'vault/inventory-signature.ts',
 ]
 

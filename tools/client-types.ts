@@ -10,7 +10,7 @@ import {
 import { webhooks } from '#endpoints/events/webhook-examples.ts'
 import { endpoints } from '#endpoints/index.ts'
 import { describedAs } from '#endpoints/method-union.ts'
-import { about } from '#http/reference/about.ts'
+import { about } from '#http/reference/document.ts'
 import { buildOpenApi } from '#http/reference/openapi.ts'
 
 interface Schema {

@@ -55,7 +55,7 @@ export async function openDirectory(
     },
     enter(merchantId, cell) {
       const known = memory.find(merchantId)
-      // One that is not known yet was made a moment ago; whoever made it serves it first.
+      // An unknown merchant was created a moment ago; the process that created it serves it first.
       if (known && (known.cell !== cell || memory.isMoving(known))) return undefined
       return visitors.enter(merchantId)
     },
@@ -81,7 +81,7 @@ function createMemory(store: DirectoryStore, now: () => number) {
       for (const place of changed.places) learn(place)
       ;({ moment } = changed)
     },
-    /** Merchants are made by other processes and by commands, too: one that is not known is asked for. */
+    /** Other processes and commands create merchants too: an unknown one is looked up. */
     async look(merchantId: string): Promise<Known> {
       const known = find(merchantId)
       if (known) return known

@@ -1,13 +1,13 @@
 /**
  * Moves a merchant to another cell. Every process stops serving it first; then its rows are copied, the directory is
- * switched, and the old rows are deleted. Cut off before the switch nothing has happened; after it only the deletion is
- * missing. Either way the same command, run again, ends what was begun.
+ * switched, and the old rows are deleted. If it is interrupted before the switch, nothing has changed; after it, only
+ * the deletion is missing. Either way, running the same command again finishes the move.
  */
 import type { CellAddress } from '#storage/cells/address.ts'
 import { createDirectoryStore, type DirectoryStore } from '#storage/cells/directory-store.ts'
 import { deleteMerchantRows, MovedMeanwhile, withMoveLock, withOpenMove } from '#storage/cells/move-rows.ts'
 import { openDatabase } from '#storage/database.ts'
-import { type Ask, announce, waitUntilHeard } from '#storage/processes/announcements.ts'
+import { type Ask, announce, waitUntilAcknowledged } from '#storage/processes/announcements.ts'
 
 /** The merchant stays where it is; the message is a sentence for the operator. */
 export class MoveFault extends Error {}
@@ -19,13 +19,13 @@ export interface Moved {
   readonly rows: number
 }
 
-/** 20 s: after a mover that died, its merchant is served again that soon. A living one renews it. */
+/** 20 s: if the mover dies, its merchant is served again after this time. A live mover renews it. */
 const holdMs = 20_000
 
 /** 5 s: well before the time is over. */
 const renewMs = 5_000
 
-/** 3: rows that come while others are copied are those of a process that did not listen. */
+/** 3: rows added during the copy come from a process that missed the announcement. */
 const maximumTries = 3
 
 /** Named gaps, where tests let the mover die. */
@@ -73,7 +73,7 @@ async function move(options: MoveOptions, tools: Tools): Promise<Moved> {
     return found
   }
   const source = at(place.cell)
-  // What an earlier move left is put away first, wherever it was going.
+  // The remains of an earlier move are removed first, whatever its target was.
   if (place.movedFrom !== undefined) {
     await deleteMerchantRows(at(place.movedFrom).url, merchantId)
     await store.forgetOld(merchantId)
@@ -90,23 +90,23 @@ async function hold(options: MoveOptions, tools: Tools, source: CellAddress): Pr
   const { store, ask } = tools
   if (!(await store.beginMove({ merchantId, to, forMs: holdMs })))
     throw new MoveFault(`${merchantId} cannot be moved at this moment; try again`)
-  const tell = async (): Promise<boolean> => waitUntilHeard(ask, await announce(ask))
+  const announceMove = async (): Promise<boolean> => waitUntilAcknowledged(ask, await announce(ask))
   const renewing = startRenewing(async () => {
     await store.renewMove({ merchantId, to, forMs: holdMs })
     await announce(ask)
   })
   try {
-    if (!(await tell()))
+    if (!(await announceMove()))
       throw new MoveFault(`${merchantId} was not moved: its requests under way did not end; try again`)
     await options.testCrash?.('held')
     const rows = await copyAndSwitch(options, tools, source)
     await renewing.stop()
-    await tell()
+    await announceMove()
     return rows
   } catch (error) {
     await renewing.stop()
     await store.giveUpMove(merchantId)
-    await tell()
+    await announceMove()
     throw error
   }
 }
@@ -136,7 +136,7 @@ async function copyAndSwitch(
   }
 }
 
-/** Runs again and again until it is stopped. A renewal that failed shows in the end: the switch finds the time over. */
+/** Runs repeatedly until stopped. A failed renewal is noticed at the end: the switch finds that the time is over. */
 function startRenewing(renew: () => Promise<void>): { stop(): Promise<void> } {
   let running = Promise.resolve()
   const timer = setInterval(() => {

@@ -22,7 +22,7 @@ export async function openMerchants(options: {
   /** Cell 0 first. */
   readonly cells: readonly Pick<CellAddress, 'number' | 'url'>[]
   readonly masterKey: Parameters<typeof openDerivedKeys>[0]
-  /** Whose name stands in the audit trail; the gateway's own unless given. */
+  /** The actor in the audit trail; the gateway itself unless given. */
   readonly actor?: Actor
 }): Promise<{ merchants: MerchantAdministration; close(): Promise<void> }> {
   const { environment, cells, masterKey, actor = gatewayActor } = options
@@ -90,7 +90,7 @@ function findBy(store: DirectoryStore, all: readonly NumberedStores[]): CellFind
   }
 }
 
-/** Where a new merchant goes. */
+/** The cell for a new merchant. */
 export async function chooseEmptiest<T extends { readonly number: number }>(
   store: Pick<DirectoryStore, 'count'>,
   cells: readonly T[],

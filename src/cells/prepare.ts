@@ -22,7 +22,7 @@ export interface CellOptions {
   readonly addOne?: boolean
 }
 
-/** The cells as they are, without a look at them. */
+/** The configured cells, without checking them. */
 export async function listCells(
   options: Pick<CellOptions, 'home' | 'urls' | 'describePlace'>,
 ): Promise<readonly CellAddress[]> {
@@ -31,7 +31,7 @@ export async function listCells(
   return [first, ...sources.map(([cell, source]) => toAddress({ cell, source }, options))]
 }
 
-/** All cells, cell 0 first. One that is away is listed, too: it is looked for again while the others serve. */
+/** All cells, cell 0 first. A cell that is unavailable is listed too: it is retried while the others serve. */
 export async function prepareCells(options: CellOptions): Promise<readonly CellAddress[]> {
   const { home } = options
   const database = openDatabase(home.url, () => undefined)
@@ -94,7 +94,7 @@ const isSameRoot =
   (ring: MasterRing) =>
   async (a: string, b: string): Promise<boolean> => {
     const [one, other] = await Promise.all([unwrapRoots(a, ring), unwrapRoots(b, ring)])
-    // The first root secret lies last and never changes.
+    // The first root secret is last in the list and never changes.
     const [first, same] = [one.at(-1)?.secret, other.at(-1)?.secret]
     return first !== undefined && same !== undefined && first.equals(same)
   }

@@ -17,15 +17,15 @@ export interface NumberedStores extends CellStores {
 }
 
 export interface CellFinder {
-  /** What the directory says; it decides, wherever rows are found. */
+  /** The cell in the directory, which decides, wherever rows are found. */
   locate(merchantId: string): Promise<number>
   /** Works in the cell of the merchant. */
   visit<T>(merchantId: string, work: (stores: CellStores) => Promise<T>): Promise<T>
   /** All cells that can be reached, cell 0 first. */
   all(): readonly NumberedStores[]
-  /** The names of those that cannot. */
+  /** The names of the unreachable cells. */
   away(): readonly string[]
-  /** Where a new merchant goes; from now on the directory has it there. */
+  /** Chooses the cell of a new merchant and records it in the directory. */
   placeNew(merchantId: string): Promise<CellStores>
 }
 
@@ -35,7 +35,7 @@ export const routeStores = (cells: CellFinder): CellStores => ({
   endpoints: routeEndpoints(cells),
 })
 
-/** Of every cell that answers; one that is away takes nothing from the others. */
+/** Results of every cell that answers; an unavailable cell does not affect the others. */
 async function fromAll<T>(
   { all }: CellFinder,
   read: (stores: CellStores) => Promise<readonly T[]>,
@@ -51,7 +51,7 @@ async function fromAll<T>(
   return found.flat()
 }
 
-/** The first cell that has it. A cell that is away fails the search only when no other one has it. */
+/** The first cell that has it. An unavailable cell fails the search only if no other cell has the object. */
 async function fromFirst<T>(
   { all }: CellFinder,
   find: (stores: NumberedStores) => Promise<T | undefined | false>,
@@ -71,8 +71,8 @@ async function fromFirst<T>(
 }
 
 /**
- * A bare key names no merchant, so every cell is asked. A row that a move has left behind opens nothing, and where a cell
- * is unreachable it is not known whether the key is wrong.
+ * A bare key does not name a merchant, so every cell is searched. A row that a move has left behind is ignored, and if
+ * a cell is unreachable it is unknown whether the key is wrong.
  */
 async function findByKey(
   cells: CellFinder,

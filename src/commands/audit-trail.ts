@@ -1,11 +1,11 @@
-/** Writes what a command has done into the audit trail, under the name of the system user who runs it. */
+/** Records the actions of commands in the audit trail, under the name of the system user who runs them. */
 import { userInfo } from 'node:os'
 import { describeReason } from '#commands/faults.ts'
 import { type Act, type Actor, auditAs } from '#operations/audit/audit.ts'
 import { createAuditStore } from '#storage/audit/audit.ts'
 import { openDatabase } from '#storage/database.ts'
 
-/** A container may run under a number that has no name; then the number it is. */
+/** A container may run under a user id without a name; then the id is used. */
 export function commandActor(): Actor {
   try {
     return { actor: userInfo().username, from: 'command line' }

@@ -1,4 +1,4 @@
-/** `audit`: shows, exports and verifies the trail of what people, commands and keys did. */
+/** `audit`: shows, exports and verifies the audit trail of people, commands and keys. */
 import { once } from 'node:events'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { CommandFault, describeReason } from '#commands/faults.ts'

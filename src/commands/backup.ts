@@ -1,4 +1,5 @@
-/** `backup`, `restore` and `move-to`: all data out of a running gateway's database, and into an empty one. */
+/** `backup`, `restore` and `move-to`: copies all data out of a running gateway's database, and into an empty one. */
+
 import { createReadStream, createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { basename } from 'node:path'
@@ -14,6 +15,7 @@ import { CommandFault, describeReason } from '#commands/faults.ts'
 import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import { showProgress } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
+import { textAt } from '#domain/json.ts'
 import type { Act } from '#operations/audit/audit.ts'
 import { dumpDatabase } from '#storage/backup/dump.ts'
 import { BackupError, loadDatabase } from '#storage/backup/load.ts'
@@ -61,7 +63,7 @@ export function addBackupCommands(program: Command, readConfig: () => Config): v
     })
 }
 
-/** The data may be of a release that knew no audit trail: the copy is made all the same. */
+/** The data may come from a release without an audit trail: the copy is made anyway. */
 const auditCopy = (url: string, act: Act): Promise<void> =>
   auditCommand(url, act).catch(error =>
     say(`warning: this was not written into the audit trail (${describeReason(error)})`),
@@ -106,7 +108,7 @@ async function writeBackup(cells: readonly CellAddress[], out: string): Promise<
         yield `${line}\n`
       }
   }
-  // Whole before it gets its name, and for its owner alone.
+  // Complete before it gets its name, and readable by its owner only.
   const draft = `${out}.part`
   try {
     await pipeline(Readable.from(toText()), createGzip(), createWriteStream(draft, { mode: 0o600 }))
@@ -161,7 +163,7 @@ async function readBackup(urlOf: (cell: number) => Promise<string>, file: string
   try {
     return (await Promise.race([loadDatabase(urlOf, lines, say), failed])).rows
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
+    const code = textAt(error, 'code')
     if (code === 'ENOENT') throw new CommandFault(`${file} does not exist`, { cause: error })
     if (code?.startsWith('Z_'))
       throw new CommandFault(`${file} is not a whole backup (${code})`, { cause: error })
@@ -187,7 +189,7 @@ async function moveTo(database: OpenDatabase, target: string): Promise<number> {
     moving,
     'a gateway was started meanwhile, and what it took is missing in the copy; stop it, empty the target and repeat',
   )
-  // In the copy: it is the one that goes on.
+  // In the copy, because that is the database in use from now on.
   await auditCopy(target, { act: 'move-to', object: 'database', after: { rows } })
   return rows
 }

@@ -1,4 +1,6 @@
-/** `bank`: files for the bank and files of the bank, without any provider in between. */
+/** `bank`: files for the bank and files from the bank, without a provider in between. */
+
+import { strict as assert } from 'node:assert'
 import { once } from 'node:events'
 import { basename } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
@@ -14,13 +16,14 @@ import type { Unmatched } from '#operations/bank/apply-entry.ts'
 import type { Bank } from '#operations/bank/bank.ts'
 import type { GivenFile } from '#operations/bank/give-out.ts'
 import type { ImportCounts, UnmatchedList } from '#operations/bank/import-file.ts'
+import type { CellAddress } from '#storage/cells/address.ts'
 
 const jsonOption = () => new Option('--json', 'print one line of JSON')
 const accountOption = () => new Option('--account <account>', 'account id, acc_…').makeOptionMandatory()
 const folderOption = () =>
   new Option('--out <folder>', 'where the files go; made if it is not there').makeOptionMandatory()
 
-interface BatchWords {
+interface BatchOptions {
   readonly account: string
   readonly out: string
   readonly date?: string
@@ -57,7 +60,7 @@ function addFileCommands(bank: Command, readConfig: () => Config): void {
     .option('--date <day>', 'the day on which the batch is made, YYYY-MM-DD; today unless given', parseDay)
     .addOption(folderOption())
     .addOption(jsonOption())
-    .action(async ({ account: accountId, date, out, json }: BatchWords) => {
+    .action(async ({ account: accountId, date, out, json }: BatchOptions) => {
       const files = await withBank(readConfig(), {
         async work(opened) {
           const { makeBatch } = await import('#operations/bank/make-batch.ts')
@@ -77,7 +80,7 @@ function addFileCommands(bank: Command, readConfig: () => Config): void {
     .option('--batch <batch>', 'only those of this batch')
     .addOption(folderOption())
     .addOption(jsonOption())
-    .action(async ({ account: accountId, batch: batchId, out, json }: BatchWords) => {
+    .action(async ({ account: accountId, batch: batchId, out, json }: BatchOptions) => {
       const files = await withBank(readConfig(), {
         async work(opened) {
           const { giveOutAgain } = await import('#operations/bank/give-out.ts')
@@ -89,7 +92,7 @@ function addFileCommands(bank: Command, readConfig: () => Config): void {
     })
 }
 
-/** Files for the bank hold account numbers: whoever writes them out has opened these. */
+/** Files for the bank contain account numbers, so writing them is audited as decrypting them. */
 const describeFiles =
   (act: string, accountId: string) =>
   (files: readonly GivenFile[]): Act => ({
@@ -114,7 +117,7 @@ function addSimulateCommand(bank: Command, readConfig: () => Config): void {
     .addOption(accountOption())
     .option('--out <folder>', 'where its files go', '.')
     .addOption(jsonOption())
-    .action(async ({ account: accountId, out, json }: BatchWords) => {
+    .action(async ({ account: accountId, out, json }: BatchOptions) => {
       const config = readConfig()
       if (config.environment === 'live')
         throw new CommandFault(
@@ -152,7 +155,7 @@ const euros = (cents: number): string => `${Math.floor(cents / 100)}.${String(ce
 
 async function importFiles(files: readonly string[], json: boolean, config: Config): Promise<void> {
   const { bad, banks } = await inLittleMemory(() => importInEach(files, json, config))
-  // A file is bad when no cell can take it.
+  // A file is bad if no cell accepts it.
   const refused = [
     ...Map.groupBy(bad, sentence => files.find(file => sentence.startsWith(`${file} `))).values(),
   ]
@@ -190,7 +193,7 @@ const importInEach = (files: readonly string[], json: boolean, config: Config) =
     show: ({ counts, lists }) => (json ? printJson(counts, lists) : printReport(counts, lists)),
   })
 
-/** What fits nothing, of each cell. */
+/** The unmatched entries of each cell. */
 type Lists = readonly UnmatchedList[]
 
 const lengthOf = (lists: Lists): number => lists.reduce((total, { length }) => total + length, 0)
@@ -226,14 +229,19 @@ async function print(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain')
 }
 
-/** An account is in one cell; the others do not know it. */
+/** An account is in one cell; the others do not have it. */
 async function inEachBank<T>(
   banks: readonly Bank[],
   work: (bank: Bank) => Promise<T>,
   isMissing: (error: unknown) => boolean,
 ): Promise<T> {
-  const places = banks.map((bank, number) => ({ bank, number, name: '', url: '', place: '' }))
-  return overCells({ cells: places }, cell => work(places[cell.number]?.bank as Bank), { isMissing })
+  const places = banks.map((_, number) => ({ number, name: '', url: '', place: '' }))
+  const inBank = (cell: CellAddress): Promise<T> => {
+    const bank = banks[cell.number]
+    assert(bank, 'every cell has its bank operations')
+    return work(bank)
+  }
+  return overCells({ cells: places }, inBank, { isMissing })
 }
 
 interface BankWork<T> {

@@ -1,4 +1,7 @@
-/** What a start prints: where everything is, and a first payment to paste. Scripts read its `name: value` lines. */
+/**
+ * What the gateway prints when it starts: where everything is, and a first payment to paste. Scripts read its `name:
+ * value` lines.
+ */
 import type { DemoMerchant } from '#commands/demo-merchant.ts'
 
 export interface BannerFacts {
@@ -37,7 +40,7 @@ export function renderBanner(facts: BannerFacts): string {
 
 export const listCredentials = (demo: DemoMerchant): string[] => [
   `merchant id: ${demo.merchantId}`,
-  // A restored backup holds no keys.
+  // A restored backup contains no keys.
   `API key: ${demo.apiKey || `(not in the backup; make one: ${command} key create ${demo.merchantId} --name demo)`}`,
   `webhook secret: ${demo.webhookSecret}`,
 ]
@@ -51,7 +54,7 @@ function listFirstSteps(baseUrl: string, demo: DemoMerchant, { origin, year }: B
     paymentMethods: {
       integrationType: 'DIRECT',
       type: 'CARD',
-      // Three years ahead: still valid for whoever pastes an old terminal's output.
+      // Three years ahead: still valid when an old terminal's output is pasted.
       card: { number: '4111111111111111', expiryDate: `${year + 3}12`, securityCode: '123' },
     },
   }).replace('TRANS_ID', `first-'$(date +%s)'`)
@@ -59,7 +62,7 @@ function listFirstSteps(baseUrl: string, demo: DemoMerchant, { origin, year }: B
     transId: 'TRANS_ID',
     amount: { value: 4999, currency: 'EUR' },
     order: { description: 'One felt hat' },
-    // The customer comes back to a page that is there: the reference.
+    // The customer returns to a page that exists: the reference.
     urls: { return: `${origin}/docs`, cancel: `${origin}/docs` },
   }).replace('TRANS_ID', `page-'$(date +%s)'`)
   return [

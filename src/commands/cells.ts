@@ -1,4 +1,4 @@
-/** `cells add|status` and `merchant move`: schemas with merchants of their own, and the way between them. */
+/** `cells add|status` and `merchant move`: schemas with merchants of their own, and moving merchants between them. */
 import type { Command } from 'commander'
 import { auditCommand } from '#commands/audit-trail.ts'
 import { CommandFault, describeReason, UsageFault } from '#commands/faults.ts'
@@ -73,7 +73,7 @@ async function withCells<T>(
 
 interface Status {
   readonly cell: string
-  /** Null: the cell is away. */
+  /** Null: the cell is unavailable. */
   readonly merchants: number | null
   readonly payments: number | null
   readonly database: string

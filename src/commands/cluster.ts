@@ -1,7 +1,7 @@
 /**
- * Several processes behind one port. The primary forks workers, hands connections on (node:cluster), replaces whoever
- * dies or stands still, and adds up their metrics; it serves nothing itself. Workers find everything else they share in the
- * database.
+ * Several processes behind one port. The primary forks workers, passes connections to them (node:cluster), replaces
+ * workers that die or hang, and adds up their metrics; it serves nothing itself. Workers find everything else they
+ * share in the database.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
@@ -50,8 +50,10 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
   let stopping = false
   let started = false
   let fault: string | undefined
+  const address = keepAddress(say)
 
   function onReady(worker: Worker, news: Ready): void {
+    if (!address.isKeptBy(worker, news.origin)) return
     listening.set(worker, news)
     if (listening.size < count || started) return
     started = true
@@ -72,7 +74,7 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
       case 'report':
         return reports.onReport(message.question, message.metrics)
       case 'metrics?':
-        return tellMetrics(worker, message.question, await reports.collect(listening.keys()))
+        return sendMetrics(worker, message.question, await reports.collect(listening.keys()))
     }
   }
 
@@ -88,15 +90,15 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
       return
     }
     say(`worker ${worker.id} ended (${how}); another one takes its place`)
+    // Not unref: when all workers have ended, nothing else keeps this process running until the next one starts.
     setTimeout(() => {
       if (!stopping) fork()
-    }, replaceAfterMs).unref()
+    }, replaceAfterMs)
   }
 
+  const hasOther = (self: Worker): boolean => [...listening.keys()].some(worker => worker !== self)
   const fork = (): unknown =>
-    running.add(
-      forkWorker({ say, hear, onExit, hasOther: self => [...listening.keys()].some(it => it !== self) }),
-    )
+    running.add(forkWorker({ say, hear, onExit, hasOther, environment: address.environment() }))
 
   killWithUs(running)
   for (let forked = 0; forked < count; forked += 1) fork()
@@ -104,7 +106,7 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
     ready,
     async close(serveForMs = 0) {
       stopping = true
-      // Whoever waits for a start that is over now has nothing to wait for.
+      // Nobody may be waiting for the start any more; the exit is reported elsewhere.
       ready.catch(() => {})
       await stopAll(running, serveForMs > 0 ? 'SIGTERM' : 'SIGINT')
     },
@@ -116,23 +118,48 @@ interface WorkerEvents {
   readonly hear: (worker: Worker, watch: WorkerWatch, message: ToPrimary) => Promise<void>
   readonly onExit: (worker: Worker, how: string) => void
   readonly hasOther: (worker: Worker) => boolean
+  readonly environment: { readonly PORT: string } | undefined
 }
 
-function forkWorker({ say, hear, onExit, hasOther }: WorkerEvents): Worker {
-  const worker = cluster.fork()
+/**
+ * Where the workers listen, for as long as we run. With PORT=0 the first of them gets any free port and the others share it;
+ * when all have ended, the system would give the next one another port, where nobody looks for us.
+ */
+function keepAddress(say: (line: string) => void) {
+  let first: string | undefined
+  let port: { readonly PORT: string } | undefined
+  return {
+    /** Ends a worker that listens elsewhere; its replacement asks for the right port. */
+    isKeptBy(worker: Worker, origin: string): boolean {
+      first ??= origin
+      if (origin === first) return true
+      port = { PORT: new URL(first).port }
+      say(`worker ${worker.id} got another port, because all others had ended; it is started again`)
+      worker.process.kill('SIGINT')
+      return false
+    },
+    /** For the next worker. While others share the port, it asks for it in the same way as they did. */
+    environment: () => port,
+  }
+}
+
+function forkWorker({ say, hear, onExit, hasOther, environment }: WorkerEvents): Worker {
+  const worker = cluster.fork(environment)
   say(`worker ${worker.id} runs as ${worker.process.pid}`)
   const watch = watchWorker(worker, () => say(`worker ${worker.id} does not answer any more and is killed`))
   keepHandedOver(worker, () => hasOther(worker))
   worker.on('message', (message: ToPrimary) => {
     if (message?.tollgate) void hear(worker, watch, message)
   })
-  // What could not be sent to a worker that was ending; its exit follows.
+  // A message could not be sent to a worker that was ending; its exit event follows.
   worker.on('error', () => undefined)
   worker.once('exit', (code, signal) => onExit(worker, signal ?? `exit code ${code}`))
   return worker
 }
 
-/** A worker that is frozen hears no signal to stop, and must not wake up after this process has given the database away. */
+/**
+ * A frozen worker does not react to a stop signal, and must not wake up after this process has released the database.
+ */
 function killWithUs(workers: ReadonlySet<Worker>): void {
   process.once('exit', () => {
     for (const worker of workers) worker.process.kill('SIGKILL')
@@ -149,7 +176,7 @@ async function stopAll(workers: ReadonlySet<Worker>, signal: NodeJS.Signals): Pr
   )
 }
 
-async function tellMetrics(worker: Worker, question: number, reports: readonly Metrics[]): Promise<void> {
+async function sendMetrics(worker: Worker, question: number, reports: readonly Metrics[]): Promise<void> {
   const text = await AggregatorRegistry.aggregate([...reports]).metrics()
   post(worker, { tollgate: 'metrics', question, text })
 }
@@ -172,13 +199,13 @@ export function takeWorkerRole(): WorkerRole | undefined {
   async function hear(message: ToWorker): Promise<void> {
     switch (message.tollgate) {
       case 'ping':
-        return tell({ tollgate: 'pong' })
+        return sendToPrimary({ tollgate: 'pong' })
       case 'report?': {
         const metrics = (await gateway?.metrics.getMetricsAsJSON()) ?? []
-        return tell({ tollgate: 'report', question: message.question, metrics })
+        return sendToPrimary({ tollgate: 'report', question: message.question, metrics })
       }
       case 'dead':
-        // Without it the others notice by the missing heartbeats.
+        // Without it the others notice the missing heartbeats.
         return gateway?.declareDead(message.processes).catch(() => undefined)
       case 'metrics':
         waiting.get(message.question)?.(message.text)
@@ -194,7 +221,7 @@ export function takeWorkerRole(): WorkerRole | undefined {
       new Promise(resolve => {
         questions += 1
         waiting.set(questions, resolve)
-        tell({ tollgate: 'metrics?', question: questions })
+        sendToPrimary({ tollgate: 'metrics?', question: questions })
       }),
     serve(serving) {
       gateway = serving
@@ -202,7 +229,7 @@ export function takeWorkerRole(): WorkerRole | undefined {
   }
 }
 
-export const reportReady = (ready: Ready): void => tell({ tollgate: 'ready', ready })
+export const reportReady = (ready: Ready): void => sendToPrimary({ tollgate: 'ready', ready })
 
 /** Why this worker could not start, for the one sentence that its primary prints. */
 export async function reportFault(sentence: string): Promise<void> {
@@ -211,6 +238,6 @@ export async function reportFault(sentence: string): Promise<void> {
   })
 }
 
-function tell(message: ToPrimary): void {
+function sendToPrimary(message: ToPrimary): void {
   process.send?.(message)
 }

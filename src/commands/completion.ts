@@ -1,4 +1,4 @@
-/** `completion bash|zsh`: a script that completes commands and options, made from the commands that there are. */
+/** `completion bash|zsh`: a script that completes commands and options, generated from the existing commands. */
 import { Argument, type Command } from 'commander'
 
 const shells = ['bash', 'zsh'] as const
@@ -35,7 +35,7 @@ const renderCases = (program: Command): string =>
     .join('\n')
 
 /**
- * The longest path of words that is a command decides; options and arguments before the cursor are passed over. `path` and
+ * The longest path of words that is a command decides; options and arguments before the cursor are skipped. `path` and
  * `words` would be zsh's own variables.
  */
 const walk = (program: Command): string => `_tollgate_words() {

@@ -1,6 +1,6 @@
 /**
- * The console's line of the start's banner. In test, until the first person has set up a sign-in, it is a link that makes
- * whoever runs the gateway its first owner; each start makes a new one until one was used.
+ * The console's line of the start's banner. In test, until the first person has set up a sign-in, it is a link with
+ * which the operator of the gateway becomes its first owner; each start creates a new link until one was used.
  */
 import { auditCommand } from '#commands/audit-trail.ts'
 import type { OpenDatabase } from '#commands/open-database.ts'
@@ -38,7 +38,7 @@ interface FirstLink {
 
 const isSetUp = ({ passwordHash, passkeys }: Operator): boolean => passwordHash !== undefined || passkeys > 0
 
-/** Undefined: somebody signs in already, or the people were added by hand. */
+/** Undefined: somebody can already sign in, or people were added manually. */
 async function makeFirstLink(people: People, store: PeopleStore): Promise<FirstLink | undefined> {
   const everybody = await store.list()
   if (everybody.length === 0) {

@@ -52,7 +52,7 @@ async function findCredentials({ merchant, key }: CredentialOptions, { dataDirec
 }
 
 export function guessBaseUrl({ publicUrl, host, port, tls }: Config): string {
-  // What listens on all addresses is reached on the nearest.
+  // A server that listens on all addresses is reached on loopback.
   const reachable =
     host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
   return `${publicUrl ?? `${tls ? 'https' : 'http'}://${reachable}:${port}`}/api/v2`

@@ -2,9 +2,11 @@
  * The merchant that a test environment begins with. Its credentials stay readable in the data folder, so that every
  * start can print them; no other merchant's secrets are ever kept like this, and live has no such merchant.
  */
+
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { parseJson, textAt, textsOf } from '#domain/json.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 
 export interface DemoMerchant {
@@ -15,7 +17,7 @@ export interface DemoMerchant {
 
 const demoName = 'Demo merchant'
 
-/** Made anew only when there is none, or when the kept one belongs to another database. */
+/** Created only if there is none, or if the stored one belongs to another database. */
 export async function readOrCreateDemoMerchant(
   directory: string,
   merchants: MerchantAdministration,
@@ -39,7 +41,7 @@ export async function rememberRestoredDemo(
   if (demo) await writeDemoMerchant(directory, { merchantId: demo.merchantId, apiKey: '', webhookSecret: '' })
 }
 
-/** After a rotation, so that the next start prints a key that still opens something. */
+/** After a rotation, so that the next start prints a valid key. */
 export async function keepDemoKey(directory: string, merchantId: string, apiKey: string): Promise<void> {
   const kept = await readDemoMerchant(directory)
   if (kept?.merchantId === merchantId) await writeDemoMerchant(directory, { ...kept, apiKey })
@@ -57,30 +59,25 @@ export async function keepDemoSecret(
 
 const demoFile = (directory: string): string => join(directory, 'demo.json')
 
-/** Undefined when there is none, or something else stands in the file: it is ours to replace. */
+/** Undefined when there is none, or the file holds something else: then it is replaced. */
 export async function readDemoMerchant(directory: string): Promise<DemoMerchant | undefined> {
   let content: string
   try {
     content = await readFile(demoFile(directory), 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if (textAt(error, 'code') === 'ENOENT') return undefined
     throw error
   }
   return parseDemoMerchant(content)
 }
 
 function parseDemoMerchant(content: string): DemoMerchant | undefined {
-  try {
-    const { merchantId, apiKey, webhookSecret } = JSON.parse(content) as Record<string, unknown>
-    const isDemo = [merchantId, apiKey, webhookSecret].every(member => typeof member === 'string')
-    return isDemo ? ({ merchantId, apiKey, webhookSecret } as DemoMerchant) : undefined
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof TypeError) return undefined
-    throw error
-  }
+  const { merchantId, apiKey, webhookSecret } = textsOf(parseJson(content))
+  if (merchantId === undefined || apiKey === undefined || webhookSecret === undefined) return undefined
+  return { merchantId, apiKey, webhookSecret }
 }
 
-/** Whole before it gets its name, and for its owner alone. */
+/** Complete before it gets its name, and readable by its owner only. */
 async function writeDemoMerchant(directory: string, demo: DemoMerchant): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const draft = `${demoFile(directory)}.${randomUUID()}`

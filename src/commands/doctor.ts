@@ -1,4 +1,4 @@
-/** `doctor`: looks over all data and says what is wrong with it. It changes nothing. */
+/** `doctor`: examines all data and reports what is wrong with it. It changes nothing. */
 import { type Command, Option } from 'commander'
 import { CommandFault } from '#commands/faults.ts'
 import { parseTime } from '#commands/finding.ts'
@@ -61,7 +61,7 @@ async function diagnose(config: Config, { json, since }: DoctorOptions): Promise
   }
 }
 
-/** The same check of all cells is one. */
+/** Combines the results of the same check in all cells. */
 function joinResults(results: readonly CheckResult[]): readonly CheckResult[] {
   const joined = new Map<string, CheckResult>()
   for (const result of results) {
@@ -75,7 +75,7 @@ function joinResults(results: readonly CheckResult[]): readonly CheckResult[] {
   return [...joined.values()]
 }
 
-/** One line that is written over, for people; nothing where the output goes into a file. */
+/** One line that is overwritten, for people; nothing if the output goes to a file. */
 function showProgress(stream: NodeJS.WriteStream) {
   let shown = false
   return {
@@ -91,7 +91,7 @@ function showProgress(stream: NodeJS.WriteStream) {
   }
 }
 
-/** What is not looked for by a statement: broken seals in every cell, and a broken chain in cell 0. */
+/** Checks that need more than SQL: broken seals in every cell, and a broken chain in cell 0. */
 async function examineRest({ url, cells, masterKey }: OpenDatabase): Promise<readonly CheckResult[]> {
   const database = connect(url, () => undefined)
   try {

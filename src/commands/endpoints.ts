@@ -81,7 +81,7 @@ function addList(webhook: Command, readConfig: () => Config): void {
     })
 }
 
-/** An endpoint's id says whose it is; who writes the merchant before it, as for "add", is understood as well. */
+/** An endpoint's id identifies its merchant; a merchant id before it, as in "add", is accepted as well. */
 const endpointArguments = '<ids...>'
 const endpointHelp = 'endpoint id, with or without the merchant id before it'
 
@@ -137,7 +137,7 @@ async function findEndpoint(ids: readonly string[], { endpoints }: Merchants): P
 const unknownMerchant = (id: string | undefined): CommandFault =>
   new CommandFault(`there is no merchant "${id}"; "tollgate merchant list" shows all`)
 
-/** The same rule as at every delivery, so that what can never be called is refused while somebody is looking. */
+/** The same rule as at every delivery, so that an address that can never be called is refused right away. */
 function checkAddress(text: string, { environment }: Config): string {
   const refusal = isWebAddress(text)
     ? refuseUrl(new URL(text), addressPolicies[environment])

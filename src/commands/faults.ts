@@ -1,4 +1,6 @@
-/** How a command that fails says so: one sentence for people, a number for scripts, a stack only for those who ask. */
+/**
+ * How a failing command reports its error: one sentence for people, an exit code for scripts, a stack only on request.
+ */
 import type { CommanderError } from 'commander'
 import { ConfigError } from '#config.ts'
 import { EmbeddedPostgresError } from '#storage/embedded/index.ts'
@@ -6,19 +8,26 @@ import { MigrationError } from '#storage/migrate.ts'
 import { MasterKeyError } from '#vault/master-key.ts'
 import { ClientFault } from '#webhooks/gateway-client.ts'
 
-/** Something is not as the command needs it; the message is a sentence that says what to do. */
+/** A requirement of the command is not met; the message is a sentence that says what to do. */
 export class CommandFault extends Error {}
 
 /** The command was called in a way that cannot work. */
 export class UsageFault extends Error {}
 
-/** 1: something broke or is missing. 2: the command line or the environment asks for the impossible. */
+/** 1: something broke or is missing. 2: the command line or the environment is wrong. */
 export const exitCodes = { fault: 1, usage: 2 } as const
 
-/** Their messages were written for the person at the terminal. Any other is a surprise. */
-const sayable = [CommandFault, UsageFault, ConfigError, EmbeddedPostgresError, MigrationError, MasterKeyError]
+/** Their messages were written for the person at the terminal. Any other error is unexpected. */
+const expectedFaults = [
+  CommandFault,
+  UsageFault,
+  ConfigError,
+  EmbeddedPostgresError,
+  MigrationError,
+  MasterKeyError,
+]
 
-/** Known by its code and not by its class, so that a server need not load the library. */
+/** Recognised by its code and not by its class, so that a server need not load the library. */
 const isCommanderError = (error: unknown): error is CommanderError =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('commander.')
 
@@ -37,11 +46,11 @@ export function describeFault(error: unknown, showsStacks: boolean): string | un
   }
   if (showsStacks && error instanceof Error) return `tollgate: ${error.stack}${describeCauses(error)}`
   const sentence = `tollgate: ${describeReason(error)}`
-  if (sayable.some(kind => error instanceof kind)) return sentence
+  if (expectedFaults.some(kind => error instanceof kind)) return sentence
   return `${sentence} (unexpected; TOLLGATE_LOG_LEVEL=debug shows where it comes from)`
 }
 
-/** A refused connection to a name with several addresses is several errors in one without a text of its own. */
+/** A refused connection to a host with several addresses is an aggregate error without a message. */
 export function describeReason(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') {
     return [...new Set(error.errors.map(describeReason))].join('; ')

@@ -25,7 +25,7 @@ export function addFindingCommands(program: Command, readConfig: () => Config): 
 type Finder = Awaited<ReturnType<typeof openFinder>>
 type Payment = Awaited<ReturnType<Finder['findPayments']>>[number]['payment']
 
-/** Loaded only when needed, so that help and refusals come at once. */
+/** Loaded only when needed, so that help and errors appear at once. */
 async function openFinder(url: string) {
   const { openDatabase } = await import('#storage/database.ts')
   const { createFinder, UnknownMerchant } = await import('#operations/finding/finder.ts')
@@ -73,7 +73,7 @@ interface FindOptions {
 const jsonOption = () => new Option('--json', 'print JSON')
 
 function addPayments(program: Command, readConfig: () => Config): void {
-  const payments = program.command('payments').summary('find payments, tell their story, try things out')
+  const payments = program.command('payments').summary('find payments, show their history, try things out')
   payments.description(
     'find and show look at payments of all merchants; create, capture and refund act as one merchant.',
   )
@@ -151,14 +151,14 @@ function timelineOf(payment: Payment, events: readonly StoredEvent[]): readonly 
         (provider?.responseText === undefined ? '' : ` (${provider.responseText})`),
     }),
   )
-  const told = events.flatMap(({ createdAt, id, type, status, attempts }) => [
+  const eventLines = events.flatMap(({ createdAt, id, type, status, attempts }) => [
     { at: createdAt, line: `event ${type ?? ''} ${status} ${id}` },
     ...attempts.map(attempt => ({
       at: attempt.at,
       line: `attempt ${attempt.endpointId ?? ''} ${attempt.status ?? 'no answer'} in ${attempt.durationMs} ms (event ${id})`,
     })),
   ])
-  return [...operations, ...told]
+  return [...operations, ...eventLines]
     .sort((a, b) => a.at.getTime() - b.at.getTime())
     .map(({ at, line }) => `  ${at.toISOString()}  ${line}`)
 }
@@ -221,7 +221,7 @@ function addEvents(program: Command, readConfig: () => Config): void {
   events
     .command('show')
     .argument('<id>', 'the event')
-    .description('Shows one event: what was told, and every attempt.')
+    .description('Shows one event: what was eventLines, and every attempt.')
     .addOption(jsonOption())
     .action(async (id: string, { json }: { json?: true }) => {
       const event = await withFinder(readConfig(), finder => finder.findEvent(id))

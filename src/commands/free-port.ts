@@ -1,8 +1,10 @@
 /** Finds the port to suggest when the wanted one is taken. Only a suggestion: somebody may take it a moment later. */
+
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { textAt } from '#domain/json.ts'
 
-/** 100: whoever has that many servers in a row on one machine chooses a port by hand. */
+/** 100: with that many servers in a row on one machine the operator chooses a port manually. */
 const attemptsMax = 100
 
 const portMax = 65_535
@@ -20,8 +22,8 @@ async function isFree(host: string, port: number): Promise<boolean> {
     server.listen({ host, port })
     await once(server, 'listening')
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    // EACCES: a port for the privileged, which is no use to us either.
+    const code = textAt(error, 'code')
+    // EACCES: a privileged port, which cannot be used either.
     if (code === 'EADDRINUSE' || code === 'EACCES') return false
     throw error
   }

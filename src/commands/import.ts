@@ -1,4 +1,7 @@
-/** `bins import` and `rates import`: reference data from files that others publish. Both replace all there was, or nothing. */
+/**
+ * `bins import` and `rates import`: reference data from files that others publish. Both replace all existing data, or
+ * nothing.
+ */
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
@@ -153,6 +156,7 @@ async function withPools<T>(
         await pools.close()
       }
     }
+    // There is always cell 0, so the loop has run.
     return result as T
   } finally {
     await database.close()

@@ -17,7 +17,7 @@ import { KeyRequestFault, readExpiry, readNetworks, readScopes } from '#operatio
 import type { CreatedKey } from '#operations/merchants/merchants.ts'
 import type { ListedKey } from '#storage/api-keys.ts'
 
-/** 720 hours: 30 days. A key that may live longer beside its successor has not been replaced. */
+/** 720 hours: 30 days. With a longer overlap the old key would not really be replaced. */
 const overlapHoursMax = 720
 
 export function addKeyCommands(program: Command, readConfig: () => Config): void {

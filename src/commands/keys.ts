@@ -1,9 +1,14 @@
-/** `keys`: changes the key that seals cards and secrets. Not to be taken for `key`, which is about a merchant's API key. */
+/**
+ * `keys`: changes the key that seals cards and secrets. Not to be confused with `key`, which is about a merchant's API
+ * keys.
+ */
+
 import type { Command } from 'commander'
 import { auditCommand } from '#commands/audit-trail.ts'
 import { CommandFault, describeReason, UsageFault } from '#commands/faults.ts'
 import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
+import { textAt } from '#domain/json.ts'
 import { rotateRoot } from '#operations/merchants/rotate-root.ts'
 import { joinStores, openRotationStore, type RotationStore } from '#storage/vault/key-rotation.ts'
 import { type Renewed, renewDataKeys } from '#vault/renew-data-keys.ts'
@@ -57,9 +62,10 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
     .option('--json', 'print one line of JSON')
     .action(async ({ json }: { json?: true }) => {
       const renewed = await withKeys(readConfig(), async ({ database, each }) => {
+        // There is always cell 0.
         let made = await renewDataKeys(database.masterKey, each[0] as RotationDeps)
         for (const deps of each.slice(1)) made = addUp(made, await renewDataKeys(database.masterKey, deps))
-        // Every kept number was opened for this, and not for paying.
+        // Every stored number was decrypted for this, not for a payment.
         await auditCommand(database.url, { act: 'keys.renew', object: 'vault', after: made })
         return made
       })
@@ -152,7 +158,7 @@ async function rotateWhereItLies(
 }
 
 const isUnwritable = (error: unknown): boolean =>
-  ['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV'].includes(String((error as NodeJS.ErrnoException).code))
+  ['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV'].includes(String(textAt(error, 'code')))
 
 const unwritable = (file: string, cause: unknown): CommandFault =>
   new CommandFault(

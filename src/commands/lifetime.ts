@@ -1,11 +1,11 @@
 /**
- * When a serving process is to end: by a signal, because npm has ended, or because its database is gone. It only reports;
- * stopping in order is the server's own work.
+ * When a serving process should stop: after a signal, because npm has ended, or because its database is gone. It only
+ * reports; the server itself stops in order.
  */
 import { constants } from 'node:os'
 
 export interface Ending {
-  /** What went wrong; absent when somebody asked for the end. */
+  /** What went wrong; absent when the stop was requested. */
   readonly fault?: string
   /** After SIGTERM a load balancer still sends traffic for a moment; it is served until then. */
   readonly drains?: boolean
@@ -19,7 +19,7 @@ export interface Lifetime {
   release(): void
 }
 
-/** What is watched; the real process, or a double whose time and signals a test controls. */
+/** The watched process: the real one, or a test double with controlled time and signals. */
 export interface WatchedProcess {
   on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown
   off(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown
@@ -37,10 +37,10 @@ export interface LifetimeOptions {
 /** SIGHUP: the terminal was closed. */
 const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
-/** 1 s: Ctrl-C comes twice, from the terminal and passed on by npm; the echo is not a second, impatient one. */
+/** 1 s: Ctrl-C comes twice, from the terminal and passed on by npm; the duplicate does not count as a second one. */
 const echoMs = 1_000
 
-/** 100 ms: npm may be started again at once after it was stopped, and looking costs a few microseconds. */
+/** 100 ms: npm may be started again right after it was stopped, and a check costs a few microseconds. */
 const parentPollMs = 100
 
 export function watchLifetime({ watched, identifyParent, nowMs, every }: LifetimeOptions): Lifetime {

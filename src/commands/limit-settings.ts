@@ -10,7 +10,7 @@ import {
 } from '#domain/velocity.ts'
 import type { MerchantSettings } from '#storage/merchants.ts'
 
-/** Back to what the environment gives every merchant. */
+/** Restores the environment's default. */
 const byDefault = 'default'
 
 export interface LimitOptions {

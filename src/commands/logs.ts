@@ -26,7 +26,7 @@ interface Movement {
   readonly settledDate: string
 }
 
-interface Told {
+interface ShownEvent {
   readonly id: string
   readonly payId: string
   readonly status: string
@@ -39,7 +39,7 @@ export interface LogLine {
   readonly at: string
   readonly kind: 'operation' | 'event'
   readonly text: string
-  readonly row: Movement | Told
+  readonly row: Movement | ShownEvent
 }
 
 /** 1 s: as quick as somebody reads. */
@@ -92,16 +92,16 @@ export interface TailDeps {
 /** Polls; what was printed once is not printed again, even if several entries share a timestamp. */
 export async function tailLogs(
   { from, count = Number.POSITIVE_INFINITY }: { readonly from: string; readonly count?: number },
-  { client, say: tell, isEnding, pause }: TailDeps,
+  { client, say: show, isEnding, pause }: TailDeps,
 ): Promise<void> {
-  const told = new Set<string>()
+  const seen = new Set<string>()
   let since = from
   let left = count
   while (!isEnding()) {
     const lines = await readLines(client, since)
-    for (const line of lines.filter(({ id }) => !told.has(id))) {
-      told.add(line.id)
-      tell(line)
+    for (const line of lines.filter(({ id }) => !seen.has(id))) {
+      seen.add(line.id)
+      show(line)
       left -= 1
       if (left === 0) return
     }
@@ -113,7 +113,7 @@ export async function tailLogs(
 async function readLines(client: Pick<GatewayClient, 'get'>, since: string): Promise<readonly LogLine[]> {
   const [operations, events] = await Promise.all([
     client.get<{ data: Movement[] }>(`/operations?from=${encodeURIComponent(since)}&limit=1000`),
-    client.get<{ data: Told[] }>('/events?page=1'),
+    client.get<{ data: ShownEvent[] }>('/events?page=1'),
   ])
   const lines = [
     ...operations.data.map(toOperationLine),
@@ -130,7 +130,7 @@ const toOperationLine = (row: Movement): LogLine => ({
   text: `${paintQuiet(row.settledDate)}  ${row.type}  ${paintState(row.status)}  ${toDecimalText(row.amount.value, row.amount.currency)} ${row.amount.currency}  ${row.responseCode}  ${row.payId}  ${row.transId}`,
 })
 
-const toEventLine = (row: Told): LogLine => ({
+const toEventLine = (row: ShownEvent): LogLine => ({
   id: `${row.id} ${row.status}`,
   at: row.creationDate,
   kind: 'event',
@@ -138,7 +138,7 @@ const toEventLine = (row: Told): LogLine => ({
   text: `${paintQuiet(row.creationDate)}  event ${row.body.type ?? ''}  ${paintState(row.status)}  ${row.id}  payment ${row.payId}`,
 })
 
-/** The merchant's clock; live has none and takes real time. */
+/** The merchant's clock; live has none and uses real time. */
 async function readNow(client: GatewayClient): Promise<number> {
   try {
     return Date.parse((await client.get<{ now: string }>('/test/clock')).now)

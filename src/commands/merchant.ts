@@ -19,7 +19,7 @@ const nameMax = 128
 const requestsPerSecondMax = 1_000_000
 /** 2048: the contract's limit for every address. */
 const urlMax = 2_048
-/** Takes the address away; the parser of the command line knows no null. */
+/** Removes the address; the command line has no null. */
 const noUrl = 'none'
 
 export const jsonOption = () => new Option('--json', 'print one line of JSON')
@@ -153,7 +153,7 @@ export const parseWhole = (min: number, max: number) => (text: string) => {
   throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
 }
 
-/** The internal clock offset is left out: it is the test clock's business. */
+/** The clock offset is left out, because the test clock shows it. */
 const toJson = (merchant: ListedMerchant) => ({
   merchantId: merchant.merchantId,
   name: merchant.name,

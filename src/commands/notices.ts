@@ -19,11 +19,11 @@ interface ListOptions {
 const limitMax = 10_000
 
 export function addNoticeCommands(program: Command, readConfig: () => Config): void {
-  const notices = program.command('notices').summary('what providers have told')
+  const notices = program.command('notices').summary('the notices of providers')
   notices.description('Shows the notices of providers. Raw notices are kept sealed for 90 days.')
   notices
     .command('list')
-    .description('Lists what providers have told, the newest first.')
+    .description('Lists the notices of providers, the newest first.')
     .option('--unmatched', 'only what fits nothing that we know; it is tried again by itself')
     .option('--merchant <id>', 'of one merchant')
     .option('--account <id>', 'of one provider account')

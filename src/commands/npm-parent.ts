@@ -1,8 +1,10 @@
 /**
- * Who npm is for a process that an npm script started. Not every shell passes npm's signals on, and a killed npm sends
- * none: then only the change of this name shows that npm is gone.
+ * Identifies npm for a process that an npm script started. Not every shell passes npm's signals on, and a killed npm
+ * sends none: then only the change of this name shows that npm is gone.
  */
+
 import { readFileSync } from 'node:fs'
+import { textAt } from '#domain/json.ts'
 
 /** Our parent is npm itself, or the shell that npm runs the script in; then npm is the parent's parent. */
 export function identifyNpm(script: string): string {
@@ -22,12 +24,12 @@ function readParent(pid: number): string | undefined {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]
 }
 
-/** Empty when the process has ended, also between the opening and the reading (ESRCH). */
+/** Empty when the process has ended, even between opening and reading (ESRCH). */
 function readIfAlive(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
+    const code = textAt(error, 'code')
     if (code === 'ENOENT' || code === 'ESRCH') return ''
     throw error
   }

@@ -44,7 +44,7 @@ const openers: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   win32: ['cmd', '/c', 'start', ''],
 }
 
-/** Where there is no way to open one, the address stands on the terminal already. */
+/** If no browser can be opened, the address is already on the terminal. */
 async function openBrowser(address: string): Promise<void> {
   const [command = 'xdg-open', ...words] = openers[platform()] ?? ['xdg-open']
   const { promise, resolve } = Promise.withResolvers<void>()

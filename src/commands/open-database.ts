@@ -1,6 +1,6 @@
 /**
  * What every command but help needs first: the database, embedded or configured, brought to the newest schema, and the
- * master key that opens what is sealed in it.
+ * master key that decrypts its sealed data.
  */
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
@@ -19,14 +19,14 @@ import { createMasterRing, type MasterRing, readMasterKeys, readOrMakeMasterKeys
 
 export interface OpenDatabase {
   readonly url: string
-  /** For people: where the rows lie. Holds no password. */
+  /** For people: where the rows are. Holds no password. */
   readonly place: string
   readonly masterKey: MasterRing
   /** All of them, cell 0, which is the database itself, first. */
   readonly cells: readonly CellAddress[]
   /** The cells as they are by now. */
   listCells(): Promise<readonly CellAddress[]>
-  /** The file that the master key lies in, where it lies in one. */
+  /** The file of the master key, if it is in a file. */
   readonly masterKeyFile?: string
   close(): Promise<void>
 }
@@ -37,10 +37,10 @@ export interface OpenOptions {
   readonly onProgress: (line: string) => void
   /** True: the schema is left as it is. */
   readonly asIs?: boolean
-  /** True: rows that were sealed elsewhere are about to come, so their master key must be there already. */
+  /** True: rows that were sealed elsewhere are about to be loaded, so their master key must already be there. */
   readonly restores?: boolean
   readonly onUnexpectedExit?: (error: Error) => void
-  /** True: the cells are taken as another process has made them ready. */
+  /** True: another process has already prepared the cells. */
   readonly cellsReady?: boolean
   /** True: one more cell is made. */
   readonly addsCell?: boolean
@@ -133,7 +133,7 @@ async function migrateForeign(
   }
 }
 
-/** Without a configured key one is made in the data folder; live never comes there, its configuration demands one. */
+/** Without a configured key one is created in the data folder; never in live, where the configuration requires one. */
 async function openMasterKey(
   { dataDirectory, masterKeys, masterKeyFile }: Config,
   { restores = false, isSealed = false }: { readonly restores?: boolean; readonly isSealed?: boolean } = {},
@@ -143,7 +143,7 @@ async function openMasterKey(
   const file = masterKeyFile ?? join(dataDirectory, 'master.key')
   if (masterKeyFile === undefined) {
     await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
-    // A key that is made now opens nothing of what another one has sealed.
+    // A new key cannot decrypt what another one has sealed.
     if ((restores || isSealed) && !existsSync(file)) throw new CommandFault(missingKey(file))
     await readOrMakeMasterKeys(file)
   }
@@ -160,7 +160,7 @@ function describePlace(databaseUrl: string): string {
   return `${host}${url.pathname}`
 }
 
-/** Opens the merchants for one piece of work and leaves everything as it was found. */
+/** Opens the merchants for one piece of work and closes everything again. */
 export async function withMerchants<T>(
   config: Config,
   work: (merchants: MerchantAdministration) => Promise<T>,
@@ -168,7 +168,7 @@ export async function withMerchants<T>(
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
-    // Loaded only when needed, so that help and refusals come at once.
+    // Loaded only when needed, so that help and errors appear at once.
     const { openMerchants } = await import('#cells/open-merchants.ts')
     const { environment } = config
     const { masterKey, cells } = database

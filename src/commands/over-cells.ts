@@ -1,4 +1,4 @@
-/** Commands look at all cells as if they were one: each piece of work runs in every cell, and what it finds is joined. */
+/** Commands treat all cells as one: each piece of work runs in every cell, and the results are combined. */
 import { CommandFault } from '#commands/faults.ts'
 import type { OpenDatabase } from '#commands/open-database.ts'
 import type { CellAddress } from '#storage/cells/address.ts'
@@ -6,7 +6,7 @@ import { createDirectoryStore } from '#storage/cells/directory-store.ts'
 import { openDatabase } from '#storage/database.ts'
 
 export interface Joining {
-  /** Says no in a cell that does not know what the work is about; another one may. */
+  /** Whether an error only means that this cell does not have the object; another cell may. */
   readonly isMissing?: (error: unknown) => boolean
   /** The work is about this merchant only. */
   readonly merchantId?: string | undefined

@@ -3,12 +3,12 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Theme } from '#domain/merchant.ts'
 import { isWebAddress, normalizeAddress } from '#domain/text.ts'
 import { explainUnknownType } from '#methods/nearest-types.ts'
-// The rows themselves and not the catalogue, which brings all schemas along: help would take four times as long.
+// Imports the rows themselves and not the catalogue, which loads all schemas: help would take four times as long.
 import { rows } from '#methods/rows.ts'
 import { parseColour } from '#pages/colour.ts'
 import { carriesText, fontNames } from '#pages/theme.ts'
 
-/** Takes a setting back; the parser of the command line knows no null. */
+/** Removes a setting; the command line has no null. */
 const none = 'none'
 
 /** 50: the column's limit, far above the number of sites that one shop has. */
@@ -127,7 +127,7 @@ export interface PageChange {
   readonly dcc?: boolean
 }
 
-/** What is named changes; of the look, what is not named stays as it is. */
+/** Only the given options change; the other parts of the theme stay. */
 export function toPageChange(options: PageOptions, current: Theme | undefined): PageChange {
   const { methods, frameOrigins, dcc, themeAccent, themeBackground, themeLogo, themeFont } = options
   const given = { accent: themeAccent, background: themeBackground, logoUrl: themeLogo, font: themeFont }

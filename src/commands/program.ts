@@ -1,4 +1,4 @@
-/** The command line: which commands there are and what help says about them. Each command's work lies beside. */
+/** The command line: the list of commands and their help. The work of each command is in a file beside this one. */
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addAuditCommands } from '#commands/audit.ts'
@@ -51,7 +51,7 @@ export function buildProgram(readConfig: () => Config): Command {
   program
     .command('migrate')
     .description('Brings the database to the newest schema. Starting the gateway does this too.')
-    .option('--check', 'tell what would run, and whether it is safe while the previous release serves')
+    .option('--check', 'show what would run, and whether it is safe while the previous release serves')
     .option('--json', 'print one line of JSON')
     .action(({ check, json }: { check?: true; json?: true }) =>
       check ? checkMigrations(readConfig(), json) : migrateOnly(readConfig(), json),
@@ -109,7 +109,7 @@ async function checkMigrations(settings: Config, json?: true): Promise<void> {
   try {
     const pending = (await Promise.all(database.cells.map(({ url }) => listPending(url)))).flat()
     if (json) console.log(JSON.stringify({ pending }))
-    else tellPending(pending, database.place)
+    else printPending(pending, database.place)
     if (pending.some(({ unsafe }) => unsafe.length > 0))
       throw new CommandFault('stop the previous release before you migrate')
   } finally {
@@ -117,7 +117,7 @@ async function checkMigrations(settings: Config, json?: true): Promise<void> {
   }
 }
 
-function tellPending(pending: Awaited<ReturnType<typeof listPending>>, place: string): void {
+function printPending(pending: Awaited<ReturnType<typeof listPending>>, place: string): void {
   for (const { name, unsafe } of pending) {
     console.log(
       `would run ${name}: ${unsafe.length === 0 ? 'safe while the previous release serves' : 'NOT safe'}`,

@@ -6,7 +6,7 @@ import { CommandFault, UsageFault } from '#commands/faults.ts'
 
 export type Pairs = Readonly<Record<string, string>>
 
-/** Collects `--set a=b --set c=d`. A name given twice is a slip of the hand and not the wish for the last one. */
+/** Collects `--set a=b --set c=d`. A name given twice is an error; the last one does not win silently. */
 export function collectPair(word: string, known: Pairs = {}): Pairs {
   const [, name = '', value = ''] = /^([A-Za-z][\w.-]*)=([\s\S]*)$/.exec(word) ?? []
   if (name === '') throw new InvalidArgumentError('It must look like name=value.')
@@ -15,7 +15,7 @@ export function collectPair(word: string, known: Pairs = {}): Pairs {
 }
 
 /**
- * Secrets never stand on the command line, where every user of the machine and the shell's history could read them:
+ * Secrets are never given on the command line, where every user of the machine and the shell's history could read them:
  * `name=@FILE` reads a file, `name=-` standard input.
  */
 export async function readSecrets(pairs: Pairs = {}): Promise<Pairs> {
@@ -43,7 +43,7 @@ async function readSecret(name: string, source: string): Promise<string> {
   }
 }
 
-/** Comma lists; each word is judged by `read`, which returns the stored spelling or undefined. */
+/** Comma lists; each word is checked by `read`, which returns the stored spelling or undefined. */
 export const parseList =
   (what: string, read: (word: string) => string | undefined) =>
   (list: string): readonly string[] => {

@@ -167,7 +167,7 @@ function addCheckCommand(provider: Command, readConfig: () => Config): void {
     })
 }
 
-/** Opens the accounts for one piece of work and leaves everything as it was found. */
+/** Opens the accounts for one piece of work and closes everything again. */
 export async function withProviders<T>(
   config: Config,
   work: (providers: Providers) => Promise<T>,
@@ -175,7 +175,7 @@ export async function withProviders<T>(
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
-    // Loaded only when needed, so that help and refusals come at once.
+    // Loaded only when needed, so that help and errors appear at once.
     const { openProviders } = await import('#providers/open-providers.ts')
     const { environment } = config
     const { url: auditUrl, masterKey } = database

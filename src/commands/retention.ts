@@ -5,7 +5,7 @@ import { withMerchants } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
 import { addDuration } from '#domain/duration.ts'
 
-/** 1 day: anything shorter would erase what a payment that is under way still needs. */
+/** 1 day: anything shorter would erase data that a payment under way still needs. */
 const shortestMs = 86_400_000
 const forEver = 'none'
 

@@ -12,9 +12,9 @@ import { findBrandName, findCountryCode } from '#providers/administration.ts'
 
 type ListedRule = Awaited<ReturnType<ProviderAdministration['listRules']>>[number]
 
-/** 1,000,000: more steps than anybody orders by hand. */
+/** 1,000,000: more steps than anybody needs. */
 const priorityMax = 1_000_000
-/** 100: room to put other rules before and after those that name no priority. */
+/** 100: leaves room for rules before and after those without a priority. */
 const usualPriority = 100
 
 const jsonOption = () => new Option('--json', 'print one line of JSON')

@@ -1,6 +1,6 @@
 /**
- * Runs the command that a line of words names. A server loads none of the other commands: they would stay in its memory for
- * as long as it lives.
+ * Runs the command that the command line names. A server does not load the other commands, which would stay in its
+ * memory.
  */
 import cluster from 'node:cluster'
 import { reportFault } from '#commands/cluster.ts'

@@ -1,6 +1,7 @@
 /**
- * `serve`: database, gateway, port, one after the other, and back in reverse when it is time. Whatever was opened is
- * closed, however far the start came. With several workers this process owns the database and they serve (cluster.ts).
+ * `serve`: opens database, gateway and port in this order, and closes them in reverse order. Everything that was opened
+ * is closed, however far the start got. With several workers this process owns the database and they serve
+ * (cluster.ts).
  */
 
 import { spawnSync } from 'node:child_process'
@@ -20,6 +21,7 @@ import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import { rememberServed } from '#commands/served.ts'
 import { isReachable } from '#config/network.ts'
 import type { Config } from '#config.ts'
+import { textAt } from '#domain/json.ts'
 import type { Gateway } from '#gateway.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 
@@ -27,7 +29,7 @@ interface Closable {
   close(serveForMs?: number): Promise<void>
 }
 
-/** 10 s for what is under way, and as much as was set for the time to drain: whoever asked us to stop may use force after. */
+/** 10 s for requests under way, plus the configured drain time; after that a supervisor may kill the process. */
 const stopDeadlineMs = 10_000
 
 const say = (line: string) => console.error(line)
@@ -48,7 +50,7 @@ export async function serve(config: Config): Promise<void> {
   const serveForMs = ending.drains ? config.drainSeconds * 1_000 : 0
   const release = startDeadline(stopDeadlineMs + serveForMs)
   if (failure === undefined && cluster.isPrimary) say('Stopping: requests in flight are finished first …')
-  // Interrupted in the middle, the start ends at its next step; a failure then is only the interruption's echo.
+  // An interrupted start ends at its next step; an error then only reflects the interruption.
   await Promise.allSettled([starting])
   const unclosed = await closeInReverse(open, serveForMs)
   release()
@@ -192,7 +194,7 @@ async function listen({ host, port, npmScript }: Config, gateway: Gateway): Prom
   try {
     return await gateway.listen()
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
+    const code = textAt(error, 'code')
     const fault = (sentence: string) => new CommandFault(sentence, { cause: error })
     if (code === 'EADDRINUSE') {
       const free = await findFreePort(host, port + 1)
@@ -234,8 +236,9 @@ async function closeInReverse(open: readonly Closable[], serveForMs: number): Pr
 }
 
 /**
- * A core dump would write keys and card numbers in clear to the disk: none is made of this process, whatever happens to it.
- * Node cannot lower its own limit, so `prlimit` does; where that is missing, what a dump holds is emptied instead.
+ * A core dump would write keys and card numbers to the disk in clear text, so core dumps of this process are disabled.
+ * Node cannot lower its own limit, so `prlimit` does; where that is missing, the contents of a dump are filtered out
+ * instead.
  */
 export function forbidCoreDumps(): void {
   if (process.platform !== 'linux') return

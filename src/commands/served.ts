@@ -1,18 +1,20 @@
 /**
- * Where the gateway of this data folder listens. The serving process writes it down, because with PORT=0, or with
- * variables that only it was given, no other command could know.
+ * The address at which the gateway of this data folder listens. The serving process stores it, because with PORT=0, or
+ * with variables that only it has, no other command could know.
  */
+
 import { readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '#config.ts'
 import { toConsoleOrigin } from '#console/address.ts'
+import { memberOf, textAt } from '#domain/json.ts'
 
 const servedFile = (directory: string): string => join(directory, 'served.json')
 
-/** A folder that cannot be written keeps no note; commands then go by the settings. */
+/** In a folder that is not writable nothing is stored; commands then use the settings. */
 const unwritable: readonly (string | undefined)[] = ['ENOENT', 'EROFS', 'EACCES', 'EPERM']
 
-/** Gives the way to take it back when the server stops. */
+/** Returns a function that removes the note when the server stops. */
 export function rememberServed({ dataDirectory }: Pick<Config, 'dataDirectory'>, origin: string): () => void {
   const file = servedFile(dataDirectory)
   const draft = `${file}.${process.pid}`
@@ -21,7 +23,7 @@ export function rememberServed({ dataDirectory }: Pick<Config, 'dataDirectory'>,
     // Written under another name and then renamed, so that readers never see half a file.
     renameSync(draft, file)
   } catch (error) {
-    if (unwritable.includes((error as NodeJS.ErrnoException).code)) return () => {}
+    if (unwritable.includes(textAt(error, 'code'))) return () => {}
     throw error
   }
   return () => {
@@ -37,11 +39,12 @@ export function findServed({ dataDirectory }: Pick<Config, 'dataDirectory'>): st
 
 function readServed(file: string): { readonly origin: string; readonly pid: number } | undefined {
   try {
-    const { origin, pid } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>
+    const served: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    const [origin, pid] = [memberOf(served, 'origin'), memberOf(served, 'pid')]
     return typeof origin === 'string' && typeof pid === 'number' ? { origin, pid } : undefined
   } catch (error) {
-    // None was written, or somebody else's file stands there: then nothing is known.
-    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    // Nothing was stored, or the file is not ours: then the address is unknown.
+    if (error instanceof SyntaxError || textAt(error, 'code') === 'ENOENT') return undefined
     throw error
   }
 }
@@ -51,7 +54,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return textAt(error, 'code') === 'EPERM'
   }
 }
 
@@ -60,7 +63,7 @@ export function findConsoleOrigin(config: Config): string | undefined {
   const { publicUrl, tls, port, consolePort } = config
   if (publicUrl !== undefined) return publicUrl
   const served = findServed(config)
-  // A port that is chosen at the start is not written down anywhere.
+  // A console port that is chosen at the start is not stored anywhere.
   if (served !== undefined && consolePort !== 0) return toConsoleOrigin(served, consolePort)
   const shownPort = consolePort ?? port
   return shownPort === 0 ? undefined : `${tls ? 'https' : 'http'}://localhost:${shownPort}`

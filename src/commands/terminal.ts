@@ -22,7 +22,9 @@ export const paintQuiet = (text: string, stream: NodeJS.WriteStream = process.st
 
 const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-/** One line of somebody else's text. What cannot be seen is written as its code, so that it never steers the terminal. */
+/**
+ * One line of untrusted text. Invisible characters are written as their code, so that they never control the terminal.
+ */
 export const toVisible = (text: string): string =>
   text.replace(invisible, character => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
 
@@ -35,7 +37,7 @@ export interface Progress {
 
 /** 24 columns: fits beside the words on the narrowest terminal. */
 const barWidth = 24
-/** Ten times a second: smooth for the eye, nothing for the work. */
+/** Ten times a second: smooth for the eye, negligible work. */
 const drawEveryMs = 100
 
 /** A bar on standard error while something long runs; anything but a terminal gets a line now and then, if one is given. */

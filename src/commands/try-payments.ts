@@ -1,4 +1,4 @@
-/** `payments create|capture|refund`: trying things out against a running gateway, as a shop would do it over the API. */
+/** `payments create|capture|refund`: tries out a running gateway, as a shop would use it over the API. */
 import { randomUUID } from 'node:crypto'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { addCredentialOptions, type CredentialOptions, signIn } from '#commands/credentials.ts'
@@ -92,10 +92,10 @@ async function createPayment(options: CreateOptions, config: Config): Promise<vo
       card: { number: card, expiryDate: `${Number(now.slice(0, 4)) + 3}12`, securityCode: '123' },
     },
   })
-  tell(answer, { amount, currency }, options)
+  printAnswer(answer, { amount, currency }, options)
 }
 
-/** A card number has no place on a command line that could reach a real card. */
+/** In live, card numbers must not be on the command line. */
 async function refuseLive(client: GatewayClient): Promise<void> {
   try {
     await client.get('/test/catalogue')
@@ -151,7 +151,7 @@ async function move(
   if (amount <= 0)
     throw new CommandFault(`payment ${payId}: ${nothing}; "tollgate payments show ${payId}" tells its story`)
   const body = { transId: `try-${randomUUID()}`, amount: { value: amount, currency } }
-  tell(await client.send('POST', `/payments/${payId}/${path}`, body), { amount, currency }, options)
+  printAnswer(await client.send('POST', `/payments/${payId}/${path}`, body), { amount, currency }, options)
 }
 
 async function readSums(client: GatewayClient, payId: string, merchantId: string): Promise<Sums> {
@@ -166,8 +166,8 @@ async function readSums(client: GatewayClient, payId: string, merchantId: string
   }
 }
 
-/** The answer for people or as it came; a decline is a failure of the command, with the advice of its code. */
-function tell(
+/** Prints the answer for people or as JSON; a decline makes the command fail, with the advice for its code. */
+function printAnswer(
   answer: { readonly status: number; readonly body: unknown },
   { amount, currency }: { readonly amount: number; readonly currency: string },
   { json }: CommonOptions,

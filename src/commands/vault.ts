@@ -1,4 +1,4 @@
-/** `vault`: housekeeping of the card and account numbers that are kept. */
+/** `vault`: housekeeping of the stored card and account numbers. */
 import { type Command, InvalidArgumentError } from 'commander'
 import { auditCommand } from '#commands/audit-trail.ts'
 import { openDatabase } from '#commands/open-database.ts'
@@ -9,8 +9,8 @@ import { addDuration } from '#domain/duration.ts'
 import { type Purged, purgeVault } from '#storage/vault/vault-purge.ts'
 
 /**
- * 1 day: a running server may take a card for kept for an hour after it has seen it, and a shop that pays by pseudo
- * number should learn of a purge before it happens.
+ * 1 day: a running server may assume for an hour that a card it has seen is stored, and shops that use pseudo numbers
+ * should know of a purge beforehand.
  */
 const shortestMs = 24 * 60 * 60 * 1000
 

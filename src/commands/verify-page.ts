@@ -1,7 +1,7 @@
 /**
- * Commands about the files that payment pages load. `verify-page` compares what is served with the signed list of what
- * should be (PCI DSS 6.4.3 and 11.6.1); it asks from outside, as a customer would, so that a change on the way is found
- * as well. `script-tag` prints the element for embedded checkouts.
+ * Commands about the files that payment pages load. `verify-page` compares the served files with the signed list (PCI
+ * DSS 6.4.3 and 11.6.1); it requests them from outside, as a customer's browser would, so that changes in transit are
+ * found as well. `script-tag` prints the element for embedded checkouts.
  */
 import { createHash } from 'node:crypto'
 import type { Command } from 'commander'
@@ -59,7 +59,7 @@ interface Served {
   readonly signature?: { readonly value?: string }
 }
 
-/** The differences between what is served there and what should be, in sentences. */
+/** The differences between the served files and the list, in sentences. */
 export async function compareServed(
   origin: string,
   page: string | undefined,

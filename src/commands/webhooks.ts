@@ -126,7 +126,7 @@ async function replay(
   say(count === 0 ? 'There is nothing to send again.' : `${count} sent again.`)
 }
 
-/** The merchant's clock; live has none and takes real time. */
+/** The merchant's clock; live has none and uses real time. */
 async function readNow(client: GatewayClient): Promise<number> {
   try {
     return Date.parse((await client.get<{ now: string }>('/test/clock')).now)
@@ -176,8 +176,8 @@ async function trigger(
 
 function describeEvent({ id, sequence, status, url, body, attempts }: ShownEvent): string {
   const last = attempts.at(-1)
-  const heard = last ? `, last answer ${last.status ?? 'none'} ${last.answer}`.trimEnd() : ''
-  return `${id} ${body.type ?? ''} (sequence ${sequence}, payment ${body.status} ${body.responseCode}) ${status} ${url ?? ''}${heard}`
+  const lastAnswer = last ? `, last answer ${last.status ?? 'none'} ${last.answer}`.trimEnd() : ''
+  return `${id} ${body.type ?? ''} (sequence ${sequence}, payment ${body.status} ${body.responseCode}) ${status} ${url ?? ''}${lastAnswer}`
 }
 
 function addSecretRotation(program: Command, readConfig: () => Config): void {

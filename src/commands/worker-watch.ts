@@ -1,6 +1,6 @@
 /**
- * What the primary does for one worker beside starting it: it notices when the worker stands still, keeps the connections
- * that it was about to take, and asks it for its metrics.
+ * What the primary does for one worker beside starting it: it notices when the worker hangs, keeps connections that the
+ * worker has not accepted yet, and collects its metrics.
  */
 import type { ChildProcess } from 'node:child_process'
 import type { Worker } from 'node:cluster'
@@ -16,7 +16,7 @@ export type ToWorker =
   | { readonly tollgate: 'dead'; readonly processes: readonly ProcessNumber[] }
   | { readonly tollgate: 'metrics'; readonly question: number; readonly text: string }
 
-/** A worker that ends at this moment is noticed by its exit; what it was sent then does not matter any more. */
+/** A worker that ends at this moment is noticed by its exit; a message that it missed no longer matters. */
 export function post(worker: Pick<Worker, 'isConnected' | 'send'>, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message, undefined, undefined, () => undefined)
 }
@@ -24,10 +24,12 @@ export function post(worker: Pick<Worker, 'isConnected' | 'send'>, message: ToWo
 /** 1 s between two pings. */
 const pingMs = 1_000
 
-/** 4: nothing that a worker does keeps its event loop busy for seconds, and whoever waits for it has waited long enough. */
+/** 4: nothing that a worker does keeps its event loop busy for seconds, and clients have waited long enough by then. */
 const missedMax = 4
 
-/** 30: on a machine that is too busy a worker may need seconds for its next step. One that only turns in circles is killed then. */
+/**
+ * 30: on an overloaded machine a worker may need seconds for its next step. A worker in an endless loop is killed then.
+ */
 const missedWhileWorkingMax = 30
 
 /** 120: while it starts, a worker loads code and waits for its database, and answers nothing meanwhile. */
@@ -43,7 +45,7 @@ export interface WorkerWatch {
 function readProcessorTime(pid: number | undefined): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name of the program stands in brackets and may hold anything; the numbers come after it.
+    // The name of the program is in parentheses and may contain anything; the numbers follow it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return Number(fields[11]) + Number(fields[12])
   } catch {
@@ -56,9 +58,9 @@ type WatchedWorker = Pick<Worker, 'isConnected' | 'send' | 'once'> & {
 }
 
 /**
- * Kills a worker that answers no pings, so that its clients are free to repeat and its replacement can start. Counts pings
- * instead of seconds: a primary that was itself stopped for a while must not blame its workers. One that answers none but uses
- * the processor is not frozen; it has too little of it.
+ * Kills a worker that answers no pings, so that its clients can retry and its replacement can start. Counts pings
+ * instead of seconds: a primary that was itself stopped for a while must not blame its workers. A worker that answers
+ * none but uses the processor is not frozen but overloaded.
  */
 export function watchWorker(
   worker: WatchedWorker,
@@ -97,7 +99,7 @@ interface Connection {
   close(): void
 }
 
-/** What node:cluster sends to hand a connection over, and what comes back. */
+/** The message with which node:cluster passes a connection on, and its answer. */
 interface HandOver {
   readonly cmd?: string
   readonly act?: string
@@ -127,7 +129,7 @@ export function keepHandedOver(worker: Worker, hasOthers: () => boolean): void {
     isStruckOff = true
   })
   child.once('exit', function passOn() {
-    // What the worker answered last may not have been read yet.
+    // The worker's last answer may not have been read yet.
     if (child.connected) return void setImmediate(passOn)
     if (handed.size === 0) return
     // With a connection on its way Node reports no end of the channel, and the dead worker would be given more of them.
@@ -139,7 +141,7 @@ export function keepHandedOver(worker: Worker, hasOthers: () => boolean): void {
   })
 }
 
-/** 2 s: an answer without a worker that is busy is worth more to a scraper than none. */
+/** 2 s: a scraper prefers an answer without a busy worker to none. */
 const reportMs = 2_000
 
 export interface MetricsReports {

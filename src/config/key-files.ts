@@ -8,13 +8,13 @@ interface Reader {
 
 export type ReadMode = (path: string) => number | undefined
 
-/** Undefined where there is no such file, or no such thing as a mode. */
+/** Undefined where the file does not exist, or the system has no file modes. */
 export const readFileMode: ReadMode = path =>
   process.platform === 'win32' ? undefined : statSync(path, { throwIfNoEntry: false })?.mode
 
 /**
- * In live nobody but its owner and its group may read or write the master key's file. A certificate's key is often readable
- * by all where its tools put it: that brings a warning, and only one that all may change is refused.
+ * In live only its owner and group may read or write the master key's file. Certificate tools often make a
+ * certificate's key readable by all: that causes a warning, and only a file that all may change is refused.
  */
 export function judgeKeyFiles({ text, fault }: Reader, readMode: ReadMode): readonly string[] {
   const judge = (name: string, forbidden: number): string | undefined => {

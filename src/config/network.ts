@@ -1,4 +1,4 @@
-/** Settings about the network around us: which proxies stand in front, and what only this machine can reach. */
+/** Settings about the network around us: which proxies are in front, and what only this machine can reach. */
 import { BlockList, isIP } from 'node:net'
 
 interface Reader {
@@ -77,7 +77,7 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
-/** Whether others than this machine can reach the gateway, by itself or through something in front of it. */
+/** Whether other machines can reach the gateway, directly or through a proxy. */
 export const isReachable = (config: {
   readonly host: string
   readonly tls?: unknown

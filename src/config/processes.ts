@@ -1,4 +1,4 @@
-/** How many processes serve, how they leave, where the console is, and which cells there are. */
+/** Settings of the worker processes, their shutdown, the console and the cells. */
 import { availableParallelism } from 'node:os'
 import { Secret } from '#domain/secret.ts'
 
@@ -18,7 +18,7 @@ export function readConsolePort({ text, fault }: VariableReader): number | undef
   return undefined
 }
 
-/** 64: a machine with more cores than that deserves more than one gateway. */
+/** 64: a machine with more cores should run more than one gateway. */
 const workersMax = 64
 
 export function readWorkers({ text, fault }: VariableReader): number {
@@ -30,7 +30,7 @@ export function readWorkers({ text, fault }: VariableReader): number {
   return 1
 }
 
-/** 300 s: the longest that common orchestrators wait before they use force. */
+/** 300 s: the longest that common orchestrators wait before they kill a process. */
 const drainMaxSeconds = 300
 
 export function readDrain({ text, fault }: VariableReader): number {
@@ -41,7 +41,7 @@ export function readDrain({ text, fault }: VariableReader): number {
   return 0
 }
 
-/** 100: the most that the design was thought through for; see docs/cells.md. */
+/** 100: the most that the design covers; see docs/cells.md. */
 const cellsMax = 100
 
 export function readCells({ text, fault }: VariableReader): number {

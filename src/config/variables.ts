@@ -1,9 +1,9 @@
-/** Every environment variable, what it means and what holds without it. */
+/** Every environment variable, its meaning and its default. */
 
 export interface Variable {
   readonly name: string
   readonly meaning: string
-  /** What holds when it is not set, in words. */
+  /** The default, in words. */
   readonly default: string
 }
 

@@ -1,4 +1,4 @@
-/** What is left of a method's row at an account that can do less. Pure: guards, pages and lists decide with the result. */
+/** Restricts a method's row to what an account can do. Pure: guards, pages and lists decide with the result. */
 import type { Capabilities, ConnectorFacts, FieldMisfit } from '#connectors/contract.ts'
 import { findCurrency } from '#domain/currencies.ts'
 import type { Money } from '#domain/money.ts'
@@ -36,7 +36,7 @@ export function findAmountMisfit(facts: ConnectorFacts, amount: Money): FieldMis
     return { field: 'amount.value', error }
   }
   const least = facts.minimum?.(currency) ?? 0
-  // Nothing is paid where a card is only verified.
+  // A zero amount only verifies the card.
   if (value > 0 && value < least) {
     return {
       field: 'amount.value',

@@ -1,11 +1,11 @@
 /**
- * What some providers offer besides payments: news of cards, plans of instalments, debits that a bank sends back. Part of
- * the connector contract, which hands these types on.
+ * What some providers offer besides payments: card updates, instalment plans, returned debits. Part of the connector
+ * contract, which re-exports these types.
  */
 import type { Secret } from '#domain/secret.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 
-/** A card that the schemes are asked about: has it got a new number or date? */
+/** A card for which the schemes are asked for a new number or expiry date. */
 export interface CardQuestion {
   readonly number: Secret<string>
   readonly expiryDate?: string
@@ -16,7 +16,7 @@ export type CardUpdate =
   | { readonly status: 'EXPIRY_UPDATED'; readonly expiryDate: string }
   | { readonly status: 'NO_CHANGE' | 'CARD_CLOSED' | 'CONTACT_CARDHOLDER' | 'NOT_FOUND' | 'FAILED' }
 
-/** How an amount is paid in parts, as customers are shown it before they decide. */
+/** How an amount is paid in parts, as shown to customers before they decide. */
 export interface InstalmentPlan {
   readonly currency: string
   /** YYYY-MM-DD, the first one first. */
@@ -27,7 +27,7 @@ export interface InstalmentPlan {
   readonly total: number
 }
 
-/** Money that was collected and has gone back without the merchant's doing. */
+/** Collected money that was taken back without an action of the merchant. */
 export interface DebitReturn {
   /** The last four digits of the response code with the reason. */
   readonly detail: string

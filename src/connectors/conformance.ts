@@ -1,7 +1,7 @@
 /**
- * What every connector must survive, whoever the provider is: each operation with each outcome, lost answers, notices in any
- * order, a process that dies between two writes. The provider keeps a ledger of its own; in the end both books agree.
- * Knows no test runner: a test hands in a stage and runs the cases.
+ * What every connector must handle, whichever the provider: each operation with each outcome, lost answers, notices in
+ * any order, a process that dies between two writes. The provider keeps a ledger of its own; in the end both ledgers
+ * must agree. It does not depend on a test runner: a test passes a stage and runs the cases.
  */
 import { strict as assert } from 'node:assert'
 import type { OperationType } from '#lifecycle/payment.ts'
@@ -35,8 +35,8 @@ export const behaviours: readonly Behaviour[] = [
 ]
 
 /**
- * Before the answer to the request is recorded, long after it, two times, among forged ones, the newest first, or not for as
- * long as we ask by ourselves.
+ * Before the answer to the request is recorded, long after it, twice, among forged ones, the newest first, or not
+ * before our own inquiries have ended.
  */
 export type NoticeOrder = 'early' | 'late' | 'twice' | 'forged' | 'reversed' | 'never'
 
@@ -46,7 +46,7 @@ export type CrashName = 'afterRecord' | 'afterCall' | 'afterSettle'
 
 const crashNames: readonly CrashName[] = ['afterRecord', 'afterCall', 'afterSettle']
 
-/** One movement in the provider's own books. `undone`: it was carried out and then taken back on our demand. */
+/** One movement in the provider's own books. `undone`: it was carried out and then undone at our request. */
 export interface LedgerEntry {
   readonly operation: OperationType
   readonly reference: string
@@ -81,7 +81,7 @@ export interface Stage {
   /** What happens to the next request of that kind; early notices are delivered before it is answered. */
   arm(operation: OperationType, behaviour: Behaviour, order: NoticeOrder): void
   ledger(): readonly LedgerEntry[]
-  /** Creates a payment of 1000 by card; with a crash point the process dies there and another one goes on. */
+  /** Creates a payment of 1000 by card; with a crash point the process dies there and another one continues. */
   create(options: { readonly automatic: boolean; readonly diesAt?: CrashName }): Promise<string>
   follow(
     payId: string,
@@ -91,7 +91,7 @@ export interface Stage {
   /** Delivers the provider's notices, and lets time pass until nothing is open any more. */
   settle(order: NoticeOrder): Promise<void>
   read(payId: string): Promise<ShownPayment>
-  /** What the doctor finds wrong; nothing where all is well. */
+  /** What the doctor finds wrong; empty if everything is right. */
   broken(): Promise<readonly string[]>
 }
 
@@ -104,7 +104,7 @@ interface Act {
   readonly operation: OperationType
   readonly name?: FollowUpName
   readonly value: number
-  /** What stands before it. */
+  /** The state of the payment before the operation. */
   readonly after: 'nothing' | 'authorized' | 'captured'
 }
 
@@ -116,7 +116,10 @@ const acts: readonly Act[] = [
   { operation: 'REFUND', name: 'refunds', value: 400, after: 'captured' },
 ]
 
-/** Brings a payment to where the act begins, does it, lets everything settle, and compares the books. */
+/**
+ * Brings a payment to the state before the operation, performs the operation, lets everything settle, and compares the
+ * ledgers.
+ */
 async function play(
   stage: Stage,
   act: Act,
@@ -130,7 +133,7 @@ async function play(
   }
   stage.arm('AUTHORIZATION', 'approve', 'late')
   const payId = await stage.create({ automatic: act.after === 'captured' })
-  // The approval's own notice is held back where a newer one is to overtake it.
+  // The approval's own notice is held back if a newer one is to overtake it.
   const overtaken = order === 'reversed' && (await stage.read(payId)).amount.authorizedValue > 0
   if (!overtaken) await stage.settle('late')
   stage.arm(act.operation, behaviour, order)
@@ -138,7 +141,10 @@ async function play(
   await settleBooks(stage, payId, order)
 }
 
-/** What no notice tells may stay open, as long as nothing is said that the provider's books deny; told at last, it ends. */
+/**
+ * Without a notice an operation may stay open, as long as we claim nothing that contradicts the provider's ledger. It
+ * ends once the notice arrives.
+ */
 async function settleBooks(stage: Stage, payId: string, order: NoticeOrder): Promise<void> {
   await stage.settle(order)
   if (order === 'never') {
@@ -150,7 +156,7 @@ async function settleBooks(stage: Stage, payId: string, order: NoticeOrder): Pro
   await compareBooks(stage, payId)
 }
 
-/** Sums equal, nothing twice, nothing left open but what is named. */
+/** Sums are equal, nothing happened twice, and nothing is open except what is named. */
 async function compareBooks(
   stage: Stage,
   payId: string,
@@ -168,7 +174,7 @@ async function compareBooks(
     booked.length,
     'nothing is booked twice',
   )
-  // An approval that we heard of only after it was undone at our request shows with its reversal.
+  // An approval that was reported only after it was undone at our request appears with its reversal.
   const shown = new Set(payment.operations.filter(({ status }) => status !== 'FAILED').map(({ xId }) => xId))
   const undone = stage
     .ledger()

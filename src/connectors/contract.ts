@@ -1,5 +1,5 @@
 /**
- * The whole agreement between the engine and a provider's connector. A connector translates and transports; it never
+ * The complete contract between the engine and a provider's connector. A connector translates and transports; it never
  * touches storage and never decides what a payment becomes. What differs between providers is declared as facts.
  */
 
@@ -40,7 +40,7 @@ export interface ConnectorDefinition {
 }
 
 export interface ConnectorFacts {
-  /** As in `provider add --connector NAME`. */
+  /** The name in `provider add --connector NAME`. */
   readonly name: string
   /** In live, calls may only go to these hosts; `*.` stands for one label. Empty: this connector makes no calls. */
   readonly liveHosts: readonly string[]
@@ -59,22 +59,22 @@ export interface ConnectorFacts {
   readonly timeoutMs: number
   /** How long `pending` may last before a person must look: seconds for cards, days for debits and vouchers. */
   pendingMs(method: Method, operation: OperationType): number
-  /** Money moves with files that commands write and read: what is pending waits for the next one, and nobody is asked. */
+  /** Money moves with files that commands write and read: pending operations wait for the next file. */
   readonly batched?: boolean
-  /** A larger notice is refused unread. For providers whose signatures cover what a message says: it must be parsed first. */
+  /** A larger notice is refused unread. For providers whose signature can be checked only after parsing. */
   readonly noticeBytesMax?: number
   /**
-   * Of a provider without a web site of its own: where its pages lie beside ours. Begins and ends with a slash; the token of
-   * the return address follows.
+   * For a provider without a web site of its own: the path of its pages, which are served beside ours. Begins and ends
+   * with a slash; the token of the return address follows.
    */
   readonly sitePath?: string
-  /** It takes no real money: it exists in the test environment only. */
+  /** It moves no real money and exists in the test environment only. */
   readonly testOnly?: boolean
 }
 
 /**
- * How the engine finds out what became of a request whose answer was lost, in this order: wait for a notice, look it up
- * by our reference, repeat the same request under the same key, undo it. What is absent is skipped.
+ * How the engine finds out the outcome of a request whose answer was lost, in this order: wait for a notice, look it up
+ * by our reference, repeat the same request under the same key, undo it. Absent steps are skipped.
  */
 export interface LostAnswer {
   /** Wait this long for a notice before anything else; 0 where notices are not needed. */
@@ -154,55 +154,56 @@ export interface Connector {
   readonly facts: ConnectorFacts
   /** Undefined: this account does not serve the method. */
   supports(method: Method): Capabilities | undefined
-  /** Who collects under a mandate, as the customer must read it before they agree to one on our page. */
+  /** The creditor of mandates, which our page must show before the customer agrees to one. */
   readonly creditor?: { readonly name: string; readonly creditorId: string }
   /** Pure. A field that this provider needs or cannot take, here and in a capture: 400 before anything is written. */
   findMisfit?(request: Unsent<AuthorizationRequest>): FieldMisfit | undefined
   findCaptureMisfit?(fields: Readonly<Record<string, unknown>>, at: Date): FieldMisfit | undefined
   /**
-   * Pure. Whether the customer of this card will certainly be challenged, so that a way back must be known beforehand: at Stripe
-   * and Adyen when the merchant demands it, at the simulator also by the card's number.
+   * Pure. Whether the customer of this card will certainly be challenged, so that a return address must be known
+   * beforehand: at Stripe and Adyen when the merchant demands it, at the simulator also by the card's number.
    */
   willChallenge?(request: Unsent<AuthorizationRequest>): boolean
   /**
-   * What is to be stored with the operation before it is sent and to come back with every later question about it: Adyen's
-   * merchant account, which may be changed meanwhile; what the simulator has decided. Asked before each first commit; a
-   * follow-up or the completion of an action also brings what was kept for its approval, and replaces it.
+   * Data that is stored with the operation before it is sent and passed to every later call about it: Adyen's merchant
+   * account, which may be changed meanwhile; what the simulator has decided. Called before each first commit; a
+   * follow-up or the completion of an action also gets what was kept for its approval, and replaces it.
    */
   keep?(question: KeepQuestion): Kept | Promise<Kept>
   /** Asks for the approval. May answer that the customer has to act first. */
   authorize(request: AuthorizationRequest, signal: AbortSignal): Promise<AuthorizationOutcome>
   /**
-   * Pure. For a page whose word is proof: it signs what it hands to the browser, as those of several acquirers do, or it is the
-   * simulator's. Undefined: it said nothing. Absent: it proves nothing, and the provider is asked with `complete`.
+   * Pure. For a page whose return parameters are proof: it signs them, as those of several acquirers do, or it is the
+   * simulator's. Undefined: it returned no decision. Absent: the parameters prove nothing, and the provider is asked
+   * with `complete`.
    */
   readReturn?(returned: PageReturn): CustomerDecision | undefined
-  /** Pure. What stands on a page under `facts.sitePath`; its form leads to the return address. */
+  /** Pure. The content of a page under `facts.sitePath`; its form posts to the return address. */
   drawPage?(question: SiteQuestion): SitePage
-  /** The customer is back from where an action had sent them, or a notice said so. */
+  /** The customer has returned from an action, or a notice reports that they completed it. */
   complete?(returned: CustomerReturn, signal: AbortSignal): Promise<AuthorizationOutcome>
-  /** Ends an open action at the provider (expires its page) before we say that the payment was cancelled. */
+  /** Ends an open action at the provider (expires its page) before the payment is cancelled. */
   cancelAction?(inquiry: Inquiry, signal: AbortSignal): Promise<Outcome>
-  /** Optional operations are optional properties; the absence is the statement. */
+  /** Optional operations are optional properties: an absent one is not supported. */
   readonly capture?: FollowUp
   readonly reverse?: FollowUp
   readonly refund?: FollowUp
   readonly increment?: FollowUp
   /** Money out without a payment behind it. */
   credit?(request: AuthorizationRequest, signal: AbortSignal): Promise<Outcome>
-  /** What became of this reference? Absent: this provider only sends notices. `unreached` means surely not received. */
+  /** Asks for the outcome. Absent: this provider only sends notices. `unreached`: certainly not received. */
   inquire?(inquiry: Inquiry, signal: AbortSignal): Promise<AuthorizationOutcome>
-  /** Makes sure that it did not happen. `declined`: it has not, or is undone. */
+  /** Makes sure that the operation did not happen. `declined`: it has not happened, or is undone. */
   undo?(inquiry: Inquiry, signal: AbortSignal): Promise<Outcome>
-  /** What the provider publishes to pay with in its sandbox. Shown and used in the test environment only. */
+  /** The test data that the provider publishes for its sandbox. Shown and used in the test environment only. */
   readonly sandbox?: SandboxData
-  /** The parts in which the customer of this method would pay, bought at that moment. Pure: a page asks while it is drawn. */
+  /** The instalments that the customer would pay for a purchase at that time. Pure: called while a page is rendered. */
   instalments?(method: Method, amount: Money, at: Date): InstalmentPlan | undefined
   /** Asks the schemes about many cards at once; one answer each, in the order of the questions. Moves no money. */
   updateCards?(merchantId: MerchantId, cards: readonly CardQuestion[]): Promise<readonly CardUpdate[]>
-  /** How long after a capture to look whether the customer's bank has sent it back; undefined: it will not. */
+  /** How long after a capture to check whether the customer's bank has returned it; undefined: it will not. */
   returnCheckMs?(capture: Inquiry): number | undefined
-  /** What the customer's bank said when it sent the capture back; undefined: it has not. */
+  /** The bank's reason for returning the capture; undefined: it was not returned. */
   findReturn?(capture: Inquiry): Promise<DebitReturn | undefined>
   /** Pure: verifies the signature and reads what it says. */
   readNotice?(raw: RawNotice): Notice
@@ -213,7 +214,7 @@ export interface Connector {
   fetchReport?(report: AnnouncedReport, signal: AbortSignal): Promise<FetchedReport>
   /** One harmless call: are the credentials right, does the provider reach our notice address. */
   check(signal: AbortSignal): Promise<readonly CheckFinding[]>
-  /** A fixed script of payments in the provider's sandbox, for what no double can prove. Never asked in live. */
+  /** A fixed script of payments in the provider's sandbox, never in live: proves what no double can. */
   checkPayments?(signal: AbortSignal): Promise<readonly CheckFinding[]>
 }
 
@@ -221,7 +222,7 @@ type FollowUp = (request: FollowUpRequest, signal: AbortSignal) => Promise<Outco
 
 /** What an account can do with a method; the guards and pages offer the intersection with the method's row. */
 export interface Capabilities {
-  /** A card number of ours may be sent. Without it CARD on our page goes to the provider's page. */
+  /** Card numbers may be sent to the provider. Without it CARD on our page continues on the provider's page. */
   readonly rawCards: boolean
   readonly capture: 'none' | 'one' | 'several'
   /** The rest of the authorisation is released by a partial capture. */
@@ -252,7 +253,7 @@ export interface PaymentContext {
   readonly method: Method
   readonly transId: string
   readonly refNr?: string
-  /** What the merchant asked for in all, and the sums so far. */
+  /** The total amount of the payment, and the sums so far. */
   readonly amount: Money
   /** What the amount is made of: taxes, shipping, discounts. */
   readonly amountDetails?: Readonly<Record<string, unknown>>
@@ -291,11 +292,11 @@ export interface OperationRequest {
   readonly payment: PaymentContext
   /** The merchant's time. */
   readonly at: Date
-  /** Which sending of it this is, from 1: more than one only after the earlier ones certainly never arrived. */
+  /** The number of this sending, from 1; more than 1 only if the earlier ones certainly never arrived. */
   readonly send: number
   /** What `keep` returned for this operation. */
   readonly kept?: Kept
-  /** Words for its connector alone, as sandboxes take them to show an outcome. The engine hands them on unread. */
+  /** Values that only the connector reads, such as those that choose an outcome in a sandbox. */
   readonly hints?: Hints
 }
 
@@ -344,9 +345,9 @@ export interface FollowUpRequest extends OperationRequest {
   /** The capture that a refund gives back, and the provider's id of it. */
   readonly captureReference?: XId
   readonly captureTransactionId?: string
-  /** What will be authorised, captured or refunded in all once this is done: many providers want totals. */
+  /** The total that will be authorised, captured or refunded after this operation: many providers require totals. */
   readonly newTotal: number
-  /** A capture after which none will follow. */
+  /** This is the last capture. */
   readonly final?: boolean
 }
 
@@ -382,7 +383,7 @@ export type * from '#connectors/card-services.ts'
 export type * from '#connectors/instruments.ts'
 export type * from '#connectors/notice.ts'
 export type * from '#connectors/site.ts'
-/** Six words in all, with the customer's action. Unknown may have happened; unreached certainly has not. */
+/** Six kinds, including the customer's action. Unknown may have happened; unreached certainly has not. */
 export type {
   CustomerAction,
   CustomerActionOutcome,

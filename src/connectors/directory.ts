@@ -1,5 +1,5 @@
 /**
- * Which provider accounts a merchant has, as the engine asks for it. The engine chooses an account once, before it writes
+ * The merchant's provider accounts, as the engine uses them. The engine chooses an account once, before it writes
  * the payment, stores its id on the payment, and opens the same account for everything that follows.
  */
 import type { Connector } from '#connectors/contract.ts'
@@ -30,14 +30,14 @@ export interface OpenedAccount {
 
 export interface ProviderDirectory {
   /**
-   * The enabled accounts that may take this payment, in the order of routing; empty: no account serves it. The engine takes the
-   * first one and goes on to the next only when the provider was certainly not reached. Answered from memory: this is on
-   * the way of every payment and must cost no round trip to the database.
+   * The enabled accounts that may take this payment, in the order of routing; empty: no account serves it. The engine
+   * takes the first one, and the next only if the provider was certainly not reached. Answered from memory: this runs
+   * for every payment and must not cost a round trip to the database.
    */
   candidates(merchantId: MerchantId, question: AccountQuestion): Promise<readonly OpenedAccount[]>
   /**
-   * The account that a stored payment belongs to, enabled or not; without an id the simulator of today, in the test
-   * environment only. Undefined: there is no such account.
+   * The account that a stored payment belongs to, enabled or not; without an id the simulator, in the test environment
+   * only. Undefined: there is no such account.
    */
   open(merchantId: MerchantId, accountId: string | undefined): Promise<OpenedAccount | undefined>
   /** Every enabled account of the merchant, for lists of methods and pages: what can be offered before an amount is known. */

@@ -1,10 +1,12 @@
 /**
- * HTTP to providers: kept connections, no redirects, no repetition, a bounded answer. What matters most is what it says
- * when nothing came back: `unreached` only if the request was certainly never sent, else `lost`. It logs nothing.
+ * HTTP to providers: kept connections, no redirects, no repetition, a bounded answer. The important part is the result
+ * when no answer arrives: `unreached` only if the request was certainly never sent, else `lost`. It logs nothing.
  */
+
 import type { LookupFunction } from 'node:net'
 import type { Agent, Dispatcher } from 'undici'
 import type { HttpAnswer, HttpRequest, ProviderHttp } from '#connectors/contract.ts'
+import { textAt } from '#domain/json.ts'
 
 export interface ProviderHttpOptions {
   /** Resolves names and refuses addresses that may not be called; the system's own resolver unless given. */
@@ -28,7 +30,7 @@ const keepAliveMs = 30_000
 
 /**
  * 512 at once to one host: as many payments may wait for a slow provider without queueing for a connection. A healthy
- * one, which answers in 100 ms, sees a tenth of that.
+ * one, which answers in 100 ms, gets a tenth of that.
  */
 const connectionsMax = 512
 
@@ -123,7 +125,7 @@ function dispatch(agent: Agent, { url, request, signal }: Exchange): Promise<Htt
 
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
-      // Given up while the connection was being made: the request is dropped before its first byte.
+      // Aborted while the connection was being opened: the request is dropped before its first byte.
       if (ended) return void started.abort(new Error('too late'))
       controller = started
     },
@@ -162,8 +164,8 @@ const firstValues = (headers: Record<string, string | string[] | undefined>): Re
 
 /** Codes and names only: an error of the socket never quotes what was sent. */
 function describe(error: Error): string {
-  // Several addresses that all failed are several errors in one without a text of its own.
+  // If all addresses of a host failed, the errors are wrapped in one that has no message.
   const inner = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error
-  const { code } = inner as NodeJS.ErrnoException
+  const code = textAt(inner, 'code')
   return code ?? (inner.message || inner.name)
 }

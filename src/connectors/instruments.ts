@@ -1,4 +1,7 @@
-/** What a payment is made with, as a provider is asked with it. Part of the connector contract; the rest is in contract.ts. */
+/**
+ * The card, account or wallet of a payment, as it is sent to a provider. Part of the connector contract; the rest is in
+ * contract.ts.
+ */
 import type {
   AuthorizationRequest,
   CustomerDecision,
@@ -15,7 +18,7 @@ export interface CardData {
   /** YYYYMM */
   readonly expiryDate?: string
   readonly cardholderName?: string
-  /** In memory between the request and the call, never stored: a call that is made again goes without it. */
+  /** In memory between the request and the call, never stored: a repeated call omits it. */
   readonly securityCode?: Secret<string>
 }
 
@@ -48,7 +51,10 @@ export interface WalletData {
   readonly payload: Secret<string>
 }
 
-/** The cardholder pays in their own currency: what was promised to them. The acquirer settles with the merchant as ever. */
+/**
+ * The cardholder pays in their own currency: the terms promised to them. The acquirer settles with the merchant as
+ * usual.
+ */
 export interface ConversionTerms {
   readonly quoteId: string
   readonly cardholderAmount: Money
@@ -61,20 +67,23 @@ export interface CredentialUse {
   readonly initial: boolean
   readonly initiator: 'CUSTOMER' | 'MERCHANT'
   readonly schemeReferenceId?: string
-  /** The provider's own token of the stored method, where the approving payment brought one. */
+  /** The provider's own token of the stored method, if the approved payment returned one. */
   readonly providerToken?: string
 }
 
 export interface SandboxData {
   /** Shown below our card form. */
   readonly cards: readonly { readonly number: string; readonly description: string }[]
-  /** What customers without a browser fill into the form of this method; undefined: nothing is known that it takes. */
+  /** Test data for the form of this method, for customers without a browser; undefined: none is known. */
   instrument(method: Method): { readonly card?: CardData; readonly account?: AccountData } | undefined
-  /** A customer without a browser who does this: what the sandbox is told beforehand, and what its page hands back then. */
+  /**
+   * For a simulated customer without a browser who takes this action: the hints sent beforehand, and what the page
+   * returns.
+   */
   customer?(action: CustomerDecision['action']): { readonly hints?: Hints; readonly returned: PageReturn }
 }
 
-/** The merchant wants the cardholder to be asked, so a customer who is sent away needs a way back. */
+/** The merchant demands a challenge, so a customer who is redirected needs a return address. */
 export const demandsChallenge = ({ card, threeDs, payment }: Unsent<AuthorizationRequest>): boolean =>
   card !== undefined &&
   payment.integrationType === 'DIRECT' &&

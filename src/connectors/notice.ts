@@ -1,6 +1,6 @@
 /**
- * What a provider reports on its own: notices, disputes, settlement lines. Part of the connector contract; the rest is in
- * contract.ts, which hands these types on.
+ * What a provider reports on its own: notices, disputes, settlement lines. Part of the connector contract; the rest is
+ * in contract.ts, which re-exports these types.
  */
 import type { Inquiry, Kept } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
@@ -22,7 +22,7 @@ export type Notice =
   | {
       readonly verdict: 'genuine'
       readonly items: readonly NoticeItem[]
-      /** What the provider wants to read. */
+      /** The answer that the provider expects. */
       readonly answer: { readonly status: number; readonly body: string; readonly type: string }
     }
 
@@ -37,8 +37,8 @@ export interface NoticeItem {
 }
 
 /**
- * How a notice says which operation it means; the first that is known decides. Names of different payments fit none, and an
- * approval under a reference that is not ours is not believed, whatever else it names.
+ * How a notice says which operation it means; the first that is known decides. Names of different payments match none,
+ * and an approval under a reference that is not ours is not trusted, whatever else it names.
  */
 export interface NoticeSubject {
   /** Our xId of the operation itself. */
@@ -69,7 +69,7 @@ export type NoticeFact =
       readonly kind: 'takenBack'
       readonly operation: OperationType
       readonly subject: NoticeSubject
-      /** Of the operation; news of another amount is not believed. */
+      /** The amount of the operation; a notice with another amount is not trusted. */
       readonly amount?: Money
       readonly detail: string
       readonly provider?: ProviderFacts
@@ -91,12 +91,12 @@ export type NoticeFact =
       readonly returnDetail?: string
     }
   | ({ readonly kind: 'report' } & AnnouncedReport)
-  /** Understood and of no consequence for us. */
+  /** Understood but without consequences for us. */
   | { readonly kind: 'ignored'; readonly name: string }
 
 /** What some providers let a merchant do about disputes, and how those without notices are asked about them. */
 export interface DisputeActions {
-  /** Pure. What is to come back with `findDecision`, from the evidence that was handed in. */
+  /** Pure. The part of the submitted evidence that is passed to `findDecision`. */
   keep?(evidence: Evidence): Readonly<Record<string, string | number | boolean>>
   /** Of a provider without notices: how long after a capture to look for a dispute; undefined: there will be none. */
   checkMs?(capture: Inquiry): number | undefined
@@ -136,19 +136,19 @@ export interface SettlementLine {
   readonly net: number
   readonly currency: string
   readonly providerReference: string
-  /** The entry of a bank's statement that the line repeats: once the entry is applied to payments, they have its lines. */
+  /** The entry of a bank's statement that the line repeats: once the entry is applied, the payments have its lines. */
   readonly entryKey?: string
 }
 
-/** As a notice announces it; the address may lie anywhere and is not to be trusted with a key. */
+/** As announced in a notice; the address may be anywhere, so no key may be sent to it unchecked. */
 export interface AnnouncedReport {
   readonly url: string
   readonly name: string
 }
 
 /**
- * `none`: not a settlement file, or the account has no key for it; somebody imports it by hand. `foreign`: the address is
- * none of the provider's, and was not called. `failed`: to be tried again.
+ * `none`: not a settlement file, or the account has no key for it; it must be imported manually. `foreign`: the address
+ * is not the provider's and was not called. `failed`: to be tried again.
  */
 export type FetchedReport =
   | { readonly kind: 'fetched'; readonly file: Iterable<Uint8Array> }

@@ -1,6 +1,6 @@
 /**
- * A few payments in a provider's sandbox, always the same: what only the provider itself can prove. Asks the connector
- * directly, so that nothing is written here. Never run in live.
+ * A few payments in a provider's sandbox, always the same: for what only the provider itself can prove. Calls the
+ * connector directly, so that nothing is stored here. Never run in live.
  */
 import { randomUUID } from 'node:crypto'
 import type {
@@ -75,12 +75,12 @@ const say = (
   wanted: readonly string[],
 ): CheckFinding => {
   const detail = outcome && 'detail' in outcome ? ` (${String(outcome.detail)})` : ''
-  const heard = `${outcome?.kind ?? 'not offered'}${detail}`
+  const outcomeText = `${outcome?.kind ?? 'not offered'}${detail}`
   const ok = outcome === undefined || wanted.includes(outcome.kind)
-  return { name, ok, detail: ok ? heard : `${heard}, but should be ${wanted.join(' or ')}` }
+  return { name, ok, detail: ok ? outcomeText : `${outcomeText}, but should be ${wanted.join(' or ')}` }
 }
 
-/** Modifications of some providers are only received, and decided by a notice. */
+/** Some providers only acknowledge modifications and decide them by a notice. */
 const done = ['approved', 'pending']
 
 async function payByNumber(script: PaymentScript, method: Method): Promise<readonly CheckFinding[]> {

@@ -19,7 +19,7 @@ export const connectorDefinitions = (simulator: SimulatorOptions): readonly Conn
 
 export const definitions = connectorDefinitions({})
 
-/** One connector for everything and everybody, as for merchants without accounts. */
+/** One connector for all payments, as for merchants without accounts. */
 export const simulatedBy = (simulator: Connector): ProviderDirectory =>
   servedBy([{ connectorName: simulator.facts.name, connector: simulator, label: () => undefined }])
 

@@ -1,20 +1,21 @@
 /**
- * Which accounts may take a payment, and in which order. Pure: rules, the method and what each account can do go in, the
- * ordered accounts come out. The first one gets the payment; the next is asked only if the first certainly was not reached.
+ * Which accounts may take a payment, and in which order. Pure: from the rules, the method and the capabilities of each
+ * account to an ordered list. The first account gets the payment; the next one is used only if the first was certainly
+ * not reached.
  */
 import type { AccountQuestion } from '#connectors/directory.ts'
 import { findCardBrand } from '#domain/card-brands.ts'
 import { findCountryByAlpha2, findCountryByAlpha3 } from '#domain/countries.ts'
 import type { Method } from '#methods/rows.ts'
 
-/** What routing needs to know of an enabled account. */
+/** What routing needs to know about an enabled account. */
 export interface RoutableAccount {
   readonly accountId?: string
   /** Whether the account takes payments by this method in this currency. */
   serves(method: Method, currency: string): boolean
 }
 
-/** What is absent matches everything. Amounts are inclusive, in the smallest unit. */
+/** Absent conditions match everything. Amounts are inclusive, in the smallest unit. */
 export interface RouteRule {
   readonly accountId: string
   readonly types?: readonly string[]

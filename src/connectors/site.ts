@@ -1,6 +1,7 @@
 /**
- * What a provider's page hands back, and the pages of a provider without a web site of its own: the connector says what stands
- * on them, and we serve them beside our own pages, in the same look. Part of the connector contract; the rest is in contract.ts.
+ * What a provider's page returns, and the pages of a provider without a web site of its own: the connector describes
+ * their content, and we serve them beside our own pages, in the same design. Part of the connector contract; the rest
+ * is in contract.ts.
  */
 import type { XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
@@ -8,7 +9,7 @@ import type { CustomerStep } from '#lifecycle/payment.ts'
 
 /** The page that a customer has opened. */
 export interface SiteQuestion {
-  /** Where the action has sent them. `instructions`: they act elsewhere, and the page stands below what they are to do. */
+  /** Where the action has sent them. `instructions`: they act elsewhere, and the form is below the instructions. */
   readonly step: CustomerStep
   /** The try that sent them here: our reference, as in its request. */
   readonly reference: XId
@@ -20,17 +21,17 @@ export interface SiteQuestion {
   readonly language: string
 }
 
-/** Text only: we escape it. */
+/** Plain text; it is escaped when it is rendered. */
 export interface SitePage {
   readonly title: string
   readonly text: string
-  /** The bank that asks, where it is the page of the card's issuer. */
+  /** The issuing bank, on a page of the card's issuer. */
   readonly issuer?: string
-  /** What of the payment is shown, in this order; a fact that the payment lacks is left out. */
+  /** The facts of the payment to show, in this order; missing ones are left out. */
   readonly shows: readonly SiteFact[]
-  /** The first is the one that most customers want. */
+  /** The first is the primary button. */
   readonly buttons: readonly SiteButton[]
-  /** Handed to the browser with the button, and so to `readReturn` or `complete`. */
+  /** Sent with the button, and so passed to `readReturn` or `complete`. */
   readonly hidden: Readonly<Record<string, string>>
 }
 
@@ -43,7 +44,7 @@ export interface SiteButton {
   readonly icon?: 'check' | 'cross' | 'arrow' | 'clock'
 }
 
-/** What the provider's page handed to the customer's browser on the way back. */
+/** What the provider's page passed to the customer's browser for the return. */
 export interface PageReturn {
   readonly query: Readonly<Record<string, string>>
   /** Of a form POST. */

@@ -1,4 +1,6 @@
-/** Where people open the console. Browsers refuse passkeys on a bare IP address, so loopback goes by its name. */
+/**
+ * Where people open the console. Browsers refuse passkeys on a bare IP address, so loopback is addressed by its name.
+ */
 
 const loopback = /^(?:127(?:\.\d+){3}|0\.0\.0\.0|\[::1?\])$/
 

@@ -1,7 +1,7 @@
 /** Amounts as people type them: whole numbers are smallest units, as everywhere in the API; decimals are read as written. */
 import { exponentOf } from '#domain/currencies.ts'
 
-/** Undefined: no amount of this currency. `1000` and `10.00` are the same in euro. */
+/** Undefined: not an amount of this currency. `1000` and `10.00` are the same in euro. */
 export function readAmount(typed: string, currency: string): number | undefined {
   const text = typed.trim()
   if (/^\d{1,12}$/.test(text)) return Number(text)

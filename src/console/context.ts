@@ -60,7 +60,7 @@ export interface Visit {
   readonly sessionId: string
   /** Goes into every form and comes back with it. */
   readonly csrf: string
-  /** The value that only this form carries, so that it acts once however often it is sent. */
+  /** A value unique to this form, so that it takes effect once however often it is submitted. */
   readonly once?: string | undefined
   /** Those the person may see. */
   readonly merchants: readonly Merchant[]
@@ -86,7 +86,7 @@ export interface ConsolePage {
   readonly path: string
   readonly act: ConsoleAct
   readonly testOnly?: true
-  /** Its form may bring files, of so many bytes in all. */
+  /** Its form may contain files, up to this many bytes in all. */
   readonly uploadBytesMax?: number
 }
 
@@ -103,7 +103,7 @@ export function readAnswer({ status, text }: InsideAnswer): Json | undefined {
   return status < 300 ? JSON.parse(text || '{}') : undefined
 }
 
-/** What an endpoint said when it refused, in one sentence. */
+/** The refusal of an endpoint, in one sentence. */
 export function readRefusal({ text }: InsideAnswer): string {
   const body: Json = JSON.parse(text || '{}')
   const [fault] = toRows(body.errors)

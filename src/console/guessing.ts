@@ -1,6 +1,6 @@
 /**
- * Limits against guessing. Failed sign-ins are counted for each pair of person and address, and for each address whoever
- * is tried from there. What is being checked counts as well, so that a thousand tries at one moment get no further.
+ * Limits against guessing. Failed sign-ins are counted for each pair of person and address, and for each address
+ * regardless of the person. Checks under way count as well, so that a thousand simultaneous tries get no further.
  */
 
 import { networkOf } from '#domain/network-address.ts'
@@ -13,7 +13,9 @@ export interface Guesser {
 }
 
 export interface Guessing {
-  /** Over: there were too many lately, and nothing was checked, so that nobody learns anything by guessing right. */
+  /**
+   * `over`: there were too many failures recently, and nothing was checked, so that even a right guess reveals nothing.
+   */
   attempt<Found>(
     guesser: Guesser,
     check: () => Promise<Found | undefined>,
@@ -36,7 +38,7 @@ const checkedOfAddress = 12
 /** 50: about two seconds of work in all, because passwords are checked two at a time. */
 const checkedOfAll = 50
 
-/** All addresses of one network guess together. */
+/** The key under which all tries from one network are counted. */
 const anybody = 'console anybody'
 
 export function createGuessing({ ofPerson, ofAddress, onFailure }: GuessingDeps): Guessing {

@@ -117,10 +117,10 @@ function renderNavigation(visit: Visit, merchant: Merchant | undefined): Html {
   }${list('Installation', '/console', globalPlaces)}</nav>`
 }
 
-/** 20: beyond it the page of merchants is the better way. */
+/** 20: beyond that the page of merchants is easier to use. */
 const choicesMax = 20
 
-/** Whose pages these are, and the way to those of another merchant. */
+/** The current merchant, and links to the others. */
 function renderMerchantChoice({ merchants }: Visit, merchant: Merchant): Html {
   const others = merchants.filter(({ merchantId }) => merchantId !== merchant.merchantId)
   if (others.length === 0) return html`<p class="merchant">${merchant.name}</p>`
@@ -161,7 +161,7 @@ export function renderInside(assets: ConsoleAssets, visit: Visit, content: Conte
   return { status, body: body.text, headers: consoleHeaders }
 }
 
-/** 404, inside the console: the sentence says what is not there. */
+/** 404, inside the console: the sentence says what does not exist. */
 export const renderNotFound = (
   assets: ConsoleAssets,
   visit: Visit,
@@ -174,7 +174,7 @@ export const renderNotFound = (
     status: 404,
   })
 
-/** What a page may say after an act: only texts of ours, named in the address. */
+/** Notices after an action: only our own texts, named in the address. */
 export const notices: Readonly<Record<string, string>> = {
   captured: 'Captured.',
   refunded: 'Refunded.',

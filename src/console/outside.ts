@@ -1,4 +1,4 @@
-/** What people see who are not signed in: signing in, setting up, and the way back to where they were. */
+/** Pages for people who are not signed in: signing in, setting up, and returning to where they were. */
 import { createHmac } from 'node:crypto'
 import { renderSVG } from 'uqr'
 import { loadConsoleAssets } from '#console/assets.ts'
@@ -29,7 +29,7 @@ export function readCookie({ headers }: Pick<PageRequest, 'headers'>): string | 
   return pair?.slice(pair.indexOf('=') + 1).trim()
 }
 
-/** Follows from the session, so that nothing has to be stored: whoever cannot read the cookie cannot make it. */
+/** Derived from the session, so that nothing has to be stored: nobody who cannot read the cookie can compute it. */
 export const csrfOf = (token: string): string =>
   createHmac('sha256', token).update('csrf').digest('base64url')
 
@@ -46,7 +46,7 @@ const safeNext = (next: string | undefined): string =>
 const keptFields = (form: Readonly<Record<string, string>>): readonly (readonly [string, string])[] =>
   Object.entries(form).filter(([name]) => name !== 'csrf' && !/password|code|secret/i.test(name))
 
-/** A form that could not be taken: what was typed into it, and whether it brought files, which cannot be kept. */
+/** A form that could not be accepted: its entries, and whether it had files, which cannot be kept. */
 export interface KeptForm {
   readonly fields: Readonly<Record<string, string>>
   readonly hadFiles: boolean
@@ -89,7 +89,7 @@ function readKept({ form = {} }: PageRequest): KeptForm | undefined {
 /** Names of fields that people never typed. */
 const ownFields = ['key', 'once', 'sure', 'challenge', 'credential']
 
-/** Offers what was typed to be sent once more. What asks once more before it moves money asks again. */
+/** Offers to submit the entries again. Forms that ask for confirmation before they move money ask again. */
 export function renderOffer({ fields, hadFiles }: KeptForm, { action, csrf }: Offered): Html {
   const entries = Object.entries({ once: newOnce(), ...fields }).filter(([name]) => name !== 'sure')
   const typed = entries.filter(([name, value]) => !ownFields.includes(name) && value !== '')
@@ -116,7 +116,8 @@ export async function showSignIn(
   const { next, email, problem, kept, status = 200, headers } = page
   const ceremony = await deps.passkeys.beginSignIn(siteOf(request, deps))
   const hidden = html`<input type="hidden" name="next" value="${safeNext(next)}">${kept && renderKept(kept)}`
-  // What was typed may be long, and a form with files carries it as it is: any other one triples every foreign letter.
+  // Entries may be long, and multipart encoding sends them unchanged: the default encoding triples every non-ASCII
+  // character.
   const way = kept && html` enctype="multipart/form-data"`
   const main = html`${problem !== undefined && html`<p class="note bad" role="alert">${problem}</p>`}
 <form method="post" action="/console/sign-in"${way}>${hidden}${renderField({ name: 'email', label: 'E-mail', type: 'email', value: email, required: true, autocomplete: 'username' })}${renderField({ name: 'password', label: 'Password', type: 'password', required: true, autocomplete: 'current-password' })}${renderField({ name: 'code', label: 'Code from your authenticator app', required: true, autocomplete: 'one-time-code' })}<button>Sign in</button></form>
@@ -165,7 +166,7 @@ const refuseSignIn = (
     problem,
   })
 
-/** 60 s: the failures of a minute are counted. */
+/** 60 s: failures are counted per minute. */
 const guessingPause = { 'retry-after': '60' }
 
 const refuseGuessing = (request: PageRequest, deps: ConsoleDeps, email: string): Promise<PageAnswer> =>
@@ -254,7 +255,7 @@ export async function setUpPasskey(request: PageRequest, deps: ConsoleDeps): Pro
   return welcome(request, deps, opened.operator)
 }
 
-/** Whoever has the link decides how the person signs in from now on, so the trail says from where that was done. */
+/** The holder of the link decides how the person signs in from now on, so the audit trail records the address. */
 const auditSetUp = (
   { address }: PageRequest,
   { auditStore }: ConsoleDeps,

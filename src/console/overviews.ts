@@ -1,6 +1,6 @@
 /**
- * The figures of an overview. For a shop with millions of payments they take a second to count, so whatever took long is
- * kept for a minute; for all others every look counts anew.
+ * The figures of an overview. For a shop with millions of payments they take a second to count, so slow results are
+ * cached for a minute; for all others every view counts again.
  */
 import { isOverdue } from '#operations/lost-database.ts'
 import type { FigureStore } from '#storage/console/figures.ts'
@@ -22,7 +22,7 @@ export interface Figures {
 }
 
 export interface Overviews {
-  /** readAt: when they were counted, where that was not just now. No figures: counting them took too long. */
+  /** readAt: when they were counted, if that was not just now. No figures: counting them took too long. */
   read(
     merchantId: string,
     period: Period,
@@ -38,7 +38,7 @@ const keptMax = 200
 interface Kept {
   readonly figures: Promise<Figures | undefined>
   readonly readAtMs: number
-  /** Infinity while they are being counted: whoever comes meanwhile waits for the same count. */
+  /** Infinity while they are being counted: other requests wait for the same count. */
   untilMs: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * Passkeys (WebAuthn). The challenge of a ceremony travels signed and dated inside the form, so that no process has to
- * remember it and any of them can finish the ceremony.
+ * Passkeys (WebAuthn). The challenge of a ceremony is in the form, signed and dated, so that no process has to store it
+ * and any process can finish the ceremony.
  */
 import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Operator, Passkey, PeopleStore } from '#storage/console/people.ts'
@@ -19,8 +19,8 @@ export interface PasskeyDeps {
 }
 
 /**
- * Loaded with the first passkey of somebody known: it brings 300 files, which take a quarter of a second in which nobody else is
- * answered. The page of the sign-in, which anybody may open, does without it.
+ * Loaded with the first passkey of a known person: the library has 300 files, and nobody is answered for the quarter of a second
+ * that loading them takes. The sign-in page, which anybody may open, does without it.
  */
 const openWebAuthn = () => import('@simplewebauthn/server')
 
@@ -38,7 +38,7 @@ export interface Ceremony {
 
 export interface Passkeys {
   beginRegistration(operator: Operator, site: Site): Promise<Ceremony>
-  /** Undefined: refused. What was made is kept by whoever asked for it. */
+  /** Undefined: refused. The caller stores the passkey. */
   finishRegistration(operator: Operator, answer: Answered, site: Site): Promise<Passkey | undefined>
   beginSignIn(site: Site): Promise<Ceremony>
   /** The id of the person; undefined: refused. */
@@ -121,7 +121,7 @@ export function createPasskeys(deps: PasskeyDeps): Passkeys {
   }
 }
 
-/** A challenge carries its own end and our signature, so nothing is kept between the two halves of a ceremony. */
+/** A challenge contains its expiry and our signature, so nothing is stored between the two halves of a ceremony. */
 function createChallenges({ key, nowMs }: Pick<PasskeyDeps, 'key' | 'nowMs'>) {
   const sign = (text: string): string => createHmac('sha256', key()).update(text).digest('base64url')
 

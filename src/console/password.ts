@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 /** The contract: at least 12 characters. */
 export const passwordLengthMin = 12
 
-/** 1,024: longer ones only cost memory. */
+/** 1,024: longer ones would only use memory. */
 export const passwordLengthMax = 1_024
 
 /** 19 MiB, two passes, one lane: what OWASP recommends; about 40 ms of one core, on the thread pool. */

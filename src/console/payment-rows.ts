@@ -1,6 +1,7 @@
 /**
- * The list of payments, read past the endpoint because 50 whole records cost several times what a page of them shows.
- * Filters, order and cursor are the endpoint's own; whatever it would refuse is left to it.
+ * The list of payments, read without the endpoint, because 50 full records cost several times as much as the columns
+ * that the page shows. Filters, order and cursor are the endpoint's own; requests that it would refuse are passed to
+ * it.
  */
 import type { Json } from '#console/context.ts'
 import type { Merchant } from '#domain/merchant.ts'

@@ -41,13 +41,13 @@ const linkMs = 24 * 60 * 60 * 1000
 /** 32 bytes: far beyond guessing. */
 const tokenBytes = 32
 
-/** The data key of what belongs to the installation and to no merchant. */
+/** The owner of the data key for data that belongs to no merchant. */
 const installation = installationOwner as MerchantId
 
 export interface People {
-  /** The path of a new link; undefined: somebody has this address already. */
+  /** The path of a new link; undefined: another person has this address. */
   add(person: { email: string; role: Role; merchants?: readonly string[] }): Promise<string | undefined>
-  /** A new link for a person who lost the old one, or everything else: it replaces nothing until it is used. */
+  /** A new link for a person who lost the old one or their sign-in: it replaces nothing until it is used. */
   makeLink(operatorId: string): Promise<string>
   openLink(token: string): Promise<OpenedLink | undefined>
   setUpWithPassword(token: string, entry: { password: string; code: string }): Promise<SetUpResult>
@@ -55,7 +55,7 @@ export interface People {
   setUpWithPasskey(token: string, passkey: Passkey): Promise<boolean>
   signIn(entry: { email: string; password: string; code: string }): Promise<Operator | undefined>
   startSession(operatorId: string, from: { address: string; browser: string }): Promise<string>
-  /** idle: the page asks by itself, and the person may have left. */
+  /** idle: the page refreshes itself, and the person may have left. */
   openSession(token: string, use?: { readonly idle: boolean }): Promise<OpenSession | undefined>
 }
 
@@ -104,7 +104,7 @@ export function createPeople(deps: PeopleDeps): People {
       const isRight = await isPassword(password, operator?.passwordHash)
       if (!operator?.totp || !isRight) return undefined
       const step = findTotpStep(await openTotp(operator.operatorId, operator.totp), code, nowMs())
-      // Each code works once, also for somebody who looked over a shoulder.
+      // Each code works only once, in case somebody else saw it.
       return step !== undefined && (await store.takeTotpStep(operator.operatorId, step))
         ? operator
         : undefined
@@ -142,7 +142,7 @@ function createLinks({ store, vault, nowMs }: PeopleDeps) {
       tokenHash,
       await vault.seal('operator totp', installation, operator.operatorId, secret),
     )
-    // A second tab may have been faster: what is stored counts.
+    // A second tab may have been faster: the stored secret counts.
     const kept = (await store.findLink(tokenHash))?.totp
     return kept && { operator, totpSecret: await openTotp(operator.operatorId, kept) }
   }

@@ -1,6 +1,6 @@
 /**
- * All routes of the console, in one table: what is reached without signing in, what is about the installation, and what
- * is about one merchant. Here, and only here, the session, the role, the merchant and the form's origin are checked.
+ * All routes of the console, in one table: pages without sign-in, pages about the installation, and pages about one
+ * merchant. Here, and only here, the session, the role, the merchant and the form's origin are checked.
  */
 import { loadConsoleAssets } from '#console/assets.ts'
 import type { ConsoleDeps, ConsolePage, GlobalPage, MerchantPage, Visit } from '#console/context.ts'
@@ -117,7 +117,7 @@ export function createConsoleRoutes(deps: ConsoleDeps): readonly PageRoute[] {
   ]
 }
 
-/** A sign-in carries what was typed into another form: its longest text, and the fields of the sign-in itself. */
+/** A sign-in form also carries the entries of another form: its longest text, and the fields of the sign-in itself. */
 const keptTexts: Upload = { bytesMax: 2 * textBytesMax, admits: async () => true }
 
 /** Only people who are signed in may send files; the text of anybody else's form is kept until they are back. */
@@ -129,10 +129,12 @@ const uploadOf = (bytesMax: number, { people }: ConsoleDeps): Upload => ({
   },
 })
 
-/** A page that asks for itself anew says so: nobody may be sitting before it, and the session ends as if it had not asked. */
+/**
+ * A page that refreshes itself sends this header: the person may have left, so the refresh does not extend the session.
+ */
 const refreshHeader = 'x-refresh'
 
-/** Opens the session; without one the way leads to the sign-in and back, and what was typed is kept. */
+/** Opens the session; without one the person is sent to the sign-in and back, and their entries are kept. */
 async function withVisit(
   request: PageRequest,
   deps: ConsoleDeps,
@@ -153,7 +155,7 @@ async function withVisit(
   return show({
     ...{ operator, sessionId, csrf, merchants, deps, audit },
     request: request.form ? { ...request, form } : request,
-    // Money acts had a value of their own before all forms did.
+    // Forms that move money had a value of their own before all forms did.
     once: once ?? form.key,
   })
 }
@@ -163,7 +165,7 @@ const nextMax = 1_000
 
 function askToSignIn(request: PageRequest, deps: ConsoleDeps): Promise<PageAnswer> | PageAnswer {
   const next = request.verb === 'GET' ? request.url : (request.url.split('?')[0] ?? '')
-  // Servers and proxies in front refuse long headers, so a query without filters of ours is not carried along.
+  // Servers and proxies in front refuse long headers, so a query that is too long is dropped.
   const way = next.length > nextMax ? (next.split('?', 1)[0] ?? '').slice(0, nextMax) : next
   if (request.verb === 'GET') return seeOther(`/console/sign-in?next=${encodeURIComponent(way)}`)
   const problem = 'Your session has ended. Sign in to go on; what you typed is kept.'
@@ -183,7 +185,7 @@ async function guard(
 
 function showMerchantPage(visit: Visit, page: MerchantPage): Promise<PageAnswer> {
   const merchant = visit.merchants.find(({ merchantId }) => merchantId === visit.request.params.merchant)
-  // One that exists and one that the person may not see are the same to them.
+  // A merchant that the person may not see looks like one that does not exist.
   if (!merchant) return Promise.resolve(notFound(visit))
   const caller = { merchant, intentId: undefined, key: undefined }
   const { callInside } = visit.deps
@@ -208,7 +210,7 @@ async function signOut(request: PageRequest, deps: ConsoleDeps): Promise<PageAns
   })
 }
 
-/** Browsers say from which site a form comes; one of another site, and a body that is no form, have no effect. */
+/** Rejects posts from other sites and bodies that are not forms. Browsers report the site that a form comes from. */
 function isForeign({ verb, form, headers }: PageRequest): boolean {
   if (verb !== 'POST') return false
   const site = headers['sec-fetch-site']
@@ -220,7 +222,7 @@ function refuseForeign(): PageAnswer {
   return renderOutside(loadConsoleAssets(), { title: 'Not accepted', main, status: 403 })
 }
 
-/** The session is another one than when the form was shown: somebody signed in anew in another tab. */
+/** The session has changed since the form was shown: the person signed in again in another tab. */
 function refuseStale(request: PageRequest, csrf: string): PageAnswer {
   const action = request.url.split('?')[0] ?? ''
   const main = html`<p>This form is of an earlier session, or not of this console. Nothing was done. If you filled it in, send it again.</p>${renderOffer(keepForm(request), { action, csrf })}`
@@ -243,7 +245,7 @@ function fail(verb: string, fault: unknown): PageAnswer {
     : page
 }
 
-/** A year: another content has another address. */
+/** A year: other content has another address. */
 const assetCache = 'public, max-age=31536000, immutable'
 
 function sendAsset({ params, headers }: PageRequest): PageAnswer {

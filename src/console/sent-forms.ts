@@ -1,6 +1,6 @@
 /**
- * A form acts once however often it is sent: a double click, a reload, two tabs. Each form carries a value of its own;
- * whoever sends the same form again gets the answer that the first one got, also from another process.
+ * A form takes effect once however often it is submitted: a double click, a reload, two tabs. Each form carries a
+ * unique value; submitting it again returns the first answer, even from another process.
  */
 import { createHash, createHmac, createSecretKey } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -12,7 +12,7 @@ import { html } from '#http/html.ts'
 import type { PageAnswer } from '#http/server/page-routes.ts'
 import { seal, unseal } from '#vault/sealing.ts'
 
-/** Another text, file or address is another form: somebody went back and changed what they had typed. */
+/** Another text, file or address makes it another form: the person went back and changed their entries. */
 function keyOf({ request, sessionId, once = '' }: Visit): string {
   const { url, form = {}, files = [] } = request
   const hash = createHash('sha256').update(JSON.stringify([sessionId, once, url, form]))
@@ -20,12 +20,12 @@ function keyOf({ request, sessionId, once = '' }: Visit): string {
   return hash.digest('hex')
 }
 
-/** Pages show secrets once, so the stored one opens only with what the person's own cookie gives. */
+/** Pages show secrets once, so a stored page can be decrypted only with a key derived from the person's own cookie. */
 const sealingKey = ({ csrf }: Visit) => createSecretKey(createHmac('sha256', csrf).update('answer').digest())
 
 type Kept = Pick<PageAnswer, 'status' | 'headers'> & { readonly body?: string }
 
-/** 10 s for a provider to answer the first one; then the person is told instead. */
+/** 10 s for the first submission to finish; then the person gets a message instead. */
 const usualPatience = { looks: 100, pauseMs: 100 }
 
 export async function actOnce(
@@ -37,13 +37,13 @@ export async function actOnce(
   const { forms } = visit.deps
   const key = keyOf(visit)
   for (let look = 0; look < looks; look += 1) {
-    // Also after a while: the first one may have failed, and then this one is the first.
+    // Tried each time: the first one may have failed, and then this one is the first.
     if (await forms.claim(key)) return actFirst(visit, key, act)
     const found = await forms.find(key)
     if (found?.body !== undefined) return repeatAnswer(visit, key, found.body)
     await pause(pauseMs)
   }
-  return tellUnknown(visit)
+  return showUnknown(visit)
 }
 
 async function actFirst(visit: Visit, key: string, act: () => Promise<PageAnswer>): Promise<PageAnswer> {
@@ -56,7 +56,8 @@ async function actFirst(visit: Visit, key: string, act: () => Promise<PageAnswer
     await forms.answer(key, { status, body: sealed.toString('base64') })
     return answer
   } catch (error) {
-    // Nobody knows how far it came; the person may send it again, and money acts have a key of their own.
+    // It is not known how far it got; the person may submit it again, and forms that move money have a key of their
+    // own.
     await forms.release(key).catch(() => undefined)
     throw error
   }
@@ -72,7 +73,7 @@ function repeatAnswer(visit: Visit, key: string, body: string): PageAnswer {
 }
 
 /** The first one is still under way, or the process that did it was stopped. */
-function tellUnknown(visit: Visit): PageAnswer {
+function showUnknown(visit: Visit): PageAnswer {
   const action = visit.request.url.split('?')[0] ?? ''
   const main = html`<p>This form was sent before, and what came of it is not known yet. Look whether it was done before you send it again.</p>${renderOffer(keepForm(visit.request), { action, csrf: visit.csrf })}`
   return renderInside(loadConsoleAssets(), visit, { title: 'Sent twice', main, status: 409 })

@@ -1,10 +1,10 @@
 /**
- * API keys: their text, what they may do, and how they are remembered: as a keyed hash, never themselves. Pure; the key
- * of the hash is handed in.
+ * API keys: their text, what they may do, and how they are stored: as a keyed hash, never in plain text. Pure; the
+ * caller passes the key of the hash.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
 
-/** What a key may do. `read` is every GET; a right to write does not include it. */
+/** What a key may do. `read` is every GET; a scope that allows writing does not include it. */
 export const scopes = ['read', 'payments', 'refunds', 'payouts', 'test'] as const
 
 export type Scope = (typeof scopes)[number]
@@ -13,18 +13,18 @@ export type Scope = (typeof scopes)[number]
 export interface KeyRights {
   readonly keyId: string
   readonly scopes: readonly Scope[]
-  /** Networks in CIDR notation; empty: from everywhere. */
+  /** Networks in CIDR notation; an empty list allows every address. */
   readonly allowFrom: readonly string[]
 }
 
 /** A key that is neither revoked nor expired, as the store keeps it. */
 export interface LiveKey extends KeyRights {
   readonly keyHash: string
-  /** Whether the hash covers merchant and key id too. Those of keys made by earlier releases cover the text alone. */
+  /** Whether the hash covers merchant and key id too. The hashes of keys from earlier releases cover the text alone. */
   readonly bound: boolean
   /** The number of the pepper that was the newest when the key was made: see `hashApiKey`. */
   readonly pepper: number
-  /** Real time; undefined: it does not expire. */
+  /** Real time; undefined if the key does not expire. */
   readonly expiresAtMs: number | undefined
 }
 
@@ -34,16 +34,16 @@ const boundForm = /^tg_(?:test|live)_([0-9a-f]{32})_([A-Za-z0-9_-]{43})$/
 export const writeApiKey = (environment: 'test' | 'live', keyId: string, secret: string): string =>
   `tg_${environment}_${keyId}_${secret}`
 
-/** Undefined for keys of earlier releases, which carry no id, and for everything that is no key. */
+/** Undefined for keys of earlier releases, which carry no id, and for any text that is not a key. */
 export function readApiKey(apiKey: string): { readonly keyId: string } | undefined {
   const [, keyId] = boundForm.exec(apiKey) ?? []
   return keyId === undefined ? undefined : { keyId }
 }
 
 /**
- * The keys of the hashes, the oldest first. Each change of the root secret adds one, with which every stored hash is
- * hashed once more: whoever had the older ones cannot make a hash that is believed.
- * They are KeyObjects because recent Node 24 takes five times as long with a Buffer.
+ * The keys of the hashes, the oldest first. Each change of the root secret adds one, and every stored hash is hashed
+ * again with it, so that a thief of the older peppers cannot forge a valid hash. They are KeyObjects because recent
+ * Node 24 takes five times as long with a Buffer.
  */
 export type Peppers = readonly KeyObject[]
 
@@ -51,9 +51,9 @@ export type Peppers = readonly KeyObject[]
 export const newestPepper = (peppers: Peppers): number => peppers.length
 
 /**
- * HMAC-SHA-256 in hex. An API key is 32 random bytes, so a fast hash is enough (a slow one on every request would be
- * a self-made denial of service); the pepper makes a stolen table useless by itself. `since`: the number of the pepper
- * that was the newest when the key was made.
+ * HMAC-SHA-256 in hex. An API key is 32 random bytes, so a fast hash is enough (a slow one on every request would
+ * invite denial of service); the pepper makes a stolen table useless by itself. `since`: the number of the pepper that
+ * was the newest when the key was made.
  */
 export const hashApiKey = (peppers: Peppers, apiKey: string, since = newestPepper(peppers)): string =>
   peppers.slice(since - 1).reduce((text, pepper) => rehash(pepper, text), apiKey)
@@ -64,6 +64,6 @@ export const hashBoundKey = (
   { merchantId, apiKey, since }: { merchantId: string; apiKey: string; since?: number },
 ): string => hashApiKey(peppers, `${merchantId}\n${apiKey}`, since)
 
-/** One step: of a key's text, or of the hash that was made with the peppers before. */
+/** Hashes a key's text, or the hash made with the earlier peppers, with one more pepper. */
 export const rehash = (pepper: KeyObject, text: string): string =>
   createHmac('sha256', pepper).update(text, 'utf8').digest('hex')

@@ -1,6 +1,7 @@
 /**
- * Card lists as CSV, line by line: the first line names the columns, each further one is a range. Schemes and open lists
- * name their columns differently, so several names are known for each. What does not fit is refused by its column.
+ * Card lists as CSV, line by line: the first line names the columns, each further one is a range. Schemes and open
+ * lists name their columns differently, so several names are accepted for each. An error names the column that does not
+ * fit.
  */
 import { type BinRange, type CardSource, cardSources, toSpan } from '#domain/bin-ranges.ts'
 import { scrubCardNumbers } from '#domain/card-numbers.ts'
@@ -94,7 +95,7 @@ function readBrand(text: string): string {
   return brandNames[brand] ?? brand
 }
 
-/** Open lists add words (CHARGE CARD, DEBIT OR CREDIT); the first that means something counts. */
+/** Open lists add words (CHARGE CARD, DEBIT OR CREDIT); the first known word counts. */
 function readSource(text: string): CardSource | undefined {
   const words = text.toUpperCase().split(/[^A-Z]+/)
   return cardSources.find(source => words.includes(source))
@@ -128,5 +129,8 @@ function readFlag(text: string, otherwise: boolean): boolean {
   throw new BinFileError(`dccEligible is "${cut(text)}", not true or false`)
 }
 
-/** 40 characters: enough to find the place. Whoever gives the wrong file may give one with card numbers in it. */
+/**
+ * 40 characters are enough to find the place. Card numbers are masked because the operator may have passed the wrong
+ * file.
+ */
 const cut = (text: string): string => scrubCardNumbers(text).slice(0, 40)

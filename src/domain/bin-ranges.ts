@@ -1,6 +1,6 @@
 /**
- * Ranges of card numbers by their first digits: what is known of the cards in one, and which one answers a question.
- * A range is written with ten digits, the length of the longest question, whatever its own length.
+ * Ranges of card numbers by their first digits: what is known about the cards in a range, and which range answers a
+ * look-up. Every range is stored with ten digits, the length of the longest look-up.
  */
 
 export type CardSource = 'CREDIT' | 'DEBIT' | 'PREPAID' | 'CHARGE'
@@ -29,7 +29,7 @@ export interface BinSpan {
   readonly last: number
 }
 
-/** Ten digits: what the contract takes at most. As numbers they are far below 2^53. */
+/** Ten digits: the most that the contract accepts. As numbers they are far below 2^53. */
 const binDigits = 10
 
 /** All cards that begin with these digits. */
@@ -40,11 +40,11 @@ export const toSpan = (bin: string, last = bin): BinSpan => ({
 
 export const widthOf = ({ first, last }: BinSpan): number => last - first + 1
 
-/** A range answers when it holds every card that the question may mean: half a range would be half a truth. */
+/** A range answers only if it holds every card that the look-up may mean. */
 export const holds = (range: BinSpan, asked: BinSpan): boolean =>
   range.first <= asked.first && asked.last <= range.last
 
-/** The narrowest of those that hold all of it. */
+/** The narrowest range that holds the whole look-up. */
 export function findNarrowest(ranges: readonly BinRange[], asked: BinSpan): BinRange | undefined {
   let best: BinRange | undefined
   for (const range of ranges) {

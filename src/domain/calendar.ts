@@ -1,5 +1,5 @@
 /**
- * Days of the calendar as text, YYYY-MM-DD, and the days on which something is due again and again. All days are those of
+ * Days of the calendar as text, YYYY-MM-DD, and recurring due days. All days are those of
  * UTC; there is no clock here.
  */
 export type Frequency = 'DAILY' | 'WEEKLY' | 'MONTHLY' | 'YEARLY'
@@ -19,8 +19,9 @@ export const addDays = (day: string, days: number): string =>
 const lastDay = '9999-12-31'
 
 /**
- * The first due day after the given one. Days are counted from the anchor each time, never from the day before: what is due
- * on the 31st is due on the last day of shorter months, and on the 31st again after those. Undefined beyond the year 9999.
+ * The first due day after the given one. Days are counted from the anchor each time, never from the previous due day:
+ * what is due on the 31st is due on the last day of shorter months, and on the 31st again after those. Undefined beyond
+ * the year 9999.
  */
 export function nextDueDay(
   { anchor, frequency }: { readonly anchor: string; readonly frequency: Frequency },

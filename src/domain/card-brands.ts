@@ -1,18 +1,18 @@
 /**
- * The card networks: by which leading digits a number is recognised, how long it is, how it is printed, and on whose numbers
- * else the brand is found. Pure look-ups in one table; nothing here stores a number or refuses one.
+ * The card networks: by which leading digits a number is recognised, how long it is, how it is printed, and which other
+ * brands' cards may carry the brand. Pure look-ups in one table; nothing here stores or rejects a number.
  */
 
 export interface CardBrand {
   /** The wire name, in lower case. */
   readonly brand: string
   readonly name: string
-  /** Other spellings that requests use, in small letters without anything between. */
+  /** Other spellings that requests use, in lower case without separators. */
   readonly spellings: readonly string[]
   readonly lengths: readonly number[]
   /** Digits between the gaps on the card, for lengths that are not printed in fours. */
   readonly groups: Readonly<Record<number, readonly number[]>>
-  /** 0 where the cards bear none. */
+  /** 0 where the cards have none. */
   readonly securityCodeLength: number
   /** Leading digits that are this brand's own. */
   readonly ranges: readonly Range[]
@@ -24,7 +24,10 @@ export interface CardBrand {
   readonly lengthDecides: boolean
 }
 
-/** Two leads of the same length, both included; equal lengths compare as text like numbers. */
+/**
+ * First and last leading digits, both included. They have the same length, so comparing them as text compares the
+ * numbers.
+ */
 interface Range {
   readonly from: string
   readonly to: string
@@ -64,8 +67,8 @@ const row = (brand: string, name: string, given: Row): CardBrand => ({
 const from16 = [16, 17, 18, 19]
 
 /**
- * From what the networks and the makers of terminals publish. Ranges move between issuers, so a number is never refused
- * for its brand: it decides what is shown and on whose rails a payment may run.
+ * Taken from what the networks and terminal manufacturers publish. Ranges move between issuers, so a number is never
+ * refused for its brand: it decides what is shown and on whose rails a payment may run.
  */
 export const cardBrands: readonly CardBrand[] = [
   row('visa', 'Visa', {
@@ -85,7 +88,7 @@ export const cardBrands: readonly CardBrand[] = [
   row('diners', 'Diners Club International', {
     spellings: 'dinersclub dinersclubinternational',
     ranges: '300-305 3095 36 38-39',
-    // The cards issued in the United States and Canada have numbers of Mastercard.
+    // Cards issued in the United States and Canada have Mastercard numbers.
     shared: '55',
     lengths: [14, 16, 19],
     groups: { 14: [4, 6, 4] },
@@ -229,7 +232,7 @@ function squeeze(text: string): string {
 /** By any spelling: `American Express`, `american_express` and `amex` are one brand. */
 export const findCardBrand = (spelling: string): CardBrand | undefined => bySpelling.get(squeeze(spelling))
 
-/** Brands whose own or shared ranges hold the number besides the one it belongs to. */
+/** Other brands whose own or shared ranges hold the number. */
 export function listCoBadges(number: string): readonly string[] {
   const own = detectBrand(number)
   return cardBrands
@@ -239,17 +242,20 @@ export function listCoBadges(number: string): readonly string[] {
 }
 
 /**
- * Whether a card with this number can bear the brand that a request names. A brand or a number that the table does not
- * know proves nothing, and a pseudo card number says nothing about its brand.
+ * Whether a card with this number can carry the brand that a request names. An unknown brand or number is accepted, and
+ * so is a pseudo card number, which says nothing about its brand.
  */
 export function mayBear(number: string, spelling: string): boolean {
   const named = findCardBrand(spelling)
-  const told = findBrand(number)
-  if (named === undefined || told === undefined || named === told) return true
-  return named.rides.includes(told.brand) || listCoBadges(number).includes(named.brand)
+  const detected = findBrand(number)
+  if (named === undefined || detected === undefined || named === detected) return true
+  return named.rides.includes(detected.brand) || listCoBadges(number).includes(named.brand)
 }
 
-/** How the digits stand on the card: 4-6-5 for fifteen digits of American Express; in fours where the brand says nothing. */
+/**
+ * How the digits are grouped on the card: 4-6-5 for fifteen digits of American Express; in fours where the brand says
+ * nothing.
+ */
 export function groupDigits({ groups }: CardBrand, length: number): readonly number[] {
   return (
     groups[length] ?? Array.from({ length: Math.ceil(length / 4) }, (_, i) => Math.min(4, length - 4 * i))

@@ -20,7 +20,7 @@ export const toPlainDigits = (text: string): string =>
     return String(code - zero)
   })
 
-/** For any run of digits, whatever its length; anything else, the empty text included, does not pass. */
+/** For digits of any length; anything else, including the empty text, does not pass. */
 export function passesLuhn(digits: string): boolean {
   return /^[0-9]+$/.test(digits) && luhnSum(digits) % 10 === 0
 }
@@ -37,7 +37,7 @@ function luhnSum(digits: string): number {
 /** Twice the digit, and the digits of that added up: 7 becomes 14 becomes 5. */
 const double = (digit: number): number => (digit < 5 ? digit * 2 : digit * 2 - 9)
 
-/** 12 to 19 digits with a right checksum: what a scheme may have issued. */
+/** 12 to 19 digits with a valid checksum: a scheme may have issued it. */
 export const isCardNumber = (text: string): boolean =>
   text.length >= shortest && text.length <= longest && passesLuhn(text)
 
@@ -52,30 +52,31 @@ export const isPseudoCardNumber = (text: string): boolean => /^0[0-9]{15}$/.test
 
 /** 9 · 10^11: eleven free digits, and a twelfth that may be any but the one that makes the checksum right. */
 const pseudoCount = 900_000_000_000
-/** A prime, so that successive attempts visit every pseudo number before one comes again, and far apart. */
+/** A prime, so that successive attempts visit every pseudo number before one repeats, far apart from each other. */
 const attemptStep = 556_230_589_961
 
 /**
  * A pseudo card number for a card whose keyed digest is given: the digest picks one of all the pseudo numbers that end
- * with `last3`, each as likely as the other. When a merchant already has that one for another card, the caller tries
- * again with the next attempt.
+ * with `last3`, each equally likely. If the merchant already uses that one for another card, the caller tries the next
+ * attempt.
  */
 export function toPseudoCardNumber(digest: Uint8Array, attempt: number, last3: string): string {
-  // 16 bytes: so much more than the count of pseudo numbers that the remainder favours none of them.
+  // 16 bytes: far more values than pseudo numbers, so the remainder favours none of them.
   assert(digest.length >= 16, 'the digest is too short')
   assert(/^[0-9]{3}$/.test(last3), 'the last three digits are not three digits')
   assert(Number.isSafeInteger(attempt) && attempt >= 0, 'attempts are counted from 0')
   const index = (remainderOf(digest) + stepsOf(attempt)) % pseudoCount
   const free = String(Math.floor(index / 9)).padStart(11, '0')
   const nth = index % 9
-  // Exactly one of the ten digits would make the checksum right: that one is stepped over. Before three others it counts double.
+  // Exactly one of the ten digits would make the checksum valid: it is skipped. Three digits follow it, so it counts
+  // double.
   const others = luhnSum(`0${free}0${last3}`)
   let right = 0
   while ((others + double(right)) % 10 !== 0) right++
   return `0${free}${nth < right ? nth : nth + 1}${last3}`
 }
 
-/** What is left of the digest, read as one number, byte by byte: every step stays below 2^48 and is exact. */
+/** The digest, read as one number, modulo the count of pseudo numbers. Every step stays below 2^48 and is exact. */
 function remainderOf(digest: Uint8Array): number {
   let remainder = 0
   for (let at = 0; at < digest.length; at++) remainder = (remainder * 256 + (digest[at] ?? 0)) % pseudoCount
@@ -96,7 +97,7 @@ const ownToken =
 
 /**
  * The last line of defence for logs and error texts: every run of digits that holds a number a scheme may have issued
- * becomes `411111******1111`. It would rather mask an innocent number than let a card number pass.
+ * becomes `411111******1111`. It prefers masking an innocent number to letting a card number pass.
  */
 export function scrubCardNumbers(text: string): string {
   if (!suspicious.test(text)) return text
@@ -109,13 +110,13 @@ export function scrubCardNumbers(text: string): string {
   return scrubbed + scrubPart(text.slice(from))
 }
 
-/** Masking closes gaps between digits, and what then stands side by side is looked at again. */
+/** Masking closes gaps between digits, so the result is searched again. */
 function scrubPart(text: string): string {
   const scrubbed = scrubRuns(text)
   return scrubbed === text ? text : scrubPart(scrubbed)
 }
 
-/** Written as a loop: a regular expression that takes in runs of any length can exhaust its stack on a hostile text. */
+/** Written as a loop: a regular expression that matches runs of any length can exhaust its stack on hostile text. */
 function scrubRuns(text: string): string {
   let scrubbed = ''
   let copied = 0
@@ -143,7 +144,7 @@ const isDigit = (text: string, at: number): boolean => {
   return code >= 48 && code <= 57
 }
 
-/** Where a run goes on at or after `at`, past one separator at most, or -1. */
+/** The next digit of a run at or after `at`, past at most one separator, or -1. */
 function nextDigit(text: string, at: number): number {
   if (isDigit(text, at)) return at
   if (' .+-'.includes(text.charAt(at)) && isDigit(text, at + 1)) return at + 1
@@ -175,13 +176,13 @@ function startsCardNumber(run: string, start: number): boolean {
   return false
 }
 
-/** As many stars as digits left out, but no more than the longest card number has: a long run is not worth its room. */
+/** As many stars as digits left out, but no more than the longest card number has. */
 function maskRun(digits: string): string {
   const { first6Digits, last4Digits } = maskCard(digits)
   return first6Digits + '*'.repeat(Math.min(digits.length, longest) - 10) + last4Digits
 }
 
-/** Before the token of a one-time card. */
+/** The prefix of one-time card tokens. */
 const tokenPrefix = 'ott_'
 
 /**

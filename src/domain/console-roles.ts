@@ -1,10 +1,13 @@
-/** Who may do what in the console. One table; every page and every act asks it, and the server asks it again. */
+/**
+ * Who may do what in the console: one table. Pages use it to decide what they show, and the server checks it again
+ * before every action.
+ */
 
-/** From the least to the most. */
+/** From the fewest rights to the most. */
 export const roles = ['viewer', 'support', 'admin', 'owner'] as const
 export type Role = (typeof roles)[number]
 
-/** Each act and the least role that may do it. */
+/** Each action and the lowest role that may perform it. */
 const leastRole = {
   read: 'viewer',
   capture: 'support',
@@ -32,7 +35,7 @@ export const consoleActs = Object.keys(leastRole) as readonly ConsoleAct[]
 export const mayAct = (role: Role, act: ConsoleAct): boolean =>
   roles.indexOf(role) >= roles.indexOf(leastRole[act])
 
-/** Undefined refund limits: none. One for other currencies than the payment's allows nothing in this one. */
+/** Undefined means no limit. Limits in other currencies only allow nothing in the payment's currency. */
 export function isWithinRefundLimit(
   limits: readonly string[] | undefined,
   amount: { readonly value: number; readonly currency: string },

@@ -6,7 +6,7 @@ import { strict as assert } from 'node:assert'
 import { exponentOf } from '#domain/currencies.ts'
 import { type Money, maximumAmount } from '#domain/money.ts'
 
-/** A decimal as a whole number and how many of its digits stand behind the point. */
+/** A decimal as a whole number and the count of its digits after the point. */
 interface Decimal {
   readonly digits: bigint
   readonly scale: number
@@ -14,7 +14,7 @@ interface Decimal {
 
 const decimalShape = /^([0-9]{1,12})(?:\.([0-9]{1,12}))?$/
 
-/** A positive decimal such as 1.1634; zero, signs and exponents are none. */
+/** A positive decimal such as 1.1634, without sign or exponent. */
 export const isRate = (text: string): boolean => decimalShape.test(text) && !/^[0.]+$/.test(text)
 
 function parseDecimal(text: string): Decimal {
@@ -52,7 +52,7 @@ export function exchangeRate({ from, to }: RatePair, markupPercentage: string): 
 
 /**
  * What the amount is at that rate, in the other currency's smallest unit. The rate is the one that is shown, so that
- * whoever multiplies gets the same. Undefined where the result is no amount of ours: nothing, or too much.
+ * anybody who multiplies gets the same result. Undefined where the result is zero or above the largest amount.
  */
 export function convert(amount: Money, rate: string, currency: string): Money | undefined {
   const [fromExponent, toExponent] = [exponentOf(amount.currency), exponentOf(currency)]

@@ -39,5 +39,5 @@ const byCountry: ReadonlyMap<string, string> = new Map(
   ),
 )
 
-/** Undefined for a country that has no currency of its own to speak of (ATA). */
+/** Undefined for a territory without a currency (ATA). */
 export const currencyOfCountry = (alpha3: string): string | undefined => byCountry.get(alpha3)

@@ -1,8 +1,11 @@
-/** One line of a CSV file (RFC 4180) into its cells. Lines within cells are not taken: a file is read line by line. */
+/**
+ * One line of a CSV file (RFC 4180) into its cells. Line breaks within cells are not supported, because files are read
+ * line by line.
+ */
 
 const quote = '"'
 
-/** Undefined for a line whose quotes do not add up. */
+/** Undefined for a line with unbalanced quotes. */
 export function splitCsvLine(line: string): string[] | undefined {
   const cells: string[] = []
   let at = 0
@@ -17,7 +20,7 @@ export function splitCsvLine(line: string): string[] | undefined {
 
 interface Cell {
   readonly text: string
-  /** Where the next comma stands, or the end of the line. */
+  /** The position of the next comma, or the end of the line. */
   readonly end: number
 }
 

@@ -1,12 +1,12 @@
 /**
- * Dates and instants of the contract as text, checked against the calendar. There is no clock here: whoever needs to
- * know what time it is hands it in.
+ * Dates and instants of the contract as text, checked against the calendar. There is no clock here: callers pass the
+ * current time.
  */
 const dayShape = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/
 
 /**
- * The last day that is taken anywhere. Later ones are slips of the keyboard, and sums with them leave what databases and
- * calendars can hold.
+ * The last day that any field accepts. Later ones are typing errors, and arithmetic with them exceeds the range of
+ * databases and calendars.
  */
 export const latestDay = '2199-12-31'
 export const latestMs = Date.parse(`${latestDay}T23:59:59.999Z`)
@@ -41,8 +41,8 @@ const instantShape =
   /^([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})?$/
 
 /**
- * Milliseconds since 1970 of an RFC 3339 instant, undefined for anything else. Without a zone it is taken as UTC, as the
- * contract writes it. A leap second is no instant of ours.
+ * Milliseconds since 1970 of an RFC 3339 instant, undefined for anything else. Without a zone it is taken as UTC, as
+ * the contract writes it. Leap seconds are rejected.
  */
 export function parseInstant(text: string): number | undefined {
   const [, day, hours, minutes, seconds, fraction = '', zone = 'Z'] = instantShape.exec(text) ?? []
@@ -66,6 +66,6 @@ export const isExpiryDate = (text: string): boolean =>
 export function hasExpired(expiryDate: string, nowMs: number): boolean {
   const year = Number(expiryDate.slice(0, 4))
   const month = Number(expiryDate.slice(4))
-  // Date.UTC counts months from 0, so the printed month's number is that of the month after it.
+  // Date.UTC counts months from 0, so the printed month's number denotes the month after it.
   return nowMs >= Date.UTC(year, month, 1)
 }

@@ -5,14 +5,14 @@
 const shape =
   /^P(?=[0-9T])(?:([0-9]+)Y)?(?:([0-9]+)M)?(?:([0-9]+)W)?(?:([0-9]+)D)?(?:T(?=[0-9])(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+)(?:[.,]([0-9]{1,9}))?S)?)?$/
 
-/** 32 characters: any sensible duration, and no number that would take long to read. */
+/** 32 characters: enough for any sensible duration, and no number that takes long to parse. */
 const lengthMax = 32
 
 const dayMs = 86_400_000
 
 export const isDuration = (text: string): boolean => text.length <= lengthMax && shape.test(text)
 
-/** Undefined for what is no duration, and where the sum lies outside of the calendar. */
+/** Undefined for text that is not a duration, and where the sum is outside the calendar. */
 export function addDuration(instantMs: number, duration: string): number | undefined {
   if (!isDuration(duration)) return undefined
   const [, years, months, weeks, days, hours, minutes, seconds, fraction] = shape.exec(duration) ?? []

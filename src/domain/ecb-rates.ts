@@ -1,6 +1,6 @@
 /**
  * The reference rates of the European Central Bank as published every working day: the XML file, and the CSV file. Both
- * may hold one day or many; the newest counts. Whatever does not look as it should is refused by name.
+ * may hold one day or many; the newest counts. An error names whatever does not have the expected form.
  */
 import { scrubCardNumbers } from '#domain/card-numbers.ts'
 import { isRate } from '#domain/conversion.ts'
@@ -14,7 +14,7 @@ export interface DailyRates {
   readonly rates: ReadonlyMap<string, string>
 }
 
-/** The file is not what it should be; the message says where. */
+/** The file cannot be used; the message says where it is wrong. */
 export class RateFileError extends Error {}
 
 export function parseEcbRates(text: string): DailyRates {
@@ -27,7 +27,7 @@ export function parseEcbRates(text: string): DailyRates {
   return newest
 }
 
-/** `<Cube time='2026-11-13'>` holds `<Cube currency='USD' rate='1.1634'/>` and its like. */
+/** `<Cube time='2026-11-13'>` holds one `<Cube currency='USD' rate='1.1634'/>` per currency. */
 function parseXml(text: string): DailyRates[] {
   const days: { date: string; rates: Map<string, string> }[] = []
   for (const [tag] of text.matchAll(/<Cube\b[^<>]*>/g)) {
@@ -103,5 +103,7 @@ function addRate(day: { date: string; rates: Map<string, string> }, currency: st
   if (isActiveCurrency(currency)) day.rates.set(currency, rate)
 }
 
-/** As for card lists: what is repeated is short, and holds no card number even if the file is the wrong one. */
+/**
+ * As for card lists: the quoted text is short and contains no card number, even if the operator passed the wrong file.
+ */
 const cut = (text: string): string => scrubCardNumbers(text).slice(0, 40)

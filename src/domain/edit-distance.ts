@@ -1,8 +1,8 @@
-/** How far two words are apart, for refusals that name what was probably meant. */
+/** The edit distance of two words, for error texts that suggest what was probably meant. */
 
 /**
- * Letters put in, left out, replaced or swapped with their neighbour between two names; `most + 1` as soon as it is
- * certain that there are more. Only the cells beside the diagonal can matter, so only they are looked at.
+ * Counts letters inserted, omitted, replaced or swapped with their neighbour; returns `most + 1` as soon as the count
+ * is certain to be higher. Only the cells beside the diagonal can matter, so only those are computed.
  */
 export function editDistance(a: string, b: string, most = Number.POSITIVE_INFINITY): number {
   if (Math.abs(a.length - b.length) > most || hasForeignLetters(a, b, most)) return most + 1
@@ -26,12 +26,12 @@ export function editDistance(a: string, b: string, most = Number.POSITIVE_INFINI
   return at(row, b.length)
 }
 
-/** Every letter of one name that the other lacks is a slip of its own; this spares most names the table. */
+/** Every letter of one name that the other lacks is one edit; this check rules out most names without the table. */
 function hasForeignLetters(a: string, b: string, most: number): boolean {
   let foreign = 0
   for (const letter of a) if (!b.includes(letter)) foreign++
   return foreign > most
 }
 
-/** A cell that was never reached is as far away as can be. */
+/** A cell that was never reached counts as infinitely far. */
 const at = (row: readonly number[], index: number): number => row[index] ?? Number.POSITIVE_INFINITY

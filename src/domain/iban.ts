@@ -42,5 +42,5 @@ function remainder(text: string): number {
   return rest
 }
 
-/** As cards do: the last four characters show a customer which account it was, and nothing more is shown. */
+/** As for cards, only the last four characters are shown, so that customers recognise their account. */
 export const maskIban = (iban: string): { last4Digits: string } => ({ last4Digits: iban.slice(-4) })

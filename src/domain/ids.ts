@@ -8,7 +8,7 @@ export type PayId = string & { readonly __payId: true }
 /** As PayId, but one per operation. It is also the reference we send to the provider. */
 export type XId = string & { readonly __xId: true }
 
-/** `pi_` and 32 hex digits of chance. Unlike the others it is not a UUIDv7: it is also a secret of its kind. */
+/** `pi_` and 32 random hex digits. Unlike the others it is not a UUIDv7, because it must not be guessable. */
 export type IntentId = string & { readonly __intentId: true }
 /** As PayId: a customer of the vault. */
 export type CustomerId = string & { readonly __customerId: true }
@@ -32,7 +32,7 @@ export const parseStoredMethodId = (text: string): StoredMethodId | undefined =>
 export const parsePlanId = (text: string): PlanId | undefined =>
   hexId.test(text) ? (text as PlanId) : undefined
 
-/** Of what a provider reports under a reference that is not ours: fits no stored operation. */
+/** Stands for a provider's reference that is not ours; it matches no stored operation. */
 export const foreignXId = '0'.repeat(32) as XId
 
 export const parseXId = (text: string): XId | undefined => (hexId.test(text) ? (text as XId) : undefined)

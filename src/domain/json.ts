@@ -24,7 +24,7 @@ export const textsOf = (value: unknown): Readonly<Record<string, string>> =>
     }),
   )
 
-/** Undefined for text that is no JSON. */
+/** Undefined for text that is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,4 +1,4 @@
-/** A merchant as every room sees it: who calls, what it may do, and what time it is for it. Holds no secret. */
+/** A merchant as all folders see it: its id, its settings and its clock. Holds no secret. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { DeclineLimit, noLimit, PayoutLimit } from '#domain/velocity.ts'
 
@@ -25,15 +25,15 @@ export interface Merchant {
   readonly requestsPerSecond: number
   /** Types of the methods this merchant takes, in its order; the whole catalogue, and the core on pages, unless given. */
   readonly methods?: readonly string[]
-  /** Look of the customer's pages; what is missing is ours. */
+  /** The look of the customer's pages; missing values use the default. */
   readonly theme?: Theme
   /** Origins whose pages may show ours in a frame; none unless given. */
   readonly frameOrigins?: readonly string[]
   /** Whether its pages offer to pay in the currency of the customer's card; not unless given. */
   readonly dcc?: boolean
-  /** What becomes of money that arrives after its payment has ended; it is given back unless kept. */
+  /** Whether money that arrives after its payment has ended is kept or given back; given back unless set. */
   readonly paidLate?: 'keep' | 'return'
-  /** How many declines of one card are let through; the environment's default unless given. */
+  /** The limit for declines of one card; the environment's default unless given. */
   readonly declinesPerCard?: DeclineLimit | typeof noLimit
   /** The same for one address of a customer; no limit unless given. */
   readonly declinesPerAddress?: DeclineLimit | typeof noLimit

@@ -6,8 +6,8 @@ const mappedForm = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/
 const longest = 45
 
 /**
- * `::ffff:192.0.2.1` is 192.0.2.1, however it is written, and must share every limit with it. Undefined for what is no
- * address.
+ * `::ffff:192.0.2.1` is 192.0.2.1, however it is written, and must share every limit with it. Undefined for text that
+ * is not an address.
  */
 export function plainAddress(text: string): string | undefined {
   // How sockets write it, which is nearly every case.
@@ -18,7 +18,7 @@ export function plainAddress(text: string): string | undefined {
   return /^[0-9a-f:.]+$/i.test(address) && address.length <= longest ? plainIpv6(address) : undefined
 }
 
-/** The URL standard knows one way to write an IPv6 address. */
+/** The URL standard has one canonical form of an IPv6 address. */
 function plainIpv6(address: string): string | undefined {
   const url = `http://[${address}]`
   if (!URL.canParse(url)) return undefined
@@ -31,8 +31,8 @@ function plainIpv6(address: string): string | undefined {
 }
 
 /**
- * The unit that limits count: an IPv4 address, or the /64 of an IPv6 address, which is what one household or server is given and
- * may change its address in at will.
+ * The unit that limits count: an IPv4 address, or the /64 of an IPv6 address, which is what one household or server is
+ * given and within which it may change its address at will.
  */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address

@@ -3,7 +3,7 @@
  * books need stays: amounts, ids, dates, country, masked numbers, and the merchant's own metadata. Pure.
  */
 
-/** Members that are about a person wherever they stand. The names of goods and banks are not among them. */
+/** Members that are about a person in whatever object they appear. The names of goods and banks are not among them. */
 const personal: ReadonlySet<string> = new Set([
   'firstName',
   'lastName',
@@ -53,7 +53,7 @@ const customers: ReadonlySet<string> = new Set([
   'payer',
 ])
 
-/** Comes back to the merchant as it was sent: what it keeps there is its own to erase. */
+/** Returned to the merchant as it was sent; merchants erase what they keep there themselves. */
 const ownData = 'metadata'
 
 /** Finds one of them in stored JSON text, so that what was blanked before is not looked at again. */

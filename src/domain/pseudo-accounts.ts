@@ -15,10 +15,10 @@ const freeLetters = 14
 const base = BigInt(alphabet.length)
 /** 20^14, about 1.6 · 10^18. */
 const pseudoCount = base ** BigInt(freeLetters)
-/** A prime other than 2 and 5, so that successive attempts visit every pseudo number before one comes again. */
+/** A prime other than 2 and 5, so that successive attempts visit every pseudo number before one repeats. */
 const attemptStep = 1_000_000_007_000_000_231n
 
-/** As toPseudoCardNumber: the digest picks one, and the next attempt another when that one is taken. */
+/** Like toPseudoCardNumber: the digest picks one, and the next attempt picks another if that one is taken. */
 export function toPseudoAccountNumber(digest: Uint8Array, attempt: number, last4: string): string {
   assert(digest.length >= 16, 'the digest is too short')
   assert(/^[0-9A-Z]{4}$/.test(last4), 'the last four characters are not those of an IBAN')

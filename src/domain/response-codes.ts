@@ -33,7 +33,7 @@ export const orderPending = '28001551'
 export const orderSeveral = '28001552'
 export const connectionFault = '40000405'
 
-/** Why we say no, before or without asking a provider. Lifecycle decides the order; this is only the list. */
+/** Why the gateway refuses a request without asking a provider. Lifecycle decides the order; this is only the list. */
 export type Refusal =
   | 'METHOD_LACKS_OPERATION'
   | 'NOT_AUTHORIZED'
@@ -198,12 +198,12 @@ export const detailCode = (speaker: Speaker, nnnn: string): string => `2${module
 
 export const timedOutCode = (speaker: Speaker): string => `2${moduleOf(speaker)}0402`
 
-/** The merchant has ended what its customer had not finished. */
+/** The merchant cancelled a payment that its customer had not finished. */
 export const withdrawnCode = (speaker: Speaker): string => `2${moduleOf(speaker)}0704`
 
 export const cancelledCode = (speaker: Speaker): string => `2${moduleOf(speaker)}0703`
 
-/** Never arrived, however often it was sent: for the merchant the same as an issuer that cannot be reached. */
+/** The request never arrived, however often it was sent. The merchant sees the code of an unreachable issuer. */
 export const unreachedCode = (speaker: Speaker): string => declineCode(speaker, '91')
 
 /** A decline of the provider; not a request that never arrived, nor a customer who cancelled or never came. */
@@ -212,7 +212,7 @@ export const isDecline = (code: string): boolean => !/0391$|0402$|0703$|0704$/.t
 const byCode: ReadonlyMap<string, ResponseCode> = new Map(fixed.map(entry => [entry.code, entry]))
 const knownModules: ReadonlySet<string> = new Set(Object.values(modules))
 
-/** Knows every code, also those that a simulation makes up; a stored code must be readable whatever it is. */
+/** Describes every code, including those that a simulation makes up; a stored code must be readable whatever it is. */
 export function describe(code: string): ResponseCode {
   return byCode.get(code) ?? describePattern(code) ?? row(code, 'Unknown response code.', 'stop')
 }
@@ -245,6 +245,7 @@ export const adviceMeanings: Readonly<Record<Advice, string>> = {
 
 /** The modules in the order of their digits, each with the families or rooms it stands for. */
 export function listModules(): readonly { readonly module: string; readonly speakers: readonly Speaker[] }[] {
+  // Object.keys forgets the type of the keys.
   const speakers = Object.keys(modules) as Speaker[]
   return [...knownModules]
     .sort()

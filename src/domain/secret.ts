@@ -1,6 +1,6 @@
 /**
- * A value that must not be printed: card number, security code, key. Whoever needs it says `reveal()`, which makes every
- * such place easy to find; JSON, templates and the inspector see a placeholder.
+ * A value that must not be printed: card number, security code, key. Code that needs it calls `reveal()`, which makes
+ * every such place easy to find; JSON, templates and the inspector see a placeholder.
  */
 const placeholder = '[secret]'
 

@@ -1,6 +1,6 @@
 /**
  * Finds card data where it does not belong: the card number or IBAN of a request in any other field of it, and any card
- * number in names and descriptions. Whatever lies there would be stored, shown and sent on in clear. Pure.
+ * number in names and descriptions. Such data would be stored, shown and forwarded in clear text. Pure.
  */
 
 import { isKnownCardNumber } from '#domain/card-brands.ts'
@@ -19,7 +19,7 @@ const carriers: ReadonlySet<string> = new Set(['number', 'accountNumber'])
 /** The merchant's own data: order numbers in there often look like card numbers. */
 const ownData = 'metadata'
 
-/** A telephone number lies in a member called number as well, and may pass a checksum by chance. */
+/** A telephone number is also in a member called number, and may pass a checksum by chance. */
 const isPhone = (key: string): boolean => /phone$/i.test(key)
 
 /** firstName, cardholderName, description, additionalDescription … */
@@ -30,10 +30,10 @@ const ibanForm = /^[A-Z]{2}[0-9]{2}[0-9A-Z]{11,30}$/
 /** The shortest number worth looking for: a card number of 12 digits. */
 const shortest = 12
 
-/** Compatible forms become plain ones, such as digits of double width, and so do the digits of other scripts. */
+/** Replaces compatibility forms, such as full-width digits, and the digits of other scripts by ASCII. */
 const plain = (text: string): string => toPlainDigits(text.normalize('NFKC'))
 
-/** Everything between letters and digits goes. */
+/** Removes everything but letters and digits. */
 const squeeze = (text: string): string =>
   squeezed.test(text)
     ? text
@@ -41,7 +41,7 @@ const squeeze = (text: string): string =>
         .replace(/[^0-9A-Za-z]+/g, '')
         .toUpperCase()
 
-/** As most numbers come. */
+/** The form in which most numbers arrive. */
 const squeezed = /^[0-9A-Z]*$/
 
 /** A text of a request that may hold card data. */
@@ -62,8 +62,9 @@ export function addSuspect(suspects: Suspect[], text: string, name: string): voi
 }
 
 /**
- * True where a request with these suspects cannot hold stray card data, false where it has to be looked through member by member:
- * whoever reads a request walks through it anyway, and a second walk was 2 % of a payment. `key` as below.
+ * True where a request with these suspects cannot hold stray card data, false where it has to be looked through member
+ * by member: the body reader walks through every request anyway, and a second walk took 2 % of the time of a payment.
+ * `key` as below.
  */
 export function isCertainlyClean(suspects: readonly Suspect[], key = ''): boolean {
   if (suspects.length > suspectsMax) return false
@@ -80,7 +81,7 @@ export function isCertainlyClean(suspects: readonly Suspect[], key = ''): boolea
   return own === undefined || !others.some(other => holds(other, [own]))
 }
 
-/** `key`: the Idempotency-Key of the request, which is stored as it came. */
+/** `key`: the Idempotency-Key of the request, which is stored as received. */
 export function findStrayCardData(body: unknown, key = ''): StrayCardData | undefined {
   const collected: Collected = { all: [], outside: [] }
   collectNumbers(body, collected, false)
@@ -93,7 +94,7 @@ export function findStrayCardData(body: unknown, key = ''): StrayCardData | unde
 /** Numbers that a request carries where they belong. */
 interface Collected {
   readonly all: string[]
-  /** Those that stand in no list. */
+  /** Numbers outside lists. */
   readonly outside: string[]
 }
 
@@ -120,11 +121,11 @@ interface Place {
   readonly numbers: readonly string[]
   readonly isOwnData: boolean
   readonly inPhone: boolean
-  /** Numbers that stand in no list. In a list of ten thousand cards each item is compared with these and its own. */
+  /** Numbers outside lists. In a list of ten thousand cards each item is compared with these and its own. */
   readonly outside: readonly string[]
 }
 
-/** `path` grows on the way back from where it was found, so that a request without fault makes no paths. */
+/** `path` grows on the way back from where it was found, so that a clean request builds no paths. */
 interface Found {
   readonly what: 'own' | 'own-in-key' | 'likely'
   readonly path: string
@@ -154,7 +155,7 @@ function placeInList(item: unknown, place: Place): Place {
 
 function searchMembers(value: Readonly<Record<string, unknown>>, place: Place): Found | undefined {
   for (const key in value) {
-    // A key is text that the merchant chose, too. It is not repeated.
+    // The merchant chose the key as well, so it is checked but not repeated in the error.
     if (place.isOwnData && holds(key, place.numbers)) return { what: 'own-in-key', path: '' }
     const member = value[key]
     const found = search(member, key, typeof member === 'object' ? placeBelow(key, place) : place)
@@ -200,7 +201,9 @@ function holds(text: string, numbers: readonly string[]): boolean {
   return numbers.some(number => plain.includes(number))
 }
 
-/** No end of them where a letter is not ASCII and may become a digit. Cheap, because nearly every text ends here. */
+/**
+ * Infinite if a character is not ASCII, because it may become a digit. Cheap, because most texts need no further check.
+ */
 function countDigits(text: string): number {
   let digits = 0
   for (let at = 0; at < text.length; at += 1) {
@@ -211,14 +214,14 @@ function countDigits(text: string): number {
   return digits
 }
 
-/** 13 to 19 digits: shorter numbers of cards in use are too much like telephone numbers. */
+/** 13 to 19 digits: shorter card numbers look too much like telephone numbers. */
 const [fewest, most] = [13, 19]
 
 const groupsOfDigits = /[0-9]+/g
 const isWordCharacter = /[\p{L}\p{N}]/u
 
 /**
- * Groups of digits with single characters between them; every series of whole groups may be a number, so that one behind
+ * Groups of digits with single characters between them; every series of whole groups may be a number, so that one after
  * a house number is found too. A group that touches a letter is a part of a word.
  */
 function holdsCardNumber(text: string): boolean {
@@ -227,8 +230,8 @@ function holdsCardNumber(text: string): boolean {
   for (const { 0: digits, index } of text.matchAll(groupsOfDigits)) {
     const after = text.charAt(index + digits.length)
     const isWord = isWordCharacter.test(text.charAt(index - 1)) || isWordCharacter.test(after)
-    const goesOn = index === end + 1
-    series = isWord ? [] : goesOn ? [...series, digits].slice(-most) : [digits]
+    const isAdjacent = index === end + 1
+    series = isWord ? [] : isAdjacent ? [...series, digits].slice(-most) : [digits]
     end = isWord ? -2 : index + digits.length
     if (endsWithCardNumber(series)) return true
   }

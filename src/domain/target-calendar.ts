@@ -50,7 +50,7 @@ export interface BankTime {
 
 let berlin: Intl.DateTimeFormat | undefined
 
-/** Made when first needed: it reads 6 MB of tables about time zones, and most gateways have no bank. */
+/** Created on first use: it loads 6 MB of time zone tables, and most gateways have no bank account. */
 const berlinClock = (): Intl.DateTimeFormat => {
   berlin ??= new Intl.DateTimeFormat('en-GB', {
     timeZone: 'Europe/Berlin',

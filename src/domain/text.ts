@@ -1,17 +1,15 @@
-/**
- * Which characters a text of the contract may hold. Lengths are the schemas' business.
- */
+/** Which characters a text of the contract may hold. The schemas check lengths. */
 
 /**
  * U+0000 cannot be stored by PostgreSQL, and half a surrogate pair cannot be written as UTF-8: neither could come back
- * unchanged, so both are refused wherever they stand.
+ * unchanged, so both are refused everywhere.
  */
 export const isStorable = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed()
 
 /** Control and format characters, line and paragraph separators: what a person reading the text would not see. */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
-/** Identifiers are read aloud, pasted and searched for, so every character of theirs must be visible or a space. */
+/** Identifiers are read aloud, pasted and searched for, so each of their characters must be visible or a space. */
 export const isPrintable = (text: string): boolean => !invisible.test(text)
 
 /**
@@ -39,10 +37,10 @@ export function isWebAddress(text: string): boolean {
   return isPlainHost(new URL(text).hostname)
 }
 
-/** What a browser would run, read or show by itself, instead of handing it to an app. */
+/** Schemes that a browser would run, read or show itself instead of passing them to an app. */
 const runningSchemes = /^(?:javascript|data|file|vbscript|about|blob):/i
 
-/** An address of the web, or one that an app answers to by its own scheme. */
+/** A web address, or one with the scheme of an app. */
 export function isAppAddress(text: string): boolean {
   if (/^https?:/i.test(text)) return isWebAddress(text)
   if (!/^[a-z][a-z0-9+.-]*:[^\s\\\p{Cc}]+$/iu.test(text) || runningSchemes.test(text) || !text.isWellFormed())
@@ -51,16 +49,17 @@ export function isAppAddress(text: string): boolean {
 }
 
 /**
- * What a host may be made of once the URL standard has read it: names of any script are in their ASCII form by then. The
- * standard also lets `;`, `'` and `,` through, with which a host could end one rule of a page's policy and begin another.
+ * The characters that a host may have after URL parsing: names in other scripts are in their ASCII form by then. The
+ * standard also lets `;`, `'` and `,` through, with which a host could end one rule of a page's policy and begin
+ * another.
  */
 export const isPlainHost = (hostname: string): boolean => /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])$/.test(hostname)
 
-/** An address as it is kept and called: one way of writing for all that mean the same. */
+/** An address in the form in which it is stored and called: equivalent addresses become equal. */
 export const normalizeAddress = (address: string): string =>
   URL.canParse(address) ? new URL(address).href : address
 
-/** The addresses of a request as they are kept. */
+/** The addresses of a request in the form in which they are stored. */
 export const normalizeAddresses = <Urls extends Readonly<Record<string, string | undefined>>>(
   urls: Urls,
 ): Urls =>
@@ -70,12 +69,12 @@ export const normalizeAddresses = <Urls extends Readonly<Record<string, string |
 
 /** A well-formed BCP 47 language tag: `de`, `pt-BR`, `zh-Hant-TW`. */
 export function isLanguageTag(text: string): boolean {
-  // Nearly all tags are a language with or without a region, which needs no asking.
+  // Most tags are a language with or without a region; they need no call to Intl.
   if (/^[a-z]{2,3}(-[A-Z]{2})?$/.test(text)) return true
   try {
     return Intl.getCanonicalLocales(text).length === 1
   } catch {
-    // Intl says no by throwing; for us it is an answer like any other.
+    // Intl throws for a malformed tag, which is an ordinary answer here.
     return false
   }
 }

@@ -5,7 +5,7 @@
 import { textAt } from '#domain/json.ts'
 import type { Money } from '#domain/money.ts'
 
-/** Undefined where no such code exists: other currencies, no IBAN, or more than its nine digits hold. */
+/** Undefined where the standard has no code: other currencies, no IBAN, or an amount of more than nine digits. */
 export function toTransferCode(transfer: {
   readonly amount: Money
   readonly account?: unknown

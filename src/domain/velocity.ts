@@ -17,12 +17,12 @@ export interface PayoutLimit {
 /** Stored where a merchant wants no limit; nothing stored means the environment's default. */
 export const noLimit = 'none'
 
-/** 1,000: so many declines of one card are remembered at most. */
+/** 1,000: the most declines of one card that are remembered. */
 export const declinesMax = 1_000
-/** 31 days: a longer memory is a ban, not a speed limit. */
+/** 31 days: a longer window would be a ban, not a rate limit. */
 const windowMaxMs = 31 * 86_400_000
 
-/** Live, unless the merchant says otherwise. Whoever guesses security codes or expiry dates gets no further than this. */
+/** The default in live. It stops attackers who guess security codes or expiry dates. */
 export const defaultDeclinesPerCard: DeclineLimit = { count: 10, window: 'PT1H' }
 
 const isWindow = (text: string): boolean => {
@@ -30,14 +30,16 @@ const isWindow = (text: string): boolean => {
   return lengthMs !== undefined && lengthMs > 0 && lengthMs <= windowMaxMs
 }
 
-/** Undefined for what is no limit. */
+/** Undefined for text that is not a limit. */
 export function parseDeclineLimit(text: string): DeclineLimit | undefined {
   const [, digits = '', window = ''] = /^([0-9]{1,4})\/([0-9A-Z.,]{2,32})$/.exec(text) ?? []
   const count = Number(digits)
   return count >= 1 && count <= declinesMax && isWindow(window) ? { count, window } : undefined
 }
 
-/** One limit or several, one for each currency, separated by commas. Undefined for what is none. */
+/**
+ * One limit or several, one for each currency, separated by commas. Undefined for text that is not a list of limits.
+ */
 export function parsePayoutLimits(text: string): readonly PayoutLimit[] | undefined {
   const limits = text.split(',').map(parsePayoutLimit)
   const known = limits.filter(limit => limit !== undefined)

@@ -1,4 +1,4 @@
-/** What every operation checks and no schema can see. */
+/** Checks of every operation that no schema can express. */
 import { InvalidField } from '#http/server/ports.ts'
 import { checkMetadata } from '#schemas/metadata.ts'
 
@@ -13,14 +13,15 @@ export function checkShared(
   if (body.simulationMode !== undefined && environment === 'live') {
     throw new InvalidField('simulationMode', 'exists in the test environment only; leave it out')
   }
-  // It would never be called, which would be noticed only when the first event is missing.
+  // An http webhook would never be called in live, which would be noticed only when the first event is missing.
   if (environment === 'live' && body.urls?.webhook !== undefined && !/^https:/i.test(body.urls.webhook)) {
     throw new InvalidField(
       'urls.webhook',
       'must be an https address; the live environment reports to no other',
     )
   }
-  // A customer who comes back over plain http can be sent anywhere by whoever sits in between. Apps have schemes of their own.
+  // On plain http an attacker on the network could redirect the returning customer anywhere. Apps have schemes of their
+  // own.
   const plain = (['return', 'cancel'] as const).find(name => /^http:/i.test(body.urls?.[name] ?? ''))
   if (environment === 'live' && plain !== undefined) {
     throw new InvalidField(

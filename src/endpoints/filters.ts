@@ -1,11 +1,11 @@
-/** Reading the filters that lists have in common: comma lists, ranges of time and amount. Whatever is wrong is named. */
+/** Reads the filters that lists share: comma lists, ranges of time and amount. Errors name the filter. */
 import { parseInstant } from '#domain/dates.ts'
 import { InvalidField } from '#http/server/ports.ts'
 import { ForeignCursor } from '#operations/finding/list-payments.ts'
 
 type Readers = Readonly<Record<string, () => unknown>>
 
-/** Reads all of them before it complains, so that one answer names every filter that is wrong. */
+/** Reads all filters before it throws, so that one answer names every wrong one. */
 export function readAll<Given extends Readers>(
   readers: Given,
 ): { readonly [Name in keyof Given]: ReturnType<Given[Name]> } {
@@ -24,7 +24,7 @@ export function readAll<Given extends Readers>(
   return Object.fromEntries(read)
 }
 
-/** The values of a comma list, each one of those allowed. Undefined where nothing was asked for. */
+/** The values of a comma list, each one of those allowed. Undefined if the filter is absent. */
 export function readList<Value extends string>(
   field: string,
   text: string | undefined,
@@ -66,7 +66,7 @@ export function readDays({
   readonly createdFrom?: string
   readonly createdTo?: string
 }): { readonly createdFrom?: Date; readonly createdBefore?: Date } {
-  // Days have one form only, so their texts are in the order of the calendar.
+  // Days have a fixed format, so comparing the texts compares the days.
   if (createdFrom !== undefined && createdTo !== undefined && createdFrom > createdTo)
     throw contradict(
       ['createdFrom', `createdFrom is ${createdFrom}; it must not be later than createdTo (${createdTo}).`],
@@ -95,7 +95,7 @@ type Fault = readonly [field: string, message: string]
 export const contradict = ([field, message]: Fault, [otherField, otherMessage]: Fault): InvalidField =>
   new InvalidField(field, message, [new InvalidField(otherField, otherMessage)])
 
-/** What is wrong with a query that the schema could not say, for an endpoint's `findFaults`. */
+/** Errors in a query that the schema cannot express, for an endpoint's `findFaults`. */
 export function collectFaults(read: () => unknown): readonly InvalidField[] {
   try {
     read()
@@ -111,7 +111,7 @@ function toDate(text: string | undefined): Date | undefined {
   return instant === undefined ? undefined : new Date(instant)
 }
 
-/** A cursor that does not belong here is the caller's fault, like any other field. */
+/** A cursor of another list or merchant is reported like any other wrong field. */
 export function nameCursor(error: unknown): never {
   throw error instanceof ForeignCursor ? new InvalidField('cursor', `cursor ${error.message}.`) : error
 }

@@ -115,7 +115,7 @@ export const endpoints: readonly Endpoint<Services>[] = [
   submitEvidenceEndpoint, // POST   /disputes/{id}/evidence
   listSettlementsEndpoint, // GET   /settlements
 
-  // The levers of the test environment; live knows none of them.
+  // The tools of the test environment; they do not exist in live.
   testCatalogueEndpoint, //  GET    /test/catalogue
   getClockEndpoint, //       GET    /test/clock
   moveClockEndpoint, //      POST   /test/clock

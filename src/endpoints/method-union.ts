@@ -1,7 +1,7 @@
 /**
- * How the published description says `paymentMethods`: as a union by `type`, one object for each shape and every key by
- * its name, so that code generators make types of it that know all methods. Requests are checked against plain objects
- * instead (src/schemas), because a union that fits nowhere cannot say which field is wrong.
+ * How the OpenAPI document describes `paymentMethods`: as a union by `type`, with one object for each shape and every
+ * key by name, so that code generators produce types for all methods. Requests are checked against plain objects
+ * instead (src/schemas), because a union that does not match cannot say which field is wrong.
  */
 import type { TProperties, TSchema } from 'typebox'
 import { cardRecord } from '#methods/fields/card.ts'
@@ -80,8 +80,9 @@ const refundByKey = [
   ),
 ]
 /**
- * Under any other key of a record. Not listed by name: a validator that writes out every reference would need seconds for
- * hundreds of such objects. Pages ask for a card by the name of its network too, and then the card is what is known.
+ * Under any other key of a record. Not listed by name: a validator that writes out every reference would need seconds
+ * for hundreds of such objects. On hosted pages a card may be requested by the name of its network; the record then
+ * shows the card.
  */
 const otherRecord = { anyOf: [otherRecordObject, cardRecord] }
 
@@ -93,9 +94,9 @@ interface Shapes {
   /** What all shapes have besides `type`. */
   readonly shared: TProperties
   readonly objects: TProperties
-  /** What stands under a key of its own that `objects` does not have. */
+  /** The schema under a key of its own that `objects` does not have. */
   readonly other: TSchema
-  /** What stands under the keys of all other methods: lists of them, or one schema for any. */
+  /** The schemas under the keys of all other methods: lists of them, or one schema for all. */
   readonly byKey: readonly unknown[] | object
   readonly members?: typeof directMembers
 }
@@ -203,7 +204,7 @@ const answers: readonly object[] = [
   webhookEvent,
 ]
 
-/** Schemas that the document shows in the place of those with the same title. */
+/** Schemas that replace those with the same title in the document. */
 export const describedAs: ReadonlyMap<string, object> = new Map(
   [...requests, ...answers].map(schema => [(schema as { title: string }).title, schema]),
 )

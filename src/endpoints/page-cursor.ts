@@ -1,6 +1,6 @@
 /**
- * Cursors of lists: where the next page begins, tied to the merchant and the filters that the list was asked for with, so
- * that one which is used elsewhere is refused instead of answering nonsense.
+ * Cursors of lists: where the next page begins, tied to the merchant and the filters of the list, so that a cursor used
+ * elsewhere is refused instead of giving a wrong page.
  */
 import { createHash } from 'node:crypto'
 import { isStorable } from '#domain/text.ts'
@@ -13,7 +13,10 @@ export interface CursorScope {
   readonly query: Readonly<Record<string, unknown>>
 }
 
-/** 16 of 64 hex digits: against mistakes, not against attacks. A cursor opens nothing that its merchant may not see. */
+/**
+ * 16 of 64 hex digits: against mistakes, not against attacks. A cursor gives access to nothing that its merchant may
+ * not see.
+ */
 function digest({ merchantId, list, query }: CursorScope, position: readonly string[]): string {
   const { limit: _limit, cursor: _cursor, ...filters } = query
   const entries = Object.entries(filters)
@@ -26,7 +29,7 @@ function digest({ merchantId, list, query }: CursorScope, position: readonly str
 export const writeCursor = (scope: CursorScope, position: readonly string[]): string =>
   Buffer.from(JSON.stringify([digest(scope, position), ...position])).toString('base64url')
 
-/** Undefined: the first page. The digest is no secret, so the words are looked at as well. */
+/** Undefined: the first page. The digest is not secret, so the values are validated as well. */
 export function readCursor(
   scope: CursorScope,
   fits: readonly ((word: string) => boolean)[],
@@ -50,7 +53,7 @@ function readWords(cursor: string): readonly string[] | undefined {
   }
 }
 
-/** One page: the rows that were asked for, and one more that shows whether there is a next page. */
+/** One page: the requested rows, and one more that shows whether there is a next page. */
 export function toPage<Row, Shown>(
   rows: readonly Row[],
   limit: number,

@@ -1,4 +1,6 @@
-/** What handlers are handed, and the translation of faults from below into the few that the HTTP room answers for. */
+/**
+ * The dependencies of handlers, and the translation of errors from lower layers into the few that the HTTP layer knows.
+ */
 import type { OrderedFaults } from '#connectors/simulator/faults.ts'
 import type { IssueToken } from '#http/authentication/issue-token.ts'
 import { InvalidField, KeyTaken, NotFound } from '#http/server/ports.ts'
@@ -17,7 +19,7 @@ import type { SettlementStore } from '#storage/providers/settlements.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
 
 export interface Services {
-  /** For openings of card numbers that are not for paying. */
+  /** For decrypting card numbers for another purpose than paying. */
   readonly audit: Pick<AuditStore, 'append'>
   readonly environment: 'test' | 'live'
   readonly engine: Engine
@@ -29,16 +31,16 @@ export interface Services {
     readonly endpoints: EndpointStore
     readonly onEvents: () => void
   }
-  /** Seals what merchants send in their defence. */
+  /** Seals the evidence that merchants send. */
   readonly records: RecordVault
   readonly settlements: Pick<SettlementStore, 'list'>
 }
 
-/** The levers of the test environment. */
+/** The tools of the test environment. */
 export interface TestTools {
   readonly clock: TestClock
   readonly faults: OrderedFaults
-  /** For levers whose effect lies in no commit. */
+  /** For tools whose effect is not part of a commit. */
   readonly keys: Pick<KeyReader, 'find'>
 }
 

@@ -1,7 +1,7 @@
 /**
- * An endpoint is data: verb, path, who may call, what is accepted, how errors are said, and a short handler.
- * The server, the OpenAPI document, the reference page and the tests are all made from the same table of them.
- * This room knows no payment words.
+ * An endpoint is data: verb, path, who may call, what is accepted, how errors are formatted, and a short handler. The
+ * server, the OpenAPI document, the reference page and the tests are all built from the same table of endpoints. This
+ * folder knows nothing about payments.
  */
 import type { Static, TSchema } from 'typebox'
 import type { Scope } from '#domain/api-key.ts'
@@ -10,31 +10,32 @@ import type { Merchant } from '#domain/merchant.ts'
 export type Verb = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 /**
- * Which credentials open the endpoint. `open`: none. `merchant`: Basic or Bearer.
+ * Which credentials the endpoint accepts. `open`: none. `merchant`: Basic or Bearer.
  * `customer`: those or `X-API-Key`. `intent`: those or the access token of the payment intent named in the path.
  */
 export type Access = 'open' | 'merchant' | 'customer' | 'intent'
 
-/** A fault of one field that only the endpoint knows to find. */
+/** An error in one field that only the endpoint can find. */
 export interface Fault {
   readonly field: string
   readonly message: string
 }
 
-/** How an endpoint says no. One renderer (dialects.ts) knows them all. */
+/** The error format of an endpoint. One renderer (dialects.ts) knows them all. */
 export type Dialect = 'payment' | 'followUp' | 'customer' | 'service' | 'token'
 
-/** What leaves: the body is JSON text already, written once, so that the stored and the sent answer are the same bytes. */
+/** An answer: its body is already JSON text, so that the stored and the sent answer are the same bytes. */
 export interface Answer {
   readonly status: number
   readonly json: string
   readonly headers?: Readonly<Record<string, string>>
   /**
-   * For answers too long to be held at once: what follows the text, piece by piece. Never under a key, whose answer is
-   * stored as one text. When a piece cannot be made the connection is cut, so that nobody takes a part for the whole.
+   * For answers too long to be held in memory: what follows the text, piece by piece. Never with an idempotency key,
+   * whose answer is stored as one text. If a piece fails, the connection is cut, so that nobody mistakes a part for the
+   * whole.
    */
   readonly rest?: AsyncIterable<string>
-  /** Called once when the last piece has been sent, or nobody takes any more of them. */
+  /** Called once when the last piece has been sent, or the client stopped reading. */
   readonly onEnd?: () => void
 }
 
@@ -52,7 +53,7 @@ export interface IdempotencyKey {
   readonly key: string
   /** SHA-256 (hex) of the body's canonical JSON. */
   readonly fingerprint: string
-  /** Those that the same body had under earlier root secrets; absent where there was one only. */
+  /** The fingerprints of the same body under earlier root secrets; absent if there was only one. */
   readonly earlierFingerprints?: () => readonly string[]
 }
 
@@ -67,14 +68,14 @@ export interface Call<Body = unknown, Params = unknown, Query = unknown> {
   readonly address: string
   /** The media types that the caller asks for; the header as it came. */
   readonly accept?: string
-  /** Set when the credential opens one payment intent only, because it lies on a customer's device. */
+  /** Set when the credential is restricted to one payment intent, because it is on a customer's device. */
   readonly intentId?: string | undefined
 }
 
 /** A complete, executable example: the tests send it and compare the status; the reference shows both halves. */
 export interface Example {
   readonly summary: string
-  /** Values of the path's parameters where they go by another name than the field that fills them: `{ id: '{payId}' }`. */
+  /** Values of path parameters whose name differs from the field that fills them: `{ id: '{payId}' }`. */
   readonly params?: Readonly<Record<string, string>>
   readonly body?: unknown
   readonly query?: Readonly<Record<string, string>>
@@ -103,25 +104,28 @@ export interface Endpoint<Services = never> {
   readonly idempotent: boolean
   /** Exists in the test environment only. */
   readonly testOnly?: true
-  /** Called all the time: what checks its body is compiled soon after the start, not by the first request. */
+  /** A frequent endpoint: its validation is compiled soon after the start, not by the first request. */
   readonly frequent?: true
-  /** Searches for what the body names and answers 404 where there is nothing. */
+  /** Looks up what the body names and answers 404 if there is nothing. */
   readonly looksUp?: true
   readonly dialect: Dialect
   readonly params?: TSchema
   readonly query?: TSchema
-  /** What a schema cannot say of a query. Asked of the members that pass it when others do not, so that one answer names all. */
+  /**
+   * Checks of a query that a schema cannot express. Members that pass the schema are checked even if others fail it, so
+   * that one answer names all errors.
+   */
   readonly findFaults?: (query: never) => readonly Fault[]
   readonly body?: TSchema
   /** The body's media type; JSON unless said otherwise. */
   readonly accepts?: 'application/json' | 'application/x-www-form-urlencoded'
-  /** Members of an answer that are left out where the credential lies on a customer's device. */
+  /** Members of an answer that are left out if the credential is on a customer's device. */
   readonly hiddenFromDevices?: readonly string[]
   /** The server's limit for all bodies unless given. */
   readonly bodyBytesMax?: number
-  /** What else the endpoint can answer with, asked for by Accept: media type and what it holds. */
+  /** Other media types that the endpoint answers with on request (Accept), each with a description. */
   readonly alsoAnswers?: Readonly<Record<string, string>>
-  /** Success (and 422) bodies by status; the error bodies come with the dialect. */
+  /** Success (and 422) bodies by status; the dialect defines the error bodies. */
   readonly answers: Readonly<Record<number, TSchema>>
   readonly examples: readonly Example[]
   readonly handle: (call: Call<never, never, never>, services: Services) => Promise<Answer>
@@ -147,5 +151,6 @@ export function endpoint<
     ) => Promise<Answer>
   },
 ): Endpoint<Services> {
+  // The table holds endpoints of all types, so the types of this one's body, path and query end here.
   return definition as unknown as Endpoint<Services>
 }

@@ -1,5 +1,5 @@
 /**
- * Builds HTML from templates in which everything is escaped unless it is HTML already. Values belong between tags or
+ * Builds HTML from templates in which everything is escaped unless it is already HTML. Values belong between tags or
  * into quoted attributes, nowhere else; addresses are checked by the code that inserts them.
  */
 export class Html {
@@ -21,7 +21,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Most texts hold none of the five: asking first is several times faster than replacing. */
+/** Most texts contain none of the five characters: testing first is several times faster than replacing. */
 export const escapeHtml = (text: string): string =>
   needsEscape.test(text) ? text.replace(/[&<>"']/g, character => entities[character] ?? '') : text
 
@@ -41,7 +41,7 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
   return new Html(text)
 }
 
-/** Only for constants of our own code: nothing that came from outside may pass here. */
+/** Only for constants in our own code, never for input. */
 export const raw = (text: string): Html => new Html(text)
 
 /** Puts values into a text of a language; the result is still text and is escaped where it is shown. */

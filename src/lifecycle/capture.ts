@@ -55,11 +55,11 @@ export function reserveCapture(payment: Payment, command: CaptureCommand, record
   return withOperation({ ...payment, sums: { ...payment.sums, capturing } }, operation, recording.now)
 }
 
-/** Those that happened or may have. */
+/** Captures that happened or may have happened. */
 const captures = (payment: Payment): readonly Operation[] =>
   payment.operations.filter(operation => operation.type === 'CAPTURE' && operation.state !== 'FAILED')
 
-/** The last one was made, or may have been: as long as its answer is unknown, nothing may follow it. */
+/** The final capture was made, or may have been: while its outcome is unknown, no other may follow. */
 function isClosed(payment: Payment): boolean {
   const { closedForCapture, method, sums } = payment
   if (closedForCapture || captures(payment).length >= maximumCaptures) return true
@@ -68,18 +68,18 @@ function isClosed(payment: Payment): boolean {
   return (reached && method.capturePercentMax !== undefined) || captures(payment).some(endsCapturing)
 }
 
-/** What the merchant said with a capture: it is the last. */
+/** Whether the merchant declared this capture to be the last. */
 export const endsCapturing = ({ details: { manual, closes, releasesRest } }: Operation): boolean =>
   manual?.final === true || closes === true || releasesRest === true
 
-/** Less than all, or once more after a first time, only where the method's row says so. */
+/** A partial capture, or a second one, only where the method's row allows it. */
 function methodTakesPart(payment: Payment, { amount }: CaptureCommand): boolean {
   const { operations } = payment.method
   if (amount.value < openAmount(payment) && !operations.includes('partial_capture')) return false
   return captures(payment).length === 0 || operations.includes('multi_capture')
 }
 
-/** A number of a series is used once and lies within the total, whether that total is given now or was before. */
+/** Each sequence number is used once and is at most the total, whether the total is given now or was given before. */
 function sequenceFits(payment: Payment, command: CaptureCommand): boolean {
   const current = command.manual?.currentSequence
   if (current === undefined) return true

@@ -39,15 +39,15 @@ export function recordConfirm(
 ): Payment {
   const captureMethod = command.captureMethod ?? payment.captureMethod
   const operation = toOperation('CONFIRM', command, recording, { captureXId: recording.captureXId })
-  const details = withLastWord(payment.details, command.details)
+  const details = withReplaced(payment.details, command.details)
   return withOperation({ ...payment, status: 'PENDING', captureMethod, details }, operation, recording.now)
 }
 
 /** Order and addresses in the confirm replace those of the create request. */
-const lastWords = ['order', 'billingAddress', 'shipping'] as const
+const replaceable = ['order', 'billingAddress', 'shipping'] as const
 
-function withLastWord(details: Payment['details'], given: Payment['details']): Payment['details'] {
-  const said = lastWords.filter(field => given[field] !== undefined)
-  if (said.length === 0) return details
-  return { ...details, ...Object.fromEntries(said.map(field => [field, given[field]])) }
+function withReplaced(details: Payment['details'], given: Payment['details']): Payment['details'] {
+  const replaced = replaceable.filter(field => given[field] !== undefined)
+  if (replaced.length === 0) return details
+  return { ...details, ...Object.fromEntries(replaced.map(field => [field, given[field]])) }
 }

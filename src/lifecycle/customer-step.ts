@@ -48,8 +48,8 @@ const stepOf = (action: CustomerAction): CustomerStep => {
 function deadlineOf(payment: Payment, operation: Operation, action: CustomerAction): Date | undefined {
   const { details, expiresAt, method } = payment
   if (expiresAt && (details.expirationTime !== undefined || action.type !== 'instructions')) return expiresAt
-  const told = action.type === 'instructions' ? action.instructions.deadline : undefined
-  return told ?? customerDeadline(method, sentAt(operation))
+  const shownDeadline = action.type === 'instructions' ? action.instructions.deadline : undefined
+  return shownDeadline ?? customerDeadline(method, sentAt(operation))
 }
 
 /** The provider's facts with the customer's action as it is stored; instructions appear under the contract's field names. */

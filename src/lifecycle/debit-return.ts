@@ -1,7 +1,7 @@
 /**
- * A returned direct debit: the customer's bank takes captured money back, so no rule can refuse it. What left is booked as a
- * return, an operation of its own whose response code gives the reason: the amount that the bank names, else what is left of
- * the capture. The payment keeps its status.
+ * A returned direct debit: the customer's bank takes captured money back, so no rule can refuse it. The money is booked
+ * as a return, an operation of its own whose response code gives the reason. Its amount is the one that the bank names,
+ * else what is left of the capture. The payment keeps its status.
  */
 import type { XId } from '#domain/ids.ts'
 import { add } from '#domain/money.ts'
@@ -15,7 +15,7 @@ export interface Returned {
   readonly capture: XId
   /** The reference of the return. */
   readonly xId: XId
-  /** What left, where the provider says so: its bank took that much, whatever was refunded before. */
+  /** The returned amount, where the provider names it: the bank took that much, whatever was refunded before. */
   readonly amount?: number
   /** The last four digits of the response code. */
   readonly detail: string
@@ -23,7 +23,7 @@ export interface Returned {
   readonly now: Date
 }
 
-/** Undefined: there is no such capture, or nobody says how much left and nothing of it is left to take. */
+/** Undefined: there is no such capture, or no amount is named and nothing is left of the capture. */
 export function returnCapture(payment: Payment, returned: Returned): Payment | undefined {
   const { xId, detail, provider, now } = returned
   const capture = findOperation(payment, returned.capture)

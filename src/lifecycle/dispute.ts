@@ -79,13 +79,13 @@ const progress: Readonly<Record<DisputeStatus, number>> = {
 export const isFinal = (status: DisputeStatus): boolean => progress[status] >= progress.EXPIRED
 
 /** Notices arrive in any order: one with an earlier state than the stored one is ignored. */
-function isNews(known: DisputeFacts, told: DisputeFacts): boolean {
-  const [before, after] = [stages.indexOf(known.stage), stages.indexOf(told.stage)]
+function isNews(known: DisputeFacts, reported: DisputeFacts): boolean {
+  const [before, after] = [stages.indexOf(known.stage), stages.indexOf(reported.stage)]
   if (before !== after) return after > before
-  if (known.status !== told.status) return progress[told.status] >= progress[known.status]
+  if (known.status !== reported.status) return progress[reported.status] >= progress[known.status]
   return (
-    known.amount.value !== told.amount.value ||
-    known.evidenceDueBy?.getTime() !== told.evidenceDueBy?.getTime()
+    known.amount.value !== reported.amount.value ||
+    known.evidenceDueBy?.getTime() !== reported.evidenceDueBy?.getTime()
   )
 }
 
@@ -121,23 +121,23 @@ export function openDispute(payment: Payment, facts: DisputeFacts, ids: DisputeI
 export function updateDispute(
   payment: Payment,
   known: Dispute,
-  told: DisputeFacts,
+  reported: DisputeFacts,
   now: Date,
 ): DisputeChange | undefined {
-  if (!isNews(known, told)) return undefined
+  if (!isNews(known, reported)) return undefined
   const type =
-    known.stage !== told.stage
+    known.stage !== reported.stage
       ? 'STAGE_CHANGED'
-      : known.status !== told.status
+      : known.status !== reported.status
         ? 'STATUS_CHANGED'
         : 'AMOUNT_CHANGED'
-  const reopened = isFinal(known.status) && !isFinal(told.status)
+  const reopened = isFinal(known.status) && !isFinal(reported.status)
   return move(payment, known, {
-    facts: told,
+    facts: reported,
     type,
     news: [
       ...(reopened ? (['dispute.opened'] as const) : []),
-      ...(known.status === told.status ? [] : endOf(told.status)),
+      ...(known.status === reported.status ? [] : endOf(reported.status)),
     ],
     now,
   })

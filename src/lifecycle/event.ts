@@ -1,4 +1,7 @@
-/** The event sent to the merchant about a result: what happened, to which operation, and how the payment stands. No card data. */
+/**
+ * The event sent to the merchant about a result: what happened, to which operation, and the payment's state. No card
+ * data.
+ */
 import type { EventType } from '#domain/event-types.ts'
 import type { XId } from '#domain/ids.ts'
 import { describe, isDecline } from '#domain/response-codes.ts'

@@ -1,4 +1,4 @@
-/** A payment to start from in the table tests of this room. */
+/** A payment to start from in the table tests of this folder. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import { providerResultOutstanding, success } from '#domain/response-codes.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
@@ -72,7 +72,7 @@ export function paymentOf({ sums, ...change }: PaymentChange = {}): Payment {
 
 const answered = operationOf({ state: 'SENT' })
 
-/** All that a provider can have said. */
+/** Every kind of outcome. */
 export const outcomes: Readonly<Record<Outcome['kind'], Outcome>> = {
   approved: { kind: 'approved', provider: factsFor(answered) },
   declined: { kind: 'declined', detail: '0351', provider: factsFor(answered) },

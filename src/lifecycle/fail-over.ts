@@ -1,4 +1,6 @@
-/** An authorisation that its provider certainly never received goes on to the next account, as an operation of its own. */
+/**
+ * An authorisation that its provider certainly never received is sent to the next account, as an operation of its own.
+ */
 import type { XId } from '#domain/ids.ts'
 import { unreachedCode } from '#domain/response-codes.ts'
 import {

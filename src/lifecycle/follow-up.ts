@@ -17,7 +17,7 @@ export interface FollowUpCommand {
   readonly metadata?: Readonly<Record<string, unknown>>
   /** For the connector alone. Stored with the operation, by the names of the wire. */
   readonly hints?: Hints
-  /** The method objects of the request, as sent: only the payment's own one is taken. */
+  /** The method objects of the request, as sent: only the object of the payment's own method is used. */
   readonly objects?: Readonly<Record<string, unknown>>
   /** Request fields that are stored. They never hold card data. */
   readonly details: Readonly<Record<string, unknown>>

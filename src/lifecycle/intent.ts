@@ -19,7 +19,7 @@ export interface Intent {
   readonly declines: number
   /** How often a confirmation named a stored card or account of another customer. */
   readonly refusedTries?: number
-  /** The last payment made from it, as it stands. */
+  /** The last payment made from it, and its current status. */
   readonly payment?: { readonly payId: PayId; readonly status: PaymentStatus }
 }
 

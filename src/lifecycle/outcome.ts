@@ -31,7 +31,10 @@ export type Outcome =
   | { readonly kind: 'unreached' }
   | {
       readonly kind: 'unknown'
-      /** What an answer lacked that did come: a field or a word that another version of the provider's API has changed. */
+      /**
+       * Why a received answer was not understood: a field or value that another version of the provider's API has
+       * changed.
+       */
       readonly reason?: string
     }
 

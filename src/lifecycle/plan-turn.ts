@@ -10,7 +10,7 @@ import { isOver, nextPaymentAfter, type Plan } from '#lifecycle/plan.ts'
 /** Days after the due day on which a declined payment is tried: at once, then after 1, 3 and 7, as the contract says. */
 const tryDays = [0, 1, 3, 7] as const
 
-/** Insufficient funds, limits, an issuer that cannot be reached: what may be different in a few days. */
+/** Insufficient funds, limits, an issuer that cannot be reached: declines that may succeed a few days later. */
 const softDeclines = /^2[0-9]{3}03(?:51|61|65|91|96)$/
 
 export type AutomaticTurn = PlanTurn & Required<Pick<PlanTurn, 'automatic'>>

@@ -49,13 +49,15 @@ export function receivedValue(payment: Payment): number | undefined {
 export const hasReceipt = (payment: Payment, key: string): boolean =>
   payment.operations.some(operation => receiptsOf(operation).some(receipt => receipt.key === key))
 
-/** What one receipt is to its payment. It depends on the receipts before it alone, whenever it is asked for. */
+/**
+ * What one receipt means for its payment. It depends only on the receipts before it, so it can be computed at any time.
+ */
 export interface ReceiptPlace {
   /** What had arrived before. */
   readonly before: number
-  /** What of this receipt is beyond the amount. */
+  /** The part of this receipt that exceeds the amount. */
   readonly surplus: number
-  /** With this one the amount is complete. */
+  /** Whether the amount is complete with this receipt. */
   readonly completes: boolean
   /** The capture that takes the money, where the authorisation asked for it. */
   readonly captureXId?: XId

@@ -1,6 +1,6 @@
 /**
- * Applies an outcome to a payment. Every pair of operation and outcome has its line, and a line may only do what is certain.
- * An unknown outcome only prolongs the wait; a failed follow-up never changes the payment's status.
+ * Applies an outcome to a payment. Every pair of operation and outcome has its own line, and a line only does what is
+ * certain. An unknown outcome only prolongs the wait; a failed follow-up never changes the payment's status.
  */
 import { strict as assert } from 'node:assert'
 import type { XId } from '#domain/ids.ts'
@@ -27,7 +27,10 @@ import {
 const hourMs = 60 * 60 * 1000
 const dayMs = 24 * hourMs
 
-/** The answer to one operation of a payment. Returns the payment as it is to be written; settled ones are left alone. */
+/**
+ * The answer to one operation of a payment. Returns the payment as it is to be written; settled operations are left
+ * unchanged.
+ */
 export function settle(
   payment: Payment,
   xId: XId,
@@ -59,7 +62,7 @@ export function settle(
   }
 }
 
-/** What the provider has released is released, whether or not the capture was to do so. */
+/** If the provider released the rest, it is released, whether or not the capture asked for it. */
 const withRelease = (operation: Operation, outcome: Outcome | CustomerActionOutcome): Operation =>
   outcome.kind === 'approved' && outcome.restReleased
     ? { ...operation, details: { ...operation.details, releasesRest: true } }
@@ -94,8 +97,8 @@ const effects: Record<OperationType, Effects> = {
     approve: takeCapture,
     fail: (payment, operation) => {
       const released = withSums(payment, { capturing: subtract(payment.sums.capturing, operation.amount) })
-      // A delayed capture that failed has fired: what is left is an authorisation to be captured by hand. One by hand
-      // from before its hour leaves the delayed one to come, whenever it is known to have failed.
+      // A failed delayed capture does not run again: the authorisation is then captured manually. A manual capture from
+      // before the delayed one was due leaves the delayed one to come, no matter when its failure becomes known.
       const fired =
         payment.captureMethod.type === 'DELAYED'
           ? isFromItsHourOn(payment, operation)
@@ -113,7 +116,7 @@ const effects: Record<OperationType, Effects> = {
         refunding: subtract(payment.sums.refunding, amount),
         refunded: add(payment.sums.refunded, amount),
       })
-      // What was paid after the end and given back is over, as if it had been reversed in time.
+      // A payment that was paid after it had ended and then given back is over, as if it had been reversed in time.
       const isLate = approvingOperation(payment).prepared.paidLate === true
       return isLate && given.sums.refunded >= given.sums.captured ? { ...given, status: 'REVERSED' } : given
     },
@@ -124,7 +127,7 @@ const effects: Record<OperationType, Effects> = {
       withSums({ ...payment, status: 'OK' }, { refunding: 0, refunded: amount }),
     fail: payment => withSums(failPayment(payment), { refunding: 0 }),
   },
-  // A return is known when it has happened, so it is written with its answer: debit-return.ts counts it.
+  // A return is reported after it happened, so it is stored with its answer; debit-return.ts updates the sums.
   RETURN: { approve: payment => payment, fail: payment => payment },
 }
 
@@ -158,8 +161,9 @@ export const delayedCaptureTime = ({ captureMethod }: Payment, approvedAt: Date)
     : new Date(approvedAt.getTime() + captureMethod.delayedHours * hourMs)
 
 /**
- * When the delayed capture is still to come. Something without an answer may have held it back at its hour; should that
- * turn out not to have happened, the capture is due. Undefined where there is none, or where it was made.
+ * When the delayed capture is still to come. An unanswered operation may have blocked it when it was due; if that
+ * operation turns out not to have happened, the capture is due. Undefined where there is no delayed capture, or where
+ * it was made.
  */
 export function dueDelayedCapture(payment: Payment): Date | undefined {
   if (payment.status !== 'CAPTURE_REQUEST' && payment.status !== 'OK') return undefined
@@ -167,7 +171,7 @@ export function dueDelayedCapture(payment: Payment): Date | undefined {
   return isMade ? undefined : delayedCaptureTime(payment, approvingOperation(payment).updatedAt)
 }
 
-/** A capture at or after the hour of the delayed one takes its place, also one that the merchant asked for. */
+/** A capture at or after the time of the delayed one replaces it, even one that the merchant requested. */
 function isFromItsHourOn(payment: Payment, { type, createdAt }: Operation): boolean {
   const firesAt = delayedCaptureTime(payment, approvingOperation(payment).updatedAt)
   return type === 'CAPTURE' && firesAt !== undefined && firesAt.getTime() <= createdAt.getTime()
@@ -269,8 +273,8 @@ function answerOperation(payment: Payment, operation: Operation, outcome: Outcom
 }
 
 /**
- * An answer that came and was not understood is told in the record, because somebody has to look at it. It does not mean that
- * the provider has the request: the operation is cleared up like one without an answer.
+ * An answer that was received but not understood is noted in the record, because somebody has to look at it. It does
+ * not prove that the provider has the request, so the operation is cleared up like one without an answer.
  */
 function providerAfter(payment: Payment, operation: Operation, outcome: Outcome): Operation['provider'] {
   if ('provider' in outcome) return outcome.provider
@@ -284,7 +288,7 @@ function providerAfter(payment: Payment, operation: Operation, outcome: Outcome)
 function stateAfter(payment: Payment, { type }: Operation, outcome: Outcome): Operation['state'] {
   switch (outcome.kind) {
     case 'approved': {
-      // The merchant reads AUTHORIZED where a capture of its own must follow, and OK where the work is done.
+      // The merchant sees AUTHORIZED where a separate capture must follow, and OK where nothing is left to do.
       const approves = type === 'AUTHORIZATION' || type === 'CONFIRM'
       return approves && payment.captureMethod.type !== 'AUTOMATIC' ? 'AUTHORIZED' : 'OK'
     }

@@ -22,7 +22,7 @@ export const methodTypes: readonly string[] = allMethods.map(row => row.type)
 /** The method a request names. */
 export const findMethod = (type: string): Method | undefined => byType.get(type)
 
-/** The method a stored payment has: also the one that stands for a choice not made yet. */
+/** The method a stored payment has: including the placeholder for a choice not made yet. */
 export const findStoredMethod = (type: string): Method | undefined =>
   byType.get(type) ?? (type === undecided.type ? undecided : undefined)
 
@@ -45,7 +45,7 @@ type MethodUse = Pick<
   'amount' | 'paymentMethods' | 'captureMethod' | 'billingAddress' | 'shipping'
 >
 
-/** What a request asks of its method that the row does not have: the field, and what is allowed. */
+/** The first thing that a request asks for and the method's row does not allow: the field, and what is allowed. */
 export function findMisfit(method: Method, use: MethodUse): Misfit | undefined {
   const { integrationType, type: _, ...objects } = use.paymentMethods
   const capture = use.captureMethod?.type
@@ -82,8 +82,8 @@ export function findCountry({
 }
 
 /**
- * What is wrong with the method objects of a request, as far as no schema can see it: an object of another method, one
- * that is missing, or members that this method's family does not take.
+ * What is wrong with the method objects of a request, as far as no schema can express it: an object of another method,
+ * one that is missing, or members that this method's family does not take.
  */
 export function findObjectMisfit(
   method: Method,
@@ -106,7 +106,7 @@ export function findObjectMisfit(
     : { field: `${own}.${member}`, error: `${method.type} takes no ${member}; allowed is an empty object` }
 }
 
-/** Under any key the schema of refunds lets a voucher's account pass; only vouchers may bring it. */
+/** The schema of refunds accepts a voucher's account under any key; only vouchers may have one. */
 function findForeignMember(method: Method, object: unknown): string | undefined {
   const isKnown = method.family === 'voucher' || Object.hasOwn(refundObjects, method.key)
   return isKnown ? undefined : Object.keys(Object(object))[0]

@@ -1,7 +1,8 @@
 /**
- * The catalogue as others read it: which rows are open to merchants, which of them fit a question, and each row as it is
- * published. The text of a row is written when it is first asked for and then kept.
+ * The catalogue as others read it: which rows are open to merchants, which of them match a filter, and each row as it
+ * is published. The text of a row is built on first use and then cached.
  */
+import { strict as assert } from 'node:assert'
 import { findCountryByAlpha2 } from '#domain/countries.ts'
 import { allMethods, findMethod } from '#methods/catalogue.ts'
 import type { Method } from '#methods/method.ts'
@@ -12,7 +13,7 @@ export const isServed = (method: Method): boolean => findMethod(method.type) !==
 
 const servedMethods: readonly Method[] = allMethods.filter(isServed)
 
-/** What a merchant may use: everything that is served, or what it has chosen of that. */
+/** The methods a merchant may use: all that are served, or those of them that the merchant has chosen. */
 export const listOpenMethods = (chosen?: readonly string[]): readonly Method[] =>
   chosen === undefined ? servedMethods : servedMethods.filter(({ type }) => chosen.includes(type))
 
@@ -40,12 +41,17 @@ export function selectMethods(
 
 const toCodes = (codes: '*' | readonly string[]): string[] => (codes === '*' ? ['*'] : [...codes])
 
+/** Only rows of real methods are listed: the placeholder for a choice not made yet is no row. */
+function familyOf({ family }: Method): ListedMethod['family'] {
+  assert(family !== 'none', 'the undecided method is not listed')
+  return family
+}
+
 export const toListed = (method: Method): ListedMethod => ({
   type: method.type,
   key: method.key,
   name: method.label,
-  // A row that can be listed is a method, so it has a family of methods.
-  family: method.family as ListedMethod['family'],
+  family: familyOf(method),
   core: method.core,
   flow: method.flow,
   integrationTypes: [...method.integration],

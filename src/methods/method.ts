@@ -27,9 +27,9 @@ export interface Terms {
   readonly capturePercentMax?: number
   /** How long after the creation a payment can be confirmed with the client token it came with. */
   readonly clientTokenMinutes?: number
-  /** An authorisation is given back whole or not at all: of an account that can do no more, never of a row. */
+  /** An authorisation can only be reversed in full: set for accounts with that restriction, never in a row. */
   readonly reversesWholeOnly?: boolean
-  /** A partial capture gives back what it leaves open: of an account that works so, never of a row. */
+  /** A partial capture releases the rest: set for accounts that work that way, never in a row. */
   readonly partialCaptureReleasesRest?: boolean
 }
 
@@ -53,8 +53,9 @@ export interface Method extends Terms {
 }
 
 /**
- * The method of a payment whose customer has not chosen one yet. It is no row of the catalogue: nobody can ask for it, and
- * no page offers it. It lacks no operation, so that such a payment is refused for what it is: not authorised.
+ * The method of a payment whose customer has not chosen one yet. It is not a row of the catalogue: no request can name
+ * it, and no page offers it. It allows every operation, so that operations on such a payment are refused for the real
+ * reason: it is not authorised.
  */
 export const undecided: Method = {
   type: 'UNDECIDED',

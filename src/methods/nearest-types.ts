@@ -4,17 +4,17 @@
  */
 import { editDistance } from '#domain/edit-distance.ts'
 
-/** Names of the catalogue have 40 characters at most; what is longer was not meant as one of them. */
+/** Names of the catalogue have 40 characters at most; longer text was not meant as one of them. */
 const typeLengthMax = 48
-/** Three: one to take, two in case. A longer list is not read. */
+/** Three: a longer list is not read. */
 const offeredMax = 3
-/** Shorter pieces are part of too many names to mean one. */
+/** Shorter pieces are part of too many names to identify one. */
 const pieceLengthMin = 3
 
-/** `pay-pal` and `Pay Pal` are one name with other habits. */
+/** `pay-pal` and `Pay Pal` are the same name. */
 const squeeze = (text: string): string => text.toUpperCase().replace(/[^A-Z0-9]/g, '')
 
-/** One slip for short names, two for longer ones: more is another word. */
+/** One typing error for short names, two for longer ones: more means another word. */
 const slipsMax = (length: number): number => (length < 5 ? 1 : 2)
 
 /** The nearest first; among equals the order of `known`, in which the core methods lead. */

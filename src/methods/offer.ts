@@ -23,7 +23,7 @@ const coreMethods: readonly Method[] = allMethods.filter(({ core }) => core)
 export function offeredMethods(payment: Offerable, chosen?: readonly string[]): readonly Method[] {
   const { method, details, own } = payment
   const allowed = details.allowedPaymentMethod
-  // A payment that was made for one method shows that one. A session goes on offering all, whatever was tried before.
+  // A payment that was made for one method shows that one. A session keeps offering all, whatever was tried before.
   if (method !== undecided && own?.session !== true) return [method]
   const methods =
     allowed && chosen === undefined ? toMethods(allowed) : chosen ? toMethods(chosen) : coreMethods
@@ -37,7 +37,7 @@ function fits(method: Method, { amount, captureMethod, details }: Offerable): bo
   const country = findCountry(details)
   return (
     method.integration.includes('HOSTED') &&
-    // Nothing is paid where a card is only to be verified, and nothing but a card can be.
+    // A zero amount only verifies the card, and only cards can be verified.
     (amount.value > 0 || method.family === 'card') &&
     (method.currencies === '*' || method.currencies.includes(amount.currency)) &&
     (country === undefined || method.countries === '*' || method.countries.includes(country.code)) &&
@@ -51,7 +51,7 @@ function fits(method: Method, { amount, captureMethod, details }: Offerable): bo
 export const beginsAgreement = ({ credentialOnFile }: Agreement): boolean =>
   credentialOnFile?.initialPayment === true
 
-/** Which form a page shows for a method before its provider can be asked. */
+/** Which form a page shows for a method before its provider is called. */
 export type MethodForm = 'card' | 'account' | 'none'
 
 export const formOf = ({ family, key }: Method): MethodForm =>

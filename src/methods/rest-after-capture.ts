@@ -1,4 +1,7 @@
-/** What a capture says about the rest of the authorisation. Each method has its own word for it; the rules need one. */
+/**
+ * What a capture says about the rest of the authorisation. Each method has its own field for it; the rules need one
+ * value.
+ */
 import type { CaptureRequest } from '#schemas/follow-ups.ts'
 
 /** `closed`: no further capture, the rest lapses by itself. `reversed`: the rest is given back at once. */

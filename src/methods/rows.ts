@@ -1,6 +1,6 @@
 /**
  * The payment methods as rows, joined from the files of the families. Whatever is special about a method is a column or
- * a named flow; no other room asks for a method by name. Adding a row to its family is all it takes to offer one more.
+ * a named flow; no other folder refers to a method by name. Adding a row to its family is all it takes to add a method.
  */
 import type { Method } from '#methods/method.ts'
 import { bankRedirects } from '#methods/rows/bank-redirect.ts'

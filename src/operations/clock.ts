@@ -1,4 +1,4 @@
-/** The merchant's test clock: it moves forward only, and moving it returns when all that became due has run. */
+/** The merchant's test clock: it moves forward only, and moving it returns once everything that became due has run. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Clock } from '#operations/engine.ts'
@@ -21,9 +21,9 @@ export interface TestClockDeps {
   readonly store: ClockStore
   readonly findMerchant: (merchantId: MerchantId) => Promise<Merchant | undefined>
   readonly runDue: (merchantId: MerchantId) => Promise<number>
-  /** Waits for what was taken up before and is not over yet. */
+  /** Waits for rounds that have begun and not ended. */
   readonly finishRounds: () => Promise<void>
-  /** Forgets a batch of keys and personal data whose time is over, and says how many they were. */
+  /** Deletes a batch of expired keys and personal data, and returns how many there were. */
   readonly reap: (merchantId: MerchantId) => Promise<number>
   readonly onChange: (merchantId: string) => void
 }
@@ -33,10 +33,10 @@ const smallStepMs = 60_000
 /** 100 batches of keys and personal data, some seconds of work. */
 const batchesMax = 100
 
-/** 20 ms: how long to wait for what another worker is just running. */
+/** 20 ms: how long to wait for timers that another worker is running. */
 const pauseMs = 20
 
-/** 30 s without anything that ran: another process has died over it. What goes on may take its time. */
+/** 30 s without any timer run: another process has died while running one. As long as timers run, there is no limit. */
 const patienceMs = 30_000
 
 export function createTestClock(deps: TestClockDeps): TestClock {
@@ -54,10 +54,10 @@ export function createTestClock(deps: TestClockDeps): TestClock {
       const hasDue = () => deps.store.hasDue(merchantId, new Date(deps.clock.nowMs()))
       do {
         await runAll(merchantId, hasDue, deps)
-        // What the worker in the background was faster with may set further timers when it is done.
+        // Timers that the background worker claimed first may set further timers when they are done.
         await deps.finishRounds()
       } while (await hasDue())
-      // A batch at a time. What is left after so many is forgotten in the background, like everything that nobody waits for.
+      // A batch at a time. The rest is deleted in the background.
       for (let batch = 0; batch < batchesMax && (await deps.reap(merchantId)) > 0; batch += 1);
       const moved = await deps.findMerchant(merchantId)
       return new Date(deps.clock.nowMs() + (moved?.clockOffsetMs ?? 0))

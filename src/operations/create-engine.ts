@@ -1,4 +1,4 @@
-/** Puts the engine together: what operations are handed, made from one database and the keys of one installation. */
+/** Creates the engine: the dependencies of operations, from one database and the keys of one installation. */
 
 import type { MerchantId } from '#domain/ids.ts'
 import { createCustomerBook } from '#operations/customers/customer-book.ts'
@@ -8,6 +8,7 @@ import { createVelocity } from '#operations/payments/velocity.ts'
 import { createDebitReader } from '#storage/bank/items.ts'
 import type { Change, Committed } from '#storage/commit/change.ts'
 import { createGroupCommit } from '#storage/commit/group-commit.ts'
+import { createReferenceReader } from '#storage/commit/provider-references.ts'
 import { createCustomerDeletion } from '#storage/customers/customer-deletion.ts'
 import { createCustomerPages } from '#storage/customers/customer-pages.ts'
 import { createCustomerReader } from '#storage/customers/customers.ts'
@@ -21,7 +22,6 @@ import { createMovementReader } from '#storage/payments/movements.ts'
 import { createPaymentReader } from '#storage/payments/payments.ts'
 import { createQuoteStore } from '#storage/payments/quotes.ts'
 import { createPlanReader } from '#storage/plans/plans.ts'
-import { createReferenceReader } from '#storage/providers/references.ts'
 import { createAccountStore } from '#storage/vault/account-store.ts'
 import { createOneTimeKeyStore } from '#storage/vault/one-time-keys.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
@@ -50,7 +50,7 @@ export interface EngineParts
   readonly keys: DerivedKeys
   readonly masterKey: Parameters<typeof createKeyRing>[0]
   readonly environment: 'test' | 'live'
-  /** Card numbers that stand in the published catalogue of the test environment. */
+  /** Card numbers in the published catalogue of the test environment. */
   readonly publishedCards: readonly string[]
   /** How many processes serve the database, this one included. */
   readonly countProcesses: () => number
@@ -110,7 +110,7 @@ export function createEngine(parts: EngineParts): Engine {
   }
 }
 
-/** 100 merchants: only those of a test environment that have set a limit are ever asked for. */
+/** 100 merchants: only merchants in test that have set a limit are ever looked up. */
 const rememberedMax = 100
 
 function rememberCardIds(numbers: readonly string[], vault: Pick<CardVault, 'cardIdsOf'>) {
@@ -130,8 +130,8 @@ function rememberCardIds(numbers: readonly string[], vault: Pick<CardVault, 'car
 type Commit = (change: Change) => Promise<Committed>
 
 /**
- * Says at once that a commit held events, so that their delivery begins with the answer and not with the next look. A change
- * without events goes through untouched.
+ * Announces at once that a commit held events, so that their delivery begins with the answer and not with the next
+ * poll. A change without events passes unchanged.
  */
 const announceEvents =
   (commit: Commit, onEvents: () => void): Commit =>

@@ -1,4 +1,4 @@
-/** What every operation is handed: storage, vault, providers, time and chance. Nothing here is global. */
+/** The dependencies of every operation: storage, vault, providers, clock and randomness. Nothing here is global. */
 import type { ProviderDirectory } from '#connectors/directory.ts'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -10,6 +10,7 @@ import type { PaymentQueue } from '#operations/payments/payment-queue.ts'
 import type { Velocity } from '#operations/payments/velocity.ts'
 import type { DebitReader } from '#storage/bank/items.ts'
 import type { Change, Committed } from '#storage/commit/change.ts'
+import type { ReferenceReader } from '#storage/commit/provider-references.ts'
 import type { Erasure } from '#storage/customers/erasure.ts'
 import type { StoredMethods } from '#storage/customers/stored-methods.ts'
 import type { DisputeStore } from '#storage/disputes/disputes.ts'
@@ -19,7 +20,6 @@ import type { MovementReader } from '#storage/payments/movements.ts'
 import type { PaymentReader } from '#storage/payments/payments.ts'
 import type { QuoteReader } from '#storage/payments/quotes.ts'
 import type { PlanReader } from '#storage/plans/plans.ts'
-import type { ReferenceReader } from '#storage/providers/references.ts'
 import type { AccountVault } from '#vault/accounts.ts'
 import type { CardVault } from '#vault/cards.ts'
 import type { OneTimeCards } from '#vault/one-time-cards.ts'
@@ -50,18 +50,18 @@ export interface Engine {
   readonly erasure: Erasure
   readonly clock: Clock
   readonly newId: () => string
-  /** The page on which the customer of this payment goes on. */
+  /** The page on which the customer of this payment continues. */
   readonly pageAddress: (payment: Pick<Payment, 'merchantId' | 'payId' | 'operations'>) => string
   /** Where a provider sends the customer of this try back to. */
   readonly returnAddress: (subject: ReturnSubject) => string
   /** Called after every provider call, settled or undecided, for the metrics. */
   readonly onOutcome: (operation: string, outcome: string) => void
-  /** Called for faults that no caller sees: an answer that did not belong to its question, a provider that threw. */
+  /** Called for faults that no caller sees: an answer that did not belong to its request, a connector that threw. */
   readonly onAlarm: (alarm: Alarm) => void
   readonly testCrash: CrashPoint
   /**
    * False when other processes may have taken over what this one had under way: it was frozen, or cut off from the
-   * database. Then nothing may be sent any more, because the others may have found that it never was.
+   * database. Then nothing may be sent any more, because the others may have concluded that it was never sent.
    */
   readonly isAlive: () => boolean
 }

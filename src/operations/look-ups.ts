@@ -1,4 +1,4 @@
-/** What the services look things up in, and how imported data and data that comes with the gateway are joined. */
+/** The data sources of the look-up services, and how imported data is combined with the built-in data. */
 import { type BinRange, type BinSpan, findNarrowest, widthOf } from '#domain/bin-ranges.ts'
 import type { StoredMethods } from '#operations/customers/stored-methods.ts'
 import type { Database } from '#storage/database.ts'
@@ -13,7 +13,7 @@ export interface LookUps {
   readonly duplicates: DuplicateFinder
   readonly cards: CardBook
   readonly storedMethods: StoredMethods
-  /** Two decimals; what a quote has on top of the published rate. */
+  /** Two decimals; the markup of a quote on the published rate. */
   readonly markupPercentage: string
 }
 
@@ -26,7 +26,7 @@ export interface BuiltInData {
   readonly rates: FoundRates
 }
 
-/** Built-in data stands behind what was imported. */
+/** Imported data takes precedence over built-in data. */
 export function createLookUps(
   database: Database,
   options: {
@@ -48,7 +48,7 @@ export function createLookUps(
   }
 }
 
-/** Imported ranges and built-in ones: the narrower answers, and of two equal ones the imported. */
+/** Imported ranges and built-in ones: the narrower range answers, and of two equal ones the imported one. */
 const joinBins = (imported: BinReader, builtIn: readonly BinRange[]): BinReader => ({
   async find(span: BinSpan) {
     const found = await imported.find(span)
@@ -58,7 +58,7 @@ const joinBins = (imported: BinReader, builtIn: readonly BinRange[]): BinReader 
   },
 })
 
-/** The built-in rates hold until the first import. */
+/** The built-in rates are used until the first import. */
 const joinRates = (imported: RateReader, builtIn: FoundRates): RateReader => ({
   find: async currencies => (await imported.find(currencies)) ?? builtIn,
 })

@@ -1,4 +1,4 @@
-/** Which faults pass by themselves: the database is away and will be back. All others are ours. */
+/** Recognises temporary faults: the database is unavailable and will be back. All other faults are bugs. */
 import { MerchantUnavailable } from '#storage/cells/directory-store.ts'
 import { CommitUnknown } from '#storage/commit/change.ts'
 import { isConnectionLost } from '#storage/database.ts'
@@ -13,16 +13,16 @@ export const isDatabaseLost = (error: unknown): boolean =>
 export const isOverdue = (error: unknown): boolean =>
   /^(57014|55P03)$/.test(String((error as { code?: unknown } | undefined)?.code ?? ''))
 
-/** 2 s: an embedded database is back by then, and a client that waits longer loses nothing. */
+/** 2 s: an embedded database is back by then, and a client that waits longer loses nothing by it. */
 export const retryAfterSeconds = 2
 
-/** A provider did not say whether it took what it was sent: the same request may be sent again and has one effect. */
+/** A provider did not say whether it accepted a request: the same request may be sent again and has one effect. */
 export class ProviderSilent extends Error {}
 
 /** 5 s: a provider that was away for a moment is back by then. */
 const providerRetrySeconds = 5
 
-/** After how many seconds a request that failed with this error is worth sending again; undefined: it is our fault. */
+/** After how many seconds a request that failed with this error is worth sending again; undefined: it is a bug. */
 export const retryAfterOf = (error: unknown): number | undefined =>
   isDatabaseLost(error)
     ? retryAfterSeconds

@@ -1,4 +1,4 @@
-/** Timers are kept in real time; what they stand for happens in the merchant's. */
+/** Timers are stored in real time; their effects happen in the merchant's time. */
 import type { Merchant } from '#domain/merchant.ts'
 import { approvingOperation, openAmount, type Payment } from '#lifecycle/payment.ts'
 import { dueDelayedCapture } from '#lifecycle/settle.ts'
@@ -6,11 +6,11 @@ import type { Timer } from '#storage/commit/change.ts'
 
 export type TimerKey = Omit<Timer, 'runAt' | 'attempt'>
 
-/** A timer whose time has come. */
+/** A timer that is due. */
 export interface DueTimer {
   readonly timer: TimerKey & { readonly attempt: number }
   readonly merchant: Merchant
-  /** The merchant's time for which it was set: what happens now happens as of then. */
+  /** The merchant's time for which it was set: its effects are dated with that time. */
   readonly at: Date
 }
 
@@ -21,7 +21,10 @@ export const timerAt = (key: TimerKey, merchantTime: Date, merchant: Merchant, a
   attempt,
 })
 
-/** The end of the customer's patience, under the payment's first operation so that there is one of it. */
+/**
+ * The expiry of a payment that waits for its customer. It belongs to the payment's first operation, so that there is
+ * only one.
+ */
 export function expiryTimer(payment: Payment, merchant: Merchant): readonly Timer[] {
   const [first] = payment.operations
   if (!payment.expiresAt || !first) return []
@@ -29,7 +32,10 @@ export function expiryTimer(payment: Payment, merchant: Merchant): readonly Time
   return [timerAt({ merchantId, payId, xId: first.xId, kind: 'EXPIRE' }, payment.expiresAt, merchant)]
 }
 
-/** More is open than before: approved, or free again after a failure. Whenever that is, even past its end, it must lapse. */
+/**
+ * If more is open than before, because of an approval or a failed operation, the rest must lapse, even if its end has
+ * already passed.
+ */
 export function approvalTimers(before: Payment, after: Payment, merchant: Merchant): readonly Timer[] {
   if (openAmount(after) <= openAmount(before)) return []
   const key = { merchantId: after.merchantId, payId: after.payId, xId: approvingOperation(after).xId }

@@ -1,6 +1,7 @@
 /**
- * The files the pages load, read once at the start: style, script, icon. Their addresses hold their hash, so they may be
- * kept for ever; the page names the hash again, so the browser runs nothing else. No other origin is ever asked.
+ * The files that the pages load, read once at the start: style, script, icon. Their addresses contain their hash, so
+ * they may be cached for ever; the page repeats the hash, so the browser runs nothing else. No other origin is ever
+ * contacted.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -13,7 +14,7 @@ export interface Asset {
   readonly url: string
   readonly contentType: string
   readonly body: Buffer
-  /** Packed when first asked for, outside of the event loop: the best compression takes a tenth of a second. */
+  /** Compressed on first request, outside the event loop: the best compression takes a tenth of a second. */
   readonly brotli: () => Promise<Buffer>
   readonly gzip: () => Promise<Buffer>
   /** For `integrity`: sha384-… */
@@ -31,16 +32,16 @@ export interface Assets {
   readonly byUrl: ReadonlyMap<string, Asset>
 }
 
-/** Where the assets lie; the route must serve everything in `byUrl`. */
+/** The folder of the assets; the route must serve everything in `byUrl`. */
 export const assetFolder = '/pay/assets'
 
-/** Where the script for shops lies. */
+/** The folder of the script for shops. */
 export const embedFolder = '/js'
 
-/** A year, the longest that caches are asked to keep anything: another content has another address. */
+/** A year: other content has another address. */
 export const assetCacheControl = 'public, max-age=31536000, immutable'
 
-/** In this order: what comes later may refine what came before. */
+/** In this order: later styles may refine earlier ones. */
 const styles = ['base', 'frame', 'choices', 'fields', 'buttons', 'sheets', 'media']
 const scripts = ['entries.js', 'frame.js', 'card-fields.js', 'page.js']
 
@@ -145,8 +146,8 @@ export interface InventoryEntry {
 }
 
 /**
- * What a payment page may run, for whoever has to prove it (PCI DSS 6.4.3 and 11.6.1). A merchant's theme adds a style
- * element of a few variables; it is named by its hash in the policy of the page itself.
+ * The list of scripts and styles that a payment page may load, as PCI DSS 6.4.3 and 11.6.1 require. A merchant's theme
+ * adds a style element of a few variables; it is named by its hash in the policy of the page itself.
  */
 export const describeInventory = ({
   script,

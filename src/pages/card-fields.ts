@@ -1,6 +1,6 @@
 /**
- * Card fields inside a shop's page: a frame of our origin that belongs to a merchant and to no payment. What the customer
- * types becomes a one-time card, whose token the shop's server brings with `POST /payments`.
+ * Card fields inside a shop's page: a frame of our origin that belongs to a merchant and to no payment. What the
+ * customer types becomes a one-time card, whose token the shop's server sends with `POST /payments`.
  */
 import { detectBrand } from '#domain/card-brands.ts'
 import type { MerchantId } from '#domain/ids.ts'

@@ -1,4 +1,4 @@
-/** Colours of merchants made readable: contrast as WCAG 2 counts it, and the nearest colour that has enough of it. */
+/** Makes merchants' colours readable: contrast by WCAG 2, and the nearest colour with enough contrast. */
 
 export type Rgb = readonly [red: number, green: number, blue: number]
 
@@ -46,7 +46,7 @@ export const inkOn = (surface: Rgb): Rgb =>
 /** The colour itself where it reads well on the surface, else the nearest tint or shade that does. */
 export function makeReadable(colour: Rgb, surface: Rgb): Rgb {
   const towards = inkOn(surface)
-  // 5 % a step: finer than the eye sees, and the last step is black or white, which always reads.
+  // 5 % per step: finer than the eye sees, and the last step is black or white, which is always readable.
   for (let step = 0; step <= 20; step++) {
     const candidate = mix(colour, towards, step / 20)
     if (contrast(candidate, surface) >= textContrast) return candidate

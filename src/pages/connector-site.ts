@@ -1,5 +1,5 @@
 /**
- * The site of a provider that has none of its own, as its connector describes it. Customers are sent here and leave as on any
+ * The site of a provider that has none of its own, as its connector describes it. Customers arrive and leave as on any
  * provider's page.
  */
 import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-routes.ts'
@@ -14,7 +14,7 @@ import type { InstalmentSchedule } from '#pages/views/plan-terms.ts'
 import { renderSitePage } from '#pages/views/site-page.ts'
 
 interface Site {
-  /** Where its pages lie, as the connector says. */
+  /** The root of its pages, as the connector declares it. */
   readonly root: string
   readonly pageContext: PageContext
   readonly deps: PageDeps
@@ -41,7 +41,7 @@ export function siteRoutes(site: Site): readonly SiteRoute[] {
   ]
 }
 
-/** Only payments whose provider sent its customer here: those of others must not be decided here. */
+/** Only payments whose provider sent its customer here: other payments must not be decided here. */
 function isHere({ payment }: Hosted, address: string): boolean {
   const waiting = openTry(payment)
   const action = waiting && openAction(waiting)

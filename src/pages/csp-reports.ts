@@ -1,6 +1,6 @@
 /**
- * What browsers report about our pages: something wanted to load or run that the page's policy forbids. Anybody may send
- * such a report, so it is read for a few closed words only, and few of them are logged.
+ * What browsers report about our pages: something tried to load or run that the page's policy forbids. Anybody may send
+ * a report, so only a few known values are read from it, and few reports are logged.
  */
 import { isRecord, memberOf, parseJson } from '#domain/json.ts'
 import type { RawRoute } from '#http/server/raw-routes.ts'

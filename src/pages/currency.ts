@@ -37,9 +37,9 @@ export interface Question {
   readonly request: PageRequest
   readonly hosted: Hosted
   readonly entry: FilledIn
-  /** What the page shows besides: the method, the entries, why it is asked again. */
+  /** What else the page shows: the method, the entries, why the form is shown again. */
   readonly state: FormState
-  /** The offer that stays while it holds. */
+  /** The shown offer, which is kept while it is valid. */
   readonly shown?: ShownOffer | undefined
 }
 
@@ -56,7 +56,7 @@ export async function askForCurrency(
   const keys = [payment.payId]
   if (!merchant.dcc || !entry.card || !offers.allows(keys)) return undefined
   const offering = { merchant, payment, card: entry.card, shownId: shown?.quoteId }
-  // A stored card is opened here to see which currency is its own; that is not yet paying.
+  // A stored card is opened here to see which currency is its own; which is not yet a payment and is therefore audited.
   const cards = isPseudoCardNumber(entry.card.number.reveal()) ? 1 : 0
   const { merchantId } = merchant
   const opening = { merchantId, from: request.address, purpose: 'offer of a currency', cards } as const

@@ -1,4 +1,4 @@
-/** The files of the pages, the script for shops, and what proves which of them a page loads. */
+/** The files of the pages, the script for shops, and the signed list of the files that a page loads. */
 
 import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-routes.ts'
 import { accepts } from '#http/server/send.ts'

@@ -44,7 +44,7 @@ export interface PageDeps {
   readonly findMerchant: (merchantId: Merchant['merchantId']) => Promise<Merchant | undefined>
   readonly pageTokens: {
     issue(subject: PageSubject): string
-    /** isOld: a replaced key has sealed it, which somebody may have stolen. */
+    /** isOld: sealed with a replaced key, which may have been stolen. */
     read(pageToken: string): (PageSubject & { readonly isOld: boolean }) | undefined
   }
   readonly secure: boolean
@@ -105,7 +105,10 @@ export async function openHosted(
   return { pageToken, merchant, payment, step, now, remembered, offered, label, connector: asked?.connector }
 }
 
-/** Of an address that a replaced key has sealed: its maker knew more of the payment than its id. */
+/**
+ * For an address sealed with a replaced key: it must name more of the payment than its id, which a forger would not
+ * know.
+ */
 const namesOperation = ({ first, step }: PageSubject, { operations }: Payment): boolean =>
   operations.some(({ xId }) => xId === (step?.xId ?? first))
 
@@ -139,8 +142,8 @@ async function listRemembered(
 export const isLink = ({ own }: Payment): boolean => own.linkId !== undefined
 
 /**
- * Where the customer is. `form`: chooses or fills in. `step`: has to go to a provider or issuer. `instructions`: pays
- * elsewhere. `waiting`: nothing to do but wait for the result. The others are ends.
+ * The stage of the customer. `form`: chooses or fills in. `step`: has to go to a provider or issuer. `instructions`:
+ * pays elsewhere. `waiting`: nothing to do but wait for the result. The others are ends.
  */
 export type Stage =
   | 'form'
@@ -187,7 +190,7 @@ interface Urls {
 
 const urlsOf = ({ details }: Payment): Urls => details.urls ?? {}
 
-/** Where the page's forms may end. The webhook's address stands beside these and is no business of the customer's. */
+/** Where the page's forms may end. The webhook's address is stored beside these but must not reach the customer. */
 export function returnAddresses(payment: Payment): readonly string[] {
   const { return: back, cancel } = urlsOf(payment)
   return [back, cancel].filter(address => address !== undefined)

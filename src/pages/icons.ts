@@ -1,6 +1,6 @@
 /**
- * Small drawings of our own: one per family of methods, plain marks for card brands, signs for results. No logo of
- * anybody is copied. A page carries them once, as symbols, and shows them by name.
+ * Small drawings of our own: one per family of methods, plain marks for card brands, signs for results. No logo is
+ * copied. A page carries them once, as symbols, and shows them by name.
  */
 import type { MethodFamily } from '#domain/response-codes.ts'
 import { type Html, html, raw } from '#http/html.ts'

@@ -12,8 +12,8 @@ export interface Money {
 }
 
 /**
- * 1,000: more pairs of locale and currency than a shop meets in a day. Locales come from browsers, so the memory must
- * have an end; it then starts anew.
+ * 1,000: more pairs of locale and currency than a shop meets in a day. Locales come from browsers, so the cache must be
+ * bounded; it is cleared when full.
  */
 const formattersMax = 1_000
 const formatters = new Map<string, Intl.NumberFormat>()
@@ -97,7 +97,7 @@ export function formatCount(count: number, locale: string): string {
 export const nameCurrency = (currency: string, locale: string): string =>
   new Intl.DisplayNames(locale, { type: 'currency' }).of(currency) ?? currency
 
-/** Some locales count years from elsewhere; a deadline must read like the one on the bank's and the shop's papers. */
+/** Some locales count years from elsewhere; a deadline must look like the one on documents of the bank and the shop. */
 const calendar = 'gregory'
 
 /** A day without a time, read as UTC: due dates are days, not moments. */

@@ -30,11 +30,13 @@ export type Reading<Entry> =
   | { readonly entry: Entry; readonly errors?: undefined }
   | { readonly entry?: undefined; readonly errors: FieldErrors }
 
-/** What people put between digits. Letters stay, so that they are found to be wrong instead of being dropped. */
+/** Removes separators between digits. Letters stay, so that they are reported instead of being dropped. */
 const withoutSeparators = (text: string): string =>
   toPlainDigits(text).replace(/[\s.\-\u00a0\u2009\u202f]/g, '')
 
-/** 200: no entry of a card or account is longer, however it is grouped; what is longer is wrong without being read. */
+/**
+ * 200: no entry of a card or account is longer, however it is grouped; a longer one is wrong without further checks.
+ */
 const entryMax = 200
 
 /** 12/29, 12/2029, 12-29, 1229, 2029-12 as YYYYMM. Card dates lie in this century. */
@@ -65,7 +67,7 @@ export function dropCardNumbers(entered: Readonly<Record<string, string>>): Read
     : Object.fromEntries(Object.entries(entered).filter(([name]) => !dropped.some(one => one === name)))
 }
 
-/** Among the digits of an account number there may be some that pass for a card's. */
+/** The digits of an account number may look like those of a card. */
 function holdsCardNumber(text: string, mayBeAccount: boolean): boolean {
   const plain = withoutSeparators(text.normalize('NFKC'))
   return mayBeAccount ? isCardNumber(plain) : scrubCardNumbers(plain) !== plain
@@ -80,7 +82,7 @@ const length = (value: string): number => [...value.slice(0, entryMax)].length
 function findErrors(fields: FormFields, checks: Readonly<Record<string, Check>>): FieldErrors {
   const errors: Record<string, string> = {}
   for (const [name, check] of Object.entries(checks)) {
-    // A little more than is ever right, so that what is too long is still found to be too long.
+    // A little more than is ever valid, so that an entry that is too long is still recognised as such.
     const mistake = check(fields[name]?.trim().slice(0, entryMax + 1) ?? '')
     if (mistake !== undefined) errors[name] = mistake
   }
@@ -106,7 +108,7 @@ const cardChecks = (texts: Texts, thisMonth: string): Readonly<Record<string, Ch
     const isRight = value.length <= entryMax && /^\d{3,4}$/.test(withoutSeparators(value))
     return isRight ? undefined : texts.securityCodeWrong
   },
-  // 2 to 45: what the contract takes for a cardholder's name.
+  // 2 to 45: the contract's limits for a cardholder's name.
   cardholderName: value => {
     if (value === '') return texts.cardholderNameMissing
     return length(value) < 2 || length(value) > 45 ? texts.cardholderNameWrong : undefined
@@ -135,7 +137,7 @@ export function readCardForm(fields: FormFields, texts: Texts, thisMonth: string
 const toIban = (text: string): string => text.replace(/[\s\-\u00a0\u202f]/g, '').toUpperCase()
 
 const accountChecks = (texts: Texts): Readonly<Record<string, Check>> => ({
-  // 2 to 64: what the contract takes for a name.
+  // 2 to 64: the contract's limits for a name.
   accountHolder: value => {
     if (value === '') return texts.accountHolderMissing
     return length(value) < 2 || length(value) > 64 ? texts.accountHolderWrong : undefined

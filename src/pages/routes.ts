@@ -88,7 +88,7 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
     ...(['GET', 'POST'] as const).map(verb =>
       page(verb, `${returnPath}{pageToken}`, request => takeBack(request, { context: pageContext, deps })),
     ),
-    // The site of such a provider lies beside ours, as another provider's lies elsewhere.
+    // The pages of such a provider are served beside ours.
     ...deps.sites
       .flatMap(root => siteRoutes({ root, pageContext, deps }))
       .map(({ verb, path, handle }) => page(verb, path, step(handle))),

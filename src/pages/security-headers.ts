@@ -8,7 +8,7 @@ export interface PageSecurity {
   readonly formActions?: readonly string[] | undefined
   /** The one address of a form that leads to a provider, and nowhere else. */
   readonly formTarget?: string | undefined
-  /** Of the merchant whose page it is; brings the hash of the style and the origin of the logo. */
+  /** The merchant's theme, which adds the hash of its style and the origin of its logo. */
   readonly theme?: Theme | undefined
   /** Origins that may show the page in a frame; none where absent. */
   readonly frameAncestors?: readonly string[] | undefined
@@ -53,7 +53,7 @@ export function securityHeaders({
     `form-action ${formTarget === undefined ? joinSources("'self'", ...toSources(formActions)) : toExactSource(formTarget)}`,
     `frame-ancestors ${ancestors.length === 0 ? "'none'" : ancestors.join(' ')}`,
     "base-uri 'none'",
-    // A mistake in a template must not become a script: the browser then refuses strings as code altogether.
+    // A mistake in a template must not become a script: with this the browser refuses strings as code altogether.
     "require-trusted-types-for 'script'",
     // PCI DSS 11.6.1: browsers report when a page was made to load something else.
     `report-uri ${reportPath}`,

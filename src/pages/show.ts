@@ -14,12 +14,12 @@ import type { Method } from '#methods/rows.ts'
 import type { OfferedMethod } from '#operations/payments/offer.ts'
 import { convertAgain } from '#operations/quotes/redeem-quote.ts'
 import type { Assets } from '#pages/assets.ts'
-import { explainDecline } from '#pages/decline-text.ts'
 import { type Hosted, isKeptAnyway, mandateOf, recurringTerms, returnUrl, type Stage } from '#pages/hosted.ts'
 import { chooseLanguage } from '#pages/language.ts'
 import type { PageFrame } from '#pages/layout.ts'
 import { summarizeOrder } from '#pages/order-lines.ts'
 import { dropCardNumbers } from '#pages/read-form.ts'
+import type { TextKey, Texts } from '#pages/texts/en.ts'
 import { fontNames, type Theme } from '#pages/theme.ts'
 import type { CardForm } from '#pages/views/card-form.ts'
 import { labelMethod, type MethodOption, renderCheckout } from '#pages/views/checkout.ts'
@@ -56,7 +56,7 @@ export interface Rendered {
   readonly html: string
 }
 
-/** What was entered before, as far as it may be shown again, and what was wrong with it. */
+/** The earlier entries, as far as they may be shown again, and their errors. */
 export interface FormState extends FormNotice {
   /** The choice of a currency. Null: the offer that was shown is no longer valid. */
   readonly offer?: CurrencyOffer | null
@@ -147,7 +147,7 @@ function optionsOf(
     }))
 }
 
-/** What the customer is told will happen next. */
+/** What the page says will happen next. */
 function shownFlow({
   method,
   form,
@@ -216,7 +216,7 @@ export function showInstructions(hosted: Hosted, frame: PageFrame): string {
   const { texts } = frame.language
   const waiting = openTry(payment)
   const action = waiting && openAction(waiting)
-  const told = action?.type === 'instructions' ? action.instructions : undefined
+  const shown = action?.type === 'instructions' ? action.instructions : undefined
   // In live mode the customer's step is taken at a till or a bank.
   const testAction = frame.isTest && action?.type === 'instructions' ? action.testUrl : undefined
   const sitePage = testAction === undefined ? undefined : drawSitePage(hosted, frame)
@@ -228,18 +228,18 @@ export function showInstructions(hosted: Hosted, frame: PageFrame): string {
   return renderInstructions(frame, {
     amount: payment.amount,
     methodLabel: label ?? labelMethod(payment.method, texts),
-    kind: told?.qrCode !== undefined ? 'qr' : payment.method.flow === 'transfer' ? 'transfer' : 'voucher',
+    kind: shown?.qrCode !== undefined ? 'qr' : payment.method.flow === 'transfer' ? 'transfer' : 'voucher',
     entries: [
       ...entry('recipient', textAt(account, 'accountHolderName')),
       ...entry('iban', textAt(account, 'number')),
       ...entry('bic', textAt(account, 'code')),
       ...entry('bank', textAt(account, 'bankName')),
-      ...entry('entity', told?.entity),
+      ...entry('entity', shown?.entity),
       ...entry('reference', paymentReference),
-      ...entry('paymentCode', told?.barcode),
+      ...entry('paymentCode', shown?.barcode),
     ],
     deadline: payment.expiresAt?.toISOString(),
-    qrText: told?.qrCode ?? toTransferCode({ amount: payment.amount, account, reference: paymentReference }),
+    qrText: shown?.qrCode ?? toTransferCode({ amount: payment.amount, account, reference: paymentReference }),
     returnUrl: returnUrl(payment),
     siteForm: sitePage && testAction !== undefined ? { ...sitePage, action: testAction } : undefined,
   })
@@ -256,7 +256,7 @@ const results: Readonly<Partial<Record<Stage, ResultKind>>> = {
   cancelled: 'cancelled',
 }
 
-/** How it ended or where it stands, right after the customer's last step. */
+/** The result or current state, right after the customer's last step. */
 export function showResult({ payment, label }: Hosted, frame: PageFrame, stage: Stage): string {
   const kind = results[stage]
   if (kind === undefined)
@@ -280,3 +280,22 @@ export const showDeadEnd = (
   status: statusOfDeadEnd(kind),
   html: renderDeadEnd(frame, { kind, returnUrl: payment && returnUrl(payment), retryUrl }),
 })
+
+/** By the last four digits of the response code. Lost, stolen and suspected cards deliberately get the same text. */
+const declineTexts: Readonly<Record<string, TextKey>> = {
+  '0314': 'declinedNumber',
+  '0333': 'declinedExpired',
+  '0351': 'declinedFunds',
+  '0354': 'declinedExpired',
+  '0361': 'declinedLimit',
+  '0365': 'declinedLimit',
+  '0391': 'declinedUnreachable',
+  '0396': 'declinedUnreachable',
+  '0703': 'declinedCancelled',
+}
+
+/** The text after a decline: enough to choose the next step, nothing that helps the holder of a stolen card. */
+export function explainDecline(responseCode: string, texts: Texts): string {
+  const detail = responseCode.slice(-4)
+  return texts[Object.hasOwn(declineTexts, detail) ? (declineTexts[detail] ?? 'declined') : 'declined']
+}

@@ -11,12 +11,12 @@ import { type AttemptResult, attemptPayment } from '#operations/payments/attempt
 import type { Tried } from '#operations/payments/velocity.ts'
 import type { OfferReply } from '#operations/quotes/redeem-quote.ts'
 import { askForCurrency, readShownOffer, type ShownOffer, toReply } from '#pages/currency.ts'
-import { explainDecline } from '#pages/decline-text.ts'
 import { type FilledIn, notRemembered, readEntries } from '#pages/entries.ts'
 import { type Hosted, type PageDeps, recurringTerms, stageOf } from '#pages/hosted.ts'
 import type { Limits } from '#pages/limits.ts'
 import { isOpenForm, type PageContext, wantsJson } from '#pages/page-context.ts'
 import type { FormState } from '#pages/show.ts'
+import { explainDecline } from '#pages/show.ts'
 import type { Texts } from '#pages/texts/en.ts'
 import type { FieldErrors } from '#pages/views/field.ts'
 

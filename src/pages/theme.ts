@@ -1,6 +1,6 @@
 /**
- * What a merchant may change about the pages: logo, colours, font. Whatever would make them unreadable is put right or
- * left out. The result is the text of a style element whose hash goes into the content security policy.
+ * What a merchant may change about the pages: logo, colours, font. Values that would make them unreadable are corrected
+ * or left out. The result is the text of a style element whose hash goes into the content security policy.
  */
 
 import { createHash } from 'node:crypto'
@@ -36,10 +36,10 @@ export interface ThemeStyle {
   readonly source: string
 }
 
-/** The surfaces of page.css that coloured text stands on, the less forgiving one of each mode. */
+/** The background colours of page.css for coloured text, the one with less contrast for each mode. */
 const lightSurface: Rgb = [0xf4, 0xf5, 0xf7]
 const darkSurface: Rgb = [0x1b, 0x20, 0x28]
-/** The grey of secondary text in light mode: the faintest text that a background must carry. */
+/** The grey of secondary text in light mode: the faintest text that must be readable on a background. */
 const muted: Rgb = [0x56, 0x5e, 0x6c]
 
 const accentVariables = (accent: Rgb, surface: Rgb): string => {
@@ -76,7 +76,7 @@ function darkVariables({ accent }: Theme): string {
   return colour === undefined ? '' : accentVariables(colour, darkSurface)
 }
 
-/** 1,000 themes: one per merchant who has paid pages open; then the memory starts anew. */
+/** 1,000 themes: one per merchant with open pages; beyond that the cache is cleared. */
 const rememberedMax = 1_000
 const remembered = new Map<string, ThemeStyle | undefined>()
 
@@ -105,7 +105,10 @@ export function styleTheme(theme: Theme): ThemeStyle | undefined {
   return style
 }
 
-/** The origin that `img-src` must allow for the logo; undefined for none, for our own, and for what is no https address. */
+/**
+ * The origin that `img-src` must allow for the logo; undefined for no logo, for our own origin, and for addresses that
+ * are not https.
+ */
 export function logoOrigin({ logoUrl }: Theme): string | undefined {
   if (logoUrl === undefined || !URL.canParse(logoUrl)) return undefined
   return new URL(logoUrl).protocol === 'https:' ? toSource(logoUrl) : undefined

@@ -30,7 +30,7 @@ export interface NewAccount {
 
 export interface AccountEdit {
   readonly name?: string
-  /** An empty value takes the setting away. */
+  /** An empty value removes the setting. */
   readonly settings?: Settings
   readonly secrets?: Settings
   readonly enabled?: boolean
@@ -42,13 +42,13 @@ export interface ShownAccount extends AccountRecord {
   readonly secrets: readonly string[]
 }
 
-/** What an account of a connector may be given, by name. */
+/** The settings and secrets of a connector's accounts, by name. */
 export type ConnectorForm = Pick<ConnectorFacts, 'name' | 'settings' | 'secrets'>
 
 export type NewRule = Omit<RuleRecord, 'ruleId' | 'createdAt'>
 
 export interface ProviderAdministration {
-  /** Those that accounts of this environment may have, with what applies there. */
+  /** The connectors available in this environment, with the settings that apply there. */
   connectors(): readonly ConnectorForm[]
   add(merchantId: string, account: NewAccount): Promise<ShownAccount>
   list(merchantId?: string): Promise<readonly ShownAccount[]>
@@ -66,7 +66,7 @@ export interface AdministrationDeps {
   readonly store: ProviderAccountStore
   readonly vault: RecordVault
   readonly newId: () => string
-  /** Where providers reach us. */
+  /** The origin at which providers reach us. */
   readonly origin: () => string
   readonly onChange?: (merchantId: string) => void
 }
@@ -97,6 +97,7 @@ export function createProviderAdministration(deps: AdministrationDeps): Provider
       checkSecrets(secrets, { facts, environment })
       checkSecretNames(Object.keys(secrets), { facts, environment })
       const accountId = `acc_${randomBytes(12).toString('hex')}`
+      // Typed by a person: the store refuses an id that no merchant has.
       const owner = merchantId as MerchantId
       const account = { merchantId: owner, accountId, connector, name, settings }
       if (!(await store.insert(account, await sealAll(owner, accountId, secrets))))
@@ -148,7 +149,9 @@ const listConnectors = ({ definitions, environment }: AdministrationDeps): reado
       ),
     }))
 
-/** Finds connectors and accounts or says which there are, shows accounts without their secrets, and seals those. */
+/**
+ * Finds connectors and accounts, or reports which ones exist; shows accounts without their secrets, and seals secrets.
+ */
 function createAccountReader(deps: AdministrationDeps) {
   const { environment, store } = deps
 

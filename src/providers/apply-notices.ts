@@ -1,7 +1,7 @@
 /**
- * Applies the notices of providers from the inbox. Each item is retried until it is applied: a process that dies in between
- * leaves its lease to another, and applying something twice has one effect. What fits nothing is tried again, because a
- * notice may be faster than the answer to the request that it is about.
+ * Applies the notices of providers from the inbox. Each item is retried until it is applied: a process that dies in
+ * between leaves its lease to another, and applying something twice has one effect. An unmatched item is tried again,
+ * because a notice may arrive before the answer to its request.
  */
 import type { NoticeItem } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
@@ -10,7 +10,7 @@ import { readStoredItem } from '#providers/inbox.ts'
 import type { ClaimedItem, NoticeStore } from '#storage/providers/notices.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
 
-/** `unmatched`: nothing of ours fits it, or not yet. */
+/** `unmatched`: it matches nothing of ours, or not yet. */
 export type Applied = 'applied' | 'repeated' | 'unmatched' | 'ignored'
 
 export type ApplyNotice = (
@@ -30,12 +30,12 @@ export interface NoticeWorkerDeps {
   readonly onApplied: (result: Applied | 'failed') => void
   readonly onError: (error: unknown) => void
   readonly gate?: Gate | undefined
-  /** Between the effect and the mark that it has happened. For tests that let the process die. */
+  /** Called between the effect and marking it as done. For tests that let the process die. */
   readonly testCrash?: (point: 'afterApply') => void | Promise<void>
 }
 
 /**
- * 12 s: what a process that died had under way is taken up by another within 15 s. An item that takes longer may be applied
+ * 12 s: another process takes over the work of a dead one within 15 s. An item that takes longer may be applied
  * by two of them, which has one effect.
  */
 const leaseMs = 12_000
@@ -82,7 +82,7 @@ export function createNoticeWorker(deps: NoticeWorkerDeps): NoticeWorker {
       deps.onApplied('failed')
       deps.onError(error)
       const detail = error instanceof Error ? error.message : String(error)
-      // Where even this fails, the lease ends and the item comes back.
+      // If even this fails, the lease expires and the item becomes due again.
       await store
         .postpone(item, { state: 'PENDING', afterMs: pauseMs(item.attempt), detail })
         .catch(deps.onError)

@@ -1,4 +1,6 @@
-/** The administration of provider accounts with every act written into the audit trail. Secrets appear by name only. */
+/**
+ * The administration of provider accounts with every action recorded in the audit trail. Secrets appear by name only.
+ */
 import type { Audit } from '#operations/audit/audit.ts'
 import type { AccountEdit, ProviderAdministration, ShownAccount } from '#providers/administration.ts'
 

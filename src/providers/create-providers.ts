@@ -1,4 +1,7 @@
-/** Puts this room together for a running gateway: accounts opened for use, the inbox, and what applies notices. */
+/**
+ * Creates the services of this folder for a running gateway: opened accounts, the inbox, and the worker that applies
+ * notices.
+ */
 import type { Connector, ConnectorDefinition } from '#connectors/contract.ts'
 import { definitions as registered } from '#connectors/registry.ts'
 import type { Gate } from '#operations/merchants/gate.ts'
@@ -25,7 +28,7 @@ export interface ProviderParts {
   readonly masterKey: Parameters<typeof createKeyRing>[0]
   /** Of test merchants without accounts. */
   readonly simulator?: Connector
-  /** For tests: other providers than the registered ones. */
+  /** For tests: providers other than the registered ones. */
   readonly definitions?: readonly ConnectorDefinition[]
   readonly nowMs: () => number
   readonly onVerdict: (verdict: Verdict) => void
@@ -44,7 +47,7 @@ export interface RunningProviders {
     apply: ApplyNotice,
     gate?: Gate,
   ): { wake(): void; runDue(): Promise<void>; stop(): Promise<void> }
-  /** Empties notices that are older than they are kept. */
+  /** Erases notices whose retention has ended. */
   expire(): Promise<void>
   close(): Promise<void>
 }

@@ -1,7 +1,7 @@
 /**
- * The provider accounts of merchants, opened for use. What was read is remembered for half a second, so that a payment
- * costs no extra round trip and a change by another process is seen at once; opened connectors live until their account
- * changes, so that their connections are used again.
+ * The provider accounts of merchants, opened for use. Rows are cached for half a second, so that a payment costs no
+ * extra round trip and a change by another process is seen almost at once; opened connectors live until their account
+ * changes, so that their connections are reused.
  */
 import type { Connector, ConnectorDefinition, ConnectorTools, ProviderAccount } from '#connectors/contract.ts'
 import type { OpenedAccount, ProviderDirectory } from '#connectors/directory.ts'
@@ -25,7 +25,7 @@ export interface DirectoryDeps {
   readonly nowMs: () => number
 }
 
-/** As the directory of the engine, and by the account alone for notices, which name no merchant. */
+/** Like the engine's directory, and by the account alone for notices, which do not name a merchant. */
 export interface AccountDirectory extends ProviderDirectory {
   find(accountId: string): Promise<(OpenedAccount & { readonly record: AccountRecord }) | undefined>
   /** For accounts that are not stored yet, or that a command opens once. */
@@ -35,7 +35,7 @@ export interface AccountDirectory extends ProviderDirectory {
 /** 500 ms: a busy merchant costs two small reads a second, and a person who adds an account need not wait for it. */
 const rememberedMs = 500
 
-/** 10,000 merchants are a few megabytes; then the memory starts anew. */
+/** 10,000 merchants are a few megabytes; beyond that the cache is cleared. */
 const rememberedMax = 10_000
 
 interface Known {
@@ -81,7 +81,7 @@ export function createDirectory(deps: DirectoryDeps): AccountDirectory {
     async open(merchantId, accountId) {
       if (accountId === undefined) return simulator
       const { accounts } = await read(merchantId)
-      // A payment that another process has routed to an account which was added since we looked.
+      // Another process may have routed the payment to an account that was added since the last read.
       const record =
         accounts.find(account => account.accountId === accountId) ?? (await deps.store.find(accountId))
       return record?.merchantId === merchantId ? openRecord(record) : undefined
@@ -109,11 +109,11 @@ function rememberKnown({ store, nowMs }: Pick<DirectoryDeps, 'store' | 'nowMs'>)
     return { accounts, rules, untilMs: nowMs() + rememberedMs }
   }
 
-  /** A failed look-up is not remembered: the next payment asks again. */
+  /** A failed look-up is not cached: the next payment tries again. */
   async function readAnew(merchantId: MerchantId): Promise<Known> {
     const begun = load(merchantId)
     reading.set(merchantId, begun)
-    // Whoever has forgotten the merchant meanwhile must not find what was read before.
+    // If the merchant was dropped from the cache meanwhile, the outdated result must not be stored.
     const isCurrent = () => reading.get(merchantId) === begun
     try {
       const found = await begun
@@ -126,7 +126,7 @@ function rememberKnown({ store, nowMs }: Pick<DirectoryDeps, 'store' | 'nowMs'>)
   }
 
   return {
-    /** At once where it is remembered: every payment asks. */
+    /** Immediate if it is cached, because every payment needs it. */
     read(merchantId: MerchantId): Known | Promise<Known> {
       const remembered = known.get(merchantId)
       if (remembered && remembered.untilMs > nowMs()) return remembered
@@ -173,7 +173,7 @@ async function openAccount(
   }
 }
 
-/** The setting `types` narrows every connector in the same way, so none of them has to know it. */
+/** The setting `types` restricts every connector in the same way, so connectors need not handle it. */
 function narrow(connector: Connector, settings: ProviderAccount['settings']): Connector {
   const types = narrowedTypes(settings)
   if (!types) return connector

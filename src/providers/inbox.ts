@@ -1,6 +1,6 @@
 /**
- * Notices of providers on their way in: verified by the connector, stored sealed with their keys against doubles, and only
- * then answered. What they say is applied afterwards (apply-notices.ts), so that an answer never waits for it.
+ * Notices of providers on their way in: verified by the connector, stored sealed with their keys against duplicates,
+ * and only then answered. They are applied afterwards (apply-notices.ts), so that an answer never waits for that.
  */
 import { createHash } from 'node:crypto'
 import type { NoticeFact, NoticeItem, RawNotice } from '#connectors/contract.ts'
@@ -12,10 +12,10 @@ import type { RecordVault } from '#vault/sealed-records.ts'
 /** 512 KiB: a dispute with all its evidence is the largest notice of any provider, and its signature covers every byte. */
 export const noticeBytesMax = 524_288
 
-/** A notice may hold this many items; more is no notice of a provider we know. */
+/** A notice may hold this many items; no known provider sends more. */
 const itemsMax = 1_000
 
-/** What became of a delivery, as the metric names it. */
+/** The result of a delivery, as the metric names it. */
 export type Verdict = 'accepted' | 'repeated' | 'forged' | 'unknown_account' | 'too_large'
 
 export type Received =
@@ -37,7 +37,10 @@ export interface InboxDeps {
   readonly vault: RecordVault
   readonly newId: () => string
   readonly onVerdict: (verdict: Verdict) => void
-  /** Between verification and the commit, and between the commit and the answer. For tests that let the process die. */
+  /**
+   * Called between verification and the commit, and between the commit and the answer. For tests that let the process
+   * die.
+   */
   readonly testCrash?: (point: 'beforeStore' | 'afterStore') => void | Promise<void>
 }
 
@@ -85,7 +88,7 @@ export function createInbox(deps: InboxDeps): Inbox {
   }
 }
 
-/** A body that makes a connector stumble was not written by its provider. */
+/** If a connector throws on a body, it was not written by its provider. */
 function readSafely<T>(read: () => T): T | undefined {
   try {
     return read()
@@ -117,7 +120,7 @@ function describeFact(fact: NoticeFact): string {
   }
 }
 
-/** How lists name what a notice is about; a report by the address at which the provider keeps it. */
+/** How lists name the subject of a notice; for a report, its address at the provider. */
 function referenceOf(fact: NoticeFact): string | undefined {
   if (fact.kind === 'report') return fact.url.slice(0, 255)
   if (!('subject' in fact)) return undefined
@@ -126,7 +129,7 @@ function referenceOf(fact: NoticeFact): string | undefined {
   return (ours ?? transactionId ?? paymentTransactionId)?.slice(0, 255)
 }
 
-/** Headers that prove who sent it are kept; those that could open something are not. */
+/** Headers that authenticate the sender are kept; those with credentials are not. */
 const unkept = new Set(['authorization', 'cookie', 'proxy-authorization'])
 
 interface StoredNotice {

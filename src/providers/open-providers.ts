@@ -38,16 +38,16 @@ export interface Providers extends ProviderAdministration {
 export interface ProviderOptions {
   readonly environment: 'test' | 'live'
   readonly databaseUrl: string
-  /** Where the audit trail lies; the same database unless given. */
+  /** The database of the audit trail; the same one unless given. */
   readonly auditUrl?: string
   readonly masterKey: Parameters<typeof openDerivedKeys>[0]
-  /** Where providers reach us. */
+  /** The origin at which providers reach us. */
   readonly origin: string
-  /** Whose name stands in the audit trail. */
+  /** The actor in the audit trail. */
   readonly actor: Actor
 }
 
-/** 20 s: what one call to a provider may take at most. */
+/** 20 s: the longest that one call to a provider may take. */
 const checkMs = 20_000
 /** The script makes about ten calls. */
 const paymentsMs = 10 * checkMs
@@ -148,7 +148,7 @@ function createChecks(deps: CheckDeps): Pick<Providers, 'check' | 'checkPayments
   }
 }
 
-/** In live names must lead to public addresses; in test accounts may be anywhere, loopback included. */
+/** In live, names must resolve to public addresses; in test, accounts may be anywhere, including loopback. */
 export const openProviderHttp = (environment: 'test' | 'live'): ProviderHttpPool =>
   createProviderHttp(
     environment === 'live' ? { lookup: guardLookup(createResolve(), addressPolicies.live) } : {},

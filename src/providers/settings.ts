@@ -6,7 +6,7 @@ import type { ConnectorFacts } from '#connectors/contract.ts'
 import { isPrintable } from '#domain/text.ts'
 import { findMethod } from '#methods/catalogue.ts'
 
-/** The account cannot be like this; the message says what to change. */
+/** The account's settings are not valid; the message says what to change. */
 export class AccountFault extends Error {}
 
 /** There is no such merchant, account or rule here; another cell may have it. */
@@ -29,7 +29,7 @@ const secretMax = 16_384
 const labelPrefix = 'labels.'
 
 /** The settings that every connector has, by name. */
-const sharedSettings = ['baseUrl', 'labels.TYPE', 'types'] as const
+const sharedSettings: readonly string[] = ['baseUrl', 'labels.TYPE', 'types']
 
 export function checkSettings(settings: Settings, { facts, environment }: Occasion): void {
   for (const [name, value] of Object.entries(settings)) {
@@ -117,7 +117,7 @@ export function checkSecretNames(names: readonly string[], { facts }: Occasion):
   }
 }
 
-/** What a connector is opened with: what was set, over what it declares as default. */
+/** The settings with which a connector is opened: the account's own, with the connector's defaults. */
 export function withDefaults(settings: Settings, { facts, environment }: Occasion): Settings {
   const defaults = Object.entries(facts.settings).flatMap(([name, fact]) =>
     fact.default === undefined || (fact.environment !== undefined && fact.environment !== environment)
@@ -141,7 +141,6 @@ const splitList = (text: string): readonly string[] =>
     .filter(word => word !== '')
 
 const listSettings = (facts: ConnectorFacts): string =>
-  [
-    ...Object.keys(facts.settings).filter(name => !sharedSettings.includes(name as never)),
-    ...sharedSettings,
-  ].join(', ')
+  [...Object.keys(facts.settings).filter(name => !sharedSettings.includes(name)), ...sharedSettings].join(
+    ', ',
+  )

@@ -1,6 +1,7 @@
 /**
- * Settlement files: the connector reads its provider's format, and the whole file is stored or nothing of it. Lines find
- * their payments by the names that the provider gives, now or when the payment's truth arrives. A file that is imported twice has one effect.
+ * Settlement files: the connector reads its provider's format, and the whole file is stored or nothing of it. Lines are
+ * matched with payments by the provider's references, now or when the outcome of the payment arrives. Importing a file
+ * twice has one effect.
  */
 import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
@@ -22,7 +23,7 @@ export interface Imported {
   /** Not known before. */
   readonly added: number
   readonly repeated: number
-  /** Lines about an operation that fit none of ours. */
+  /** Lines about an operation that match none of ours. */
   readonly unmatched: number
 }
 
@@ -65,8 +66,8 @@ async function storeLines(
 }
 
 /**
- * A notice says that a report is ready: it is fetched and stored like a file. What cannot be fetched now is tried again with
- * the notice; what has no key waits for somebody who imports it.
+ * A notice says that a report is ready: it is fetched and stored like a file. A report that cannot be fetched now is
+ * tried again with the notice; one without a key has to be imported manually.
  */
 export const createApplyReport =
   (deps: ImportDeps): NonNullable<NoticeDeps['applyReport']> =>
@@ -91,8 +92,8 @@ export const createApplyReport =
   }
 
 /**
- * A provider may use one reference for several lines of a settlement: a chargeback and its reversal, say. The second gets
- * the same name in every import, so that none is lost and none is stored twice.
+ * A provider may use one reference for several lines of a settlement: a chargeback and its reversal, for example. The
+ * second one gets the same distinct name in every import, so that none is lost and none is stored twice.
  */
 function createNames(): (line: SettlementLine) => SettlementLine {
   const seen = new Map<string, number>()

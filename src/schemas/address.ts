@@ -10,7 +10,7 @@ export const phone = closed(
   { title: 'Phone', description: 'A telephone number.' },
 )
 
-/** 64: the longest name or line that card schemes and parcel services carry. */
+/** 64: the longest name or line that card schemes and parcel services support. */
 export const nameMax = 64
 
 const place = {
@@ -30,7 +30,7 @@ export const billingAddress = closed(place, {
 })
 export type BillingAddress = Static<typeof billingAddress>
 
-/** The form a refund without reference takes: it may name whoever lives there. */
+/** The form in a refund without reference, which may also name the resident. */
 export const refundBillingAddress = closed(
   {
     firstName: optional(text(nameMax, 'First name.')),

@@ -33,7 +33,7 @@ export const amount = closed(
 )
 export type Amount = Static<typeof amount>
 
-/** Creating a payment may verify a card for nothing; which request may do so is said in create-payment.ts. */
+/** Creating a payment may verify a card with a zero amount; create-payment.ts says which requests may do so. */
 export const createAmount = closed(
   { value: value(0), currency, ...parts },
   { title: 'CreateAmount', description: 'As Amount; 0 is only for the verification of an account.' },
@@ -51,14 +51,18 @@ export const recordAmount = closed(
     currency,
     ...parts,
     authorizedValue: whole(0, maximumAmount, 'Approved so far, increments included.'),
-    // A provider may allow captures above the authorised amount, so sums can pass the largest single amount.
+    // A provider may allow captures above the authorised amount, so sums can exceed the largest single amount.
     capturedValue: whole(0, 2 * maximumAmount, 'Captured so far.'),
     refundedValue: whole(0, 2 * maximumAmount, 'Refunded so far.'),
     reversedValue: whole(0, maximumAmount, 'Released so far, by reversal or expiry.'),
     returnedValue: whole(0, 2 * maximumAmount, "Taken back by the customer's bank."),
     disputedValue: whole(0, 2 * maximumAmount, 'Disputed by the cardholder and not won.'),
     receivedValue: optional(
-      whole(0, 2 * maximumAmount, 'What the customer has sent so far, where the bank told of transfers.'),
+      whole(
+        0,
+        2 * maximumAmount,
+        'What the customer has sent so far, where the bank has reported transfers.',
+      ),
     ),
   },
   { title: 'RecordAmount', description: 'What was asked for and what became of it.' },

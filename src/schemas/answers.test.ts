@@ -29,7 +29,7 @@ import {
   refundResult,
   reversalResult,
 } from '#schemas/result.ts'
-import { clock, clockRequest } from '#schemas/test-clock.ts'
+import { clock, clockRequest } from '#schemas/test-tools.ts'
 import { compileCheck } from '#test/support/check-schema.ts'
 
 const id = '0198a3f2bcde7f1289abcdef01234567'

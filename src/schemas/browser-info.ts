@@ -1,12 +1,12 @@
-/** The customer's browser, which 3-D Secure and fraud checks want to know. */
+/** The customer's browser, for 3-D Secure and fraud checks. */
 import type { Static } from 'typebox'
 import { closed, flag, formatted, freeTextMax, optional, text, when, whole } from '#schemas/fields.ts'
 
-/** 2048: the longest header of a browser that EMV 3-D Secure carries. */
+/** 2048: the longest browser header that EMV 3-D Secure supports. */
 const acceptHeaders = optional(text(2048, "The browser's Accept header."))
 /** 45: an IPv6 address that ends in an IPv4 one. */
 const address = text(45, "The browser's IP address.")
-/** 999,999: six digits, the room EMV 3-D Secure gives a screen. */
+/** 999,999: six digits, EMV 3-D Secure's limit for a screen. */
 const pixelsMax = 999_999
 
 /** What is only known if the browser runs scripts. */
@@ -32,7 +32,7 @@ export const browserInfo = closed(
   {
     title: 'BrowserInfo',
     description: "The customer's browser.",
-    // The empty schemas repeat the names for a strict validator, which wants to see what it requires.
+    // The empty schemas repeat the names for a strict validator, which demands a declaration of every required name.
     ...when(
       { properties: { javaScriptEnabled: { const: true } }, required: ['javaScriptEnabled'] },
       { properties: Object.fromEntries(knownByScript.map(name => [name, {}])), required: knownByScript },
@@ -41,7 +41,7 @@ export const browserInfo = closed(
 )
 export type BrowserInfo = Static<typeof browserInfo>
 
-/** The form a refund without reference takes. The contract spells the address this way. */
+/** The form in a refund without reference. The contract spells the address this way. */
 export const refundBrowserInfo = closed(
   {
     acceptHeaders,

@@ -1,10 +1,10 @@
-/** When the money is taken: at once, by a later call, or by itself after some hours. */
+/** When the money is taken: at once, by a later call, or automatically after some hours. */
 import type { Static } from 'typebox'
 import { choice, closed, flag, optional, when, whole } from '#schemas/fields.ts'
 
 /** 696 hours: 29 days, the contract's own limit. */
 const delayedHoursMax = 696
-/** 999: above the 50 captures a payment can have, so that the rule and not the schema says no. */
+/** 999: above the 50 captures a payment can have, so that the rule, not the schema, refuses. */
 const sequenceMax = 999
 
 const delayed = closed(
@@ -20,7 +20,7 @@ export const captureMethod = closed(
   {
     title: 'CaptureMethod',
     description: 'When the money is taken.',
-    // Without DELAYED, hours that nothing waits for would be dropped in silence.
+    // Without DELAYED, the hours would be ignored silently.
     ...when(
       { properties: { type: { const: 'DELAYED' } }, required: ['type'] },
       { properties: { delayed: {} }, required: ['delayed'] },
@@ -39,7 +39,7 @@ const manual = closed(
   { title: 'ManualCapture', description: 'Where this capture stands among several.' },
 )
 
-/** The form the capture call takes: it can only say where it stands. */
+/** The form in the capture call, which only has the position in the sequence. */
 export const partialCapture = closed(
   { manual: optional(manual) },
   { title: 'PartialCapture', description: 'Where this capture stands among several.' },

@@ -1,4 +1,4 @@
-/** The whole request of `POST /payments/{id}/confirms`, version 2.2.0; what 2.0.0 knew is all in it. */
+/** The whole request of `POST /payments/{id}/confirms`, version 2.2.0; it includes everything of 2.0.0. */
 import type { Static } from 'typebox'
 import { confirmObjects, otherObject } from '#methods/fields/objects.ts'
 import { billingAddress, shipping } from '#schemas/address.ts'

@@ -1,4 +1,4 @@
-/** The whole request of `POST /payments`. What the chosen method lacks is checked against its row, not here. */
+/** The whole request of `POST /payments`. Limits of the chosen method are checked against its row, not here. */
 import type { Static } from 'typebox'
 import { createObjects, directMembers, otherObject } from '#methods/fields/objects.ts'
 import { billingAddress, shipping } from '#schemas/address.ts'
@@ -27,7 +27,7 @@ import { metadata } from '#schemas/metadata.ts'
 import { order } from '#schemas/order.ts'
 import { urls } from '#schemas/urls.ts'
 
-/** The shop behind a merchant that collects for others. */
+/** The shop on whose behalf a merchant collects (payment facilitator). */
 const line = (description: string) => optional(text(64, description))
 
 export const paymentFacilitator = closed(
@@ -44,14 +44,14 @@ export const paymentFacilitator = closed(
 )
 export type PaymentFacilitator = Static<typeof paymentFacilitator>
 
-/** Names again what a conditional rule requires, because a strict validator wants to see it declared. */
+/** Repeats the names that a conditional rule requires, because a strict validator demands their declaration. */
 export const demand = (names: readonly string[]) => ({
   type: 'object',
   properties: Object.fromEntries(names.map(name => [name, {}])),
   required: names,
 })
 
-/** `false` is the schema that nothing fits: such a member is refused by its own name. */
+/** `false` is the schema that nothing matches: such a member is refused under its own name. */
 export const refuse = (names: readonly string[]) => ({
   type: 'object',
   properties: Object.fromEntries(names.map(name => [name, false])),
@@ -72,7 +72,7 @@ export const createPaymentMethods = closedBut(
   {
     title: 'CreatePaymentMethods',
     description: 'The method to pay with, and one object named by its key.',
-    // Two conditions, not one with an else: where it is missing, that alone is what is wrong.
+    // Two conditions, not one with an else: if it is missing, that is the only error.
     allOf: [
       when(
         integratedBy('DIRECT'),
@@ -86,7 +86,7 @@ export const createPaymentMethods = closedBut(
   },
 )
 
-/** Everything a payment may carry besides its method; sessions, links and intents take the same. */
+/** All fields of a payment besides its method; sessions, links and intents have the same. */
 export const paymentDetails = {
   externalIntegrationId: optional(externalIntegrationId),
   refNr: optional(refNr),
@@ -121,7 +121,7 @@ const hosted = {
   required: ['paymentMethods'],
 }
 
-/** Nothing is paid only where the card is merely to be verified. */
+/** A zero amount is allowed only for verifying a card. */
 const verifiesAccount = {
   properties: {
     paymentMethods: {

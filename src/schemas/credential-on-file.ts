@@ -1,4 +1,4 @@
-/** Leave to use the card or account again without the customer. */
+/** Permission to charge the card or account again without the customer. */
 import type { Static } from 'typebox'
 import { choice, closed, flag, formatted, optional } from '#schemas/fields.ts'
 

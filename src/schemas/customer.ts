@@ -1,4 +1,4 @@
-/** Customers of the vault and their stored payment methods, as lists and details show them and as a change takes them. */
+/** Customers of the vault and their stored payment methods, as lists, details and changes show them. */
 import type { Static, TProperties } from 'typebox'
 import { nameMax, phone } from '#schemas/address.ts'
 import {
@@ -83,7 +83,7 @@ const wrapper = <Item extends TProperties>(item: ReturnType<typeof closed<Item>>
 
 export const customerList = wrapper(customerItem, 'CustomerList')
 
-/** An address holds text only, so numbers and days are checked as text. */
+/** A query string has only text, so numbers and days are checked as text. */
 export const customerQuery = closed(
   {
     page: text(10, 'The page, from 1.', { pattern: '^[1-9][0-9]{0,9}$' }),
@@ -164,7 +164,7 @@ export const storedMethodDetail = closed(
   { title: 'StoredMethod', description: 'One stored payment method of a customer.' },
 )
 
-/** 1000: more cards than any person has; a customer with more sees those used last. */
+/** 1000: more cards than any person has; of more, the last used ones are shown. */
 export const methodsMax = 1_000
 
 export const storedMethodList = closed(

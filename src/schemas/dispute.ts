@@ -91,7 +91,7 @@ export const disputePath = Type.Object({
 /** 7,000,000 characters: 5 MiB in base64, with some room; the decoded size is checked as well. */
 const contentMax = 7_000_000
 
-/** 10 files: what a person reads in a dispute. */
+/** 10 files: as many as a person reads in a dispute. */
 const filesMax = 10
 
 export const evidenceRequest = closed(

@@ -1,4 +1,4 @@
-/** Line-item data that some acquirers want with a capture. It is passed on; no rule of ours reads it. */
+/** Line-item data that some acquirers require with a capture. It is passed on; none of our rules read it. */
 import type { Static } from 'typebox'
 import { maximumAmount } from '#domain/money.ts'
 import { nameMax } from '#schemas/address.ts'
@@ -94,7 +94,7 @@ const billingAndInvoiceInformation = closed(
 const carSharing = closed(
   {
     nonVATableNetAmount: optional(money('Net amount outside value added tax.')),
-    // 10 and 135 (three parts of 45): the room in the scheme's own record.
+    // 10 and 135 (three parts of 45): the limits of the scheme's own record.
     documentNumber: text(10, 'Number of the document.'),
     serviceDescription: text(135, 'Description of the service, read as three parts of 45 characters.'),
     serviceType: remark('Kind of service.'),

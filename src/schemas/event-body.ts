@@ -50,7 +50,7 @@ const ownMembers: Partial<Record<EventType, TProperties>> = {
   'dispute.lost': disputeMembers,
 }
 
-/** Nothing was done to a payment: the plan itself has changed. */
+/** Events about the plan itself, without an operation on a payment. */
 const withoutOperation: readonly EventType[] = ['plan.completed', 'plan.cancelled']
 
 const titleOf = (type: EventType): string =>

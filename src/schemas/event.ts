@@ -50,7 +50,7 @@ export const eventRecord = closed(
     body: Type.Object(
       {},
       {
-        // Not checked when it is shown: it was when it was written, and the document names the types.
+        // Not validated when it is shown: it was when it was stored, and the document names the types.
         title: 'WebhookEvent',
         description: 'What an enhanced webhook carries.',
         additionalProperties: true,

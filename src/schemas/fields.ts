@@ -9,7 +9,7 @@ import { Type } from '#schemas/type.ts'
 /** Keywords of ours that a strict validator has to know. */
 export const annotationKeywords: readonly string[] = ['sensitive', 'alsoSpelt']
 
-/** 255: room for any reference or remark of a shop, and no room for a document. */
+/** 255: enough for any reference or remark of a shop, not for a document. */
 export const freeTextMax = 255
 
 export const text = (maxLength: number, description: string, options: TStringOptions = {}) =>
@@ -19,10 +19,10 @@ export const text = (maxLength: number, description: string, options: TStringOpt
 export const formatted = (format: string, description: string, options: TStringOptions = {}) =>
   Type.String({ format, description, ...options })
 
-/** An address as we write it: in ASCII. */
+/** An address that we generate: ASCII only. */
 export const url = (description: string) => Type.String({ format: 'uri', maxLength: 2048, description })
 
-/** An address as a merchant may write it: the URL standard reads letters of any script, which `uri` does not allow. */
+/** An address from a merchant: the URL standard accepts letters of any script, which `uri` does not. */
 export const givenUrl = (description: string) => Type.String({ format: 'iri', maxLength: 2048, description })
 
 export const choice = <Values extends string[]>(values: readonly [...Values], description: string) =>
@@ -43,21 +43,21 @@ export const filled = (maxLength: number, description: string) =>
 export const emailFilter = (description: string) =>
   optional(formatted('email', description, { maxLength: 254 }))
 
-/** An object that refuses what it does not know. */
+/** An object that refuses unknown members. */
 export const closed = <Properties extends TProperties>(properties: Properties, options: TObjectOptions) =>
   Type.Object(properties, { ...options, additionalProperties: false })
 
-/** The body of a request that says all it has to say by its address. `{}` and no body at all are the same. */
+/** The body of a request whose address says everything. `{}` and no body at all are the same. */
 export const noMembers = closed({}, { title: 'NoMembers', description: 'Has no members.' })
 
-/** An object whose further members, under whatever name, must all fit one schema. */
+/** An object whose additional members must all match one schema. */
 export const closedBut = <Properties extends TProperties>(
   properties: Properties,
   others: TSchema,
   options: TObjectOptions,
 ) => Type.Object(properties, { ...options, additionalProperties: others })
 
-/** A condition between members: what must hold when `condition` does, and what when it does not. */
+/** A condition between members: what must be true if `condition` is met, and what otherwise. */
 export const when = (condition: object, consequence: object, otherwise?: object) => ({
   if: condition,
   // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema, and nobody awaits a schema.

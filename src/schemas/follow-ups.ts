@@ -1,4 +1,4 @@
-/** The requests that change a payment which exists: capture, reversal, refund, incremental, update and cancellation. */
+/** The requests that change an existing payment: capture, reversal, refund, incremental, update and cancellation. */
 import type { Static } from 'typebox'
 import {
   captureObjects,

@@ -1,6 +1,6 @@
 /**
  * The formats that schemas name: the check, and the phrase an error message uses for what is allowed.
- * Whoever compiles a schema registers all of them; a format that is missing here does not compile.
+ * Schema compilers register all of them; a schema with a format that is missing here does not compile.
  */
 import { isCardNumber, isOneTimeToken, isPseudoCardNumber } from '#domain/card-numbers.ts'
 import { findCountryByAlpha2, findCountryByAlpha3, findCountryByNumeric } from '#domain/countries.ts'

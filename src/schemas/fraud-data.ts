@@ -1,4 +1,4 @@
-/** What the merchant knows about its customer's account and order, for fraud checks and 3-D Secure. */
+/** What the merchant knows about the customer's account and order, for fraud checks and 3-D Secure. */
 import type { Static } from 'typebox'
 import { maximumAmount } from '#domain/money.ts'
 import { choice, closed, flag, formatted, freeTextMax, optional, text, whole } from '#schemas/fields.ts'
@@ -41,7 +41,7 @@ const authenticationInfo = closed(
       ),
     ),
     timestamp: optional(formatted('date-time', 'When the customer signed in.')),
-    // 20,000: what EMV 3-D Secure carries.
+    // 20,000: the limit of EMV 3-D Secure.
     data: optional(text(20_000, 'Evidence of the sign-in.', { sensitive: true })),
   },
   { title: 'AuthenticationInfo', description: "The customer's sign-in at the merchant." },

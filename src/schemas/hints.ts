@@ -1,6 +1,6 @@
 /**
- * Fields of a request that are meant for the connector alone. Everybody between the endpoint and the connector stores them
- * and hands them on without knowing their names.
+ * Fields of a request that are meant for the connector alone. All code between the endpoint and the connector stores
+ * them and passes them on without knowing their names.
  */
 
 export const hintFields = ['simulationMode'] as const

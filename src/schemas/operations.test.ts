@@ -9,7 +9,7 @@ import {
   reversalRequest,
   updateRequest,
 } from '#schemas/follow-ups.ts'
-import { clockRequest } from '#schemas/test-clock.ts'
+import { clockRequest } from '#schemas/test-tools.ts'
 import { compileCheck } from '#test/support/check-schema.ts'
 
 /** One line a case: what is tried, what differs from the good body (undefined: left out), the fields that are wrong. */

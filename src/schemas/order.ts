@@ -5,11 +5,11 @@ import { choice, closed, formatted, freeTextMax, givenUrl, optional, text, whole
 import { orderDescription } from '#schemas/identifiers.ts'
 import { Type } from '#schemas/type.ts'
 
-/** 500: the longest basket the contract takes. */
+/** 500: the longest basket that the contract allows. */
 const itemsMax = 500
 /** Far above any count of articles and any weight in grams that a shop sells at once. */
 const quantityMax = 1_000_000_000
-/** Hundred times the percentage, so this is 1,000 %. */
+/** A hundred times the percentage, so this is 1,000 %. */
 const taxRateMax = 100_000
 
 /** Per unit and in the smallest unit. Negative for items that are discounts. */

@@ -1,4 +1,4 @@
-/** What `GET /payment-methods` takes and gives: the rows of the catalogue, with what each method can do. */
+/** Query and answer of `GET /payment-methods`: the rows of the catalogue, with the capabilities of each method. */
 import type { Static } from 'typebox'
 import { choice, closed, flag, formatted, optional, text, whole } from '#schemas/fields.ts'
 import { Type } from '#schemas/type.ts'

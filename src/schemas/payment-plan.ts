@@ -138,7 +138,7 @@ const webhookUrl = closed(
   },
 )
 
-/** What any payment without its customer may say. */
+/** The fields of any merchant-initiated payment. */
 const chargeFields = {
   refNr: optional(refNr),
   order: optional(order),
@@ -183,7 +183,7 @@ const cardMethods = closed(
   { title: 'CardOnFileMethods', description: 'The card, by its pseudo number.' },
 )
 
-/** Exactly one of the three ways to say what is charged. */
+/** Exactly one of the three ways to name what is charged. */
 const oneWay = when(
   demand(['paymentPlanId']),
   refuse(['gatewayCustomerId', 'paymentMethodId', 'paymentMethods']),

@@ -1,4 +1,4 @@
-/** A payment as both retrievals and the update show it: what was sent, what became of it, and every operation. */
+/** A payment as both retrievals and the update show it: what was sent, the result, and every operation. */
 import type { Static } from 'typebox'
 import { otherRecordObject, recordObjects } from '#methods/fields/objects.ts'
 import { billingAddress, refundBillingAddress } from '#schemas/address.ts'

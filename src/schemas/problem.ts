@@ -1,4 +1,4 @@
-/** The three shapes in which an error can be said; which endpoint uses which is the HTTP room's business. */
+/** The three formats of errors; the HTTP layer decides which endpoint uses which. */
 import type { Static } from 'typebox'
 import { closed, optional } from '#schemas/fields.ts'
 import { responseCode } from '#schemas/result.ts'

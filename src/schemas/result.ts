@@ -1,6 +1,7 @@
 /**
- * What every payment operation answers: done or under way (`operationResult`, `confirmResult` …), or refused or declined
- * (`failedResult`, `failedConfirm` …). They differ in what they say of the provider: each only what the contract says.
+ * What every payment operation answers: done or under way (`operationResult`, `confirmResult` …), or refused or
+ * declined (`failedResult`, `failedConfirm` …). They differ in what they show of the provider, as the contract defines
+ * it.
  */
 import type { Static, TProperties, TSchema } from 'typebox'
 import {
@@ -31,9 +32,9 @@ export const links = closed(
   { title: 'Links', description: 'Where to go next.' },
 )
 
-const saidBy = "What the provider said, in one object named by the method's key."
+const providerPart = "The provider's result, in one object named by the method's key."
 
-/** What both answers to an operation end with, whatever became of it. */
+/** The fields at the end of both kinds of answer. */
 const rest = <Methods extends TSchema>(methods: Methods) => ({
   refNr: optional(refNr),
   responseCode,
@@ -56,7 +57,7 @@ const doneHead = {
 
 /**
  * Without payId and xId where the refusal came before there was a payment or an operation, and without transId where a
- * reused key was refused before the body was looked at.
+ * reused key was refused before the body was read.
  */
 const failedHead = {
   payId: optional(payId),
@@ -70,10 +71,10 @@ const doneMethods = <Objects extends TProperties>(
   title: string,
   objects: Objects,
   other: TSchema = otherResultObject,
-) => closedBut(objects, other, { title, description: saidBy })
+) => closedBut(objects, other, { title, description: providerPart })
 
 const failedMethods = <Objects extends TProperties>(title: string, objects: Objects) =>
-  closedBut(objects, otherFailureObject, { title, description: saidBy })
+  closedBut(objects, otherFailureObject, { title, description: providerPart })
 
 export const operationResult = closed(
   {
@@ -119,7 +120,7 @@ export const captureResult = closed(
 
 export const failedCapture = failedResult
 
-/** The contract gives the metadata back everywhere but here. */
+/** The contract returns the metadata everywhere but here. */
 export const incrementalResult = closed(
   { ...doneHead, ...rest(doneMethods('IncrementedPaymentMethods', resultObjects.incremental)) },
   { title: 'IncrementalResult', description: 'An authorisation that was raised or is about to be.' },

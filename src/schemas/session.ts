@@ -1,4 +1,4 @@
-/** Requests for a page on which the customer chooses the method: a checkout session, or a link to send around. */
+/** Requests for a page on which the customer chooses the method: a checkout session, or a link to send. */
 import type { Static } from 'typebox'
 import { eventToken, threeDsPolicy } from '#methods/fields/card.ts'
 import { createAmount, operationAmount } from '#schemas/amount.ts'
@@ -14,7 +14,7 @@ const cardPreferences = closed(
   { title: 'CardPreferences', description: 'What holds if the customer pays by card.' },
 )
 
-/** What the page offers the customer to choose from. */
+/** The methods that the page offers. */
 export const pageFields = {
   /** 1,000: more than the catalogue has. */
   allowedPaymentMethod: optional(

@@ -15,7 +15,7 @@ export const settlementTypes = [
   'CORRECTION',
 ] as const
 
-/** 2^53: what JSON carries exactly. */
+/** 2^53: the largest number that is exact in JSON. */
 const signed = (description: string) =>
   Type.Integer({ minimum: -9_007_199_254_740_991, maximum: 9_007_199_254_740_991, description })
 

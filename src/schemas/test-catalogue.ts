@@ -1,4 +1,4 @@
-/** What `GET /test/catalogue` gives: all that has a meaning in the test environment. */
+/** The answer of `GET /test/catalogue`: all numbers, modes and codes with a meaning in the test environment. */
 import type { Static } from 'typebox'
 import { choice, closed, flag, optional, text } from '#schemas/fields.ts'
 import { Type } from '#schemas/type.ts'
@@ -8,9 +8,9 @@ const description = text(255, 'The same in a few words.')
 
 const testCard = closed(
   {
-    // A published number of the test environment, not somebody's card.
+    // A published number of the test environment, not a real card.
     number: text(19, 'The card number.', { pattern: '^[0-9]{12,19}$' }),
-    brand: text(32, 'The brand it is told by.'),
+    brand: text(32, 'The brand of the card.'),
     outcome,
     description,
     threeDs: optional(

@@ -1,7 +1,28 @@
-/** The levers of the test environment besides its clock: faults on demand, and the customer's part without a browser. */
+/** The tools of the test environment: the clock, faults on demand, and the customer's step without a browser. */
 import type { Static } from 'typebox'
-import { choice, closed, optional, text, whole } from '#schemas/fields.ts'
+import { choice, closed, formatted, optional, text, whole } from '#schemas/fields.ts'
 import { Type } from '#schemas/type.ts'
+
+/** The merchant's clock: `GET` and `POST /test/clock`. */
+export const clockRequest = closed(
+  {
+    advance: optional(formatted('duration', 'How far to move, as an ISO 8601 duration.')),
+    now: optional(formatted('date-time', 'Where to move; never back.')),
+  },
+  {
+    title: 'ClockRequest',
+    description: 'Moves the clock forward, by a duration or to an instant: exactly one of them.',
+    minProperties: 1,
+    maxProperties: 1,
+  },
+)
+export type ClockRequest = Static<typeof clockRequest>
+
+export const clock = closed(
+  { now: formatted('date-time', 'What time it is for this merchant.') },
+  { title: 'Clock', description: "The merchant's clock." },
+)
+export type Clock = Static<typeof clock>
 
 export const faultRule = closed(
   {
@@ -14,7 +35,7 @@ export const faultRule = closed(
       'What goes wrong. A lost request never arrives; after a lost answer or an error the outcome is unknown.',
     ),
     code: optional(text(2, 'Provider code of the decline; 05 unless given.', { pattern: '^[0-9]{2}$' })),
-    // 60 s: three times what the gateway waits for a provider.
+    // 60 s: three times as long as the gateway waits for a provider.
     delayMs: optional(whole(0, 60_000, 'How long the provider takes, in milliseconds.')),
     times: whole(1, 10_000, 'How often; then everything works again.'),
   },

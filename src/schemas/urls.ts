@@ -1,4 +1,4 @@
-/** Where the customer goes back to, and where we report to. */
+/** The addresses for the customer's return and for webhooks. */
 import type { Static } from 'typebox'
 import { closed, formatted, givenUrl, optional } from '#schemas/fields.ts'
 
@@ -14,7 +14,7 @@ export type Urls = Static<typeof urls>
 
 const appUrl = (description: string) => formatted('app-uri', description, { maxLength: 2048 })
 
-/** An app brings its customer back by a scheme of its own. */
+/** An app may use a scheme of its own for the customer's return. */
 export const appUrls = closed(
   {
     return: optional(

@@ -1,4 +1,4 @@
-/** API keys: hashes only, with their rights, their end and their last use. */
+/** API keys: hashes only, with their scopes, expiry and last use. */
 import type { LiveKey, Scope } from '#domain/api-key.ts'
 import { scopes as allScopes } from '#domain/api-key.ts'
 import type { Database } from '#storage/database.ts'
@@ -30,7 +30,7 @@ export interface KeyUse {
   readonly merchantId: string
   readonly keyId: string
   readonly address: string
-  /** What counts as one place: the address, or the network that it changes within. */
+  /** The address, or the network within which it changes. */
   readonly network: string
   readonly at: Date
 }
@@ -40,9 +40,9 @@ export interface ApiKeyStore {
   insert(key: NewKey): Promise<{ readonly createdAt: Date } | undefined>
   /** Those that were not revoked, the oldest first; undefined when there is no such merchant. */
   list(merchantId: string): Promise<readonly ListedKey[] | undefined>
-  /** Undefined when there is no such key, or not any more. */
+  /** Undefined when there is no such key, or it was already revoked. */
   revoke(keyId: string): Promise<(ListedKey & { readonly merchantId: string }) | undefined>
-  /** Adds a key without a name and lets the others without a name end after the overlap. */
+  /** Adds an unnamed key, and lets the other unnamed keys expire after the overlap. */
   rotate(rotation: {
     merchantId: string
     keyId: string
@@ -50,7 +50,7 @@ export interface ApiKeyStore {
     pepper: number
     overlapHours: number
   }): Promise<boolean>
-  /** Dates the keys, and returns the uses from places that their keys were never used from before. */
+  /** Updates when the keys were last used, and returns the uses from addresses that are new for their key. */
   recordUses(uses: readonly KeyUse[]): Promise<readonly KeyUse[]>
 }
 
@@ -174,7 +174,7 @@ async function recordUses(
     uses.map(use => use.address),
     uses.map(use => use.at),
   ]
-  // A key that another process is dating at this moment is skipped: that date is as good as ours.
+  // A key that another process is updating at this moment is skipped: its time is as good as ours.
   await writers.query(
     `WITH used AS (SELECT DISTINCT ON (key_id) * FROM unnest($1::text[], $2::uuid[], $3::text[], $4::timestamptz[])
            AS u (merchant_id, key_id, address, at) ORDER BY key_id, at DESC),

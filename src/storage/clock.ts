@@ -1,4 +1,4 @@
-/** Moving a merchant's test clock: its offset, and the real time of everything that waits for it, in one commit. */
+/** Moves a merchant's test clock: its offset, and the real time of everything that waits for it, in one commit. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
 import { dueDeliveries, lockOrder } from '#storage/events/deliveries.ts'

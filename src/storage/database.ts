@@ -1,6 +1,6 @@
 /**
  * Connections to PostgreSQL: one pool that writes batches, one that reads. Also reads the server's durability settings,
- * because an answer before a durable commit would be a lie.
+ * because no payment may be acknowledged before its commit is durable.
  */
 import pg from 'pg'
 import { createBreaker, DatabaseSilent } from '#storage/breaker.ts'
@@ -11,14 +11,16 @@ export interface Database {
   readonly url: string
   readonly writers: pg.Pool
   readonly readers: pg.Pool
-  /** Claims and records deliveries, so that webhooks never take a writer's turn. */
+  /** Claims and records deliveries, so that webhooks never take a writer's connection. */
   readonly deliverers: pg.Pool
   /** Throws when the database does not answer. */
   ping(): Promise<void>
   close(): Promise<void>
 }
 
-/** 4: enough to keep two cores of PostgreSQL busy while batches overlap; more only adds context switches (measured). */
+/**
+ * 4: enough to keep two cores busy with PostgreSQL while batches overlap; more only adds context switches (measured).
+ */
 export const writerConnections = 4
 
 /** 6: reads are short; more connections than this wait for the same two cores. */
@@ -28,13 +30,12 @@ const readerConnections = 6
 const delivererConnections = 2
 
 /**
- * 6 s: a database that is silent instead of gone (a network that drops packets, a frozen server) is taken for lost after
- * this long. With the 6 s of retries of a commit that was under way every request is answered within 15 s, also where the machine is
- * busy.
+ * 6 s: a database that does not answer (a network that drops packets, a frozen server) counts as lost after this time.
+ * With the 6 s of retries of a commit that was under way every request is answered within 15 s, even on a busy machine.
  */
 const defaultSilenceMs = 6_000
 
-/** 10 s: far above any statement of ours, far below a client's patience. */
+/** 10 s: far longer than any of our statements, far shorter than clients wait. */
 const limits = '-c statement_timeout=10000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=10000'
 
 export interface DatabaseOptions {
@@ -65,8 +66,8 @@ export function openDatabase(
       idleTimeoutMillis: 60_000,
     })
     breaker.guard(created)
-    // A connection that is checked out of the pool has no error listener; its user learns of its end by the failed statement. One
-    // that breaks without a listener would end the process.
+    // A connection that is checked out of the pool has no error listener; its user learns of its end by the failed
+    // statement. Without a listener its error event would end the process.
     created.on('connect', client => client.on('error', () => {}))
     // The same for idle ones.
     created.on('error', error => {
@@ -110,7 +111,7 @@ export async function readDurability(database: Database): Promise<Durability> {
   const settings = new Map(rows.map(({ name, setting }) => [name, setting]))
   const standbys = await database.writers.query('SELECT 1 FROM pg_stat_replication LIMIT 1')
   const isGuarded = settings.get('synchronous_standby_names') !== ''
-  // local: the commit waits for this server's disk alone, although a standby is to hold it too.
+  // local: the commit waits for this server's disk alone, although a standby should have it too.
   const isWeak = (name: string, setting: string): boolean =>
     setting === 'off' || (name === 'synchronous_commit' && setting === 'local')
   const weak = [...settings]
@@ -121,7 +122,7 @@ export async function readDurability(database: Database): Promise<Durability> {
 
 /**
  * A pooler that shares server connections between transactions loses session settings and advisory locks, on which the
- * gateway relies. It shows at the first look: our own settings are not those of the connection.
+ * gateway relies. The first query reveals it: the connection does not have our settings.
  */
 export async function hasSessionSettings(database: Database, process: number): Promise<boolean> {
   const { rows } = await database.writers.query<{ process: string | null; scans: string }>(
@@ -134,7 +135,7 @@ export const poolerRefusal =
   'a pooler in transaction mode stands before the database and drops the settings of our connections; ' +
   'connect to PostgreSQL directly, or through a pooler in session mode that passes "options" on'
 
-/** What pgBouncer says of settings that it does not pass on. */
+/** pgBouncer's errors about settings that it does not pass on. */
 export const isRefusedByPooler = (error: unknown): boolean =>
   error instanceof Error && /unsupported startup parameter/.test(error.message)
 
@@ -156,7 +157,7 @@ function parseInt8(value: string): number {
 
 const stripDashes = (value: string): string => value.replaceAll('-', '')
 
-/** No answer, or the server said goodbye: nothing is wrong with the statement itself. */
+/** No answer, or the server closed the connection: nothing is wrong with the statement itself. */
 export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = String((error as { code?: unknown }).code ?? '')
@@ -164,19 +165,22 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /**
- * 25006: the old primary after a failover; it reads, but no longer writes. 57P05 and 25P03: the server closed a session that was
- * idle for too long. ERR_STREAM: the statement met a socket that broke a moment before.
+ * 25006: the old primary after a failover; it reads, but no longer writes. 57P05 and 25P03: the server closed a session
+ * that was idle for too long. ERR_STREAM: the socket broke just before the statement was sent.
  */
 const lostCodes =
   /^(08|57P0[1-35]|25P03|53300|25006|ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ERR_STREAM)/
 
-/** The last three: this process is stopping and has closed its connections, or a standby gave way to its primary. */
+/**
+ * The last three: this process is stopping and has closed its connections, or a standby cancelled the query in favour
+ * of its primary.
+ */
 const lostMessages =
   /Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed|after calling end on the pool|conflict with recovery/
 
 /**
- * The constraint that a statement broke. On Citus it is that of a shard, which ends in the number of the shard; where a worker node
- * reported it, the coordinator passes on its message alone, in whatever language.
+ * The constraint that a statement violated. On Citus it is that of a shard, whose name ends in the number of the shard;
+ * if a worker node reported it, the coordinator passes on only its message, in any language.
  */
 export function constraintOf(error: unknown): string | undefined {
   const { constraint, message = '' } = error as { constraint?: string; message?: string }

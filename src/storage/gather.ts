@@ -1,6 +1,6 @@
 /**
- * Look-ups of one kind that are wanted at the same moment go to the database as one question. Two questions may be under
- * way at once; what is wanted meanwhile shares the next one. A caller who asks alone waits only for the end of the turn.
+ * Combines simultaneous look-ups of one kind into one query. Two queries may run at once; look-ups that arrive
+ * meanwhile share the next one. A single look-up waits only for the end of the event loop's turn.
  */
 import type { MerchantId } from '#domain/ids.ts'
 
@@ -67,10 +67,10 @@ export function gatherLookUps<Found>(
     })
 }
 
-/** A merchant's id holds no space. */
+/** A merchant's id contains no space. */
 const keyOf = ({ merchantId, id }: Wanted): string => `${merchantId} ${id}`
 
-/** What was wanted as two parameters, for a join with `wantedRows`. */
+/** The wanted keys as two parameters, for a join with `wantedRows`. */
 export const wantedValues = (wanted: readonly Wanted[]): [merchantIds: string[], ids: string[]] => [
   wanted.map(({ merchantId }) => merchantId),
   wanted.map(({ id }) => id),

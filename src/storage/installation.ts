@@ -1,10 +1,13 @@
-/** One-row facts about the installation: what it was sealed with, how far the search for unanswered operations came. */
+/**
+ * Values of the installation, one per row: the key it was sealed with, how far the search for unanswered operations has
+ * come.
+ */
 import pg from 'pg'
 import type { Database } from '#storage/database.ts'
 
 export interface Installation {
   read(name: string): Promise<string | undefined>
-  /** Keeps an existing value and returns whichever is stored. */
+  /** Keeps an existing value and returns the stored one. */
   readOrInsert(name: string, value: string): Promise<string>
   write(name: string, value: string): Promise<void>
 }

@@ -11,7 +11,7 @@ export interface MerchantSettings {
   readonly name?: string
   readonly disabled?: boolean
   readonly webhookKind?: WebhookKind
-  /** Null takes the address away. */
+  /** Null removes the address. */
   readonly webhookUrl?: string | null
   readonly requestsPerSecond?: number
   /** Null: back to the whole catalogue. */
@@ -46,7 +46,7 @@ export interface MerchantStore {
   list(): Promise<readonly (Merchant & { readonly createdAt: Date })[]>
   /** Returns false when there is no such merchant. */
   update(merchantId: string, settings: MerchantSettings): Promise<boolean>
-  /** Adds a signing secret and lets the others end after the overlap. */
+  /** Adds a signing secret and lets the others expire after the overlap. */
   rotateSecret(rotation: {
     merchantId: string
     secretId: string
@@ -61,7 +61,7 @@ export interface MerchantKey {
 }
 
 interface MerchantRow {
-  merchant_id: string
+  merchant_id: MerchantId
   name: string
   disabled: boolean
   webhook_kind: WebhookKind
@@ -89,7 +89,7 @@ const toDeclineLimit = (text: string | null) =>
   text === null ? undefined : text === noLimit ? noLimit : parseDeclineLimit(text)
 
 const toMerchant = (row: MerchantRow): Merchant => ({
-  merchantId: row.merchant_id as MerchantId,
+  merchantId: row.merchant_id,
   name: row.name,
   disabled: row.disabled,
   webhookKind: row.webhook_kind,

@@ -1,17 +1,19 @@
 /**
  * Brings a database to the newest schema: plain SQL files in order, each in its own transaction, under an advisory lock
- * so that two processes may start at once. A file that was changed after it ran is an error, never a guess.
+ * so that two processes may start at once. A file that was changed after it ran is an error.
  */
+
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import pg from 'pg'
+import { textAt } from '#domain/json.ts'
 import { splitOptions } from '#storage/cells/address.ts'
 import { isRefusedByPooler, poolerRefusal } from '#storage/database.ts'
 import { findUnsafe, readStatements } from '#storage/migration-rules.ts'
 
 export class MigrationError extends Error {}
 
-/** Any number that nobody else locks: the letters "toll". */
+/** An arbitrary lock number that is not used elsewhere: the letters "toll". */
 const lockNumber = 0x746f6c6c
 
 /** The oldest PostgreSQL whose features the schema uses. */
@@ -60,8 +62,8 @@ export async function migrate(
 }
 
 /**
- * A lock that is taken through a pooler in transaction mode stays with the pooler's connection when ours has ended, and every
- * later start would wait for it. So we look first whether the connection keeps what was said when it was opened.
+ * A lock that is taken through a pooler in transaction mode stays with the pooler's connection when ours has ended, and
+ * every later start would wait for it. So we first check whether the connection keeps the settings it was opened with.
  */
 async function connectToMigrate(url: string): Promise<pg.Client> {
   const { address, options: given } = splitOptions(url)
@@ -70,7 +72,7 @@ async function connectToMigrate(url: string): Promise<pg.Client> {
     options: `-c tollgate.session=kept ${given}`.trimEnd(),
     connectionTimeoutMillis: connectTimeoutMs,
   })
-  // What breaks is told by the statement that was running; without a listener it would also end the process.
+  // The statement that was running reports the failure; without a listener the error event would also end the process.
   client.on('error', () => {})
   try {
     await client.connect()
@@ -86,7 +88,7 @@ async function connectToMigrate(url: string): Promise<pg.Client> {
   throw new MigrationError(poolerRefusal)
 }
 
-/** Given back when the connection ends. */
+/** Released when the connection ends. */
 async function takeLock(client: pg.Client, onProgress: ((line: string) => void) | undefined): Promise<void> {
   const { rows } = await client.query<{ held: boolean }>('SELECT pg_try_advisory_lock($1) AS held', [
     lockNumber,
@@ -146,7 +148,7 @@ async function readApplied(client: pg.Client): Promise<Map<string, string>> {
 async function apply(client: pg.Client, migration: Migration): Promise<void> {
   await client.query('BEGIN')
   try {
-    // One by one, because Citus takes no more of them in one query.
+    // One by one, because Citus accepts only one of them per query.
     for (const statement of readStatements(migration.sql)) await client.query(statement)
     await client.query('INSERT INTO schema_migration (name, checksum) VALUES ($1, $2)', [
       migration.name,
@@ -155,7 +157,7 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
     await client.query('COMMIT')
   } catch (error) {
     await client.query('ROLLBACK')
-    throw new MigrationError(`the migration ${migration.name} failed: ${(error as Error).message}`, {
+    throw new MigrationError(`the migration ${migration.name} failed: ${textAt(error, 'message')}`, {
       cause: error,
     })
   }

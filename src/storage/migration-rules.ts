@@ -1,5 +1,5 @@
 /**
- * What a migration may do while the previous release still serves: add, never take away. Read from the SQL text, for the
+ * What a migration may do while the previous release still serves: add, never remove. Read from the SQL text, for the
  * test that guards the files and for `migrate --check`. Pure.
  */
 
@@ -54,7 +54,7 @@ export function findUnsafe(sql: string): readonly string[] {
   })
 }
 
-/** Commas outside of brackets and texts part the subcommands. */
+/** Commas outside brackets and strings separate the subcommands. */
 function countSubcommands(statement: string): number {
   let depth = 0
   let count = 1

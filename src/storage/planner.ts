@@ -1,15 +1,18 @@
 /**
- * Steering PostgreSQL's planner: everything that tells it how to read is here, and test/storage/plans.test.ts explains each
- * prepared statement and fails if one of them reads a big table without an index.
+ * Steering PostgreSQL's planner: everything that tells it how to read is here, and test/storage/plans.test.ts explains
+ * each prepared statement and fails if one of them reads a big table without an index.
  *
- * Why it must be steered: a prepared statement keeps one plan for all values, often made while a table was still empty or
- * before its statistics were, and the figures of one merchant say nothing about another. The ways, in this order:
+ * Why it must be steered: a prepared statement keeps one plan for all values, often made while a table was still empty
+ * or had no statistics, and the figures of one merchant say nothing about another. The ways, in this order:
  *
  * 1. The settings of a connection, by what its pool is for (`writerSettings`, `readerSettings`, `wholeTableSettings`).
- * 2. `byOtherIndex(column)`: compare or sort by a column in a way that its own index cannot serve, where the planner would choose the
+ * 2. `byOtherIndex(column)`: compare or sort by a column in a way that its own index cannot serve, where the planner
+ * would choose the
  *    primary key (all rows of a merchant) although another condition leads to a few rows.
- * 3. `lookUp(select)`: a subquery, after LATERAL or EXISTS, that must stay a look-up per row: neither merged into a join, which
- *    takes the smaller index instead of the right one, nor answered from a hash of the whole table, which is what the planner
+ * 3. `lookUp(select)`: a subquery, after LATERAL or EXISTS, that must stay a look-up per row: neither merged into a
+ * join, which
+ * takes the smaller index instead of the right one, nor answered from a hash of the whole table, which is what the
+ * planner
  *    chooses while the table is small.
  * 4. `checkedLast(condition)`: a condition on the row to be updated that must not be what the row is found by.
  * 5. `inLists(payment)`: opens the indexes that only lists of payments use, which a look-up must not take.
@@ -23,10 +26,10 @@ const asOptions = (settings: Readonly<Record<string, string>>): string =>
     .join(' ')
 
 /**
- * The batch statements join a handful of rows to big tables by primary key. A plan made while a table was still empty would
- * read all of it for ever after, so every way but the index is priced out on these connections. Without a price for the levels
- * of an index, the lower of two is not preferred to the one that leads to the row: while a table is small, nothing else tells
- * them apart.
+ * The batch statements join a handful of rows to big tables by primary key. A plan made while a table was still empty
+ * would read all of it for ever after, so these connections make every access path but an index too expensive. With no
+ * cost for the levels of an index, the planner does not prefer the shallower of two indexes to the one that leads to
+ * the row: while a table is small, nothing else distinguishes them.
  */
 export const writerSettings = asOptions({
   enable_seqscan: 'off',

@@ -3,7 +3,7 @@
  * written `as const`, makes the SQL and the type of the rows.
  */
 
-/** What a column of each PostgreSQL type is given as, in the JSON that carries rows to the database. */
+/** The TypeScript type of each PostgreSQL type in the JSON that carries rows to the database. */
 export interface ValueOf {
   text: string
   'text[]': readonly string[]
@@ -39,7 +39,7 @@ export const recordset = (parameter: string, columns: Columns, alias = 'r'): str
 export const toRecordset = <C extends Columns>(_columns: C, rows: readonly RowOf<C>[]): string =>
   JSON.stringify(rows)
 
-/** As a parameter of its own a column needs no text for what JSON cannot hold. */
+/** As parameters of their own, values that JSON cannot hold need no text form. */
 type ParameterOf = Omit<ValueOf, 'bytea' | 'bigint'> & { bytea: Buffer; bigint: number | bigint }
 
 /** One row with exactly these columns. */

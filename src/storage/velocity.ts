@@ -22,7 +22,7 @@ export interface Block extends Subject {
 export interface VelocityStore {
   /** Counts one decline. Returns until when payments are refused, if the limit is reached. */
   countDecline(subject: Subject, limit: DeclineLimit, at: Date): Promise<Date | undefined>
-  /** What changed since that moment of real time, and the moment to ask from next; without one, all blocks there are. */
+  /** Blocks that changed since that real time, and the time to ask from next; without a time, all blocks. */
   readChanges(since: Date | undefined): Promise<{ readonly blocks: readonly Block[]; readonly until: Date }>
   /** False when the payout would go beyond the limit; then nothing was written. */
   reservePayout(payout: {
@@ -33,7 +33,7 @@ export interface VelocityStore {
     readonly at: Date
   }): Promise<boolean>
   releasePayout(merchantId: MerchantId, payoutId: string): Promise<void>
-  /** Deletes what no limit looks at any more. */
+  /** Deletes rows that no limit needs any more. */
   reap(): Promise<void>
 }
 
@@ -50,7 +50,7 @@ const overlap = "interval '5 seconds'"
 /** Longer than the longest window that a limit may have. */
 const keptFor = "interval '32 days'"
 
-/** The declines that the limit looks at, the newest of them, and until when they close the subject. */
+/** The declines that count for the limit, the newest of them, and until when they block the subject. */
 function applyLimit(declines: readonly Date[], { count, window }: DeclineLimit, at: Date) {
   const endOf = (decline: Date): number => addDuration(decline.getTime(), window) ?? 0
   const kept = declines
@@ -104,7 +104,8 @@ export function createVelocityStore({ readers, writers }: Database): VelocitySto
     reservePayout: ({ merchantId, payoutId, amount, limit, at }) =>
       inTransaction(writers, async client => {
         const { currency, value } = limit.amount
-        // Payouts of one merchant and currency come one after the other: two must not both fit into the same rest.
+        // Payouts of one merchant and currency come one after the other: two must not both use the same remaining
+        // amount.
         await client.query("SELECT pg_advisory_xact_lock(hashtextextended('payout ' || $1 || $2, 0))", [
           merchantId,
           currency,
@@ -135,7 +136,7 @@ export function createVelocityStore({ readers, writers }: Database): VelocitySto
   }
 }
 
-/** For a limit that was changed: the declines that are known are counted anew. */
+/** For a changed limit: counts the known declines again. */
 export async function applyDeclineLimit(
   { writers }: Pick<Database, 'writers'>,
   merchantId: string,

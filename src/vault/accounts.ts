@@ -1,6 +1,6 @@
 /**
  * Bank accounts in, masked accounts and pseudo numbers out: the same care as for cards (see cards.ts), under the same
- * data keys. An IBAN exists in clear only inside a Secret on its way to the provider.
+ * data keys. An IBAN exists in clear text only inside a Secret on its way to the provider.
  */
 import { maskIban } from '#domain/iban.ts'
 import type { MerchantId } from '#domain/ids.ts'
@@ -16,7 +16,7 @@ export interface AdmittedAccount {
   readonly accountId: string
   readonly number: Secret<string>
   readonly last4Digits: string
-  /** To be written with the payment; absent for a pseudo number, whose account the vault holds already. */
+  /** To be stored with the payment; absent for a pseudo number, whose account is already in the vault. */
   readonly row?: AccountRow
 }
 
@@ -27,11 +27,11 @@ export interface AccountVault {
     number: Secret<string>,
     options?: { attempt?: number },
   ): Promise<AdmittedAccount | undefined>
-  /** What stands for an account that was kept before, destroyed or not. */
+  /** The pseudo number of a stored account, destroyed or not. */
   findPseudoNumber(merchantId: MerchantId, accountId: string): Promise<string | undefined>
-  /** The IBAN that an earlier payment brought, for a step that comes later; undefined once destroyed. */
+  /** The IBAN of an earlier payment, for a later step; undefined once destroyed. */
   reopen(merchantId: MerchantId, accountId: string): Promise<Secret<string> | undefined>
-  /** The IBAN of a row that the caller has read already. */
+  /** The IBAN of a row that the caller has already read. */
   unseal(
     merchantId: MerchantId,
     stored: Omit<SealedAccount, 'pseudoNumber'>,
@@ -98,6 +98,6 @@ export function createAccountVault(deps: {
   }
 }
 
-/** What a sealed number is bound to, so that a row copied elsewhere does not open. */
+/** What a sealed number is bound to, so that a row copied elsewhere cannot be decrypted. */
 export const accountPlace = (merchantId: MerchantId, accountId: string, keyVersion: number): string =>
   `account ${merchantId} ${accountId} ${keyVersion}`

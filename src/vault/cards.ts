@@ -1,5 +1,5 @@
 /**
- * Cards in, masked cards and pseudo numbers out. A number exists in clear only inside a Secret on its way to the
+ * Cards in, masked cards and pseudo numbers out. A number exists in clear text only inside a Secret on its way to the
  * provider; security codes never come here.
  */
 import { detectBrand } from '#domain/card-brands.ts'
@@ -19,7 +19,7 @@ export interface AdmittedCard {
   readonly last4Digits: string
   readonly brand: string
   readonly expiryDate?: string
-  /** To be written with the payment; absent when the vault is known to hold the card already. */
+  /** To be stored with the payment; absent if the vault is known to have the card. */
   readonly row?: CardRow
 }
 
@@ -38,14 +38,14 @@ export interface CardVault {
   remember(card: AdmittedCard & { readonly merchantId: MerchantId }): void
   /** Called after the card's number was destroyed, so that the next payment with it writes it again. */
   forget(merchantId: MerchantId, cardId: string): void
-  /** The number of a card that an earlier payment brought, for a step that comes later; undefined once destroyed. */
+  /** The card number of an earlier payment, for a later step; undefined once destroyed. */
   reopen(merchantId: MerchantId, cardId: string): Promise<Secret<string> | undefined>
 }
 
 /** 20,000 keyed fingerprints are about 3 MB and cover the regular customers of a busy shop. */
 const rememberedCards = 20_000
 
-/** 1 h: shorter than the shortest retention, so that no process takes a card for held that was purged meanwhile. */
+/** 1 h: shorter than the shortest retention, so that no process assumes that a purged card is still stored. */
 const rememberedMs = 3_600_000
 
 export function createCardVault(deps: {
@@ -122,7 +122,7 @@ export function createCardVault(deps: {
 }
 
 function rememberHeld(nowMs: () => number) {
-  /** Until when each is taken for held. */
+  /** Until when each card is assumed to be stored. */
   const known = new Map<string, number>()
   return {
     has: (merchantId: MerchantId, cardId: string): boolean => (known.get(merchantId + cardId) ?? 0) > nowMs(),
@@ -137,6 +137,6 @@ function rememberHeld(nowMs: () => number) {
   }
 }
 
-/** What a sealed number is bound to, so that a row copied elsewhere does not open. */
+/** What a sealed number is bound to, so that a row copied elsewhere cannot be decrypted. */
 export const cardPlace = (merchantId: MerchantId, cardId: string, keyVersion: number): string =>
   `card ${merchantId} ${cardId} ${keyVersion}`

@@ -1,7 +1,7 @@
 /**
- * Keyed fingerprints: how a card or an account is recognised without its number. Each root secret gives its own. Whatever is
- * held keeps the fingerprint of its time; everything new gets that of the newest root secret, so that whoever had an
- * older one cannot try out numbers against it.
+ * Keyed fingerprints: how a card or an account is recognised without its number. Each root secret gives its own. Stored
+ * numbers keep their fingerprint; new ones get that of the newest root secret, so that a thief of an older secret
+ * cannot find them by trying out numbers.
  */
 import { keyedHash } from '#domain/keyed-hash.ts'
 import type { KeyVersions } from '#vault/key-ring.ts'
@@ -16,7 +16,7 @@ export function fingerprint([newest, ...older]: KeyVersions, text: string): Fing
 /** The id of the row, of half the fingerprint. */
 export const toHeldId = (digest: Buffer): string => digest.toString('hex', 0, 16)
 
-/** `isHeld` is asked about older fingerprints only: there are none until the root secret has been changed. */
+/** `isHeld` is called for older fingerprints only: there are none until the root secret has been changed. */
 export const pickFingerprint = (
   fingerprints: Fingerprints,
   isHeld: (id: string) => Promise<boolean>,

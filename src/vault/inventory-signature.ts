@@ -1,7 +1,7 @@
-/** The signature of what a payment page loads: Ed25519, so that anyone with the public key can check it. */
+/** Signs the list of files that a payment page loads: Ed25519, so that anyone with the public key can verify it. */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 
-/** What stands before the 32 bytes of an Ed25519 key in PKCS 8 (RFC 8410). */
+/** The prefix of the 32 bytes of an Ed25519 key in PKCS 8 (RFC 8410). */
 const keyPrefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 export interface InventorySignature {

@@ -14,16 +14,16 @@ import { seal, unseal } from '#vault/sealing.ts'
 
 const keyBytes = 32
 
-/** The newest, which makes, first; the others only recognise what they have made. */
+/** The newest first; new values use it, and the others only recognise existing ones. */
 export type KeyVersions = readonly [KeyObject, ...KeyObject[]]
 
 export interface PageKey {
   readonly key: KeyObject
-  /** It opens addresses of payments that were made before this moment only; undefined: of all payments. */
+  /** It opens only addresses of payments made before this time; undefined: of all payments. */
   readonly beforeMs?: number
 }
 
-/** What follows from the root secrets. One that was made since is in force after the next `refresh`. */
+/** The keys derived from the root secrets. A new root secret takes effect after the next `refresh`. */
 export interface DerivedKeys {
   /** Fingerprints of cards, accounts and request bodies. */
   readonly fingerprints: KeyVersions
@@ -39,13 +39,13 @@ export interface DerivedKeys {
   readonly consoleChallenge: KeyObject
   /** Seal the addresses of customers' pages. The newest first. */
   readonly pageTokens: readonly [PageKey, ...PageKey[]]
-  /** Takes over a root secret that was made since; the others above then follow from it. Says whether there was one. */
+  /** Takes over a new root secret; the keys above are then derived from it. Returns whether there was one. */
   refresh(): Promise<boolean>
 }
 
 type Derived = Omit<DerivedKeys, 'refresh'>
 
-/** Makes the root secret on the first start; afterwards this proves that the master key is the right one. */
+/** Creates the root secret on the first start; later this proves that the master key is the right one. */
 export async function openDerivedKeys(
   master: MasterKey | MasterRing,
   installation: Installation,
@@ -87,7 +87,7 @@ export async function openDerivedKeys(
       return known.derived.pageTokens
     },
     refresh() {
-      // Those who fail at the same moment share one look.
+      // Simultaneous failures share one read.
       reading ??= readAgain().finally(() => {
         reading = undefined
       })
@@ -137,10 +137,10 @@ export interface KeyRing {
   byVersion(merchantId: MerchantId, version: number): Promise<DataKey>
 }
 
-/** 60 s: how long a process may go on sealing with a data key that has a successor. Older ones stay readable. */
+/** 60 s: how long a process may still seal with a data key that has a successor. Older ones stay readable. */
 const freshMs = 60_000
 
-/** 5: a key is refused only while the master key is being changed, and that happens once in a long while. */
+/** 5: a key is refused only while the master key is being changed, and that is rare. */
 const maximumTries = 5
 
 interface Loaded {
@@ -161,7 +161,7 @@ export function createKeyRing(
     if (known && known.untilMs > nowMs()) return known.keys
     const keys = load(merchantId)
     cache.set(merchantId, { keys, untilMs: nowMs() + freshMs })
-    // A failed look-up is not remembered: the next payment asks again.
+    // A failed look-up is not cached: the next payment tries again.
     keys.catch(() => cache.delete(merchantId))
     return keys
   }
@@ -196,7 +196,7 @@ export function createKeyRing(
       const find = async () => (await unwrapAll(merchantId)).find(key => key.version === version)
       let found = await find()
       if (!found) {
-        // Made by another process since we looked.
+        // Another process has created a key meanwhile.
         cache.delete(merchantId)
         found = await find()
       }

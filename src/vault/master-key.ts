@@ -1,11 +1,13 @@
 /**
- * The master key: 32 bytes that wrap everything else and never lie in the database. In test it is made on the first
+ * The master key: 32 bytes that wrap all other keys and are never in the database. In test it is created on the first
  * start and kept in the data folder; in live it must come from the configuration. While it is being changed there are
- * two, the newest first; which of them seals what is written beside what it seals.
+ * two, the newest first; every sealed value names the key that sealed it.
  */
+
 import { createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { textAt } from '#domain/json.ts'
 
 export class MasterKeyError extends Error {}
 
@@ -37,13 +39,13 @@ export const readMasterKeys = async (path: string): Promise<readonly [MasterKey,
   toMasterKeys(await readFile(path, 'utf8'), `the master key file ${path}`)
 
 export interface MasterRing {
-  /** What a new installation is sealed with. */
+  /** The key with which a new installation is sealed. */
   newest(): Promise<MasterKey>
-  /** A key that is not known is looked for at the source once more: it may have been made since. */
+  /** For an unknown key the source is read again: it may have been added since. */
   find(id: string): Promise<MasterKey>
 }
 
-/** What was known stays known: a row that was read before a change may be opened after it. */
+/** Known keys are kept: a row that was read before a change may be decrypted after it. */
 export function createMasterRing(read: () => Promise<readonly [MasterKey, ...MasterKey[]]>): MasterRing {
   const known = new Map<string, MasterKey>()
   async function readAgain(): Promise<MasterKey> {
@@ -77,7 +79,7 @@ export async function readOrMakeMasterKeys(path: string): Promise<readonly [Mast
     await file.sync()
     await file.close()
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    if (textAt(error, 'code') !== 'EEXIST') throw error
   }
   return readMasterKeys(path)
 }
@@ -91,13 +93,13 @@ export async function addMasterKey(path: string): Promise<MasterKey> {
   return toMasterKey(text, 'a new key')
 }
 
-/** Forgets every key of the file but this one. */
+/** Removes every key from the file but this one. */
 export const keepMasterKey = (path: string, { key }: MasterKey): Promise<void> =>
   replaceFile(path, `${key.export().toString('base64')}\n`)
 
 /**
- * A reader sees the old content or the new, never half of it, and after a power cut one of both is there. The file stays
- * that of its owner, who may not be the one that runs the command.
+ * A reader sees the old content or the new, never half of it, and after a power failure one of the two is there. The
+ * file keeps its owner, who may not be the user that runs the command.
  */
 async function replaceFile(path: string, content: string): Promise<void> {
   const target = await realpath(path)

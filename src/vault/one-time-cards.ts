@@ -1,8 +1,8 @@
 /**
- * One-time cards: what a customer typed into card fields inside a shop's page, sealed into a token that the shop brings
- * with `POST /payments`. The token holds the card, and the database holds the key to it for fifteen minutes or until the
- * token is used, whichever is sooner. So neither half is a card: the security code is nowhere at rest with us, not even
- * encrypted, and a token that a shop has written into its logs can be opened by nobody afterwards.
+ * One-time cards: what a customer typed into card fields inside a shop's page, sealed into a token that the shop sends
+ * with `POST /payments`. The token holds the card, and the database holds the key to it for fifteen minutes or until
+ * the token is used, whichever is sooner. So neither half is a card: we never store the security code, not even
+ * encrypted, and nobody can decrypt a token afterwards that a shop has written to its logs.
  */
 import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import { isOneTimeToken, readOneTimeToken, writeOneTimeToken } from '#domain/card-numbers.ts'
@@ -86,7 +86,7 @@ function open(key: Buffer, sealed: Buffer, bound: string): Buffer | undefined {
   try {
     return unseal(createSecretKey(key), sealed, bound)
   } catch {
-    // Changed on its way: it is not what we issued.
+    // The token was changed in transit: it is not what we issued.
     return undefined
   }
 }

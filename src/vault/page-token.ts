@@ -1,12 +1,12 @@
 /**
- * The address of a customer's page: which payment of which merchant it is, sealed so that nobody can make one up or read
- * what is in it. Nothing is stored, so an address costs nothing and works in every process of the installation.
+ * The address of a customer's page: which payment of which merchant it is, sealed so that nobody can forge or read it.
+ * Nothing is stored, so an address costs nothing and works in every process of the installation.
  */
 import { createCipheriv, createDecipheriv, createHmac, type KeyObject, randomBytes } from 'node:crypto'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { PageKey } from '#vault/key-ring.ts'
 
-/** What a page is about. With a step it is the page of a provider or issuer, for that try by that method only. */
+/** The subject of a page. With a step it is the page of a provider or issuer, for that try with that method only. */
 export interface PageSubject {
   readonly merchantId: MerchantId
   readonly payId: PayId
@@ -15,11 +15,11 @@ export interface PageSubject {
   readonly step?: { readonly xId: XId; readonly type: string }
 }
 
-/** What an address says. */
+/** The content of an address. */
 export interface OpenedPage extends PageSubject {
   /**
-   * Sealed by a key that a newer root secret has replaced, which somebody may have stolen. Such an address counts only if it
-   * names an operation of its payment: whoever has the old key and knows no more than the payId cannot make one.
+   * Sealed with a key of a replaced root secret, which may have been stolen. Such an address is valid only if it names
+   * an operation of its payment: a thief of the old key who knows only the payId cannot forge one.
    */
   readonly isOld: boolean
 }
@@ -40,8 +40,8 @@ const longestToken = 512
 type Contents = [merchantId: MerchantId, payId: PayId, xId?: XId | null, type?: string]
 
 /**
- * `keys`: the newest, which seals, first. The others open addresses of payments that were made while they were the newest,
- * or earlier: whoever has stolen one cannot make an address for a payment that came later.
+ * `keys`: the newest first; it seals. The others open addresses of payments made while they were the newest, or
+ * earlier: a thief of an old key cannot forge an address for a later payment.
  */
 export function createPageTokens(keys: () => readonly [PageKey, ...PageKey[]]): PageTokens {
   return {
@@ -49,7 +49,8 @@ export function createPageTokens(keys: () => readonly [PageKey, ...PageKey[]]): 
       const [{ key }] = keys()
       const contents: Contents = step ? [merchantId, payId, step.xId, step.type] : [merchantId, payId, first]
       const text = JSON.stringify(contents)
-      // A provider that gets the same request again must read the same address back, so that of a try follows from the try.
+      // A repeated request to a provider must contain the same address, so the address of a try is derived from the
+      // try.
       const chance = step
         ? createHmac('sha256', key).update(`address ${text}`).digest()
         : randomBytes(nonceBytes + saltBytes)
@@ -104,7 +105,7 @@ function unseal(key: KeyObject, bytes: Buffer): Buffer | undefined {
   try {
     return Buffer.concat([start, decipher.final()])
   } catch {
-    // Not sealed by us, or changed on its way: there is no such page.
+    // Not sealed by us, or changed in transit: there is no such page.
     return undefined
   }
 }

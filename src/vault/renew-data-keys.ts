@@ -1,7 +1,7 @@
 /**
- * New data keys below the master key, and every card and account sealed anew. Old data keys stay: a process may seal with one for a
- * minute more, and backups need them. Every row names the version that sealed it, so a renewal that is stopped anywhere leaves
- * everything readable.
+ * New data keys below the master key, and every card and account sealed again. Old data keys stay: a process may seal
+ * with one for a minute more, and backups need them. Every row names the version that sealed it, so a renewal that is
+ * stopped anywhere leaves everything readable.
  */
 import { type KeyObject, randomBytes } from 'node:crypto'
 import type { MerchantId } from '#domain/ids.ts'
@@ -51,7 +51,7 @@ const recordHoldings = [
   'codes',
 ] as const
 
-/** 10: of records of 5 MB each, 100 MB with what they become. */
+/** 10: records of 5 MB each use 100 MB, including their new form. */
 const recordBatch = 10
 
 /** The lock that the store holds keeps the master key from being changed meanwhile. */
@@ -105,7 +105,7 @@ async function openKeys(
   return Map.groupBy(opened, ({ merchantId }) => merchantId)
 }
 
-/** What a sealed value is bound to, by where it lies. */
+/** What a sealed value is bound to, by holding. */
 const places: Readonly<Record<Holding, typeof cardPlace>> = {
   cards: cardPlace,
   accounts: accountPlace,

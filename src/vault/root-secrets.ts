@@ -1,6 +1,6 @@
 /**
  * The root secrets of an installation, newest first, as one text that the master key wraps. Every change adds one: keys
- * derived from older ones go on reading what they have made, and the newest alone makes anything new.
+ * derived from older ones still read existing values, and only the newest is used for new ones.
  */
 import { randomBytes } from 'node:crypto'
 import { rootSecretName } from '#storage/vault/vault-store.ts'
@@ -20,7 +20,9 @@ export type RootSecrets = readonly [RootSecret, ...RootSecret[]]
 
 const secretBytes = 32
 
-/** Marks the text that holds more than bare secrets. Earlier releases wrote these side by side, without a mark. */
+/**
+ * Marks the format with more than bare secrets. Earlier releases wrote the secrets one after the other, without a mark.
+ */
 const dated = 'v2.'
 const datedPlace = `${rootSecretName} v2`
 

@@ -1,7 +1,7 @@
 /**
- * Changing the master key while payments go on. The new key is on disk before anything is sealed with it, and the old one
- * is forgotten after nothing is sealed with it any more; in between every row names its own key, so that a
- * rotation that is stopped anywhere leaves everything readable, and running it again finishes it.
+ * Changes the master key while payments continue. The new key is on disk before anything is sealed with it, and the old
+ * one is removed once nothing is sealed with it any more; in between every row names its own key, so that a rotation
+ * that is stopped anywhere leaves everything readable, and running it again finishes it.
  */
 import { strict as assert } from 'node:assert'
 import type { MerchantKey, RotationStore } from '#storage/vault/key-rotation.ts'
@@ -31,11 +31,11 @@ export interface Rotated {
   readonly masterKeyId: string
   readonly retired: readonly string[]
   readonly rewrapped: number
-  /** An earlier change was finished, or one that was prepared by hand: no new key was made. */
+  /** An earlier or manually prepared change was finished: no new key was created. */
   readonly finished: boolean
 }
 
-/** The key lies in a file that we may write: a new one is made, and the old one removed from it in the end. */
+/** The key is in a file that we may write: a new one is added, and the old one is removed at the end. */
 export async function rotateKeyFile(file: string, deps: RotationDeps): Promise<Rotated> {
   const before = await readMasterKeys(file)
   const ring = createMasterRing(() => readMasterKeys(file))
@@ -52,7 +52,10 @@ export async function rotateKeyFile(file: string, deps: RotationDeps): Promise<R
   return { masterKeyId: target.id, retired, rewrapped, finished }
 }
 
-/** The keys come from where we cannot write, the new one in front: all is wrapped with it, and a person removes the rest. */
+/**
+ * The keys come from a source that we cannot write, the new one first: everything is wrapped with it, and a person
+ * removes the others.
+ */
 export async function rotateTo(
   keys: readonly [MasterKey, ...MasterKey[]],
   deps: RotationDeps,
@@ -68,7 +71,7 @@ export async function rotateTo(
 
 async function rewrapAll(target: MasterKey, ring: MasterRing, deps: RotationDeps): Promise<number> {
   const { store, onProgress, testCrash, batch = 500 } = deps
-  // First of all, because from here on the store takes no new data key under the old master key.
+  // First, because from here on the store accepts no new data key under the old master key.
   const stored = await store.readRoot()
   const roots = await unwrapRoots(stored, ring)
   if (!stored.startsWith(`${target.id}:`)) {

@@ -1,6 +1,6 @@
 /**
- * Whatever is sealed besides numbers: credentials of provider accounts, notices of providers, evidence in disputes. Each
- * is sealed with a data key of its merchant and bound to its row, so that a row copied elsewhere does not open.
+ * Sealed data besides numbers: credentials of provider accounts, notices of providers, evidence in disputes. Each
+ * is sealed with a data key of its merchant and bound to its row, so that a row copied elsewhere cannot be decrypted.
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { KeyRing } from '#vault/key-ring.ts'

@@ -1,6 +1,6 @@
 /**
  * AES-256-GCM with a random 96-bit nonce: nonce, ciphertext and tag in one buffer. The associated text binds a sealed
- * value to its place, so that a row copied elsewhere does not open.
+ * value to its place, so that a row copied elsewhere cannot be decrypted.
  */
 import { createCipheriv, createDecipheriv, type KeyObject, randomFillSync } from 'node:crypto'
 
@@ -21,7 +21,7 @@ function takeNonce(): Buffer {
   return Buffer.from(pool.subarray(used - nonceBytes, used))
 }
 
-/** Keys are KeyObjects throughout: handing a Buffer to the cipher costs five times as much on this Node. */
+/** Keys are KeyObjects throughout: passing a Buffer to the cipher takes five times as long on this Node. */
 export function seal(key: KeyObject, plain: Uint8Array, boundTo: string): Buffer {
   const nonce = takeNonce()
   const cipher = createCipheriv(algorithm, key, nonce, { authTagLength: tagBytes })
@@ -29,7 +29,7 @@ export function seal(key: KeyObject, plain: Uint8Array, boundTo: string): Buffer
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
 }
 
-/** Throws when the key, the place or a single bit is not the one it was sealed with. */
+/** Throws if the key, the place or a single bit differs. */
 export function unseal(key: KeyObject, sealed: Buffer, boundTo: string): Buffer {
   const decipher = createDecipheriv(algorithm, key, sealed.subarray(0, nonceBytes), {
     authTagLength: tagBytes,

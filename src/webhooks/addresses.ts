@@ -1,16 +1,16 @@
 /**
- * Which addresses a webhook may be sent to. Decided on the address a connection would really go to, never on a name:
- * every way of writing one has become the same number by then. What is not known to be public is refused.
+ * Which addresses a webhook may be sent to. Decided by the resolved IP address, never by a name: every notation has
+ * become the same number by then. An address that is not known to be public is refused.
  */
 import ipaddr from 'ipaddr.js'
 import type { AddressPolicy } from '#webhooks/policies.ts'
 
-/** Handed out today by the registries; all else of IPv6 is either local, embedded or not in use. */
+/** Allocated by the registries today; the rest of IPv6 is local, embedded or not in use. */
 const globalUnicast = ipaddr.parseCIDR('2000::/3')
 
-/** Parts of the global range that are not simply hosts: each with what it would lead to. */
+/** Parts of the global range that are not ordinary hosts, with what they lead to. */
 const detours = [
-  // Teredo, benchmarks, ORCHID and whatever else the IETF keeps for protocols.
+  // Teredo, benchmarks, ORCHID and other ranges that the IETF reserves for protocols.
   '2001::/23',
   '2001:db8::/32',
   // 6to4: an IPv4 address in the middle.
@@ -21,8 +21,8 @@ const detours = [
 ].map(range => ipaddr.parseCIDR(range))
 
 /**
- * Public by their number, but answered by the cloud that a machine stands in: Azure's wire server, which hands out
- * credentials, and the inner services of IBM Cloud. Those of other clouds lie in ranges that are not public anyway.
+ * Public addresses that the surrounding cloud answers: Azure's wire server, which issues credentials, and internal
+ * services of IBM Cloud. Those of other clouds are in ranges that are not public anyway.
  */
 const cloudServices = ['168.63.129.16/32', '161.26.0.0/16', '166.8.0.0/14'].map(range =>
   ipaddr.parseCIDR(range),
@@ -47,7 +47,9 @@ export function refuseAddress(address: string, policy: AddressPolicy): string | 
   return open ? undefined : `${address} is not a public address (${range})`
 }
 
-/** One way of writing for each address: ::127.0.0.1, say, is not a mapped address, though it may be read as one. */
+/**
+ * A canonical form of each address: ::127.0.0.1, for example, is not a mapped address, although it may be read as one.
+ */
 function canonize(address: string): string {
   if (!address.includes(':')) return address
   const url = `http://[${address}]/`

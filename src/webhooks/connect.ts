@@ -1,6 +1,6 @@
 /**
- * Connections to receivers, each judged as it is made. Names are looked up once, numbers are judged as they stand, and a
- * connection that is kept for the next message has been judged already.
+ * Connections to receivers, each checked when it is opened. Names are resolved once, IP addresses are checked directly,
+ * and a reused connection has already been checked.
  */
 import { isIP } from 'node:net'
 import { Agent, buildConnector } from 'undici'
@@ -8,7 +8,7 @@ import { refuseAddress } from '#webhooks/addresses.ts'
 import { type AddressPolicy, AddressRefused } from '#webhooks/policies.ts'
 import { createResolve, guardLookup, type Resolve } from '#webhooks/resolve.ts'
 
-/** 10 s: a host that drops packets must not take the whole attempt, so that the merchant reads why. */
+/** 10 s: a host that drops packets must not use up the whole attempt, so that the merchant sees the reason. */
 const connectMs = 10_000
 
 /** 4 s of silence: most servers close an idle connection after 5, and a message sent into that moment would be lost. */
@@ -21,13 +21,13 @@ export function openAgent({ policy, resolve }: { policy: AddressPolicy; resolve?
     connect: guardConnect(connect, policy),
     allowH2: false,
     keepAliveTimeout: keepAliveMs,
-    // The attempt has one limit for all of it.
+    // The attempt has one time limit for everything.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
 }
 
-/** An address written as a number is never looked up, so it is judged here; names are judged by the look-up. */
+/** An IP address is never resolved, so it is checked here; names are checked by the look-up. */
 function guardConnect(connect: buildConnector.connector, policy: AddressPolicy): buildConnector.connector {
   return (options, callback) => {
     const host = options.hostname.replace(/^\[|\]$/g, '')

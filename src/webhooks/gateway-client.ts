@@ -1,11 +1,13 @@
-/** Speaks to a running gateway over its API, for commands that help developers. Faults become sentences for people. */
+/** Calls a running gateway's API, for developers' commands. Errors become sentences for people. */
+
 import { setTimeout as delay } from 'node:timers/promises'
+import { memberOf, textAt } from '#domain/json.ts'
 
 export interface GatewayClient {
   readonly baseUrl: string
   get<T>(path: string): Promise<T>
   post<T>(path: string, body?: unknown): Promise<T>
-  /** The answer as it came, declines and refusals included; only credentials that are not known are a fault. */
+  /** The answer as it came, declines and refusals included; only unknown credentials are an error. */
   send(verb: string, path: string, body?: unknown): Promise<GatewayAnswer>
 }
 
@@ -14,7 +16,7 @@ export interface GatewayAnswer {
   readonly body: unknown
 }
 
-/** The gateway said no, or did not answer. The message says what to do. */
+/** The gateway refused, or did not answer. The message says what to do. */
 export class ClientFault extends Error {
   readonly status: number | undefined
 
@@ -34,7 +36,7 @@ export interface ClientOptions {
 /** 120 s: moving a test clock waits for every delivery that became due. */
 const patienceMs = 120_000
 
-/** 5: a client that is slowed down more often has another problem. */
+/** 5: a client that is rate limited more often has another problem. */
 const triesMax = 5
 
 export function createGatewayClient({ baseUrl, merchantId, apiKey }: ClientOptions): GatewayClient {
@@ -49,8 +51,8 @@ export function createGatewayClient({ baseUrl, merchantId, apiKey }: ClientOptio
         signal: AbortSignal.timeout(patienceMs),
       })
     } catch (error) {
-      const { cause = error } = error as Error
-      const reason = (cause as NodeJS.ErrnoException).code ?? (cause as Error).message
+      const cause = memberOf(error, 'cause') ?? error
+      const reason = textAt(cause, 'code') ?? textAt(cause, 'message')
       throw new ClientFault(
         `no gateway answers at ${baseUrl} (${reason}); start it with npm start, or name its address with --api`,
         { cause: error },
@@ -86,13 +88,13 @@ export function createGatewayClient({ baseUrl, merchantId, apiKey }: ClientOptio
 
 async function toFault(response: Response, request: string, merchantId: string): Promise<ClientFault> {
   const { status } = response
-  const told = (await response.text()).slice(0, 500)
+  const detail = (await response.text()).slice(0, 500)
   const sentences: Readonly<Record<number, string>> = {
     401: `the gateway does not know these credentials of ${merchantId}; give --merchant and --key of one of its merchants`,
     403: `the merchant ${merchantId} is disabled`,
     404: `the gateway has no ${request}; is it the right address, and a test environment?`,
   }
-  return new ClientFault(sentences[status] ?? `${request} was answered ${status}: ${told}`, { status })
+  return new ClientFault(sentences[status] ?? `${request} was answered ${status}: ${detail}`, { status })
 }
 
 export interface ServedFile {
@@ -104,7 +106,7 @@ export interface ServedFile {
 /** 15 s: as long as a customer would wait. */
 const pagePatienceMs = 15_000
 
-/** Reads what the gateway serves to customers, for the command that checks it. */
+/** Reads the files that the gateway serves to customers, for the command that verifies them. */
 export async function readServed(url: string): Promise<ServedFile> {
   const response = await fetch(url, { signal: AbortSignal.timeout(pagePatienceMs), redirect: 'manual' })
   return {

@@ -1,6 +1,6 @@
 /**
- * Forwards a merchant's events to an address of the developer's own, such as one on localhost: looks for new ones, signs
- * them as the gateway does, and says what the receiver answered, or why nothing arrives.
+ * Forwards a merchant's events to an address of the developer's own, such as one on localhost: polls for new ones,
+ * signs them as the gateway does, and reports what the receiver answered, or why nothing arrives.
  */
 import { createHash } from 'node:crypto'
 import type { GatewayClient } from '#webhooks/gateway-client.ts'
@@ -47,10 +47,10 @@ export interface ListenDeps {
   readonly isEnding: () => boolean
 }
 
-/** 500 ms: soon enough for a person at two windows, and a rate of two that no limit minds. */
+/** 500 ms: soon enough for a person, and two requests a second stay below every limit. */
 const pollMs = 500
 
-/** 15 s without anything: by then a developer wonders. Then every minute a sign of life. */
+/** 15 s without an event: by then a developer wonders. Then a message every minute. */
 const wonderMs = 15_000
 const signOfLifeMs = 60_000
 
@@ -97,7 +97,7 @@ const whyNothing = [
 const readPage = (client: GatewayClient, page: number): Promise<EventPage> =>
   client.get(`/events?page=${page}`)
 
-/** The oldest first. Goes back page by page until it meets one that it knows. */
+/** The oldest first. Goes back page by page until it finds a known event. */
 async function findNew(client: GatewayClient, seen: ReadonlySet<string>): Promise<readonly ShownEvent[]> {
   const found: ShownEvent[] = []
   for (let page = 1; ; page += 1) {
@@ -115,9 +115,9 @@ async function forward(event: ShownEvent, { forwardTo, secret }: Listening, deps
   say(
     `${event.creationDate}  ${type} ${status} ${responseCode}  transId ${transId}  payId ${payId}  sequence ${event.sequence}`,
   )
-  const told = { eventId, payId, body: JSON.stringify(body), kind: 'ENHANCED' as const, url: forwardTo }
+  const forwarded = { eventId, payId, body: JSON.stringify(body), kind: 'ENHANCED' as const, url: forwardTo }
   say(
-    `  ${describeSent(await sender.send(buildMessage(told, { secrets: [secret], nowMs: nowMs() })), forwardTo)}`,
+    `  ${describeSent(await sender.send(buildMessage(forwarded, { secrets: [secret], nowMs: nowMs() })), forwardTo)}`,
   )
 }
 

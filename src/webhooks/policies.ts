@@ -1,4 +1,4 @@
-/** Which addresses may be called in which environment, as far as the address itself shows it; see addresses.ts for the rest. */
+/** Which addresses may be called in which environment, as far as the URL shows it; see addresses.ts for the rest. */
 
 export interface AddressPolicy {
   readonly httpsOnly: boolean
@@ -13,8 +13,8 @@ export const addressPolicies = {
 } as const satisfies Record<'test' | 'live', AddressPolicy>
 
 /**
- * The test environment calls the developer's own machine, and shows what it answered. Once others can reach the gateway,
- * that would show them what listens on this machine.
+ * The test environment calls the developer's own machine, and shows what it answered. Once other machines can reach the
+ * gateway, that would reveal which services run on this machine.
  */
 export const choosePolicy = ({
   environment,
@@ -30,7 +30,7 @@ export const choosePolicy = ({
 /** The address may not be called. The message is shown to the merchant. */
 export class AddressRefused extends Error {}
 
-/** Undefined when the address is one that may be asked at all, else why not. */
+/** Undefined if the address may be called at all, else the reason. */
 export function refuseUrl(url: URL, policy: AddressPolicy): string | undefined {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return `${url.protocol} is not spoken here`
   if (policy.httpsOnly && url.protocol !== 'https:') return 'only https addresses are called in live'

@@ -1,4 +1,4 @@
-/** Sends again what a merchant's receiver missed: all events since a time, the oldest first. */
+/** Sends events again that a merchant's receiver missed: all events since a time, the oldest first. */
 
 import type { GatewayClient } from '#webhooks/gateway-client.ts'
 import type { EventPage, ShownEvent } from '#webhooks/listen.ts'
@@ -9,7 +9,7 @@ export interface ReplayRequest {
   readonly status?: string
 }
 
-/** 100: a line now and then shows that it goes on. */
+/** 100: a line now and then shows progress. */
 const progressEvery = 100
 
 /** Returns how many were sent again. */
@@ -38,7 +38,7 @@ async function findSince(
     const { data, totalNumberOfPages } = await client.get<EventPage>(`/events?page=${page}${filter}`)
     const young = data.filter(({ creationDate }) => Date.parse(creationDate) >= sinceMs)
     found.push(...young)
-    // Within a page the dates may be a little out of order; a page without a single one is the end.
+    // Within a page the dates may be slightly out of order; a page without a match is the end.
     if (young.length === 0 || page >= totalNumberOfPages) return found.reverse()
   }
 }

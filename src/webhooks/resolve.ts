@@ -1,6 +1,6 @@
 /**
- * Names to addresses, asked once per connection. Every address of the answer is judged before any is used, and the
- * connection is made to those very addresses: there is no second look-up that could say something else.
+ * Resolves names once per connection. Every address of the answer is checked before any is used, and the connection is
+ * opened to these same addresses: there is no second look-up that could return others.
  */
 import { Resolver } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
@@ -14,8 +14,8 @@ export type Resolve = (name: string) => Promise<readonly string[]>
 const resolverOptions = { timeout: 3_000, tries: 2 }
 
 /**
- * Asks name servers itself. The system's own look-up would block one of four threads that the whole process shares: four
- * merchants with a name server that does not answer would hold up everybody.
+ * Queries name servers directly. The system's own look-up would block one of four threads that the whole process
+ * shares: four merchants with unresponsive name servers would block everybody.
  */
 export function createResolve(): Resolve {
   const resolver = new Resolver(resolverOptions)
@@ -31,7 +31,7 @@ export function createResolve(): Resolve {
   }
 }
 
-/** In the shape that a socket asks for names. One forbidden address among several spoils all of them. */
+/** A look-up function for sockets. One forbidden address among several makes the look-up fail. */
 export function guardLookup(resolve: Resolve, policy: AddressPolicy): LookupFunction {
   return (name, options, callback) => {
     resolve(name).then(

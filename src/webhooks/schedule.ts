@@ -1,6 +1,4 @@
-/**
- * When an event is sent again, and when that ends. Pure: time is handed in as text or numbers, chance as a number.
- */
+/** When an event is sent again, and when that ends. Pure: the caller passes the time and a random number. */
 
 const secondMs = 1_000
 const minuteMs = 60 * secondMs
@@ -19,13 +17,13 @@ export const pausesMs: readonly number[] = [
   24 * hourMs,
 ]
 
-/** 10 %: enough that a receiver which comes back is not met by everybody in the same second. */
+/** 10 %: enough to spread the retries to a receiver that is back. */
 const jitter = 0.1
 
-/** 24 h, the longest pause of ours: a receiver may slow us down, but not put us off for ever. */
+/** 24 h, our longest pause: a receiver may slow us down, but not postpone a message for ever. */
 const retryAfterMaxMs = 24 * hourMs
 
-/** Says that the address is gone for good. */
+/** The status for an address that is permanently gone. */
 const gone = 410
 
 export interface Attempted {
@@ -44,7 +42,7 @@ export type Verdict =
 export const isTaken = (status: number | undefined): boolean =>
   status !== undefined && status >= 200 && status < 300
 
-/** `chance` lies between 0 and 1; `nowMs` is real time, because that is what a date in an answer means. */
+/** `chance` lies between 0 and 1; `nowMs` is real time, because dates in answers are real time. */
 export function decideNext(
   { status, retryAfter, tries }: Attempted,
   { chance, nowMs }: { chance: number; nowMs: number },
@@ -53,7 +51,7 @@ export function decideNext(
   const pauseMs = pausesMs[tries - 1]
   if (status === gone || pauseMs === undefined) return { status: 'FAILED' }
   const jittered = Math.round(pauseMs * (1 + jitter * (2 * chance - 1)))
-  // A wish for less than our own pause changes nothing: the header says how long to wait at least.
+  // A shorter time than our own pause changes nothing: the header is a minimum.
   return { status: 'PENDING', pauseMs: Math.max(jittered, readRetryAfter(retryAfter, nowMs)) }
 }
 

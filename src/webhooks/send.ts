@@ -1,6 +1,6 @@
 /**
- * One attempt to hand a message to a receiver: one POST, one time limit for all of it, no redirects, and an answer that
- * is read up to a bound and thrown away but for its first bytes. Whatever happens becomes a value.
+ * One attempt to deliver a message to a receiver: one POST, one time limit for everything, no redirects, and an answer
+ * of which only the first bytes are kept. Every result is a value, never an exception.
  */
 import type { Agent, Dispatcher } from 'undici'
 import { scrubCardNumbers } from '#domain/card-numbers.ts'
@@ -24,7 +24,7 @@ export interface Sent {
 
 export interface Sender {
   send(message: Message): Promise<Sent>
-  /** Ends what is under way; its attempts end without an answer. */
+  /** Aborts attempts under way; they end without an answer. */
   close(): Promise<void>
 }
 
@@ -40,9 +40,9 @@ export interface Limits {
 }
 
 const standardLimits: Limits = {
-  /** 15 s, by contract: from the first look at the name to the last header. */
+  /** 15 s, by contract: from resolving the name to the last header. */
   attemptMs: 15_000,
-  /** 2 s: the status has come and decides; what follows is only for the log. */
+  /** 2 s: the status has arrived and decides; the body is only for the log. */
   bodyMs: 2_000,
 }
 
@@ -108,7 +108,7 @@ function post(agent: Agent, { url, message, limits }: Posting): Promise<Sent> {
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
       controller = started
-      // The time ran out while the connection was still being made.
+      // The time ran out while the connection was being opened.
       if (ended) started.abort(new Error('too late'))
     },
     onResponseStart(_, code, headers) {
@@ -142,7 +142,7 @@ const showBytes = (bytes: Buffer): string =>
 
 function describe(error: Error): string {
   if (error instanceof AddressRefused) return `not sent: ${error.message}`
-  // Several addresses that all failed are several errors in one without a text of its own.
+  // If all addresses of a host failed, the errors are wrapped in one that has no message.
   const inner = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error
   return `no answer: ${inner.message || inner.name}`.slice(0, keptBytes)
 }

@@ -1,6 +1,7 @@
 /**
- * Messages to merchants, signed as the Standard Webhooks specification says: HMAC-SHA256 over id, time and body. While a
- * secret rotates there is one signature for each secret that is still valid, so that either proves the message.
+ * Messages to merchants, signed as the Standard Webhooks specification says: HMAC-SHA256 over id, time and body. While
+ * a secret rotates there is one signature for each secret that is still valid, so that any of them verifies the
+ * message.
  */
 import { createHmac } from 'node:crypto'
 import type { WebhookKind } from '#domain/merchant.ts'
@@ -8,7 +9,7 @@ import type { Message } from '#webhooks/send.ts'
 
 export interface Signed {
   readonly id: string
-  /** Real time in seconds: a receiver refuses what is minutes old, and it has no test clock. */
+  /** Real time in seconds: receivers refuse old messages, and they have no test clock. */
   readonly timestamp: number
   readonly body: string
 }
@@ -23,7 +24,7 @@ const prefix = 'whsec_'
 
 export const showSecret = (secret: Uint8Array): string => `${prefix}${Buffer.from(secret).toString('base64')}`
 
-/** 24 to 64 bytes: what the specification allows. Undefined for what is no secret. */
+/** 24 to 64 bytes, as the specification allows. Undefined for text that is not a secret. */
 export function readSecret(text: string): Buffer | undefined {
   const encoded = text.startsWith(prefix) ? text.slice(prefix.length) : ''
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) return undefined
@@ -31,7 +32,7 @@ export function readSecret(text: string): Buffer | undefined {
   return secret.length >= 24 && secret.length <= 64 ? secret : undefined
 }
 
-export interface Told {
+export interface SentEvent {
   readonly eventId: string
   readonly payId: string
   /** The stored JSON text: the same bytes at every attempt. */
@@ -40,20 +41,20 @@ export interface Told {
   readonly url: string
 }
 
-/** What a receiver gets: the body of the merchant's kind, and the headers that name and prove it. */
+/** The message as a receiver gets it: the body in the merchant's format, and the headers that identify and sign it. */
 export function buildMessage(
-  told: Told,
+  event: SentEvent,
   { secrets, nowMs }: { secrets: readonly Uint8Array[]; nowMs: number },
 ): Message {
-  const body = told.kind === 'BASIC' ? JSON.stringify({ payId: told.payId }) : told.body
+  const body = event.kind === 'BASIC' ? JSON.stringify({ payId: event.payId }) : event.body
   const timestamp = Math.floor(nowMs / 1_000)
   const named = {
     'content-type': 'application/json',
     'user-agent': 'Tollgate',
-    'webhook-id': told.eventId,
+    'webhook-id': event.eventId,
     'webhook-timestamp': String(timestamp),
   }
-  if (told.kind === 'BASIC') return { url: told.url, headers: named, body }
-  const signature = signMessage({ id: told.eventId, timestamp, body }, secrets)
-  return { url: told.url, headers: { ...named, 'webhook-signature': signature }, body }
+  if (event.kind === 'BASIC') return { url: event.url, headers: named, body }
+  const signature = signMessage({ id: event.eventId, timestamp, body }, secrets)
+  return { url: event.url, headers: { ...named, 'webhook-signature': signature }, body }
 }

@@ -1,6 +1,6 @@
 /**
- * Makes events happen in the test environment, each by a real test payment and a move of the merchant's clock: what a
- * developer sees is what a customer would have caused. Where only a real provider could cause it, a sample is sent.
+ * Triggers events in the test environment, each by a real test payment and a move of the merchant's clock, so that
+ * developers get what a customer would have caused. Where only a real provider could cause it, a sample is sent.
  */
 import { type EventType, eventTypeNames, eventTypes } from '#domain/event-types.ts'
 import type { GatewayClient } from '#webhooks/gateway-client.ts'
@@ -14,7 +14,7 @@ interface Stage {
   readonly now: string
 }
 
-/** Makes the payment, and says how far the clock must move until the event happens. */
+/** Creates the payment, and returns how far the clock must move until the event happens. */
 interface Scenario {
   readonly begin: (stage: Stage) => Promise<Begun>
   /** Some happen to a later payment of the same plan. */
@@ -31,7 +31,7 @@ interface Begun {
 const approved = '4111111111111111'
 const manual = { captureMethod: { type: 'MANUAL' } }
 const delayed = { captureMethod: { type: 'DELAYED', delayed: { delayedHours: 1 } } }
-/** An account whose bank takes every debit back two days later. */
+/** An account whose bank returns every debit two days later. */
 const returningAccount = 'DE35370400440532013002'
 const approvingAccount = 'DE89370400440532013000'
 
@@ -65,7 +65,7 @@ const onPage =
     return { ...created, advance: 'PT1S' }
   }
 
-/** A follow-up whose answer is lost and found by asking again. With a code it was declined. */
+/** A follow-up whose answer is lost and found by an inquiry. With a code it was declined. */
 const lost =
   (path: 'captures' | 'reversals' | 'refunds', value: number, mode?: string): Scenario['begin'] =>
   async stage => {
@@ -102,7 +102,7 @@ const plan =
     return { ...created, advance: days === 0 ? 'P1DT1M' : 'P1D' }
   }
 
-/** The payment that the plan was charged by. */
+/** The payment of the plan's last charge. */
 async function lastCharge({ paymentPlanId }: Begun, client: GatewayClient): Promise<string> {
   const { data } = await client.get<{ data: { payId: string }[] }>(`/payment-plans/${paymentPlanId}/payments`)
   const [last] = data
@@ -166,13 +166,13 @@ async function declineIntent({ client, urls, transId, now }: Stage): Promise<Beg
       type: 'CARD',
       card: { number: '4000000000009995', expiryDate: lastMonth(now) },
     })
-    // 422: that is what was wanted.
+    // 422: the decline is intended.
     .catch(() => undefined)
   const { payId, status } = await client.get<Created>(`/payments/getByTransId/${transId}`)
   return { payId, status, advance: 'PT1S' }
 }
 
-/** Those that the simulator cannot bring about are samples, of a payment of the kind that such events are about. */
+/** Events that the simulator cannot cause are samples, for a suitable payment. */
 const scenarios: Readonly<Record<string, Scenario>> = Object.fromEntries(
   eventTypeNames.map(type => [type, real[type] ?? { begin: sample(type) }]),
 )
@@ -184,7 +184,7 @@ export const triggered: readonly (readonly [name: EventType, meaning: string])[]
   type => [type, eventTypes[type]],
 )
 
-/** Where a customer with a browser would come back to. */
+/** The return address for a customer with a browser. */
 const shop = { return: 'https://shop.example/thanks', cancel: 'https://shop.example/basket' }
 
 export interface Triggered {
@@ -194,7 +194,7 @@ export interface Triggered {
   readonly events: readonly ShownEvent[]
 }
 
-/** `webhook`: where the event is to go instead of the merchant's own address. */
+/** `webhook`: the address for the event instead of the merchant's own. */
 export async function triggerEvent(
   { name, webhook }: { name: string; webhook?: string },
   { client, say, nowMs }: { client: GatewayClient; say: (line: string) => void; nowMs: () => number },

@@ -1,4 +1,6 @@
-/** Wires one cell: its database, engine, providers and workers. With one cell this is the whole gateway but its port. */
+/**
+ * Wires one cell: its database, engine, providers and workers. With one cell this is the whole gateway except its port.
+ */
 import { type FaultRule, type SharedFaults, shareFaults } from '#connectors/simulator/faults.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { CountExchange } from '#http/authentication/shared-counts.ts'
@@ -55,11 +57,11 @@ export interface Shared {
 
 export interface CellOptions extends Shared {
   readonly address: Pick<CellAddress, 'number' | 'url'>
-  /** Where the audit trail lies; the cell itself unless given. */
+  /** The database of the audit trail; the cell's own unless given. */
   readonly home?: Database
-  /** Lets background work of this cell leave merchants alone that live elsewhere. */
+  /** Keeps background work of this cell away from merchants that live elsewhere. */
   readonly gate?: Gate
-  /** What an announcement asks for beside what every cell does. */
+  /** Called for an announcement, in addition to what every cell does. */
   readonly onAnnouncement?: () => Promise<void>
 }
 
@@ -83,9 +85,9 @@ export interface Cell {
   readonly timerWorker: TimerWorker
   readonly deliveryWorker: DeliveryWorker
   readonly onEvents: () => void
-  /** What would let an acknowledged payment vanish. */
+  /** Settings that could lose an acknowledged payment. */
   readonly weak: readonly string[]
-  /** Before the port opens: notes what is already there, for `start`. */
+  /** Before the port opens: records what already exists, for `start`. */
   claim(): Promise<void>
   /** Starts the workers. */
   start(): Promise<void>
@@ -220,7 +222,7 @@ function createLife(cell: CellOptions, parts: Living): Pick<Cell, 'claim' | 'sta
   let alone = false
   return {
     async claim() {
-      // Whoever is alone on the database owns everything that was sent before; nothing new has been sent yet.
+      // A process that is alone on the database owns everything that was sent before; nothing new has been sent yet.
       startedAt = await work.now()
       alone = await work.claimAlone()
       await presence.refresh()
@@ -251,7 +253,10 @@ function createLife(cell: CellOptions, parts: Living): Pick<Cell, 'claim' | 'sta
   }
 }
 
-/** A part that is made once for each cell, when it is first needed: a cell that was away at the start may come later. */
+/**
+ * A part that is made once for each cell, when it is first needed: a cell that was unavailable at the start may come
+ * later.
+ */
 export function perCell<T>(make: (cell: Cell) => T): (cell: Cell) => T {
   const made = new WeakMap<Cell, T>()
   return cell => {

@@ -1,6 +1,6 @@
 /**
- * Wires the cells of one process: cell 0 always, the others as far as they can be reached. One that is away is looked for
- * again while the others serve; until then its merchants are answered 503.
+ * Wires the cells of one process: cell 0 always, the others as far as they can be reached. An unavailable cell is
+ * retried while the others serve; until then requests of its merchants are answered with 503.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Directory, openDirectory } from '#cells/directory.ts'
@@ -17,7 +17,7 @@ export interface Cells {
   readonly home: Cell
   /** Those that can be reached, cell 0 first. */
   all(): readonly Cell[]
-  /** The names of those that cannot. */
+  /** The names of the unreachable cells. */
   away(): readonly string[]
   /** Works in the cell of a merchant. Throws MerchantUnavailable when that is not possible at this moment. */
   visit<T>(merchantId: string, work: (cell: Cell) => Promise<T>): Promise<T>
@@ -30,7 +30,7 @@ export interface Cells {
   stop(): Promise<void>
 }
 
-/** 2 s: a database that is back is found soon, and one that is not costs next to nothing. */
+/** 2 s: a database that is back is found soon, and a retry costs next to nothing. */
 const lookAgainMs = 2_000
 
 export async function openCells(shared: Shared): Promise<Cells> {
@@ -58,7 +58,7 @@ export async function openCells(shared: Shared): Promise<Cells> {
     gate: gateOf(0),
     onAnnouncement: async () => {
       if (options.findCells) await grow(await options.findCells())
-      // A merchant that comes to a cell brings its faults along, and is served there after the refresh.
+      // A merchant that is moved to a cell takes its faults along, and is served there after the refresh.
       await loadFaults(opener?.all() ?? [], shared)
       await directory?.refresh()
     },
@@ -142,7 +142,7 @@ interface Opener {
   stop(): Promise<void>
 }
 
-/** Opens cells, and goes on looking for those that are away. Once open, a cell's pools find its database by themselves. */
+/** Opens cells, and keeps retrying unavailable ones. Once open, a cell's pools reconnect by themselves. */
 function createOpener({
   shared,
   home,
@@ -203,7 +203,7 @@ function createOpener({
   }
 }
 
-/** The emptiest of those that can be reached. */
+/** The emptiest of the reachable cells. */
 async function placeNew(merchantId: string, home: Cell, cells: readonly Cell[]): Promise<Cell> {
   const store = createDirectoryStore(home.database)
   const emptiest = await chooseEmptiest(store, cells)

@@ -1,4 +1,4 @@
-/** What a database must be like before anything is stored in it. */
+/** Requirements for a database before anything is stored in it. */
 import {
   type Database,
   hasSessionSettings,
@@ -8,7 +8,7 @@ import {
 } from '#storage/database.ts'
 import type { Installation } from '#storage/installation.ts'
 
-/** The gateway will not start like this; the message says what to change. */
+/** The gateway refuses to start; the message says what to change. */
 export class GatewayError extends Error {}
 
 /** Refuses a database, or a pooler before it, that would lose payments. Returns what is weak and tolerated in test. */
@@ -33,7 +33,7 @@ export async function checkDatabase(
   return unguardedStandby ? [...weak, standby] : weak
 }
 
-/** A database belongs to one environment for good: nothing of test may ever be seen by live, or the other way round. */
+/** A database belongs to one environment for good: live must never see test data, or the other way round. */
 export async function claimEnvironment(
   installation: Installation,
   environment: 'test' | 'live',

@@ -1,4 +1,4 @@
-/** Wires the console: people, passkeys, figures, and the ways in which it reads and acts. */
+/** Wires the console: people, passkeys, figures, and its functions to read and act. */
 import { definitions as registered } from '#connectors/registry.ts'
 import { toConsoleOrigin } from '#console/address.ts'
 import type { ConsoleDeps } from '#console/context.ts'
@@ -50,7 +50,7 @@ type PeopleParts = Pick<
 >
 
 function openPeople({ options, counts }: Shared, { database, keys, audit }: Cell): PeopleParts {
-  // People, codes and sessions live in real time, whatever a test clock says.
+  // People, codes and sessions use real time, whatever a test clock says.
   const nowMs = Date.now
   const vault = createRecordVault(createKeyRing(options.masterKey, createVaultStore(database)))
   const peopleStore = createPeopleStore(database)
@@ -72,7 +72,7 @@ function openPeople({ options, counts }: Shared, { database, keys, audit }: Cell
   }
 }
 
-/** 100 a minute: an office behind one address, but not somebody who tries one password with every name. */
+/** 100 a minute: enough for an office behind one address, too few to try one password with every name. */
 const failuresOfAddress = 100
 
 interface ConsoleParts {
@@ -122,7 +122,7 @@ function openDeps(cell: Cell, { shared, cells, ways, people }: ConsoleParts): Co
   }
 }
 
-/** What a person types may be of any merchant they may see. */
+/** The search covers all merchants that the person may see. */
 const searchAll = (cells: Cells): PaymentSearch => ({
   async find(merchantIds, text) {
     const found = await Promise.all(

@@ -1,4 +1,4 @@
-/** What runs again and again in the background of one environment, and how often. */
+/** The periodic background work of one environment, and how often it runs. */
 import type { CountExchange } from '#http/authentication/shared-counts.ts'
 import type { OpenAudit } from '#operations/audit/access-recorder.ts'
 import type { RetentionWorker } from '#operations/customers/erase-payments.ts'
@@ -17,18 +17,20 @@ import type { TimerWorker } from '#workers/timers.ts'
 /** 1 s: an inquiry is due 10 s after its operation at the earliest, so one second more does not matter. */
 const duePauseMs = 1_000
 
-/** 30 s: what a neighbour of an older release left waits 90 s anyway. */
+/** 30 s: work left by a process of an older release waits 90 s anyway. */
 const abandonedPauseMs = 30_000
 
 /** 1 s: with the 7 s after which a process counts as dead, half of the 15 s for a take-over are left for the work itself. */
 const takeOverPauseMs = 1_000
 
-/** 2 s: a new root secret ends the access tokens of the old one within the 5 s that a credential is remembered, and these. */
+/**
+ * 2 s: a new root secret ends the access tokens of the old one within the 5 s that a credential is cached, plus these.
+ */
 const rootPauseMs = 2_000
 
 /**
- * 250 ms: with the way through the database, every process knows within a second what the others counted, and a merchant whose
- * requests all come to one of many processes hardly ever has to wait until the others have heard of them.
+ * 250 ms: including the round trip through the database, every process knows within a second what the others counted,
+ * and a merchant whose requests all reach one of many processes hardly ever has to wait until the others know of them.
  */
 const countsPauseMs = 250
 
@@ -41,7 +43,7 @@ const lagPauseMs = 10_000
 /** 1 s: when a key was last used, and which cards other processes have blocked, is never known later than that. */
 const accessPauseMs = 1_000
 
-/** A day: a copy of the audit trail's end lies in the logs, out of reach of an attacker who changes the database. */
+/** A day: the logs get a copy of the audit trail's end, out of reach of an attacker who changes the database. */
 const auditPauseMs = 86_400_000
 
 export interface BackgroundWork
@@ -56,7 +58,7 @@ export interface BackgroundWork
   readonly retention: RetentionWorker
   readonly notices: NoticeWork
   readonly counts: CountExchange
-  /** Undefined in a cell that leaves the limits of all to another one. */
+  /** Undefined in cells other than the one that handles the limits of all. */
   readonly limitUses: LimitUseStore | undefined
   readonly keys: Pick<DerivedKeys, 'refresh'>
 }
@@ -119,7 +121,7 @@ async function takeOver(
   if (await settleWorker.takeOver(dead)) await presence.forget(dead)
 }
 
-/** A process that is alone shares its counts with no other process, so they are dropped. */
+/** A process that is alone has nobody to share its counts with, so they are dropped. */
 async function exchangeCounts({ counts, presence }: BackgroundWork, limitUses: LimitUseStore): Promise<void> {
   const others = presence.others()
   const uses = counts.take(others + 1)

@@ -1,4 +1,4 @@
-/** What one environment is wired from: the options of an embedder, and the parts that the wiring hands around. */
+/** The inputs of the wiring: the options of an embedder, and the parts that the wiring passes around. */
 
 import type { ConnectorDefinition } from '#connectors/contract.ts'
 import type { ProviderDirectory } from '#connectors/directory.ts'
@@ -27,13 +27,13 @@ export interface GatewayOptions {
   readonly databaseUrl: string
   /** The cells beside cell 0, which is the database above; none unless given. */
   readonly cells?: readonly CellAddress[] | undefined
-  /** The cells as they are now, cell 0 among them; asked when one may have been made. */
+  /** The cells as they are now, cell 0 among them; called when one may have been added. */
   readonly findCells?: (() => Promise<readonly CellAddress[]>) | undefined
-  /** One key, or a ring that is asked again when a key is not known: the master key may be changed meanwhile. */
+  /** One key, or a ring that is read again when a key is unknown: the master key may be changed meanwhile. */
   readonly masterKey: MasterKey | MasterRing
   readonly listen?: { readonly host: string; readonly port: number }
   readonly tls?: { readonly cert: string; readonly key: string }
-  /** Proxies in front that end TLS: how many, or which addresses and networks they have. */
+  /** Proxies in front that terminate TLS: their number, or their addresses and networks. */
   readonly trustedProxies?: TrustedProxies | undefined
   /** Where vulnerabilities are reported, for security.txt. */
   readonly securityContact?: string | undefined
@@ -48,7 +48,7 @@ export interface GatewayOptions {
   readonly providers?: ProviderDirectory
   readonly testCrash?: CrashPoint
   readonly testBankCrash?: Bank['testCrash']
-  /** Two decimals: what a quote in the cardholder's currency has on top of the published rate. 3.00 unless given. */
+  /** Two decimals: the markup of a quote in the cardholder's currency on the published rate. 3.00 unless given. */
   readonly dccMarkup?: string
   /** How long the simulator takes to answer; 0 unless given. There is none in live. */
   readonly simulatorLatencyMs?: number
@@ -63,7 +63,7 @@ export interface GatewayOptions {
   readonly console?: 'on' | 'off'
   /** A port of its own for it; the gateway's unless given. */
   readonly consolePort?: number | undefined
-  /** For tests and embedders: other connectors than the registered ones, and what is done with their notices. */
+  /** For tests and embedders: connectors other than the registered ones, and how their notices are handled. */
   readonly definitions?: readonly ConnectorDefinition[]
   readonly applyNotice?: ApplyNotice
   readonly noticeCrash?: NoticeCrashPoint

@@ -35,10 +35,10 @@ export const routePages = (
     ({ params }) => cells.home.pageTokens.read(params.pageToken ?? '')?.merchantId ?? params.merchantId,
   )
 
-/** 10,000 accounts; then the memory starts anew. */
+/** 10,000 accounts; beyond that the cache is cleared. */
 const rememberedMax = 10_000
 
-/** Providers know their account only; whose it is never changes. */
+/** Providers only know their account; the merchant of an account never changes. */
 export function routeNotices(cells: Cells): RawRoute {
   const { route } = cells.home.notices
   const owners = new Map<string, string>()

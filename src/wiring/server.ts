@@ -10,7 +10,7 @@ import { type AccessTokens, createAccessTokens } from '#http/authentication/acce
 import type { ClientCheck } from '#http/authentication/client-check.ts'
 import { createIssueToken, type IssueToken } from '#http/authentication/issue-token.ts'
 import { createFailedLogins } from '#http/authentication/rate-limit.ts'
-import { about } from '#http/reference/about.ts'
+import { about } from '#http/reference/document.ts'
 import { describeApi } from '#http/reference/openapi.ts'
 import { keepServed } from '#http/reference/placeholders.ts'
 import { referencePages } from '#http/reference/render-reference.ts'
@@ -40,9 +40,9 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
   const doors = openDoors(shared, cells)
   const issueToken = openIssueToken(shared, cells, doors)
   const servicesOf = perCell(cell => openServices(cell, { shared, home: cells.home, issueToken }))
-  // In live the levers of the test environment do not exist: their paths are unknown ones.
+  // In live the tools of the test environment do not exist: their paths are unknown.
   const served = endpoints.filter(({ testOnly }) => environment === 'test' || !testOnly)
-  // Only the address is not known before the port is open, so the pages are made when first asked for.
+  // The address is not known before the port is open, so the pages are rendered on first request.
   let server: HttpServer | undefined
   const origin = (): string => options.publicUrl ?? server?.listeningOrigin ?? ''
   const describe = () =>
@@ -107,7 +107,7 @@ function openDoors({ options, clock, changes, logger }: Shared, cells: Cells): D
     }),
     watch: watchAccess(cells),
     peppers: () => cells.home.keys.peppers,
-    // A process that may not read a new root secret goes on with the old one.
+    // A process that cannot read a new root secret continues with the old one.
     refreshPeppers: () =>
       cells.home.keys.refresh().catch((err: unknown) => {
         logger.error({ err }, 'the root secret was not read')
@@ -150,7 +150,7 @@ function watchAccess(cells: Cells): AccessWatch {
       else
         void cells
           .visit(use.merchantId, async cell => cell.audit.access.onKeyUse(use))
-          // Being moved at this moment: its next use is as good.
+          // The merchant is being moved at this moment: the next use will be recorded.
           .catch(() => undefined)
     },
     onFailedLogin: (client, address) => own.onFailedLogin(client, address),
@@ -162,7 +162,7 @@ const openIssueToken = ({ clock, counts }: Shared, cells: Cells, doors: Doors): 
     ...doors,
     failedTokenRequests: createFailedLogins({ nowMs: clock.nowMs, shared: counts.scope('tokens') }),
     findIntent: (merchantId, id) =>
-      cells.visit(merchantId, ({ engine }) => engine.intents.exists(merchantId as never, id)),
+      cells.visit(merchantId, ({ engine }) => engine.intents.exists(merchantId, id)),
   })
 
 function openServices(
@@ -182,7 +182,7 @@ function openServices(
     settlements: createSettlementStore(database),
     lookUps: createLookUps(database, {
       ...options,
-      // Live knows only what was imported.
+      // Live has imported data only.
       builtIn:
         options.environment === 'test'
           ? { ranges: testRanges, rates: { rates: testRates, source: testRateSource } }
@@ -228,7 +228,7 @@ function listSites({ environment, definitions: others = [] }: Shared['options'])
   return [...new Set(served.flatMap(({ facts }) => facts.sitePath ?? []))]
 }
 
-/** The process is ready when cell 0 is: a cell that is away takes nothing from the merchants of the others. */
+/** The process is ready when cell 0 is: an unavailable cell does not affect the merchants of the others. */
 const watchHealth = ({ metrics }: Shared, cells: Cells) => ({
   readiness: async () => {
     const { database, presence } = cells.home

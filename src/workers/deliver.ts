@@ -1,6 +1,7 @@
 /**
- * Sends what is due to its receivers and writes down what they said. It is woken by every commit that holds an event and
- * looks around by itself for retries and for what other processes left. A claim is a lease: what dies here comes back.
+ * Sends due messages to their receivers and records the answers. It is woken by every commit with an event, and polls
+ * for retries and for messages that other processes left. A claim is a lease: if this process dies, its messages become
+ * due again.
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Clock } from '#operations/engine.ts'
@@ -14,11 +15,14 @@ import { createLanes, laneStart } from '#workers/lanes.ts'
 export interface DeliveryWorker {
   /** Something may be due. Never throws. */
   wake(): void
-  /** Runs one round of what is due now, for one merchant or for all, with what is under way; returns how much that was. */
+  /**
+   * Runs one round of due messages, for one merchant or for all, including those under way; returns how many there
+   * were.
+   */
   runDue(merchantId?: MerchantId): Promise<number>
   /** At the start of a process that is alone: takes over what a dead one had claimed. */
   recover(): Promise<void>
-  /** Lets what is under way end for a moment, gives the rest back. */
+  /** Gives messages under way a moment to end, and releases the rest. */
   stop(): Promise<void>
 }
 
@@ -43,7 +47,7 @@ export interface DeliveryDeps {
 /** 30 s: an attempt of 15 s and its record fit in twice; after a crash an event is visible again that soon. */
 const leaseMs = 30_000
 
-/** 1,024 messages under way in all: sockets and memory for that many are there on the smallest machine. */
+/** 1,024 messages under way in all: the smallest machine has sockets and memory for that many. */
 const inFlightMax = 1_024
 
 /** 128 attempts share a commit at most, like payments do. */
@@ -64,7 +68,7 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
   const isStopped = () => stopped
   const wake = createPump({ run: () => claim(), isStopped, onError })
 
-  /** Claims what fits and starts it. */
+  /** Claims as many messages as there is room for, and starts them. */
   async function claim(merchantId?: MerchantId): Promise<readonly Promise<void>[]> {
     const limit = inFlightMax - underWay.size
     if (stopped || limit <= 0) return []
@@ -85,7 +89,7 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
     // A replay is a delivery of its own: it does not wait for an attempt that hangs.
     const name = `${delivery.eventId} ${delivery.endpointId ?? ''} ${delivery.round}`
     lanes.enter(delivery)
-    // Its last attempt is written but not quite put away: the next one follows it.
+    // Its last attempt is stored but not fully cleaned up: the next one waits for that.
     const before = underWay.get(name)?.done ?? Promise.resolve()
     const done: Promise<void> = before
       .then(() => attempt(delivery, isStopped))
@@ -103,7 +107,7 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
     wake,
     async runDue(merchantId) {
       await claim(merchantId)
-      // Those that were begun before as well: a caller who waits for all that is due would only ask again and again.
+      // Including those begun before: a caller who waits for everything that is due would otherwise have to poll.
       const begun = [...underWay.values()].filter(
         ({ delivery }) => merchantId === undefined || delivery.merchantId === merchantId,
       )
@@ -136,7 +140,7 @@ interface Pump extends Pick<DeliveryDeps, 'onError'> {
   readonly isStopped: () => boolean
 }
 
-/** Runs again and again as long as somebody asks for it, one run at a time. */
+/** Runs repeatedly as long as it is woken, one run at a time. */
 function createPump({ run, isStopped, onError }: Pump): () => void {
   let running = false
   let again = false
@@ -162,7 +166,7 @@ function createPump({ run, isStopped, onError }: Pump): () => void {
   }
 }
 
-/** One attempt: what is sent, and what becomes of the delivery by the answer. Returns whether there was an answer. */
+/** One attempt: sends the message and updates the delivery by the answer. Returns whether there was an answer. */
 function createAttempts(
   deps: Omit<DeliveryDeps, 'hasEndpoints'>,
 ): (delivery: Delivery, isStopped: () => boolean) => Promise<boolean> {
@@ -203,18 +207,18 @@ function createAttempts(
     try {
       if (!away) return arrived
       // In the merchant's time. Where its test clock was moved, an attempt happens when it was due: a jump of days then
-      // runs the whole schedule. In real time a late attempt is late, so that an outage of ours burns no retries.
+      // runs the whole schedule. In real time a late attempt is late, so that our own outage uses up no retries.
       const { clockOffsetMs, dueAt } = delivery
       const at = clockOffsetMs > 0 ? dueAt.getTime() + clockOffsetMs : clock.nowMs()
       const sent = await send(delivery)
       arrived = sent.status !== undefined
-      // Cut off by our own stop: not an attempt of the receiver's making.
+      // Aborted by our own stop: it does not count as an attempt.
       if (isStopped() && !arrived) return arrived
       const attempt = conclude(delivery, sent, at)
       await record(attempt)
       if (attempt.verdict === 'FAILED') deps.onFailed(delivery)
     } catch (error) {
-      // The lease brings it back.
+      // It becomes due again when its lease expires.
       deps.onError(error)
     } finally {
       away?.()
@@ -237,7 +241,7 @@ function createRecorder(store: DeliveryStore): (attempt: Attempt) => Promise<voi
   let waiting: Waiting[] = []
   let writing = false
 
-  /** One statement writes an event once: a replay's attempt and the one it overtook go one after the other. */
+  /** One statement writes an event once: a replay's attempt and the one it overtook are written one after the other. */
   function takeBatch(): Waiting[] {
     const taken = new Map<string, Waiting>()
     const rest: Waiting[] = []
@@ -269,7 +273,7 @@ function createRecorder(store: DeliveryStore): (attempt: Attempt) => Promise<voi
       waiting.push({ attempt, resolve, reject })
       if (writing) return
       writing = true
-      // Not at once: what ends in the same turn goes along.
+      // Deferred, so that attempts that end in the same turn share the commit.
       setImmediate(() => void write())
     })
 }

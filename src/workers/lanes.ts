@@ -17,7 +17,7 @@ export const laneStart = 8
 /** 64: beyond this a receiver is not faster, only busier. */
 const laneMax = 64
 
-/** 10,000 receivers are remembered; the rest begin anew, which is only a little rude. */
+/** 10,000 receivers are remembered; the others start again with the default, which does little harm. */
 const rememberedMax = 10_000
 
 interface State {

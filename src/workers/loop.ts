@@ -1,4 +1,4 @@
-/** Runs a piece of work again and again with a pause in between, one run at a time, until it is stopped. */
+/** Runs a piece of work repeatedly with a pause in between, one run at a time, until it is stopped. */
 
 export interface Loop {
   /** Resolves when the run under way, if any, has ended. */

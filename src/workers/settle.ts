@@ -1,6 +1,6 @@
 /**
- * Settles what an earlier process left behind: operations that were sent and never answered. Runs beside the requests,
- * never in their way, and one failure does not stop the others.
+ * Settles operations of earlier processes that were sent and never answered. Runs beside the requests without blocking
+ * them, and one failure does not stop the others.
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -12,13 +12,13 @@ import type { Orphan, WorkFinder } from '#storage/payments/unanswered.ts'
 export interface SettleWorker {
   /** Settles what was sent before that time and never answered. Returns how many that were. */
   recover(sentBefore: Date): Promise<number>
-  /** What a process of an older release, which gives no heartbeat, may have left by now. */
+  /** Settles operations that a process of an older release, which sends no heartbeats, may have left. */
   recoverAbandoned(): Promise<number>
   /** Takes over what these dead processes had under way. Returns whether all of it is settled. */
   takeOver(dead: readonly number[]): Promise<boolean>
 }
 
-/** 90 s: three sends of 20 s each and both commits fit in, so a living process never loses its operation to us. */
+/** 90 s: three sends of 20 s each and both commits fit in, so we never take over the operation of a live process. */
 const abandonedAfterMs = 90_000
 
 /** 200: enough to keep the providers busy, few enough to finish within a lease. */
@@ -68,7 +68,7 @@ export function createSettleWorker({
       if (results.includes(false)) return settled
       if (orphans.length < chunk) break
     }
-    // The mark lags behind: a connection of the dead process may still be committing what it was handed last.
+    // The mark stays a little behind: a connection of the dead process may still be committing its last statement.
     await work.advanceMark(new Date(sentBefore.getTime() - abandonedAfterMs))
     return settled
   }

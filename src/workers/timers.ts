@@ -1,7 +1,7 @@
 /**
  * Runs what is due: inquiries, delayed captures, lapses, expiries, charges of plans, returns. Timers of one payment run
- * in the order of their times, those of different payments side by side; a failure is reported, and its timer comes back
- * after the lease.
+ * in the order of their times, those of different payments side by side; a failure is reported, and its timer becomes
+ * due again after the lease.
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -51,8 +51,8 @@ const leaseMs = 60_000
 const chunk = 200
 
 /**
- * 64: two batches of commits. All of a round at once would queue for the few connections, and who queues too long gives up:
- * on a busy machine that cost plans their hour (seen).
+ * 64: two batches of commits. All of a round at once would queue for the few connections and time out: on a busy
+ * machine plans missed their time because of that (seen).
  */
 const atOnce = 64
 
@@ -71,7 +71,7 @@ export function createTimerWorker({ engine, finder, findMerchant, gate = openGat
     try {
       const known = await findMerchant(timer.merchantId)
       if (!known) throw new Error(`a timer of the unknown merchant ${timer.merchantId}`)
-      // What is remembered of the merchant may be from before its clock was moved, here or by another process.
+      // The cached merchant may be from before its clock was moved, here or by another process.
       const merchant = { ...known, clockOffsetMs }
       const at = new Date(runAt.getTime() + clockOffsetMs)
       await work[timer.kind]({ timer, merchant, at }, engine)

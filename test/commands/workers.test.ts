@@ -77,6 +77,17 @@ test('two workers share the traffic, one that is frozen is killed and replaced, 
   expect(await server.exited).toBe(0)
 })
 
+test('workers that have all been killed come back at the same address, also when any free port was asked for', async () => {
+  const server = startServer('node', { TOLLGATE_DATA: makeFolder(), PORT: '0', TOLLGATE_WORKERS: '2' })
+  const banner = await server.ready()
+  for (const [, pid] of server.stderr().matchAll(/worker \d+ runs as (\d+)/g))
+    process.kill(Number(pid), 'SIGKILL')
+  // Refused until a worker listens again.
+  await vi.waitFor(async () => expect((await pay(banner)).status).toBe(200), 60_000)
+  server.child.kill('SIGTERM')
+  expect(await server.exited).toBe(0)
+})
+
 test('a port that is taken is reported once', async () => {
   const taken = createServer()
   await new Promise<void>(resolve => taken.listen(0, '127.0.0.1', resolve))

@@ -35,11 +35,13 @@ const documents = readDocuments()
 const readme = readDocument('README.md')
 const operating = readDocument('docs/operating.md')
 
-describe('the examples of the README', () => {
-  const fences = listFences(readme)
-  const examples = fences.flatMap((fence, index) => {
-    const shown = fences[index + 1]
-    return fence.info === 'sh run' && shown ? [{ line: fence.line, fence, shown }] : []
+describe('the examples of the README and of the first steps', () => {
+  const examples = [readme, readDocument('docs/first-steps.md')].flatMap(document => {
+    const fences = listFences(document)
+    return fences.flatMap((fence, index) => {
+      const shown = fences[index + 1]
+      return fence.info === 'sh run' && shown ? [{ page: document.path, line: fence.line, fence, shown }] : []
+    })
   })
   let gateway: TestGateway
   let payId: string | undefined
@@ -49,7 +51,7 @@ describe('the examples of the README', () => {
   afterAll(() => gateway.stop())
 
   test('there are some, and each is followed by its answer', () => {
-    expect(examples.length).toBeGreaterThan(0)
+    expect(new Set(examples.map(({ page }) => page)).size).toBe(2)
     expect(examples.filter(({ shown }) => !/^json( \d{3})?$/.test(shown.info))).toEqual([])
   })
 
@@ -60,7 +62,7 @@ describe('the examples of the README', () => {
   }
 
   /** In their order: a later one speaks of the payment that an earlier one made. */
-  test.each(examples)('line $line', async ({ fence, shown }) => {
+  test.each(examples)('$page line $line', async ({ fence, shown }) => {
     const words = splitWords(fence.content, {
       TOLLGATE_API: `${gateway.url}/api/v2`,
       TOLLGATE_MERCHANT: gateway.merchantId,

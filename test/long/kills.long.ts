@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
 import {
   type Banner,
+  isGone,
   killRest,
   login,
   makeDataFolder,
@@ -32,11 +33,16 @@ const pauseMs = 1_000
 /** 120 s: a machine that is busy with all of this may take long to start a gateway. */
 const patienceMs = 120_000
 
+/** 60 s: a request that is not answered by then hangs, and the report says which. */
+const answerMs = 60_000
+
 /** The contract: what a dead process left is taken up within 15 s. Counted from when somebody is there to do it. */
 const takeOverMs = 15_000
 
 class Shop {
   readonly acknowledged = new Map<string, string>()
+  /** How often each kind of answer was given. */
+  readonly answers = new Map<string, number>()
   banner: Banner | undefined
   isOpen = true
   /** What the server logged last, for the report of an answer that should not have been given. */
@@ -49,9 +55,15 @@ class Shop {
     return Promise.all(this.#underWay)
   }
 
-  async #send(transId: string): Promise<string | undefined> {
+  #count(answer: string): string {
+    this.answers.set(answer, (this.answers.get(answer) ?? 0) + 1)
+    return answer
+  }
+
+  /** The payment if it was acknowledged, else what came instead. */
+  async #send(transId: string): Promise<{ payId: string } | { instead: string }> {
     const { banner } = this
-    if (banner === undefined) return undefined
+    if (banner === undefined) return { instead: 'nobody serves' }
     const answer = await fetch(`${banner.baseUrl}/payments`, {
       method: 'POST',
       headers: {
@@ -60,12 +72,14 @@ class Shop {
         'idempotency-key': transId,
       },
       body: JSON.stringify(cardPayment({ transId })),
+      signal: AbortSignal.timeout(answerMs),
     })
     const body = (await answer.json()) as { payId: string }
+    const status = this.#count(String(answer.status))
     // 503: come again. 409: the first request with this key is not settled yet.
-    if (answer.status === 503 || answer.status === 409) return undefined
-    expect(answer.status, this.explain()).toBe(200)
-    return body.payId
+    if (status === '503' || status === '409') return { instead: status }
+    expect(status, this.explain()).toBe('200')
+    return body
   }
 
   /** Orders one thing after the other. */
@@ -80,13 +94,17 @@ class Shop {
   }
 
   async #orderUntilAcknowledged(transId: string): Promise<void> {
+    const begunAt = performance.now()
     for (;;) {
       // A connection that breaks tells nothing about the payment.
-      const payId = await this.#send(transId).catch(error => {
-        if (error instanceof TypeError) return undefined
-        throw error
+      const sent = await this.#send(transId).catch(error => {
+        if (error instanceof TypeError) return { instead: this.#count('no answer') }
+        if (!(error instanceof DOMException)) throw error
+        throw new Error(`${transId} was not answered in ${answerMs} ms\n${this.explain()}`, { cause: error })
       })
-      if (payId !== undefined) return void this.acknowledged.set(transId, payId)
+      if ('payId' in sent) return void this.acknowledged.set(transId, sent.payId)
+      if (performance.now() - begunAt > patienceMs)
+        throw new Error(`${transId} is not acknowledged, last: ${sent.instead}\n${this.explain()}`)
       await delay(200)
     }
   }
@@ -122,7 +140,7 @@ async function survive(killAgain: (stage: Stage) => Promise<number>): Promise<vo
     ...{ shop, folder, server: () => server },
     workers: () => [...server.stderr().matchAll(/worker \d+ runs as (\d+)/g)].map(([, pid]) => Number(pid)),
     async restart() {
-      await server.exited
+      await within(server.exited, 'the end of the gateway')
       server = await start()
       return performance.now()
     },
@@ -133,14 +151,26 @@ async function survive(killAgain: (stage: Stage) => Promise<number>): Promise<vo
     await delay(pauseMs)
     const met = shop.acknowledgeAll()
     const servedSince = await killAgain(stage)
-    await met
+    await within(met, 'what was under way when it was killed')
     longestMs = Math.max(longestMs, performance.now() - servedSince)
   }
   shop.isOpen = false
-  await Promise.all(orders)
+  await within(Promise.all(orders), 'the last orders')
   const payments = await checkBooks(folder, shop)
-  process.stdout.write(`${payments} payments; the longest take-over was ${Math.round(longestMs)} ms\n`)
+  const answers = [...shop.answers].map(([answer, count]) => `${count} × ${answer}`).join(', ')
+  const longest = `the longest take-over was ${Math.round(longestMs)} ms`
+  process.stdout.write(`${payments} payments; ${longest}; answers: ${answers}\n`)
   expect(longestMs).toBeLessThan(takeOverMs)
+}
+
+/** Fails with the name of what is waited for instead of hanging until the runner gives up. */
+async function within<T>(wanted: Promise<T>, name: string): Promise<T> {
+  const timer = new AbortController()
+  const late = delay(patienceMs, undefined, { signal: timer.signal }).then(() => {
+    throw new Error(`waited ${patienceMs} ms for ${name}`)
+  })
+  late.catch(() => undefined)
+  return Promise.race([wanted, late]).finally(() => timer.abort())
 }
 
 const isFault = (line: string): boolean => line.includes('"level":"error"') || line.includes('"status":5')
@@ -157,9 +187,12 @@ async function checkBooks(folder: string, shop: Shop): Promise<number> {
 }
 
 test('workers that are killed are replaced: nothing is lost or doubled', () =>
-  survive(async ({ workers }) => {
+  survive(async ({ server, workers }) => {
     const known = workers()
-    process.kill(known.at(-1) ?? 0, 'SIGKILL')
+    // The one before has been replaced: a worker's first lines come when it listens.
+    await vi.waitFor(() => expect(server().stdout()).toContain(`"worker":${known.length},`), patienceMs)
+    // The oldest: callers keep their connections, so the newest has none of them yet.
+    process.kill(known.find(pid => !isGone(pid)) ?? 0, 'SIGKILL')
     const killedAt = performance.now()
     await vi.waitFor(() => expect(workers().length).toBeGreaterThan(known.length), patienceMs)
     return killedAt

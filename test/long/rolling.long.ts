@@ -21,11 +21,23 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const git = (...words: string[]): string =>
   execFileSync('git', words, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
 
+/** Throws in a clone without the history that leads there. */
 function findPrevious(): string {
-  const tag = spawnSync('git', ['describe', '--tags', '--abbrev=0'], { cwd: root, encoding: 'utf8' })
-  if (tag.status === 0) return tag.stdout.trim()
-  const newest = ['-1', '--first-parent', '-m', '--diff-filter=A', '--format=%H', '--', 'migrations']
-  return `${git('log', ...newest)}^1`
+  const ask = (...words: string[]): string | undefined => {
+    const { status, stdout } = spawnSync('git', words, { cwd: root, encoding: 'utf8' })
+    return status === 0 && stdout.trim() !== '' ? stdout.trim() : undefined
+  }
+  const tag = ask('describe', '--tags', '--abbrev=0')
+  if (tag !== undefined) return tag
+  const newest = ask(
+    ...['log', '-1', '--first-parent', '-m', '--diff-filter=A', '--format=%H', '--', 'migrations'],
+  )
+  const before = newest && ask('rev-parse', '--verify', '--quiet', `${newest}^1`)
+  if (before) return before
+  throw new Error(
+    'this folder has no tag and no history before its newest migration, so the previous release is not known; ' +
+      'use a clone with its whole history (git fetch --unshallow)',
+  )
 }
 
 /** The files of the previous release. */

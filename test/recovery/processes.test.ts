@@ -95,6 +95,26 @@ test('statements that come at once after a break share one new connection', asyn
   await presence.close()
 })
 
+test('a new connection that falls silent before it listens is closed', async () => {
+  const proxy = await startDatabaseProxy(gateway.databaseUrl)
+  const errors: unknown[] = []
+  const onError = (error: unknown) => errors.push(error)
+  const presence = await openPresence(proxy.url, { ...quiet, onError, beatMs: 600_000 })
+  const connections = `FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tollgate presence'`
+  proxy.freezeAt('LISTEN')
+  await queryRows(gateway.databaseUrl, `SELECT pg_terminate_backend(pid) ${connections}`)
+  await vi.waitFor(() => expect(errors).not.toEqual([]), 30_000)
+  await expect(presence.refresh()).rejects.toThrow('Query read timeout')
+  // What is left is the one of this file's gateway.
+  await vi.waitFor(
+    async () => expect(await queryRows(gateway.databaseUrl, `SELECT pid ${connections}`)).toHaveLength(1),
+    10_000,
+  )
+  proxy.thaw()
+  await presence.close()
+  await proxy.close()
+})
+
 test('what a dead process had sent is settled by another one, and its key answers', async () => {
   let died = () => {}
   const dead = new Promise<void>(resolve => {

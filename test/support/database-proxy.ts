@@ -19,6 +19,8 @@ export interface DatabaseProxy {
   cutNext(text: string, moment: 'before' | 'withAnswer'): void
   /** From now on nothing passes in either direction, and no connection is closed: a network that drops packets. */
   freeze(): void
+  /** The same from the next message with this text on. */
+  freezeAt(text: string): void
   /** Everything passes again; what was held back is lost with its connections. */
   thaw(): void
   /** The names of all commit statements that were used since the proxy was started. */
@@ -44,7 +46,7 @@ function dropSettings(startup: Buffer): Buffer {
   return passed
 }
 
-type Moment = 'before' | 'after' | 'withAnswer'
+type Moment = 'before' | 'after' | 'withAnswer' | 'freeze'
 
 /**
  * `pools`: does what a pooler in transaction mode does to us. Settings of a connection are dropped, and the server's connection
@@ -101,6 +103,10 @@ export async function startDatabaseProxy(
       for (const [name] of bytes.toString('latin1').matchAll(/commit_\w+/g)) commitNames.add(name)
       const moment = judge(bytes)
       if (moment === 'before') return cut()
+      if (moment === 'freeze') {
+        frozen = true
+        return
+      }
       swallowing ||= moment === 'after'
       if (moment === 'withAnswer') held = []
       return void upstream.write(bytes)
@@ -121,6 +127,9 @@ export async function startDatabaseProxy(
     commitNames,
     freeze() {
       frozen = true
+    },
+    freezeAt(text) {
+      planned = { mark: Buffer.from(text), moment: 'freeze', skip: 0 }
     },
     thaw() {
       frozen = false

@@ -397,7 +397,7 @@ export interface CaptureSucceededEvent {
   readonly xId: string
 }
 
-/** What the provider said, in one object named by the method's key. */
+/** The provider's result, in one object named by the method's key. */
 export interface CapturedPaymentMethods {
   readonly card?: CardResult
   readonly providerK?: ProviderKResult
@@ -497,7 +497,7 @@ export interface CardCredit {
   readonly paymentData?: PaymentData
 }
 
-/** Why the acquirer said no. */
+/** Why the acquirer declined. */
 export interface CardFailure {
   /** The acquirer's own code. */
   readonly providerResponseCode?: string
@@ -615,7 +615,7 @@ export interface CardRequest {
   readonly dcc?: Dcc
 }
 
-/** What the acquirer said. */
+/** Result from the acquirer. */
 export interface CardResult {
   /** The acquirer's own code. */
   readonly providerResponseCode?: string
@@ -623,7 +623,7 @@ export interface CardResult {
   readonly providerTransactionId?: string
 }
 
-/** Why the acquirer said no to money that goes back. */
+/** Why the acquirer declined a refund or reversal. */
 export interface CardReturnFailure {
   /** The acquirer's own code. */
   readonly providerResponseCode?: string
@@ -635,7 +635,7 @@ export interface CardReturnFailure {
   readonly providerApprovalCode?: number
 }
 
-/** What the acquirer said to money that goes back. */
+/** Result of a refund or reversal from the acquirer. */
 export interface CardReturned {
   /** The acquirer's own code. */
   readonly providerResponseCode?: string
@@ -724,7 +724,7 @@ export interface ConfirmResult {
   readonly _links?: Links
 }
 
-/** What the provider said, in one object named by the method's key. */
+/** The provider's result, in one object named by the method's key. */
 export interface ConfirmedPaymentMethods {
   readonly card?: CardResult
   readonly providerK?: ProviderKConfirmed
@@ -970,7 +970,7 @@ export interface CreditResult {
   readonly metadata?: Metadata
 }
 
-/** What the provider said, in one object named by the method's key. */
+/** The provider's result, in one object named by the method's key. */
 export interface CreditedPaymentMethods {
   readonly card?: CardReturned
 }
@@ -1737,7 +1737,7 @@ export interface FailedConfirm {
   readonly metadata?: Metadata
 }
 
-/** What the provider said, in one object named by the method's key. */
+/** The provider's result, in one object named by the method's key. */
 export interface FailedConfirmMethods {
   readonly card?: CardFailure
   readonly providerK?: ProviderKFailure
@@ -1767,7 +1767,7 @@ export interface FailedCredit {
   readonly metadata?: Metadata
 }
 
-/** What the provider said, in one object named by the method's key. */
+/** The provider's result, in one object named by the method's key. */
 export interface FailedCreditMethods {
   readonly card?: CardReturnFailure
 }
@@ -1803,7 +1803,7 @@ export interface FailedIncremental {
   readonly paymentMethods?: FailedIncrementalMethods
 }
 
-/** What the provider said, in one object named by the method's key. */
+/** The provider's result, in one object named by the method's key. */
 export interface FailedIncrementalMethods {
   readonly card?: CardFailure
   readonly providerT?: ProviderTFailure
@@ -1833,7 +1833,7 @@ export interface FailedPaymentIntent {
   readonly paymentIntentId?: string
 }
 
-/** What the provider said, in one object named by the method's key. */
+/** The provider's result, in one object named by the method's key. */
 export interface FailedPaymentMethods {
   readonly card?: CardFailure
   readonly providerK?: ProviderKFailure
@@ -1865,7 +1865,7 @@ export interface FailedRefund {
   readonly metadata?: Metadata
 }
 
-/** What the provider said, in one object named by the method's key. */
+/** The provider's result, in one object named by the method's key. */
 export interface FailedRefundMethods {
   readonly card?: CardReturnFailure
   readonly providerK?: ProviderKFailure
@@ -1919,7 +1919,7 @@ export interface FailedReversal {
   readonly metadata?: Metadata
 }
 
-/** What the provider said, in one object named by the method's key. */
+/** The provider's result, in one object named by the method's key. */
 export interface FailedReversalMethods {
   readonly card?: CardReturnFailure
   readonly providerK?: ProviderKFailure
@@ -2031,7 +2031,7 @@ export interface IncrementalResult {
   readonly paymentMethods?: IncrementedPaymentMethods
 }
 
-/** What the provider said, in one object named by the method's key. */
+/** The provider's result, in one object named by the method's key. */
 export interface IncrementedPaymentMethods {
   readonly card?: CardResult
   readonly providerT?: ProviderTResult
@@ -2342,7 +2342,7 @@ export interface OtherCreated {
   readonly expirationTime?: string
 }
 
-/** Why the provider of any other method said no. */
+/** Why the provider of any other method declined. */
 export interface OtherFailure {
   /** The provider's own code. */
   readonly providerResponseCode?: string
@@ -2388,7 +2388,7 @@ export interface OtherRecord {
   readonly expirationTime?: string
 }
 
-/** What the provider of any other method said. */
+/** Result from the provider of any other method. */
 export interface OtherResult {
   /** The provider's own code. */
   readonly providerResponseCode?: string
@@ -4142,7 +4142,7 @@ export interface ProviderKConfirm {
   readonly accessToken: string
 }
 
-/** What provider K said to the confirmation. */
+/** Result of the confirmation from provider K. */
 export interface ProviderKConfirmed {
   /** The provider's own code. */
   readonly providerResponseCode?: string
@@ -4162,7 +4162,7 @@ export interface ProviderKCreated {
   readonly accessToken?: string
 }
 
-/** Why provider K said no. */
+/** Why provider K declined. */
 export interface ProviderKFailure {
   /** The provider's own code. */
   readonly providerResponseCode?: string
@@ -4206,7 +4206,7 @@ export interface ProviderKRecord {
   readonly billingAgreementId?: string
 }
 
-/** What provider K said to the refund. */
+/** Result of the refund from provider K. */
 export interface ProviderKRefunded {
   /** The provider's own code. */
   readonly providerResponseCode?: string
@@ -4214,7 +4214,7 @@ export interface ProviderKRefunded {
   readonly invoiceNumber?: string
 }
 
-/** What provider K said. */
+/** Result from provider K. */
 export interface ProviderKResult {
   /** The provider's own code. */
   readonly providerResponseCode?: string
@@ -4298,7 +4298,7 @@ export interface ProviderPCapture {
   readonly completeType?: boolean
 }
 
-/** What provider P said to the confirmation. */
+/** Result of the confirmation from provider P. */
 export interface ProviderPConfirmed {
   /** The provider's own code as a number. */
   readonly providerResponseCode?: number
@@ -4354,7 +4354,7 @@ export interface ProviderPRefundFailure {
   readonly providerDeclineCategory?: string
 }
 
-/** What provider P said to the refund. */
+/** Result of the refund from provider P. */
 export interface ProviderPRefunded {
   /** The provider's own code. */
   readonly providerResponseCode?: string
@@ -4372,7 +4372,7 @@ export interface ProviderPRequest {
   readonly confirm?: boolean
 }
 
-/** What provider P said. */
+/** Result from provider P. */
 export interface ProviderPResult {
   /** The provider's own code. */
   readonly providerResponseCode?: string
@@ -4383,7 +4383,7 @@ export interface ProviderRCapture {
   readonly shippingInfo: ProviderRShippingInfo
 }
 
-/** What provider R said to the confirmation. */
+/** Result of the confirmation from provider R. */
 export interface ProviderRConfirmed {
   /** The provider's own code. */
   readonly providerResponseCode?: string
@@ -4391,7 +4391,7 @@ export interface ProviderRConfirmed {
   readonly shippingAddress?: Shipping
 }
 
-/** Why provider R said no. */
+/** Why provider R declined. */
 export interface ProviderRFailure {
   /** The provider's own code. */
   readonly providerResponseCode?: string
@@ -4443,13 +4443,13 @@ export interface ProviderRRefundFailure {
   readonly providerResponseText?: string
 }
 
-/** What provider R said to the refund. */
+/** Result of the refund from provider R. */
 export interface ProviderRRefunded {
   /** The provider's own code as a number. */
   readonly providerResponseCode?: number
 }
 
-/** What provider R said. */
+/** Result from provider R. */
 export interface ProviderRResult {
   /** The provider's own code. */
   readonly providerResponseCode?: string
@@ -4465,7 +4465,7 @@ export interface ProviderRShippingInfo {
   readonly trackingId: string
 }
 
-/** Why provider T said no. */
+/** Why provider T declined. */
 export interface ProviderTFailure {
   /** Kind of decline in the words of the provider. */
   readonly providerDeclineCategory?: string
@@ -4522,7 +4522,7 @@ export interface ProviderTRequest {
   readonly transferType?: "BANK_TRANSFER"
 }
 
-/** What provider T said. */
+/** Result from provider T. */
 export interface ProviderTResult {
   /** When what is neither captured nor cancelled is cancelled by itself. */
   readonly authorizationExpiry?: string
@@ -4533,7 +4533,7 @@ export interface ProviderTResult {
   readonly providerTransactionId?: string
 }
 
-/** Why provider Z said no. */
+/** Why provider Z declined. */
 export interface ProviderZFailure {
   /** The provider's own code. */
   readonly providerResponseCode?: string
@@ -4579,7 +4579,7 @@ export interface ProviderZRefund {
   readonly simulationCode?: string
 }
 
-/** What provider Z said to the refund. */
+/** Result of the refund from provider Z. */
 export interface ProviderZRefunded {
   /** The provider's own code. */
   readonly providerResponseCode?: string
@@ -4591,7 +4591,7 @@ export interface ProviderZRefunded {
   readonly refundId?: string
 }
 
-/** What provider Z said. */
+/** Result from provider Z. */
 export interface ProviderZResult {
   /** The provider's own code. */
   readonly providerResponseCode?: string
@@ -4607,7 +4607,7 @@ export interface ProviderZReversal {
   readonly reversalReason?: string
 }
 
-/** What provider Z said to the reversal. */
+/** Result of the reversal from provider Z. */
 export interface ProviderZReversed {
   /** The provider's own code. */
   readonly providerResponseCode?: string
@@ -4686,7 +4686,7 @@ export interface RecordAmount {
   readonly returnedValue: number
   /** Disputed by the cardholder and not won. */
   readonly disputedValue: number
-  /** What the customer has sent so far, where the bank told of transfers. */
+  /** What the customer has sent so far, where the bank has reported transfers. */
   readonly receivedValue?: number
 }
 
@@ -4865,7 +4865,7 @@ export interface RefundSucceededEvent {
   readonly xId: string
 }
 
-/** What the provider said, in one object named by the method's key. */
+/** The provider's result, in one object named by the method's key. */
 export interface RefundedPaymentMethods {
   readonly card?: CardReturned
   readonly providerK?: ProviderKRefunded
@@ -4944,7 +4944,7 @@ export interface RentalLine {
   readonly itemDescription: "C9" | "CB" | "CC" | "CG" | "CI" | "CJ" | "CT" | "CU" | "CV" | "CW" | "CX" | "CY" | "D4" | "D7" | "D8" | "D9" | "DA" | "O6" | "OQ"
 }
 
-/** What the provider said, in one object named by the method's key. */
+/** The provider's result, in one object named by the method's key. */
 export interface ResultPaymentMethods {
   readonly card?: CardResult
   readonly providerK?: ProviderKCreated
@@ -5076,7 +5076,7 @@ export interface ReversalSucceededEvent {
   readonly xId: string
 }
 
-/** What the provider said, in one object named by the method's key. */
+/** The provider's result, in one object named by the method's key. */
 export interface ReversedPaymentMethods {
   readonly card?: CardReturned
   readonly providerK?: ProviderKResult
@@ -5336,7 +5336,7 @@ export interface TestBin {
 export interface TestCard {
   /** The card number. */
   readonly number: string
-  /** The brand it is told by. */
+  /** The brand of the card. */
   readonly brand: string
   /** What a payment with it comes to. */
   readonly outcome: string

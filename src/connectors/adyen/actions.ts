@@ -1,4 +1,6 @@
-/** What Adyen wants the customer to do next, in the two ways our pages know: send them somewhere, or show instructions. */
+/**
+ * What Adyen wants the customer to do next, as one of the two actions our pages support: a redirect or instructions.
+ */
 import { dateAt, type Loose, present, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import type { CustomerAction, Instructions } from '#connectors/contract.ts'
 
@@ -59,7 +61,7 @@ const readInstructions = (action: Loose | undefined): Instructions => ({
 })
 
 /** Only what Adyen returned is shown; the deadline is part of the instructions, because the customer has to keep it. */
-const show = (told: Instructions, expiresAt: Date | undefined): ReadAction => ({
-  action: { type: 'instructions', instructions: present({ ...told, deadline: expiresAt }) ?? {} },
+const show = (instructions: Instructions, expiresAt: Date | undefined): ReadAction => ({
+  action: { type: 'instructions', instructions: present({ ...instructions, deadline: expiresAt }) ?? {} },
   ...(expiresAt === undefined ? {} : { expiresAt }),
 })

@@ -1,6 +1,6 @@
 /**
- * Amounts at Adyen: a whole number of the smallest unit, which is not ISO's for every currency. What cannot be said exactly
- * in Adyen's unit is refused before anything is written, so a conversion never rounds.
+ * Amounts at Adyen: a whole number of the smallest unit, which is not ISO's for every currency. An amount that Adyen's
+ * unit cannot express exactly is refused before anything is stored, so a conversion never rounds.
  */
 import { strict as assert } from 'node:assert'
 import { integerAt, type Loose, textAt } from '#connectors/adyen/loose.ts'

@@ -1,4 +1,4 @@
-/** What Adyen is asked and answers in the tests of its answers. */
+/** Requests to Adyen and its answers, for the tests of answers.ts. */
 import { type Asked, fromPayment } from '#connectors/adyen/answers.ts'
 import type { AuthorizationOutcome, HttpAnswer, Outcome } from '#connectors/contract.ts'
 import { xIdOf } from '#lifecycle/example-payment.test-support.ts'

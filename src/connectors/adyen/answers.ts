@@ -1,6 +1,6 @@
 /**
- * Translates Adyen's answers into outcomes. Pure. An answer that does not belong to the question, or that says something new,
- * is *unknown*; only what Adyen certainly did not process is declined.
+ * Translates Adyen's answers into outcomes. Pure. An answer that does not belong to the request, or has an unknown
+ * value, is *unknown*; only a request that Adyen certainly did not process is declined.
  */
 import { type ReadAction, readAction } from '#connectors/adyen/actions.ts'
 import { type AdyenAmount, fromAdyenAmount, toAdyenAmount } from '#connectors/adyen/amounts.ts'
@@ -27,7 +27,7 @@ import type { XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import type { Declined } from '#lifecycle/outcome.ts'
 
-/** The question that an answer has to fit. */
+/** The request that an answer has to match. */
 export interface Asked {
   readonly reference: XId
   readonly amount: Money
@@ -56,7 +56,7 @@ function readAnswer(answer: HttpAnswer, asked: Asked): Reading {
 
 function readError(status: number, body: unknown, asked: Asked): Outcome {
   const errorCode = textAt(body, 'errorCode')
-  // Adyen turns a call away before it looks at it; the same call may be made again.
+  // Adyen rejected the call without processing it; the same call may be repeated.
   if (status === 429) return { kind: 'unreached' }
   const isRefusedCaller = status === 401 || status === 403 || (status < 500 && isUnknownAccount(errorCode))
   if (!isRefusedCaller && (status < 400 || status >= 500 || errorCode === undefined)) return unknown
@@ -74,7 +74,7 @@ function readError(status: number, body: unknown, asked: Asked): Outcome {
   }
 }
 
-/** Which of our settings is wrong, for whoever reads the record or the log. */
+/** Which of our settings is wrong, for readers of the record and the log. */
 function sayRefusal(status: number, errorCode: string | undefined, message: string | undefined): string {
   if (status === 401) return 'Adyen refused the API key (HTTP 401)'
   if (isUnknownAccount(errorCode)) return `Adyen refused the merchant account (HTTP ${status}, error 901)`
@@ -83,7 +83,7 @@ function sayRefusal(status: number, errorCode: string | undefined, message: stri
   return message ?? `Adyen refused the request (HTTP ${status})`
 }
 
-/** What Adyen repeats of the question must be what was sent; a member that it leaves out proves nothing. */
+/** The members that Adyen echoes must equal what was sent; an omitted member proves nothing. */
 function belongs(body: Loose, asked: Asked, sent: AdyenAmount | undefined): boolean {
   const reference = textAt(body, 'merchantReference') ?? textAt(body, 'reference')
   const amount = recordAt(body, 'amount')
@@ -95,7 +95,7 @@ function belongs(body: Loose, asked: Asked, sent: AdyenAmount | undefined): bool
   )
 }
 
-/** Adyen's own reference, known from the first answer, names the payment as well as ours does. */
+/** Adyen's own reference, known from the first answer, identifies the payment as well as ours does. */
 const isEchoed = (body: Loose, { pspReference }: Asked): boolean =>
   ['merchantReference', 'reference', 'amount'].some(name => body[name] !== undefined) ||
   (pspReference !== undefined && textAt(body, 'pspReference') === pspReference)
@@ -106,7 +106,7 @@ export function fromPayment(answer: HttpAnswer, asked: Asked): AuthorizationOutc
   return fromResult(reading.body, asked)
 }
 
-/** All fourteen result codes of `/payments` and `/payments/details`; a fifteenth is unknown. */
+/** All fourteen result codes of `/payments` and `/payments/details`; any other is unknown. */
 function fromResult(body: Loose, asked: Asked): AuthorizationOutcome {
   const resultCode = textAt(body, 'resultCode')
   if (resultCode === 'PartiallyAuthorised') return { authorization: partlyApproved(body, asked) }
@@ -133,7 +133,7 @@ function fromResult(body: Loose, asked: Asked): AuthorizationOutcome {
     case 'ChallengeShopper':
       return { authorization: fromAction(body, asked) }
     default:
-      // Results of an authentication without a payment, for which we never ask, and whatever comes with a later version.
+      // Results of an authentication without a payment, which we never request, and codes of later versions.
       return { authorization: notUnderstood(`resultCode is ${resultCode ?? 'missing'}`) }
   }
 }
@@ -145,7 +145,7 @@ function approved(body: Loose, asked: Asked): AuthorizationOutcome {
     provider: { echo: echoOf(asked), ...facts, responseCode: facts.responseCode ?? '0' },
   }
   if (asked.captureReference === undefined) return { authorization }
-  // Adyen reports no capture that it makes by itself; should it fail, CAPTURE_FAILED says so.
+  // Adyen reports no capture that it makes by itself; if it fails, CAPTURE_FAILED reports it.
   const echo = { reference: asked.captureReference, amount: asked.amount }
   return { authorization, capture: { kind: 'approved', provider: { ...facts, echo } } }
 }
@@ -183,8 +183,8 @@ const toActionOutcome = (read: ReadAction, body: Loose, asked: Asked): CustomerA
 })
 
 /**
- * A session that was just made. Until a customer has its address nothing can be paid on it, so a session whose answer was
- * lost is as good as never made.
+ * A session that was just made. Until a customer has its address nothing can be paid on it, so a session whose answer
+ * was lost counts as never created.
  */
 export function fromNewSession(answer: HttpAnswer, asked: Asked): AuthorizationOutcome {
   const reading = readAnswer(answer, asked)
@@ -205,7 +205,7 @@ export function fromNewSession(answer: HttpAnswer, asked: Asked): AuthorizationO
   }
 }
 
-/** All six states of a session; whatever cannot be read leaves the decision to the notice. */
+/** All six states of a session; for an unreadable answer the notice decides. */
 export function fromSessionResult(answer: HttpAnswer, asked: Asked): AuthorizationOutcome {
   const reading = readAnswer(answer, asked)
   const waiting: AuthorizationOutcome = {
@@ -262,7 +262,7 @@ export function fromTechnicalCancel(answer: HttpAnswer, asked: Asked): Outcome {
     : unknown
 }
 
-/** A page that we end: Adyen cancels what may have been paid on it, and what is paid later is given back. */
+/** For a page that we end: Adyen cancels what may have been paid on it, and later payments are refunded. */
 export function fromEndedPage(answer: HttpAnswer, asked: Asked): Outcome {
   const outcome = fromTechnicalCancel(answer, asked)
   return outcome.kind === 'pending'

@@ -5,7 +5,7 @@ import { type AdyenMethod, findAdyenMethod, findTokenCode } from '#connectors/ad
 import { has, toBrowserInfo, toPhone, toShopper, toShopperName } from '#connectors/adyen/shopper.ts'
 import type { AuthorizationRequest, CardData, ThreeDsRequest } from '#connectors/contract.ts'
 
-/** What of an account's settings shapes a request. */
+/** The settings of an account that affect requests. */
 export interface AdyenTerms {
   readonly merchantAccount: string
   readonly rawCards: boolean
@@ -14,7 +14,7 @@ export interface AdyenTerms {
 
 export type AuthorizationCall =
   | { readonly path: '/payments' | '/sessions'; readonly body: Loose }
-  /** Nothing of what we hold can be sent, and there is no customer who could be sent to a page. */
+  /** We have no data that can be sent, and no customer is present who could be sent to a page. */
   | { readonly path: 'none'; readonly reason: string }
 
 export function toAuthorizationCall(request: AuthorizationRequest, terms: AdyenTerms): AuthorizationCall {
@@ -201,7 +201,7 @@ function toMpiData(threeDs: ThreeDsRequest | undefined): Loose | undefined {
   })
 }
 
-/** Adyen's id of a stored method works only together with the shopper it was stored for, so both make one token. */
+/** Adyen's id of a stored method works only together with the shopper it was stored for, so the token contains both. */
 export const toProviderToken = (id: string, shopperReference: string): string => `${id} ${shopperReference}`
 
 export function readProviderToken(

@@ -14,7 +14,9 @@ const notices: CheckFinding = {
     'Not checked: send a test notification from the Customer Area to the notice address, then see `notices list`',
 }
 
-/** The list that every version of v72 has. Without it other answers may have changed as well, and would not be believed. */
+/**
+ * The list that every version of v72 has. Without it other answers may have changed as well and would not be trusted.
+ */
 const otherVersion: CheckFinding = {
   name: 'version',
   ok: false,

@@ -1,4 +1,7 @@
-/** Adyen for one account: builds the call, makes it once, reads the answer. What is decided, the pure neighbours decide. */
+/**
+ * Adyen for one account: builds the call, makes it once, reads the answer. All decisions are in the pure files beside
+ * it.
+ */
 import { hash } from 'node:crypto'
 import {
   type Asked,
@@ -72,7 +75,7 @@ function openAdyen(account: ProviderAccount, tools: ConnectorTools): Connector {
     supports: method => toCapabilities(method, terms),
     willChallenge: demandsChallenge,
     sandbox: terms.rawCards ? sandbox : undefined,
-    // What follows an approval belongs to the merchant account that took it, whatever the setting says by then.
+    // Follow-ups go to the merchant account that approved the payment, even if the setting has changed since.
     keep: ({ approval, returned }) => ({
       ...(returned ? approval : {}),
       merchantAccount: approval?.merchantAccount ?? terms.merchantAccount,
@@ -109,7 +112,10 @@ function openAdyen(account: ProviderAccount, tools: ConnectorTools): Connector {
   return connector
 }
 
-/** A technical cancel at another merchant account finds nothing, which must not pass for a payment that was never made. */
+/**
+ * A technical cancel at another merchant account finds nothing, which must not be mistaken for a payment that was never
+ * made.
+ */
 const termsOf = ({ kept }: Pick<Inquiry, 'kept'>, terms: AdyenTerms): AdyenTerms => ({
   ...terms,
   merchantAccount: textAt(kept, 'merchantAccount') ?? terms.merchantAccount,
@@ -135,7 +141,10 @@ const sandbox: SandboxData = {
   instrument: method => (formOf(method) === 'card' ? { card: sandboxCards.approvedCard } : undefined),
 }
 
-/** A page that has ended must not come back under its old key; money is only moved under the one key of its operation. */
+/**
+ * A page that has ended must not be returned again under its old key; money moves only under the one key of its
+ * operation.
+ */
 const keyOf = (path: '/payments' | '/sessions', { reference, send }: AuthorizationRequest): string =>
   path === '/sessions' && send > 1 ? `${reference}-${send}` : reference
 
@@ -145,7 +154,7 @@ const refuse = ({ reference, amount }: Asked, responseText: string): Outcome => 
   provider: { echo: { reference, amount }, responseText },
 })
 
-/** What the customer's browser brought back, in the names of `/payments/details`. */
+/** The parameters of the customer's return, by their names in `/payments/details`. */
 const detailNames = ['redirectResult', 'payload', 'MD', 'PaRes'] as const
 
 async function complete(
@@ -160,23 +169,23 @@ async function complete(
   if (sessionId !== undefined && sessionResult !== undefined) {
     const path = `/sessions/${encodeURIComponent(sessionId)}?sessionResult=${encodeURIComponent(sessionResult)}`
     const outcome = fromSessionResult(await calls.get(path, signal), asked)
-    // The page stays known until it is decided, should the customer come back once more.
+    // The page stays known until it is decided, in case the customer comes back again.
     return outcome.authorization.kind === 'pending' ? waitFor(returned) : outcome
   }
   const details = Object.fromEntries(
     detailNames.flatMap(name => (brought[name] === undefined ? [] : [[name, brought[name]]])),
   )
-  // The customer came back with empty hands; the notice says what became of the payment.
+  // The customer came back without parameters; the notice reports the outcome of the payment.
   if (Object.keys(details).length === 0) return waitFor(returned)
-  // Coming back twice is one completion; a second step, with another result, is another one.
+  // Returning twice with the same result is one completion; a second step, with another result, is a new one.
   const key = `${asked.reference}-${hash('sha256', JSON.stringify(details)).slice(0, 16)}`
   const answer = await calls.post('/payments/details', { details }, key, signal)
   return isRefusedQuestion(answer) ? waitFor(returned) : fromPayment(answer, asked)
 }
 
 /**
- * Adyen took nothing of the question: the browser brought what Adyen never gave it, or our key was revoked meanwhile. That
- * says nothing about the payment, which the customer may have made; the notice does.
+ * Adyen rejected the call: the browser sent parameters that Adyen never issued, or our key was revoked meanwhile. That
+ * says nothing about the payment, which the customer may have made; the notice reports it.
  */
 const isRefusedQuestion = (answer: HttpAnswer): boolean =>
   answer.kind === 'answered' && answer.status >= 400 && answer.status < 500

@@ -1,6 +1,6 @@
 /**
- * Accepting and defending a dispute through Adyen's Dispute API v30. Defending takes three calls: which reasons apply, the
- * documents, the defence itself. Texts become a page of PDF, because Adyen takes documents only.
+ * Accepting and defending a dispute through Adyen's Dispute API v30. Defending takes three calls: which reasons apply,
+ * the documents, the defence itself. Texts become a PDF, because Adyen accepts documents only.
  */
 import { isRecord, type Loose, listAt, parseJson, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import { toPdf } from '#connectors/adyen/text-to-pdf.ts'
@@ -45,7 +45,7 @@ export function createDisputeActions(call: DisputeCall, merchantAccountCode: str
 const readBody = (answer: HttpAnswer): unknown =>
   answer.kind === 'answered' && answer.status < 300 ? parseJson(answer.body) : undefined
 
-/** A reason that needs no further document comes first, then the first that Adyen names. */
+/** Prefers a reason that needs no further document, else takes the first that Adyen names. */
 export function chooseDefence(
   body: unknown,
 ): { readonly reason: string; readonly documentType: string } | undefined {

@@ -73,13 +73,13 @@ export function readDispute(name: string, item: Loose, amount: Money): NoticeFac
 }
 
 /**
- * A reversed chargeback is money back, whatever Adyen still expects from the issuer, and a second one opens the dispute again.
- * That a dispute is open says less than an event that ended its defence.
+ * A reversed chargeback is money back, whatever Adyen still expects from the issuer, and a second one opens the dispute
+ * again. An event that ends the defence takes precedence over the status "open".
  */
-function statusOf(name: string, status: DisputeStatus, told: string | undefined): DisputeStatus {
+function statusOf(name: string, status: DisputeStatus, reported: string | undefined): DisputeStatus {
   if (name === 'CHARGEBACK_REVERSED' || name === 'SECOND_CHARGEBACK') return status
-  const said = statuses[told ?? '']
-  return said === undefined || said === 'OPEN' ? status : said
+  const known = statuses[reported ?? '']
+  return known === undefined || known === 'OPEN' ? status : known
 }
 
 function readReturn(name: string, item: Loose, amount: Money, reasonCode: string): NoticeFact {

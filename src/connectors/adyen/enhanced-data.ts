@@ -1,6 +1,6 @@
 /**
- * Level 2 and 3 data of captures and refunds by card, in the form that schemes take. It lowers the price of a payment and
- * decides nothing, so what does not fit is left out. Adyen has no members for the rest of a rental bill.
+ * Level 2 and 3 data of captures and refunds by card, in the form that schemes accept. It lowers the fees of a payment
+ * and decides nothing, so data that does not fit is left out. Adyen has no members for the rest of a rental bill.
  */
 import { tryAdyenAmount } from '#connectors/adyen/amounts.ts'
 import {
@@ -25,7 +25,7 @@ export function toEnhancedSchemeData({ amount, payment }: FollowUpRequest): Loos
     totalTaxAmount: tax === undefined ? undefined : inAdyensUnit(tax, amount.currency),
     customerReferenceNumber: reference !== undefined && isPrintable(reference, 25) ? reference : undefined,
     itemDetailLines: lines,
-    // Of level 3 only.
+    // Level 3 only.
     orderDate: lines && textAt(order, 'creationDate')?.slice(0, 10),
     destination: lines && toDestination(recordAt(shipping, 'address')),
   })
@@ -35,7 +35,7 @@ export function toEnhancedSchemeData({ amount, payment }: FollowUpRequest): Loos
 const inAdyensUnit = (value: number, currency: string): number | undefined =>
   tryAdyenAmount({ value, currency })?.value
 
-/** ASCII, neither blank at its beginning nor all zeros. */
+/** ASCII, not starting with a space and not all zeros. */
 const isPrintable = (text: string, length: number): boolean =>
   text.length <= length && /^(?!0+$)[!-~][ -~]*$/.test(text)
 

@@ -1,4 +1,4 @@
-/** Questions to start from in the tests of this folder: one payment with everything a merchant can say, one with nothing. */
+/** Requests to start from in the tests of this folder: one payment with every optional field, one with none. */
 import type { AuthorizationRequest, FollowUpRequest, PaymentContext } from '#connectors/contract.ts'
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'

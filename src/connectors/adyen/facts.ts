@@ -60,9 +60,10 @@ export const adyenFacts: ConnectorFacts = {
   label: labelOf,
   exponent: adyenExponent,
   lostAnswer: {
-    // Notices come within seconds as a rule; this covers Adyen's first retries, and is over when the engine asks after 15.
+    // Notices come within seconds as a rule; this covers Adyen's first retries, and ends before the engine's inquiry
+    // after 15 minutes.
     noticeWithinMs: 14 * minuteMs,
-    // Adyen promises seven days for a key; the last one is kept in reserve.
+    // Adyen promises seven days for a key; the last one is a safety margin.
     repeatWithinMs: 6 * dayMs,
     undo: true,
   },

@@ -1,6 +1,6 @@
 /**
- * Which of our methods Adyen serves, under which code of Checkout v72, and how: by `/payments` when we hold the data that
- * the method wants, otherwise on Adyen's hosted page, which asks the customer for it.
+ * Which of our methods Adyen serves, under which code of Checkout v72, and how: by `/payments` if we have the data that
+ * the method requires, otherwise on Adyen's hosted page, which asks the customer for it.
  */
 
 /** Data about customer and order that some methods demand before `/payments` accepts them. */
@@ -39,7 +39,7 @@ const econtext = (code: string): AdyenMethod => ({
   details: ['firstName', 'lastName', 'shopperEmail', 'telephoneNumber'],
 })
 
-/** One code of Adyen, whose page then lets the customer choose the bank. */
+/** Several types with one code of Adyen, whose page lets the customer choose the bank. */
 const banks = (code: string, types: string): [string, AdyenMethod][] =>
   types
     .trim()
@@ -65,7 +65,7 @@ const instructed = `
   DUITNOWQR-duitnow SEPACREDITTRANSFER-bankTransfer_IBAN
 `
 
-/** They want a card, a code, a bank, a token of a wallet or papers that our requests do not carry. */
+/** Methods that require a card, a code, a bank, a wallet token or documents that our requests do not contain. */
 const onPage = `
   MADA-mada BANCONTACT-bcmc BLIK-blik EPS-eps PRZELEWY24-onlineBanking_PL FPX-molpay_ebanking_fpx_MY PSE-pse_payulatam
   NETBANKINGINDIA-onlinebanking_IN ACHDIRECTDEBIT-ach BACSDIRECTDEBIT-directdebit_GB BECSAUSTRALIA-directdebit_AU
@@ -84,7 +84,7 @@ const pairs = (table: string, row: (code: string) => AdyenMethod): [string, Adye
     })
 
 const methods: ReadonlyMap<string, AdyenMethod> = new Map<string, AdyenMethod>([
-  // A card number of ours goes to `/payments` when the account allows it; the connector decides that by the account.
+  // A card number is sent to `/payments` if the account allows it; the connector decides that.
   ...banks('scheme', cardTypes),
   ...pairs(redirects, code => direct(code)),
   ...pairs(instructed, code => direct(code)),
@@ -163,7 +163,7 @@ const debitCodes: ReadonlySet<string> = new Set([
 
 export const isDebitCode = (code: string | undefined): boolean => code !== undefined && debitCodes.has(code)
 
-/** What customers read where our name of the method is a neutral letter. */
+/** Names shown to customers where our method type is neutral. */
 const labels: Readonly<Record<string, string>> = {
   PROVIDERK: 'Klarna',
   PROVIDERP: 'PayPal',

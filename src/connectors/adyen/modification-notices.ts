@@ -1,4 +1,4 @@
-/** Notices about an authorisation and its modifications: the outcome that Adyen's answers leave open. */
+/** Notices about an authorisation and its modifications: the outcomes that Adyen's answers leave open. */
 import { type Loose, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import { toFacts } from '#connectors/adyen/provider-facts.ts'
 import { detailOfRefusal, generalDecline, timedOut } from '#connectors/adyen/refusals.ts'
@@ -24,7 +24,7 @@ const byEvent: Readonly<Record<string, Read>> = {
   CAPTURE: modification('CAPTURE'),
   REFUND: modification('REFUND'),
   CANCELLATION: withoutAmount('REVERSAL'),
-  // Carries the new total; which way the amount went is known by the reference only.
+  // Carries the new total; only the reference shows whether the amount was raised or lowered.
   AUTHORISATION_ADJUSTMENT: withoutAmount('INCREMENTAL'),
   CANCEL_OR_REFUND: (item, amount) =>
     textAt(recordAt(item, 'additionalData'), 'modification.action') === 'refund'
@@ -66,7 +66,7 @@ function readTechnicalCancel(item: Loose, amount: Money): NoticeFact | undefined
   const paid = textAt(item, 'originalReference')
   const provider = { ...facts(item, amount), fields: { undone: paid } }
   const undone: Outcome = { kind: 'declined', detail: timedOut, provider }
-  // Not found: the request that we wanted to undo never arrived. Any other failure leaves the question open.
+  // Not found: the request that we wanted to undo never arrived. After any other failure the outcome stays unknown.
   if (!isSuccess(item) && !/not found/i.test(textAt(item, 'reason') ?? '')) return undefined
   const subject = { reference: referenceOf(item), transactionId: paid }
   return { ...outcomeOf('AUTHORIZATION', item, amount, undone), subject, amount: undefined }
@@ -103,8 +103,8 @@ const refused = (item: Loose, amount: Money, detail: string): Declined => ({
 })
 
 function facts(item: Loose, amount: Money) {
-  const { responseText: _, ...told } = toFacts(item)
-  return { ...told, echo: { reference: referenceOf(item) ?? foreignXId, amount } }
+  const { responseText: _, ...shown } = toFacts(item)
+  return { ...shown, echo: { reference: referenceOf(item) ?? foreignXId, amount } }
 }
 
 const referenceOf = (item: Loose): XId | undefined => parseXId(textAt(item, 'merchantReference') ?? '')
@@ -124,8 +124,8 @@ const outcomeOf = (operation: OperationType, item: Loose, amount: Money, outcome
 })
 
 /**
- * Modifications of the Customer Area carry any text as their reference, but every approval that we asked for carries ours: one
- * with another text is somebody else's.
+ * Modifications of the Customer Area carry any text as their reference, but every approval that we asked for carries
+ * ours: an approval with another text is not ours.
  */
 const approvalOf = (item: Loose): NoticeSubject => ({
   ...subjectOf(item),

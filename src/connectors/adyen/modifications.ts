@@ -64,13 +64,13 @@ function toAmountUpdate(
   return { path, body: { merchantAccount, reference, amount: sent }, sent }
 }
 
-/** What was reversed in part is no longer authorised at Adyen, though our sum of approvals still counts it. */
+/** A partial reversal lowers the authorised amount at Adyen, while our sum of approvals still includes it. */
 export const toIncrement: Modify = (request, pspReference, terms) => {
   const total = request.newTotal - (request.payment.reversedValue ?? 0)
   return toAmountUpdate(request, total, at(pspReference, 'amountUpdates'), terms)
 }
 
-/** Everything that is still open is cancelled; a part is an authorisation of less. */
+/** Everything that is still open is cancelled; a partial reversal lowers the authorised amount. */
 export const toReversal: Modify = (request, pspReference, terms) => {
   const { authorizedValue, capturedValue } = request.payment
   // The total of a reversal is what was reversed in all.
@@ -83,7 +83,7 @@ export const toReversal: Modify = (request, pspReference, terms) => {
     : toAmountUpdate(request, rest, at(pspReference, 'amountUpdates'), terms)
 }
 
-/** Cancels whatever was authorised under our reference, although we never learned Adyen's. */
+/** Cancels whatever was authorised under our reference, if we never received Adyen's. */
 export const toTechnicalCancel = (reference: XId, { merchantAccount }: AdyenTerms): ModificationCall => ({
   path: '/cancels',
   body: { merchantAccount, paymentReference: reference, reference },

@@ -1,6 +1,6 @@
 /**
- * Adyen's webhooks. Pure: each item of a message carries a signature of its own, one forged item makes the message forged,
- * and every event of Webhooks v1 is a fact for us or is known to be none.
+ * Adyen's webhooks. Pure: each item of a message carries a signature of its own, one forged item makes the message
+ * forged, and every event of Webhooks v1 is either a fact for us or known to be irrelevant.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { fromAdyenAmount } from '#connectors/adyen/amounts.ts'
@@ -10,7 +10,7 @@ import { isSuccess, readModification } from '#connectors/adyen/modification-noti
 import type { Notice, NoticeFact, NoticeItem, RawNotice } from '#connectors/contract.ts'
 import type { Secret } from '#domain/secret.ts'
 
-/** Adyen stops its queue for this address until it reads a 2xx; older setups look for this text. */
+/** Adyen pauses its queue for this address until it gets a 2xx; older setups expect this text. */
 const accepted = { status: 200, body: '[accepted]', type: 'text/plain' }
 
 export interface NoticeKeys {
@@ -18,10 +18,13 @@ export interface NoticeKeys {
   readonly merchantAccount: string
 }
 
-/** 6,000: sixty items with everything Adyen writes into them. Each of these bytes is a value that has to be made. */
+/**
+ * 6,000: sixty items with every member that Adyen can send. Each of these characters means a value that the parser
+ * creates.
+ */
 const partsMax = 6_000
 
-/** Brackets, colons and commas, counted before the text is parsed: until then nobody knows who has sent it. */
+/** Brackets, colons and commas, counted before the text is parsed: until then the sender is not authenticated. */
 function hasTooManyParts(body: Uint8Array): boolean {
   let parts = 0
   for (let at = 0; at < body.length && parts <= partsMax; at += 1) parts += isPart[body[at] ?? 0] ?? 0
@@ -90,8 +93,8 @@ function isSigned(text: string, signature: string | undefined, { hmacKey }: Noti
 
 function toNoticeItem(item: Loose, keys: NoticeKeys): NoticeItem {
   const name = textAt(item, 'eventCode') ?? ''
-  // Adyen sends an item again as it was. One that differs in any signed member is another item: a wrong amount must not use
-  // up the key of the right one.
+  // Adyen sends an item again as it was. An item that differs in any signed member is a different one: a wrong amount
+  // must not use up the key of the right one.
   const key = toSignedText({ ...item, success: isSuccess(item) })
   const fact = readFact(item, name)
   const merchantAccount = textAt(item, 'merchantAccountCode')
@@ -103,7 +106,7 @@ function toNoticeItem(item: Loose, keys: NoticeKeys): NoticeItem {
   }
 }
 
-/** Of another merchant account: of consequence only for payments that were made there before the setting was changed. */
+/** For another merchant account: relevant only for payments made there before the setting was changed. */
 const foreign = (fact: NoticeFact, merchantAccount: string | undefined, name: string): NoticeFact =>
   'subject' in fact && merchantAccount !== undefined
     ? { ...fact, subject: { ...fact.subject, kept: { merchantAccount } } }

@@ -11,7 +11,7 @@ export function toFacts(body: unknown): Omit<ProviderFacts, 'echo'> {
     ...present({
       transactionId: textAt(body, 'pspReference'),
       responseCode: textAt(body, 'refusalReasonCode'),
-      // 255: the room of the contract.
+      // 255: the contract's limit.
       responseText: refusal?.slice(0, 255),
       approvalCode:
         approvalCode !== undefined && /^[0-9]{1,15}$/.test(approvalCode) ? Number(approvalCode) : undefined,
@@ -26,7 +26,7 @@ export function toFacts(body: unknown): Omit<ProviderFacts, 'echo'> {
   }
 }
 
-/** Brands whose name at Adyen is not ours. */
+/** Brands that have another name at Adyen. */
 const brands: Readonly<Record<string, string>> = { mc: 'mastercard', cup: 'unionpay', diners: 'dinersclub' }
 
 /** The masked card, which we do not know ourselves when it was entered on Adyen's page. */

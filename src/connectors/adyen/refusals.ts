@@ -1,6 +1,6 @@
 /** Adyen's refusal reasons and error codes as the last four digits of our response codes: one table each, one default. */
 
-/** For a reason that is new or missing: the issuer said no and did not say why. */
+/** For a reason that is new or missing: the issuer declined without a reason. */
 export const generalDecline = '0305'
 export const cancelledByCustomer = '0703'
 export const cancelledByMerchant = '0704'
@@ -55,7 +55,7 @@ export const refusals: readonly (readonly [code: string, reason: string, detail:
   ['43', 'Online PIN required', notPermitted],
   ['44', 'Try another interface', notPermitted],
   ['45', 'Chip downgrade mode', notPermitted],
-  // Adyen counts the tries and charges for more: the advice has to be to stop.
+  // Adyen charges fees for further tries: the advice must be to stop.
   ['46', 'Transaction blocked by Adyen to prevent excessive retry fees', invalidTransaction],
   ['50', 'Token Revoked', notPermitted],
 ]
@@ -92,7 +92,7 @@ export const detailOfError = (errorCode: string | undefined): string =>
 /** "Request already processed or in progress": the first request under this key may yet succeed. */
 export const isAlreadyInProgress = (errorCode: string | undefined): boolean => errorCode === '704'
 
-/** "Invalid Merchant Account": there is none of that name, or it is not one of this key. */
+/** "Invalid Merchant Account": it does not exist, or the key does not belong to it. */
 export const isUnknownAccount = (errorCode: string | undefined): boolean => errorCode === '901'
 
 /** Why a bank sends a debit back, as the contract maps ISO 20022's reasons. */

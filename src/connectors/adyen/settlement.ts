@@ -63,7 +63,7 @@ function toLine(cell: Cell, number: number): SettlementLine {
   const amount = (heading: string): number =>
     parseDecimal(cell(heading), currency, `line ${number}, ${heading}`)
   const net = exact(amount('Net Credit (NC)') - amount('Net Debit (NC)'))
-  // A line that is nothing but a fee has no gross amount.
+  // A pure fee line has no gross amount.
   const fee =
     type === 'FEE' ? exact(0 - net) : feeColumns.map(amount).reduce((sum, next) => exact(sum + next), 0)
   const modification = cell('Modification Reference')
@@ -72,7 +72,7 @@ function toLine(cell: Cell, number: number): SettlementLine {
     settlementId: batch === '' ? 'unknown' : batch,
     date: (cell('Booking Date') || cell('Creation Date')).slice(0, 10),
     type,
-    // A capture that Adyen made by itself has no reference of ours but that of the authorisation.
+    // A capture that Adyen made automatically carries only our reference of the authorisation.
     reference: parseXId(cell('Modification Merchant Reference')) ?? parseXId(cell('Merchant Reference')),
     transactionId: modification || cell('Psp Reference') || undefined,
     gross: exact(net + fee),
@@ -97,7 +97,7 @@ function parseDecimal(text: string, currency: string, where: string): number {
   return sign === '-' ? exact(0 - value) : value
 }
 
-/** Line by line, whatever the pieces in which the file arrives; a report is read, not held. */
+/** Line by line, however the file is chunked, so that the report is never in memory as a whole. */
 async function* readRows(file: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
   const decoder = new TextDecoder()
   let rest = ''

@@ -32,7 +32,7 @@ export function toShopper(payment: PaymentContext): Loose {
   }
 }
 
-/** Adyen wants at least three characters, always the same for one person; a guest is as good as their payment. */
+/** Adyen wants at least three characters, always the same for one person; for a guest, the payment id is used. */
 export function toShopperReference({ customer, payId }: PaymentContext): string {
   const own = textAt(customer, 'merchantCustomerId') ?? textAt(customer, 'gatewayCustomerId')
   return own !== undefined && own.length >= 3 ? own : payId
@@ -57,7 +57,7 @@ const toTaxId = (customer: Loose | undefined): string | undefined =>
 const alpha2 = (address: Loose | undefined): string | undefined =>
   findCountryByAlpha3(textAt(address, 'country') ?? '')?.alpha2
 
-/** An address is taken whole or not at all: Adyen refuses a request whose address lacks one of these. */
+/** An address is sent completely or not at all: Adyen refuses a request whose address lacks one of these. */
 export function toAddress(address: Loose | undefined): Loose | undefined {
   const street = textAt(address, 'streetName')
   const city = textAt(address, 'city')
@@ -72,7 +72,7 @@ export function toAddress(address: Loose | undefined): Loose | undefined {
     city,
     postalCode,
     country,
-    // Codes such as CA or NSW; Adyen takes no names of states.
+    // Codes such as CA or NSW; Adyen does not accept names of states.
     ...(state !== undefined && state.length <= 3 ? { stateOrProvince: state } : {}),
   }
 }
@@ -83,7 +83,7 @@ function toDeliveryAddress(shipping: Loose | undefined): Loose | undefined {
   return place === undefined ? undefined : { ...place, ...toShopperName(address) }
 }
 
-/** All eight members or none: 3-D Secure refuses a browser that is described by halves. */
+/** All eight members or none: 3-D Secure refuses an incomplete description of the browser. */
 export function toBrowserInfo({ browser, language }: PaymentContext): Loose | undefined {
   const timeZoneOffset = Number(textAt(browser, 'timeZoneOffset') ?? Number.NaN)
   const info = {
@@ -132,7 +132,7 @@ function toLineItem(item: Loose, currency: string): Loose {
   )
 }
 
-/** A price that Adyen's unit cannot express is left out: it describes, the amount alone decides. */
+/** A price that Adyen's unit cannot express is left out: prices are only descriptive. */
 const price = (value: unknown, currency: string): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value)
     ? tryAdyenAmount({ value, currency })?.value
@@ -170,7 +170,7 @@ function toAccountInfo(account: Loose | undefined): Loose | undefined {
   })
 }
 
-/** Whether the request holds what a method wants to know. */
+/** Whether the request contains the data that a method requires. */
 export function has(need: Need, { payment, account, wallet }: AuthorizationRequest): boolean {
   const { customer } = payment
   const checks: Readonly<Record<Need, boolean>> = {

@@ -29,7 +29,7 @@ export function toPdf(text: string): Buffer {
 
 const wrap = (line: string): string[] => line.match(new RegExp(`.{1,${lineLength}}`, 'gu')) ?? ['']
 
-/** Letters outside Latin-1 have no place in this font. */
+/** This font has no characters outside Latin-1. */
 const toContent = (lines: readonly string[]): string =>
   [
     `BT /F1 8 Tf 10 TL ${page.left} ${page.top} Td`,

@@ -13,7 +13,7 @@ export interface StatementFact {
 
 export interface TransactionFact {
   readonly kind: 'transaction'
-  /** What makes it the same transaction in another file: the bank's reference, and the place within its entry. */
+  /** Identifies the transaction in every file: the bank's reference, and the position within its entry. */
   readonly key: string
   /** The bank's reference of the entry, for people. */
   readonly bankReference?: string
@@ -23,10 +23,12 @@ export interface TransactionFact {
   readonly bookedOn: string
   readonly endToEndId?: string
   readonly messageId?: string
-  /** A payment information that the bank books as one sum without its single payments; some banks name its message only. */
+  /**
+   * A payment information that the bank books as one sum without its single payments; some banks only name its message.
+   */
   readonly wholeBlock?: WholeBlock
   readonly returned?: { readonly reason?: string }
-  /** What was asked for before charges were added or taken off. */
+  /** The requested amount before charges were added or deducted. */
   readonly originalAmount?: Money
   /** In the smallest unit of the amount's currency, what the bank took for itself. */
   readonly charges: number

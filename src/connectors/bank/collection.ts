@@ -1,6 +1,6 @@
 /**
- * When a debit may be collected and under which sequence type: the calendar of the banks, the hour at which the bank
- * closes its day, and what has become of the mandate so far. Pure.
+ * When a debit may be collected and under which sequence type: the calendar of the banks, the bank's cut-off hour, and
+ * the mandate's history. Pure.
  */
 import type { MandateAmendment } from '#connectors/bank/direct-debits.ts'
 import type { SequenceType } from '#connectors/bank/initiation.ts'
@@ -11,7 +11,9 @@ import { type BankTime, targetDayAfter, targetDayFrom } from '#domain/target-cal
 export const earliestCollection = (made: BankTime, cutOffHour: number): string =>
   targetDayAfter(made.day, made.hour < cutOffHour ? 1 : 2)
 
-/** When a debit that is asked for now is collected at the earliest: the bank's day, and the notice its customer is owed. */
+/**
+ * The earliest collection date of a debit requested now: the bank's next day, and the notice period for the customer.
+ */
 export function announcedDay(
   asked: BankTime,
   { cutOffHour, preNotificationDays }: { readonly cutOffHour: number; readonly preNotificationDays: number },
@@ -21,7 +23,7 @@ export function announcedDay(
   return noticed > bank ? noticed : bank
 }
 
-/** What we know of a mandate that was used before. */
+/** What we know about a mandate that was used before. */
 export interface UsedMandate {
   readonly lastUsedOn: string
   readonly creditorId: string
@@ -61,13 +63,16 @@ export function amendmentOf(use: MandateUse, used: UsedMandate | undefined): Man
   }
 }
 
-/** 36 months, the scheme's own limit: a mandate that was not used for so long is void, and the creditor must cancel it. */
+/**
+ * 36 months, the scheme's own limit: a mandate that was not used for that long is void, and the creditor must cancel
+ * it.
+ */
 const disuseYears = 3
 
 /** Counted from the last debit, or from the signature when there was none. */
 export function isDisused(lastUseOrSignature: string, collectionDay: string): boolean {
   const end = `${Number(lastUseOrSignature.slice(0, 4)) + disuseYears}${lastUseOrSignature.slice(4)}`
-  // Three years after a leap day there is none.
+  // Three years after a leap day there is no leap day.
   return collectionDay > end.replace('-02-29', '-03-01')
 }
 

@@ -1,6 +1,7 @@
 /**
- * The bank as a provider. It makes no calls: an authorisation is a complete mandate on an account with a right checksum, and
- * whatever moves money is pending until the next file and the bank's own word. Files are made and read by commands.
+ * The bank as a provider. It makes no calls: an authorisation is a complete mandate on an account with a valid
+ * checksum, and operations that move money are pending until the next file and the bank's report. Files are made and
+ * read by commands.
  */
 import { createHash } from 'node:crypto'
 import { announcedDay } from '#connectors/bank/collection.ts'
@@ -62,7 +63,7 @@ function openBank(settings: BankSettings): Connector {
         : findMisfit({ operation, account, at })
     },
     findCaptureMisfit: findLateSignature,
-    // Only a process that died can have lost an answer of ours: what was asked for was complete, or it was not written.
+    // Only a crash of our own process can lose an answer here: a recorded request was complete.
     inquire: async inquiry => ({ authorization: lookUp(inquiry, settings) }),
     readSettlement,
     check: async () => [
@@ -112,7 +113,7 @@ const misfit = (field: string, error: string): FieldMisfit => ({
   error,
 })
 
-/** The first thing that a debit lacks, by its name in the request; undefined: the mandate is complete. */
+/** The first field that a debit lacks, by its name in the request; undefined: the mandate is complete. */
 function findMisfit({
   operation,
   account,
@@ -120,7 +121,7 @@ function findMisfit({
 }: Pick<AuthorizationRequest, 'operation' | 'account' | 'at'>): FieldMisfit | undefined {
   if (!account) return misfit('account', 'is missing; the bank debits an account')
   if (!isIban(account.number.reveal())) return misfit('account.number', 'is no IBAN with a right checksum')
-  // Money that goes out needs no mandate.
+  // A payout needs no mandate.
   if (operation === 'CREDIT') return undefined
   if (!account.mandateId) return misfit('mandateId', 'is missing; a debit needs the number of its mandate')
   if (!account.dateOfSignature)
@@ -128,7 +129,7 @@ function findMisfit({
   return findLateSignature(account, at)
 }
 
-/** A mandate allows nothing before it is signed. It may be tomorrow where the customer is. */
+/** A mandate allows nothing before it is signed. In the customer's time zone it may already be tomorrow. */
 const findLateSignature = (
   { dateOfSignature }: { readonly dateOfSignature?: unknown },
   at: Date,
@@ -173,8 +174,8 @@ const dayMs = 24 * 60 * 60 * 1000
 const letters = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 
 /**
- * What the customer writes into the transfer: a creditor reference (ISO 11649), whose check digits let banks find slips of
- * the finger. It follows from our own reference, so that asking again shows the same one.
+ * What the customer writes into the transfer: a creditor reference (ISO 11649), whose check digits let banks detect
+ * typing errors. It is derived from our own reference, so that it is always the same.
  */
 export function creditorReference(reference: XId): string {
   const digest = createHash('sha256').update(`creditor reference ${reference}`).digest()

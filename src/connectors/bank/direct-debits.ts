@@ -98,7 +98,7 @@ function amendmentOf({ originalCreditorId, originalCreditorName, newAccount }: M
     element(
       'AmdmntInfDtls',
       original === '' ? '' : element('OrgnlCdtrSchmeId', original),
-      // "Same mandate, new debtor account": the scheme's word for it, whichever bank the customer went to.
+      // "Same mandate, new debtor account": the scheme's code for it, whichever bank the customer changed to.
       newAccount ? element('OrgnlDbtrAcct', element('Id', element('Othr', leaf('Id', 'SMNDA')))) : '',
     ),
   ].join('')

@@ -42,7 +42,7 @@ const settings: Readonly<Record<string, SettingFact>> = {
         : 'it must be a creditor identifier like DE98ZZZ09999999999, with right check digits',
   },
   cutOffHour: {
-    // Noon: what most banks ask for; a file that is early harms nobody, one that is late is rejected.
+    // Noon: the cut-off of most banks; an early file does no harm, a late one is rejected.
     default: '12',
     description: 'the hour (Europe/Berlin) until which the bank takes files for the next settlement day',
     check: wholeNumber(0, 24),
@@ -91,7 +91,7 @@ const debits: Capabilities = {
   storedCredentials: true,
 }
 
-/** The customer sends the money; what arrives is captured at once. */
+/** The customer sends the money; it is captured as soon as it arrives. */
 const transfers: Capabilities = {
   ...debits,
   capture: 'none',
@@ -101,7 +101,7 @@ const transfers: Capabilities = {
   instructs: true,
 }
 
-/** As transfers; the row of an invoice offers its capture by hand alone, and the money that arrives makes it. */
+/** Like transfers; an invoice only offers MANUAL capture, and the arriving money triggers it. */
 const invoices: Capabilities = { ...transfers, capture: 'one', reversal: true }
 
 const capabilities: Readonly<Record<string, Capabilities>> = {
@@ -114,7 +114,7 @@ const capabilities: Readonly<Record<string, Capabilities>> = {
 export const capabilitiesOf = (type: string): Capabilities | undefined =>
   Object.hasOwn(capabilities, type) ? capabilities[type] : undefined
 
-/** Whether the customer sends the money, instead of our fetching it. */
+/** Whether the customer sends the money, instead of being debited. */
 export const isIncoming = (type: string): boolean =>
   type !== 'DIRECTDEBIT' && capabilitiesOf(type) !== undefined
 
@@ -130,7 +130,7 @@ export const bankFacts: ConnectorFacts = {
   secrets: {},
   serves: type => capabilitiesOf(type) !== undefined,
   exponent: currency => (currency === 'EUR' ? 2 : undefined),
-  // Nothing is sent, so nothing can be lost: looking it up always gives the answer.
+  // Nothing is sent, so nothing can be lost: a look-up always gives the answer.
   lostAnswer: { noticeWithinMs: 0, lookUpSettledMs: 0, undo: false },
   timeoutMs: 20_000,
   // 180 days: announced two weeks ahead, collected, and the bank's statement late.

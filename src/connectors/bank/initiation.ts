@@ -14,7 +14,7 @@ export interface Creditor {
 }
 
 export interface FileHeader {
-  /** Unique for ever, at most 35 characters. */
+  /** Globally unique, at most 35 characters. */
   readonly messageId: string
   /** Fixed when the batch is made, so that writing the file again gives the same bytes. */
   readonly createdAt: Date
@@ -68,7 +68,7 @@ export const accountOf = (name: string, iban: string): string =>
 export const partyOf = (name: string, partyName: string): string =>
   element(name, leaf('Nm', toSepaText(partyName, nameMax) || 'NOTPROVIDED'))
 
-/** Inside the SEPA area the IBAN is enough, and a bank that is not named is written so. */
+/** Inside the SEPA area the IBAN is enough; NOTPROVIDED stands for a bank without a BIC. */
 export const agentOf = (name: string, bic: string | undefined): string =>
   element(
     name,
@@ -90,14 +90,14 @@ export interface FileFrame {
   readonly end: string
 }
 
-/** The payments of a block, written already, in as many pieces as they came in. */
+/** The written payments of a block, in the pieces in which they were stored. */
 export interface BlockBody<Piece> {
   readonly payments: number
   readonly sum: bigint
   readonly pieces: readonly Piece[]
 }
 
-/** The whole file from its first to its last piece: text of the frame as strings, and between it the blocks' own pieces. */
+/** The whole file in order: the text of the frame as strings, with the blocks' own pieces in between. */
 export function* inOrder<Piece>(
   { blocks }: FileHeader,
   frame: FileFrame,

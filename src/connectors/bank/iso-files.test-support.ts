@@ -1,4 +1,4 @@
-/** The official schemas and foreign samples, which lie beside the project and not in it. */
+/** The official schemas and third-party samples, which are stored outside the project. */
 import { existsSync, readFileSync } from 'node:fs'
 
 const folder = ['../../../../', '../../../../../']

@@ -63,7 +63,7 @@ export function statementHandler(
     open(name, parent) {
       if (name === statement) announced = false
       if (name === 'Ntry') announce(parent)
-      // The parts of the entry itself stand before its details in every version.
+      // The entry's own elements come before its details in every version.
       if (name === 'NtryDtls' && parent && !entry) entry = { node: parent, transactions: 0, batch: undefined }
     },
     record(node, details) {
@@ -93,7 +93,7 @@ export function statementHandler(
   }
 }
 
-/** Pending and informational entries claim nothing yet. Version 02 writes the code without an element around it. */
+/** Pending and informational entries are ignored. Version 02 writes the code without an element around it. */
 const isBooked = (entry: XmlNode): boolean => (textOf(entry, 'Sts', 'Cd') ?? textOf(entry, 'Sts')) === 'BOOK'
 
 interface Source {
@@ -122,7 +122,7 @@ function toTransaction(source: Source): TransactionFact {
     key: keyOf(source, direction, entryAmount),
     ...(bankReference === undefined ? {} : { bankReference }),
     direction,
-    // A single transaction in another currency was converted: what the account was credited with counts.
+    // A single transaction in another currency was converted: the amount credited to the account counts.
     amount: alone && amount.currency !== entryAmount.currency ? entryAmount : amount,
     bookedOn: dayIn(entry),
     ...(endToEndId === undefined ? {} : { endToEndId }),
@@ -150,8 +150,8 @@ function directionOf(details: XmlNode | undefined, entry: XmlNode): 'CRDT' | 'DB
 }
 
 /**
- * The bank's reference identifies an entry in every file that contains it. Where the bank gives none, statement and place
- * within it do. Several transactions of one entry are distinguished by their own references.
+ * The bank's reference identifies an entry in every file that contains it. Where the bank gives none, the statement and
+ * the position within it do. Several transactions of one entry are distinguished by their own references.
  */
 function keyOf(source: Source, direction: string, amount: Money): string {
   const { entry, details, alone, ordinal, statementId, entries } = source
@@ -170,7 +170,7 @@ function keyOf(source: Source, direction: string, amount: Money): string {
   return [direction, place, within].join('|').slice(0, 250)
 }
 
-/** Banks fill fields that they must write and have nothing for. */
+/** Banks put placeholders into required fields that they have no value for. */
 const meaningful = (text: string | undefined): string | undefined =>
   text === undefined || /^(NOTPROVIDED|NONREF|NOTPROVIDED\.|NOREF)$/i.test(text) ? undefined : text
 
@@ -208,7 +208,7 @@ function remittanceOf(node: XmlNode | undefined, fallback: string | undefined): 
   return [...structured, ...free].join(' ') || (fallback ?? '')
 }
 
-/** The other side: who paid us, or whom we paid. Later versions put a party into one more element. */
+/** The other party: the payer or the payee. Later versions wrap a party in one more element. */
 function partyOf(details: XmlNode | undefined, direction: 'CRDT' | 'DBIT') {
   const parties = find(details, 'RltdPties')
   const [role, agent] = direction === 'CRDT' ? ['Dbtr', 'DbtrAgt'] : ['Cdtr', 'CdtrAgt']

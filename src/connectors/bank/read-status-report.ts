@@ -1,4 +1,6 @@
-/** Reads pain.002, version 03 and later: what the bank has rejected of a message of ours. Other states claim nothing. */
+/**
+ * Reads pain.002, version 03 and later: what the bank has rejected of one of our messages. Other states are ignored.
+ */
 import type { BankFact } from '#connectors/bank/bank-facts.ts'
 import { BankFileError, type RecordHandler, textOf, type XmlNode } from '#connectors/bank/xml-records.ts'
 
@@ -35,7 +37,8 @@ export function statusReportHandler(emit: (fact: BankFact) => void): RecordHandl
     close(name, node) {
       if (name === 'CstmrPmtStsRpt') {
         known()
-        // Last of all: single payments and payment informations know their reasons better than the whole message.
+        // Last: the reasons of single payments and payment informations are more precise than that of the whole
+        // message.
         if (rejected) emit({ kind: 'rejection', messageId: known(), ...reasonOf(rejected) })
       }
       if (name !== 'OrgnlPmtInfAndSts' || textOf(node, 'PmtInfSts') !== 'RJCT') return

@@ -1,7 +1,7 @@
-/** Why banks reject and return payments (ISO 20022 external reason codes), and what we make of it. */
+/** Why banks reject and return payments (ISO 20022 external reason codes), and our response codes for them. */
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 
-/** The last four digits of the response code: 03 and what a card issuer would have said. */
+/** The last four digits of the response code: 03 and the code that a card issuer would have used. */
 const details: Readonly<Record<string, string>> = {
   AM04: '0351',
   AC01: '0314',
@@ -14,7 +14,7 @@ const details: Readonly<Record<string, string>> = {
 
 export const detailOf = (reason: string | undefined): string => details[reason ?? ''] ?? '0305'
 
-/** The bank's own word for it, as records and events show it. */
+/** The bank's own reason code, as records and events show it. */
 export const reasonFacts = (reason: string | undefined): Pick<ProviderFacts, 'responseCode' | 'fields'> =>
   reason === undefined ? {} : { responseCode: reason, fields: { reasonCode: reason.slice(0, 35) } }
 

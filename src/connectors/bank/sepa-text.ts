@@ -4,7 +4,7 @@
  * customer's name. Then XML: elements as text, with everything escaped that could be read as markup.
  */
 
-/** Pairs without a blank inside: the character, then how it is written. */
+/** Pairs without spaces: the character, then its replacement. */
 const readTable = (table: string): ReadonlyMap<string, string> =>
   new Map(
     table
@@ -13,7 +13,7 @@ const readTable = (table: string): ReadonlyMap<string, string> =>
       .map(pair => [String.fromCodePoint(pair.codePointAt(0) ?? 0), [...pair].slice(1).join('')]),
   )
 
-/** Letters that lose more than an accent. Accents themselves are taken off by Unicode decomposition. */
+/** Letters that lose more than an accent. Accents are removed by Unicode decomposition. */
 const latin = readTable(`
   ÄAe ÖOe ÜUe äae öoe üue ßss ẞSS ÆAE æae ŒOE œoe ØO øo ĐD đd ÐD ðd ÞTh þth ŁL łl ĦH ħh ıi ŊN ŋn ŦT ŧt ĸk ŉ'n ſs
 `)
@@ -31,7 +31,7 @@ const cyrillic = readTable(`
   юyu яya ыy эe іi ґg єye ђdj јj љlj њnj ћc џdz
 `)
 
-/** Marks that have a near relative in the allowed set. */
+/** Punctuation with a close equivalent in the allowed set. */
 const marks = readTable(`
   &+ "' ’' ‘' ‚' \`' ´' “' ”' „' «' »' –- —- ‐- ‑- −- _- ~- *. !. ;, @(at) €EUR %. $. #. =. <. >. [( ]) {( }) \\/ |/ ·.
   •. …... №No
@@ -42,10 +42,13 @@ const allowed = /^[A-Za-z0-9/\-?:().,'+ ]$/
 /** One letter at a time, whatever its length in memory. */
 const notAllowed = /[^A-Za-z0-9/\-?:().,'+ ]/gu
 
-/** Whether banks take the text as it is. */
+/** Whether banks accept the text unchanged. */
 export const isSepaText = (text: string): boolean => /^[A-Za-z0-9/\-?:().,'+ ]*$/.test(text)
 
-/** At most `length` characters of the allowed set; blanks are single, and what has no relative at all becomes a dot. */
+/**
+ * At most `length` characters of the allowed set; spaces are single, and a character without an equivalent becomes a
+ * dot.
+ */
 export function toSepaText(text: string, length: number): string {
   const written = isSepaText(text) ? text : text.normalize('NFC').replace(notAllowed, toAllowed)
   return written.replace(/ {2,}/g, ' ').trim().slice(0, length).trimEnd()

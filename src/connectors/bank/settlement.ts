@@ -1,12 +1,12 @@
-/** What the bank's entries are as settlement lines: money in, money out, money sent back, and what the bank took for it. */
+/** The bank's entries as settlement lines: money in, money out, returns, and the bank's charges. */
 import type { TransactionFact } from '#connectors/bank/bank-facts.ts'
 import { readBankFile } from '#connectors/bank/read-bank-file.ts'
 import type { SettlementLine } from '#connectors/notice.ts'
 import { parseXId } from '#domain/ids.ts'
 
 /**
- * One line per transaction. A sum for a whole batch stays one line: `bank import` knows its payments, and its lines take the
- * place of these.
+ * One line per transaction. A sum for a whole batch stays one line: `bank import` knows its payments, and their lines
+ * replace this one.
  */
 export async function* readSettlement(file: AsyncIterable<Uint8Array>): AsyncGenerator<SettlementLine> {
   for await (const facts of readBankFile(file))
@@ -52,7 +52,7 @@ export const lineOf = (
   ...names,
 })
 
-/** Nothing but what the bank took for itself. */
+/** A line for the bank's charges alone. */
 export const feeLine = (cents: number, names: LineNames): SettlementLine => ({
   ...lineOf('FEE', 0, names),
   fee: cents,

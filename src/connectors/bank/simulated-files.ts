@@ -1,4 +1,7 @@
-/** Writes what the simulated bank says as a real bank would: pain.002, camt.054 with all details, camt.053 with sums. */
+/**
+ * Writes the reports of the simulated bank as a real bank would: pain.002, camt.054 with all details, camt.053 with
+ * sums.
+ */
 import { accountOf } from '#connectors/bank/initiation.ts'
 import { element, euroAmount, leaf, xmlDeclaration } from '#connectors/bank/sepa-text.ts'
 import type { Ledger, LedgerEntry, Rejection } from '#connectors/bank/simulated-ledger.ts'
@@ -24,7 +27,7 @@ export function writeSimulatedFiles({ rejections, entries }: Ledger, iban: strin
   return [...reports, ...statements]
 }
 
-/** What the account holds in the end, from nothing at the beginning. */
+/** The closing balance of the account, which started at zero. */
 export const balanceOf = (entries: readonly LedgerEntry[]): number =>
   entries.reduce((total, entry) => total + signed(entry), 0)
 
@@ -84,7 +87,7 @@ const notification = (day: string, entries: readonly LedgerEntry[], iban: string
     ),
   )
 
-/** A sum for a whole batch comes without its payments, as most banks do it. */
+/** A sum for a whole batch is listed without its payments, as most banks do. */
 const statement = (
   day: string,
   entries: readonly LedgerEntry[],

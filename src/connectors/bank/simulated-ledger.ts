@@ -1,6 +1,6 @@
 /**
- * The simulated bank of the test environment: what it makes of the files it was given, day by day. It follows from the
- * files alone, so that asking it again on a later day gives the same past and more of it. Pure.
+ * The simulated bank of the test environment: what it does with the files it received, day by day. The result depends
+ * on the files alone, so that a run on a later day repeats the same entries and adds new ones. Pure.
  */
 import { createHash } from 'node:crypto'
 import type { Instruction } from '#connectors/bank/read-initiation.ts'
@@ -35,7 +35,7 @@ export interface Ledger {
 
 /** The only reason that test accounts have: not enough money. */
 const reason = 'AM04'
-/** 3.00 euros: what banks commonly take for a return. */
+/** 3.00 euros: a common charge of banks for a return. */
 const returnCharges = 300
 const returnDays = 2
 

@@ -1,6 +1,6 @@
 /**
- * Finding the reference of a payment in the text that somebody typed into a bank form. Case, blanks and punctuation do
- * not count; anything else must be equal, because a guess would credit a stranger's money.
+ * Finds the reference of a payment in the text that a customer typed into a bank form. Case, spaces and punctuation do
+ * not count; everything else must be equal, because a guess could credit somebody else's money.
  */
 
 /** Letters and digits alone, in upper case. */
@@ -10,10 +10,10 @@ export const normalizeReference = (text: string): string =>
     .toUpperCase()
     .replace(/[^\p{L}\p{N}]/gu, '')
 
-/** More words than any bank form holds in its 140 characters; the rest cannot hold a reference of ours. */
+/** More words than the 140 characters of a bank form can hold; further text cannot contain a reference. */
 const wordsMax = 70
 
-/** What a text may be a reference for: each run of neighbouring words, put together. */
+/** Candidates for references in a text: each run of adjacent words, joined. */
 export function referencesIn(text: string): string[] {
   const words = text
     .normalize('NFKC')

@@ -1,5 +1,5 @@
 /**
- * Reads XML of banks as a stream and hands out small trees. Strict: UTF-8 only, no document type, no entities of the
+ * Reads XML of banks as a stream and emits small trees. Strict: UTF-8 only, no document type, no entities of the
  * document's own, one name space, bounded depth and size. Memory does not grow with the file.
  */
 
@@ -7,7 +7,7 @@ import { SaxesParser } from 'saxes'
 import { exponentOf } from '#domain/currencies.ts'
 import type { Money } from '#domain/money.ts'
 
-/** Says in one sentence what is wrong with a file. Nothing of it has been used. */
+/** Says in one sentence what is wrong with a file. Nothing of the file has been applied. */
 export class BankFileError extends Error {}
 
 export interface XmlNode {
@@ -19,7 +19,7 @@ export interface XmlNode {
 
 /** What a reader of one kind of document does with its elements. */
 export interface RecordHandler {
-  /** Elements with one of these names are handed out whole when they end, and are not kept. */
+  /** Elements with one of these names are emitted when they end, and are not kept. */
   readonly records: ReadonlySet<string>
   /** Called where a container begins and ends; `node` holds what it has besides records and inner containers. */
   readonly containers: ReadonlySet<string>
@@ -37,7 +37,9 @@ export type ChooseHandler = (namespace: string, root: string) => RecordHandler
 const depthMax = 48
 /** One transaction has at most some hundred elements. */
 const nodesMax = 5_000
-/** The longest single text of these messages has 2,000 characters; a megabyte between two tags is no statement. */
+/**
+ * The longest single text of these messages has 2,000 characters; a statement never has a megabyte between two tags.
+ */
 const silentCharactersMax = 1_000_000
 /** The same for all that one record holds, and for what a container keeps besides its records. */
 const keptCharactersMax = 1_000_000
@@ -91,7 +93,7 @@ interface State {
   namespace?: string
   /** Elements of the record or container that is being read. */
   nodes: number
-  /** Where in the file the record, or the part of a container, begins that is being read. */
+  /** The position in the file where the current record, or part of a container, begins. */
   from: number
   readonly stack: Open[]
   readonly choose: ChooseHandler
@@ -120,7 +122,7 @@ function createParser(state: State): SaxesParser<{ xmlns: true; position: true }
   const addText = (text: string): void => {
     state.silent = 0
     const top = state.stack.at(-1)
-    // A container's own text is the white space between its records: kept, it would grow with the file.
+    // A container's own text is the white space between its records: if kept, it would grow with the file.
     if (top?.kind === 'record' || top?.kind === 'part') top.node.text += text
   }
   parser.on('text', addText)
@@ -159,7 +161,7 @@ function checkKept(characters: number, holder: Open | undefined): void {
 }
 
 function kindOf(state: State, tag: Tag, parent: Open | undefined): Open['kind'] {
-  // Banks may add envelopes of their own there; nothing in them is for us.
+  // Banks may add elements of their own there; none of them is relevant for us.
   if (parent?.kind === 'foreign' || tag.local === 'SplmtryData') return 'foreign'
   if (tag.uri !== state.namespace)
     throw new BankFileError(

@@ -1,4 +1,4 @@
-/** A simulator that is asked as the engine asks it. */
+/** Calls the simulator as the engine does. */
 import type {
   AuthorizationRequest,
   Connector,
@@ -63,7 +63,7 @@ export const iban = (number: string) => ({
 export const said = (outcome: Outcome | CustomerActionOutcome | undefined): string | undefined =>
   outcome?.kind === 'declined' ? outcome.detail : outcome?.kind
 
-/** Sends as the engine does: again, at most twice, what certainly never arrived. */
+/** Sends as the engine does: at most two repetitions if the request certainly never arrived. */
 export async function resend<T>(
   send: (number: number) => Promise<T>,
   isLost: (answer: T) => boolean,

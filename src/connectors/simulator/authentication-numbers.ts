@@ -1,6 +1,6 @@
 /**
- * The cards with a meaning for 3-D Secure: what happens when the customer is to be authenticated. Data only; what else
- * the simulator does with such a card is what it does with any card.
+ * The cards with a meaning for 3-D Secure: what happens when the customer is to be authenticated. Data only; in all
+ * other respects these cards behave like any other.
  */
 
 /**
@@ -16,7 +16,7 @@ export interface AuthenticationCard {
   readonly description: string
 }
 
-/** What the payment comes to, and what happens on the way. */
+/** The result of the payment, and what happens before it. */
 const words: Readonly<Record<ThreeDsBehaviour, readonly [outcome: string, description: string]>> = {
   challenge: ['3-D Secure challenge', 'The customer must pass a challenge, then it is approved'],
   frictionless: ['approved', '3-D Secure without a challenge'],

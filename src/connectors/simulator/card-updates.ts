@@ -1,4 +1,4 @@
-/** What the simulated schemes say when asked for news of a card. Only these numbers have any; the rest is as it was. */
+/** The simulated schemes' answers to requests for card updates. Only these numbers have an update. */
 import type { CardQuestion, CardUpdate } from '#connectors/contract.ts'
 import { Secret } from '#domain/secret.ts'
 
@@ -50,7 +50,7 @@ export function updateCard({ number, expiryDate = assumedExpiry }: CardQuestion)
   }
 }
 
-/** YYYYMM reads as a number in which a year is a hundred. */
+/** In YYYYMM, read as a number, a year is 100. */
 const fiveYears = 500
 /** The last month that six digits can write. */
 const latest = 999_912

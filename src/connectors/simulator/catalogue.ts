@@ -1,6 +1,6 @@
 /**
  * Everything the test environment has a meaning for, in one list: cards, accounts, simulation modes, response codes and
- * known BINs. Made from the tables the simulator itself works with, so that it cannot promise what is not there.
+ * known BINs. Built from the simulator's own tables, so that it cannot promise anything that does not exist.
  */
 import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
 import { brandCards } from '#connectors/simulator/brand-numbers.ts'

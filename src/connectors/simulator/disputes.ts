@@ -1,6 +1,6 @@
 /**
  * Disputes of the simulated cardholders: one card is disputed two days after each capture. Evidence that holds the word
- * WIN wins, anything else loses, and the decision falls three weeks after the opening.
+ * WIN wins, anything else loses, and the decision is made three weeks after the opening.
  */
 import type { DisputeActions, Inquiry, Outcome } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
@@ -20,7 +20,7 @@ const winningWord = 'WIN'
 
 const isDisputed = ({ kept }: Inquiry): boolean => kept?.laterDispute === true
 
-/** What the simulator answers to whatever a merchant hands in. */
+/** The simulator's answer to any evidence of the merchant. A dispute has no operation; its key stands for the reference. */
 const taken = (reference: string, amount: Money): Outcome => ({
   kind: 'approved',
   provider: { echo: { reference: reference as XId, amount } },

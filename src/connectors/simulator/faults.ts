@@ -1,4 +1,4 @@
-/** What a developer breaks on purpose: rules per merchant and operation, each used up after so many times. */
+/** Faults that a developer orders: rules per merchant and operation, each for a number of times. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
 
@@ -13,7 +13,7 @@ export interface FaultRule {
   readonly times: number
 }
 
-/** What the simulator is handed: the faults of all processes together. */
+/** The simulator's view of the faults, shared by all processes. */
 export interface OrderedFaults {
   /** Decides with the merchant's rules, which are locked meanwhile. Immediate if there are none. */
   use<T>(merchantId: MerchantId, decide: (book: FaultBook) => T): T | Promise<T>
@@ -28,7 +28,7 @@ export interface FaultBook {
   add(merchantId: MerchantId, rule: FaultRule): void
   list(merchantId: MerchantId): readonly FaultRule[]
   clear(merchantId: MerchantId): void
-  /** Uses up one time of the first rule that fits the operation, if any; with `only`, if it is of that kind. */
+  /** Uses the first rule that matches the operation once, if there is one; with `only`, if it is of that kind. */
   take(merchantId: MerchantId, operation: OperationType, only?: FaultKind): FaultRule | undefined
 }
 
@@ -54,9 +54,9 @@ export function createFaultBook(): FaultBook {
   return book
 }
 
-/** Where rules are kept for all processes. */
+/** Where the rules of all processes are stored. */
 export interface FaultStore {
-  /** Those who have rules. */
+  /** The merchants that have rules. */
   listMerchants(): Promise<readonly string[]>
   read(merchantId: MerchantId): Promise<readonly FaultRule[]>
   /** Replaces the rules by the result of `change`; they are locked meanwhile. */
@@ -79,7 +79,7 @@ export function shareFaults(store: FaultStore, announce: () => Promise<void>): S
       owners = new Set(await store.listMerchants())
     },
     use(merchantId, decide) {
-      // Merchants without rules must not pay for the look-up.
+      // Payments of merchants without rules must not wait for the look-up.
       if (!owners.has(merchantId)) return decide(createFaultBook())
       return store.change(merchantId, rules => {
         const book = createFaultBook()

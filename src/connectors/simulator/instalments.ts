@@ -7,9 +7,9 @@ import type { Method } from '#methods/rows.ts'
 /** 3: the plan that most providers offer for a small basket. */
 const partsMax = 3
 
-/** Monthly, without interest, from a month after the purchase. What cannot be divided is paid with the first part. */
+/** Monthly, without interest, from a month after the purchase. The remainder is paid with the first part. */
 export function planInstalments(method: Method, amount: Money, at: Date): InstalmentPlan | undefined {
-  // A coin is not divided, and nothing is paid in parts where nothing is paid.
+  // The smallest unit cannot be divided, and a zero amount has no instalments.
   const count = Math.min(partsMax, amount.value)
   if (method.family !== 'instalment' || count < 1) return undefined
   const rest = amount.value % count

@@ -7,7 +7,7 @@ import type { ProviderFacts } from '#lifecycle/outcome.ts'
 
 export type Asked = Pick<Inquiry, 'operation' | 'reference' | 'amount' | 'payment' | 'kept'>
 
-/** By way of a text: the answer as a buffer takes twice as long. */
+/** Goes through a string, because asking for a buffer takes twice as long. */
 const digestOf = (text: string): Buffer => Buffer.from(hash('sha256', text, 'binary'), 'binary')
 
 export function toProviderFacts(asked: Asked, detail: string | undefined): ProviderFacts {
@@ -37,7 +37,7 @@ export function toProviderFacts(asked: Asked, detail: string | undefined): Provi
   }
 }
 
-/** What the bank says that sends a debit back, with a transaction id of its own. */
+/** The bank's answer for a returned debit, with a transaction id of its own. */
 export function toReturnFacts(asked: Asked, detail: string): ProviderFacts {
   const { reference, amount } = asked
   const transactionId = `sim${hash('sha256', `return ${reference}`, 'hex').slice(0, 20)}`
@@ -49,13 +49,13 @@ export function toInstructions(asked: Asked, step: string): ProviderFacts {
   const { reference, amount } = asked
   const { method } = asked.payment
   const digest = digestOf(reference)
-  const told =
+  const shown =
     step === 'instructions'
       ? { paymentReference: voucherNumber(digest), ...(method.flow === 'transfer' ? { account: payee } : {}) }
       : undefined
   // Of the fields that come with an approval, only these are known before it.
   const { paymentReference, account } = fieldsByKey[method.key]?.({ asked, digest, approved: true }) ?? {}
-  return { echo: { reference, amount }, fields: { paymentReference, account, ...told } }
+  return { echo: { reference, amount }, fields: { paymentReference, account, ...shown } }
 }
 
 /** Nine digits in threes, as they are read out at a till. */
@@ -70,7 +70,7 @@ const payee = {
   accountHolderName: 'Tollgate Simulator',
 }
 
-/** Result of the authentication by what the card was bound to do: Y proven, A tried, U not possible, N refused. */
+/** Result of the authentication by the behaviour of the card: Y proven, A tried, U not possible, N refused. */
 const statuses: Readonly<Record<string, 'Y' | 'A' | 'U' | 'N'>> = {
   challenge: 'Y',
   frictionless: 'Y',
@@ -95,7 +95,7 @@ function threeDsFields({ operation, kept = {} }: Asked, digest: Buffer): Record<
     threeDsData: {
       acsProtocolVersion: '2.2.0',
       transStatus: declined ? 'N' : status,
-      // Who failed has nothing to show for it.
+      // A failed authentication has no ECI.
       eci: declined ? undefined : kept.eci,
       threeDSServerTransId: uuid(0),
       dsTransId: uuid(16),

@@ -1,4 +1,4 @@
-/** What the test environment brings along: numbers that customers can type into a form, and exchange rates. */
+/** Data of the test environment: numbers that customers can type into a form, and exchange rates. */
 import type { SandboxData } from '#connectors/contract.ts'
 import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
 import { testCards } from '#connectors/simulator/test-numbers.ts'
@@ -9,7 +9,7 @@ const instruments: Readonly<Record<MethodForm, ReturnType<SandboxData['instrumen
   card: {
     card: {
       number: new Secret('4111111111111111'),
-      // The far end of any card's life: it must not expire when the test clock is moved by years.
+      // Far in the future: the card must not expire when the test clock is moved by years.
       expiryDate: '209912',
       cardholderName: 'Test Customer',
     },
@@ -28,8 +28,8 @@ export const sandbox: SandboxData = {
 }
 
 /**
- * Fixed exchange rates of the test environment, for one euro: round and made up, so that an expected amount can be worked
- * out by hand. They hold until rates are imported.
+ * Fixed exchange rates of the test environment, for one euro: round and made up, so that an expected amount can be
+ * worked out by hand. They are used until rates are imported.
  */
 export const testRates: ReadonlyMap<string, string> = new Map([
   ['EUR', '1'],

@@ -1,7 +1,7 @@
 /**
- * What the simulator will do with an operation: read from the card or account, the amount, the merchant's wish and the
- * faults that a developer ordered. Decided before the operation is recorded and stored with it, so that the simulator
- * answers an inquiry the same way after any crash, in any process, without a memory of its own.
+ * What the simulator will do with an operation: derived from the card or account, the amount, the simulation mode and
+ * the faults that a developer ordered. Decided before the operation is recorded and stored with it, so that the
+ * simulator answers an inquiry the same way after any crash, in any process, without a memory of its own.
  */
 import type { AuthorizationRequest, KeepQuestion, Kept, ThreeDsRequest } from '#connectors/contract.ts'
 import type { ThreeDsBehaviour } from '#connectors/simulator/authentication-numbers.ts'
@@ -13,10 +13,10 @@ import { detectBrand } from '#domain/card-brands.ts'
 import { hasExpired } from '#domain/dates.ts'
 import type { CustomerStep, OperationType } from '#lifecycle/payment.ts'
 
-/** An operation is sent three times at most; this many lost ones are all of them. */
+/** An operation is sent at most three times, so three losses mean that it never arrives. */
 export const allSends = 3
 
-/** 05, do not honour: what the simulated provider says when its customer declines. */
+/** 05, do not honour: the simulated provider's answer when its customer declines. */
 const declinedByCustomer = '0305'
 
 /** 05: an issuer whose holder failed the authentication does not honour the payment. */
@@ -34,14 +34,14 @@ export function decideScenario({ request, approval, returned }: KeepQuestion, fa
   }
   return withoutGaps({
     ...decided,
-    // What waits for the customer moves no money yet, so nothing of it can be lost.
+    // An operation that waits for the customer moves no money yet, so no message can be lost.
     ...(awaits
       ? { awaits, page: pageAddress(request.payment.returnUrl) }
       : drawFaults({ ...request, declines: decided.decline !== undefined }, faults)),
   })
 }
 
-/** A customer who declines does so whatever the merchant wished to see. */
+/** A customer's decline takes precedence over the merchant's simulation mode. */
 function modeOf({ hints }: Request, returned: KeepQuestion['returned']): string | undefined {
   const action = (returned && readDecision(returned)?.action) ?? hints?.customer
   return action === 'decline' ? declinedByCustomer : hints?.simulationMode
@@ -83,11 +83,13 @@ function firstScenario({ card, account, at, payment, threeDs: asked }: Request):
   }
 }
 
-/** Whether the issuer of this card wants to see its holder. */
+/** Whether the issuer of this card requires a challenge. */
 export const isChallenged = (request: Omit<AuthorizationRequest, 'send'>): boolean =>
   stepBefore(request, firstScenario(request)) === 'challenge'
 
-/** What the number was bound to do later; a confirm is the approval itself and does what the first step would have. */
+/**
+ * The scenario of the number for follow-ups; a confirm is the approval itself and behaves as the first step would have.
+ */
 function followUpScenario(operation: OperationType, approval: Kept): Kept {
   const { transferType } = approval
   switch (operation) {
@@ -136,12 +138,12 @@ const amountScenario = ({ amount }: Request): Kept => {
   return decline === undefined ? {} : { decline, byAmount: true }
 }
 
-/** The second half of a message that authorises and captures: what was drawn for it, else what the number says. */
+/** The capture in a message that authorises and captures: its drawn fault, else the number's scenario. */
 export function captureScenario({ decline, capture, laterCapture, lostSends, captureLostSends }: Kept): Kept {
   return { decline: decline ?? capture ?? laterCapture, lostSends: captureLostSends ?? lostSends }
 }
 
-/** A message that captures as well meets what was ordered for captures, unless it comes to no capture. */
+/** A message that also captures uses the faults ordered for captures, unless no capture takes place. */
 function drawFaults(request: Request & { readonly declines: boolean }, faults: FaultBook): Kept {
   const own = drawFault(request, faults)
   const { method, integrationType } = request.payment
@@ -179,7 +181,7 @@ function drawFault({ payment: { merchantId }, operation }: Request, faults: Faul
   }
 }
 
-/** The merchant may ask for a challenge, do without, or bring the result of an authentication made elsewhere. */
+/** The merchant may request a challenge, request none, or send the result of an authentication made elsewhere. */
 function authenticate(
   scenario: ThreeDsBehaviour | undefined,
   asked: ThreeDsRequest | undefined,

@@ -1,6 +1,6 @@
 /**
  * The provider of the test environment: offline, deterministic, and a connector like any other. What it will do with an
- * operation is decided in `keep` (scenario.ts) and comes back with every question, so it needs no memory of its own.
+ * operation is decided in `keep` (scenario.ts) and passed to every later call, so it needs no state of its own.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type {
@@ -51,7 +51,7 @@ export interface SimulatorMessage {
 }
 
 export interface SimulatorOptions {
-  /** Hears of every message that moves money or is declined, before it is answered. */
+  /** Called with every message that moves money or is declined, before it is answered. */
   readonly onMessage?: (message: SimulatorMessage) => void
   readonly faults?: Pick<OrderedFaults, 'use'> | FaultBook
   /** How long it takes to answer anything; 0 unless given. */
@@ -64,7 +64,7 @@ const returnAfterMs = 2 * 24 * 60 * 60 * 1000
 /** 20 s: shorter than the 30 s at which merchants' clients commonly give up, so that they still get our PENDING answer. */
 const timeoutMs = 20_000
 
-/** What a page says that was ended before its customer had decided. */
+/** The decline of a page that ended before its customer had decided. */
 const endedPage = '0704'
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -125,11 +125,11 @@ export function createSimulator(options: SimulatorOptions = {}): Connector {
       return { authorization: action }
     },
 
-    /** The customer's decision was drawn into what is kept; the message is then like any other. */
+    /** The kept data includes the customer's decision; the message is then like any other. */
     complete: (returned: CustomerReturn, signal) =>
       approve({ ...returned, at: returned.sentAt, send: returned.send ?? 1 }, signal),
 
-    /** Its page is drawn from our record of the open try and ends with it, so ending it needs no message. */
+    /** Its page shows our own record of the open try and ends with it, so ending it needs no message. */
     cancelAction: async inquiry => ({
       kind: 'declined',
       detail: endedPage,
@@ -209,14 +209,14 @@ function toCapture(request: OperationRequest, reference: XId): Sent {
   const kept: Kept = withoutGaps({
     lostAnswer: lostAnswer ?? captureLostAnswer,
     delayMs: captureDelayMs,
-    // The message itself has arrived; the capture in it is lost for good or not at all.
+    // The message itself has arrived; the capture in it is lost permanently or not at all.
     lostSends: Number(captureLostSends ?? 0) >= allSends ? allSends : undefined,
   })
   const detail = textOf(captureScenario(request.kept ?? {}).decline)
   return { ...request, operation: 'CAPTURE', reference, kept, detail }
 }
 
-/** What the customer has to do first; undefined once they did. */
+/** What the customer has to do first; undefined once they have done it. */
 function actionFor(asked: Asked | Inquiry): CustomerActionOutcome | undefined {
   const { awaits, page } = asked.kept ?? {}
   if (awaits === undefined) return undefined

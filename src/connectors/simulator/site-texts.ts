@@ -1,6 +1,6 @@
 /**
- * What the simulator's pages say, in every language of the hosted pages; `{method}` is the name of the method. In the order
- * of `names`.
+ * The texts of the simulator's pages, in every language of the hosted pages; `{method}` is the name of the method. In
+ * the order of `names`.
  */
 const names = [
   'pageTitle',
@@ -448,7 +448,7 @@ const byLanguage: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** English where the language has no texts of its own. */
+/** Falls back to English. */
 export function siteTexts(language: string): SiteTexts {
   const row = Object.hasOwn(byLanguage, language) ? byLanguage[language] : byLanguage.en
   return Object.fromEntries(names.map((name, index) => [name, row?.[index] ?? ''])) as SiteTexts

@@ -1,4 +1,6 @@
-/** The simulator's own pages, with a button for each thing that a customer may do, and what a button says about the customer. */
+/**
+ * The simulator's own pages, with a button for each action of a customer, and the decision that a pressed button means.
+ */
 import type { CustomerDecision, PageReturn, SitePage, SiteQuestion } from '#connectors/contract.ts'
 import { siteTexts } from '#connectors/simulator/site-texts.ts'
 
@@ -11,7 +13,7 @@ const buttons = [
   { value: 'pending', icon: 'clock' },
 ] as const
 
-/** The page of this try, named like the address at which we take its customer back. */
+/** The page of this try, with the token of its return address. */
 export const pageAddress = (returnUrl = ''): string =>
   `${sitePath}${returnUrl.slice(returnUrl.lastIndexOf('/') + 1)}`
 

@@ -13,7 +13,7 @@ export interface Scenario {
   readonly laterReturn?: string
   /** The cardholder disputes what was captured. */
   readonly laterDispute?: true
-  /** What 3-D Secure makes of the card. */
+  /** The card's behaviour with 3-D Secure. */
   readonly threeDs?: ThreeDsBehaviour
   /** `lost_answer`: processed, but the answer is lost. `lost_request`: never arrives. */
   readonly fault?: 'lost_answer' | 'lost_request'
@@ -93,9 +93,9 @@ const approves: Scenario = {}
 export const scenarioOf = (number: string): Scenario => byNumber.get(number.replaceAll(' ', '')) ?? approves
 
 /**
- * Amounts with a meaning: an operation of exactly this amount is declined, whatever the card or account. They lie far above
- * what anybody tests with by chance, and end with the provider code they stand for.
- * 99,990,300: 999,903.00 where a currency has cents, and not a round sum in any other.
+ * Amounts with a meaning: an operation of exactly this amount is declined, whatever the card or account. They are far
+ * above amounts that anybody would use by chance, and end with the provider code that they stand for. 99,990,300:
+ * 999,903.00 where a currency has cents, and not a round sum in any other.
  */
 const firstAmount = 99_990_300
 

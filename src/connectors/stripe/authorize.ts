@@ -1,5 +1,5 @@
 /**
- * Authorisation: an intent where we hold what is charged (a card number, an IBAN, a stored method), a Checkout Session for
+ * Authorisation: an intent if we have what is charged (a card number, an IBAN, a stored method), a Checkout Session for
  * everything else. One call, made once; a session of a bank transfer needs a customer first.
  */
 import type { AuthorizationOutcome, AuthorizationRequest, HttpAnswer } from '#connectors/contract.ts'
@@ -39,7 +39,7 @@ export async function authorize(
   if (code === undefined || amount === undefined) {
     return both(declined(request, notPermitted, 'Stripe does not serve this method or amount.'))
   }
-  // Without permission for raw cards the number stays here, whoever asks.
+  // Without permission for raw cards the number is never sent.
   const direct = needsNoPage(request, code) && (request.card === undefined || tools.rawCards)
   return direct ? createIntent(request, { code, amount }, tools) : openPage(request, { code, amount }, tools)
 }
@@ -112,7 +112,7 @@ async function readCreated(
   if (reading.kind === 'object') return read(reading.object, request)
   if (reading.kind === 'none') return both(reading.outcome)
   if (!provesArrival(reading)) return both(readRefusal(reading, request))
-  // Stripe has seen this key with another body: the first request arrived, and the look-up says what became of it.
+  // Stripe has seen this key with another body: the first request arrived, and the look-up shows its outcome.
   const found = await lookUp({ ...request, sentAt: request.at }, tools)
   return found.authorization.kind === 'unreached' ? both(unknown) : found
 }

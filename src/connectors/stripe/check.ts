@@ -1,4 +1,4 @@
-/** Whether an account is set up: one harmless question with its key, and whether Stripe sends its notices to us. */
+/** Whether an account is set up: one harmless call with its key, and whether Stripe sends its notices to us. */
 import type { CheckFinding, ProviderAccount } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
 import { apiVersion } from '#connectors/stripe/facts.ts'
@@ -35,7 +35,7 @@ function sayRefusal(status: number, error: Wire): string {
   return `Stripe refused the question: ${words}`
 }
 
-/** A key of the sandbox in live would take play money for real orders. */
+/** A sandbox key in live would accept test money for real orders. */
 function sayMode({ environment }: ProviderAccount, list: Wire): CheckFinding {
   const live = at(listAt(list, 'data')[0], 'livemode')
   const wrong = typeof live === 'boolean' && live !== (environment === 'live')
@@ -47,7 +47,7 @@ function sayMode({ environment }: ProviderAccount, list: Wire): CheckFinding {
     : { name: 'mode', ok: true, detail: `The key fits the ${environment} environment.` }
 }
 
-/** The fields that every outcome rests on. Without them no answer is believed, so it is better said here. */
+/** The fields that every outcome depends on. Without them no answer is trusted, so the check reports their absence. */
 function sayVersion(list: Wire, headers: Readonly<Record<string, string>>): CheckFinding {
   const answered = headers['stripe-version']
   if (answered !== undefined && answered !== apiVersion) {

@@ -1,4 +1,4 @@
-/** One call to Stripe: address, key, version, idempotency key. Knows no operation. */
+/** One call to Stripe: address, key, version, idempotency key. Independent of operations. */
 import type {
   AnnouncedReport,
   FetchedReport,
@@ -84,7 +84,7 @@ export function createClient(account: ProviderAccount, http: ProviderHttp): Stri
 }
 
 function toMultipart(boundary: string, { name, type, content }: Upload): Uint8Array {
-  // A name is shown only; what could end the header early is left out.
+  // The name is only displayed; characters that could end the header early are replaced.
   const safeName = name.replace(/[^\w. -]/g, '_')
   const head =
     `--${boundary}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\ndispute_evidence\r\n` +

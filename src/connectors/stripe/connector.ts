@@ -1,6 +1,6 @@
 /**
- * A merchant's account at Stripe: the operations of the contract, each handed to the file that makes its calls. No call is
- * ever made a second time in this folder.
+ * A merchant's account at Stripe: the operations of the contract, each delegated to the file that makes its calls.
+ * Nothing in this folder ever repeats a call.
  */
 import type {
   Connector,

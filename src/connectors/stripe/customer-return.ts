@@ -1,4 +1,4 @@
-/** The customer is back from Stripe's page, or shall not go there any more. */
+/** Handles customers who return from Stripe's page, and ends pages that may no longer be paid. */
 import type { AuthorizationOutcome, CustomerReturn, Inquiry } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
 import { fetchIntent, fetchSession, lookUp } from '#connectors/stripe/look-up.ts'
@@ -15,7 +15,7 @@ interface ReturnTools {
   readonly signal: AbortSignal
 }
 
-/** Who left the page by its own link has said no; the page is ended, so that it cannot be paid behind our back. */
+/** A customer who left the page by its cancel link has declined; the page is ended, so that it cannot be paid later. */
 export async function complete(returned: CustomerReturn, tools: ReturnTools): Promise<AuthorizationOutcome> {
   if (returned.query[leftKey] === undefined) return lookUp(returned, tools)
   const ended = await cancelAction(returned, tools)
@@ -30,7 +30,7 @@ export async function cancelAction(inquiry: Inquiry, tools: ReturnTools): Promis
     : id.startsWith('pi_')
       ? await endIntent(id, inquiry, tools)
       : unknown
-  // A question that never arrived has ended nothing: the page may still be paid.
+  // A request that never arrived has ended nothing: the page may still be paid.
   return ended.kind === 'unreached' ? unknown : ended
 }
 

@@ -58,7 +58,7 @@ interface Call {
   readonly form: Form
 }
 
-/** Files that were uploaded and never submitted change nothing, so a failure here is a plain no. */
+/** Files that were uploaded and never submitted change nothing, so a failure here is simply a refusal. */
 async function uploadAll(
   client: StripeClient,
   { files }: Evidence,

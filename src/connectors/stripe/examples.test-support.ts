@@ -26,7 +26,7 @@ export const reference = xId('a1')
 export const captureReference = xId('c1')
 const merchantId = 'm-1' as MerchantId
 
-/** An account at Stripe that takes card numbers, unless told otherwise. */
+/** An account at Stripe that accepts card numbers unless changed. */
 export const accountOf = (change: Partial<ProviderAccount> = {}): ProviderAccount => ({
   accountId: 'acc_1',
   merchantId,

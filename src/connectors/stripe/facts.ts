@@ -25,7 +25,7 @@ const pendingDays: Readonly<Record<string, number>> = {
   card: 2,
   // SEPA debits succeed or fail within 14 working days.
   direct_debit: 21,
-  // Vouchers can be given up to 60 days, transfers come when they come.
+  // Vouchers can be valid for up to 60 days; transfers have no deadline.
   voucher: 61,
   bank_transfer: 61,
 }
@@ -63,7 +63,8 @@ export const stripeFacts: ConnectorFacts = {
   serves: type => stripeCode(type) !== undefined,
   label: type => labels[type],
   exponent,
-  // Stripe's own minimum depends on the currency that the account settles in, so Stripe judges it; it takes no zero.
+  // Stripe's own minimum depends on the currency that the account settles in, so Stripe checks it; zero is not
+  // accepted.
   minimum: () => 1,
   lostAnswer: {
     noticeWithinMs: 0,

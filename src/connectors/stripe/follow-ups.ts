@@ -1,4 +1,4 @@
-/** What follows an approval: capture, increment, reversal, refund. Each is one call under the key of its operation. */
+/** Follow-ups of an approval: capture, increment, reversal, refund. Each is one call under the key of its operation. */
 import type { FollowUpRequest, HttpAnswer } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
 import { stripeCode } from '#connectors/stripe/methods.ts'
@@ -18,7 +18,7 @@ interface FollowUpTools {
 const pathOf = (intentId: string, action: string): string =>
   `/v1/payment_intents/${encodeURIComponent(intentId)}/${action}`
 
-/** An approval without an intent of Stripe's cannot have come from here, so there is nothing to follow up. */
+/** An approval without a Stripe intent was not made by this connector, so there is nothing to follow up. */
 const notOurs = (request: FollowUpRequest): Outcome =>
   declined(request, notPermitted, 'The payment has no payment intent at Stripe.')
 
@@ -42,7 +42,7 @@ export async function capture(request: FollowUpRequest, tools: FollowUpTools): P
   return outcomeOf(answer, request, intent => readTotal(intent, request, { name: 'amount_received', id }))
 }
 
-/** Ours is what comes on top; Stripe wants the new total. */
+/** Our amount is the difference; Stripe expects the new total. */
 export async function increment(request: FollowUpRequest, tools: FollowUpTools): Promise<Outcome> {
   const id = intentOf(request)
   const amount = toStripeAmount({ value: request.newTotal, currency: request.amount.currency })

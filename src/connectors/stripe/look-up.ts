@@ -1,6 +1,6 @@
 /**
- * What became of a request whose answer was lost. Stripe's search knows our reference but may lag by minutes, so the list by
- * time, which shows an object at once, has the last word. Finding nothing there means that nothing arrived.
+ * Finds the outcome of a request whose answer was lost. Stripe's search knows our reference but may lag by minutes, so
+ * the list by time, which shows an object at once, decides. Finding nothing there means that nothing arrived.
  */
 import type { AuthorizationOutcome, Inquiry } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
@@ -70,7 +70,10 @@ async function lookUpAuthorization(inquiry: Inquiry, tools: LookUp): Promise<Aut
   return found === undefined ? both(unknown) : readIntent(found, asked)
 }
 
-/** An intent that comes as its id only is fetched: whether it was approved, the session alone does not say. */
+/**
+ * If the session contains only the intent's id, the intent is fetched: the session alone does not show whether it was
+ * approved.
+ */
 async function lookUpSession(id: string, asked: Asked, tools: LookUp): Promise<AuthorizationOutcome> {
   const session = await fetchSession(id, tools)
   if (session === undefined) return both(unknown)

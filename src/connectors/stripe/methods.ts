@@ -128,7 +128,7 @@ const reusable = setOf(`
   naver_pay nz_bank_account paypal payto revolut_pay satispay sepa_debit twint upi us_bank_account
 `)
 
-/** Debits: what Stripe calls a dispute is the bank sending the money back. */
+/** Debits: what Stripe calls a dispute is a return by the customer's bank. */
 const debits = setOf('sepa_debit us_bank_account bacs_debit au_becs_debit nz_bank_account acss_debit payto')
 
 export const canCaptureLater = (code: string): boolean => capturedLater.has(code)
@@ -141,7 +141,7 @@ export function capabilitiesOf(method: Method, rawCards: boolean): Capabilities 
   const card = code === cardCode
   const refundable = !notRefundable.has(code)
   return {
-    // A wallet's payload is no card number, and Stripe takes it on its own page only.
+    // A wallet's payload is not a card number, and Stripe accepts it only on its own page.
     rawCards: rawCards && card && method.family === 'card',
     capture: card ? 'several' : capturedLater.has(code) ? 'one' : 'none',
     partialCaptureReleasesRest: !card,

@@ -1,6 +1,6 @@
 /**
- * Stripe's notices: one event a message. Each is verified and read into one fact about a reference of ours. Which events
- * matter is one table; an event that is not in it is understood as of no consequence.
+ * Stripe's notices: one event a message. Each is verified and read into one fact about a reference of ours. Which
+ * events matter is one table; any other event is understood but has no consequences.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Notice, NoticeFact, NoticeSubject, RawNotice } from '#connectors/contract.ts'
@@ -88,18 +88,18 @@ const readers: Readonly<Record<string, Reader>> = {
 
 export const eventTypes: readonly string[] = Object.keys(readers)
 
-/** An object that was not made by us has no reference: the engine goes by the provider's ids. */
+/** An object that we did not create has no reference: the engine uses the provider's ids. */
 function askedBy(object: Wire): Asked {
   const reference = referenceAt(object) ?? foreignXId
   return {
     reference,
-    // The amount that was asked for is known to the engine alone, which compares it with the echo.
+    // Only the engine knows the requested amount; it compares it with the echo.
     amount: { value: 0, currency: (textAt(object, 'currency') ?? '').toUpperCase() },
     captureReference: captureReferenceAt(object) ?? reference,
   }
 }
 
-/** The request that caused an event carries our key where we made it. */
+/** If we made the request that caused an event, it carries our key. */
 const callerOf = (event: Wire): XId | undefined => parseXId(textAt(event, 'request', 'idempotency_key') ?? '')
 
 function subjectOf(object: Wire, transactionId: string | undefined): NoticeSubject {
@@ -170,7 +170,7 @@ function capturable(intent: Wire, event: Wire): NoticeFact | undefined {
   const added = fromStripeAmount((numberAt(intent, 'amount') ?? 0) - before, textAt(intent, 'currency'))
   const id = textAt(intent, 'id')
   const caller = callerOf(event)
-  // Only the API can raise an authorisation; a foreign program that does so is not ours to book.
+  // Only the API can raise an authorisation; an increment by another program is not booked.
   if (caller === undefined || added === undefined || id === undefined || added.value <= 0) return undefined
   return followUp('INCREMENTAL', { id: `${id}/${caller}`, paymentId: id, amount: added, caller })
 }
@@ -192,7 +192,7 @@ interface FollowUpNews {
   readonly id: string
   readonly paymentId: string
   readonly amount: { readonly value: number; readonly currency: string }
-  /** Absent where somebody made it in Stripe's dashboard, or Stripe itself did. */
+  /** Absent if it was made in Stripe's dashboard, or by Stripe itself. */
   readonly caller: XId | undefined
 }
 
@@ -232,7 +232,7 @@ function cancelled(intent: Wire, event: Wire): NoticeFact | undefined {
   return followUp('REVERSAL', { id: `${id}/cancel`, paymentId: id, amount, caller: callerOf(event) })
 }
 
-/** The last capture was of a part, ours or one that somebody made in the dashboard: the rest was released with it. */
+/** The last capture was partial, made by us or in the dashboard: it released the rest. */
 function releasedRest(intent: Wire): NoticeFact | undefined {
   const id = textAt(intent, 'id')
   const rest = (numberAt(intent, 'amount') ?? 0) - (numberAt(intent, 'amount_received') ?? 0)
@@ -294,12 +294,12 @@ function report(run: Wire): NoticeFact | undefined {
   return url === undefined || name === undefined ? undefined : { kind: 'report', url, name }
 }
 
-/** Five minutes: Stripe's own tolerance. An older message may be one that somebody recorded and sends again. */
+/** Five minutes: Stripe's own tolerance. An older message may be a replay. */
 const toleranceSeconds = 300
 
 /**
- * The signature is an HMAC-SHA256 over time and body with the secret of the webhook endpoint. A sentence for what is wrong;
- * undefined: the signature is Stripe's.
+ * The signature is an HMAC-SHA256 over time and body with the secret of the webhook endpoint. Returns a sentence about
+ * what is wrong; undefined: the signature is Stripe's.
  */
 function findForgery(
   header: string | undefined,
@@ -312,7 +312,7 @@ function findForgery(
   const [, time] = parts.find(([name]) => name === 't') ?? []
   const signatures = parts.filter(([name]) => name === 'v1').map(([, value]) => value ?? '')
   if (time === undefined || !/^\d{1,12}$/.test(time)) return 'the signature has no time'
-  // Several signatures: the endpoint's secret is being changed, and one of them is made with ours.
+  // With several signatures the endpoint's secret is being rotated; one of them must match ours.
   const expected = createHmac('sha256', secret).update(`${time}.`).update(body).digest()
   if (!signatures.some(signature => equals(signature, expected))) return 'no signature fits the body'
   const age = Math.abs(nowMs / 1000 - Number(time))

@@ -1,4 +1,4 @@
-/** A connector of Stripe that is answered in turn, and what it asked. */
+/** A Stripe connector with scripted answers, and the calls it made. */
 import type { Connector, HttpAnswer, HttpRequest, Inquiry, ProviderAccount } from '#connectors/contract.ts'
 import { stripe } from '#connectors/stripe/connector.ts'
 import { accountOf, answered, paymentOf, reference } from '#connectors/stripe/examples.test-support.ts'

@@ -1,4 +1,4 @@
-/** What admins steer: API keys, and the merchants themselves. Every act is audited by name. */
+/** Administration: API keys, and the merchants themselves. Every action is audited with the person's name. */
 import { loadConsoleAssets } from '#console/assets.ts'
 import type { GlobalPage, MerchantPage, MerchantVisit, Visit } from '#console/context.ts'
 import { may } from '#console/context.ts'
@@ -94,7 +94,7 @@ async function showKeys(visit: MerchantVisit, { made, problem }: { made?: Part; 
   })
 }
 
-/** What the form asks for; throws what is wrong with it. */
+/** The key that the form requests; throws an error about what is wrong. */
 function readKeyRequest({ request, deps }: MerchantVisit): KeyRequest {
   const { name = '', scopes = '', allowFrom = '', expires = '' } = request.form ?? {}
   if (name.trim() === '') throw new KeyRequestFault('Give the key a name.')

@@ -1,4 +1,4 @@
-/** The single objects of the console, one row each: where it is read, what can be done with it, and what else is shown of it. */
+/** The single objects of the console, one row each: where it is read, which actions it has, and what else is shown. */
 import { amountHint, amountProblem, readAmount } from '#console/amount.ts'
 import { type Json, type MerchantVisit, readAnswer, toRows } from '#console/context.ts'
 import { rowsOf } from '#console/sections/lists.ts'
@@ -36,13 +36,13 @@ export interface DetailAct {
   readonly when?: (object: Json) => boolean
   readonly verb?: 'PATCH'
   readonly endpoint: (id: string) => string
-  /** A `WrongEntry` names what must be typed otherwise. */
+  /** A `WrongEntry` says what to correct. */
   readonly body?: (entered: Entered) => unknown
-  /** None: the act is not offered for this object. */
+  /** None: the action is not offered for this object. */
   readonly fields?: (object: Json, visit: MerchantVisit) => readonly Field[] | Promise<readonly Field[]>
   /** The body that the command for a terminal shows, where it is not that of the form as it stands. */
   readonly sample?: unknown
-  /** What is asked once more before it is done. */
+  /** The question to confirm before the action. */
   readonly asks?: (entered: Entered) => Part
   readonly uploadBytesMax?: number
   readonly stacked?: true

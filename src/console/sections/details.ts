@@ -31,7 +31,7 @@ const renderObject = (object: Json, base: string): Part =>
       .map(([name, value]) => [name, showValue(name, value, base)] as const),
   )
 
-/** Of ours: all of one length, and easier to compare in letters of one width. */
+/** Our ids: all of one length, and easier to compare in a monospaced font. */
 const isId = (value: unknown): boolean =>
   typeof value === 'string' && /^(?:[a-z]+_)?[0-9a-f]{32}$/.test(value)
 
@@ -49,7 +49,7 @@ function showValue(name: string, value: unknown, base: string): Part {
 
 const apiOf = ({ deps }: MerchantVisit): string => `${deps.origin()}/api/v2`
 
-/** The form of an act, with a key of its own: sent twice, it acts once. */
+/** The form of an action, with a key of its own: submitted twice, it takes effect once. */
 async function renderAct(visit: MerchantVisit, act: DetailAct, { object, address }: Shown): Promise<Part> {
   const { id = '' } = visit.request.params
   const fields = (await act.fields?.(object, visit)) ?? []
@@ -104,7 +104,7 @@ async function showDetail(visit: MerchantVisit, detail: Detail, problem?: string
 const isOpen = ({ from, when = () => true }: DetailAct, object: Json): boolean =>
   (!from || from.includes(String(object.status))) && when(object)
 
-/** What cannot be taken back is asked once more. */
+/** Asks for confirmation of actions that cannot be undone. */
 function askOnceMore(visit: MerchantVisit, detail: Detail, { act, question, body }: Question) {
   const { name, title } = act
   const { id = '' } = visit.request.params

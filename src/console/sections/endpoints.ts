@@ -20,7 +20,7 @@ import { addressPolicies, refuseUrl } from '#webhooks/policies.ts'
 const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}/endpoints`
 const endpointsOf = (visit: MerchantVisit) => visit.deps.merchantsAs(visit.audit).endpoints
 
-/** 24 hours: a day to change the receiver over. */
+/** 24 hours: a day to reconfigure the receiver. */
 const overlapHours = 24
 
 const columnsOf = (visit: MerchantVisit): readonly TypedColumn<WebhookEndpoint>[] => [
@@ -41,12 +41,12 @@ const columnsOf = (visit: MerchantVisit): readonly TypedColumn<WebhookEndpoint>[
 
 async function showEndpoints(
   visit: MerchantVisit,
-  { told, problem }: { told?: Part; problem?: string } = {},
+  { notice, problem }: { notice?: Part; problem?: string } = {},
 ) {
   const { merchant, csrf, request } = visit
   const endpoints = await endpointsOf(visit).list(merchant.merchantId)
   const { url = '', types = '', kind = 'ENHANCED' } = request.form ?? {}
-  const main = html`${renderProblem(problem)}${told}<h2>Address of the merchant</h2>${renderPairs([
+  const main = html`${renderProblem(problem)}${notice}<h2>Address of the merchant</h2>${renderPairs([
     ['Address', merchant.webhookUrl ?? 'none'],
     ['Body', merchant.webhookKind],
   ])}<p class="quiet">It hears results that no request was answered with, unless a payment names another address.</p>
@@ -94,10 +94,10 @@ async function addEndpoint(visit: MerchantVisit) {
     kind: kind === 'BASIC' ? 'BASIC' : 'ENHANCED',
     ...(known.length > 0 ? { types: known } : {}),
   })
-  return showEndpoints(visit, { told: added && tellSecret(added.webhookSecret) })
+  return showEndpoints(visit, { notice: added && showSecret(added.webhookSecret) })
 }
 
-const tellSecret = (secret: string): Part =>
+const showSecret = (secret: string): Part =>
   html`<p class="note good" role="status">The secret is shown this once: <code data-copy>${secret}</code></p>`
 
 /** Only an endpoint of this merchant: the person may not see the others. */
@@ -119,7 +119,7 @@ async function rotateSecret(visit: MerchantVisit) {
   const secret = endpointId && (await endpointsOf(visit).rotateSecret(endpointId, overlapHours))
   if (!secret) return showEndpoints(visit, { problem: 'There is no such endpoint.' })
   return showEndpoints(visit, {
-    told: html`${tellSecret(secret)}<p>The old one stays good for ${overlapHours} hours.</p>`,
+    notice: html`${showSecret(secret)}<p>The old one stays good for ${overlapHours} hours.</p>`,
   })
 }
 

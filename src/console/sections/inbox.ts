@@ -1,6 +1,6 @@
 /**
- * The inbox of the test environment: every webhook as a receiver would get it, headers, body and signature, although
- * nobody receives it; and whether the signature proves the body, checked as a receiver checks it.
+ * The inbox of the test environment: every webhook as a receiver would get it, headers, body and signature, even if
+ * there is no receiver; and whether the signature is valid, verified as a receiver would.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { loadConsoleAssets } from '#console/assets.ts'

@@ -66,7 +66,7 @@ async function showLinkForm(visit: MerchantVisit, problem?: string) {
   })
 }
 
-/** Made by the same endpoint as the shop's. */
+/** Creates the link with the same endpoint that shops use. */
 async function makeLink(visit: MerchantVisit) {
   const form = readForm(visit)
   if (readAmount(form.amount, form.currency) === undefined) return showLinkForm(visit, amountProblem)

@@ -14,17 +14,17 @@ export interface ListSection {
   readonly endpoint: string
   readonly filters: readonly Field[]
   readonly columns: (base: string) => readonly Column[]
-  /** What is said where there is nothing at all, without any filter. */
+  /** The text shown when there is nothing at all, without any filter. */
   readonly empty: (visit: MerchantVisit) => Part
-  /** What the endpoint is asked unless the address says otherwise. */
+  /** The default query of the endpoint. */
   readonly usual?: Readonly<Record<string, string>>
-  /** What the endpoint gives as a file for the same filters. */
+  /** The export format of the endpoint for the same filters. */
   readonly exports?: 'csv' | 'json'
-  /** A quicker way to the rows than the endpoint; undefined: ask the endpoint. */
+  /** Reads the rows faster than the endpoint; undefined: use the endpoint. */
   readonly quickRows?: (visit: MerchantVisit, query: URLSearchParams) => Promise<Json | undefined>
-  /** Something above the list, such as the way to make a new one. */
+  /** Content above the list, such as a link to create a new one. */
   readonly head?: (visit: MerchantVisit) => Part
-  /** The filter that the head shows already. */
+  /** The filter that the head already shows. */
   readonly tabbed?: string
 }
 
@@ -81,7 +81,7 @@ function renderStatusTabs({ request, merchant }: MerchantVisit): Part {
   return html`<ul class="tabs" aria-label="Status">${tabs.map(link)}</ul>`
 }
 
-/** 50: what a person looks through before they filter. */
+/** 50: as many as people read before they filter. */
 const rowsPerPage = { limit: '50' }
 /** Lists that count their pages. */
 const firstPage = { page: '1' }

@@ -1,4 +1,4 @@
-/** Shows any list of the table beside this file: filters in the address, rows, the way on, and the export. */
+/** Shows any list of the table beside this file: filters in the address, rows, paging, and the export. */
 import { Readable } from 'node:stream'
 import { loadConsoleAssets } from '#console/assets.ts'
 import {
@@ -18,7 +18,7 @@ import type { PageAnswer } from '#http/server/page-routes.ts'
 /** What the console itself puts into the address; everything else is a filter of the endpoint. */
 const ownParameters = ['done']
 
-/** What a browser's field for date and time sends, as the API takes it: the page says that it means UTC. */
+/** Converts the value of a browser's date and time field for the API: the page says that it means UTC. */
 const toMoment = (name: string, value: string, filters: ListSection['filters']): string =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(value) &&
   filters.some(field => field.name === name && field.type === 'datetime-local')
@@ -37,7 +37,7 @@ export function rowsOf(body: Json): readonly Json[] {
   return toRows(Array.isArray(body) ? body : Object.values(body).find(Array.isArray))
 }
 
-/** The way on: lists go by a cursor or count their pages. */
+/** Paging: lists use a cursor or count their pages. */
 function renderPager(body: Json, query: URLSearchParams): Part {
   const to = (name: string, value: string, title: string, rel: 'prev' | 'next'): Part => {
     const other = new URLSearchParams(query)
@@ -122,7 +122,7 @@ async function exportList(
 /** 100: the largest page of the API. */
 const exportedAtOnce = '100'
 
-/** Page after page of the list, written as one: nothing but the page at hand is held. */
+/** Page after page of the list, written as one: only the current page is in memory. */
 async function streamPages(visit: MerchantVisit, endpoint: string, filters: URLSearchParams) {
   const read = (cursor: string | undefined) => {
     const query = new URLSearchParams(filters)

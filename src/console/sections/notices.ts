@@ -1,4 +1,4 @@
-/** What providers told us that fits no operation of ours: somebody has to look, because nothing is guessed. */
+/** Provider notices that match none of our operations: a person has to look, because nothing is guessed. */
 import { loadConsoleAssets } from '#console/assets.ts'
 import type { MerchantPage, MerchantVisit } from '#console/context.ts'
 import { renderInside } from '#console/layout.ts'

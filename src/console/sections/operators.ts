@@ -64,11 +64,11 @@ const fieldsOf = ({ role, merchants, refundLimit }: Wanted): readonly Field[] =>
   },
 ]
 
-async function showOperators(visit: Visit, told?: Part, status = 200): Promise<PageAnswer> {
+async function showOperators(visit: Visit, notice?: Part, status = 200): Promise<PageAnswer> {
   const { email = '', role = 'viewer', merchants = '', refundLimit = '' } = visit.request.form ?? {}
   const typed =
     status === 200 ? { role: 'viewer', merchants: '', refundLimit: '' } : { role, merchants, refundLimit }
-  const main = html`${told}${renderTable(await listKnown(visit), columns, 'Nobody.', 'Operators')}<h2>Add a person</h2>${renderForm(
+  const main = html`${notice}${renderTable(await listKnown(visit), columns, 'Nobody.', 'Operators')}<h2>Add a person</h2>${renderForm(
     {
       action: '/console/operators',
       csrf: visit.csrf,
@@ -141,7 +141,7 @@ const notFound = (visit: Visit): PageAnswer =>
     main: html`<p>There is no such person.</p><p><a href="/console/operators">All operators</a></p>`,
   })
 
-async function showOperator(visit: Visit, told?: Part, status = 200): Promise<PageAnswer> {
+async function showOperator(visit: Visit, notice?: Part, status = 200): Promise<PageAnswer> {
   const person = await findKnown(visit)
   if (!person) return notFound(visit)
   const { operatorId, email, role, merchants, refundLimits } = person
@@ -154,7 +154,7 @@ async function showOperator(visit: Visit, told?: Part, status = 200): Promise<Pa
   const typed = status === 200 ? stored : { ...stored, ...visit.request.form }
   const isSelf = operatorId === visit.operator.operatorId
   const sessions = await visit.deps.peopleStore.listSessions(operatorId, sessionLimits)
-  const main = html`${told}${renderPairs([
+  const main = html`${notice}${renderPairs([
     ['Role', role],
     ['Merchants', stored.merchants || 'all'],
     ['Refund limit', stored.refundLimit || 'none'],

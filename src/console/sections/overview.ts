@@ -1,4 +1,6 @@
-/** The overview of a merchant: figures, charts drawn on the server with a table behind each, and what waits for somebody. */
+/**
+ * The overview of a merchant: figures, charts drawn on the server with a table behind each, and what needs attention.
+ */
 import { loadConsoleAssets } from '#console/assets.ts'
 import type { GlobalPage, MerchantPage, MerchantVisit, Visit } from '#console/context.ts'
 import { may } from '#console/context.ts'
@@ -85,7 +87,7 @@ const renderWaiting = ({ pending, failedEvents, disputesDue }: Waiting, base: st
 const rateOf = ({ approved, failed }: ApprovalRate): number => approved / Math.max(1, approved + failed)
 
 function renderApproval(approvals: readonly ApprovalRate[]): Html {
-  // Who left before choosing a method was never declined by one.
+  // A customer who left before choosing a method was not declined.
   const tried = approvals.filter(
     ({ method, approved, failed }) => method !== undecided.type && approved + failed > 0,
   )

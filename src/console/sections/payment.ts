@@ -1,4 +1,4 @@
-/** One payment: its story as a timeline, its sums, and the acts that its state and the person's role allow. */
+/** One payment: its history as a timeline, its sums, and the actions that its state and the person's role allow. */
 
 import { createHash } from 'node:crypto'
 import { amountHint, amountProblem, readAmount } from '#console/amount.ts'
@@ -34,7 +34,7 @@ interface MoneyAct {
   readonly act: ConsoleAct
   readonly title: string
   readonly done: string
-  /** What could still be moved; undefined: not now. */
+  /** The amount that can still be moved; undefined: not possible now. */
   readonly open: (payment: Json) => number | undefined
 }
 
@@ -100,7 +100,7 @@ const notFound = (visit: MerchantVisit) =>
     merchant: visit.merchant,
   })
 
-/** What the last operation came to, and what to do about it where something is to be done. */
+/** The result of the last operation, and what to do about it if something has to be done. */
 function renderResult(payment: Json): Html {
   const code = String(payment.responseCode ?? '')
   const { description, advice } = describe(code)
@@ -167,7 +167,7 @@ function showProviderId(payment: Json): Part {
   return first === undefined ? '' : html`<code data-copy>${String(first)}</code>`
 }
 
-/** What the status does not say: money that has left again, or may leave. */
+/** What the status does not show: money that has gone back, or may go back. */
 function showMarks(payment: Json): Part {
   const [captured, refunded] = [sum(payment, 'capturedValue'), sum(payment, 'refundedValue')]
   return [
@@ -178,14 +178,14 @@ function showMarks(payment: Json): Part {
   ]
 }
 
-/** Its customer, its provider or the bank has something to say yet. */
+/** The payment still waits for its customer, its provider or the bank. */
 const isWaiting = ({ status }: Json): boolean =>
   ['AUTHORIZE_REQUEST', 'PENDING', 'CAPTURE_REQUEST'].includes(String(status))
 
-/** 5 s: people look at the screen and wait. */
+/** 5 s: people watch the screen and wait. */
 const refreshSeconds = 5
 
-/** Another one as soon as anything that the page shows has changed. */
+/** Changes as soon as anything that the page shows has changed. */
 const versionOf = (payment: Json, story: Html): string =>
   createHash('sha256').update(JSON.stringify(payment)).update(story.text).digest('base64url').slice(0, 16)
 
@@ -219,7 +219,7 @@ ${renderCurl('GET', `${visit.deps.origin()}/api/v2/payments/getByPayId/${payId}`
   })
 }
 
-/** The form of an act, with a key of its own: sent twice, it acts once. */
+/** The form of an action, with a key of its own: submitted twice, it takes effect once. */
 async function askAct(visit: MerchantVisit, act: MoneyAct, problem?: string) {
   const payment = await findPayment(visit)
   if (!payment) return notFound(visit)

@@ -1,4 +1,4 @@
-/** People among themselves: one's own sessions and passkeys, and the audit trail. */
+/** The person's own sessions and passkeys, and the audit trail. */
 import { loadConsoleAssets } from '#console/assets.ts'
 import type { GlobalPage, Visit } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
@@ -30,7 +30,7 @@ async function showSessions(visit: Visit, problem?: string): Promise<PageAnswer>
 async function endSession(visit: Visit): Promise<PageAnswer> {
   const { sessionId = '' } = visit.request.form ?? {}
   const { operatorId, email } = visit.operator
-  // One that has ended meanwhile is as good as ended.
+  // A session that has ended meanwhile needs no further action.
   if (isSessionId(sessionId) && (await visit.deps.peopleStore.endSession(operatorId, sessionId)))
     await visit.audit({ act: 'session.end', object: email, before: { sessionId } })
   return seeOther('/console/sessions?done=ended')

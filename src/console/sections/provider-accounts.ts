@@ -1,6 +1,6 @@
 /**
  * A provider account as a form: the settings and secrets that its connector declares. Secrets are typed once, sealed at
- * once and never shown again; an empty field leaves the one that is kept.
+ * once and never shown again; an empty field keeps the stored one.
  */
 import { loadConsoleAssets } from '#console/assets.ts'
 import type { MerchantPage, MerchantVisit } from '#console/context.ts'
@@ -29,8 +29,8 @@ function accountFields(visit: MerchantVisit, connector: ConnectorForm, account?:
     ...Object.entries(connector.settings).map(([name, { description, default: usual, required }]): Field => {
       const key = settingName(name)
       const value = form[key] ?? kept[name] ?? ''
-      const said = description.replace(/\.$/, '')
-      const hint = usual === undefined ? said : `${said}; ${usual} unless given`
+      const text = description.replace(/\.$/, '')
+      const hint = usual === undefined ? text : `${text}; ${usual} unless given`
       return { name: key, label: name, hint, value, ...(required && !usual ? { required: true } : {}) }
     }),
     {
@@ -54,7 +54,7 @@ function accountFields(visit: MerchantVisit, connector: ConnectorForm, account?:
   ]
 }
 
-/** What was typed, as the command line would take it; an empty setting takes it away. */
+/** The entries in the form that the command line uses; an empty value removes the setting. */
 function readEntries(visit: MerchantVisit) {
   const { form = {} } = visit.request
   const under = (prefix: string) =>
@@ -189,7 +189,7 @@ async function changeAccount(visit: MerchantVisit) {
   try {
     const { name, settings, secrets } = readEntries(visit)
     checkName(name)
-    // What is not in the form any more was taken out of it.
+    // Settings that are missing from the form were removed from it.
     const gone = Object.keys(account.settings).filter(setting => !(setting in settings))
     const edit = {
       name,

@@ -88,7 +88,7 @@ const describeRule = (rule: RuleRecord): string =>
     .map(name => `${name}: ${String(rule[name])}`)
     .join('; ') || 'always'
 
-/** 100: room to put other rules before and after those that name no priority. */
+/** 100: leaves room for rules before and after those without a priority. */
 const usualPriority = '100'
 
 const ruleFields = (
@@ -163,7 +163,7 @@ const readers: Readonly<Record<string, (word: string) => string | undefined>> = 
   countries: findCountryCode,
 }
 
-/** As the command line reads them: an unknown word is refused by its name. */
+/** Read as on the command line: an error names an unknown word. */
 function readRule(form: Readonly<Record<string, string>>): NewRule {
   const lists = Object.entries(readers).flatMap(([name, read]) => {
     const words = (form[name] ?? '')

@@ -61,7 +61,7 @@ function renderLists(visit: MerchantVisit, found: Awaited<ReturnType<typeof reco
 <h2>Amounts differ</h2>${renderTable(amountsDiffer, differing, 'None.', 'Amounts differ')}`
 }
 
-/** 31 February reads as a day in March; the database takes it for none. */
+/** JavaScript reads 31 February as a day in March; the database rejects it. */
 const isDay = (text: string): boolean => {
   const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)

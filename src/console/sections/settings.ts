@@ -1,4 +1,4 @@
-/** What is set for a merchant, and how long its personal data is kept. */
+/** The settings of a merchant, and how long personal data is kept. */
 import { loadConsoleAssets } from '#console/assets.ts'
 import type { MerchantPage, MerchantVisit } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
@@ -6,7 +6,7 @@ import { renderForm, renderPairs, renderProblem, renderTerminal } from '#console
 import { addDuration } from '#domain/duration.ts'
 import { html } from '#http/html.ts'
 
-/** A day: anything shorter would erase what a payment that is under way still needs. */
+/** A day: anything shorter would erase data that a payment under way still needs. */
 const shortestMs = 24 * 60 * 60 * 1000
 const forEver = 'none'
 

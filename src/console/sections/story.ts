@@ -1,4 +1,7 @@
-/** The story of a payment in one line of time: operations, notices, disputes, events with their attempts, and people's acts. */
+/**
+ * The history of a payment as one timeline: operations, notices, disputes, events with their attempts, and people's
+ * actions.
+ */
 import { isJson, type Json, type MerchantVisit, readAnswer, toRows } from '#console/context.ts'
 import { attemptColumns } from '#console/sections/detail-sections.ts'
 import { rowsOf } from '#console/sections/lists.ts'
@@ -82,14 +85,14 @@ async function tellActs(visit: MerchantVisit, payId: string): Promise<readonly M
 export async function renderStory(visit: MerchantVisit, payment: Json): Promise<Html> {
   const payId = String(payment.payId)
   const operations = toRows(payment.operations)
-  const told = await Promise.all([
+  const sources = await Promise.all([
     tellOperations(operations),
     tellNotices(visit, operations),
     tellDisputes(visit, payId),
     tellEvents(visit, payId),
     tellActs(visit, payId),
   ])
-  const moments = told.flat().toSorted((a, b) => a.at.localeCompare(b.at))
+  const moments = sources.flat().toSorted((a, b) => a.at.localeCompare(b.at))
   return html`<ol class="timeline">${moments.map(
     ({ at, title, detail }) => html`<li>${showTime(at)}<div><h3>${title}</h3>${detail}</div></li>`,
   )}</ol>`

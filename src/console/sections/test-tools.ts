@@ -1,4 +1,4 @@
-/** The test environment's levers: the clock, faults, test cards, and a payment with one click. */
+/** The tools of the test environment: the clock, faults, test cards, and a payment with one click. */
 import { loadConsoleAssets } from '#console/assets.ts'
 import {
   isJson,

@@ -1,10 +1,10 @@
-/** Charts as SVG, drawn on the server. Each says in words what it shows and stands before the table it is drawn from. */
+/** Charts as SVG, drawn on the server. Each has a description in words and is followed by the table of its data. */
 import { type Html, html } from '#http/html.ts'
 
 export interface Bar {
   readonly label: string
   readonly value: number
-  /** What the pointer shows. */
+  /** The tooltip. */
   readonly title: string
 }
 
@@ -12,7 +12,7 @@ const chartHeight = 120
 const barWidth = 14
 const barGap = 6
 
-/** One bar for each entry, from left to right; entries of nothing keep their place. */
+/** One bar for each entry, from left to right; entries with zero keep their place. */
 export function renderBars(bars: readonly Bar[], name: string): Html {
   const highest = bars.toSorted((a, b) => b.value - a.value)[0]
   const top = Math.max(1, highest?.value ?? 0)

@@ -9,7 +9,7 @@ export interface TypedColumn<Row> {
   readonly title: string
   readonly show: (row: Row) => Part
   readonly numeric?: true
-  /** Texts of merchants and customers, of any length: cut where it is shown, whole where the pointer rests. */
+  /** Texts of merchants and customers, of any length: cut in the table, complete in the tooltip. */
   readonly clip?: true
 }
 
@@ -53,7 +53,7 @@ export function showTime(value: unknown): Part {
   return html`<time datetime="${iso}" title="${iso}">${iso.slice(0, 16).replace('T', ' ')}</time>`
 }
 
-/** A word that somebody typed may be the name of what every object inherits, such as constructor. */
+/** A typed word may be the name of an inherited member, such as constructor. */
 const lookUp = (table: Readonly<Record<string, string>>, word: string, otherwise = word): string =>
   Object.hasOwn(table, word) ? (table[word] ?? otherwise) : otherwise
 
@@ -111,7 +111,7 @@ export interface Field {
   readonly type?: 'text' | 'date' | 'datetime-local' | 'number' | 'password' | 'email' | 'search' | 'file'
   readonly value?: string | undefined
   readonly choices?: readonly string[]
-  /** What people read instead of a choice. */
+  /** The labels of the choices. */
   readonly names?: Readonly<Record<string, string>>
   readonly hint?: string
   readonly required?: true
@@ -157,7 +157,7 @@ export function renderField({
   }</div>`
 }
 
-/** A value of the address that is no choice, such as a comma list, stays what it is. */
+/** A value in the address that is not a choice, such as a comma list, is kept. */
 const withValue = (choices: readonly string[], value: string): readonly string[] =>
   value === '' || choices.includes(value) ? choices : [...choices, value]
 
@@ -174,7 +174,7 @@ export interface Form {
 
 const sendsFiles = (fields: readonly Field[]): boolean => fields.some(({ type }) => type === 'file')
 
-/** Of this form alone: sent twice, it acts once. */
+/** A value unique to a form: submitted twice, the form takes effect once. */
 export const newOnce = (): string => randomBytes(12).toString('base64url')
 
 export const renderForm = ({ action, csrf, fields = [], hidden = {}, button, tone, stacked }: Form): Html =>
@@ -187,7 +187,7 @@ export const renderForm = ({ action, csrf, fields = [], hidden = {}, button, ton
 export const renderProblem = (problem: string | undefined): Part =>
   problem !== undefined && html`<p class="note bad" role="alert">${problem}</p>`
 
-/** Browsers show a moment only without its zone and its seconds. */
+/** Browsers show a date and time only without its zone and seconds. */
 const shownValue = ({ type }: Field, value: string): string =>
   type === 'datetime-local' ? value.slice(0, 'YYYY-MM-DDThh:mm'.length) : value
 
@@ -212,7 +212,10 @@ export const renderPairs = (pairs: readonly (readonly [title: string, value: Par
 export const renderProse = (sentence: string): Html =>
   html`${sentence.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))}`
 
-/** The request that a form stands for, to be pasted into a terminal. With the key of the form both of them act once. */
+/**
+ * The request that a form makes, to be pasted into a terminal. With the key of the form, the two together take effect
+ * once.
+ */
 export const renderCurl = (verb: string, url: string, body?: unknown, key?: string): Html =>
   renderCommand(
     'Send as curl',
@@ -226,7 +229,7 @@ export const renderCurl = (verb: string, url: string, body?: unknown, key?: stri
     ].join(' '),
   )
 
-/** What the command line calls the same act, where the API has none for it. */
+/** The equivalent command, for actions that the API does not have. */
 export const renderTerminal = (...commands: readonly string[]): Html =>
   renderCommand(
     'On the command line',
@@ -236,5 +239,5 @@ export const renderTerminal = (...commands: readonly string[]): Html =>
 const renderCommand = (title: string, command: string): Html =>
   html`<details class="curl"><summary>${title}</summary><pre tabindex="0"><code data-copy>${command}</code></pre></details>`
 
-/** As one word of a shell, whatever is in it. */
+/** Quotes any text as one shell word. */
 const quote = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`

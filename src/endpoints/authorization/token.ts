@@ -65,6 +65,6 @@ export const token = endpoint<{ readonly issueToken: IssueToken }, typeof TokenF
       },
     },
   ],
-  // A form arrives as it was sent, and the issuer judges it: see there why.
+  // The form is passed on unvalidated; issue-token.ts validates it and says why.
   handle: ({ body, address, traceId }, { issueToken }) => issueToken(body as Form, { address, traceId }),
 })

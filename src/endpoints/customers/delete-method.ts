@@ -1,6 +1,6 @@
 /** `DELETE /customers/{customerId}/paymentMethods/{paymentMethodId}`: one stored payment method. */
 import { methodPath, requireMethodPath } from '#endpoints/customers/path.ts'
-import { bornBy, customerEndpoint, methodExample } from '#endpoints/customers/shared.ts'
+import { createdBy, customerEndpoint, methodExample } from '#endpoints/customers/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { deleteStoredMethod } from '#operations/customers/customers.ts'
@@ -21,7 +21,7 @@ export const deleteMethodEndpoint = endpoint<Services, undefined, typeof methodP
   examples: [
     {
       summary: 'A card that is no longer wanted',
-      after: [bornBy, 'listStoredMethods'],
+      after: [createdBy, 'listStoredMethods'],
       params: { customerId: '{gatewayCustomerId}', paymentMethodId: '{data.0.id}' },
       status: 200,
       answer: { id: methodExample.id, deleted: true },

@@ -1,6 +1,6 @@
-/** `DELETE /customers/{id}`: a customer and all of its stored payment methods. */
+/** `DELETE /customers/{id}`: a customer and all of their stored payment methods. */
 import { customerPath, requireCustomerId } from '#endpoints/customers/path.ts'
-import { bornBy, customerEndpoint, itemExample } from '#endpoints/customers/shared.ts'
+import { createdBy, customerEndpoint, itemExample } from '#endpoints/customers/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { deleteCustomer } from '#operations/customers/customers.ts'
@@ -30,7 +30,7 @@ export const deleteCustomerEndpoint = endpoint<Services, undefined, typeof custo
   examples: [
     {
       summary: 'The customer wants to be forgotten',
-      after: [bornBy],
+      after: [createdBy],
       params: { id: '{customerInfo.gatewayCustomerId}' },
       status: 200,
       answer: { id: itemExample.id, deleted: true },

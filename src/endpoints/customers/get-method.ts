@@ -1,6 +1,6 @@
 /** `GET /customers/{customerId}/paymentMethods/{paymentMethodId}`: one stored payment method. */
 import { methodPath, requireMethodPath } from '#endpoints/customers/path.ts'
-import { bornBy, customerEndpoint, itemExample, methodExample } from '#endpoints/customers/shared.ts'
+import { createdBy, customerEndpoint, itemExample, methodExample } from '#endpoints/customers/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { getStoredMethod } from '#operations/customers/customers.ts'
@@ -19,7 +19,7 @@ export const getMethodEndpoint = endpoint<Services, undefined, typeof methodPath
   examples: [
     {
       summary: 'A card',
-      after: [bornBy, 'listStoredMethods'],
+      after: [createdBy, 'listStoredMethods'],
       params: { customerId: '{gatewayCustomerId}', paymentMethodId: '{data.0.id}' },
       status: 200,
       answer: { ...methodExample, gatewayCustomerId: itemExample.id },

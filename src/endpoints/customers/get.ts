@@ -1,6 +1,6 @@
 /** `GET /customers/{id}`: one customer. */
 import { customerPath, requireCustomerId } from '#endpoints/customers/path.ts'
-import { bornBy, customerEndpoint, detailExample } from '#endpoints/customers/shared.ts'
+import { createdBy, customerEndpoint, detailExample } from '#endpoints/customers/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { getCustomer } from '#operations/customers/customers.ts'
@@ -19,7 +19,7 @@ export const getCustomerEndpoint = endpoint<Services, undefined, typeof customer
   examples: [
     {
       summary: 'A customer',
-      after: [bornBy],
+      after: [createdBy],
       params: { id: '{customerInfo.gatewayCustomerId}' },
       status: 200,
       answer: detailExample,

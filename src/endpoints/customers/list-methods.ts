@@ -1,6 +1,6 @@
 /** `GET /customers/{id}/paymentMethods`: what a customer may pay with again. */
 import { customerPath, requireCustomerId } from '#endpoints/customers/path.ts'
-import { bornBy, customerEndpoint, itemExample, methodExample } from '#endpoints/customers/shared.ts'
+import { createdBy, customerEndpoint, itemExample, methodExample } from '#endpoints/customers/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { listStoredMethods } from '#operations/customers/customers.ts'
@@ -19,7 +19,7 @@ export const listStoredMethodsEndpoint = endpoint<Services, undefined, typeof cu
   examples: [
     {
       summary: 'One card',
-      after: [bornBy],
+      after: [createdBy],
       params: { id: '{customerInfo.gatewayCustomerId}' },
       status: 200,
       answer: { gatewayCustomerId: itemExample.id, data: [methodExample] },

@@ -3,7 +3,7 @@
 import { requireCustomerId } from '#endpoints/customers/path.ts'
 import { customerEndpoint } from '#endpoints/customers/shared.ts'
 import { readPage } from '#endpoints/filters.ts'
-import { bornBy, planExample } from '#endpoints/payment-plans/shared.ts'
+import { createdBy, planExample } from '#endpoints/payment-plans/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { listCustomerPlans } from '#operations/plans/plans.ts'
@@ -28,7 +28,7 @@ export const listCustomerPlansEndpoint = endpoint<Services, undefined, typeof pa
   examples: [
     {
       summary: 'One plan',
-      after: [bornBy],
+      after: [createdBy],
       params: { customerId: '{customerInfo.gatewayCustomerId}' },
       status: 200,
       answer: { totalNumberOfPages: 1, totalNumberOfItems: 1, page: 1, pageSize: 20, data: [planExample] },

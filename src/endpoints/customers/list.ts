@@ -1,5 +1,5 @@
 /** `GET /customers`: the merchant's customers, page by page. */
-import { bornBy, customerEndpoint, itemExample } from '#endpoints/customers/shared.ts'
+import { createdBy, customerEndpoint, itemExample } from '#endpoints/customers/shared.ts'
 import { collectFaults, readAll, readDays, readPage } from '#endpoints/filters.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
@@ -22,7 +22,7 @@ export const listCustomersEndpoint = endpoint<Services, undefined, undefined, ty
   examples: [
     {
       summary: 'Look for an email address',
-      after: [bornBy],
+      after: [createdBy],
       query: { page: '1', email: 'ada@example.com' },
       status: 200,
       answer: { totalNumberOfPages: 1, totalNumberOfItems: 1, page: 1, pageSize: 20, data: [itemExample] },

@@ -1,4 +1,7 @@
-/** The paths of customers and their stored methods. Any text is taken here: what is not an id of ours is not found. */
+/**
+ * The paths of customers and their stored methods. Any text is accepted here: one that is not an id of ours is not
+ * found.
+ */
 
 import { type CustomerId, parseCustomerId, parseStoredMethodId } from '#domain/ids.ts'
 import { NotFound } from '#http/server/ports.ts'

@@ -7,8 +7,8 @@ export const customerEndpoint = {
   dialect: 'customer',
 } as const
 
-/** The example of the payment that makes the customer, among those of `createPayment`. */
-export const bornBy = 'createPayment 4'
+/** The example of `createPayment` that creates the customer. */
+export const createdBy = 'createPayment 4'
 
 export const itemExample = {
   id: '019a3f6b2c5f7b2c9d3e4f5a6b7c8d9e',

@@ -1,6 +1,6 @@
-/** `PATCH /customers/{id}`: changes what is known of a customer. */
+/** `PATCH /customers/{id}`: changes a customer's data. */
 import { customerPath, requireCustomerId } from '#endpoints/customers/path.ts'
-import { bornBy, customerEndpoint, detailExample } from '#endpoints/customers/shared.ts'
+import { createdBy, customerEndpoint, detailExample } from '#endpoints/customers/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import { changeCustomer } from '#operations/customers/customers.ts'
@@ -23,7 +23,7 @@ export const updateCustomerEndpoint = endpoint<Services, typeof customerPatch, t
   examples: [
     {
       summary: 'The customer has moved and has no telephone any more',
-      after: [bornBy],
+      after: [createdBy],
       params: { id: '{customerInfo.gatewayCustomerId}' },
       body: { phone: null, billingAddress: { streetName: 'Ashley Combe', city: 'Porlock' } },
       status: 200,

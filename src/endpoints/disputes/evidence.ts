@@ -1,4 +1,4 @@
-/** `POST /disputes/{id}/evidence`: what the merchant has to say against a dispute. */
+/** `POST /disputes/{id}/evidence`: the merchant's evidence against a dispute. */
 import { disputeEndpoint, disputeExample, requireDisputeId } from '#endpoints/disputes/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
@@ -12,7 +12,7 @@ import {
   failedDisputeAnswer,
 } from '#schemas/dispute.ts'
 
-/** 5 MiB: by contract, of each file. */
+/** 5 MiB: the contract's limit for each file. */
 const fileBytesMax = 5_242_880
 
 /** 40 MiB: five files of the largest size in base64, and the text. */

@@ -9,7 +9,7 @@ import { answer, endpoint } from '#http/endpoint.ts'
 import { showDispute } from '#operations/disputes/answer-dispute.ts'
 import { type DisputeQuery, disputeList, disputeQuery, disputeStatuses } from '#schemas/dispute.ts'
 
-/** 20: what a page shows unless the caller wants another number. */
+/** 20: the default page size. */
 const usualLimit = 20
 
 export const listDisputesEndpoint = endpoint<Services, undefined, undefined, typeof disputeQuery>({

@@ -30,7 +30,7 @@ export const toEventRecord = ({
   status: event.status,
   url: event.url,
   creationDate: createdAt.toISOString(),
-  body: body as Record<string, unknown>,
+  body: { ...body },
   attempts: attempts.map(attempt => ({ ...attempt, at: attempt.at.toISOString() })),
   ...(deliveries.length > 0 ? { deliveries: [...deliveries] } : {}),
 })

@@ -10,7 +10,7 @@ export const getEventEndpoint = endpoint<Services, undefined, typeof eventPath>(
   path: '/events/{id}',
   operationId: 'getEvent',
   summary: 'Retrieve an event',
-  description: 'What was told, where it went, and what the receiver said at every attempt.',
+  description: 'The event, where it was sent, and what the receiver answered to every attempt.',
   tag: 'Events',
   version: '2.5.0',
   access: 'merchant',

@@ -23,7 +23,7 @@ export const listEventsEndpoint = endpoint<Services, undefined, undefined, typeo
   answers: { 200: eventList },
   examples: [
     {
-      summary: 'What was told about a payment',
+      summary: 'The events of a payment',
       after: ['createPayment 3', 'moveTestClock 2'],
       query: { page: '1', payId: '{payId}' },
       status: 200,

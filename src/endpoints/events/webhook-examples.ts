@@ -24,7 +24,7 @@ const sums = (changed: object = {}) => ({
 const captured = { capturedValue: 4999 }
 const nothing = { authorizedValue: 0 }
 
-interface Told {
+interface Sample {
   readonly status: string
   readonly amount: object
   /** Absent for what happens to a plan. */
@@ -36,7 +36,7 @@ interface Told {
 
 const plan = { paymentPlanId: '019a3f6b2c4d7e8f9012a3b4c5d6e7f9' }
 
-const told: Readonly<Record<EventType, Told>> = {
+const samples: Readonly<Record<EventType, Sample>> = {
   'payment.authorized': { status: 'AUTHORIZED', amount: sums(), operation: 'AUTHORIZATION' },
   'payment.captured': { status: 'OK', amount: sums(captured), operation: 'CAPTURE' },
   'payment.failed': {
@@ -133,7 +133,7 @@ const xId = '019a3f6ba0117d3f90415263748596a7'
 const debits: readonly EventType[] = ['debit.announced', 'debit.returned']
 
 function toExample(type: EventType) {
-  const { status, amount, operation, value = 4999, code = success, failed } = told[type]
+  const { status, amount, operation, value = 4999, code = success, failed } = samples[type]
   return {
     type,
     payId: exampleIds.payId,

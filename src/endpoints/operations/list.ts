@@ -1,4 +1,4 @@
-/** `GET /operations`: the book of movements, as pages or as one CSV file. */
+/** `GET /operations`: the list of movements, as pages or as one CSV file. */
 import { parsePayId } from '#domain/ids.ts'
 import { collectFaults, nameCursor, oneOf, readAll, readList, readRange } from '#endpoints/filters.ts'
 import { exampleIds } from '#endpoints/payments/follow-up.ts'
@@ -72,7 +72,7 @@ export const listOperationsEndpoint = endpoint<Services, undefined, undefined, t
   ],
   async handle({ query, merchant, accept }, { engine }) {
     const { limit, cursor, ...filters } = query
-    // The schema has refused what is not an id of ours.
+    // The schema has already refused anything that is not one of our ids.
     const payId = parsePayId(query.payId ?? '')
     const { range, ...lists } = readFilters(query)
     const question = { merchantId: merchant.merchantId, ...lists, ...range, payId }

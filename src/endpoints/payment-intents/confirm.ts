@@ -1,4 +1,4 @@
-/** `POST /payment-intents/{id}/confirm`: what the app pays an intent with. */
+/** `POST /payment-intents/{id}/confirm`: pays an intent from the app. */
 
 import { isPseudoCardNumber } from '#domain/card-numbers.ts'
 import { parseIntentId } from '#domain/ids.ts'
@@ -114,7 +114,7 @@ export const confirmIntentEndpoint = endpoint<Services, typeof confirmIntentSche
   },
 })
 
-/** A device says what its customer knows, and nothing of what the merchant decides. */
+/** A device may send what its customer knows, but nothing that the merchant decides. */
 function checkDevice({ integrationType: _, type: __, browserInfo: ___, ...objects }: ConfirmIntent): void {
   for (const [key, object] of Object.entries(objects)) {
     const wrong = Object.keys(object ?? {}).find(name => !deviceMembers[key]?.includes(name))
@@ -127,7 +127,7 @@ function checkDevice({ integrationType: _, type: __, browserInfo: ___, ...object
 }
 
 /**
- * A number that stands for a stored card or account pays only for the customer it was stored for. Any other counts as a
+ * A pseudo number may only be used for payments of the customer whose card or account it is. Any other counts as a
  * declined try, so that numbers of other customers cannot be found by trying.
  */
 async function checkStored(
@@ -174,7 +174,7 @@ function composeIntent(
     return {
       command: {
         ...command,
-        // The customer has as long as the intent lives.
+        // The payment expires with the intent.
         expiresAt: intent.expiresAt,
         details: { ...command.details, expirationTime },
         own: {
@@ -205,7 +205,7 @@ function checkAddresses({ integrationType }: ConfirmIntent, { urls }: Intent['re
   )
 }
 
-/** Where an object has members that are needed, it must be there itself. */
+/** An object with required members is required itself. */
 function checkMembers(body: ConfirmIntent, method: Method): void {
   const needed = intentMembers[method.key]?.needed ?? []
   if (body.integrationType === 'DIRECT' && needed.length > 0 && !Object.hasOwn(body, method.key))
@@ -226,7 +226,10 @@ function isObjectText(text: string): boolean {
   }
 }
 
-/** The confirmation has the method's fields at its top; the checks that it shares with payments know them one below. */
+/**
+ * The confirmation has the method's fields at the top level; the checks that it shares with payments expect them one
+ * level below.
+ */
 function ownFields<T>(check: () => T): T {
   try {
     return check()

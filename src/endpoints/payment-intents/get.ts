@@ -1,4 +1,4 @@
-/** `GET /payment-intents/{id}` and `POST /payment-intents/{id}/cancel`: where an intent stands, and its end. */
+/** `GET /payment-intents/{id}` and `POST /payment-intents/{id}/cancel`: reads an intent, and cancels it. */
 
 import { parseIntentId } from '#domain/ids.ts'
 import { perform, type Services } from '#endpoints/services.ts'

@@ -1,7 +1,7 @@
 /** `POST /payment-plans/{paymentPlanId}/cancel`: ends a plan. */
 import { checkShared } from '#endpoints/checks.ts'
 import {
-  bornBy,
+  createdBy,
   planEndpoint,
   planExample,
   planPath,
@@ -33,7 +33,7 @@ export const cancelPlanEndpoint = endpoint<Services, typeof cancelRequest, typeo
   examples: [
     {
       summary: 'The customer has left',
-      after: [bornBy],
+      after: [createdBy],
       body: { reason: 'Customer request' },
       status: 200,
       answer: {

@@ -1,8 +1,8 @@
-/** `PATCH /payment-plans/{paymentPlanId}`, `…/pause` and `…/resume`: plans that go on otherwise. */
+/** `PATCH /payment-plans/{paymentPlanId}`, `…/pause` and `…/resume`: changes, pauses and resumes plans. */
 import { parseStoredMethodId } from '#domain/ids.ts'
 import { checkShared } from '#endpoints/checks.ts'
 import {
-  bornBy,
+  createdBy,
   planEndpoint,
   planExample,
   planPath,
@@ -38,7 +38,7 @@ export const patchPlanEndpoint = endpoint<Services, typeof patchRequest, typeof 
   examples: [
     {
       summary: 'A new price',
-      after: [bornBy],
+      after: [createdBy],
       body: { amount: { value: 1299, currency: 'EUR' } },
       status: 200,
       answer: { ...planExample, amount: { value: 1299, currency: 'EUR' } },
@@ -68,7 +68,7 @@ export const pausePlanEndpoint = endpoint<Services, typeof noMembers, typeof pla
   examples: [
     {
       summary: 'The customer travels',
-      after: [bornBy],
+      after: [createdBy],
       status: 200,
       answer: { ...paused, status: 'PAUSED' },
     },

@@ -1,6 +1,6 @@
 /** `POST /payment-plans/{paymentPlanId}/charge`: a payment within a plan. */
 import {
-  bornBy,
+  createdBy,
   planEndpoint,
   planExample,
   planPath,
@@ -32,7 +32,7 @@ export const chargePlanEndpoint = endpoint<Services, typeof chargeRequest, typeo
   examples: [
     {
       summary: 'The fixed amount',
-      after: [bornBy],
+      after: [createdBy],
       body: { transId: 'order-4002' },
       status: 200,
       answer: {

@@ -1,6 +1,6 @@
 /** `GET /payment-plans/{paymentPlanId}`: one payment plan. */
 import {
-  bornBy,
+  createdBy,
   planEndpoint,
   planExample,
   planPath,
@@ -23,7 +23,7 @@ export const getPlanEndpoint = endpoint<Services, undefined, typeof planPath>({
   dialect: 'service',
   params: planPath,
   answers: { 200: planRecord },
-  examples: [{ summary: 'A monthly plan', after: [bornBy], status: 200, answer: planExample }],
+  examples: [{ summary: 'A monthly plan', after: [createdBy], status: 200, answer: planExample }],
   handle: async ({ params, merchant }, { engine }) =>
     answer(200, await perform(getPlan(merchant, requirePlanId(params.paymentPlanId), engine))),
 })

@@ -1,7 +1,7 @@
 /** `GET /payment-plans/{paymentPlanId}/payments`: what was paid within a plan. */
 import { readPage } from '#endpoints/filters.ts'
 import {
-  bornBy,
+  createdBy,
   planEndpoint,
   planExample,
   planPath,
@@ -29,7 +29,7 @@ export const listPlanPaymentsEndpoint = endpoint<Services, undefined, typeof pla
   examples: [
     {
       summary: 'A plan that has just begun',
-      after: [bornBy],
+      after: [createdBy],
       query: { page: '1' },
       status: 200,
       answer: {

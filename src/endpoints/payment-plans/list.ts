@@ -1,7 +1,7 @@
 /** `GET /payment-plans`: the merchant's payment plans, page by page. */
 import { parseCustomerId } from '#domain/ids.ts'
 import { collectFaults, readAll, readDays, readPage } from '#endpoints/filters.ts'
-import { bornBy, planEndpoint, planExample } from '#endpoints/payment-plans/shared.ts'
+import { createdBy, planEndpoint, planExample } from '#endpoints/payment-plans/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { listPlans } from '#operations/plans/plans.ts'
@@ -25,7 +25,7 @@ export const listPlansEndpoint = endpoint<Services, undefined, undefined, typeof
   examples: [
     {
       summary: 'The active plans with a schedule',
-      after: [bornBy],
+      after: [createdBy],
       query: { page: '1', status: 'ACTIVE', type: 'RECURRING' },
       status: 200,
       answer: { totalNumberOfPages: 1, totalNumberOfItems: 1, page: 1, pageSize: 20, data: [planExample] },
@@ -34,7 +34,7 @@ export const listPlansEndpoint = endpoint<Services, undefined, undefined, typeof
   async handle({ query, merchant }, { engine }) {
     const { page, days } = readFilters(query)
     const { status, type } = query
-    // The schema has refused what is not an id of ours.
+    // The schema has already refused anything that is not one of our ids.
     const customerId = parseCustomerId(query.gatewayCustomerId ?? '')
     const conditions = { ...days, status, type, customerId }
     return answer(200, await perform(listPlans(merchant, { page, conditions }, engine)))

@@ -19,7 +19,7 @@ export const planPath = Type.Object({
   paymentPlanId: Type.String({ maxLength: 64, description: 'Our id of the plan.' }),
 })
 
-/** Any text is taken in a path: what is not an id of ours is not found. */
+/** Any text is accepted in a path: one that is not an id of ours is not found. */
 export function requirePlanId(text: string): PlanId {
   const planId = parsePlanId(text)
   if (!planId) throw new NotFound()
@@ -46,8 +46,8 @@ export function toCharge(
   }
 }
 
-/** The example of the payment that begins the plan, among those of `createPayment`. */
-export const bornBy = 'createPayment 5'
+/** The example of `createPayment` that begins the plan. */
+export const createdBy = 'createPayment 5'
 
 export const planExample = {
   paymentPlanId: '019a3f6f44057e4fd9253d4e5f607182',

@@ -1,8 +1,8 @@
-/** `POST /payment-plans/unscheduled-mit`: a payment without its customer, outside of any schedule. */
+/** `POST /payment-plans/unscheduled-mit`: a merchant-initiated payment outside any schedule. */
 import { isPseudoCardNumber } from '#domain/card-numbers.ts'
 import { parseCustomerId, parseStoredMethodId } from '#domain/ids.ts'
 import {
-  bornBy,
+  createdBy,
   planEndpoint,
   planExample,
   requirePlanId,
@@ -38,7 +38,7 @@ export const unscheduledPaymentEndpoint = endpoint<Services, typeof unscheduledR
   examples: [
     {
       summary: 'By a plan',
-      after: [bornBy],
+      after: [createdBy],
       body: {
         transId: 'order-4003',
         amount: { value: 350, currency: 'EUR' },
@@ -78,7 +78,7 @@ function chargeWhatIsNamed(
   const method = findMethodByKey(objectKey)
   const card = readCard(paymentMethods?.card)
   if (method && card) {
-    // A number with right check digits stands for itself; those who hold real numbers make an ordinary payment.
+    // Only pseudo numbers are accepted here; merchants that have real card numbers make an ordinary payment.
     if (!isPseudoCardNumber(card.number.reveal()))
       throw new InvalidField('paymentMethods.card.number', 'must be a pseudo card number')
     const { schemeReferenceId } = paymentMethods?.card ?? {}

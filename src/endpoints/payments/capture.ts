@@ -62,7 +62,7 @@ export const captureEndpoint = endpoint<Services, typeof captureRequest, typeof 
 function toCommand({ captureMethod, ...body }: CaptureRequest): CaptureCommand {
   const rest = readRest(body.paymentMethods)
   const followUp = toFollowUp(body)
-  // A mandate of the capture's own is no account data: the next file to the bank names it.
+  // A capture may have its own mandate, which is not account data: the next file to the bank names it.
   const directDebit = body.paymentMethods?.directDebit
   return {
     ...followUp,

@@ -1,4 +1,4 @@
-/** `POST /payments/{id}/confirms`: goes on with a payment that was created in a first step. */
+/** `POST /payments/{id}/confirms`: confirms a payment that was created in a first step. */
 import { checkShared } from '#endpoints/checks.ts'
 import { exampleIds, exampleSuccess, requirePayId, toFollowUp } from '#endpoints/payments/follow-up.ts'
 import { paymentPath } from '#endpoints/payments/path.ts'
@@ -53,7 +53,7 @@ export const confirmEndpoint = endpoint<Services, typeof confirmRequest, typeof 
   ],
   async handle({ body, params, merchant, key }, { engine, environment }) {
     checkShared(body, environment)
-    // A confirmation that says how long it is meant to hold must not be carried out after that.
+    // A confirmation with an expiration time must not be carried out after it.
     readExpiry(body.expirationTime, merchantNow(engine.clock, merchant))
     return perform(confirm({ merchant, payId: requirePayId(params), command: toCommand(body), key }, engine))
   },

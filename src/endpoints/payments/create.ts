@@ -218,7 +218,7 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
     checkFit(body, method)
     const card = await redeemCard(body.paymentMethods.card, 'paymentMethods.card', { merchant, engine })
     const paid = card ? { ...body, paymentMethods: { ...body.paymentMethods, card } } : body
-    // What depends on the number could not be checked before.
+    // Checks that depend on the card number, which is only known now.
     if (card) checkFit(paid, method)
     const composed = composePayment(paid, method, { merchant, now: merchantNow(engine.clock, merchant) })
     return perform(createPayment({ merchant, ...composed, key }, engine))

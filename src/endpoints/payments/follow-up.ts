@@ -19,7 +19,7 @@ interface FollowUpBody {
   readonly paymentMethods?: Readonly<Record<string, unknown>>
 }
 
-/** The method's object stays out of what is kept: that is where account data would be. */
+/** The method's object is not stored, because it may contain account data. */
 export function toFollowUp(body: FollowUpBody): FollowUpCommand {
   const { transId, refNr, amount, metadata, simulationMode, paymentMethods, ...details } = body
   const { value, currency } = amount

@@ -1,4 +1,4 @@
-/** From the request's card or account to what the engine takes: numbers go into a Secret at once and stay there. */
+/** Converts the request's card or account for the engine: numbers are wrapped in a Secret at once and stay there. */
 import type { AccountData, CardData, WalletData } from '#connectors/contract.ts'
 import { Secret } from '#domain/secret.ts'
 

@@ -1,4 +1,6 @@
-/** `GET /payments/links`, `GET /payments/links/{id}` and `PATCH /payments/links/{id}`: links that were made before. */
+/**
+ * `GET /payments/links`, `GET /payments/links/{id}` and `PATCH /payments/links/{id}`: reads and changes existing links.
+ */
 
 import { collectFaults, nameCursor, oneOf, readList } from '#endpoints/filters.ts'
 import { readExpiry } from '#endpoints/payments/payment-command.ts'

@@ -1,4 +1,4 @@
-/** `GET /payments`: the merchant's payments, found by what is known of them. */
+/** `GET /payments`: the merchant's payments, by filters. */
 import { parseCustomerId, parsePlanId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import {
@@ -98,7 +98,7 @@ function toFilter(query: PaymentQuery): PaymentFilter {
     responseCode,
     email,
     merchantCustomerId,
-    // The schema has refused what is not an id of ours.
+    // The schema has already refused anything that is not one of our ids.
     customerId: parseCustomerId(query.gatewayCustomerId ?? ''),
     planId: parsePlanId(query.paymentPlanId ?? ''),
     last4Digits: last4Digits?.toUpperCase(),

@@ -1,4 +1,4 @@
-/** A request that brings the token of a one-time card goes on with the card that the customer typed. */
+/** Replaces the token of a one-time card in a request by the card that the customer typed. */
 
 import { isOneTimeToken } from '#domain/card-numbers.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -12,7 +12,7 @@ interface SentCard {
   readonly securityCode?: string
 }
 
-/** Undefined: the request brings no token. Using the token up comes last, after everything else that can be refused. */
+/** Undefined: the request has no token. The token is used up last, after all other checks. */
 export async function redeemCard<Card extends SentCard>(
   card: Card | undefined,
   field: string,

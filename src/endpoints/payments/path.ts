@@ -1,4 +1,7 @@
-/** The path of everything that belongs to one payment. Any text is taken here: what is not an id of ours is not found. */
+/**
+ * The path of everything that belongs to one payment. Any text is accepted here: one that is not an id of ours is not
+ * found.
+ */
 import { Type } from '#schemas/type.ts'
 
 export const paymentPath = Type.Object({

@@ -1,4 +1,4 @@
-/** From the request for a payment to what the engine takes; shared by all endpoints that begin one. */
+/** Converts the request for a payment into the engine's command; shared by all endpoints that create one. */
 
 import { parseInstant } from '#domain/dates.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -15,7 +15,7 @@ import type { IntegrationType, Method } from '#methods/rows.ts'
 import type { PaymentCard } from '#operations/payments/admit.ts'
 import type { CreatePayment } from '#schemas/create-payment.ts'
 
-/** The method that a request names, which must be one this merchant takes. */
+/** The method that a request names, which the merchant must have enabled. */
 export function requireMethod(field: string, type: string, { methods }: Merchant): Method {
   const method = findMethod(type)
   if (method && (!methods || methods.includes(type))) return method
@@ -25,7 +25,7 @@ export function requireMethod(field: string, type: string, { methods }: Merchant
   throw new InvalidField(field, explainUnknownType(type, methodTypes))
 }
 
-/** The method's own limits. What fields demand of each other is in the schema. */
+/** Checks the method's own limits. Dependencies between fields are in the schema. */
 export function checkFit(body: CreatePayment, method: Method): void {
   const misfit = findMisfit(method, body)
   if (misfit) throw new InvalidField(misfit.field, misfit.error)
@@ -48,7 +48,7 @@ export interface Choice {
   readonly now: Date
 }
 
-/** What is kept of the request. Of the method's object only what holds no card data. */
+/** The stored part of the request. Of the method's object only fields without card data. */
 export function toCommand(body: PaymentBody, choice: Choice): CreateCommand {
   const { merchant, method, integrationType, object, confirmsLater, now } = choice
   const { transId, refNr, amount, captureMethod, simulationMode, urls, ...rest } = body
@@ -74,7 +74,7 @@ export function toCommand(body: PaymentBody, choice: Choice): CreateCommand {
   }
 }
 
-/** A request that names its method, as what the engine takes: the same for payments and confirmed intents. */
+/** A request that names its method as the engine's command: the same for payments and confirmed intents. */
 export function composePayment(
   { paymentMethods, ...body }: CreatePayment,
   method: Method,
@@ -93,7 +93,7 @@ export function composePayment(
   return { command, card: readPaymentCard(objects.card, body), account, offer: objects.card?.dcc }
 }
 
-/** The merchant takes the second step itself: a card created for an order to come, or a wallet that says so. */
+/** The merchant makes the second step: a card created for a later order, or a wallet request that asks for it. */
 export const confirmsLater = ({
   card,
   providerP,
@@ -118,7 +118,7 @@ function readPaymentCard(sent: SentCard | undefined, { channel }: PaymentBody): 
   }
 }
 
-/** 70 days: the contract's own limit; a customer who has not paid by then starts anew. */
+/** 70 days: the contract's own limit; a customer who has not paid by then must start again. */
 const longestWaitMs = 70 * 24 * 60 * 60 * 1000
 
 export function readExpiry(expirationTime: string | undefined, now: Date): Date | undefined {
@@ -141,7 +141,7 @@ function checkAgreement(
   const refuse = (field: string, error: string): never => {
     throw new InvalidField(`credentialOnFile.${field}`, error)
   }
-  // On a page the customer chooses later, among those that can be.
+  // On a hosted page the customer chooses later, among the methods that can be charged again.
   if (method !== undecided && !method.operations.includes('recurring')) {
     refuse('initialPayment', `${method.type} cannot be charged again without the customer`)
   }

@@ -1,4 +1,4 @@
-/** `POST /services/accountUpdater`: news of up to 10,000 cards, given out as they come in. */
+/** `POST /services/accountUpdater`: updates of up to 10,000 cards, streamed. */
 import { refusalCodes } from '#domain/response-codes.ts'
 import { Secret } from '#domain/secret.ts'
 import { serviceCall, succeeded } from '#endpoints/services/shared.ts'
@@ -106,7 +106,7 @@ async function* write(
   yield ']}'
 }
 
-/** The first piece is waited for: what goes wrong until then is answered like any other fault. */
+/** Waits for the first piece: errors until then are answered like any other. */
 async function openAnswer(pieces: AsyncGenerator<string>): Promise<Answer> {
   const first = await perform(pieces.next())
   return { status: 200, json: first.value, rest: pieces }

@@ -1,4 +1,4 @@
-/** `POST /services/binLookup`: what is known of cards that begin with these digits. */
+/** `POST /services/binLookup`: what is known about cards that begin with these digits. */
 import { toSpan } from '#domain/bin-ranges.ts'
 import { keep, serviceCall } from '#endpoints/services/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'

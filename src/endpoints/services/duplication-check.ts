@@ -6,7 +6,7 @@ import { endpoint } from '#http/endpoint.ts'
 import { findDuplicates } from '#operations/payments/find-duplicates.ts'
 import { duplicationAnswer, duplicationCheck } from '#schemas/services/duplication-check.ts'
 
-/** 24 hours: the contract's. */
+/** 24 hours, as the contract says. */
 const usualLookbackHours = 24
 
 export const duplicationCheckEndpoint = endpoint<Services, typeof duplicationCheck>({

@@ -75,7 +75,7 @@ export const tokenizeEndpoint = endpoint<Services, typeof tokenQuestion>({
         ...succeeded,
       })
     }
-    // A number that stands for a kept one opens it, if only to say what it stands for.
+    // A pseudo number decrypts the stored number, if only to describe it, so this is audited.
     const cards = isPseudoCardNumber(number) || isPseudoAccountNumber(number) ? 1 : 0
     const { merchantId } = merchant
     await auditOpening({ merchantId, from: address, purpose: 'tokenization', cards }, audit)

@@ -13,7 +13,7 @@ import {
 } from '#schemas/settlement.ts'
 import type { LinePosition, StoredLine } from '#storage/providers/settlements.ts'
 
-/** 20: what a page shows unless the caller wants another number. */
+/** 20: the default page size. */
 const usualLimit = 20
 
 export const listSettlementsEndpoint = endpoint<Services, undefined, undefined, typeof settlementQuery>({

@@ -4,7 +4,7 @@ import type { Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import { testCatalogue } from '#schemas/test-catalogue.ts'
 
-/** The same for everybody, so it is written once, when somebody first asks. */
+/** The same for everybody, so it is built once, on the first request. */
 let written: string | undefined
 
 export const testCatalogueEndpoint = endpoint<Services>({

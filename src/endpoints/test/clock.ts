@@ -8,7 +8,7 @@ import { answer, endpoint } from '#http/endpoint.ts'
 import { InvalidField } from '#http/server/ports.ts'
 import { merchantNow } from '#operations/engine.ts'
 import { failedResult } from '#schemas/result.ts'
-import { type ClockRequest, clock, clockRequest } from '#schemas/test-clock.ts'
+import { type ClockRequest, clock, clockRequest } from '#schemas/test-tools.ts'
 
 const shared = {
   path: '/test/clock',
@@ -86,7 +86,10 @@ export const moveClockEndpoint = endpoint<Services, typeof clockRequest>({
     }),
 })
 
-/** 5,000: a daily plan for thirteen years, and some seconds of work; more would take the database from everybody else. */
+/**
+ * 5,000: a daily plan for thirteen years, and some seconds of work; more would keep the database busy for everybody
+ * else.
+ */
 const chargesMax = 5_000
 
 /** 20,000: what a long test run leaves behind, and at some hundred a second a minute of work. */

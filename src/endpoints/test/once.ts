@@ -1,6 +1,6 @@
 /**
- * One effect per Idempotency-Key for the levers of the test environment. What they move lies partly in memory, so no
- * commit holds it together with the key: the key is looked for before, and stored with the answer after.
+ * One effect per Idempotency-Key for the tools of the test environment. Their effect is partly in memory, so no commit
+ * contains both it and the key: the key is looked up before, and stored with the answer afterwards.
  */
 import type { Merchant } from '#domain/merchant.ts'
 import { perform, type Services } from '#endpoints/services.ts'
@@ -10,7 +10,7 @@ import { storeAnswer } from '#operations/key.ts'
 
 export interface Done {
   readonly body: unknown
-  /** The merchant as it is afterwards, where its clock was moved: a key lives by that clock. */
+  /** The merchant after its clock was moved, because keys expire by that clock. */
   readonly merchant?: Merchant
 }
 

@@ -57,7 +57,7 @@ export const sampleEventEndpoint = endpoint<Services, typeof sampleEvent, typeof
       const payId = requirePayId({ id: params.payId })
       const eventId = await perform(writeSampleEvent({ merchant, payId, type: body.type }, engine))
       const event = await perform(events.store.find(merchant.merchantId, eventId))
-      // As it was written: its delivery begins while the answer is made.
+      // As it was stored: its delivery begins while the answer is being built.
       return { body: toEventRecord({ ...event, status: 'PENDING', attempts: [] }) }
     }),
 })

@@ -1,6 +1,6 @@
 /**
- * How each endpoint's dialect writes a refusal down: one table of shapes, one renderer. Nothing else in the gateway
- * formats an error that this room decides. Texts pass the card number filter here, once, whoever wrote them.
+ * How each dialect renders a refusal: one table of formats, one renderer. Nothing else in the gateway formats errors of
+ * the HTTP layer. All error texts pass the card number filter here.
  */
 import { scrubCardNumbers } from '#domain/card-numbers.ts'
 import { describe, internalFault, type ResponseCode, refusalCodes } from '#domain/response-codes.ts'
@@ -20,7 +20,7 @@ export interface Rendered {
 
 type Shape = 'problem' | 'codedProblem' | 'field' | 'operation' | 'code' | 'oauth' | 'oauthShort'
 
-/** The refusals of this room that have a response code. */
+/** The refusals of the HTTP layer that have a response code. */
 const responseCodes: Partial<Record<RefusalKind, ResponseCode>> = {
   keyReused: describe(refusalCodes.KEY_REUSED),
   fault: describe(internalFault),
@@ -72,7 +72,7 @@ const shapes: Readonly<Record<Dialect, Readonly<Record<RefusalKind, Shape>>>> = 
   },
 }
 
-/** Where a developer reads about errors; a relative address, so that it is right behind every host name. */
+/** The documentation of errors; a relative address, so that it works behind every host name. */
 export const errorDocs = '/docs#errors'
 
 /** notFound → not-found: the last part of a problem's type. */
@@ -90,8 +90,8 @@ const groupByField = (errors: readonly FieldError[]): Record<string, string[]> =
 }
 
 /**
- * `instance` is left out on purpose: it would have to name the address asked for, and then the 404 of somebody else's
- * object would not be the same bytes as the 404 of one that never was. The trace id names the occurrence.
+ * `instance` is left out on purpose: it would have to contain the requested address, and then the 404 for another
+ * merchant's object would differ from the 404 for one that never existed. The trace id identifies the occurrence.
  */
 const writeProblem = (refusal: Refusal, context: RefusalContext): Record<string, unknown> => ({
   type: `urn:tollgate:problem:${slugOf(refusal.kind)}`,
@@ -108,7 +108,7 @@ const writers: Readonly<Record<Shape, (refusal: Refusal, context: RefusalContext
     ...writeProblem(refusal, context),
     responseCode: responseCodes[refusal.kind]?.code,
   }),
-  // Refusals without a field (an unreadable address, say) are about the request as a whole.
+  // Refusals without a field (an unreadable address, for example) are about the request as a whole.
   field: refusal => refusal.errors[0] ?? { field: 'body', error: refusal.detail },
   operation: (refusal, context) => ({
     merchantId: context.merchantId,
@@ -148,8 +148,8 @@ export function renderRefusal(dialect: Dialect, refusal: Refusal, context: Refus
 }
 
 /**
- * A 422 of the endpoints that answer with problem details: the answer of a handler, so that it can be stored under its key and
- * comes back as the same bytes.
+ * A 422 of the endpoints that answer with problem details: the answer of a handler, so that it can be stored under its
+ * key and replayed as the same bytes.
  */
 export function refusedAnswer(responseCode: string, traceId: string): Answer {
   const problem = {

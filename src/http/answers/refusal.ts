@@ -1,6 +1,6 @@
 /**
  * Every way in which the HTTP layer refuses a request, as values of one closed list. A refusal has a status and a text;
- * how it is written down is the dialect's business (dialects.ts).
+ * the dialect decides its format (dialects.ts).
  */
 export interface FieldError {
   /** Dotted path, for example order.items[0].quantity; `body` when the body as a whole is meant. */

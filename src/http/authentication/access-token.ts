@@ -1,6 +1,6 @@
 /**
  * Access tokens: JWTs signed by this environment for itself (RFC 9068 form). One algorithm, fixed by the key, whatever
- * a token's header claims. Lifetimes run on the merchant's clock, so its time is asked for after the signature is right.
+ * a token's header claims. Lifetimes run on the merchant's clock, so the expiry is checked after the signature.
  */
 
 import { type KeyObject, randomUUID } from 'node:crypto'
@@ -12,16 +12,16 @@ export interface TokenSettings {
   /** 32 bytes or more; asked for each time, because it may be renewed. */
   readonly key: () => KeyObject
   readonly issuer: string
-  /** Names the environment: a token of one is worthless on the other. */
+  /** Identifies the environment: a token of one is invalid in the other. */
   readonly audience: string
   readonly nowMs: () => number
 }
 
 export interface TokenClaims {
   readonly merchantId: string
-  /** Set when the token opens one payment intent only. */
+  /** Set when the token is restricted to one payment intent. */
   readonly intentId: string | undefined
-  /** The API key it was asked for with; undefined in tokens of an earlier release. */
+  /** The API key with which it was requested; undefined in tokens of an earlier release. */
   readonly keyId: string | undefined
   readonly expiresAtMs: number
   readonly notBeforeMs: number
@@ -33,7 +33,7 @@ export interface AccessTokens {
     intentId?: string,
     keyId?: string,
   ): Promise<{ accessToken: string; expiresInSeconds: number }>
-  /** Undefined for every token that this environment did not sign in this form; says nothing about its time. */
+  /** Undefined for every token that this environment did not sign in this form; does not check its expiry. */
   read(accessToken: string): Promise<TokenClaims | undefined>
 }
 
@@ -41,7 +41,7 @@ const algorithm = 'HS256'
 const tokenType = 'at+jwt'
 /** The contract: an hour for a merchant's own server. */
 const merchantLifetimeSeconds = 3600
-/** The contract: a quarter of an hour, because this one is handed to a customer's device. */
+/** The contract: a quarter of an hour, because this one is sent to a customer's device. */
 const intentLifetimeSeconds = 900
 
 export const timeOf = (merchant: Merchant, nowMs: number): number => nowMs + merchant.clockOffsetMs

@@ -1,4 +1,4 @@
-/** Does an address lie in one of these networks? Both kinds of addresses; a list that is empty allows every address. */
+/** Whether an address is in one of these networks, IPv4 or IPv6. An empty list allows every address. */
 import { BlockList, isIP } from 'node:net'
 
 export interface AddressList {
@@ -9,7 +9,7 @@ const everywhere: AddressList = { allows: () => true }
 
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 4 ? 'ipv4' : 'ipv6')
 
-/** A socket that takes both kinds writes IPv4 addresses as IPv6 ones. */
+/** A dual-stack socket reports IPv4 addresses in IPv6 form. */
 export const plainAddress = (address: string): string =>
   address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address
 

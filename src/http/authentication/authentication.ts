@@ -1,6 +1,6 @@
 /**
- * Authentication: Basic, Bearer or (where the endpoint says so) a bare API key. A verified header is remembered for a few
- * seconds under its keyed hash, so that the usual request costs one hash; nothing here remembers a wrong one.
+ * Authentication: Basic, Bearer or (where the endpoint says so) a bare API key. A verified header is cached for a few
+ * seconds under its keyed hash, so that an ordinary request costs one hash; wrong headers are never cached.
  */
 import { hash, randomBytes } from 'node:crypto'
 import type { KeyRights } from '#domain/api-key.ts'
@@ -22,9 +22,9 @@ import type { AccessWatch } from '#http/server/ports.ts'
 
 export interface Caller {
   readonly merchant: Merchant
-  /** Set when the credential opens one payment intent only. */
+  /** Set when the credential is restricted to one payment intent. */
   readonly intentId: string | undefined
-  /** The key that was presented, or whose access token was; undefined for access tokens of an earlier release. */
+  /** The presented key, or the key of the presented access token; undefined for access tokens of an earlier release. */
   readonly key: KeyRights | undefined
 }
 
@@ -46,7 +46,7 @@ export interface AuthenticationPorts extends ClientCheck {
 }
 
 export interface Authentication {
-  /** At once when the header is remembered, else as a promise. */
+  /** Immediate when the header is cached, else a promise. */
   authenticate(question: Question): Caller | Refusal | Promise<Caller | Refusal>
 }
 
@@ -57,7 +57,7 @@ interface Remembered extends Caller {
 
 /** 10,000 headers: every merchant of a busy process with several keys and access tokens each. */
 const rememberedMax = 10_000
-/** 5 s: the longest that another process may go on serving a key that was just taken away. */
+/** 5 s: the longest that another process may still accept a key that was just revoked. */
 const rememberedMs = 5_000
 /** 4 KiB: four times our longest access token; longer ones are not ours. */
 const headerMax = 4_096
@@ -68,7 +68,7 @@ const malformed = 'The credentials are not in a form that this endpoint takes.'
 const wrong = 'The merchant id or the API key is wrong.'
 const stale = 'The access token is not valid, or not any more.'
 
-/** What a look-up found, before rights are asked about. `client` is set when the failure counts against somebody. */
+/** The result of a look-up, before rights are checked. `client` is set when the failure counts against a client. */
 type Verified = Remembered | { readonly refusal: Refusal; readonly client: string | undefined }
 
 const fail = (detail: string, client?: string): Verified => ({
@@ -89,7 +89,7 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
   async function verifyAndRemember(name: string, question: Question): Promise<Verified> {
     const changesBefore = changes
     const verified = await verify(question, ports)
-    // What was read before a change may be what the change replaced.
+    // Data read before a change may be outdated.
     if (!('refusal' in verified) && changes === changesBefore) remembered.set(name, verified)
     return verified
   }
@@ -126,7 +126,7 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
   }
 }
 
-/** The credentials are right; do they open this? */
+/** The credentials are valid; checks whether they allow this request. */
 function grant(caller: Remembered, question: Question, watch: AccessWatch): Caller | Refusal {
   const { access, id } = question
   if (caller.merchant.disabled) return new Refusal('forbidden', 'This merchant is disabled.')
@@ -140,8 +140,9 @@ function grant(caller: Remembered, question: Question, watch: AccessWatch): Call
 }
 
 /**
- * The token of an intent lies on a customer's device: the key's address list held for the server that asked for it. It
- * confirms payments, so the key must be allowed to; reading its own intent needs no more.
+ * The token of an intent is on a customer's device, so the key's address list does not apply: it applied to the server
+ * that requested the token. The token confirms payments, so the key must have that scope; reading its own intent needs
+ * no other scope.
  */
 function refuseByKey(
   { key, merchant, intentId, addresses }: Remembered,
@@ -189,11 +190,13 @@ async function verifyBasic(value: string, ports: AuthenticationPorts): Promise<V
 
 async function verifyApiKey(apiKey: string, ports: AuthenticationPorts): Promise<Verified> {
   const client = await findClientByKey(apiKey, ports)
-  // A bare key names no client; all wrong ones of an address count together.
+  // A bare key does not name a client; all wrong ones from an address are counted together.
   return client ? remember(client, ports) : fail(wrong, 'X-API-Key')
 }
 
-/** A wrong access token names no client that could be believed, and a signature cannot be guessed: it is not counted. */
+/**
+ * A wrong access token does not prove which client sent it, and a signature cannot be guessed, so it is not counted.
+ */
 async function verifyBearer(value: string, ports: AuthenticationPorts): Promise<Verified> {
   const claims = await ports.accessTokens.read(value)
   const found = claims && (await ports.credentials.find(claims.merchantId))
@@ -203,7 +206,8 @@ async function verifyBearer(value: string, ports: AuthenticationPorts): Promise<
   const merchantNow = timeOf(merchant, now)
   if (claims.expiresAtMs <= merchantNow || claims.notBeforeMs > merchantNow) return fail(stale)
   const key = found.keys.find(({ keyId }) => keyId === claims.keyId)
-  // Its key was revoked, has expired or was rotated out. Tokens of an earlier release name none and end within the hour.
+  // Its key was revoked, has expired or was rotated out. Tokens of an earlier release do not name a key and expire
+  // within the hour.
   if (claims.keyId !== undefined && key === undefined) return fail(stale)
   return {
     merchant,

@@ -1,8 +1,11 @@
-/** The merchant that a refused caller claims to be, for the log. It is not verified; what cannot be a merchant's id is left out. */
+/**
+ * The merchant that a refused caller claims to be, for the log. It is not verified; text that cannot be a merchant's id
+ * is left out.
+ */
 import { Refusal } from '#http/answers/refusal.ts'
 import { readForm } from '#http/body/form.ts'
 
-/** As the column's own rule: nothing that could be a card number or more than a name gets into a log line. */
+/** The column's own rule: nothing that could be a card number, or more than an id, gets into a log line. */
 const merchantIdForm = /^[A-Za-z0-9_-]{1,30}$/
 /** 4 KiB: longer headers and forms are not ours. */
 const lengthMax = 4_096

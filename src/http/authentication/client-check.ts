@@ -1,4 +1,7 @@
-/** Is this API key a live key of this merchant? The answer takes the same work for a wrong key and an unknown merchant. */
+/**
+ * Whether an API key is a live key of a merchant. The check takes the same time for a wrong key and an unknown
+ * merchant.
+ */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { hashApiKey, hashBoundKey, type LiveKey, type Peppers, readApiKey } from '#domain/api-key.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -7,7 +10,7 @@ import type { Credentials } from '#http/server/ports.ts'
 export interface ClientCheck {
   readonly credentials: Credentials
   readonly peppers: () => Peppers
-  /** Looks for peppers that were made since, and says whether there are any. */
+  /** Looks for new peppers, and returns whether there are any. */
   readonly refreshPeppers: () => Promise<boolean>
 }
 
@@ -16,7 +19,7 @@ export interface Client {
   readonly key: LiveKey
 }
 
-/** What a merchant id can look like; anything else is not even asked for, but costs the same. */
+/** What a merchant id can look like; anything else is not looked up, but takes the same time. */
 const merchantIdForm = /^[\x21-\x7e]{1,30}$/
 
 export const isMerchantId = (text: string): boolean => merchantIdForm.test(text)
@@ -53,7 +56,7 @@ export async function findClientByKey(apiKey: string, check: ClientCheck): Promi
   })
 }
 
-/** Another process may have made a new pepper a moment ago and hashed all keys with it: no client may notice. */
+/** Another process may have just created a new pepper and hashed all keys with it; clients must not notice. */
 async function retryWithFreshPeppers(
   { refreshPeppers }: ClientCheck,
   find: () => Promise<Client | undefined>,
@@ -73,10 +76,10 @@ function pickClient(
   const hashSince = (since?: number): string =>
     named ? hashBoundKey(peppers, { merchantId, apiKey, since }) : hashApiKey(peppers, apiKey, firstPepper)
   let matched: Client | undefined
-  // Every live key is compared to the end, so that the time reveals nothing about which one was close.
+  // Every live key is compared completely, so that the time reveals nothing about which one was close.
   for (const candidate of candidates) {
     const { keyHash, bound, keyId, pepper } = candidate.key
-    // A hash that covers the text alone must not answer for a key whose hash covers its merchant, or the other way round.
+    // A hash of the text alone must not be accepted for a key whose hash covers its merchant, or the other way round.
     const sameForm = bound === (named !== undefined) && (named === undefined || named.keyId === keyId)
     if (isSame(keyHash, hashSince(pepper)) && sameForm) matched = candidate
   }

@@ -1,9 +1,10 @@
 /**
  * The token endpoint's logic: a form with a merchant's API key in, an access token out. Its refusals have the shapes of
- * RFC 6749 as the contract gives them. The form is judged here and not by a schema, because the grant type decides
- * how the rest is judged and has an error of its own.
+ * RFC 6749 as the contract gives them. The form is validated here and not by a schema, because the grant type decides
+ * how the rest is validated and has an error of its own.
  */
 
+import type { MerchantId } from '#domain/ids.ts'
 import { errorDocs, renderRefusal } from '#http/answers/dialects.ts'
 import { Refusal, refuseField, refuseUnauthenticated } from '#http/answers/refusal.ts'
 import type { AccessTokens } from '#http/authentication/access-token.ts'
@@ -21,7 +22,7 @@ export interface IssueTokenPorts extends ClientCheck {
   readonly failedTokenRequests: FailedLogins
   readonly watch: AccessWatch
   /** Without it no payment intent is ever found. */
-  readonly findIntent?: (merchantId: string, id: string) => Promise<boolean>
+  readonly findIntent?: (merchantId: MerchantId, id: string) => Promise<boolean>
 }
 
 export interface TokenContext {
@@ -33,10 +34,10 @@ export type IssueToken = (form: Form, context: TokenContext) => Promise<Answer>
 
 const grantTypes = ['client_credentials', 'payment_intents']
 const knownFields = ['grant_type', 'client_id', 'client_secret', 'payment_intent_id']
-/** As in RFC 6749: a credential must not lie in any cache on its way. */
+/** As in RFC 6749: a credential must not be cached on its way. */
 const noStore = { 'cache-control': 'no-store', pragma: 'no-cache' }
 
-/** What is wrong with the rest of the form, once the grant type is known and before anybody is asked about the client. */
+/** What is wrong with the rest of the form, once the grant type is known and before the client is looked up. */
 function judgeForm(form: Form): Refusal | undefined {
   const unknown = Object.keys(form).find(name => !knownFields.includes(name))
   if (unknown !== undefined) {
@@ -60,7 +61,7 @@ function judgeForm(form: Form): Refusal | undefined {
   return undefined
 }
 
-/** A 401 by contract, though it says nothing about the client. */
+/** A 401 by contract, although the client's credentials were not checked. */
 const unsupportedGrantType = answer(
   401,
   {
@@ -82,7 +83,7 @@ async function decide(form: Form, address: string, ports: IssueTokenPorts): Prom
   const client = await findClient(clientId, clientSecret, ports)
   if (client === undefined) {
     if (isMerchantId(clientId)) ports.watch.onFailedLogin(clientId, address)
-    // Only wrong credentials count: they are what guessing looks like.
+    // Only wrong credentials count: they may be guesses.
     // A client_id that no merchant can have is not a guess at a merchant's key, so it is not counted.
     const tooMany = isMerchantId(clientId) ? ports.failedTokenRequests.count(clientId, address) : undefined
     return tooMany ?? refuseUnauthenticated('client_id or client_secret is wrong.')

@@ -1,5 +1,5 @@
 /**
- * How much one caller may ask: a bucket of requests per merchant, and a count of failed logins per pair of client and
+ * Limits per caller: a bucket of requests per merchant, and a count of failed logins per pair of client and
  * address. Counts of other processes are read within a second (shared-counts.ts).
  */
 import type { Merchant } from '#domain/merchant.ts'
@@ -16,15 +16,15 @@ export interface Counting {
 
 /** 10,000 merchants at once in one process, far more than it could serve; a forgotten bucket starts full again. */
 const bucketsMax = 10_000
-/** 10,000 pairs of 44 characters: a flood of invented clients pushes out old pairs instead of filling the memory. */
+/** 10,000 pairs of 44 characters: a flood of invented clients evicts old pairs instead of filling the memory. */
 const pairsMax = 10_000
 /** The contract: 10 failures a minute. */
 const usualFailuresMax = 10
 const failureWindowMs = 60_000
 
 /**
- * 2 s: what others can have counted before everybody heard of it. Notes that come in later than that, to a process that was
- * frozen, do not close the merchant for longer.
+ * 2 s: what other processes can have counted before all of them knew. Counts that arrive later, in a process that was
+ * frozen, do not block the merchant for longer.
  */
 const debtSeconds = 2
 
@@ -39,7 +39,7 @@ export interface Quota {
   readonly allowed: boolean
   /** `RateLimit-Policy`: what the limit is. */
   readonly policy: string
-  /** `RateLimit`: what is left of it, and in how many seconds all of it is back. */
+  /** `RateLimit`: what is left of it, and in how many seconds it is full again. */
   readonly state: string
 }
 
@@ -95,7 +95,7 @@ export interface FailedLogins {
   isOver(client: string, address: string): boolean
 }
 
-/** Hashed, so that whatever a stranger sends as its name takes the same few bytes. */
+/** Hashed, so that a client name of any length takes the same few bytes. */
 const toPair = (client: string, address: string): string => toCountKey(`${networkOf(address)}\n${client}`)
 
 export function createFailedLogins(

@@ -1,15 +1,15 @@
 /**
- * Limits that hold for all processes together. Each process decides at once by what it knows, notes what it counted, and
- * reads several times a second what the others counted. Until they have heard of its notes it takes no more than its share of
- * twice the limit, so that all together exceed the limit by at most the limit itself.
+ * Limits that hold for all processes together. Each process decides at once with what it knows, publishes its counts,
+ * and reads those of the others several times a second. Until the others have read its counts it takes no more than its
+ * share of twice the limit, so that all together exceed the limit by at most the limit itself.
  */
 import { hash } from 'node:crypto'
 
 export interface SharedCounts {
-  /** Another process counted this; `key` is the one that was noted there. */
+  /** Called with the counts of another process; `key` is the one used there. */
   onOthers(listener: (key: string, used: number) => void): void
   note(key: string): void
-  /** Whether one more may be counted before the others have heard of the last ones. */
+  /** Whether one more may be counted before the others have read the last ones. */
   hasShare(key: string, use: LimitedUse): boolean
 }
 
@@ -19,7 +19,7 @@ export interface LimitedUse {
   readonly known: number
 }
 
-/** Hands the notes of this process over and those of the others in. */
+/** Exchanges the counts of this process with those of the others. */
 export interface CountExchange {
   scope(name: string): SharedCounts
   /** Takes the counts since the last call; the other processes read them before the next one. */
@@ -46,12 +46,12 @@ export function createCountExchange(): CountExchange {
       hasShare(key, { limit, known }) {
         if (sharers === 1) return true
         const full = `${name}:${key}`
-        const unheard = (noted.get(full) ?? 0) + (handedOver.get(full) ?? 0)
-        const heard = Math.max(0, known - unheard)
-        // Either bound holds the excess to the limit: what the others of this moment may have counted beside what is known, or
-        // what all of them may still count until twice the limit is reached.
-        const share = Math.max(limit / (sharers - 1), (2 * limit - heard) / sharers)
-        return unheard < Math.max(1, Math.floor(share))
+        const unread = (noted.get(full) ?? 0) + (handedOver.get(full) ?? 0)
+        const sharedByAll = Math.max(0, known - unread)
+        // Either bound keeps the excess within the limit: what the other processes may have counted beyond what is
+        // known, or what all of them may still count until twice the limit is reached.
+        const share = Math.max(limit / (sharers - 1), (2 * limit - sharedByAll) / sharers)
+        return unread < Math.max(1, Math.floor(share))
       },
     }),
     take(processes) {
@@ -73,5 +73,5 @@ export function createCountExchange(): CountExchange {
 /** For a process that is alone, and for tests of something else: counts are not shared. */
 export const noOthers: SharedCounts = { onOthers: () => {}, note: () => {}, hasShare: () => true }
 
-/** 44 characters whatever was hashed, without the colon that parts scope and key. */
+/** Always 44 characters, without the colon that separates scope and key. */
 export const toCountKey = (text: string): string => hash('sha256', text, 'base64url')

@@ -19,11 +19,11 @@ import {
   schemasAt,
 } from '#http/body/schema-words.ts'
 
-/** 20: enough to mend a form in one go, few enough to read. */
+/** 20: enough to correct a form in one go, few enough to read. */
 const renderedMax = 20
-/** More complaints than this are not even sorted: they come from one broken list, and the first say it all. */
+/** More errors than this are not even sorted: they come from one broken list, and the first ones say enough. */
 const consideredMax = 1_000
-/** A value is shown to be recognised, not to be read. */
+/** Values are shown only to be recognised. */
 const shownMax = 64
 
 type Path = readonly (string | number)[]
@@ -55,11 +55,11 @@ export function explainErrors(errors: readonly ErrorObject[], explained: Explain
   return [...unique.values()]
 }
 
-/** Not the condition whose consequence failed, and not what is wrong with a name, which `propertyNames` says again. */
+/** Excludes a condition whose consequence failed, and errors about a name, which `propertyNames` repeats. */
 const speaksForItself = ({ keyword, propertyName }: ErrorObject): boolean =>
   keyword !== 'if' && (propertyName === undefined || keyword === 'propertyNames')
 
-/** A condition may ask for more than the field does: then the field's own limit is not the one to name. */
+/** A condition may be stricter than the field itself: then the field's own limit is not the one to report. */
 const keepStrictest = (errors: readonly ErrorObject[]): ErrorObject[] => {
   const strictest = new Map<string, number>()
   const lowest = errors.filter(({ keyword }) => keyword === 'minimum')
@@ -73,8 +73,8 @@ const keepStrictest = (errors: readonly ErrorObject[]): ErrorObject[] => {
 }
 
 /**
- * A failed union reports every branch. Kept is the branch that came closest: one whose type and fixed values fit,
- * with the fewest complaints. Where none fits, the union itself is kept and says what it allows.
+ * A failed union reports every branch. The closest branch is kept: one whose type and fixed values match, with the
+ * fewest errors. Where none matches, the union itself is kept and says what it allows.
  */
 function foldAlternatives(errors: readonly ErrorObject[]): ErrorObject[] {
   let kept: ErrorObject[] = []
@@ -116,12 +116,14 @@ function chooseBranch(branches: readonly ErrorObject[][], union: ErrorObject): E
   const [best] = fitting.sort((a, b) => a.length - b.length)
   if (best) return best
   // No branch fits because the member that distinguishes them has an unknown value: that member is the error.
-  const tellers = branches.flatMap(branch =>
+  const discriminators = branches.flatMap(branch =>
     branch.filter(error => isWrongKind(error) && !isSamePlace(error, union)),
   )
-  const [teller] = tellers
-  const agreed = teller !== undefined && tellers.every(other => other.instancePath === teller.instancePath)
-  return agreed && tellers.length === branches.length ? [teller] : [union]
+  const [discriminator] = discriminators
+  const agreed =
+    discriminator !== undefined &&
+    discriminators.every(other => other.instancePath === discriminator.instancePath)
+  return agreed && discriminators.length === branches.length ? [discriminator] : [union]
 }
 
 const isSamePlace = (a: ErrorObject, b: ErrorObject): boolean => a.instancePath === b.instancePath
@@ -158,7 +160,7 @@ const explainUnknown = (name: unknown, path: Path, explained: Explained): Findin
   return { path: [...path, String(name)], text: `is not a field that is known here${hint}` }
 }
 
-/** Complaints that are not about the value at the path itself. */
+/** Errors that are not about the value at the path itself. */
 const specials: Readonly<Record<string, (error: ErrorObject, path: Path, explained: Explained) => Finding>> =
   {
     required: (error, path, explained) => explainMissing(error.params.missingProperty, path, explained),
@@ -189,7 +191,7 @@ const specials: Readonly<Record<string, (error: ErrorObject, path: Path, explain
     oneOf: explainUnion,
   }
 
-/** Names that the branches require, when requiring is all they do: one of them has to be there. */
+/** The names that the branches require, if the branches do nothing else: one of them must be present. */
 function explainUnion(error: ErrorObject, path: Path, explained: Explained): Finding {
   const branches = Array.isArray(error.schema) ? error.schema.filter(isRecord) : []
   const required = branches.map(branch =>
@@ -205,12 +207,12 @@ function explainUnion(error: ErrorObject, path: Path, explained: Explained): Fin
   return { path, text: `${showValue(error.data, path, explained)}; allowed is ${allowed}` }
 }
 
-/** Never the inside of an object or list: a field that must not be shown may lie in it. */
+/** Never the contents of an object or list, which may include a field that must not be shown. */
 function showValue(value: unknown, path: Path, { schema, book }: Explained): string {
   if (Array.isArray(value)) return 'is a list'
   if (isRecord(value)) return 'is an object'
   if (isHidden(schema, path, book)) return 'is not as it must be (the value is not shown)'
-  // Filtered before it is cut: the first half of a card number must not pass as an innocent number.
+  // Filtered before it is cut: the first half of a card number must not pass as an ordinary number.
   const start = typeof value === 'string' ? startOf(value, shownMax) : value
   const whole = scrubCardNumbers(JSON.stringify(start))
   if (whole.length <= shownMax) return `is ${start === value ? whole : `${whole.slice(0, -1)}…"`}`
@@ -231,7 +233,7 @@ function readPointer(pointer: string, value: unknown): Path {
     })
 }
 
-/** Where a path lies in the document, as one number per step. What is missing comes after all that is there. */
+/** The position of a path in the document, as one number per step. Missing members come after all present ones. */
 function placeOf(path: Path, value: unknown): number[] {
   let at = value
   return path.map(segment => {

@@ -1,15 +1,15 @@
 /**
- * Reads the body of a form, plain or with files. Only endpoints that say so get one; every field of a plain form may come
- * once.
+ * Reads the body of a form, plain or with files. Only endpoints that declare it accept one; every field of a plain form
+ * may occur once.
  */
 import { isUtf8 } from 'node:buffer'
 import { type Refusal, refuseField } from '#http/answers/refusal.ts'
 import { cutName } from '#http/body/json-text.ts'
 
-/** 20: more than any form of ours has fields. */
+/** 20: more fields than any of our forms has. */
 const fieldsMax = 20
 
-/** Counted before the form is parsed: thousands of fields would all be made into texts first. */
+/** Counted before the form is parsed: otherwise thousands of fields would all become strings first. */
 function countSeparators(bytes: Buffer): number {
   let count = 0
   for (let at = bytes.indexOf('&'); at !== -1 && count <= fieldsMax; at = bytes.indexOf('&', at + 1)) count++
@@ -39,7 +39,7 @@ export function readForm(bytes: Buffer): Readonly<Record<string, string>> | Refu
 export interface UploadedFile {
   readonly field: string
   readonly name: string
-  /** As the browser says; empty where it does not know. */
+  /** As the browser reports it; empty if it does not know. */
   readonly type: string
   readonly bytes: Buffer
 }
@@ -61,7 +61,7 @@ export const boundaryOf = (contentType: string | undefined): string | undefined 
     ?.slice(1)
     .find(Boolean)
 
-/** Undefined: this is no such form. */
+/** Undefined: the body is not such a form. */
 export function readMultipart(body: Buffer, boundary: string): Multipart | undefined {
   const parts = splitParts(body, boundary)
   if (!parts) return undefined

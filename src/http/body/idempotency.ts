@@ -1,6 +1,6 @@
 /**
  * One effect per Idempotency-Key. The operation stores the key itself, in its first commit; this file joins calls that
- * run at the same moment, replays stored answers and refuses a key that comes back with another body.
+ * run at the same moment, replays stored answers and refuses a key that is reused with another body.
  * It never decides that a call may run a second time: the operation's own commit does.
  */
 
@@ -14,7 +14,7 @@ import { type Timers, wait, within } from '#http/server/timers.ts'
 
 /** The contract: a second call waits this long for the first one's answer. */
 const waitMs = 5_000
-/** 100 ms: a call that runs in another process is asked about ten times a second, fifty times at most. */
+/** 100 ms: a call that runs in another process is polled ten times a second, at most fifty times. */
 const pollMs = 100
 /** The contract: only these outcomes are kept under a key. All others leave it free. */
 const keptStatuses: readonly number[] = [200, 201, 422]
@@ -35,7 +35,7 @@ export function readKey(header: string | string[] | undefined): string | undefin
 
 /**
  * Keyed, although the contract only asks for a hash: the body may hold a card number, and a plain hash of a few
- * unknown digits can be tried out by an attacker who reads the database.
+ * unknown digits can be found by trial and error by an attacker who reads the database.
  */
 export const fingerprintBody = (body: unknown, fingerprintKey: KeyObject): string =>
   keyedHash(fingerprintKey, canonicalJson(body)).toString('hex')
@@ -99,7 +99,7 @@ function fromStored(stored: StoredKey, key: IdempotencyKey): Answer | Refusal | 
   return stored.answer && replay(stored.answer)
 }
 
-/** A call that would now be refused may have been done before: then its answer stands. */
+/** A call that would be refused now may have succeeded before: then its stored answer applies. */
 async function findStored({ merchantId, key }: Attempt, { keyStore }: IdempotencyPorts) {
   const stored = await keyStore.find(merchantId, key)
   return stored && fromStored(stored, key)
@@ -116,7 +116,7 @@ async function awaitStored(
     if (answered) return answered
     if (nowMs() + pollMs > deadlineMs) return refuseRunning()
     await wait(pollMs, timers)
-    // Gone since it was met: its time was over. The pause keeps a contradiction from becoming a busy loop.
+    // The key has expired since it was found. The pause keeps an inconsistency from becoming a busy loop.
     if (stored === undefined) return nothing
   }
 }
@@ -190,7 +190,7 @@ export function createIdempotency(ports: IdempotencyPorts): Idempotency {
       for (;;) {
         const outcome = await attempt({ merchantId, key, call, deadlineMs }, running, ports)
         if (outcome !== nothing) return outcome
-        // The first call did not burn the key, so this one is now the first. Time is up all the same at some point.
+        // The first call did not use up the key, so this one is now the first. The deadline still applies.
         if (ports.nowMs() >= deadlineMs) return refuseRunning()
       }
     },

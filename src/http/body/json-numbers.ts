@@ -1,9 +1,9 @@
 /**
- * Numbers that JSON text can say and a double cannot hold: 0.1234567890123456789, or 1e-400. What comes back must be what
- * was sent, so they are found here by comparing digits. Asked only of texts with a number that might be one.
+ * Finds numbers that JSON text can express and a double cannot hold: 0.1234567890123456789, or 1e-400. Answers must
+ * return what was sent, so digits are compared. Used only for texts with a number that might be affected.
  */
 
-/** One way of writing for all that mean the same: digits without zeros around them, and where the point stands. */
+/** A canonical form of a number: its digits without surrounding zeros, and the position of the point. */
 function normalizeNumber(text: string): string | undefined {
   const [, whole = '', fraction = '', power = '0'] =
     /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
@@ -13,7 +13,7 @@ function normalizeNumber(text: string): string | undefined {
   return short === '' ? '0' : `${short}e${Number(power) - fraction.length + digits.length - short.length}`
 }
 
-/** A loop, because the pattern 0+$ begins anew at every zero: half a megabyte of them would take minutes. */
+/** A loop, because the pattern 0+$ restarts at every zero: half a megabyte of them would take minutes. */
 function withoutLastZeros(digits: string): string {
   let end = digits.length
   while (digits[end - 1] === '0') end--
@@ -27,5 +27,5 @@ const isKept = (source: string): boolean =>
 const markLost = (_: string, value: unknown, context?: { readonly source?: string }): unknown =>
   typeof value === 'number' && context?.source !== undefined && !isKept(context.source) ? Number.NaN : value
 
-/** As JSON.parse, with NaN in the place of every number that would not come back as it was sent. */
+/** Like JSON.parse, with NaN instead of every number that a double cannot represent exactly. */
 export const markLostNumbers = (text: string): unknown => JSON.parse(text, markLost)

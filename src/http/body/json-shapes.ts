@@ -1,9 +1,9 @@
 /**
- * How many different fields a JSON text brings. Objects of one shape share their names in memory; each name or order of names
- * that is new costs a hundred times as much to parse, and so does every field of a very wide object.
+ * Counts the different fields of a JSON text. Objects of one shape share their names in memory; each new name or order
+ * of names takes a hundred times as long to parse, and so does every field of a very wide object.
  */
 
-/** 100: objects of the contract have fewer fields; beyond about as many they are kept as tables that share nothing. */
+/** 100: objects of the contract have fewer fields; wider objects become dictionaries, which share nothing. */
 const sharedFieldsMax = 100
 
 const quote = 34
@@ -13,10 +13,10 @@ const caseBit = 32
 const opening = 123
 const closing = 125
 
-/** Of this process, so that nobody can make up names that are taken for one another. */
+/** Random per process, so that nobody can construct names with equal hashes. */
 const seed = (Math.random() * 2 ** 31) | 1
 
-/** Small enough to be kept without memory of its own. */
+/** Keeps hashes within small integers, which need no memory of their own. */
 const smallBits = 0x3fff_ffff
 
 interface FieldCount {
@@ -30,7 +30,7 @@ interface FieldCount {
 /** Whether there are more than `max` of them. */
 export function bringsManyFields(text: string, { levels, max, endOfString }: FieldCount): boolean {
   const known = new Set<number>()
-  // By level. The fields before it in its object are part of a field: the same names in another order are another shape.
+  // By level. A field's hash includes the fields before it: the same names in another order are another shape.
   const shapes = new Int32Array(levels + 1)
   const fields = new Int32Array(levels + 1)
   let level = 0
@@ -62,7 +62,7 @@ export function bringsManyFields(text: string, { levels, max, endOfString }: Fie
 }
 
 function hashOn(start: number, text: string, from: number, to: number): number {
-  // A name of no letters is a step as well.
+  // An empty name changes the hash as well.
   let hash = Math.imul(start ^ (to - from), seed)
   for (let at = from; at < to; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
   return hash ^ (hash >>> 15)

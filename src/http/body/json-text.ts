@@ -1,6 +1,7 @@
 /**
- * Reads JSON text as it was sent: nothing is coerced or dropped, and what could not come back unchanged is refused by
- * name. The common case is one parse and one walk without building a path; paths are made only for a refusal.
+ * Reads JSON text as it was sent: nothing is coerced or dropped, and values that could not be returned unchanged are
+ * refused with their path. The common case is one parse and one walk without building a path; paths are made only for a
+ * refusal.
  */
 
 import { isUtf8 } from 'node:buffer'
@@ -13,7 +14,7 @@ import { bringsManyFields } from '#http/body/json-shapes.ts'
 
 export interface ReadJson {
   readonly value: unknown
-  /** Length of the text; tells how much work a thorough validation could be. */
+  /** Length of the text; it bounds the work of a thorough validation. */
   readonly length: number
   /** Texts that may hold card data where none belongs. */
   readonly suspects: readonly Suspect[]
@@ -21,7 +22,7 @@ export interface ReadJson {
 
 /** 20: deeper than any object of the contract (the deepest has 7 levels), shallow enough for plain recursion. */
 const nestingMax = 20
-/** 1,000: beyond it the body is not even parsed to name the place, because half a million brackets take their time. */
+/** 1,000: beyond it the body is not even parsed to name the place, because half a million brackets take too long. */
 const parsedLevelsMax = 1_000
 /** A path is for reading; longer names are cut. */
 const nameMax = 64
@@ -31,16 +32,16 @@ const tooDeep = refuseField('body', `The body is nested too deep; at most ${nest
 /** 100,000: twice as many as the longest request of the contract, 10,000 cards, and a tenth of what fits into the body. */
 const valuesMax = 100_000
 const tooMany = refuseField('body', `The body holds more than ${valuesMax} values; send fewer at once.`)
-/** 1,000: ten times as many as any object of the contract. More would have to be sorted and looked up one by one. */
+/** 1,000: ten times as many as any object of the contract. More would have to be checked one by one. */
 const membersMax = 1_000
 const tooWide = refuseField('body', `The body holds an object of more than ${membersMax} fields; send fewer.`)
-/** 2,000: as many as take a millisecond or two to parse. Lists of 10,000 entries bring a handful, the same in each entry. */
+/** 2,000: they take a millisecond or two to parse. Lists of 10,000 entries have a handful, the same in each entry. */
 const newFieldsMax = 2_000
 const tooVaried = refuseField(
   'body',
   `The body holds more than ${newFieldsMax} different fields; send fewer at once.`,
 )
-/** 5,000: numbers that may not be exact are compared digit by digit, and every value beside them is looked at once more. */
+/** 5,000: numbers that may not be exact are compared digit by digit, and every value beside them is visited again. */
 const valuesBesideOddMax = 5_000
 const tooManyBesideOdd = refuseField(
   'body',
@@ -50,14 +51,14 @@ const notUtf8 = refuseField('body', 'The body is not valid UTF-8; JSON is always
 
 /** The one walk through a body. */
 interface Walk {
-  /** Whether texts may hold what no text may. */
+  /** Whether strings may contain forbidden characters. */
   readonly readStrings: boolean
   readonly suspects: Suspect[]
 }
 
 /**
- * Counts the members of all objects; NaN (which swallows every sum) as soon as something must be refused. Texts that may hold
- * card data are noted on the way. `name`: of the member that has the value.
+ * Counts the members of all objects; NaN, which makes every sum NaN, as soon as something must be refused. Texts that
+ * may hold card data are noted on the way. `name`: of the member that has the value.
  */
 function countMembers(value: unknown, name: string, level: number, walk: Walk): number {
   if (typeof value === 'string') {
@@ -76,7 +77,7 @@ function countMembers(value: unknown, name: string, level: number, walk: Walk): 
     for (const entry of value) count += countMembers(entry, name, level + 1, walk)
     return count
   }
-  // Of parsed JSON: it has no members but its own.
+  // Parsed JSON has only own members.
   for (const key in value) {
     if (isPoison(key, value) || (walk.readStrings && !isClean(key))) return Number.NaN
     addSuspect(walk.suspects, key, '')
@@ -87,7 +88,7 @@ function countMembers(value: unknown, name: string, level: number, walk: Walk): 
 
 const isClean = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed()
 
-/** Keys that turn into a real prototype when somebody copies the object carelessly. */
+/** Keys that become the prototype when the object is copied carelessly. */
 function isPoison(key: string, owner: JsonObject): boolean {
   if (key === '__proto__') return true
   if (key !== 'constructor') return false
@@ -95,17 +96,18 @@ function isPoison(key: string, owner: JsonObject): boolean {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
 }
 
-/** Filtered before it is cut: most of a card number must not pass as the end of an innocent name. */
+/** Filtered before it is cut: most of a card number must not pass as the end of an ordinary name. */
 export function cutName(name: string): string {
-  // A name of no letters could not be seen.
+  // An empty name would be invisible.
   if (name === '') return '""'
   if (name.length <= nameMax) return name
   return `${scrubCardNumbers(startOf(name, nameMax)).slice(0, nameMax).toWellFormed()}…`
 }
 
 /**
- * What has to be read of a long text of which so much is shown: four times as much, not a megabyte. Digits at that cut may be
- * the beginning of a card number, and masking what stands before may move them to where they are shown: they go.
+ * The part of a long text that is read in order to show its start: four times as much as is shown, not a megabyte.
+ * Digits at the cut may begin a card number, and masking earlier digits may shift them into the shown part, so they are
+ * removed.
  */
 export const startOf = (text: string, shownMax: number): string =>
   text.length <= shownMax * 4 ? text : text.slice(0, shownMax * 4).replace(/[0-9 .+%-]+$/, '')
@@ -148,7 +150,7 @@ function findKeyFlaw(key: string, owner: JsonObject, path: string): FieldError |
     return { field, error: `${field} is a name that is never taken.` }
   }
   if (isClean(key)) return undefined
-  // The name itself cannot be repeated, so it is written with the marks that stand for what is wrong in it.
+  // The name itself cannot be repeated, so it is shown with its invalid characters escaped.
   const field = joinPath(path, key.replaceAll('\u0000', '\u2400').toWellFormed())
   return {
     field,
@@ -169,29 +171,29 @@ const zero = 48
 const nine = 57
 const point = 46
 const exponent = 101
-/** Every number of 15 digits comes back as it was sent; longer ones may not. */
+/** Every number of up to 15 digits is exact; longer ones may not be. */
 const exactDigitsMax = 15
 
 interface Scan {
   /** Colons outside of strings: in valid JSON one per member of an object, before duplicates are dropped. */
   readonly members: number
-  /** Those of one object. */
+  /** The most members of one object. */
   readonly mostMembers: number
   readonly levels: number
   /** Commas, lists and objects: about as many as there are values. */
   readonly values: number
-  /** Some number is so long, or has an exponent, that it might not come back as it was sent. */
+  /** Some number is so long, or has an exponent, that it may not be exact. */
   readonly odd: boolean
 }
 
 /**
- * One look at the text before it is parsed, which ends where too much stands in it already. What it finds in text that is not
+ * One pass over the text before it is parsed; it stops as soon as a limit is exceeded. Its result for text that is not
  * JSON does not matter.
  */
 function scanText(text: string): Scan {
   let members = 0
   let mostMembers = 0
-  /** Of the objects that are open here, by their level. */
+  /** Member counts of the open objects, by level. */
   const open: number[] = [0]
   let level = 0
   let levels = 0
@@ -261,7 +263,7 @@ function findDuplicate(text: string): string {
 
 export function readJson(bytes: Buffer): ReadJson | Refusal {
   const text = bytes.toString('utf8')
-  // Decoding puts U+FFFD where bytes are not UTF-8; only then is it worth asking whether it was sent as such.
+  // Decoding replaces invalid UTF-8 by U+FFFD; only then is it checked whether the character itself was sent.
   if (text.includes('\ufffd') && !isUtf8(bytes)) return notUtf8
   const written = scanText(text)
   if (written.levels > parsedLevelsMax) return tooDeep
@@ -277,7 +279,7 @@ export function readJson(bytes: Buffer): ReadJson | Refusal {
   } catch {
     return unreadable
   }
-  // In valid UTF-8 only an escape can bring U+0000 or half a surrogate pair.
+  // In valid UTF-8 only an escape can produce U+0000 or half a surrogate pair.
   const suspects: Suspect[] = []
   const members = countMembers(value, '', 1, { readStrings: text.includes('\\u'), suspects })
   if (Number.isNaN(members)) {

@@ -1,6 +1,6 @@
 /**
- * What a schema says, in words for a developer: what is allowed at a place, which names are known there, and whether
- * the value there may be shown at all. Reads schemas only; it never sees a value.
+ * Describes a schema in words for a developer: what is allowed at a path, which names are known there, and whether the
+ * value may be shown at all. Reads schemas only, never values.
  */
 import { editDistance } from '#domain/edit-distance.ts'
 export type JsonSchema = Readonly<Record<string, unknown>>
@@ -30,7 +30,10 @@ function resolveReference(reference: unknown, root: JsonSchema, book: SchemaBook
     .reduce<unknown>((at, part) => (isSchema(at) ? at[part] : undefined), root)
 }
 
-/** The schema itself and all schemas that apply to the same value through it. A condition (`if`) only asks, so it is not one. */
+/**
+ * The schema itself and all schemas that apply to the same value through it. A condition (`if`) only tests the value,
+ * so it does not count.
+ */
 function expand(start: readonly unknown[], root: JsonSchema, book: SchemaBook): JsonSchema[] {
   const seen = new Set<JsonSchema>()
   const waiting = [...start]
@@ -85,7 +88,7 @@ export function schemasAt(
   return last
 }
 
-/** True when the value's schema or any above it says `sensitive`, and if no schema applies to the value at all. */
+/** True if the value's schema or any above it is marked `sensitive`, or if no schema applies to the value at all. */
 export function isHidden(root: JsonSchema, path: readonly (string | number)[], book: SchemaBook): boolean {
   let last: JsonSchema[] = []
   for (const level of walkSchemas(root, path, book)) {
@@ -163,7 +166,7 @@ export function describeAllowed(schemas: readonly JsonSchema[], book: SchemaBook
   return distinct.length > 0 ? distinct.join(' or ') : undefined
 }
 
-/** Few enough changes to be a slip of the finger: one for short names, two for longer ones. */
+/** Few enough changes to be a typing error: one for short names, two for longer ones. */
 export function nearestNames(name: string, known: readonly string[]): string[] {
   if (name.length > 40) return []
   const most = name.length < 5 ? 1 : 2

@@ -1,6 +1,6 @@
 /**
- * Members that may be spelt in a second way: a schema says `alsoSpelt` beside the one that is documented, and whoever
- * reads the body sees that one only. Where both are sent, the second stays and is refused as unknown.
+ * Members that may be spelt in a second way: a schema names it in `alsoSpelt`, and handlers see only the documented
+ * one. Where both are sent, the second stays and is refused as unknown.
  */
 import { isRecord } from '#domain/json.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Compiles the schemas of the endpoint table once. Values are judged as they were sent: no coercion, no defaults, no
- * removal. A quick validator decides; only for a refusal a thorough one collects every complaint.
+ * Compiles the schemas of the endpoint table once. Values are validated as they were sent: no coercion, no defaults, no
+ * removal. A quick validator decides; only for a refusal does a thorough one collect every error.
  */
 
 import type { ValidateFunction } from 'ajv'
@@ -27,41 +27,45 @@ export interface Validation {
 }
 
 /**
- * 64 KiB: a long order fits. Beyond it the thorough validator could be made to collect a complaint for every few
- * bytes of a hostile body, so the quick one's first complaint has to do.
+ * 64 KiB: a long order fits. Beyond it a hostile body could make the thorough validator collect an error for every few
+ * bytes, so only the quick one's first error is reported.
  */
 const thoroughLengthMax = 65_536
 
-/** Keywords of ours that say something to people and to the renderers, nothing to the validator. */
+/** Our own keywords for people and renderers, which the validator ignores. */
 const silentKeywords = [...annotationKeywords, 'example', 'externalDocs', 'discriminator', 'xml']
 
-/** 3 s: the start, the take-over of what others left and the first requests come before. */
+/** 3 s: the start, the take-over of work from dead processes and the first requests come first. */
 const warmUpPauseMs = 3_000
 
 const accepted: readonly FieldError[] = []
 
 /**
- * What a compiled check returns: `verdict` only whether the value is accepted, `firstError` and `allErrors` what is wrong with
- * it. Most endpoints of a run need the verdict alone, which is the shortest code.
+ * What a compiled check returns: `verdict` only whether the value is accepted, `firstError` and `allErrors` what is
+ * wrong with it. Most endpoints only ever need the verdict, which has the shortest code.
  */
-type Telling = 'verdict' | 'firstError' | 'allErrors'
+type ReportLevel = 'verdict' | 'firstError' | 'allErrors'
 
-function createAjv(options: { telling: Telling; formats: Formats; schemas: readonly TSchema[] }): Ajv2020 {
+function createAjv(options: {
+  reportLevel: ReportLevel
+  formats: Formats
+  schemas: readonly TSchema[]
+}): Ajv2020 {
   const ajv = new Ajv2020({
-    allErrors: options.telling === 'allErrors',
-    verbose: options.telling !== 'verdict',
-    messages: options.telling !== 'verdict',
-    // Tidies the generated code, which takes half of the time to compile it and leaves it as quick as before.
+    allErrors: options.reportLevel === 'allErrors',
+    verbose: options.reportLevel !== 'verdict',
+    messages: options.reportLevel !== 'verdict',
+    // The optimiser takes half of the compile time and does not make the code faster.
     code: { optimize: false },
     strict: true,
-    // Conditions name members that are typed elsewhere in the schema, which these two would report as a mistake.
+    // Conditions name members that are typed elsewhere in the schema, which these two checks would report as mistakes.
     strictRequired: false,
     strictTypes: false,
     coerceTypes: false,
     useDefaults: false,
     removeAdditional: false,
-    // The first one that is compiled judges the schemas themselves.
-    validateSchema: options.telling === 'verdict',
+    // Only the first compiler validates the schemas themselves.
+    validateSchema: options.reportLevel === 'verdict',
     logger: false,
   })
   ajv.addVocabulary(silentKeywords)
@@ -90,18 +94,20 @@ function createCompiler(options: Parameters<typeof createAjv>[0]): Compiler {
   }
 }
 
-/** What was compiled stays for the next server of this process with the same schemas: tests start hundreds of them. */
-const compilers: Readonly<Record<Telling, WeakMap<Formats, Compiler>>> = {
+/**
+ * Compiled checks are reused by the next server of this process with the same schemas: tests start hundreds of them.
+ */
+const compilers: Readonly<Record<ReportLevel, WeakMap<Formats, Compiler>>> = {
   verdict: new WeakMap(),
   firstError: new WeakMap(),
   allErrors: new WeakMap(),
 }
 
-function compilerFor(telling: Telling, formats: Formats, schemas: readonly TSchema[]): Compiler {
-  const known = compilers[telling].get(formats)
+function compilerFor(reportLevel: ReportLevel, formats: Formats, schemas: readonly TSchema[]): Compiler {
+  const known = compilers[reportLevel].get(formats)
   if (known?.schemas === schemas) return known
-  const created = createCompiler({ telling, formats, schemas })
-  compilers[telling].set(formats, created)
+  const created = createCompiler({ reportLevel, formats, schemas })
+  compilers[reportLevel].set(formats, created)
   return created
 }
 
@@ -109,7 +115,7 @@ const noSchemas: readonly TSchema[] = []
 
 export function createValidation(options: { formats: Formats; schemas?: readonly TSchema[] }): Validation {
   const { formats, schemas = noSchemas } = options
-  const compilerOf = (telling: Telling): Compiler => compilerFor(telling, formats, schemas)
+  const compilerOf = (reportLevel: ReportLevel): Compiler => compilerFor(reportLevel, formats, schemas)
   const book: SchemaBook = {
     formats,
     byId: new Map(

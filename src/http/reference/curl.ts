@@ -18,7 +18,7 @@ export interface CurlOptions {
   readonly verb: string
   readonly operation: OperationObject
   readonly pair: ExamplePair
-  /** What stands for the reader's credentials in example bodies. */
+  /** Placeholders for the reader's credentials in example bodies. */
   readonly credentials: { readonly merchantId: string; readonly apiKey: string }
 }
 

@@ -55,7 +55,7 @@ export const headers = {
   },
 } as const satisfies Record<string, HeaderObject>
 
-/** What RFC 6749 lets a token endpoint say. A 400 has the word alone. */
+/** The error values of RFC 6749 for token endpoints. A 400 has only the value. */
 const tokenError = closed(
   {
     error: Type.String({ description: 'A word of RFC 6749, or what is wrong with the form.' }),
@@ -71,7 +71,7 @@ const problem = (name: string, description: string): Described => ({
   schema: problemDetails,
 })
 
-/** A row per status; a dialect that says it otherwise has its own row in `spoken`. */
+/** A row per status; a dialect with another format has its own row in `spoken`. */
 const common: Readonly<Record<number, Described>> = {
   400: problem(
     'Invalid',
@@ -169,7 +169,7 @@ function possibleStatuses(endpoint: AskedEndpoint): number[] {
     [500, true],
     [503, true],
   ]
-  // What the endpoint declares itself is more exact than what its dialect could say.
+  // The endpoint's own declaration is more precise than that of its dialect.
   return possible.filter(([status, may]) => may && !(status in endpoint.answers)).map(([status]) => status)
 }
 

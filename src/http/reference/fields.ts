@@ -6,18 +6,13 @@ import { renderInline } from '#http/reference/prose.ts'
 
 export interface FieldView {
   readonly schemas: OpenApiDocument['components']['schemas']
-  /** Objects shown once, in a section of their own; other places unfold a copy of it or lead there. */
+  /** Objects shown once, in a section of their own; other places unfold a copy or link to it. */
   readonly shared: ReadonlySet<string>
-  /**
-   * What is said of a field that cannot be missing: it is required of you, or always there in what you get.
-   */
+  /** The label of a mandatory field: required in requests, always present in answers. */
   readonly present: 'required' | 'always'
 }
 
-/**
- * An object with fewer fields than this is repeated where it is used: looking it up would cost the reader
- * more.
- */
+/** An object with fewer fields than this is repeated where it is used: following a link would cost the reader more. */
 const smallObject = 7
 
 const schemaReference = /"#\/components\/schemas\/([^"]+)"/g
@@ -52,7 +47,7 @@ function countFields(schema: SchemaObject, view: FieldView): number {
   return [...fields, ...hidden].reduce((sum, child) => sum + countFields(child, view), fields.length)
 }
 
-/** One member for each of hundreds of methods, all alike: a sentence says it better than the list. */
+/** One member for each of hundreds of methods, all of the same shape: a sentence is clearer than the list. */
 const isListByMethod = (schema: SchemaObject): boolean => schema['x-by-method'] === true
 
 /** Objects that are used at least twice and are not small get a section of their own. */
@@ -74,7 +69,7 @@ export function chooseShared(document: OpenApiDocument): ReadonlySet<string> {
   )
 }
 
-/** Objects that requests hold, directly or deep inside; all others only ever come back. */
+/** Objects that occur in requests, directly or nested; all others occur only in answers. */
 export function listSent(document: OpenApiDocument): ReadonlySet<string> {
   const { schemas } = document.components
   const sent = new Set<string>()
@@ -144,15 +139,15 @@ function renderLimits(schema: SchemaObject): Html {
 
 /** More values than this are folded: they would bury the fields around them. */
 const shownValues = 12
-/** And more than this are left to programs. */
+/** More than this are not listed on the page. */
 const foldedValues = 300
 
 const showValues = (values: readonly unknown[]): Html[] =>
   values.map((value, index) => html`${index > 0 && ' '}<code>${String(value)}</code>`)
 
 /**
- * The fields of an object, in few bytes, for there are hundreds. With a path the script gives every field an
- * address of its own below it, so that one can point a colleague at a field.
+ * The fields of an object, in compact HTML, because there are hundreds. With a path the script gives every field an
+ * address of its own, so that readers can link to a field.
  */
 export function renderFields(schema: SchemaObject, view: FieldView, path?: string): Html {
   const { schema: resolved } = resolve(schema, view)
@@ -205,7 +200,7 @@ export function renderField({ name, field, required, requiredWhen }: NamedField,
   }${renderLimits(schema)}${renderNested(field, view)}</li>`
 }
 
-/** The value a condition asks for, with the path to it: `type is DELAYED`. */
+/** The value that a condition requires, with its path: `type is DELAYED`. */
 function describeCondition(condition: SchemaObject, path = ''): string | undefined {
   for (const [name, property] of Object.entries(condition.properties ?? {})) {
     const below = path === '' ? name : `${path}.${name}`
@@ -244,7 +239,7 @@ function renderNested(field: SchemaObject, view: FieldView): Html | undefined {
   return html`<details><summary>${label}</summary>${renderFields(target, view)}</details>`
 }
 
-/** The script replaces the link by a copy of the fields; without it the link leads to them. */
+/** The script replaces the link by a copy of the fields; without the script the link leads to them. */
 const renderShared = (name: string): Html =>
   html`<details data-object="${objectAnchor(name)}"><summary>Fields of ${name}</summary>${renderPointer(name)}</details>`
 

@@ -1,6 +1,6 @@
 /**
  * Builds the OpenAPI 3.1 document from the table of endpoints. Pure: the same table gives the same document,
- * so that the served, the checked-in and the linted one cannot differ. It knows no operation by name.
+ * so that the served, the checked-in and the linted document cannot differ. It has no special cases for operations.
  */
 
 import assert from 'node:assert/strict'
@@ -24,7 +24,7 @@ import { finishAtOnce, type Steps } from '#http/reference/steps.ts'
 /** What the document needs of an endpoint; the handler and its services do not matter here. */
 export type DescribedEndpoint = Omit<Endpoint, 'handle'>
 
-/** A message to the merchant: an example of it, and what it looks like. */
+/** A message to the merchant: its schema and an example. */
 export interface DescribedWebhook {
   readonly name: string
   readonly summary: string
@@ -38,9 +38,9 @@ export interface OpenApiOptions {
   readonly title: string
   readonly version: string
   readonly description: string
-  /** What is sent to the merchant by itself. */
+  /** Messages that the gateway sends to the merchant. */
   readonly webhooks?: readonly DescribedWebhook[]
-  /** Schemas that are shown in the place of those with the same title, by that title. */
+  /** Schemas that replace those with the same title in the document, by title. */
   readonly describedAs?: ReadonlyMap<string, object>
   /** Order and description of the tags; a tag that only an endpoint names comes last. */
   readonly tags?: readonly { readonly name: string; readonly description: string }[]
@@ -76,7 +76,7 @@ const securityByAccess: Readonly<Record<Access, OperationObject['security']>> = 
   open: [],
   merchant: merchantSchemes,
   customer: [...merchantSchemes, { apiKey: [] }],
-  // The intent's own access token is a bearer token too; what it opens is said in words by the operation.
+  // The intent's own access token is a bearer token too; the operation describes what it allows.
   intent: merchantSchemes,
 }
 
@@ -288,7 +288,7 @@ function describeBody(
     schema: parts.components.render(body),
     ...gatherExamples(sent, example => example.body),
   }
-  // Where an empty object would do, no body at all does as well.
+  // If an empty object is valid, the body may be omitted.
   const required = requiredOf(body).length > 0
   return { required, content: { [endpoint.accepts ?? 'application/json']: media } }
 }
@@ -341,7 +341,7 @@ function describeAnswers(
   )
 }
 
-/** Media types that are asked for by Accept are text for programs of their own: described in words. */
+/** Other media types, requested by Accept, are described in words. */
 const describeOthers = ({ alsoAnswers = {} }: DescribedEndpoint): Record<string, MediaObject> =>
   Object.fromEntries(
     Object.entries(alsoAnswers).map(([type, description]) => [

@@ -1,5 +1,5 @@
 /**
- * Shows one operation: what it does and who may call it, an example both ways, what to send, what comes back.
+ * Shows one operation: what it does and who may call it, an example of request and answer, the request, the answers.
  */
 
 import { type Html, html } from '#http/html.ts'
@@ -165,10 +165,10 @@ function sharedName({ schema: { $ref } }: MediaObject, view: OperationView): str
 }
 
 /** Headers that every answer carries are described once, in the guide. */
-const toldInGuide = new Set(['traceparent', 'X-Api-Version'])
+const describedInGuide = new Set(['traceparent', 'X-Api-Version'])
 
 function renderHeaders(response: ResponseObject): Html | undefined {
-  const names = Object.keys(response.headers ?? {}).filter(name => !toldInGuide.has(name))
+  const names = Object.keys(response.headers ?? {}).filter(name => !describedInGuide.has(name))
   if (names.length === 0) return undefined
   return html`<h5>Headers</h5><p class="names">${names.map(name => html`<code>${name}</code> `)}</p>`
 }

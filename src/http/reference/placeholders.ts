@@ -45,7 +45,7 @@ export const examplePath = (endpoint: Pick<Endpoint, 'path'>, example: Example):
 
 /**
  * The endpoints that one environment serves, with examples that come after nothing else: where the test clock does not
- * exist, an example that waits for it is shown all the same.
+ * exist, an example that depends on it is still shown.
  */
 export function keepServed<E extends Pick<Endpoint, 'operationId' | 'examples'>>(served: readonly E[]): E[] {
   const known = new Set(served.map(({ operationId }) => operationId))

@@ -24,7 +24,7 @@ export function renderInline(text: string): Html {
 
 const jsonToken = /("(?:\\.|[^"\\])*")(?=(\s*:)?)|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g
 
-/** Colours JSON text. The text itself stays the same, so that copying gives what was written. */
+/** Highlights JSON. The text itself does not change, so that it can be copied. */
 export function highlightJson(text: string): Html {
   let coloured = ''
   let end = 0

@@ -1,7 +1,7 @@
 /**
- * The API reference as one page, made once from the OpenAPI document. It needs no script to be read, and no
- * request to another origin: style and script are files of their own, so that the strictest content security
- * policy holds.
+ * The API reference as one page, rendered once from the OpenAPI document. It is readable without script and makes no
+ * request to another origin: style and script are separate files, so that the strictest content security policy
+ * applies.
  */
 import { readFileSync } from 'node:fs'
 import { type Html, html } from '#http/html.ts'
@@ -29,7 +29,7 @@ export interface ReferencePage {
 
 const readBeside = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 
-/** In this order: what comes later may refine what came before. */
+/** In this order: later styles may refine earlier ones. */
 const styles = ['base', 'navigation', 'content', 'fields', 'media']
 
 const icon =
@@ -136,10 +136,7 @@ function* renderGroup({ name, description, anchor, operations }: TagGroup, view:
 ${rendered}`
 }
 
-/**
- * Objects that several operations share are spelled out once; the script copies them to where they are asked
- * for.
- */
+/** Objects that several operations share are described once; the script copies them to where they are opened. */
 function* renderObjects(view: OperationView): Steps<Html | undefined> {
   if (view.shared.size === 0) return undefined
   const sent = listSent(view.document)
@@ -158,13 +155,13 @@ function renderObject(name: string, sent: ReadonlySet<string>, view: OperationVi
   }${renderFields(schema, { ...view, present: sent.has(name) ? 'required' : 'always' }, anchor)}</section>`
 }
 
-/** Its own style and script and nothing else: the page cannot be made to ask anybody for anything. */
+/** Allows only the page's own style and script: it cannot make any other request. */
 const contentSecurityPolicy =
   "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 /**
- * The OpenAPI document and the reference page as the server serves them, made when they are first asked for. In steps: both
+ * The OpenAPI document and the reference page as the server serves them, rendered on first request. In steps: both
  * take a tenth of a second and more, and whoever asks need not have credentials.
  */
 export function referencePages(describe: () => Steps<OpenApiDocument>): Record<string, () => Promise<Page>> {
@@ -191,7 +188,7 @@ export function referencePages(describe: () => Steps<OpenApiDocument>): Record<s
   }
 }
 
-/** All who ask while it is made wait for the same. */
+/** Requests that arrive while it is being made share the result. */
 function makeOnce<Made>(make: () => Promise<Made>): () => Promise<Made> {
   let made: Promise<Made> | undefined
   return () => {

@@ -1,7 +1,6 @@
 /**
- * Turns the schemas that validate requests into the schemas of the OpenAPI document: a PascalCase `title`
- * becomes a named component, keywords of our own become extensions, and shapes that code generators stumble
- * over are said more plainly.
+ * Turns the schemas that validate requests into the schemas of the OpenAPI document: a PascalCase `title` becomes a
+ * named component, keywords of our own become extensions, and shapes that code generators handle badly are simplified.
  */
 
 import assert from 'node:assert/strict'
@@ -38,7 +37,7 @@ export interface SchemaComponents {
   readonly schemas: Record<string, SchemaObject>
 }
 
-/** `describedAs` has the schemas that stand in the document for those of the same title. */
+/** `describedAs` has the schemas that replace those of the same title in the document. */
 export function createSchemaComponents(
   describedAs: ReadonlyMap<string, object> = new Map(),
 ): SchemaComponents {
@@ -51,8 +50,7 @@ export function createSchemaComponents(
     const { title, description, ...shape } = rendered
     if (title === undefined || !pascalCase.test(title)) return rendered
 
-    // TypeBox copies a schema to mark it optional, so identity is lost on the way: equal shape is what
-    // counts.
+    // TypeBox copies a schema to mark it optional, so identity is lost, and shapes are compared instead.
     const fingerprint = JSON.stringify(shape)
     const known = fingerprints.get(title)
     assert(
@@ -76,7 +74,7 @@ function renderKeywords(schema: object, render: (schema: object) => SchemaObject
   const rendered: Record<string, unknown> = {}
   for (const [keyword, value] of Object.entries(schema)) {
     if (value === undefined || keyword === '$id' || keyword.startsWith('~')) continue
-    // A property may be the schema `false`: nothing fits it.
+    // A property may be the schema `false`, which nothing matches.
     if (schemaMaps.has(keyword) && isRecord(value)) {
       rendered[keyword] = Object.fromEntries(
         Object.entries(value).map(([name, child]) => [name, isRecord(child) ? render(child) : child]),
@@ -93,14 +91,15 @@ function renderKeywords(schema: object, render: (schema: object) => SchemaObject
       rendered[`x-${toKebab(keyword)}`] = value
     }
   }
+  // Built keyword by keyword from a valid schema; the type cannot follow that.
   return rendered as SchemaObject
 }
 
 const toKebab = (name: string): string => name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
 
 /**
- * Says closed lists as `enum` with a type and free maps as `additionalProperties`: the same set of values,
- * fewer words.
+ * Writes closed lists as `enum` with a type, and free maps as `additionalProperties`: the same set of values, more
+ * compactly.
  */
 function simplify(schema: SchemaObject): SchemaObject {
   const { anyOf, patternProperties, ...rest } = schema

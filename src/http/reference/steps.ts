@@ -1,11 +1,12 @@
 /**
- * Long work that anybody may ask for, cut into steps: between two of them the process answers others. Each `yield` ends a step.
+ * Splits long work that anybody may request into steps, between which the process answers other requests. Each `yield`
+ * ends a step.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 export type Steps<Result> = Generator<undefined, Result, undefined>
 
-/** For tests and tools, which have nobody waiting. */
+/** For tests and tools, where no other requests wait. */
 export function finishAtOnce<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const step = steps.next()

@@ -1,6 +1,6 @@
 /**
- * Answers what is not even a readable HTTP request. It happens below the routes, so the bytes are written by hand, and
- * never where they could be taken for the answer to another request or for a part of one.
+ * Answers input that is not a readable HTTP request. This happens below the routes, so the bytes are written directly
+ * to the socket, but never where they could be mistaken for the answer to another request or for a part of one.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -8,7 +8,7 @@ import { renderRefusal } from '#http/answers/dialects.ts'
 import { Refusal, refuseField } from '#http/answers/refusal.ts'
 import { readTrace } from '#http/server/trace.ts'
 
-/** Not imported: an import reads all that node:http offers, and with it a client for the web of 10 MB (measured). */
+/** Not imported: an import evaluates all exports of node:http, including a web client of 10 MB (measured). */
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 const statuses: Readonly<Record<string, number>> = {
@@ -22,15 +22,16 @@ const lingerMs = 1_000
 type Broken = Error & { readonly code?: string; readonly rawPacket?: unknown }
 type Response = ServerResponse<IncomingMessage>
 
-/** Node keeps the answer that a connection owes at present under this name; there is no other way to learn of it. */
+/** Node stores the outstanding answer of a connection in this property; there is no other way to get it. */
 const owedAnswer = (socket: Socket): Response | undefined =>
   (socket as Socket & { readonly _httpMessage?: Response | null })._httpMessage ?? undefined
 
 export function answerBrokenRequest(error: Broken, socket: Socket): void {
-  // More of what was answered already: it is read and dropped until the other side has had its answer.
+  // More data of a request that was already answered: it is discarded until the client has received its answer.
   if (socket.writableEnded && error.code !== 'ECONNRESET') return
   const owed = owedAnswer(socket)
-  // The fault lies in a later request, or after the head of an answer: cutting the connection shows the client that the outcome is unknown.
+  // The error is in a later request, or occurred after the head of an answer: cutting the connection shows the client
+  // that the outcome is unknown.
   const wouldMix = owed !== undefined && (owed.headersSent || owed.req.complete)
   if (error.code === 'ECONNRESET' || !socket.writable || wouldMix) {
     socket.destroy()
@@ -51,7 +52,7 @@ export function answerBrokenRequest(error: Broken, socket: Socket): void {
 }
 
 /**
- * An `Expect` that we cannot meet. Node would answer it with an empty 417; RFC 9110 knows no other expectation than
+ * An `Expect` that we cannot meet. Node would answer it with an empty 417; RFC 9110 defines no expectation other than
  * 100-continue, which Node answers itself.
  */
 export function answerExpectations(server: Pick<Server, 'on'>): void {
@@ -71,7 +72,10 @@ export function answerExpectations(server: Pick<Server, 'on'>): void {
   })
 }
 
-/** Headers that decide the caller and the meaning of the request; Node takes the first, a proxy in front may have looked at the last. */
+/**
+ * Headers that decide the caller and the meaning of the request; Node uses the first one, a proxy in front may have
+ * used the last.
+ */
 const onceOnly: ReadonlyMap<string, string> = new Map(
   ['Authorization', 'Host', 'Content-Type', 'X-API-Key', 'Idempotency-Key', 'Origin'].map(name => [
     name.toLowerCase(),
@@ -79,15 +83,15 @@ const onceOnly: ReadonlyMap<string, string> = new Map(
   ]),
 )
 
-/** RFC 9112 has a request of HTTP/1.1 name its host. Node would refuse it with an empty answer. */
+/** RFC 9112 requires a request of HTTP/1.1 to name its host. Node would refuse it with an empty answer. */
 export const refuseMissingHost = ({ httpVersion, headers }: IncomingMessage): Refusal | undefined =>
   httpVersion === '1.1' && headers.host === undefined
     ? refuseField('Host', 'Host is missing; every request of HTTP/1.1 needs it.')
     : undefined
 
 /**
- * HTTP/1.0 knows no Transfer-Encoding: a proxy in between may take the end of such a request for another place than we do, and
- * what follows for a request of its own. RFC 9112 wants the connection to end.
+ * HTTP/1.0 has no Transfer-Encoding: a proxy in between may see the end of such a request elsewhere than we do, and
+ * take what follows for another request (request smuggling). RFC 9112 requires closing the connection.
  */
 export function refuseOldChunks(
   { httpVersion, headers }: IncomingMessage,
@@ -98,11 +102,11 @@ export function refuseOldChunks(
   return refuseField('Transfer-Encoding', 'Transfer-Encoding is not part of HTTP/1.0; send Content-Length.')
 }
 
-/** A header that must stand once and stands twice. */
+/** Refuses a header that may occur only once and occurs twice. */
 export function refuseRepeatedHeader(
   request: Pick<IncomingMessage, 'headers' | 'rawHeaders'>,
 ): Refusal | undefined {
-  // Names and values in turn, as they were sent. In nearly every request each stands once.
+  // Names and values in turn, as they were sent. In nearly every request each occurs once.
   const { rawHeaders } = request
   let names = 0
   for (const _ in request.headers) names += 1
@@ -118,8 +122,8 @@ export function refuseRepeatedHeader(
 }
 
 /**
- * What follows the head of an answer to HEAD belongs to no answer at all, so a body needs a verb that is known to be
- * another: it stands at the beginning of the first bytes of a connection, or of a packet that looks like it.
+ * An answer to HEAD has no body, so a body may only be sent if the verb is known to be another one: the verb is at the
+ * beginning of the first bytes of a connection, or of a packet that looks like a request.
  */
 function mayHaveBody(owed: Response | undefined, { rawPacket }: Broken, { bytesRead }: Socket): boolean {
   if (owed) return owed.req.method !== 'HEAD'

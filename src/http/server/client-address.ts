@@ -1,17 +1,17 @@
 /**
- * The client's address: that of the connection, or what trusted proxies in front say about it. Entries of
- * `X-Forwarded-For` are believed from the right, because a proxy appends what it saw and the rest is the client's own text.
+ * The client's address: that of the connection, or the one reported by trusted proxies. Entries of `X-Forwarded-For`
+ * are trusted from the right, because a proxy appends what it saw and the rest comes from the client.
  */
 import { BlockList, isIP } from 'node:net'
 import { plainAddress } from '#domain/network-address.ts'
 
-/** How many proxies stand in front of us, or the addresses and networks (CIDR) that they have. */
+/** The number of proxies in front of us, or their addresses and networks (CIDR). */
 export type TrustedProxies = number | readonly string[]
 
 export interface ClientAddresses {
   /** The client's address; `peer` is that of the connection, `forwarded` the header as it came. */
   find(peer: string | undefined, forwarded: string | string[] | undefined): string
-  /** Whether the other end of a connection is a proxy of ours. */
+  /** Whether the other end of a connection is a trusted proxy. */
   isProxy(peer: string | undefined): boolean
 }
 
@@ -22,7 +22,7 @@ const unknownAddress = '0.0.0.0'
 
 /** Some proxies write the port as well: 192.0.2.1:4711 or [2001:db8::1]:4711. */
 function readEntry(entry: string): string | undefined {
-  // 60: more than the longest address in brackets with its port. What is longer is none.
+  // 60: more than the longest address in brackets with its port. Longer text is not an address.
   if (entry.length > 60) return undefined
   const [, bracketed, dotted] = /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?$/.exec(entry) ?? []
   return plainAddress(bracketed ?? dotted ?? entry)

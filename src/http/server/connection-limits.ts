@@ -1,7 +1,7 @@
 /**
  * How many connections one address may hold, and how many requests it may send on one without waiting for answers. Without
- * this, a client that opens all the connections the server takes shuts everybody else out. Trusted proxies are exempt: behind
- * one address they bring the connections of everybody.
+ * these limits one client could open all connections that the server accepts and lock everybody else out. Trusted proxies
+ * are exempt, because the connections of all clients come from their address.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -47,12 +47,12 @@ interface Connection {
   idleSweeps: number
 }
 
-/** 500 ms between two looks at everybody: ten thousand entries take less than a millisecond. */
+/** 500 ms between two sweeps: ten thousand entries take less than a millisecond. */
 const sweepMs = 500
 
 /**
- * 2: between two sweeps the server reads whatever has arrived, so a connection whose first request is on its way, be the
- * process ever so busy, is not taken for an idle one.
+ * 2: between two sweeps the server reads whatever has arrived, so a connection whose first request is on its way, is
+ * not taken for an idle one, however busy the process is.
  */
 const idleSweepsMin = 2
 
@@ -62,7 +62,7 @@ const idleSweepsMin = 2
  */
 const servedSweepsMin = 8
 
-/** To be made before the server listens: it has to see every connection come. */
+/** Must be created before the server listens, so that it sees every connection. */
 export function limitConnections({ server, addresses, limits, timers, onDrop }: Ports): void {
   const connections = new Set<Connection>()
   const bySocket = new WeakMap<Socket, Connection>()
@@ -78,7 +78,7 @@ export function limitConnections({ server, addresses, limits, timers, onDrop }: 
   function sweep(): void {
     cancelSweep = undefined
     const idleOf = new Map<string, number>()
-    // Newest first, so that of too many the oldest go.
+    // Newest first, so that the oldest are closed if there are too many.
     for (const connection of [...connections].reverse()) {
       if (connection.running > 0) continue
       connection.idleSweeps += 1
@@ -97,7 +97,7 @@ export function limitConnections({ server, addresses, limits, timers, onDrop }: 
 
   function admit(socket: Socket): void {
     const peer = socket.remoteAddress
-    // Gone already, or a proxy of ours.
+    // Already closed, or a trusted proxy.
     if (peer === undefined || addresses.isProxy(peer)) return
     const network = networkOf(plainAddress(peer) ?? peer)
     const open = openOf.get(network) ?? 0

@@ -1,9 +1,9 @@
-/** Closes the server after the requests under way are answered, but not later than the deadline. */
+/** Closes the server once the requests under way are answered, but not later than the deadline. */
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Timers } from '#http/server/timers.ts'
 
-/** To be made before the server listens: it has to see every connection come. */
+/** Must be created before the server listens, so that it sees every connection. */
 export function createDrain(app: FastifyInstance, timers: Timers): (deadlineMs: number) => Promise<void> {
   const open = new Set<Socket>()
   const note = (socket: Socket): void => {
@@ -18,7 +18,7 @@ export function createDrain(app: FastifyInstance, timers: Timers): (deadlineMs: 
     try {
       // Stops listening, closes idle connections and waits for the others; each of their answers says `close`.
       const closed = app.close()
-      // One that never sent a byte is not idle in Node's eyes: it would hold us up to the deadline.
+      // Node does not count a connection that never sent a byte as idle: it would delay the end until the deadline.
       for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
       await closed
     } finally {

@@ -1,7 +1,7 @@
 /**
- * Calls an endpoint from within the process, as a merchant, without credentials: the console does what the API does, with
- * the same validation, idempotency and answers. Who calls is known by the context of the call itself, which nothing that
- * arrives over a socket can have.
+ * Calls an endpoint from within the process, as a merchant, without credentials: the console does what the API does,
+ * with the same validation, idempotency and answers. The caller is passed in the context of the call itself, which no
+ * request from a socket can have.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Readable } from 'node:stream'
@@ -55,7 +55,7 @@ export function createCallInside(app: FastifyInstance, basePath: string): CallIn
     insideCaller.run(caller, async () => {
       const answer = await app.inject({ ...toInjection(request), payloadAsStream: true })
       const pieces = answer.stream()
-      // Whoever stops reading ends the endpoint's work as well: it would wait for ever to be read on.
+      // If the reader stops, the endpoint's work ends too: otherwise it would wait for ever.
       pieces.once('close', () => answer.raw.res.destroy())
       return { status: answer.statusCode, stream: pieces }
     })

@@ -1,4 +1,4 @@
-/** How much of what a server takes, and for how long. */
+/** Size, connection and time limits of the server. */
 export interface HttpLimits {
   readonly bodyBytes: number
   readonly headerBytes: number

@@ -1,4 +1,4 @@
-/** What lies at the origin, without credentials: health, metrics, the API document and its reference. */
+/** Routes at the origin that need no credentials: health, metrics, the API document and its reference. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Page, type Sender, sendPage } from '#http/server/send.ts'
 import type { Logger } from '#http/telemetry/log.ts'
@@ -11,7 +11,7 @@ export interface OriginOptions {
   readonly readiness: () => Promise<readonly string[]>
   /** What an operator should know although the gateway can serve; shown with its readiness. */
   readonly readinessDetails?: () => Readonly<Record<string, unknown>>
-  /** Path → page, for example /openapi.json and /docs. Each is made once, when it is first asked for. */
+  /** Path → page, for example /openapi.json and /docs. Each is rendered once, on first request. */
   readonly pages: Readonly<Record<string, () => Page | Promise<Page>>>
   readonly sender: Sender
 }
@@ -39,7 +39,7 @@ async function askReadiness({ readiness, logger, sender }: OriginOptions): Promi
   }
 }
 
-/** Encoded once, too: the API document has almost a megabyte, and anybody may ask for it. */
+/** Encoded once, too: the API document has almost a megabyte, and anybody may request it. */
 const showOnce = (render: () => Page | Promise<Page>, sender: Sender): Origin => {
   let page: (Omit<Page, 'body'> & { readonly body: Buffer }) | undefined
   return async reply => {
@@ -51,7 +51,7 @@ const showOnce = (render: () => Page | Promise<Page>, sender: Sender): Origin =>
   }
 }
 
-/** Where the origin itself leads. */
+/** The target of the origin's redirect. */
 const homePage = '/docs'
 
 function listRoutes(options: OriginOptions): Record<string, Origin> {

@@ -1,6 +1,6 @@
 /**
- * Pages for people at the origin: data like endpoints, but they answer in HTML, read forms and need no credentials. What a page
- * says is made elsewhere; here it is only read from and written to the wire. Knows no payment words.
+ * Pages for people at the origin: data like endpoints, but they answer in HTML, read forms and need no credentials. The
+ * content of pages is made elsewhere; this file only reads requests and writes answers. Knows nothing about payments.
  */
 
 import { Readable } from 'node:stream'
@@ -15,7 +15,7 @@ import type { Logger } from '#http/telemetry/log.ts'
 export interface PageRequest {
   /** Values of the path's parameters. */
   readonly params: Readonly<Record<string, string>>
-  /** Fields of the form; empty for GET. Undefined where the body is no readable form. */
+  /** Fields of the form; empty for GET. Undefined where the body is not a readable form. */
   readonly form: Readonly<Record<string, string>> | undefined
   /** Of a form that brings files. */
   readonly files?: readonly UploadedFile[]
@@ -33,7 +33,7 @@ export interface PageRequest {
 export interface PageAnswer {
   readonly status: number
   readonly contentType?: string
-  /** What comes in pieces is sent as it comes. */
+  /** A stream is sent as it is read. */
   readonly body?: string | Buffer | Readable
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -48,10 +48,10 @@ export interface PageRoute {
   readonly upload?: Upload
 }
 
-/** A form may bring files there. */
+/** A route whose form may contain files. */
 export interface Upload {
   readonly bytesMax: number
-  /** Of whoever is not admitted no more is read than the longest text of a form. */
+  /** From visitors that are not admitted no more is read than the longest text of a form. */
   readonly admits: (headers: PageRequest['headers']) => Promise<boolean>
 }
 
@@ -71,7 +71,7 @@ export function addPageRoutes(
   app.register(async scope => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser(formType, { parseAs: 'buffer' }, (_, bytes, done) => done(null, bytes))
-    // Anything else is read as a form that makes no sense: people get a page, never a bare protocol error.
+    // Anything else counts as an unreadable form: people get a page, never a bare protocol error.
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_, __, done) => done(null, undefined))
     scope.addContentTypeParser('multipart/form-data', readUpload)
     for (const route of routes) {
@@ -81,7 +81,7 @@ export function addPageRoutes(
         url: route.path.replace(/\{(\w+)\}/g, ':$1'),
         bodyLimit: formBytesMax,
         handler: (request, reply) => answerPage(route, { request, reply }, { sender, logger }),
-        // What could not even be read is a form that makes no sense: the page is shown as it stands.
+        // A body that cannot be read counts as an unreadable form: the page is shown again.
         errorHandler: (error, request, reply) =>
           answerPage(route, { request, reply, status: error.statusCode }, { sender, logger }),
       })
@@ -98,7 +98,7 @@ async function readUpload(request: FastifyRequest, payload: Readable): Promise<M
   const bytesMax = isAdmitted ? upload.bytesMax : Math.min(textBytesMax, upload.bytesMax)
   const chunks: Buffer[] = []
   let length = 0
-  // The connection must outlive a body that is not read to its end: the answer goes the same way.
+  // The connection must stay open if the body is not read to its end, because the answer uses it.
   for await (const chunk of payload.iterator({ destroyOnReturn: false })) {
     if (length < bytesMax) chunks.push(chunk.subarray(0, bytesMax - length))
     length += chunk.length
@@ -113,7 +113,7 @@ async function readUpload(request: FastifyRequest, payload: Readable): Promise<M
 interface Exchange {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
-  /** Said instead of the page's own. */
+  /** Replaces the page's own status. */
   readonly status?: number | undefined
 }
 
@@ -149,10 +149,13 @@ const htmlType = 'text/html; charset=utf-8'
 /** 1,400 bytes fit into one packet, compressed or not. */
 const packedMin = 1_400
 
-/** The lowest level: a tenth larger than the best, in a fifth of the time. Nothing secret stands beside foreign text here. */
+/**
+ * The lowest level: a tenth larger than the best, in a fifth of the time. Pages have no secrets beside text from
+ * outside, which compression could leak.
+ */
 const packing = { level: 1 } as const
 
-/** Pages are written anew each time and packed as they go; files come packed. */
+/** Pages are rendered each time and compressed on the way; files are stored compressed. */
 function pack(
   {
     body = '',
@@ -169,6 +172,7 @@ function pack(
 }
 
 function readBody(body: unknown): Pick<PageRequest, 'form' | 'files'> {
+  // Fastify gives what the parsers above returned: bytes, a parsed form with files, or undefined.
   if (!Buffer.isBuffer(body)) return { form: undefined, ...(body as Multipart | undefined) }
   const form = readForm(body)
   return { form: form instanceof Refusal ? undefined : form }

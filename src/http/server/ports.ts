@@ -1,4 +1,4 @@
-/** What the HTTP room is handed: it asks these for merchants and stored answers and knows nothing of how they are kept. */
+/** The dependencies of the HTTP layer: merchants and stored answers, without knowledge of how they are stored. */
 import type { LiveKey } from '#domain/api-key.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Answer, IdempotencyKey } from '#http/endpoint.ts'
@@ -13,7 +13,7 @@ export interface Credentials {
   find(
     merchantId: string,
   ): Promise<{ readonly merchant: Merchant; readonly keys: readonly LiveKey[] } | undefined>
-  /** For the scheme that sends a bare API key. More than one only where somebody has tampered with the table. */
+  /** For the scheme that sends a bare API key. More than one only if the table was tampered with. */
   findByKeyId(keyId: string): Promise<readonly MerchantKey[]>
   /** The same for keys of earlier releases, whose text names no id. */
   findByKeyHash(keyHash: string): Promise<readonly MerchantKey[]>
@@ -23,7 +23,7 @@ export interface Credentials {
 
 export interface StoredKey {
   readonly fingerprint: string
-  /** Missing while the first call still runs or waits to be settled. */
+  /** Absent while the first call is running or waits to be settled. */
   readonly answer?: Answer
 }
 
@@ -33,7 +33,7 @@ export interface KeyStore {
 
 /** Called for accepted and refused logins, for the audit trail. Neither may block. */
 export interface AccessWatch {
-  /** A live key was used, by itself or through its access token, from an address that its list allows or not. */
+  /** A live key was used, by itself or through its access token, from an address that its list may or may not allow. */
   onKeyUse(use: {
     readonly merchantId: string
     readonly keyId: string
@@ -44,7 +44,7 @@ export interface AccessWatch {
   onFailedLogin(client: string, address: string): void
 }
 
-/** Thrown by an operation whose first commit found the key already there. The idempotency room answers for it. */
+/** Thrown by an operation whose first commit found the key already there; idempotency.ts handles it. */
 export class KeyTaken extends Error {
   constructor() {
     super('the Idempotency-Key is already joined to an operation')
@@ -54,7 +54,7 @@ export class KeyTaken extends Error {
 /** Thrown by handlers for an object the caller may not see or that does not exist: the same 404 for both. */
 export class NotFound extends Error {}
 
-/** Thrown by handlers that have enough to do for this caller: 429. */
+/** Thrown by handlers that already have too much work for this caller: 429. */
 export class TooMany extends Error {
   readonly retryAfterSeconds: number
 
@@ -77,5 +77,5 @@ export class InvalidField extends Error {
   }
 }
 
-/** After how many seconds a request that failed with this error may be sent again: 503. Undefined: a fault of ours, 500. */
+/** After how many seconds a request that failed with this error may be sent again: 503. Undefined: a bug, 500. */
 export type RetryAfterOf = (error: unknown) => number | undefined

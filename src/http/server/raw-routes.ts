@@ -1,6 +1,6 @@
 /**
- * Routes at the origin for machines that sign what they send: the bytes are handed on as they came, because a signature
- * covers bytes and not what a parser makes of them. Knows no payment words.
+ * Routes at the origin for machines that sign what they send: the bytes are passed on unchanged, because a signature
+ * covers bytes and not the parsed content. Knows nothing about payments.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -28,12 +28,12 @@ export interface RawRoute {
   readonly verb: 'POST'
   /** With `{name}` for parameters. */
   readonly path: string
-  /** More is refused with 413 before it is read. */
+  /** A larger body is refused with 413 before it is read. */
   readonly bodyBytesMax: number
   readonly handle: (request: RawRequest) => Promise<RawAnswer>
   /** Called when a body was too large. */
   readonly onTooLarge?: () => void
-  /** Called when the answer is on its way. */
+  /** Called after the answer was sent. */
   readonly afterAnswer?: () => void
 }
 
@@ -74,7 +74,7 @@ async function answerRaw(
   }
 }
 
-/** Undefined: the body was read, and something else went wrong. */
+/** Undefined: the body was read, and the error is a different one. */
 function refuseUnread(
   { code, statusCode }: { readonly code?: string; readonly statusCode?: number },
   route: RawRoute,

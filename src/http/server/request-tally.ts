@@ -1,6 +1,6 @@
 /**
  * Counts requests and their latencies. prom-client's own classes build a key from the labels for every observation,
- * which costs as much as routing the request; here an observation is two additions, and the text is made when asked for.
+ * which costs as much as routing the request; here an observation is two additions, and the text is built on request.
  */
 import type { Metric } from 'prom-client'
 
@@ -71,7 +71,7 @@ export class RequestTally {
     })
   }
 
-  /** In the form in which a registry asks its metrics. */
+  /** In the form that a registry expects. */
   metrics(): Metric[] {
     const latencyName = 'tollgate_http_request_duration_seconds'
     const asked = [

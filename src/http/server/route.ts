@@ -1,9 +1,10 @@
 /**
- * The way of one request through this room: authenticate → limit → read → validate → idempotency → handler → answer.
- * All that can be known before a request comes is prepared here once per endpoint.
+ * The steps of one request in the HTTP layer: authenticate → limit → read → validate → idempotency → handler → answer.
+ * Everything that does not depend on the request is prepared here once per endpoint.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
+import { isRecord, textAt } from '#domain/json.ts'
 import { findStrayCardData, isCertainlyClean, type Suspect } from '#domain/stray-card-data.ts'
 import {
   type FieldError,
@@ -28,7 +29,7 @@ import { pourAnswer, type Sender, sendAnswer, sendRefusal } from '#http/server/s
 import type { Logger } from '#http/telemetry/log.ts'
 import { Type } from '#schemas/type.ts'
 
-/** Works with the services of a merchant, or with those of nobody in particular. */
+/** Runs work with the services of a merchant, or with the default services. */
 export type WithServices<Services> = <T>(
   merchantId: string | undefined,
   work: (services: Services) => Promise<T>,
@@ -47,10 +48,10 @@ export interface Rooms<Services> {
 }
 
 export interface Prepared {
-  /** Endpoints of any services: those that all routes share are joined at start and fit every one of them. */
+  /** Endpoints of any services: the shared ones are combined at start and suit all of them. */
   readonly endpoint: Endpoint<never>
   readonly checkBody: Check
-  /** True when an empty object would do: then no body at all does as well. */
+  /** True if an empty object is valid: then the body may be omitted. */
   readonly bodyOptional: () => boolean
   /** Members of the body that may be spelt in a second way. */
   readonly spellings: readonly Spelling[]
@@ -58,7 +59,7 @@ export interface Prepared {
   readonly checkParams: Check | undefined
 }
 
-/** For endpoints that take no body or no query: whatever is sent is unknown. */
+/** For endpoints without a body or query: every field is unknown. */
 const nothingKnown: TSchema = Type.Object({}, { additionalProperties: false })
 
 export function prepareEndpoint<Services>(endpoint: Endpoint<Services>, validation: Validation): Prepared {
@@ -74,7 +75,7 @@ export function prepareEndpoint<Services>(endpoint: Endpoint<Services>, validati
   }
 }
 
-/** How the endpoint of a request says no; problem details where there is no endpoint. */
+/** The error format of the request's endpoint; problem details where there is no endpoint. */
 export const dialectOf = ({ routeOptions }: FastifyRequest): Dialect =>
   routeOptions.config.prepared?.endpoint.dialect ?? 'customer'
 
@@ -113,7 +114,7 @@ export function createAdmission<Services>(prepared: Prepared, rooms: Rooms<Servi
       access: endpoint.access,
       scope: endpoint.scope,
       address: request.clientAddress,
-      id: (request.params as Record<string, string>).id,
+      id: textAt(request.params, 'id'),
     })
     if (caller instanceof Promise) caller.then(finish).catch(done)
     else finish(caller)
@@ -125,7 +126,7 @@ const noErrors: readonly FieldError[] = []
 interface Body {
   readonly value: unknown
   readonly length: number
-  /** Of JSON: texts that may hold card data where none belongs. */
+  /** For JSON: texts that may contain stray card data. */
   readonly suspects?: readonly Suspect[]
 }
 
@@ -145,7 +146,7 @@ function readBody({ endpoint, bodyOptional, spellings }: Prepared, request: Fast
   return form instanceof Refusal ? form : { value: form, length: bytes.length }
 }
 
-/** Path, then query, then body: the order in which they were sent. Forms are judged by their handler. */
+/** Path, then query, then body: the order in which they were sent. Forms are validated by their handler. */
 function findErrors(
   prepared: Prepared,
   request: FastifyRequest,
@@ -155,7 +156,7 @@ function findErrors(
   const { endpoint, checkBody, checkParams, checkQuery } = prepared
   const url = request.raw.url ?? ''
   if (url.includes('%')) {
-    // Percent signs are the only way for U+0000 into an address.
+    // Only percent-encoding can put U+0000 into an address.
     const flaw = findFlaw(request.params) ?? findFlaw(request.query)
     if (flaw) return refuseField(flaw.field, flaw.error)
     const unreadable = findUnreadable(url)
@@ -176,7 +177,7 @@ function findErrors(
 const unreadableMember =
   'is not readable; what follows a percent sign must be UTF-8, and the sign itself is written %25.'
 
-/** The first parameter that would be searched for as it is written, percent signs and all: nobody means that. */
+/** The first parameter that cannot be percent-decoded and would be used literally, which nobody intends. */
 function findUnreadable(url: string): string | undefined {
   const start = url.indexOf('?') + 1
   const members = start === 0 ? [] : url.slice(start).split('&')
@@ -194,7 +195,7 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** Faults of the members that the schema has nothing against. */
+/** Errors in members that the schema accepts. */
 function findFaultsBeside(
   wrong: readonly FieldError[],
   { findFaults }: Pick<Endpoint<never>, 'findFaults'>,
@@ -202,16 +203,17 @@ function findFaultsBeside(
 ): readonly FieldError[] {
   if (!findFaults || wrong.length === 0) return noErrors
   const named = new Set(wrong.map(({ field }) => field))
-  const others = Object.entries(query as Record<string, unknown>).filter(([name]) => !named.has(name))
+  const others = Object.entries(isRecord(query) ? query : {}).filter(([name]) => !named.has(name))
+  // The table has endpoints of every query type, so the type of this one's query is gone here.
   return findFaults(Object.fromEntries(others) as never).map(fault => ({
     field: fault.field,
     error: nameField(fault),
   }))
 }
 
-/** The path as it was meant, whatever was percent-encoded in it. */
+/** The path with decoded parameters. */
 const fillPath = (pattern: string, params: unknown): string =>
-  pattern.replace(/\{(\w+)\}/g, (_, name: string) => String((params as Record<string, string>)[name]))
+  pattern.replace(/\{(\w+)\}/g, (_, name: string) => textAt(params, name) ?? '')
 
 async function answerRequest<Services>(
   prepared: Prepared,
@@ -245,25 +247,29 @@ async function answerRequest<Services>(
     address: request.clientAddress,
     accept: request.headers.accept,
     intentId: request.caller?.intentId,
-    // An open endpoint has no merchant, and its handler does not ask for one.
+    // Checked against this endpoint's own schemas above. An open endpoint has no merchant and does not use one.
   } as Call<never, never, never>
   return rooms.withServices(merchant?.merchantId, services => {
+    // Every endpoint of the table works with the services of its server; their type is gone here.
     const handle = () => endpoint.handle(call, services as never)
     if (described === undefined || merchant === undefined) return handle()
     return rooms.idempotency.run(merchant.merchantId, described, handle)
   })
 }
 
-/** Words with which a message goes on after the field's name, as in "amount is …"; any other begins a sentence of its own. */
-const goesOn = /^(?:is|are|has|holds|must|may|cannot|lies|goes|exists|needs) /
+/**
+ * Words with which a message continues after the field's name, as in "amount is …"; any other begins a sentence of its
+ * own.
+ */
+const continuesSentence = /^(?:is|are|has|holds|must|may|cannot|lies|goes|exists|needs) /
 
-/** Every error text names its field, also when a handler left that to the path beside it. */
+/** Every error text names its field, even if a handler only gave the path. */
 function nameField({ field, message }: Fault): string {
-  if (goesOn.test(message)) return `${field} ${message}`
+  if (continuesSentence.test(message)) return `${field} ${message}`
   return message.includes(field) ? message : `${field}: ${message}`
 }
 
-/** Faults are caught here, once: said in the dialect, logged with the trace id, and nothing internal leaves. */
+/** Errors are caught here, once: rendered in the dialect, logged with the trace id, and without internal details. */
 export function toRefusal(
   error: unknown,
   request: FastifyRequest,
@@ -292,7 +298,7 @@ export function toRefusal(
   return refuseFault()
 }
 
-/** Where errors are problem details, so is a refusal that a handler wrote: also when it is read back under its key. */
+/** Where errors are problem details, so are refusals by handlers, even when they are replayed under their key. */
 const problemDialects: readonly string[] = ['customer', 'service']
 
 const asProblem = (answered: Answer): Answer => ({
@@ -300,7 +306,7 @@ const asProblem = (answered: Answer): Answer => ({
   headers: { ...answered.headers, 'content-type': 'application/problem+json' },
 })
 
-/** Its beginning has left already, so a fault can only be logged; the caller sees that the connection was cut. */
+/** The beginning was already sent, so an error can only be logged; the caller sees that the connection was cut. */
 async function pour(
   reply: FastifyReply,
   answered: Answer,
@@ -318,7 +324,7 @@ async function pour(
   }
 }
 
-/** An answer may be read back under its key, so it is changed here and not where it is made. */
+/** An answer may be replayed under its key, so members are removed here and not where it is built. */
 function hideFromDevice(answered: Answer, { hiddenFromDevices }: Endpoint<never>): Answer {
   if (hiddenFromDevices === undefined) return answered
   const members = Object.entries(JSON.parse(answered.json) as object)

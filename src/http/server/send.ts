@@ -1,4 +1,4 @@
-/** Puts an answer or a refusal on the wire, with the headers that every answer of this server carries. */
+/** Sends an answer or a refusal, with the headers of every answer of this server. */
 import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -16,7 +16,7 @@ declare module 'fastify' {
     /** Milliseconds of the process clock. */
     arrivedAt: number
     trace: Trace
-    /** The client's, as far as the trusted proxies can be believed. */
+    /** The client's address, as reported by trusted proxies. */
     clientAddress: string
     caller: Caller | undefined
     quota: Quota | undefined
@@ -31,7 +31,7 @@ export interface Sender {
   readonly security: Readonly<Record<string, string>>
   /** On every answer of the API. */
   readonly api: Readonly<Record<string, string>>
-  /** Another process is to serve from now on; this one still does. */
+  /** Another process should serve from now on; this one still does. */
   isLeaving(): boolean
   isDraining(): boolean
 }
@@ -42,13 +42,13 @@ export interface Page {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** It informs only; the path prefix selects. */
+/** It is informational; the path prefix selects the version. */
 const apiVersion = '2.5.0'
-/** A year, as browsers ask of a host that means it. */
+/** A year: the minimum for preload lists of browsers. */
 const strictTransport = 'max-age=31536000'
-/** JSON is never a page: whatever a browser is tricked into making of it, it may load and run nothing. */
+/** JSON is never a page: even if a browser is tricked into rendering it, nothing may load or run. */
 const nothingLoads = "default-src 'none'; frame-ancestors 'none'"
-/** Our own pages at the origin: scripts and styles are files of ours, nothing inline, nothing foreign. */
+/** Our own pages at the origin: scripts and styles are our own files, nothing inline and nothing external. */
 const ownFilesOnly =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -66,7 +66,7 @@ export function createSender(options: {
   }
   return {
     security,
-    // no-store: an answer about money is for the one who asked.
+    // no-store: answers about money are for the caller only.
     api: { ...security, 'cache-control': 'no-store', 'x-api-version': apiVersion },
     isLeaving: options.isLeaving,
     isDraining: options.isDraining,
@@ -124,17 +124,17 @@ export const sendAnswer = (reply: FastifyReply, answer: Answer, sender: Sender):
 export const sendBytes = send
 
 /**
- * 60 s without a byte taken, noticed within 60 s more: whoever stops reading in the middle gives back what an answer in
- * pieces holds.
+ * 60 s without a byte read, noticed within another 60 s: a client that stops reading must not hold the resources of a
+ * streamed answer.
  */
 const stalledMs = 60_000
 
 const endWhenStalled = ({ raw }: FastifyReply): void => {
-  // Calls from within the process have no socket; whoever passes their pieces on has one.
+  // Calls from within the process have no socket; the request that forwards their pieces has one.
   if (raw.socket instanceof Socket) raw.socket.setTimeout(stalledMs)
 }
 
-/** As sendBytes, for what comes in pieces. Rejects when a piece could not be made or nobody took it. */
+/** Like sendBytes, for a stream. Rejects if a piece failed or the client stopped reading. */
 export async function pourBytes(
   reply: FastifyReply,
   { status, contentType, body, base, more }: Omit<Sending, 'body'> & { readonly body: Readable },
@@ -153,7 +153,7 @@ export async function pourBytes(
   return reply
 }
 
-/** As sendAnswer, for an answer that comes in pieces. Rejects when a piece could not be made or nobody took it. */
+/** Like sendAnswer, for a streamed answer. Rejects if a piece failed or the client stopped reading. */
 export async function pourAnswer(reply: FastifyReply, answer: Answer, sender: Sender): Promise<FastifyReply> {
   const { json, rest = [], status, headers } = answer
   async function* pieces() {
@@ -206,11 +206,11 @@ export function sendPage(
   )
 }
 
-/** Whether a client takes a compressed answer. No header means no. */
+/** Whether the client accepts a compressed answer. No header means no. */
 export function accepts(acceptEncoding: string | undefined, coding: 'gzip' | 'br'): boolean {
   return (acceptEncoding ?? '').split(',').some(part => {
     const [name = '', ...parameters] = part.split(';').map(word => word.trim().toLowerCase())
-    // A weight of nought is a refusal.
+    // A weight of zero means that it is not accepted.
     return name === coding && !parameters.some(parameter => /^q=0(\.0*)?$/.test(parameter))
   })
 }

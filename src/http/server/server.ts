@@ -1,4 +1,7 @@
-/** Makes the HTTP server of one environment from the endpoint table. Knows no payment words, no database, no settings. */
+/**
+ * Creates the HTTP server of one environment from the endpoint table. Knows nothing about payments, the database or
+ * settings.
+ */
 import type { KeyObject } from 'node:crypto'
 import Fastify, {
   type FastifyError,
@@ -56,13 +59,13 @@ import type { Metrics } from '#http/telemetry/metrics.ts'
 export interface HttpServerOptions<Services> extends ClientCheck {
   readonly endpoints: readonly Endpoint<Services>[]
   readonly services: Services
-  /** Where merchants have services of their own. */
+  /** For installations where merchants have services of their own. */
   readonly withServices?: Rooms<Services>['withServices']
   readonly basePath?: string
   readonly accessTokens: AccessTokens
   readonly watch: AccessWatch
   readonly keyStore: KeyStore
-  /** Of bodies, the newest first: older ones recognise what is kept under an idempotency key. */
+  /** Keys for fingerprints of bodies, the newest first; older ones recognise stored idempotency keys. */
   readonly fingerprintKeys: () => readonly [KeyObject, ...KeyObject[]]
   readonly formats: Formats
   /** Shared schemas that others refer to by $id. */
@@ -81,22 +84,22 @@ export interface HttpServerOptions<Services> extends ClientCheck {
   readonly pages?: Readonly<Record<string, () => Page | Promise<Page>>>
   /** Pages for people. */
   readonly pageRoutes?: readonly PageRoute[]
-  /** For machines that sign what they send. */
+  /** Routes for machines that sign their requests. */
   readonly rawRoutes?: readonly RawRoute[]
   readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer }
-  /** Proxies in front that end TLS, and whose word about the caller's address is taken. */
+  /** Proxies in front that terminate TLS and whose report of the caller's address is trusted. */
   readonly trustedProxies?: TrustedProxies | undefined
   readonly nowMs: () => number
   readonly timers?: Timers
 }
 
 export type HttpServer = FastifyInstance & {
-  /** Calls an endpoint from within, as that merchant. */
+  /** Calls an endpoint from within the process, as a merchant. */
   readonly callInside: CallInside
   /**
-   * Says that it is leaving (readiness 503, `Connection: close`) and serves on for `serveForMs`, so that a proxy can send
-   * its traffic elsewhere. Then it stops taking requests, lets those in flight finish and closes; connections that are
-   * still open at the deadline are cut.
+   * Announces that it is leaving (readiness 503, `Connection: close`) and serves for another `serveForMs`, so that a
+   * proxy can send its traffic elsewhere. Then it stops accepting requests, lets those in flight finish and closes;
+   * connections that are still open at the deadline are cut.
    */
   drain(how: { readonly serveForMs: number; readonly deadlineMs: number }): Promise<void>
 }
@@ -104,7 +107,10 @@ export type HttpServer = FastifyInstance & {
 /** 1 KiB: a transId of 64 characters, every one of them four percent-encoded bytes, is 768 characters long. */
 const pathParameterMax = 1_024
 
-/** 1 s between two looks for connections that are over their time; Node's own 30 s would let them live four times as long. */
+/**
+ * 1 s between two checks for connections that exceed their time; with Node's own 30 s they would live four times as
+ * long.
+ */
 const checkingMs = 1_000
 
 /** TLS 1.3, and of TLS 1.2 only suites with forward secrecy that encrypt and authenticate in one: no CBC. */
@@ -124,7 +130,7 @@ const tlsSettings = {
   ].join(':'),
 } as const
 
-/** Bodies are judged by our own validation; without this the framework loads two compilers of its own that nobody uses. */
+/** Bodies are checked by our own validation; without this the framework loads two compilers that are not used. */
 const refuseSchemas = () => () => {
   throw new Error('routes have no schemas of the framework')
 }
@@ -142,7 +148,7 @@ function createFastify<Services>(
     bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: trustedProxies === undefined ? limits.keepAliveHintMs : limits.proxyKeepAliveTimeoutMs,
-    // A request that comes while we close is refused by the route, in its dialect.
+    // A request that arrives while the server closes is refused by the route, in its dialect.
     return503OnClosing: false,
     forceCloseConnections: 'idle' as const,
     clientErrorHandler: answerBrokenRequest,
@@ -153,7 +159,7 @@ function createFastify<Services>(
   const http = {
     maxHeaderSize: limits.headerBytes,
     connectionsCheckingInterval: checkingMs,
-    // Refused by us, in the form of all refusals.
+    // We refuse these requests ourselves, in the usual format.
     requireHostHeader: false,
   }
   const handshakeTimeout = limits.headersTimeoutMs
@@ -164,6 +170,7 @@ function createFastify<Services>(
   if (trustedProxies === undefined)
     app.server.keepAliveTimeoutBuffer = limits.keepAliveTimeoutMs - limits.keepAliveHintMs
   app.server.maxConnections = limits.connections
+  // Fastify types servers with and without TLS differently; the routes use what both have.
   return app as unknown as FastifyInstance
 }
 
@@ -205,12 +212,12 @@ function refuseFrameworkError(
   const { code, statusCode } = error as Partial<FastifyError>
   const known = code === undefined ? undefined : frameworkRefusals[code]
   if (known) return known(request.routeOptions.bodyLimit ?? defaultLimits.bodyBytes)
-  // The connection broke while the body was read; so no one receives this answer, and it is not an error of ours.
+  // The connection broke while the body was read; so nobody receives this answer, and it is not our error.
   if (statusCode === 400) return refuseField('body', 'The body did not arrive completely.')
   return toRefusal(error, request, faults)
 }
 
-/** Each media type has a scope of its own, in which nothing else is read. The bytes are handed on as they came. */
+/** Each media type has a scope of its own, in which no other type is read. The bytes are passed on unchanged. */
 function readBytes(scope: FastifyInstance, mediaType: string): void {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser(mediaType, { parseAs: 'buffer' }, (request, bytes, done) => {
@@ -242,7 +249,7 @@ function addAccessLog(app: FastifyInstance, logger: Logger, metrics: Metrics): v
       claimedMerchantId: reply.statusCode === 401 ? claimOf(request) : undefined,
       operationId,
     }
-    // Probes come every second and say nothing as long as they are answered.
+    // Probes come every second and are of no interest as long as they succeed.
     if (quietRoutes.includes(config.url) && reply.statusCode < 500) logger.debug(line, 'request')
     else logger.info(line, 'request')
     done()
@@ -385,5 +392,6 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
     await drain(deadlineMs)
   })
   await app.after()
+  // The decorators above add these members at run time, which Fastify's type does not show.
   return app as unknown as HttpServer
 }

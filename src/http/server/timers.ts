@@ -1,6 +1,6 @@
-/** Waiting, as something that can be handed in: tests move it by hand. */
+/** Timers as a dependency, so that tests can control them. */
 export interface Timers {
-  /** Calls back after the time; the returned function takes it back. */
+  /** Calls back after the time; the returned function cancels it. */
   after(delayMs: number, callback: () => void): () => void
 }
 

@@ -1,4 +1,6 @@
-/** Answers what no route takes: 405 with `Allow` where the address exists for another verb, OPTIONS, else 404. */
+/**
+ * Answers requests that match no route: 405 with `Allow` where the address exists for another verb, OPTIONS, else 404.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal, refuseNotFound } from '#http/answers/refusal.ts'
 import type { Dialect } from '#http/endpoint.ts'

@@ -1,5 +1,5 @@
 /**
- * Structured logs that no card number survives: only the fields named here are written, never a body or a header, and
+ * Structured logs without card numbers: only the fields named here are written, never a body or a header, and
  * every finished line passes the card number filter before it leaves the process.
  */
 import { type DestinationStream, destination, type Logger, pino } from 'pino'
@@ -47,7 +47,7 @@ const causesMax = 3
 const isPlain = (value: unknown): value is string | number | boolean =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 
-// Filtered before it is cut, as a whole card number could otherwise become half of one and pass the last filter.
+// Filtered before it is cut, because a cut could turn a card number into half of one, which passes the last filter.
 const cutText = (text: string): string =>
   text.length <= textMax ? text : scrubCardNumbers(text).slice(0, textMax)
 
@@ -77,7 +77,7 @@ export function keepAllowedFields(given: Readonly<Record<string, unknown>>): Rec
   if (!(error instanceof Error)) return kept
   const { code, ...described } = describeError(error)
   if (code === undefined) return { ...kept, ...described }
-  // The line's own code names the alarm; that of the error beneath it must not take its place.
+  // The line's own code names the alarm; that of the underlying error must not replace it.
   return { ...kept, ...described, ...(kept.code === undefined ? { code } : { errCode: code }) }
 }
 
@@ -85,7 +85,7 @@ export const scrubLines = (out: DestinationStream): DestinationStream => ({
   write: line => out.write(scrubCardNumbers(line)),
 })
 
-/** 64 KiB of lines are some two hundred requests: a system call for each would cost more than the line. */
+/** 64 KiB of lines are some two hundred requests: a system call for each line would cost more than formatting it. */
 const batchLength = 65_536
 /** 100 ms: nobody watching the log notices, and a crash of the whole process loses no more. */
 const batchMs = 100
@@ -123,7 +123,7 @@ const standardOutput = () => batchLines(destination({ dest: 1, sync: true }))
 let stampedMs = 0
 let stamp = ''
 
-/** As text: thirteen digits in a row could look like a card number to the filter. Made once per millisecond. */
+/** As text: the filter could take thirteen digits in a row for a card number. Formatted once per millisecond. */
 function writeTime(): string {
   const now = Date.now()
   if (now !== stampedMs) {

@@ -1,4 +1,4 @@
-/** What the gateway counts, in one place and in Prometheus form. Labels come from closed lists, never from callers. */
+/** All metrics of the gateway, in Prometheus format. Label values come from closed lists, never from callers. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client'
 import type { DropReason } from '#http/server/connection-limits.ts'
 import { RequestTally } from '#http/server/request-tally.ts'
@@ -15,7 +15,7 @@ export interface Metrics {
   webhookFailures(): number
   /** A connection that was ended because one address, or the whole server, had too many, or because it was idle too long. */
   countDroppedConnection(reason: DropReason): void
-  /** A browser's report that a page wanted to load what its policy forbids. */
+  /** A browser's report that a page tried to load something that its policy forbids. */
   countCspReport(directive: string): void
   /** One delivery of a provider: accepted, repeated, forged … */
   countNotice(verdict: string): void
@@ -31,8 +31,8 @@ const batchBuckets = [1, 2, 4, 8, 16, 32, 64]
 let processMetrics: readonly Metric[] | undefined
 
 /**
- * Memory, garbage collection and event loop of this process. Made once: each making leaves a timer and an observer behind
- * that never end, and tests start hundreds of gateways in one process.
+ * Memory, garbage collection and event loop of this process. Created once: each creation leaves behind a timer and an
+ * observer that never end, and tests start hundreds of gateways in one process.
  */
 function readProcess(): readonly Metric[] {
   if (processMetrics) return processMetrics

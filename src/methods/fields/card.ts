@@ -12,7 +12,7 @@ const payableNumber = formatted(
   { sensitive: true },
 )
 const expiryDate = (options = {}) => formatted('expiry-date', "The card's last month, YYYYMM.", options)
-/** Answers write it with a capital H, so people send it so too. */
+/** Answers write it with a capital H, so some clients send it that way. */
 const cardholderName = text(45, 'Name on the card.', {
   minLength: 2,
   format: 'printable',
@@ -106,9 +106,7 @@ const dccRecord = closed(
   { title: 'DccRecord', description: 'The offer, and its terms where the cardholder took it.' },
 )
 
-/**
- * As `POST /payments` takes it. The number is demanded there for DIRECT and refused for HOSTED, whose page asks for it.
- */
+/** As in `POST /payments`. The number is required for DIRECT and refused for HOSTED, whose page asks for it. */
 export const cardRequest = closed(
   {
     number: optional(payableNumber),
@@ -188,7 +186,7 @@ const recipientData = closed(
   { title: 'RecipientData', description: 'Who gets the money.' },
 )
 
-/** As a refund without reference takes it: nothing is known of the card yet, so all of it must come. */
+/** As in a refund without reference: nothing is known about the card yet, so all of it is required. */
 export const cardCredit = closed(
   {
     number,
@@ -212,7 +210,7 @@ export const cardResult = closed(
     providerResponseCode: optional(text(16, "The acquirer's own code.")),
     providerTransactionId: optional(providerTransactionId),
   },
-  { title: 'CardResult', description: 'What the acquirer said.' },
+  { title: 'CardResult', description: 'Result from the acquirer.' },
 )
 
 const providerResponseText = optional(text(255, "The acquirer's own words, only when it failed."))
@@ -220,18 +218,18 @@ const providerApprovalCode = optional(Type.Number({ description: 'Approval code 
 
 export const cardFailure = closed(
   { ...cardResult.properties, providerResponseText },
-  { title: 'CardFailure', description: 'Why the acquirer said no.' },
+  { title: 'CardFailure', description: 'Why the acquirer declined.' },
 )
 
-/** Money that goes back comes with an approval code of its own. */
+/** Refunds have an approval code of their own. */
 export const cardReturned = closed(
   { ...cardResult.properties, providerApprovalCode },
-  { title: 'CardReturned', description: 'What the acquirer said to money that goes back.' },
+  { title: 'CardReturned', description: 'Result of a refund or reversal from the acquirer.' },
 )
 
 export const cardReturnFailure = closed(
   { ...cardFailure.properties, providerApprovalCode },
-  { title: 'CardReturnFailure', description: 'Why the acquirer said no to money that goes back.' },
+  { title: 'CardReturnFailure', description: 'Why the acquirer declined a refund or reversal.' },
 )
 
 /** As records show it: masked. The contract writes cardHolderName with a capital H here. */

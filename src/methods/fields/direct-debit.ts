@@ -1,4 +1,4 @@
-/** The SEPA direct debit: the account, and the mandate that allows to debit it. */
+/** The SEPA direct debit: the account, and the mandate that allows debiting it. */
 
 import { bankAccount, bankAccountRecord } from '#methods/fields/bank-account.ts'
 import { providerTransactionId } from '#methods/fields/provider-fields.ts'
@@ -6,7 +6,7 @@ import { closed, formatted, optional, text, when } from '#schemas/fields.ts'
 
 const mandate = {
   mandateId: optional(
-    // 35 and these characters: what SEPA messages carry.
+    // 35 and these characters: the limits of SEPA messages.
     text(35, 'Number of the mandate, unique at the merchant; upper and lower case are the same.', {
       minLength: 1,
       pattern: "^[0-9A-Za-z':?,.+/()-]+$",
@@ -17,7 +17,7 @@ const mandate = {
   ),
 }
 
-/** A mandate is worth nothing without the day it was signed on. */
+/** A mandate is invalid without its date of signature. */
 const signed = when(
   { properties: { mandateId: {} }, required: ['mandateId'] },
   { properties: { dateOfSignature: {} }, required: ['dateOfSignature'] },

@@ -1,13 +1,16 @@
 /**
- * The method objects of the contract by the method's key: what each operation takes and gives under `paymentMethods`.
- * A method with fields of its own gets its lines here and appears in every request and answer made from these tables.
+ * The method objects of the contract by the method's key: what each operation accepts and returns under
+ * `paymentMethods`. A method with fields of its own gets its lines here and appears in every request and answer made
+ * from these tables.
  *
  * The catalogue has hundreds of methods without such fields, each with an object that stays empty. They are not listed:
- * an object under any other key must fit one schema (`others`), and the check against the payment's method refuses the keys
- * that are not its own. So validation, error texts and the published description stay the same size however many rows
- * the catalogue gets, and this room need not know the rows.
+ * an object under any other key must fit one schema (`others`), and the check against the payment's method refuses the
+ * keys that are not its own. So validation, error texts and the published description stay the same size however many
+ * rows the catalogue gets, and this folder need not know the rows.
  */
+
 import type { TObject, TProperties } from 'typebox'
+import { isRecord } from '#domain/json.ts'
 import {
   cardCapture,
   cardConfirm,
@@ -108,14 +111,14 @@ export const refundObjects = {
   providerZ: optional(providerZRefund),
 }
 
-/** No others: money goes back without a payment only to a card or an account. */
+/** No others: a refund without a payment can only go to a card or an account. */
 export const creditObjects = { card: optional(cardCredit), directDebit: optional(directDebitCredit) }
 
 /** What an object under any other key may hold. */
 export const otherObject = emptyObject
 export const otherRefundObject = voucherRefund
 
-/** What each operation says about the provider when it is done or under way. */
+/** What the result of each operation shows about the provider. */
 export const resultObjects = {
   create: {
     card: optional(cardResult),
@@ -170,7 +173,7 @@ const failed = {
   providerZ: optional(providerZFailure),
 }
 
-/** The same when it was refused or declined. */
+/** The same for a refused or declined operation. */
 export const failureObjects = {
   create: failed,
   confirm: {
@@ -209,7 +212,7 @@ export function recordObject(key: string): TObject {
 
 export type MethodOperationName = keyof typeof resultObjects
 
-/** What the contract lets an operation say about a method; whatever else is known stays inside. */
+/** What the contract allows the result of an operation to show about a method; everything else stays internal. */
 export function resultObject(
   operation: MethodOperationName,
   key: string,
@@ -227,7 +230,7 @@ export const resultFields = (
   outcome: 'done' | 'failed',
 ): readonly string[] => Object.keys(resultObject(operation, key, outcome).properties)
 
-/** Members of a method object without which a DIRECT payment cannot be made, and which a HOSTED one leaves to the page. */
+/** Members of a method object that a DIRECT payment requires and that a HOSTED payment leaves to the page. */
 export const directMembers: Readonly<
   Record<string, { readonly needed: readonly string[]; readonly pageOnly: readonly string[] }>
 > = {
@@ -237,8 +240,8 @@ export const directMembers: Readonly<
 }
 
 /**
- * What a customer knows and may therefore say on a device of theirs. Everything else about a payment is the merchant's to
- * decide: whether 3-D Secure is skipped, what a card is authorised for, which mandate allows a debit.
+ * What a customer knows and may therefore send from their own device. Everything else about a payment is decided by the
+ * merchant: whether 3-D Secure is skipped, what a card is authorised for, which mandate allows a debit.
  */
 export const deviceMembers: Readonly<Record<string, readonly string[]>> = {
   card: ['number', 'expiryDate', 'cardholderName', 'securityCode', 'brand'],
@@ -254,19 +257,21 @@ const unkeptMembers: Readonly<Record<string, readonly string[]>> = {
   providerM: ['token', 'merchantIdentifierOfPublicKey'],
 }
 
-/** What of a method's object is kept with the payment and shown in its record; undefined when that is nothing. */
+/**
+ * The part of a method's object that is stored with the payment and shown in its record; undefined if there is none.
+ */
 export function keptFields(
   key: string,
   object: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> | undefined {
   const { threeDsData, ...members } = object
-  const { authenticationValue: _proof, ...authentication } = (threeDsData ?? {}) as Record<string, unknown>
+  const { authenticationValue: _proof, ...authentication } = isRecord(threeDsData) ? threeDsData : {}
   const kept = Object.entries(members).filter(([name]) => !unkeptMembers[key]?.includes(name))
   const fields = { ...Object.fromEntries(kept), ...(threeDsData ? { threeDsData: authentication } : {}) }
   return Object.keys(fields).length > 0 ? fields : undefined
 }
 
-/** Operations that cannot go on without an object of the payment's method. */
+/** Operations that require an object of the payment's method. */
 export const neededObjects: Readonly<Partial<Record<MethodOperationName, readonly string[]>>> = {
   confirm: ['providerK'],
 }

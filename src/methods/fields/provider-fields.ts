@@ -40,7 +40,9 @@ const account = closed(
   },
 )
 
-/** What the customer pays a voucher, a transfer or a QR code by. 2048: a QR code holds an address at most. */
+/**
+ * The data with which the customer pays a voucher, a transfer or a QR code. 2048: a QR code holds at most an address.
+ */
 const customerStep = {
   paymentReference: optional(providerId('What the customer shows at the till or writes on the transfer.')),
   account: optional(account),
@@ -55,18 +57,18 @@ export const otherCreated = closed(
 
 export const otherResult = closed(
   { providerResponseCode: optional(providerResponseCode) },
-  { title: 'OtherResult', description: 'What the provider of any other method said.' },
+  { title: 'OtherResult', description: 'Result from the provider of any other method.' },
 )
 
 export const otherFailure = closed(
   {
     providerResponseCode: optional(providerResponseCode),
-    // Some providers explain by number; the contract leaves both open.
+    // Some providers explain by number; the contract allows both.
     providerResponseText: optional(
       Type.Union([Type.String(), Type.Number()], { description: "The provider's own words." }),
     ),
   },
-  { title: 'OtherFailure', description: 'Why the provider of any other method said no.' },
+  { title: 'OtherFailure', description: 'Why the provider of any other method declined.' },
 )
 
 export const otherRecord = closed(

@@ -1,4 +1,4 @@
-/** Provider K: deferred payment, confirmed with a client token that the creation gave. */
+/** Provider K: deferred payment, confirmed with the client token from the answer to the create request. */
 
 import {
   providerId,
@@ -65,12 +65,12 @@ export const providerKCapture = closed(
 
 export const providerKResult = closed(
   { providerResponseCode: optional(providerResponseCode) },
-  { title: 'ProviderKResult', description: 'What provider K said.' },
+  { title: 'ProviderKResult', description: 'Result from provider K.' },
 )
 
 export const providerKFailure = closed(
   { ...providerKResult.properties, providerResponseText: optional(providerResponseText) },
-  { title: 'ProviderKFailure', description: 'Why provider K said no.' },
+  { title: 'ProviderKFailure', description: 'Why provider K declined.' },
 )
 
 export const providerKCreated = closed(
@@ -91,12 +91,12 @@ export const providerKConfirmed = closed(
     ...agreement,
     redirectUrl: optional(url('Send the customer here, so that the provider can set its cookie.')),
   },
-  { title: 'ProviderKConfirmed', description: 'What provider K said to the confirmation.' },
+  { title: 'ProviderKConfirmed', description: 'Result of the confirmation from provider K.' },
 )
 
 export const providerKRefunded = closed(
   { ...providerKResult.properties, invoiceNumber: optional(providerId('Booking number of the refund.')) },
-  { title: 'ProviderKRefunded', description: 'What provider K said to the refund.' },
+  { title: 'ProviderKRefunded', description: 'Result of the refund from provider K.' },
 )
 
 export const providerKRecord = closed(agreement, {

@@ -1,4 +1,4 @@
-/** Provider P: a wallet whose captures may pass the authorised amount. */
+/** Provider P: a wallet whose captures may exceed the authorised amount. */
 
 import {
   providerDeclineCategory,
@@ -28,13 +28,13 @@ export const providerPRefund = closed(
 
 export const providerPResult = closed(
   { providerResponseCode: optional(providerResponseCode) },
-  { title: 'ProviderPResult', description: 'What provider P said.' },
+  { title: 'ProviderPResult', description: 'Result from provider P.' },
 )
 
 /** The contract has a number here, and text everywhere else. */
 export const providerPConfirmed = closed(
   { providerResponseCode: optional(Type.Number({ description: "The provider's own code as a number." })) },
-  { title: 'ProviderPConfirmed', description: 'What provider P said to the confirmation.' },
+  { title: 'ProviderPConfirmed', description: 'Result of the confirmation from provider P.' },
 )
 
 const refundAmount = (description: string) => optional(Type.Number({ description }))
@@ -46,7 +46,7 @@ export const providerPRefunded = closed(
     grossRefundAmount: refundAmount("What the customer gets, in the currency's smallest unit."),
     netRefundAmount: refundAmount("What the merchant pays, in the currency's smallest unit."),
   },
-  { title: 'ProviderPRefunded', description: 'What provider P said to the refund.' },
+  { title: 'ProviderPRefunded', description: 'Result of the refund from provider P.' },
 )
 
 export const providerPRefundFailure = closed(

@@ -29,12 +29,12 @@ export const providerRRefund = closed(
 
 export const providerRResult = closed(
   { providerResponseCode: optional(providerResponseCode) },
-  { title: 'ProviderRResult', description: 'What provider R said.' },
+  { title: 'ProviderRResult', description: 'Result from provider R.' },
 )
 
 export const providerRFailure = closed(
   { ...providerRResult.properties, providerResponseText: optional(providerResponseText) },
-  { title: 'ProviderRFailure', description: 'Why provider R said no.' },
+  { title: 'ProviderRFailure', description: 'Why provider R declined.' },
 )
 
 export const providerRConfirmed = closed(
@@ -43,7 +43,7 @@ export const providerRConfirmed = closed(
     billingAddress: optional(billingAddress),
     shippingAddress: optional(shipping),
   },
-  { title: 'ProviderRConfirmed', description: 'What provider R said to the confirmation.' },
+  { title: 'ProviderRConfirmed', description: 'Result of the confirmation from provider R.' },
 )
 
 /** The contract has a number here, and text everywhere else. */
@@ -51,7 +51,7 @@ const refundCode = optional(Type.Number({ description: "The provider's own code 
 
 export const providerRRefunded = closed(
   { providerResponseCode: refundCode },
-  { title: 'ProviderRRefunded', description: 'What provider R said to the refund.' },
+  { title: 'ProviderRRefunded', description: 'Result of the refund from provider R.' },
 )
 
 export const providerRRefundFailure = closed(

@@ -38,7 +38,7 @@ export const providerTResult = closed(
     paymentReference: optional(providerId('What the customer writes on the transfer.')),
     providerTransactionId: optional(providerTransactionId),
   },
-  { title: 'ProviderTResult', description: 'What provider T said.' },
+  { title: 'ProviderTResult', description: 'Result from provider T.' },
 )
 
 export const providerTFailure = closed(
@@ -47,7 +47,7 @@ export const providerTFailure = closed(
     providerResponseText: optional(providerResponseText),
     providerResponseCode: optional(providerResponseCode),
   },
-  { title: 'ProviderTFailure', description: 'Why provider T said no.' },
+  { title: 'ProviderTFailure', description: 'Why provider T declined.' },
 )
 
 export const providerTRecord = closed(

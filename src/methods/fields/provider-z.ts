@@ -23,12 +23,12 @@ export const providerZResult = closed(
     providerStatus: optional(text(64, 'Status in the words of the provider.')),
     chargeId: optional(providerId('Id of the charge.')),
   },
-  { title: 'ProviderZResult', description: 'What provider Z said.' },
+  { title: 'ProviderZResult', description: 'Result from provider Z.' },
 )
 
 export const providerZFailure = closed(
   { ...providerZResult.properties, providerResponseText: optional(providerResponseText) },
-  { title: 'ProviderZFailure', description: 'Why provider Z said no.' },
+  { title: 'ProviderZFailure', description: 'Why provider Z declined.' },
 )
 
 export const providerZReversed = closed(
@@ -36,10 +36,10 @@ export const providerZReversed = closed(
     ...providerZResult.properties,
     chargePermissionId: optional(providerId('Id of the permission that is closed.')),
   },
-  { title: 'ProviderZReversed', description: 'What provider Z said to the reversal.' },
+  { title: 'ProviderZReversed', description: 'Result of the reversal from provider Z.' },
 )
 
 export const providerZRefunded = closed(
   { ...providerZResult.properties, refundId: optional(providerId('Id of the refund.')) },
-  { title: 'ProviderZRefunded', description: 'What provider Z said to the refund.' },
+  { title: 'ProviderZRefunded', description: 'Result of the refund from provider Z.' },
 )

@@ -1,4 +1,4 @@
-/** Vouchers: what was paid in cash can only go back to an account. */
+/** Vouchers: cash payments can only be refunded to an account. */
 import { closed, optional, text } from '#schemas/fields.ts'
 
 /**

@@ -1,4 +1,4 @@
-/** Transfers that the customer makes alone, found again by their reference. */
+/** Transfers that the customer makes on their own, matched by their reference. */
 import type { Method } from '#methods/method.ts'
 import { euroArea, sepa } from '#methods/rows/core.ts'
 import { final, hostedOrDirect, refunds, toMethods } from '#methods/rows/row.ts'

@@ -16,7 +16,7 @@ const providerKTerms = { ...delays(reserves(28, 'multi_capture', 'recurring')), 
 const providerKCountries =
   'AUT BEL CHE CZE DEU DNK ESP FIN FRA GBR GRC HUN IRL ITA NLD NOR POL PRT ROU SVK SWE USA CAN AUS NZL'
 const providerKCurrencies = 'EUR CHF CZK DKK GBP HUF NOK PLN RON SEK USD CAD AUD NZD'
-/** 13 days: the provider's own limit, under both of its names. */
+/** 13 days: the provider's own limit, for both of its brands. */
 const afterpayTerms = reserves(13, 'multi_capture')
 
 export const payLater: readonly Method[] = [

@@ -1,4 +1,4 @@
-/** Payments at the door: the capture says that the money was collected. */
+/** Payments at the door: the capture reports that the money was collected. */
 import type { Method } from '#methods/method.ts'
 import { collects, hostedOrDirect, toMethods } from '#methods/rows/row.ts'
 

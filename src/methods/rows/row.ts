@@ -1,6 +1,6 @@
 /**
- * How a family's file writes its rows: one line a method, and what most of them share said once above. A row ends with
- * its own terms where they differ from the usual ones; terms are never mixed, so nothing of the usual ones is left over.
+ * How a family's file writes its rows: one line per method, and their common terms once above. A row ends with its own
+ * terms where they differ from the usual ones; terms are never mixed, so nothing of the usual ones is left over.
  */
 import type { MethodFamily } from '#domain/response-codes.ts'
 import type { Flow, IntegrationType, Method, MethodOperation, Terms } from '#methods/method.ts'
@@ -19,7 +19,7 @@ type Row = readonly [
 interface Shared {
   readonly flow: Flow
   readonly integration: readonly IntegrationType[]
-  /** Of the rows that do not bring their own. */
+  /** The terms of rows without their own. */
   readonly terms: Terms
 }
 
@@ -50,7 +50,7 @@ export const hostedOrDirect: readonly IntegrationType[] = ['HOSTED', 'DIRECT']
 
 const atOnce = (...operations: readonly MethodOperation[]): Terms => ({ capture: ['AUTOMATIC'], operations })
 
-/** Paid is paid: the way back leads around the method. */
+/** No refunds: money can only be returned outside the method. */
 export const final = atOnce()
 export const refundsWhole = atOnce('refund')
 export const refunds = atOnce('refund', 'partial_refund')
@@ -84,14 +84,14 @@ export const reserves = (authorizationDays: number, ...more: readonly MethodOper
   authorizationDays,
 })
 
-/** As `reserves`, but what was reserved is taken whole. */
+/** Like `reserves`, but the amount can only be captured in full. */
 export const reservesWhole = (authorizationDays: number): Terms => ({
   capture: ['AUTOMATIC', 'MANUAL'],
   operations: ['capture', 'reverse', 'refund', 'partial_refund'],
   authorizationDays,
 })
 
-/** Nothing moves until the merchant says, by the capture, that the money has come. */
+/** No money moves until the merchant reports, by the capture, that it was collected. */
 export const collects = (authorizationDays: number): Terms => ({
   capture: ['MANUAL'],
   operations: ['capture', 'reverse'],

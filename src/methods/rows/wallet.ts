@@ -14,7 +14,9 @@ import {
   toMethods,
 } from '#methods/rows/row.ts'
 
-/** The provider lets a capture pass the authorised amount by 15 %, for shipping and taxes that came later. */
+/**
+ * The provider allows a capture to exceed the authorised amount by 15 %, for shipping and taxes that are known later.
+ */
 const providerPTerms = { ...delays(reserves(29, 'multi_capture', 'recurring')), capturePercentMax: 115 }
 const providerPCurrencies =
   'AUD BRL CAD CHF CNY CZK DKK EUR GBP HKD HUF ILS JPY MXN MYR NOK NZD PHP PLN SEK SGD THB TWD USD'

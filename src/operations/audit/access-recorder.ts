@@ -1,6 +1,6 @@
 /**
- * Records logins for the audit trail: when each key was last used, the first use of a key from an address, and failed logins by
- * the minute. Requests only leave a note in memory; the notes are written down together, about once a second.
+ * Records logins for the audit trail: when each key was last used, the first use of a key from an address, and failed
+ * logins by the minute. Requests only leave a note in memory; the notes are stored together, about once a second.
  */
 
 import { isIP } from 'node:net'
@@ -20,9 +20,9 @@ interface Use {
 export interface AccessRecorder {
   onKeyUse(use: Use): void
   onFailedLogin(client: string, address: string): void
-  /** In the console; `undefined`: nobody who is known. */
+  /** In the console; `undefined` if no person has that email address. */
   onFailedSignIn(email: string | undefined, address: string): void
-  /** Writes the notes down; failed logins once their minute is over, or at once when this is the end. */
+  /** Stores the notes: failed logins once their minute is over, or at once when the process ends. */
   flush(options?: { readonly ending: boolean }): Promise<void>
 }
 
@@ -35,16 +35,19 @@ export interface AccessRecorderDeps {
 
 /** 10,000 pairs of key and address within a second: more keys than one process serves. */
 const notesMax = 10_000
-/** 50 pairs of client and address are counted separately per minute; all further ones, such as a flood of invented ones, together. */
+/**
+ * 50 pairs of client and address are counted separately per minute; further pairs, such as a flood of invented ones,
+ * are counted together.
+ */
 const failuresMax = 50
 const minuteMs = 60_000
 
-/** What a merchant id can look like. Anything else that a stranger claims to be is not repeated. */
+/** What a merchant id can look like. Any other claimed id is not repeated in the audit trail. */
 const merchantIdForm = /^[A-Za-z0-9_-]{1,30}$/
 
 export function createAccessRecorder({ apiKeys, audit, nowMs }: AccessRecorderDeps): AccessRecorder {
   let uses = new Map<string, Use & { atMs: number }>()
-  /** Most requests come with the key and from the address of the one before. */
+  /** Most requests use the same key and address as the previous one. */
   let last: (Use & { atMs: number }) | undefined
   const failures = createFailureTally(nowMs)
 
@@ -121,7 +124,7 @@ function createFailureTally(nowMs: () => number) {
       tally.count += 1
       counts.set(name, tally)
     },
-    /** The entries of the minute that is over, and of the one that runs when this is the end. */
+    /** The entries of the minute that is over, and of the current one when the process ends. */
     take(ending: boolean): AuditEntry[] {
       if (counts.size === 0 || (!ending && minuteNow() === minute)) return []
       const since = new Date(minute * minuteMs).toISOString()
@@ -138,7 +141,7 @@ function createFailureTally(nowMs: () => number) {
   }
 }
 
-/** IPv6 devices change their address within their network of 64 bits all day: the network is what is new or not. */
+/** IPv6 devices change their address within their /64 network all day, so only a new network counts as new. */
 function toNetwork(address: string): string {
   if (isIP(address) !== 6 || address.includes('.')) return address
   const [head = '', tail] = address.split('::')
@@ -149,12 +152,12 @@ function toNetwork(address: string): string {
   return `${all.slice(0, 4).join(':')}::/64`
 }
 
-/** Everything of one database that has to do with keeping book of people and keys, put together. */
+/** The audit trail and access recorder of one database. */
 export interface OpenAudit {
   readonly apiKeys: ApiKeyStore
   readonly store: AuditStore
   readonly access: AccessRecorder
-  /** For what the gateway does by itself. */
+  /** For actions of the gateway itself. */
   readonly audit: Audit
 }
 

@@ -1,5 +1,5 @@
 /**
- * Writes acts of people, commands and keys into the audit trail. The actor is given once: the system user for the
+ * Records actions of people, commands and keys in the audit trail. The actor is given once: the system user for the
  * command line, the signed-in person for the console, the gateway for itself.
  */
 import type { MerchantId } from '#domain/ids.ts'
@@ -10,7 +10,7 @@ export interface Actor {
   readonly from: string
 }
 
-/** One thing that was done. Never put a secret, a card number or a whole request into `before` or `after`. */
+/** One action. Never put a secret, a card number or a whole request into `before` or `after`. */
 export type Act = Omit<AuditEntry, 'actor' | 'from'>
 
 export type Audit = (act: Act) => Promise<void>
@@ -34,7 +34,7 @@ export interface Opening {
 
 export type OpeningLog = Pick<AuditStore, 'append'>
 
-/** For card and account numbers that are opened for another purpose than paying; written before they are. */
+/** For card and account numbers that are decrypted for another purpose than paying; recorded before they are. */
 export async function auditOpening(
   { merchantId, from, purpose, cards }: Opening,
   store: OpeningLog,

@@ -18,7 +18,7 @@ import type { BankItem, BlockName } from '#storage/bank/items.ts'
 
 export { createTransferBook } from '#operations/bank/receive-transfer.ts'
 
-/** An entry that fits nothing, as people read it. Names and accounts of customers stay out of it. */
+/** An entry that matches nothing, in the form shown to people, without names and accounts of customers. */
 export interface Unmatched {
   readonly reference: string
   readonly date?: string
@@ -28,7 +28,7 @@ export interface Unmatched {
   readonly text?: string
 }
 
-/** An entry that was unsealed, and the payment of ours that it names. */
+/** A decrypted entry, and the payment that it names. */
 export interface OpenEntry {
   readonly entry: StoredEntry
   readonly fact: TransactionFact | RejectionFact
@@ -40,13 +40,15 @@ export interface Applying {
   readonly transfers: TransferBook
 }
 
-/** What became of it; undefined: it fits nothing. `count`: how many transactions of ours it was about. */
+/**
+ * The result of applying an entry; undefined: it matches nothing. `count`: how many of our transactions it was about.
+ */
 export interface Applied {
   readonly result: EntryResult
   readonly count: number
-  /** Bookings that this entry tells of although no other entry did: what comes back had been booked. */
+  /** Bookings that follow from this entry alone: a returned transaction must have been booked before. */
   readonly booked?: number
-  /** Transactions that another entry had told of before: a notification first, the statement's sum later. */
+  /** Transactions that another entry reported before: a notification first, the statement's sum later. */
   readonly repeated?: number
   readonly xId?: string
   readonly fee?: number
@@ -79,7 +81,7 @@ export async function openEntries(
   return opened.map(({ entry, fact }) => ({ entry, fact, item: items.get(fact.endToEndId ?? '') }))
 }
 
-/** Undefined: it fits nothing. */
+/** Undefined: the entry matches nothing. */
 export async function applyEntry(
   opened: OpenEntry,
   applying: Applying,
@@ -135,11 +137,11 @@ async function applyTransaction(
   const block = sumOf(fact)
   if (block) return bookBlock({ fact, block, payments: fact.wholeBlock?.payments, account }, bank)
   if (item) return applyToItem(fact, item, account, bank)
-  // A debit of the account that is not ours (charges, a cheque of the owner) is listed and nothing else.
+  // A debit that we did not cause (bank charges, the owner's cheque) is only listed.
   return fact.direction === 'CRDT' ? receiveTransfer({ fact, entry, transfers, account }, bank) : undefined
 }
 
-/** The batch of ours that the entry books as one sum; undefined: it is about single payments. */
+/** Our batch that the entry books as one sum; undefined: the entry is about single payments. */
 export const sumOf = ({ returned, wholeBlock }: TransactionFact): BlockName | undefined =>
   returned ? undefined : ourBlock(wholeBlock)
 
@@ -221,13 +223,13 @@ export async function book(
       })),
     ),
   )
-  // Another entry of the same files may tell of the same items at this moment: whoever marks one counts it.
+  // Another entry of the same files may report the same items at this moment: the one that marks an item counts it.
   const lines = open.map(item => bookedLine(item, fact))
   const count = await bank.items.mark(account, open, { bookedBy: fact.key, lines })
   return { count, repeated: items.length - count }
 }
 
-/** What a booked item is to the merchant's books. */
+/** The movement in the merchant's books for a booked item. */
 function bookedLine(item: BankItem, fact: Pick<TransactionFact, 'bookedOn' | 'bankReference'>): BankLine {
   const types = { DEBIT: 'CAPTURE', TRANSFER: 'REFUND', SURPLUS: 'CORRECTION' } as const
   const cents = item.type === 'DEBIT' ? item.amount : -item.amount
@@ -243,14 +245,14 @@ const lineNames = ({ xId }: BankItem, { bankReference }: Pick<TransactionFact, '
 const named = ({ bankReference }: Pick<TransactionFact, 'bankReference'>) =>
   bankReference === undefined ? {} : { transactionId: bankReference }
 
-/** The outcome of the operation behind an item. One that has an answer already keeps it. */
+/** The outcome of the operation behind an item. An operation that has an answer keeps it. */
 async function settleItem(
   item: BankItem,
   { merchant }: BankAccount,
   { engine }: Bank,
   toOutcome: (provider: ProviderFacts) => Outcome,
 ): Promise<void> {
-  // Giving back what was too much is no operation of the payment.
+  // Paying back a surplus is not an operation of the payment.
   if (item.type === 'SURPLUS') return
   const payment = await engine.payments.byPayId(item.merchantId, item.payId)
   if (!payment) throw new Error(`payment ${item.payId} of the bank's entry is not there`)
@@ -311,7 +313,7 @@ async function returnItem(
   const fee = item.type === 'DEBIT' ? feeOf(fact, item.amount) : 0
   if (fee === undefined || item.rejected !== null) return undefined
   if (item.returned) return { result: 'RETURNED', count: 0, repeated: 1, xId: item.xId }
-  // The files may come in any order: what was returned had been booked.
+  // Files may arrive in any order: a returned item must have been booked before.
   const bookFirst = async (): Promise<number> =>
     item.booked ? 0 : (await book([item], fact, account, bank)).count
   let booked = 0
@@ -332,7 +334,7 @@ async function returnItem(
   return { result: 'RETURNED', count, booked, repeated: 1 - count, xId: item.xId, fee }
 }
 
-/** The money of a transfer is back on the account: with the line of its booking it makes zero. */
+/** The money of a transfer is back on the account: together with the line of its booking it adds up to zero. */
 function counterLine(fact: TransactionFact, item: BankItem): BankLine {
   const { gross, ...line } = bookedLine(item, fact)
   return { ...line, gross: -gross, net: -line.net, providerReference: `${line.providerReference}-returned` }
@@ -345,14 +347,14 @@ function returnedLines(fact: TransactionFact, item: BankItem, fee: number): Bank
   return lines.map(line => ({ ...line, payId: item.payId }))
 }
 
-/** What the bank took on top; undefined: the amounts do not belong together. */
+/** The bank's charge on top; undefined: the amounts do not belong together. */
 function feeOf({ amount, originalAmount, charges }: TransactionFact, debit: number): number | undefined {
   if (amount.value === debit) return charges
   const isWithCharges = amount.value - charges === debit || originalAmount?.value === debit
   return amount.value > debit && isWithCharges ? amount.value - debit : undefined
 }
 
-/** `xId`: the operation that showed it. */
+/** `xId`: the operation from which we learned it. */
 async function endMandateOf(
   item: BankItem,
   end: { readonly reason: string | undefined; readonly on: string; readonly xId: XId },

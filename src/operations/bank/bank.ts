@@ -1,4 +1,4 @@
-/** What the work with a bank is handed: the engine for payments, and the tables of files, items and entries. */
+/** The dependencies of bank operations: the engine for payments, and the tables of files, items and entries. */
 import type { BankSettings } from '#connectors/bank/facts.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Engine } from '#operations/engine.ts'

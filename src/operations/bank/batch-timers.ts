@@ -1,6 +1,6 @@
 /**
- * The queue for the next file to a bank: what becomes pending there waits in it, and a debit is announced at once. So does
- * the part of a transfer that arrived before its payment ended: it goes back.
+ * The queue for the next file to a bank. Pending bank operations wait in it, and a debit is announced at once. A
+ * partial transfer whose payment has ended waits in it too, to be paid back.
  */
 import type { Connector } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -12,7 +12,7 @@ import type { Timer } from '#storage/commit/change.ts'
 
 const batchedTypes: ReadonlySet<string> = new Set(['CAPTURE', 'REFUND', 'CREDIT'])
 
-/** Whether the operation moves with the next file: nobody can be asked what became of it. */
+/** Whether the operation goes into the next file; there is nobody to ask about its outcome. */
 export const waitsForFile = ({ type, state }: Operation, connector: Connector | undefined): boolean =>
   connector?.facts.batched === true && state === 'PENDING' && batchedTypes.has(type)
 

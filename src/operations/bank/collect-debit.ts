@@ -1,4 +1,4 @@
-/** What debits do by themselves: they are announced, and count as paid where the merchant does not wait for the bank. */
+/** Timers of debits: the announcement, and the approval where the merchant does not wait for the bank. */
 import type { EventSubject } from '#lifecycle/event.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
@@ -35,7 +35,9 @@ function announcement(payment: Payment, debit: Operation, dueDay: string | undef
   return { type: 'debit.announced', xId: debit.xId, operation: debit, members }
 }
 
-/** The debit was not returned in time: it counts as paid. What the bank has said meanwhile stands. */
+/**
+ * The debit was not returned in time: it counts as paid. An answer that the bank has given meanwhile takes precedence.
+ */
 export async function approveDebit({ timer, merchant, at }: DueTimer, engine: Engine): Promise<void> {
   const { merchantId, payId, xId } = timer
   const payment = await engine.payments.byPayId(merchantId, payId)

@@ -1,4 +1,7 @@
-/** Files for the bank into a folder: first under a name of their own, complete and checked, then under the final one. */
+/**
+ * Writes files for the bank into a folder: first under a temporary name, then, complete and checked, under the final
+ * one.
+ */
 import { createHash } from 'node:crypto'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -17,11 +20,11 @@ export interface GivenFile {
   readonly batchId: string
 }
 
-/** What was made and never lay complete in a folder: the batch of just now, and any that a crash left behind. */
+/** Writes the files that were never written completely: those of the new batch, and any that a crash left behind. */
 export const giveOutNew = async (account: BankAccount, folder: string, bank: Bank): Promise<GivenFile[]> =>
   giveOutAll(await bank.files.list(account, { notGiven: true }), folder, bank)
 
-/** Every file again, or those of one batch. */
+/** Writes every file again, or those of one batch. */
 export async function giveOutAgain(
   account: BankAccount,
   { batchId, folder }: { readonly batchId: string | undefined; readonly folder: string },
@@ -53,7 +56,9 @@ async function giveOutAll(
   return given
 }
 
-/** A file gets its name when its bytes are on disk and have the committed hash, so that half a file is never seen. */
+/**
+ * A file gets its final name once its bytes are on disk and have the committed hash, so that nobody sees half a file.
+ */
 async function writeWhole(path: string, file: BankFileRecord, bank: Bank): Promise<void> {
   const draft = `${path}.part`
   // It holds names and account numbers of customers: nobody else on the machine may read it.

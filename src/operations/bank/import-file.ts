@@ -1,7 +1,7 @@
 /**
- * Taking in a file of the bank. First the whole file is read and kept in one transaction, or refused with one sentence;
- * then every entry that has not been applied yet is applied, each with an effect that can only happen once. A crash in
- * between is made up for by the next import of that account.
+ * Imports a file of the bank. First the whole file is read and stored in one transaction, or refused with one sentence;
+ * then every entry that was not applied yet is applied, each with an effect that can happen only once. After a crash in
+ * between, the next import of that account continues.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -21,7 +21,7 @@ import {
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { type NewEntry, rejectionPrefix, type StoredEntry } from '#storage/bank/entries.ts'
 
-/** How many transactions of ours the files told of. */
+/** How many of our transactions the files reported. */
 export interface ImportCounts {
   booked: number
   rejected: number
@@ -32,12 +32,12 @@ export interface ImportCounts {
 
 export interface Imported {
   readonly counts: ImportCounts
-  /** A sentence for each file that was not taken. */
+  /** A sentence for each file that was refused. */
   readonly bad: readonly string[]
   readonly unmatched: UnmatchedList
 }
 
-/** What fits nothing of ours: kept in the database, because a statement may hold nothing else. */
+/** Entries that match nothing of ours. They stay in the database, because a statement may consist of nothing else. */
 export interface UnmatchedList {
   readonly length: number
   /** A few hundred at a time. */
@@ -52,7 +52,7 @@ export async function importAll(paths: readonly string[], bank: Bank): Promise<I
   const importing: Importing = {
     importId: bank.engine.newId(),
     counts: { booked: 0, rejected: 0, returned: 0, repeated: 0 },
-    strangers: [],
+    foreignReports: [],
   }
   const bad: string[] = []
   const taken = new Map<string, BankAccount>()
@@ -76,14 +76,14 @@ export async function importAll(paths: readonly string[], bank: Bank): Promise<I
 interface Importing {
   readonly importId: string
   readonly counts: ImportCounts
-  /** Reports on messages that nobody here has sent. */
-  readonly strangers: Unmatched[]
+  /** Reports on messages that we did not send. */
+  readonly foreignReports: Unmatched[]
 }
 
-/** Several accounts may have the statement's IBAN: what one of them knows is not listed because another does not. */
+/** Several accounts may have the statement's IBAN; an entry is listed only if it matches nothing at any of them. */
 async function listUnmatched(
   accounts: readonly BankAccount[],
-  { importId, strangers }: Importing,
+  { importId, foreignReports }: Importing,
   bank: Bank,
 ): Promise<UnmatchedList> {
   const byIban = Map.groupBy(accounts, ({ settings }) => settings.creditorIban)
@@ -93,12 +93,12 @@ async function listUnmatched(
       ...{ before: same.slice(0, at), after: same.slice(at + 1) },
     })),
   )
-  let length = strangers.length
+  let length = foreignReports.length
   for (const list of lists) length += await bank.entries.countListed(list)
   return {
     length,
     async *pages() {
-      if (strangers.length > 0) yield strangers
+      if (foreignReports.length > 0) yield foreignReports
       for (const list of lists)
         for await (const entries of pagesOf(page => bank.entries.listed(list, page)))
           yield (await openFacts(entries, bank)).map(({ fact }) => describe(fact))
@@ -106,18 +106,18 @@ async function listUnmatched(
   }
 }
 
-/** 100: some ten kilobytes in one statement, which the collector of short-lived objects gets. */
+/** 100: some ten kilobytes per statement, short-lived enough for the young generation of the garbage collector. */
 const pageSize = 100
 
-/** Throws `BankFileError` with a sentence that begins after the file's name; nothing was changed then. */
+/** Throws `BankFileError` with a sentence that begins after the file's name; nothing has been changed in that case. */
 async function takeFile(path: string, importing: Importing, bank: Bank): Promise<readonly BankAccount[]> {
   const hash = createHash('sha256')
   const accounts = new Map<string, BankAccount>()
   let repeated = 0
-  const strangers: Unmatched[] = []
+  const foreignReports: Unmatched[] = []
   let sha256: string | undefined
   const file = {
-    // A hash can be asked for its digest once, and every account with that IBAN keeps it.
+    // A hash returns its digest only once, and every account with that IBAN needs it.
     sha256: () => {
       sha256 ??= hash.digest('hex')
       return sha256
@@ -134,12 +134,12 @@ async function takeFile(path: string, importing: Importing, bank: Bank): Promise
         const owner = await sorter.ownerOf(fact)
         if (owner) await keeper.add(await toEntry(fact, owner, bank))
         else if (fact.kind === 'report')
-          strangers.push({ reference: fact.messageId, text: 'a report on a message that is not ours' })
+          foreignReports.push({ reference: fact.messageId, text: 'a report on a message that is not ours' })
       }
     await keeper.flush()
   })
   importing.counts.repeated += repeated
-  importing.strangers.push(...strangers)
+  importing.foreignReports.push(...foreignReports)
   return [...accounts.values()]
 }
 
@@ -165,7 +165,7 @@ const unreadable: Readonly<Record<string, string>> = {
   EACCES: 'may not be read by the user of this command',
 }
 
-/** 2 GB: ten times the largest statement we were told of. */
+/** 2 GB: ten times the largest statement we know of. */
 const fileBytesMax = 2_000_000_000
 
 function createKeeper(write: (entries: readonly NewEntry[]) => Promise<void>) {
@@ -184,7 +184,7 @@ function createKeeper(write: (entries: readonly NewEntry[]) => Promise<void>) {
   }
 }
 
-/** Who a fact is for: the accounts with the statement's IBAN, or the one whose message is reported on. */
+/** The accounts that a fact is for: those with the statement's IBAN, or the one whose message the report is about. */
 function createSorter(bank: Bank, accounts: Map<string, BankAccount>) {
   let owners: readonly BankAccount[] = []
   const become = (found: readonly BankAccount[]): void => {
@@ -211,7 +211,7 @@ function createSorter(bank: Bank, accounts: Map<string, BankAccount>) {
   }
 }
 
-/** The same entry for every account with that IBAN: each looks for payments of its own. */
+/** The same entry for every account with that IBAN: each searches its own payments. */
 function toEntry(fact: BankFact, owners: readonly BankAccount[], bank: Bank): Promise<NewEntry[]> {
   if (fact.kind !== 'transaction' && fact.kind !== 'rejection') return Promise.resolve([])
   return Promise.all(
@@ -245,8 +245,9 @@ function factsOf(
 const applyPage = 100
 
 /**
- * Rejections first, one after the other: single payments stand before whole messages, and know the reason better. A sum
- * that the bank booked for a block leaves out what it had rejected, so after a rejection older sums are looked at again.
+ * Rejections first, one after the other: those of single payments before those of whole messages, because their reason
+ * is more precise. A sum that the bank booked for a block omits rejected payments, so older sums are checked again
+ * after a rejection.
  */
 async function applyWaiting(
   account: BankAccount,

@@ -1,6 +1,6 @@
 /**
- * The next batch of an account: what waits is dated, sorted into payment informations, written and hashed, and committed
- * in one transaction. Only then may its files be given out. The same batch always has the same bytes.
+ * Makes the next batch of an account: waiting operations are dated, grouped into payment informations, written, hashed
+ * and committed in one transaction. Only then may the files be handed out. The same batch always has the same bytes.
  */
 
 import type { TransactionFact } from '#connectors/bank/bank-facts.ts'
@@ -35,7 +35,7 @@ import {
 } from '#storage/bank/batches.ts'
 import type { Surplus } from '#storage/bank/transfers.ts'
 
-/** 100: what is under way is so little that the collector of short-lived objects gets all of it, and the heap stays small. */
+/** 100: little enough at a time for the young generation of the garbage collector, so the heap stays small. */
 const pageSize = 100
 
 /** An operation that cannot be written, and why: the last four digits of its response code. */
@@ -69,7 +69,7 @@ interface Block extends BlockHeader {
   readonly isDebit: boolean
 }
 
-/** Without a day the batch is made now; with another day than today it counts as made before that day's cut-off. */
+/** Without a day the batch is made now; with a day other than today it counts as made before that day's cut-off. */
 export async function makeBatch(account: BankAccount, day: string | undefined, bank: Bank): Promise<void> {
   const now = merchantNow(bank.engine.clock, account.merchant)
   const today = bankTimeOf(now)
@@ -97,11 +97,11 @@ export async function makeBatch(account: BankAccount, day: string | undefined, b
   await failRefused(account, batch.refusals, bank.engine)
 }
 
-/** Every operation that waits becomes an item, and is written into the file while the database stores it. */
+/** Every waiting operation becomes an item, and is written into the file while the database stores it. */
 async function collect(batch: Batch, target: WriteTarget): Promise<void> {
   const { transaction } = target
   const adding = createFollower()
-  // A page is asked for before the one before it is added: what that one does to mandates is remembered here.
+  // A page is requested before the previous one is stored, so changes of mandates by the previous page are kept here.
   let usedBefore = new Map<string, UsedMandateRow>()
   for await (const page of readAhead(queuedPages(transaction))) {
     const used = new Map<string, UsedMandateRow>()
@@ -136,7 +136,7 @@ async function addItems(
   await transaction.add(items, mandates)
 }
 
-/** A payment has ended after a part of its transfer had arrived: that part goes back to whoever sent it. */
+/** A payment has ended after a part of its transfer had arrived: that part goes back to the sender. */
 async function giveBackEnded(batch: Batch, { transaction, bank }: WriteTarget): Promise<void> {
   const { account } = batch
   const { merchantId } = account
@@ -188,7 +188,7 @@ function toItem(payment: QueuedPayment, around: Around): PlacedPayment[] {
     batch.ended.push({ payId: payment.payId, xId: payment.xId })
     return []
   }
-  // The bank has taken the debit back: to pay its refund as well would give the money away twice.
+  // The bank has returned the debit: paying its refund as well would give the money back twice.
   if (payment.debitReturned) return refuse(batch, payment, '0312')
   const isPayable = payment.writable && payment.heldId !== null && amount >= 1 && amount <= maximumCents
   if (!isPayable) return refuse(batch, payment, '0314')
@@ -295,7 +295,10 @@ async function finishFiles(batch: Batch): Promise<void> {
   }
 }
 
-/** Payments that no file may hold, because a mandate has ended, an account was destroyed or a debit came back, have failed. */
+/**
+ * Payments that no file may hold, because a mandate has ended, an account was destroyed or a debit came back, are
+ * recorded as failed.
+ */
 async function failRefused(
   { merchantId, merchant }: BankAccount,
   refusals: readonly Refusal[],
@@ -309,7 +312,7 @@ async function failRefused(
       const outcome: Outcome = { kind: 'declined', detail, provider: { echo } }
       await recordOutcome({ merchant, payment, xId, outcome, unattended: true }, engine)
     }
-    // After the outcome: a crash in between leaves the row, and the next batch comes here again.
+    // After the outcome: after a crash in between the row is still there, and the next batch repeats this.
     await engine.commit({ dropTimers: [{ merchantId, payId, xId, kind: 'BATCH' }] })
   }
 }

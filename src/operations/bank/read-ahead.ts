@@ -1,8 +1,10 @@
-/** Letting the database work while this process does: the next page is read and the last one written meanwhile. */
+/**
+ * Lets the database work in parallel with this process: the next page is read and the previous one written meanwhile.
+ */
 
-/** Asks for the next one before the present one is handed out. An error is thrown where its page would have come. */
+/** Requests the next page before yielding the current one. An error is thrown in the place of its page. */
 export async function* readAhead<T>(pages: AsyncGenerator<T>): AsyncGenerator<T> {
-  const ask = (): Promise<IteratorResult<T>> => heard(pages.next())
+  const ask = (): Promise<IteratorResult<T>> => deferred(pages.next())
   let next = ask()
   try {
     for (;;) {
@@ -12,15 +14,15 @@ export async function* readAhead<T>(pages: AsyncGenerator<T>): AsyncGenerator<T>
       yield value
     }
   } finally {
-    // Whoever stops early must not leave a question under way on a connection that is given back.
+    // A caller that stops early must not leave a query running on a connection that is released.
     await Promise.allSettled([next])
   }
 }
 
 export interface Follower {
-  /** Starts when the one before it has ended, and does not wait for the end of this one. */
+  /** Starts the work once the previous one has ended, and does not wait for its end. */
   follow(work: () => Promise<void>): Promise<void>
-  /** Waits for the last one. */
+  /** Waits for the last work. */
   finish(): Promise<void>
 }
 
@@ -29,14 +31,14 @@ export function createFollower(): Follower {
   return {
     async follow(work) {
       await running
-      running = heard(work())
+      running = deferred(work())
     },
     finish: () => running,
   }
 }
 
-/** A promise that may fail before anybody waits for it. Its error is not lost: whoever waits for it gets it. */
-function heard<T>(promise: Promise<T>): Promise<T> {
+/** A promise that may fail before anybody waits for it. Its error is not lost: the later await throws it. */
+function deferred<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined)
   return promise
 }

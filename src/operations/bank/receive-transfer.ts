@@ -1,7 +1,7 @@
 /**
  * Money that a customer has sent: found by the reference in its text, never guessed. Too little leaves the payment
- * waiting with what has arrived; too much approves it, and the rest goes back with the next batch. So does what arrives a
- * second time, and what comes after the payment has ended.
+ * waiting with what has arrived; too much approves it, and the rest goes back with the next batch. Money that arrives a
+ * second time, or after the payment has ended, goes back too.
  */
 import type { TransactionFact } from '#connectors/bank/bank-facts.ts'
 import { creditorReference } from '#connectors/bank/connector.ts'
@@ -35,14 +35,14 @@ import type { BankLine, StoredEntry } from '#storage/bank/entries.ts'
 import type { Surplus, WaitingTransfer } from '#storage/bank/transfers.ts'
 import type { AccountRow } from '#storage/commit/change.ts'
 
-/** Payments that a transfer may be for, by every reference that leads to them. Read once, when the first transfer asks. */
+/** Payments that a transfer may be for, by every reference that leads to them. Read once, for the first transfer. */
 export interface TransferBook {
   find(references: readonly string[]): Promise<PayId | undefined>
 }
 
 type ByReference = ReadonlyMap<string, ReadonlySet<PayId>>
 
-/** 90 days: by then whoever paid twice or too late has asked; and the book stays small. */
+/** 90 days: customers who paid twice or too late have asked by then, and the book stays small. */
 const rememberedDays = 90
 const dayMs = 24 * 60 * 60 * 1000
 
@@ -59,7 +59,7 @@ export function createTransferBook(account: BankAccount, bank: Bank): TransferBo
         ended ??= transfers.ended(account, incomingTypes, since()).then(indexTransfers)
         for (const payId of payIdsOf(references, await ended)) found.add(payId)
       }
-      // Two payments in one text: nobody can know how much is for which.
+      // Two payments in one text: it is not known how much is for which.
       return found.size === 1 ? [...found][0] : undefined
     },
   }
@@ -109,7 +109,7 @@ export async function receiveTransfer(received: Received, bank: Bank): Promise<A
   return { result: 'RECEIVED', count: 1, xId: awaited?.xId ?? entryXId(account, fact.key) }
 }
 
-/** For a payment that has ended: a part of the amount approves nothing, and what approves it must be refundable or kept. */
+/** For a payment that has ended: a partial amount approves nothing, and a full one must be refundable or kept. */
 const isLateApproval = (
   { amount, method }: Payment,
   { fact, account, before }: Received & { readonly before: number },
@@ -124,8 +124,8 @@ const surplusLines = ({ payId }: Payment, { fact }: Received): BankLine[] => {
 }
 
 /**
- * A part of the amount is a reserve until the rest has come; then the capture is one line of the whole amount, which takes
- * the reserves up. What is beyond it waits to go back.
+ * A part of the amount is a reserve until the rest has come; then the capture is one line of the whole amount, which
+ * releases the reserves. Any surplus waits to be paid back.
  */
 function receivedLines(payment: Payment, { fact, account }: Received): BankLine[] {
   const { before, surplus, completes, captureXId } = receiptPlace(payment, fact.key)
@@ -143,7 +143,7 @@ function receivedLines(payment: Payment, { fact, account }: Received): BankLine[
 /** The reference of the capture that takes money which was not asked for with the authorisation. */
 const captureOf = (account: BankAccount, { key }: TransactionFact): XId => entryXId(account, `capture ${key}`)
 
-/** Undefined: nothing waits for it any more, and nobody can give it back because the bank does not say who paid. */
+/** Undefined: no payment waits for it any more, and it cannot be paid back because the bank does not say who paid. */
 async function keepReceipt(
   payId: PayId,
   { fact, account }: Received,
@@ -184,7 +184,7 @@ async function admitPayer(
   }
 }
 
-/** What is to be given back of one receipt. */
+/** The part of one receipt that is to be paid back. */
 export interface GivenBack {
   readonly fact: TransactionFact
   readonly account: BankAccount
@@ -198,7 +198,9 @@ const keepSurplus = async (given: GivenBack, bank: Bank): Promise<void> => {
   if (surplus) await bank.transfers.addSurplus(surplus)
 }
 
-/** Undefined: the bank does not say who paid. The id follows from the bank's entry, so that it is given back once. */
+/**
+ * Undefined: the bank does not say who paid. The id follows from the bank's entry, so that it is paid back only once.
+ */
 export async function toSurplus(
   { fact, account, payId, amount }: GivenBack,
   bank: Bank,
@@ -212,7 +214,7 @@ export async function toSurplus(
   return { merchantId, accountId, xId, payId, amount, ...sealed }
 }
 
-/** The authorisation waits for nothing any more, and the money is taken: also by a run that finds the half of it done. */
+/** Approves the authorisation and captures the money; a run that finds the first half done completes it. */
 async function approve(payment: Payment, { fact, account }: Received, { engine }: Bank): Promise<void> {
   const { merchant } = account
   const { merchantId, payId, amount } = payment

@@ -35,7 +35,7 @@ export async function returnDebit(
   })
 }
 
-/** A transfer of ours came back: the refund or payout that it was has failed after all. */
+/** A transfer of ours came back: its refund or payout has failed after all. */
 export async function takeBackTransfer(
   returned: { readonly fact: TransactionFact; readonly item: BankItem; readonly account: BankAccount },
   { engine }: Bank,
@@ -54,6 +54,6 @@ export async function takeBackTransfer(
   })
 }
 
-/** The reference of what an entry does follows from the entry: doing it again finds it done. */
+/** The reference is derived from the entry, so that applying the entry again finds the operation. */
 export const entryXId = ({ merchantId, accountId }: BankAccountKey, key: string): XId =>
   createHash('sha256').update(`${merchantId}\0${accountId}\0${key}`).digest('hex').slice(0, 32) as XId

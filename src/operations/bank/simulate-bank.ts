@@ -1,4 +1,4 @@
-/** The simulated bank of the test environment: reads every file that was made for it and writes what it says until today. */
+/** The simulated bank of the test environment: reads every file made for it and writes its reports up to today. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readInstructions } from '#connectors/bank/read-initiation.ts'

@@ -37,14 +37,14 @@ export interface FileDraft {
 
 /** 1 MiB: some hundred kilobytes in the database. */
 const partBytes = 1 << 20
-/** 4 MiB: what all blocks together hold in memory before even a small one is stored. */
+/** 4 MiB: the most that all blocks together hold in memory before even a small one is stored. */
 const waitingBytes = 4 * partBytes
 /** 64 KiB: texts are short and become bytes at once, because long strings are collected late. */
 const chunkBytes = 1 << 16
-/** A part in one piece, instead of many small ones that are put together. */
+/** Decompresses a part into one buffer instead of joining many small ones. */
 const expand = (packed: Buffer): Promise<Buffer> => unpack(packed, { chunkSize: partBytes + chunkBytes })
 
-/** Parts have places beyond every final one until the file is finished. */
+/** Until the file is finished, parts have positions beyond every final one. */
 const draftPosition = 1_000_000_000
 
 interface Chunk {
@@ -81,7 +81,7 @@ export function createDraft(type: string, target: WriteTarget): FileDraft {
     const partId = target.bank.engine.newId()
     block.pieces.push({ partId })
     const position = draftPosition + stored++
-    // The part before this one is stored by then and needs the memory no more.
+    // The previous part is stored by then and no longer needs the memory.
     return storing.follow(() => storePart(memory.join(chunks, length), { partId, type, position }, target))
   }
   const flushAll = async (): Promise<void> => {
@@ -109,10 +109,10 @@ export function createDraft(type: string, target: WriteTarget): FileDraft {
   }
 }
 
-/** Memory is used again and again: what is given back to the collector comes back late when it lies outside of its heap. */
+/** Buffers are reused, because the garbage collector frees memory outside its heap late. */
 interface PartMemory {
   chunk(bytes: number): Chunk
-  /** The chunks in one piece, valid until the next call; they are free again. */
+  /** The chunks as one buffer, valid until the next call; the chunks can then be reused. */
   join(chunks: readonly Chunk[], length: number): Buffer
 }
 
@@ -157,7 +157,7 @@ async function storePart(
   part: { readonly partId: string; readonly type: string; readonly position: number },
   { merchantId, transaction, bank }: WriteTarget,
 ): Promise<void> {
-  // Level 1: the text is full of repetition, and speed counts for more here than the last tenth of its size.
+  // Level 1: the text is repetitive, and speed matters more here than the last tenth of the size.
   const packed = await compress(bytes, { level: 1 })
   const sealed = await bank.records.seal('bank file', merchantId, part.partId, packed)
   await transaction.addFilePart({ ...part, ...sealed })
@@ -192,7 +192,7 @@ async function storeInOrder(
   })
 }
 
-/** The stored bytes again, part by part. */
+/** Reads the stored bytes, part by part. */
 export async function* readStoredFile(file: BankFileRecord, bank: Bank): AsyncGenerator<Buffer> {
   for (let position = 0; ; position++) {
     const part = await bank.files.part(file, position)

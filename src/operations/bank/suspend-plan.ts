@@ -1,4 +1,7 @@
-/** A mandate has ended: the plan that collects with it must not try again, and the event names the payment that showed it. */
+/**
+ * A mandate has ended: the plan that collects with it must not try again, and the event names the payment that revealed
+ * it.
+ */
 import type { XId } from '#domain/ids.ts'
 import { findOperation } from '#lifecycle/payment.ts'
 import { endPlan } from '#lifecycle/plan.ts'

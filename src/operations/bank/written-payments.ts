@@ -1,4 +1,4 @@
-/** Payments of a batch as the files hold them: the account is unsealed here and leaves only inside the file. */
+/** Payments of a batch as the files hold them: the account number is decrypted here and leaves only inside the file. */
 import { type Transfer, writeTransfer } from '#connectors/bank/credit-transfers.ts'
 import { type Debit, type MandateAmendment, writeDebit } from '#connectors/bank/direct-debits.ts'
 import type { SequenceType } from '#connectors/bank/initiation.ts'
@@ -87,7 +87,7 @@ async function ibanOf(
   return number.reveal()
 }
 
-/** Whom a surplus goes back to, as the bank's statement named them. */
+/** The recipient of a surplus, as named in the bank's statement. */
 export interface Payer {
   readonly name: string
   readonly iban: string

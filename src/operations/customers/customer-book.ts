@@ -10,7 +10,7 @@ import type { Change } from '#storage/commit/change.ts'
 import type { CustomerWrite, MethodWrite } from '#storage/commit/customer-change.ts'
 import type { CustomerLookUp, CustomerReader } from '#storage/customers/customers.ts'
 
-/** What has been found out about the customer of a payment before its outcome is recorded. */
+/** What is known about the customer of a payment before its outcome is recorded. */
 export type KnownCustomer = Payer | Charged
 
 /** A customer who pays. */
@@ -31,7 +31,7 @@ interface Charged {
 }
 
 export interface CustomerBook {
-  /** Runs a step that may approve the payment; again, with what is true by then, when the customer has changed. */
+  /** Runs a step that may approve the payment; and runs it again with the current data if the customer has changed. */
   resolveCustomer<T>(
     payment: Payment,
     step: (knownCustomer: KnownCustomer | undefined) => Promise<T>,
@@ -41,7 +41,7 @@ export interface CustomerBook {
 /** 20,000 ids are a few megabytes and cover the regular customers of a busy shop. */
 const rememberedMax = 20_000
 
-/** 50: of all payments that bring the same new customer in one moment, each round lets at least one through. */
+/** 50: when many payments create the same customer at once, each round lets at least one of them through. */
 const maximumRounds = 50
 
 export function createCustomerBook(deps: {
@@ -113,7 +113,7 @@ async function resolveCharged<T>(
   }
 }
 
-/** The payment with its customer, and what is to be written for that; neither changes unless the payment was approved. */
+/** The payment with its customer, and the rows to write for them; both only if the payment was approved. */
 export function joinCustomer(
   before: Payment,
   after: Payment,

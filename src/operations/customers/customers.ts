@@ -107,7 +107,7 @@ export interface CustomerChange {
 
 type Deps = Pick<Engine, 'commit' | 'clock' | 'vault'> & { readonly customers: CustomerVault }
 
-/** 50: with many changes of one customer at once each round lets at least one of them through. */
+/** 50: when a customer is changed by many requests at once, each round lets at least one of them through. */
 const maximumRounds = 50
 
 /** The change and its key are one commit, under the version that was read. */

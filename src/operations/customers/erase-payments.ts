@@ -1,4 +1,4 @@
-/** Blanking personal data: of one customer's payments when the merchant asks, and of old payments by themselves. */
+/** Erases personal data: of one customer's payments when the merchant asks, and of old payments automatically. */
 import type { CustomerId, MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { type Clock, merchantNow } from '#operations/engine.ts'

@@ -8,7 +8,7 @@ export interface StoredCard {
   readonly expiryDate?: string
 }
 
-/** The card that takes the place of another; the same one where only its date is new. */
+/** The card that replaces another one; the same card if only its date is new. */
 export interface CardReplacement extends StoredCard {
   readonly first6Digits: string
   readonly last4Digits: string
@@ -23,7 +23,7 @@ export interface StoredMethods {
     merchantId: MerchantId,
     method: { readonly gatewayCustomerId: string; readonly paymentMethodId: string },
   ): Promise<StoredCard | undefined>
-  /** Every stored method of the merchant that holds this card holds the other one from now on. */
+  /** Replaces this card by the other one in every stored method of the merchant. */
   replaceCard(merchantId: MerchantId, cardId: string, by: CardReplacement): Promise<void>
 }
 

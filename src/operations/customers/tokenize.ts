@@ -1,6 +1,6 @@
 /**
- * A card number or an IBAN for the pseudo number that stands for it at this merchant. The same number gives the same
- * pseudo number, whoever asked first; the number itself stays in the vault.
+ * Exchanges a card number or an IBAN for its pseudo number at this merchant. The same number gives the same
+ * pseudo number, no matter which request was first; the number itself stays in the vault.
  */
 import { isCardNumber, isPseudoCardNumber } from '#domain/card-numbers.ts'
 import { isIban } from '#domain/iban.ts'
@@ -31,12 +31,12 @@ export interface PseudoNumber {
   readonly brand?: string
 }
 
-/** Writes the answer for what was found; it is stored under the key in the commit that keeps the number. */
+/** Writes the answer for what was found; it is stored under the key in the commit that stores the number. */
 export type Answering = (found: PseudoNumber | Refusal) => OperationAnswer
 
 type Needs = Pick<LookUps, 'cards'> & Pick<Engine, 'vault' | 'accounts' | 'commit' | 'clock'>
 
-/** What the vault makes of the number: what is to be written, if anything, and what stands for it. */
+/** The vault's result: the rows to write, if any, and the pseudo number. */
 interface Admission {
   readonly found: PseudoNumber
   readonly change: Pick<Change, 'card' | 'account'>
@@ -62,7 +62,7 @@ export async function tokenize(
       now: merchantNow(needs.clock, request.merchant),
     })
     const change = { ...admission.change, key }
-    // A number that is known and asked for without a key leaves nothing to write.
+    // For a known number without an idempotency key there is nothing to write.
     if (!change.card && !change.account && !key) return answer
     const committed = await needs.commit(change)
     if (committed.committed) return answer
@@ -83,7 +83,7 @@ async function admitCard(
   if (!admitted) return undefined
   const { cardId, last4Digits, brand, row } = admitted
   const kept = (await cards.read(merchantId, [cardId])).get(cardId)
-  // A date that is new to a card which is known already: its pseudo number brings it from now on.
+  // A new expiry date of a known card: the pseudo number has it from now on.
   if (kept && expiryDate !== undefined) await cards.renew(merchantId, cardId, expiryDate)
   const pseudoNumber = kept?.pseudoNumber ?? row?.pseudoNumber
   if (pseudoNumber === undefined) return undefined

@@ -1,6 +1,6 @@
 /**
- * Asks the schemes for news of many cards, slice by slice: take the cards into the vault, ask, keep what is new. Each
- * slice is done before its results are given out, so the whole may be as long as it likes. Repeating it does no harm.
+ * Asks the schemes for updates of many cards, slice by slice: store the cards in the vault, ask, store the updates.
+ * Each slice is complete before its results are returned, so the list may be of any length. Repeating it does no harm.
  */
 import type { CardUpdate, Connector } from '#connectors/contract.ts'
 import { isPseudoCardNumber } from '#domain/card-numbers.ts'
@@ -48,7 +48,7 @@ export interface UpdateRun {
 /** 500: a statement of a tenth of a megabyte, and twenty slices at most. */
 const sliceLength = 500
 
-/** The results in the order of the questions, a slice at a time. */
+/** The results in the order of the request, a slice at a time. */
 export async function* updateCards(
   { merchant, cards, ask }: UpdateRun,
   needs: UpdateNeeds,
@@ -90,7 +90,10 @@ const withKept = (card: AdmittedCard, kept: ReadonlyMap<string, KeptCard>): Know
   return row && { card, kept: row }
 }
 
-/** A pseudo number that is not the merchant's is repeated as it was sent; it stands for nothing. A card number never is. */
+/**
+ * A pseudo number that is not the merchant's is repeated as it was sent, because it identifies no card. A card number
+ * is never repeated.
+ */
 function unknown(card: AskedCard): UpdateResult {
   const number = card.number?.reveal()
   const pseudoCardNumber = number !== undefined && isPseudoCardNumber(number) ? number : undefined
@@ -111,7 +114,7 @@ async function admit(
 
 const failed: CardUpdate = { status: 'FAILED' }
 
-/** Whatever goes wrong on the way, the cards are as they were, and the caller may ask again. */
+/** After any error the cards are unchanged, and the caller may ask again. */
 async function askFor(
   known: readonly Known[],
   { merchant, ask }: Pick<UpdateRun, 'merchant' | 'ask'>,

@@ -1,4 +1,4 @@
-/** The merchant's answer to a dispute: accept it, or send evidence. Only where the connector can hand it on. */
+/** The merchant's answer to a dispute: accept it, or send evidence. Only where the connector can forward it. */
 import { createHash } from 'node:crypto'
 import type { Connector, DisputeFacts, Evidence, Outcome } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -30,7 +30,7 @@ export interface DisputeAnswer {
   readonly key?: OperationKey
 }
 
-/** 20 s: what one call to a provider may take at most. */
+/** 20 s: the longest that one call to a provider may take. */
 const callMs = 20_000
 
 interface Handing {
@@ -60,7 +60,7 @@ export function sendEvidence(
   deps: AnswerDeps,
 ): Promise<OperationAnswer | undefined> {
   const { evidence, disputeId, merchant } = asked
-  // Another text is another message; the same one again is a repetition for the provider too.
+  // A different text is a new message; the same text is a repetition for the provider too.
   const providerKey = `${disputeId}-${digest(evidence)}`
   return answerDispute(
     asked,
@@ -120,7 +120,7 @@ async function answerDispute(
   return current && toAnswer(current)
 }
 
-/** Text lies beside files, sealed like them. */
+/** Text is stored like files, sealed. */
 async function keepEvidence(
   { merchantId }: Merchant,
   disputeId: DisputeId,

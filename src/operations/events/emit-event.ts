@@ -8,20 +8,20 @@ import { lastOperation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import type { Change, EventRow } from '#storage/commit/change.ts'
 
-/** An event that is sent to all who want it. */
+/** An event and whether it must be sent. */
 export interface Emission {
   readonly subject: EventSubject
   /** No request was answered with this result, so the event goes to the payment's or merchant's own address too. */
   readonly owed: boolean
 }
 
-/** What is neither owed nor wanted by an added endpoint is not written. */
+/** An event that is neither owed nor wanted by an added endpoint is not stored. */
 export function emitEvents(
   payment: Payment,
   { emissions, now }: { emissions: readonly Emission[]; now: Date },
   { newId, endpoints }: Pick<Engine, 'newId' | 'endpoints'>,
 ): { readonly payment: Payment; readonly alongside: Pick<Change, 'events'> } {
-  let told = payment
+  let current = payment
   const events: EventRow[] = []
   const wanted = emissions.filter(
     ({ subject, owed }) => owed || endpoints.wants(payment.merchantId, subject.type),
@@ -29,7 +29,7 @@ export function emitEvents(
   // Lists are ordered by the id, and ids made within one millisecond come in any order.
   const eventIds = wanted.map(newId).sort()
   for (const [index, { subject, owed }] of wanted.entries()) {
-    const raised = raiseEvent(told, subject)
+    const raised = raiseEvent(current, subject)
     const { merchantId, payId } = payment
     const url = webhookOf(payment)
     events.push({
@@ -41,9 +41,9 @@ export function emitEvents(
       owed,
       createdAt: now,
     })
-    told = raised.payment
+    current = raised.payment
   }
-  return { payment: told, alongside: events.length > 0 ? { events } : {} }
+  return { payment: current, alongside: events.length > 0 ? { events } : {} }
 }
 
 export const emitEvent = (

@@ -10,14 +10,14 @@ import type { DerivedKeys } from '#vault/key-ring.ts'
 
 export interface EndpointAdministration {
   /** Undefined: there is no such merchant. */
-  add(wish: EndpointWish): Promise<AddedEndpoint | undefined>
+  add(endpoint: NewEndpoint): Promise<AddedEndpoint | undefined>
   list: EndpointStore['list']
   remove: EndpointStore['remove']
   /** For the overlap every message carries a signature of the old secret, too. Undefined: no such endpoint. */
   rotateSecret(endpointId: string, overlapHours: number): Promise<string | undefined>
 }
 
-export interface EndpointWish {
+export interface NewEndpoint {
   readonly merchantId: string
   readonly url: string
   /** All of them unless given. */
@@ -25,7 +25,7 @@ export interface EndpointWish {
   readonly kind: WebhookKind
 }
 
-export interface AddedEndpoint extends EndpointWish {
+export interface AddedEndpoint extends NewEndpoint {
   readonly endpointId: string
   readonly webhookSecret: string
 }
@@ -44,15 +44,16 @@ export function createEndpointAdministration(deps: EndpointDeps): EndpointAdmini
     return { shown, row: { secretId: newId(), sealed } }
   }
   return {
-    async add(wish) {
-      const merchantId = wish.merchantId as MerchantId
-      // Random, so that the id does not tell how many endpoints there are.
+    async add(endpoint) {
+      // Typed by a person: the store refuses an id that no merchant has.
+      const merchantId = endpoint.merchantId as MerchantId
+      // Random, so that the id does not reveal how many endpoints there are.
       const endpointId = `we_${randomBytes(16).toString('hex')}`
       const secret = makeSecret({ merchantId, endpointId })
-      const added = await store.insert({ ...wish, merchantId, endpointId }, secret.row)
+      const added = await store.insert({ ...endpoint, merchantId, endpointId }, secret.row)
       if (!added) return undefined
-      await audit({ act: 'webhook.add', object: endpointId, after: wish })
-      return { ...wish, endpointId, webhookSecret: secret.shown }
+      await audit({ act: 'webhook.add', object: endpointId, after: endpoint })
+      return { ...endpoint, endpointId, webhookSecret: secret.shown }
     },
     list: merchantId => store.list(merchantId),
     async remove(endpointId) {

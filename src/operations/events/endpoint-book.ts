@@ -1,6 +1,7 @@
 /**
- * Which merchants have added endpoints, remembered so that payments of other merchants write no event that has no receiver.
- * Every commit brings the mark of the endpoints along: a change made anywhere is known with the next commit here.
+ * Which merchants have added endpoints, remembered so that payments of other merchants write no event that has no
+ * receiver. Every commit returns the version mark of the endpoints, so a change made by any process is noticed with the
+ * next commit here.
  */
 import type { EventType } from '#domain/event-types.ts'
 import type { MerchantId } from '#domain/ids.ts'
@@ -9,7 +10,7 @@ import type { EndpointStore, WebhookEndpoint } from '#storage/events/endpoints.t
 export interface EndpointBook {
   /** Whether an endpoint of the merchant wants events of this type. */
   wants(merchantId: MerchantId, type: EventType): boolean
-  /** Whether anybody has an endpoint at all. */
+  /** Whether no merchant has an endpoint. */
   isEmpty(): boolean
   load(): Promise<void>
   /** Reads the endpoints again when the mark is a new one; resolves when they are known. */

@@ -1,4 +1,7 @@
-/** Sending an event again because its merchant asks for it: the same id and body, at once, whatever became of it before. */
+/**
+ * Sends an event again at the merchant's request: the same id and body, at once, whether or not it was delivered
+ * before.
+ */
 import type { Merchant } from '#domain/merchant.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { keyRow, type OperationKey } from '#operations/key.ts'
@@ -10,7 +13,7 @@ import type { EventStore, StoredEvent } from '#storage/events/events.ts'
 export interface EventReplay {
   readonly merchant: Merchant
   readonly eventId: string
-  /** The added endpoint that is to hear it; all that it is for unless given. */
+  /** The endpoint to send it to; every endpoint that wants the event unless given. */
   readonly endpointId?: string
   readonly key?: OperationKey
   readonly show: (event: StoredEvent) => StoredAnswer

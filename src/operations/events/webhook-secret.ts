@@ -1,4 +1,4 @@
-/** Secrets that sign webhooks: made from chance, kept sealed and bound to their merchant. */
+/** Secrets that sign webhooks: random, stored sealed and bound to their merchant. */
 import { type KeyObject, randomBytes } from 'node:crypto'
 import type { MerchantId } from '#domain/ids.ts'
 import { seal, unseal } from '#vault/sealing.ts'
@@ -17,7 +17,7 @@ export interface SecretOwner {
 const placeOf = ({ merchantId, endpointId }: SecretOwner): string =>
   `webhook secret ${endpointId === undefined ? merchantId : `${merchantId} ${endpointId}`}`
 
-/** `keys`: the newest, which seals, first. */
+/** `keys`: the newest first; it seals. */
 export function makeWebhookSecret(
   keys: Keys,
   owner: SecretOwner,

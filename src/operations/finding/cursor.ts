@@ -1,15 +1,15 @@
 /**
  * Cursors of lists: the place of the last item, bound to the merchant and the filters it was given for. A cursor
- * used with others, or made up, is refused. They hide nothing: a place in another merchant's list leads nowhere.
+ * used with others, or made up, is refused. They hide nothing: a position in another merchant's list is of no use.
  */
 import { createHash } from 'node:crypto'
 import { latestMs } from '#domain/dates.ts'
 import { parsePayId } from '#domain/ids.ts'
 
-/** 12 bytes: a made-up cursor does not pass by chance, and passing gains nothing. */
+/** 12 bytes: a forged cursor does not pass by chance, and passing would gain nothing. */
 const checkBytes = 12
 
-/** What the database takes for a whole number. */
+/** The largest value of the database's integer type. */
 const countMax = 2_147_483_647
 
 /** What a cursor belongs to; undefined filters do not count. */
@@ -44,10 +44,13 @@ const fits = {
   count: (item: unknown) => Number.isSafeInteger(item) && Number(item) >= 0 && Number(item) <= countMax,
 }
 
-/** What stands in a place, in its order. */
+/** The types of a position's parts, in order. */
 export type PlaceForm = readonly (keyof typeof fits)[]
 
-/** Undefined: not a cursor of this merchant and these filters. Its check is no secret, so the place is looked at as well. */
+/**
+ * Undefined: not a cursor of this merchant and these filters. The check value is not secret, so the position is
+ * validated as well.
+ */
 export function readCursor(scope: CursorScope, cursor: string, form: PlaceForm): Place | undefined {
   const check = cursor.slice(0, (checkBytes * 4) / 3)
   const text = Buffer.from(cursor.slice(check.length), 'base64url').toString()

@@ -1,4 +1,4 @@
-/** What an operator may look up without a server: payments, movements and events of all merchants. */
+/** What an operator may look up without a running server: payments, movements and events of all merchants. */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { csvHeader, streamMovements } from '#operations/finding/movements.ts'
 import { toRecord } from '#operations/payments/answer.ts'
@@ -21,7 +21,7 @@ const operationTypes = [
   ...(['REVERSAL', 'REFUND', 'CREDIT', 'RETURN'] as const),
 ]
 
-export interface EventWish {
+export interface EventFilter {
   readonly merchant?: string
   readonly since?: Date
   readonly status?: EventStatus
@@ -71,8 +71,8 @@ export function createFinder(database: Database) {
       for (const merchantId of await merchantIds()) {
         const payment = await payments.byPayId(merchantId, payId)
         if (!payment) continue
-        const told = await events.list(merchantId, { payId }, { offset: 0, limit: eventsMax })
-        return { payment, record: toRecord(payment), events: told.events.toReversed() }
+        const page = await events.list(merchantId, { payId }, { offset: 0, limit: eventsMax })
+        return { payment, record: toRecord(payment), events: page.events.toReversed() }
       }
       return undefined
     },
@@ -85,7 +85,7 @@ export function createFinder(database: Database) {
       }
     },
 
-    async listEvents({ merchant, since, status }: EventWish): Promise<readonly ListedEvent[]> {
+    async listEvents({ merchant, since, status }: EventFilter): Promise<readonly ListedEvent[]> {
       const found: ListedEvent[] = []
       for (const merchantId of await merchantIds(merchant)) {
         const listed = await events.list(merchantId, { status }, { offset: 0, limit: eventsMax })

@@ -1,4 +1,4 @@
-/** Payment links: listed, read and changed as what they are, payments with a page. */
+/** Lists, reads and changes payment links, which are payments with a page. */
 import type { Merchant } from '#domain/merchant.ts'
 import { type LinkState, linkState } from '#lifecycle/attempt.ts'
 import type { Payment } from '#lifecycle/payment.ts'

@@ -38,7 +38,7 @@ export async function listPayments(
   return readPage(request, question => finder.find(question))
 }
 
-/** The same page, of each payment only what a list for people shows. */
+/** The same page with only the fields that a list for people shows. */
 export async function listPaymentSummaries(
   request: PaymentListRequest,
   { finder }: Pick<Engine, 'finder'>,
@@ -53,6 +53,7 @@ async function readPage<Found extends PaymentPlace>(
   const { merchantId } = merchant
   const bound = { ...scope, merchantId }
   const place = cursor === undefined ? undefined : checkCursor(bound, cursor, ['moment', 'payId'])
+  // The cursor's form was checked: the second part is a payId.
   const after = place && { createdAt: new Date(Number(place[0])), payId: String(place[1]) as PayId }
   // One row more than requested shows whether there is a next page.
   const found = await find({ merchantId, filter, after, limit: limit + 1 })
@@ -63,7 +64,7 @@ async function readPage<Found extends PaymentPlace>(
     : { payments }
 }
 
-/** Where a page begins that follows this payment. */
+/** The cursor of the page that follows this payment. */
 export const cursorAfter = (
   { merchant: { merchantId }, scope }: Pick<PaymentListRequest, 'merchant' | 'scope'>,
   { createdAt, payId }: PaymentPlace,

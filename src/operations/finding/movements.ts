@@ -1,4 +1,4 @@
-/** The book of movements as the API shows it: pages of items, or the whole range as CSV that is written while it is read. */
+/** The book of movements as the API shows it: pages of items, or the whole range as streamed CSV. */
 
 import { toDecimalText } from '#domain/currencies.ts'
 import type { MerchantId } from '#domain/ids.ts'
@@ -61,6 +61,7 @@ export async function listMovements(
   return { data: shown.map(toMovementItem), nextCursor }
 }
 
+/** The parts of a cursor whose form was checked. */
 const toPlace = ([settledAt, payId, sequence]: readonly (string | number)[]): MovementPlace => ({
   settledAt: new Date(Number(settledAt)),
   payId: String(payId) as MovementPlace['payId'],
@@ -88,9 +89,9 @@ export async function* streamMovements(
   let page = await read()
   while (page.length > 0) {
     const last = page.at(-1)
-    // The database is at the next page while this one is written and sent.
+    // The database reads the next page while this one is written and sent.
     const next = page.length < csvPage || !last ? undefined : read(rawPlaceOf(last))
-    // A client that disconnects in between leaves a page of the export that is no longer needed.
+    // If the client disconnects in between, the next page is no longer needed, and neither is its error.
     next?.catch(() => undefined)
     yield toCsv(page)
     page = (await next) ?? []
@@ -127,7 +128,7 @@ function toCsv(page: readonly RawMovement[]): string {
   return text
 }
 
-/** Only what merchants and providers chose can hold anything that needs care; the rest is ids, words and numbers. */
+/** Only values chosen by merchants and providers need escaping; the rest is ids, words and numbers. */
 function toCsvRow(movement: RawMovement): string {
   const [xId, payId, transId, refNr, type, state, amount, currency, method, responseCode] = movement
   const [, , , , , , , , , , createdAt, settledAt, providerAccount, transactionId] = movement

@@ -18,7 +18,7 @@ import type { Conflict } from '#storage/commit/change.ts'
 export interface IntentConfirmation {
   readonly merchant: Merchant
   readonly intentId: IntentId
-  /** The payment that the intent and the request make together. Throws where they do not fit. */
+  /** The payment that results from the intent and the request. Throws where they contradict each other. */
   readonly compose: (intent: Intent) => Pick<CreatePayment, 'command' | 'card' | 'account' | 'wallet'>
   /** Throws where the card or account may not be used for this intent; asked once it is open. */
   readonly checkInstrument?: ((intent: Intent) => Promise<void>) | undefined
@@ -28,7 +28,7 @@ export interface IntentConfirmation {
 /** 50: each lost round is a payment that another request made from the intent and that failed at once. */
 const maximumRounds = 50
 
-/** Conflicts behind which another confirmation of the same intent may stand. */
+/** Conflicts that another confirmation of the same intent may have caused. */
 const raced: readonly Conflict[] = ['intent_taken', 'trans_id_taken']
 
 /** Undefined: the merchant has no such intent. */
@@ -37,7 +37,7 @@ export async function confirmIntent(
   engine: Engine,
 ): Promise<OperationAnswer | undefined> {
   const { merchant, intentId, compose, key } = request
-  /** Where the last round met a transId that is taken: the payment that the intent led to then. */
+  /** If the transId was taken in the last round: the payment that the intent referred to then. */
   let met: { readonly payId?: PayId } | undefined
   for (let round = 0; round < maximumRounds; round += 1) {
     const intent = await engine.intents.find(merchant.merchantId, intentId)
@@ -66,8 +66,8 @@ export async function confirmIntent(
 }
 
 /**
- * Ends a page that the customer has left for another way to pay, in a commit of its own before the new payment's first: at
- * no moment are there two that could be paid. A customer who submits the page at the same moment comes before or after.
+ * Ends a page that the customer has left for another way to pay, in a commit of its own before the new payment's first:
+ * so at no moment could two payments be paid. A customer who submits the page at the same moment comes before or after.
  */
 async function openAgain(
   { merchantId, payment, expiresAt }: Intent,
@@ -107,5 +107,5 @@ function refuse(
   return storeRefusal(answer, request, engine)
 }
 
-/** An intent that names none lends its own id, which is as unique as a transId should be. */
+/** An intent without a transId uses its own id, which is as unique as a transId should be. */
 export const intentTransId = ({ request, intentId }: Intent): string => request.transId ?? intentId

@@ -19,7 +19,7 @@ export interface IntentRequest {
 /** 16 bytes: the contract's 128 bits, too many to try out. */
 const idBytes = 16
 
-/** 201, and nothing but the id: what else is in the intent is for the confirmation. */
+/** Answers 201 with nothing but the id; the rest of the intent is for the confirmation. */
 export async function createIntent(
   { merchant, request, expiresAt, key }: IntentRequest,
   engine: Pick<Engine, 'commit' | 'clock'>,

@@ -1,4 +1,4 @@
-/** Looking at a payment intent and ending it. */
+/** Reads and cancels payment intents. */
 import type { IntentId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { type Intent, intentState } from '#lifecycle/intent.ts'
@@ -8,7 +8,7 @@ import { keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
 import { answerRefusal, type OperationAnswer } from '#operations/payments/answer.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 
-/** The device that holds the intent's token is not shown what the merchant keeps for itself. */
+/** A device with the intent's token does not see the merchant's private fields. */
 export function toIntentRecord(intent: Intent, now: Date, { isDevice }: { isDevice: boolean }) {
   const { intentId, request, payment, expiresAt, createdAt } = intent
   const { amount, transId, refNr, metadata } = request

@@ -1,6 +1,6 @@
 /**
- * For the doctor: do the root secret, the data keys and what they seal still open? It opens secrets of webhooks, providers and
- * operators and lets go of them at once; card and account numbers stay sealed.
+ * For the doctor: can the root secret, the data keys and the data sealed with them still be decrypted? It decrypts
+ * secrets of webhooks, providers and operators and discards them at once; card and account numbers stay sealed.
  */
 import type { KeyObject } from 'node:crypto'
 import { openWebhookSecret } from '#operations/events/webhook-secret.ts'
@@ -74,7 +74,7 @@ function opens(open: () => Buffer): boolean {
     open().fill(0)
     return true
   } catch {
-    // That it does not open is what was asked.
+    // The question was whether it can be decrypted, so a failure is an answer.
     return false
   }
 }

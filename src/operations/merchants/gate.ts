@@ -4,7 +4,10 @@
  */
 import type { MerchantId } from '#domain/ids.ts'
 
-/** Undefined: not here, or not now; what was claimed comes back by itself. Else to be called when the work has ended. */
+/**
+ * Undefined: the merchant is not here, or not now; claimed work becomes free again by itself. Otherwise a function to
+ * call when the work has ended.
+ */
 export type Gate = (merchantId: MerchantId) => (() => void) | undefined
 
 const nothing = (): void => {}

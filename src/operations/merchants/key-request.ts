@@ -1,9 +1,9 @@
-/** What somebody wants of a new API key, as typed on the command line or in the console. Pure. */
+/** The options of a new API key, as typed on the command line or in the console. Pure. */
 import { isIP } from 'node:net'
 import { scopes as allScopes, type Scope } from '#domain/api-key.ts'
 import { parseInstant } from '#domain/dates.ts'
 
-/** The message says in one sentence what must be typed otherwise. */
+/** The message says in one sentence what to correct. */
 export class KeyRequestFault extends Error {}
 
 /** 100: the column's limit. */
@@ -37,7 +37,7 @@ function isNetwork(text: string): boolean {
   return bits > 0 && (length === undefined || Number(length) <= bits)
 }
 
-/** Real time: a test clock does not end keys. */
+/** Real time: a test clock does not expire keys. */
 export function readExpiry(text: string, nowMs: number): Date {
   const instant = parseInstant(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text)
   if (instant === undefined || instant >= Date.UTC(2200, 0, 1))

@@ -1,6 +1,6 @@
 /**
- * Making and changing merchants, their API keys and their secrets. Secrets are returned once, to be shown once; only
- * hashes and seals are kept. Every act is a row of the audit trail.
+ * Creates and changes merchants, their API keys and their secrets. Secrets are returned once, to be shown once; only
+ * hashes and sealed values are stored. Every action is recorded in the audit trail.
  */
 import { randomBytes } from 'node:crypto'
 import { hashBoundKey, newestPepper, type Scope, writeApiKey } from '#domain/api-key.ts'
@@ -67,7 +67,7 @@ async function makeKey(
   merchantId: string,
   { environment, newId, keys }: Pick<MerchantDeps, 'environment' | 'newId' | 'keys'>,
 ): Promise<MadeKey> {
-  // A hash with an older pepper than the newest would open nothing.
+  // A hash made with an older pepper would never match.
   await keys.refresh()
   const { peppers } = keys
   const keyId = newId()

@@ -1,6 +1,6 @@
 /**
- * Merchants by id for code that asks on every request: remembered for a few seconds, forgotten at once when this process
- * changes one. Another process's change is seen when the time is over.
+ * A cache of merchants by id for code that needs one on every request. Entries live for a few seconds and are dropped
+ * at once when this process changes a merchant; changes by other processes are seen when the entry expires.
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -10,7 +10,7 @@ export type FindMerchant = (merchantId: MerchantId) => Promise<Merchant | undefi
 /** 5 s: as long as a verified login is remembered, so that all of the gateway follows a change at the same pace. */
 const rememberedMs = 5_000
 
-/** 10,000 merchants are a few megabytes; then the memory starts anew. */
+/** 10,000 merchants are a few megabytes; beyond that the cache is cleared. */
 const rememberedMax = 10_000
 
 export function rememberMerchants(
@@ -31,7 +31,7 @@ export function rememberMerchants(
     if (known && known.untilMs > deps.nowMs()) return known.merchant
     const changesBefore = changes
     const merchant = await find(merchantId)
-    // What was read before a change must not be remembered after it.
+    // A row that was read before a change must not be cached after it.
     if (merchant && changes === changesBefore) {
       if (remembered.size >= rememberedMax) remembered.clear()
       remembered.set(merchantId, { merchant, untilMs: deps.nowMs() + rememberedMs })

@@ -1,7 +1,8 @@
 /**
- * A new root secret, and with it, in one transaction, what whoever had the old one could otherwise go on forging or reading: the
- * hashes of API keys are hashed once more and webhook secrets are sealed anew. Everything else derived from the root
- * secret follows by itself: new fingerprints, signatures and page addresses are made with the newest only.
+ * Creates a new root secret. In the same transaction it renews everything that a thief of the old one could otherwise
+ * forge or read: the hashes of API keys are hashed again and webhook secrets are sealed again. Everything else derived
+ * from the root secret follows by itself: new fingerprints, signatures and page addresses are made with the newest
+ * only.
  */
 import { strict as assert } from 'node:assert'
 import { rehash } from '#domain/api-key.ts'

@@ -1,4 +1,4 @@
-/** Taking a card or an account into the vault, and what a payment shows of it from then on. */
+/** Admits a card or an account to the vault, and builds what a payment shows of it from then on. */
 import type { AccountData, CardData, ThreeDsRequest } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { AccountInstrument, CardholderOffer, Instrument } from '#lifecycle/payment.ts'
@@ -17,17 +17,17 @@ export class UnknownPseudoNumber extends Error {}
 /** The same for a pseudo bank account number. */
 export class UnknownPseudoAccount extends Error {}
 
-/** Neither the request nor the vault knows until when the card is valid. */
+/** Neither the request nor the vault has the card's expiry date. */
 export class ExpiryDateMissing extends Error {}
 
-/** A mistyped pseudo number may have a right check digit, and then passes for the number of a card. */
+/** A mistyped pseudo number may have a valid check digit and be taken for a card number. */
 export function requireExpiryDate(card: AdmittedCard | undefined): AdmittedCard | undefined {
   if (card && card.expiryDate === undefined)
     throw new ExpiryDateMissing('is missing; only a pseudo card number that was stored with one needs none')
   return card
 }
 
-/** 5: two cards meeting on one of 10^12 pseudo numbers is a rarity; five times in a row is a broken generator. */
+/** 5: two cards rarely collide among 10^12 pseudo numbers; five collisions in a row mean a broken generator. */
 export const maximumPseudoNumberTries = 5
 
 export async function admitCard(
@@ -61,7 +61,10 @@ export async function admitAccount(
   return admitted
 }
 
-/** The card and the wish for 3-D Secure as a provider is asked with them: the number is the vault's, never a pseudo number. */
+/**
+ * The card and the 3-D Secure preference as sent to a provider: the number comes from the vault and is never a pseudo
+ * number.
+ */
 export function toSentCard(
   card: PaymentCard | Omit<PaymentCard, 'number'> | undefined,
   admitted: AdmittedCard | undefined,

@@ -21,18 +21,18 @@ import { toRecordFields, toResultFields } from '#methods/result-fields.ts'
 import { hintsOf } from '#schemas/hints.ts'
 import type { StoredAnswer } from '#storage/commit/change.ts'
 
-/** What leaves: the text is stored with the key and sent as it is, so that a replay is the same bytes. */
+/** The response: its text is stored with the key and sent unchanged, so that a replay is the same bytes. */
 export type OperationAnswer = StoredAnswer
 
 const toAnswer = (status: number, body: unknown): OperationAnswer => ({ status, json: JSON.stringify(body) })
 
-/** Declined, cancelled or timed out is 422; whatever else became of it, the request did what it could. */
+/** Declined, cancelled or timed out is 422; with any other status the request succeeded. */
 const httpStatus = (status: string): number => (status === 'FAILED' ? 422 : 200)
 
 const shownState = (operation: Operation): string =>
   operation.state === 'SENT' ? 'PENDING' : operation.state
 
-/** The answer to any operation of a payment, as it stands. */
+/** The answer to any operation of a payment, by its current state. */
 export function answerOperation(payment: Payment, xId: XId, page?: string): OperationAnswer {
   const operation = findOperation(payment, xId)
   if (!operation) throw new Error(`payment ${payment.payId} has no operation ${xId}`)
@@ -79,7 +79,7 @@ export function toLink(payment: Payment, { page, state }: { page: string; state:
 interface Shown {
   readonly operation: Operation
   readonly status: string
-  /** Where the customer goes on. */
+  /** The page where the customer continues. */
   readonly page?: string
 }
 
@@ -193,7 +193,7 @@ export function answerRefusal(
 
 export const answerRecord = (payment: Payment): OperationAnswer => toAnswer(200, toRecord(payment))
 
-/** The contract's own: where a sale happens unless the merchant says so. */
+/** The contract's default for the channel of a sale. */
 const defaultChannel = 'ECOM'
 
 /** The record of a payment: every stored field, masked, with its operations. */
@@ -217,7 +217,7 @@ export function toRecord(payment: Payment) {
     captureMethod: payment.kind === 'CREDIT' ? undefined : toCaptureMethod(payment),
     expirationTime: payment.expiresAt?.toISOString(),
     channel: payment.kind === 'CREDIT' ? undefined : defaultChannel,
-    // What the payment was created with; a later operation may have had another.
+    // The hints of the create request; a later operation may have had others.
     ...hintsOf(payment.operations[0]?.details),
     ...shownDetails(payment.details),
     ...(payment.customerId ? { customerInfo: withCustomerId(payment, true) } : {}),
@@ -235,7 +235,7 @@ function toCaptureMethod({ captureMethod: { type, delayedHours } }: Payment) {
   return { type, delayed: delayedHours === undefined ? undefined : { delayedHours } }
 }
 
-/** The account with its bank, and beside it the mandate that allows to debit it. */
+/** The account with its bank, and the mandate that allows debiting it. */
 function toAccountFields({ account }: Payment) {
   if (!account) return {}
   const { last4Digits, pseudoAccountNumber, accountHolderName, code, bankName } = account
@@ -294,7 +294,7 @@ const accountOf = ({ provider }: Payment, { prepared }: Operation) =>
 
 const unsuccessful: readonly Operation['state'][] = ['FAILED', 'PENDING']
 
-/** 255: the room of the field. */
+/** 255: the length of the field. */
 const refusalOf = ({ provider }: Payment, operation: Operation): string | undefined =>
   provider && unsuccessful.includes(operation.state)
     ? operation.provider?.responseText?.slice(0, 255)

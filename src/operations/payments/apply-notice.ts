@@ -25,7 +25,10 @@ import { recordOutcome } from '#operations/payments/record-outcome.ts'
 import { recordReturn } from '#operations/payments/record-return.ts'
 import { undoExtra, undoPart } from '#operations/payments/undo-part.ts'
 
-/** `repeated`: known already. `unmatched`: nothing of ours fits it, or not yet. `ignored`: of no consequence for us. */
+/**
+ * `repeated`: already known. `unmatched`: it matches nothing of ours, or not yet. `ignored`: it has no consequence for
+ * us.
+ */
 export type Applied = 'applied' | 'repeated' | 'unmatched' | 'ignored'
 
 export interface NoticeAccount {
@@ -83,7 +86,7 @@ export const createApplyNotice =
     }
   }
 
-/** Whether the connector kept with this payment what the notice presumes. */
+/** Whether the connector stored with this payment the data that the notice refers to. */
 const wasKept = ({ operations }: Payment, { kept = {} }: NoticeSubject): boolean =>
   operations.some(({ prepared }) => Object.entries(kept).every(([name, value]) => prepared[name] === value))
 
@@ -98,9 +101,9 @@ function returnOf(
 }
 
 /**
- * The first name that is known decides: our reference, the provider's id of the operation, its id of the payment. A name
- * that leads to an operation of another kind only tells the payment: some providers name the authorisation in notices about
- * what they made of it. Names that lead to different payments fit none.
+ * The first name that is known decides: our reference, the provider's id of the operation, its id of the payment. A
+ * name of an operation of another kind only identifies the payment: some providers name the authorisation in notices
+ * about its capture or refund. Names that lead to different payments match none.
  */
 async function findNoticed(
   merchant: Merchant,
@@ -174,7 +177,7 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
   }
   if (operation.state === 'FAILED' && outcome.kind === 'declined' && outcome.provider.fields?.undone)
     return markUndone({ ...noticed, operation }, outcome.provider, engine)
-  // A customer may try several times under one reference; only what was approved can be taken back.
+  // A customer may try several times under one reference; only an approved try can be taken back.
   if (outcome.kind === 'declined' && isOtherTry(operation, outcome.provider)) return 'repeated'
   if (operation.state === 'OK' && outcome.kind === 'declined') {
     const { detail, provider } = outcome
@@ -209,14 +212,14 @@ async function markUndone(
     payment: { merchantId, payId },
     operation: { xId },
   }: Noticed & { readonly operation: Operation },
-  told: ProviderFacts,
+  reported: ProviderFacts,
   engine: Engine,
 ): Promise<Applied> {
-  const undone = told.fields?.undone
+  const undone = reported.fields?.undone
   await engine.queue.update({ merchantId, payId }, stored => {
     if (findOperation(stored, xId)?.provider?.fields?.undone === undone) return { result: undefined }
     const operations = stored.operations.map(operation => {
-      const provider = operation.provider ?? told
+      const provider = operation.provider ?? reported
       return operation.xId === xId
         ? { ...operation, provider: { ...provider, fields: { ...provider.fields, undone } } }
         : operation
@@ -229,8 +232,8 @@ async function markUndone(
 
 function isPartOf({ outcome, amount }: Fact<'outcome'>, payment: Payment, operation: Operation): boolean {
   if (outcome.kind !== 'approved') return false
-  const told = amount ?? outcome.provider.echo.amount
-  return told.currency === payment.amount.currency && told.value < operation.amount
+  const notified = amount ?? outcome.provider.echo.amount
+  return notified.currency === payment.amount.currency && notified.value < operation.amount
 }
 
 /** An approval of a part only is undone and counts as declined. */
@@ -246,7 +249,9 @@ async function applyPart(
   return 'applied'
 }
 
-/** A try that had failed here is paid after all, and the payment goes on with another one: the extra money is undone. */
+/**
+ * A try that had failed here is paid after all, and the payment continues with another one: the extra money is undone.
+ */
 async function applyExtra(
   { payment, account }: Noticed,
   operation: Operation,
@@ -292,18 +297,18 @@ function captureOf(payment: Payment, operation: Operation, { outcome, capture }:
 }
 
 /**
- * News of another amount or currency is not believed, whatever it says; a provider that names none of the operation's own, as
- * for new totals, is. The end of a page moves no money.
+ * A notice with another amount or currency is not trusted, whatever it reports. A notice without an amount of the
+ * operation's own, such as one with new totals, is trusted. The end of a page moves no money.
  */
 function contradicts({ outcome, amount }: Fact<'outcome'>, payment: Payment, operation: Operation): boolean {
   if (!amount || (outcome.kind === 'declined' && outcome.pageEnded)) return false
   return isOther(amount, payment, operation)
 }
 
-const isOther = (told: Money, { amount }: Payment, operation: Operation): boolean =>
-  told.currency !== amount.currency || told.value !== operation.amount
+const isOther = (reported: Money, { amount }: Payment, operation: Operation): boolean =>
+  reported.currency !== amount.currency || reported.value !== operation.amount
 
-/** What the provider named is ours by the look-up, so the echo is ours. */
+/** The look-up has shown that the provider's reference is ours, so our reference is used as the echo. */
 function echoing(outcome: Outcome, payment: Payment, operation: Operation): Outcome {
   if (!('provider' in outcome)) return outcome
   const amount = { value: operation.amount, currency: payment.amount.currency }
@@ -339,7 +344,7 @@ async function applyElsewhere(
     const isKnown = stored.operations.some(
       operation => operation.provider?.transactionId === provider.transactionId,
     )
-    // What is no longer open was released before, with our own capture or reversal.
+    // An amount that is no longer open was released before, by our own capture or reversal.
     if (isKnown || (type === 'REVERSAL' && hasReleased(stored))) return { result: 'repeated' }
     const now = merchantNow(engine.clock, merchant)
     const next = recordElsewhere(stored, { type, xId, amount: amount?.value, provider, releasesRest, now })
@@ -352,20 +357,23 @@ async function applyElsewhere(
 
 const hasReleased = (payment: Payment): boolean => payment.sums.reversed > 0 && openAmount(payment) === 0
 
-/** What a provider took back without naming it is the last of its kind that stands: a capture that it made by itself. */
+/**
+ * A provider that takes something back without naming it means the last approved operation of that kind: a capture that
+ * it made itself.
+ */
 const lastOf = ({ payment }: Noticed, { operation: kind }: Fact<'takenBack'>): Operation | undefined =>
   payment.operations.findLast(({ type, state }) => type === kind && state === 'OK')
 
-/** What the provider had approved has failed after all. */
+/** An operation that the provider had approved has failed after all. */
 async function applyTakenBack(
   { merchant, payment, operation }: Noticed,
-  { detail, provider, amount: told }: Pick<Fact<'takenBack'>, 'kind' | 'detail' | 'provider' | 'amount'>,
+  { detail, provider, amount: reported }: Pick<Fact<'takenBack'>, 'kind' | 'detail' | 'provider' | 'amount'>,
   engine: Engine,
 ): Promise<Applied> {
-  if (!operation || (told && isOther(told, payment, operation))) return 'unmatched'
+  if (!operation || (reported && isOther(reported, payment, operation))) return 'unmatched'
   const { merchantId, payId } = payment
   const { xId } = operation
-  // An operation that waits for its answer has got it.
+  // For an operation without an answer this is the answer.
   if (isUndecided(operation)) {
     const amount = { value: operation.amount, currency: payment.amount.currency }
     const outcome = {

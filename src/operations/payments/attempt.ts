@@ -54,15 +54,15 @@ export interface Attempt {
   readonly keepsCard?: boolean
   /** The version of the payment that the customer saw: a form of an earlier one has no effect. */
   readonly seenVersion: number
-  /** In the place of a provider's page that has ended, wherever the customer was sent from. */
+  /** The try replaces a provider's page that has ended, wherever the customer was sent from. */
   readonly renews?: boolean
-  /** What a customer of the test tools is going to do at the provider, in the words of its connector. */
+  /** What the simulated customer of the test tools will do at the provider, in the connector's own terms. */
   readonly hints?: AuthorizationRequest['hints']
 }
 
 /**
- * `stale`: the payment has moved on since the form was shown; look at it again. `quoteNotUsable`: the offer that was
- * answered has ended, or is not one for this card and amount; nothing was tried.
+ * `stale`: the payment has moved on since the form was shown; read it again. `quoteNotUsable`: the offer that was
+ * answered has ended, or was not made for this card and amount; nothing was tried.
  */
 export type AttemptResult = 'done' | 'stale' | 'quoteNotUsable'
 
@@ -89,7 +89,7 @@ async function leaveOpenPage(attempt: Attempt, engine: Engine): Promise<Attempt 
   const payment = await engine.payments.byPayId(merchant.merchantId, payId)
   if (!payment?.provider || payment.version !== seenVersion) return payment && attempt
   const left = await leaveTry({ merchant, payment }, engine)
-  // It turned out to be paid, or cannot be ended: the payment is looked at again.
+  // The page turned out to be paid, or cannot be ended: the payment is read again.
   return { ...attempt, seenVersion: left?.version ?? 0 }
 }
 
@@ -111,7 +111,7 @@ async function record(attempt: Attempt, engine: Engine): Promise<Begun | undefin
       return begun
     } catch (error) {
       if (!(error instanceof CommitRefused)) throw error
-      // The vault gave the card's number up since it was last seen: it is brought again, or is unknown by now.
+      // The vault has deleted the card's number since it was read: the number is stored again, or is unknown by now.
       if (error.conflict === 'card_gone' && card) engine.vault.forget(merchantId, card.cardId)
       else if (error.conflict !== 'pseudo_number_taken') throw error
     }
@@ -163,7 +163,7 @@ async function recordOnce(payment: Payment, beginning: Beginning, engine: Engine
   }
   const instrument = admitted && toInstrument(admitted, card?.cardholderName, quoteResult?.offer)
   const account = kept && beginning.account && toAccountInstrument(kept, beginning.account)
-  // The merchant confirms before anybody is asked, unless the issuer wants to see the cardholder first.
+  // The merchant confirms before the provider is called, unless the issuer wants to authenticate the cardholder first.
   const confirmsFirst = payment.operations[0]?.details.confirmsLater === true && method.flow === 'direct'
   const asks = !confirmsFirst || provider.connector.willChallenge?.(unsent) === true
   const tried = { ...beginning, instrument, account, prepared, provider: providerOf(provider), asks, now }
@@ -180,7 +180,7 @@ async function recordOnce(payment: Payment, beginning: Beginning, engine: Engine
   }
 }
 
-/** Only the call is left of a try that is recorded: the account was chosen with it. */
+/** A recorded try only lacks the call; its account was chosen when it was recorded. */
 async function resume(
   payment: Payment,
   beginning: Beginning,
@@ -221,7 +221,7 @@ function toMessage(
     amount: payment.amount,
     payment: toContext(payment, { method, returnUrl }),
     at: now,
-    // What the merchant said in the request that made the payment, and what its customer will do.
+    // The hints of the create request, and what the customer will do.
     hints: { ...hintsOf(payment.operations[0]?.details), ...beginning.hints },
     ...toSentCard(card, admitted),
     account: account && kept && { ...account, number: kept.number },

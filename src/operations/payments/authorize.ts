@@ -1,4 +1,4 @@
-/** Asking a provider to approve a payment that is recorded as SENT, and recording what it said. Every flow ends here. */
+/** Asking a provider to approve a payment that is recorded as SENT, and recording its answer. Every flow ends here. */
 import type { AuthorizationOutcome } from '#connectors/contract.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
 import type { XId } from '#domain/ids.ts'
@@ -7,7 +7,12 @@ import type { Outcome } from '#lifecycle/outcome.ts'
 import { findOperation, type Payment } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import type { OperationAnswer } from '#operations/payments/answer.ts'
-import { believe, type CallContext, callProvider, type Question } from '#operations/payments/call-provider.ts'
+import {
+  type CallContext,
+  callProvider,
+  type Question,
+  verifyEcho,
+} from '#operations/payments/call-provider.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
 import { isPart, undoPart } from '#operations/payments/undo-part.ts'
@@ -23,24 +28,24 @@ export interface Authorization {
   readonly unattended?: boolean
   /** The merchant's time at which this happens; now unless given. */
   readonly at?: Date
-  /** Records the next account in the place of one that was certainly not reached; undefined: there is none. */
+  /** Records the next account after one that was certainly not reached; undefined: there is none. */
   readonly failOver?: () => Promise<Authorization | undefined>
 }
 
 export async function authorize(authorization: Authorization, engine: Engine): Promise<OperationAnswer> {
   const { merchant, payment, account, question, captureReference, ask, unattended, at } = authorization
   const context: CallContext = { question, timeoutMs: account.connector.facts.timeoutMs, engine }
-  const heard = await callProvider<AuthorizationOutcome>(
+  const received = await callProvider<AuthorizationOutcome>(
     {
       ask,
-      outcomeOf: said => said.authorization,
-      unheard: { authorization: { kind: 'unknown' } },
+      outcomeOf: both => both.authorization,
+      withoutAnswer: { authorization: { kind: 'unknown' } },
     },
     context,
   )
-  const outcome = isPart(heard.authorization, question)
+  const outcome = isPart(received.authorization, question)
     ? { authorization: await undoOwnPart(authorization, engine) }
-    : believeBoth(heard, captureReference, context)
+    : verifyBoth(received, captureReference, context)
   engine.onOutcome(question.operation, outcome.authorization.kind)
   if (outcome.capture) engine.onOutcome('CAPTURE', outcome.capture.kind)
   await engine.testCrash('afterCall')
@@ -57,14 +62,17 @@ async function undoOwnPart({ payment, account, question }: Authorization, engine
   return operation ? undoPart(toInquiry(payment, operation), account.connector, engine) : { kind: 'unknown' }
 }
 
-/** A capture that was asked for and not answered is unknown, never forgotten. */
-export function believeBoth(
-  heard: AuthorizationOutcome,
+/** A capture that was requested but not answered is unknown, never dropped. */
+export function verifyBoth(
+  answer: AuthorizationOutcome,
   captureReference: XId | undefined,
   context: Pick<CallContext, 'question' | 'engine'>,
 ): AuthorizationOutcome {
-  const authorization = believe(heard.authorization, context)
+  const authorization = verifyEcho(answer.authorization, context)
   if (!captureReference || authorization.kind !== 'approved') return { authorization }
   const question = { ...context.question, operation: 'CAPTURE', reference: captureReference }
-  return { authorization, capture: believe(heard.capture ?? { kind: 'unknown' }, { ...context, question }) }
+  return {
+    authorization,
+    capture: verifyEcho(answer.capture ?? { kind: 'unknown' }, { ...context, question }),
+  }
 }

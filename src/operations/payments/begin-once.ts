@@ -1,6 +1,6 @@
 /**
- * The first commit of every operation that asks a provider: it is recorded once, and the provider is asked afterwards. The
- * answer to that commit may be lost although it was done; then only the question is left to ask.
+ * The first commit of every operation that asks a provider: it is recorded once, and the provider is called afterwards.
+ * The answer to that commit may be lost although it succeeded; then only the call is left to make.
  */
 import type { OpenedAccount } from '#connectors/directory.ts'
 import { approvingOperation, findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
@@ -8,13 +8,16 @@ import type { Step } from '#operations/payments/payment-queue.ts'
 import { toQuestion } from '#operations/payments/question.ts'
 
 export interface Beginning<Begun> {
-  /** How the operation is known again, should its commit be lost from sight. */
+  /** Recognises the operation if the answer to its commit was lost. */
   readonly isIt: (operation: Operation) => boolean
-  /** Records the operation, or refuses. Recording again would take twice, so it is done only where it was not done before. */
+  /**
+   * Records the operation, or refuses. It runs only if the operation is not recorded yet, because recording twice would
+   * take the money twice.
+   */
   readonly record: () => Step<Begun> | Promise<Step<Begun>>
   /** The operation is recorded and has no answer: what is left to send. */
   readonly resume: (operation: Operation) => Begun | Promise<Begun>
-  /** Somebody else has settled the recorded operation by now. */
+  /** Another process has settled the recorded operation by now. */
   readonly settled: (operation: Operation) => Begun
 }
 
@@ -27,7 +30,7 @@ export async function beginOnce<Begun>(
   return { result: recorded.state === 'SENT' ? await resume(recorded) : settled(recorded) }
 }
 
-/** The payment with what the connector wants to have kept with an operation that follows an approval. */
+/** The payment with the data that the connector wants to store with a follow-up operation. */
 export async function withKept(
   payment: Payment,
   xId: Operation['xId'],

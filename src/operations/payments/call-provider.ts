@@ -1,6 +1,6 @@
 /**
- * Calling a provider: never inside a transaction, never for ever, and never believing an answer that does not belong to
- * the question. Whatever goes wrong here ends as one of the six outcomes.
+ * Calls a provider: never inside a transaction, never without a time limit, and never trusting an answer that does not
+ * belong to the request. Every error here becomes one of the six outcomes.
  */
 import type { XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
@@ -30,10 +30,10 @@ export interface CallContext {
 export interface ProviderCall<T> {
   readonly ask: (send: number, signal: AbortSignal) => Promise<T>
   readonly outcomeOf: (answer: T) => Outcome | CustomerActionOutcome
-  readonly unheard: T
+  readonly withoutAnswer: T
 }
 
-/** Sends, and sends again only what certainly never arrived. */
+/** Sends the request, and sends it again only if it certainly never arrived. */
 export async function callProvider<T>(call: ProviderCall<T>, context: CallContext): Promise<T> {
   let answer = await askOnce(call, 1, context)
   for (let send = 2; send <= maximumSends && call.outcomeOf(answer).kind === 'unreached'; send += 1) {
@@ -47,20 +47,24 @@ export async function callForOutcome(
   ask: (send: number, signal: AbortSignal) => Promise<Outcome>,
   context: CallContext,
 ): Promise<Outcome> {
-  const call = { ask, outcomeOf: (outcome: Outcome) => outcome, unheard: { kind: 'unknown' } as Outcome }
-  return believe(await callProvider(call, context), context)
+  const call: ProviderCall<Outcome> = {
+    ask,
+    outcomeOf: outcome => outcome,
+    withoutAnswer: { kind: 'unknown' },
+  }
+  return verifyEcho(await callProvider(call, context), context)
 }
 
-/** A call that takes too long is aborted; a connector that goes on all the same is not waited for. */
+/** A call that takes too long is aborted; a connector that ignores the abort is not waited for. */
 async function askOnce<T>(
-  { ask, unheard }: ProviderCall<T>,
+  { ask, withoutAnswer }: ProviderCall<T>,
   send: number,
   { question, timeoutMs, engine }: CallContext,
 ): Promise<T> {
   if (!engine.isAlive()) {
     const message = `${question.operation} was not sent: this process was cut off and others take over`
     engine.onAlarm({ code: 'PROCESS_CUT_OFF', message, xId: question.reference })
-    return unheard
+    return withoutAnswer
   }
   const controller = new AbortController()
   let timer: NodeJS.Timeout | undefined
@@ -68,7 +72,7 @@ async function askOnce<T>(
     timer = setTimeout(
       () => {
         controller.abort(new Error('the provider took too long'))
-        resolve(unheard)
+        resolve(withoutAnswer)
       },
       Math.min(timeoutMs, longestCallMs),
     )
@@ -84,14 +88,14 @@ async function askOnce<T>(
         xId: question.reference,
         error,
       })
-    return unheard
+    return withoutAnswer
   } finally {
     clearTimeout(timer)
   }
 }
 
 /** Amount, currency and reference echoed by the provider must be the ones we sent; otherwise we know nothing. */
-export function believe<T extends Outcome | CustomerActionOutcome>(
+export function verifyEcho<T extends Outcome | CustomerActionOutcome>(
   outcome: T,
   { question, engine }: { readonly question: Question; readonly engine: Pick<Engine, 'onAlarm'> },
 ): T | Extract<Outcome, { kind: 'unknown' }> {

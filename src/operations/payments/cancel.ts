@@ -1,4 +1,7 @@
-/** Ending a payment that waits for its customer or its confirm: one commit, no provider is called, and the event is sent. */
+/**
+ * Cancels a payment that waits for its customer or its confirm: one commit, no provider is called, and the event is
+ * sent.
+ */
 import type { PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { endingSubject } from '#lifecycle/event.ts'
@@ -51,7 +54,7 @@ function end(
   engine: Engine,
 ): Step<OperationAnswer> {
   const { merchant, payId, key } = request
-  // What was asked for was done: 200, although the payment has failed.
+  // The cancellation succeeded: 200, although the payment has failed.
   const answer = { ...answerOperation(ended, lastOperation(ended).xId), status: 200 }
   const emitted = emitEvent(ended, { subject: endingSubject(ended, now), owed: true, now }, engine)
   const row = keyRow(key, { merchant, payId, answer, now })
@@ -67,7 +70,7 @@ function end(
   }
 }
 
-/** The reason and the notes stand with the operation that ended the payment. */
+/** The reason and the metadata are stored with the operation that ended the payment. */
 function withReason(ended: Payment, { reason, metadata }: CancelPayment): Payment {
   const last = lastOperation(ended)
   const details = {

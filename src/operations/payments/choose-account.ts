@@ -1,4 +1,4 @@
-/** Which of the merchant's provider accounts takes a payment: asked once, before the payment or the try is written. */
+/** Which of the merchant's provider accounts takes a payment: decided once, before the payment or the try is stored. */
 import { findAmountMisfit, narrowMethod } from '#connectors/capabilities.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
 import { findCountryByAlpha3 } from '#domain/countries.ts'
@@ -29,7 +29,7 @@ export interface Choosing {
   readonly confirmsLater?: boolean
   /** Only accounts that can express the amount. Without it the caller checks the chosen account. */
   readonly fitsAmount?: boolean
-  /** The account that keeps what is charged: no other one could. */
+  /** The account that stores the card or bank account; no other one could charge it. */
   readonly keptBy?: string
 }
 
@@ -37,7 +37,7 @@ export type Choice =
   | { readonly account: OpenedAccount; readonly others: readonly OpenedAccount[] }
   | { readonly account?: undefined; readonly refusal: Refusal }
 
-/** The first account of the route that can do it, and those to go on to should it certainly not be reached. */
+/** The first account of the route that can do it, and the ones to try next if it certainly cannot be reached. */
 export async function chooseAccount(
   choosing: Choosing,
   { providers }: Pick<Engine, 'providers'>,

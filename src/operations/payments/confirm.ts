@@ -104,7 +104,7 @@ async function accountOf(payment: Payment, merchant: Merchant, engine: Engine): 
   return account ? { account, others: [] } : { refusal: 'NO_CONNECTOR' }
 }
 
-/** A card whose number came with the first step. Its security code was never kept, so it does not come along. */
+/** A card whose number came with the first step. Its security code was never stored, so it is not sent. */
 async function reopenCard(
   { merchantId, instrument }: Payment,
   { vault }: Pick<Engine, 'vault'>,

@@ -1,4 +1,4 @@
-/** Creating a payment, or a credit: take the card in, record, ask the provider or wait for the customer. */
+/** Creates a payment or a credit: admit the card, record the payment, call the provider or wait for the customer. */
 import type { AccountData, AuthorizationRequest, Unsent, WalletData } from '#connectors/contract.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
 import type { PlanId } from '#domain/ids.ts'
@@ -68,11 +68,11 @@ export interface CreatePayment {
   readonly answerWaiting?: (payment: Payment, page: string) => OperationAnswer
   /** The intent that is claimed by the payment's first commit. */
   readonly intent?: Pick<IntentClaim, 'intentId' | 'expectedPayId' | 'declines'>
-  /** A card on file, in the place of one that the request brings; it must still be there when the payment is written. */
+  /** A card on file, used instead of a card in the request; it must still exist when the payment is stored. */
   readonly storedCard?: AdmittedCard
   /** The name on that card. */
   readonly cardholderName?: string
-  /** The plan within which the payment is made; with a turn where the gateway does so by itself. */
+  /** The plan within which the payment is made; with a turn where the gateway makes it automatically. */
   readonly plan?: {
     readonly planId: PlanId
     readonly turn?: { readonly expectedVersion: number; readonly timer: TimerKey }
@@ -111,7 +111,7 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
   throw new Error(`no free pseudo number in ${maximumPseudoNumberTries} tries`)
 }
 
-/** Undefined: the vault gave the card up, or its pseudo number was taken; everything is to be tried once more. */
+/** Undefined: the vault has deleted the card, or its pseudo number was taken; the caller tries again. */
 async function place(
   request: CreatePayment,
   { card, account, quoteResult, begun }: Admitted & { readonly begun: Authorization },
@@ -162,7 +162,7 @@ async function place(
   if (committed.conflict === 'trans_id_taken' && !request.intent && !request.plan?.turn)
     return refuse(request, 'TRANS_ID_TAKEN', engine)
   if (committed.conflict === 'quote_taken') return refuse(request, 'QUOTE_NOT_USABLE', engine)
-  // The vault gave the number up since it was last seen: it is brought again, or is unknown by now.
+  // The vault has deleted the number since it was read: the number is stored again, or is unknown by now.
   if (committed.conflict === 'card_gone' && card && !request.storedCard)
     engine.vault.forget(request.merchant.merchantId, card.cardId)
   else if (committed.conflict !== 'pseudo_number_taken' && !(committed.conflict === 'card_gone' && account))
@@ -170,7 +170,9 @@ async function place(
   return undefined
 }
 
-/** A plan that the merchant charges must be alive; one that the gateway charges must be as it was seen. */
+/**
+ * A plan that the merchant charges must be active; one that the gateway charges must be unchanged since it was read.
+ */
 function withinPlan(
   { merchantId, payId, createdAt }: Payment,
   { plan }: CreatePayment,
@@ -205,7 +207,7 @@ async function insertOnce(change: Change, payment: Payment, engine: Engine): Pro
         if (await isStored()) return { committed: true }
       }
       const committed = await engine.commit(change)
-      // The first try may have been done after we looked: then what stands in the way is our own payment.
+      // The first commit may have succeeded after the look-up: then the conflict is with our own payment.
       return lost && !committed.committed && (await isStored()) ? { committed: true } : committed
     } catch (error) {
       if (!(error instanceof CommitUnknown) && !isConnectionLost(error)) throw error
@@ -222,7 +224,7 @@ const readOffer = (
   engine: Engine,
 ): Promise<QuoteResult | undefined> => redeemQuote(offer, { merchant, amount, card }, engine)
 
-/** The account that takes it. Throws where the amount cannot be expressed there. */
+/** Chooses the provider account. Throws if it cannot express the amount. */
 async function chooseFor(
   request: CreatePayment,
   card: AdmittedCard | undefined,
@@ -231,7 +233,7 @@ async function chooseFor(
   const { command, merchant } = request
   const choice = await chooseAccount(toChoosing(request, card), engine)
   if (!choice.account) return choice
-  // Which account is asked depends on what the customer chooses; nothing to choose from would be a dead end.
+  // The account depends on what the customer chooses; a page without any choice would be a dead end.
   const misfit =
     command.method === undecided
       ? await findPageMisfit(command, merchant, engine)
@@ -275,7 +277,7 @@ async function begin(
   const command = {
     ...request.command,
     lacksConfirm: !hasConfirm(provider, method),
-    // Whoever begins a plan agrees to it on our page first.
+    // A customer who begins a plan agrees to it on our page first.
     cardAtProvider: takesCardItself(provider, method) && !beginsPlan(details),
   }
   const now = request.at ?? merchantNow(engine.clock, merchant)
@@ -363,7 +365,7 @@ function checkFit(
   if (misfit) throw new MethodMisfit(misfit)
 }
 
-/** What is stored with the operation before anybody is asked. Throws where the request cannot be sent like this. */
+/** What is stored with the operation before the provider is called. Throws if the request cannot be sent like this. */
 async function prepare(
   { command, kind, wallet }: CreatePayment,
   unsent: Unsent<AuthorizationRequest>,

@@ -1,6 +1,6 @@
 /**
- * What the customer does on a page of the provider or of the card's issuer: approve, decline, turn back, or leave it open.
- * The pages call it with the step they showed; the test environment also without any page.
+ * What the customer does on a page of the provider or of the card's issuer: approve, decline, go back, or leave it
+ * open. The pages call it with the step they showed; the test environment also calls it without a page.
  */
 import type { AuthorizationOutcome, CustomerDecision, PageReturn } from '#connectors/contract.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
@@ -56,8 +56,8 @@ export async function takeCustomerStep(step: CustomerStep, engine: Engine): Prom
 }
 
 /**
- * A customer is back from a provider's page. Some pages say themselves what their customer did; of all others the provider
- * is asked. Returns what the page said.
+ * A customer is back from a provider's page. Some pages report what the customer did; for all others the provider is
+ * asked. Returns what the page said.
  */
 export async function takeReturn(
   step: Omit<CustomerStep, 'action' | 'shown'> & {
@@ -83,7 +83,7 @@ export async function takeReturn(
   return decision
 }
 
-/** Where the customer of the open try was sent. */
+/** The account to which the customer of the open try was sent. */
 async function waitingAccount(payment: Payment, { providers }: Engine): Promise<OpenedAccount | undefined> {
   const waiting = openTry(payment)
   return waiting && providers.open(payment.merchantId, waiting.prepared.account)
@@ -191,7 +191,7 @@ async function record(
   return complete(payment, { waiting, merchant, ending, returned }, engine)
 }
 
-/** Whether the customer has seen what it decides about: another try, method or amount is another question. */
+/** Whether the customer saw what they decide about: a decision about another try, method or amount does not count. */
 function isShown(shown: CustomerStep['shown'], payment: Payment): boolean {
   if (!shown) return true
   const { xId, type, amount = payment.amount } = shown
@@ -206,7 +206,7 @@ const leaveOpen = (payment: Payment, waiting: Operation, now: Date): Payment => 
   status: 'PENDING',
 })
 
-/** The customer has approved; the merchant has the last word. */
+/** The customer has approved; the merchant still has to confirm. */
 const handOver = (payment: Payment, waiting: Operation, now: Date): Payment => ({
   ...withTry(
     payment,
@@ -225,7 +225,7 @@ interface Sending {
   readonly returned: PageReturn
 }
 
-/** The customer has acted; now the provider is asked what came of it. */
+/** The customer has acted; now the provider is asked for the result. */
 async function complete(payment: Payment, sending: Sending, engine: Engine): Promise<Step<Result>> {
   const { waiting, merchant, ending, returned } = sending
   const now = merchantNow(engine.clock, merchant)
@@ -275,11 +275,11 @@ function toSending(
     captureReference: captureReference(payment),
     ask: async (send, signal) => {
       const back = { ...inquiry, ...returned, captureReference: captureReference(payment), send }
-      const heard = connector.complete
+      const answer = connector.complete
         ? await connector.complete(back, signal)
         : ((await connector.inquire?.(inquiry, signal)) ?? unknown)
-      // The customer may have paid: that we could not ask says nothing about it.
-      return account.accountId !== undefined && heard.authorization.kind === 'unreached' ? unknown : heard
+      // The customer may have paid: the failed inquiry says nothing about it.
+      return account.accountId !== undefined && answer.authorization.kind === 'unreached' ? unknown : answer
     },
     unattended: true,
   }

@@ -6,7 +6,7 @@ import { resultSubject } from '#lifecycle/event.ts'
 import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
-import { believe } from '#operations/payments/call-provider.ts'
+import { verifyEcho } from '#operations/payments/call-provider.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
 import { type DueTimer, timerAt } from '#operations/timer.ts'
 import type { Timer } from '#storage/commit/change.ts'
@@ -56,7 +56,7 @@ async function askForReturn(payment: Payment, { xId }: DueTimer['timer'], engine
   const found = await account.connector.findReturn(inquiry)
   if (!found) return undefined
   const { provider } = found
-  if (believe({ kind: 'approved', provider }, { question: inquiry, engine }).kind !== 'approved')
+  if (verifyEcho({ kind: 'approved', provider }, { question: inquiry, engine }).kind !== 'approved')
     throw new Error(`the return of ${xId} names another debit`)
   return found
 }

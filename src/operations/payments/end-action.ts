@@ -1,13 +1,13 @@
 /**
- * Ends what is open at a provider before we say that a payment was cancelled or goes on another way: a page that could
- * still be paid must not be left behind. The page that turns out to be paid makes the payment go on as paid.
+ * Ends the open page at a provider before a payment is cancelled or continues in another way: no page may be left
+ * behind that could still be paid. If the page turns out to be paid, the payment continues as paid.
  */
 import type { AuthorizationOutcome } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { abandonTry } from '#lifecycle/customer-step.ts'
 import { openTry, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
-import { believeBoth } from '#operations/payments/authorize.ts'
+import { verifyBoth } from '#operations/payments/authorize.ts'
 import { callProvider } from '#operations/payments/call-provider.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
@@ -33,7 +33,7 @@ export async function endAction({ merchant, payment }: OpenAction, engine: Engin
   const context = { question, timeoutMs: connector.facts.timeoutMs, engine }
   const ask = (ask: (signal: AbortSignal) => Promise<AuthorizationOutcome>): Promise<AuthorizationOutcome> =>
     callProvider(
-      { ask: (_, signal) => ask(signal), outcomeOf: said => said.authorization, unheard: unknown },
+      { ask: (_, signal) => ask(signal), outcomeOf: answer => answer.authorization, withoutAnswer: unknown },
       context,
     )
   const { cancelAction, inquire } = connector
@@ -44,7 +44,7 @@ export async function endAction({ merchant, payment }: OpenAction, engine: Engin
   if (kind === 'declined') return 'ended'
   const captureXId = payment.captureMethod.type === 'AUTOMATIC' ? waiting.details.captureXId : undefined
   const found = inquire ? await ask(signal => inquire(inquiry, signal)) : cancelled
-  const outcome = believeBoth(found, captureXId, context)
+  const outcome = verifyBoth(found, captureXId, context)
   switch (outcome.authorization.kind) {
     case 'approved':
       await recordOutcome({ merchant, payment, xId: waiting.xId, outcome, inquiry: 0 }, engine)

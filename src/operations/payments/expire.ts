@@ -1,4 +1,4 @@
-/** What time alone does: an authorisation lapses, a customer does not come back. One commit, an event with it. */
+/** Timers that end payments: an authorisation lapses, or a customer does not come back. One commit, with its event. */
 import { type EventSubject, endingSubject, lapseSubject } from '#lifecycle/event.ts'
 import { type Ending, expireRequest, lapse } from '#lifecycle/expiry.ts'
 import type { Payment } from '#lifecycle/payment.ts'
@@ -32,7 +32,7 @@ export async function expirePayment(due: DueTimer, engine: Engine): Promise<void
     {
       rule: expireRequest,
       deadline: stored => stored.expiresAt,
-      // How a request ended stands in its last try.
+      // The last try shows how the request ended.
       subject: (_, after) => endingSubject(after, due.at),
     },
     engine,

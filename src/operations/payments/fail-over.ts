@@ -1,4 +1,4 @@
-/** Sending an authorisation to its account, and going on to the next one when the first was certainly not reached. */
+/** Sends an authorisation to its account, and to the next one if the first was certainly not reached. */
 import type { AuthorizationRequest, Unsent } from '#connectors/contract.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
 import type { Merchant } from '#domain/merchant.ts'

@@ -1,6 +1,6 @@
 /**
- * Capture, refund, reversal and increment: a row of data each, because the way is the same for all (follow-up.ts) and the rule
- * lies in lifecycle/.
+ * Capture, refund, reversal and increment: a row of data each, because the steps are the same for all (follow-up.ts)
+ * and the rules are in lifecycle/.
  */
 import { type CaptureCommand, decideCapture, reserveCapture } from '#lifecycle/capture.ts'
 import type { FollowUpCommand } from '#lifecycle/follow-up.ts'

@@ -1,6 +1,6 @@
 /**
- * The way of every operation on an existing payment: the rule decides, the amount is reserved and recorded, then the
- * provider is asked, then the result stands. What differs from one operation to the next is a row of data.
+ * The steps of every operation on an existing payment: the rule decides, the amount is reserved and recorded, the
+ * provider is called, and the result is recorded. The differences between operations are rows of data.
  */
 import type { Connector } from '#connectors/contract.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
@@ -50,7 +50,7 @@ export interface FollowUp<Command extends FollowUpCommand> {
   readonly at?: Date
   /** No request waits for the answer: the merchant gets an event. */
   readonly unattended?: boolean
-  /** The timer that asks for this: it is gone with the first commit, so that it fires once whatever happens then. */
+  /** The timer that triggers this operation: the first commit deletes it, so that it fires only once. */
   readonly timer?: TimerKey
 }
 
@@ -171,7 +171,7 @@ async function record<Command extends FollowUpCommand>(
   }
 }
 
-/** What the provider cannot take of the capture's own method object. */
+/** The part of the capture's method object that the provider does not support. */
 function captureMisfit<Command extends FollowUpCommand>(
   { method }: Payment,
   capture: {

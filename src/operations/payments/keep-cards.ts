@@ -1,4 +1,4 @@
-/** Many cards into the vault at once, and what stands for each of them. */
+/** Stores many cards in the vault at once, and returns the pseudo number of each. */
 import type { Merchant } from '#domain/merchant.ts'
 import type { Engine } from '#operations/engine.ts'
 import type { LookUps } from '#operations/look-ups.ts'
@@ -15,7 +15,7 @@ export async function keepCards(
 ): Promise<ReadonlyMap<string, KeptCard>> {
   const fresh = admitted.filter(({ row }) => row !== undefined)
   const rows = fresh.flatMap(({ row }) => (row ? [row] : []))
-  // Two cards have met on one pseudo number: one by one, so that only the second gets another.
+  // Two cards have collided on one pseudo number: they are stored one by one, so that only the second gets another.
   if (!(await cards.keep(rows)))
     for (const card of fresh) await keepOne({ merchantId, card }, { cards, vault })
   return cards.read(

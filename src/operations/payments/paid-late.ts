@@ -1,4 +1,6 @@
-/** An approval that arrives after the payment has ended: given back by itself, or kept where the merchant wants that. */
+/**
+ * An approval that arrives after the payment has ended: given back automatically, or kept if the merchant wants that.
+ */
 import type { Merchant } from '#domain/merchant.ts'
 import { paidLateSubjects } from '#lifecycle/event.ts'
 import { approveLate, lateRest } from '#lifecycle/late-truth.ts'
@@ -18,7 +20,7 @@ export interface LatePayment {
   readonly capture?: Outcome
 }
 
-/** After a crash between the two steps the notice is applied again, which makes the second step. */
+/** After a crash between the two steps the notice is applied again, which performs the second step. */
 export async function acceptLate(late: LatePayment, engine: Engine): Promise<'applied' | 'repeated'> {
   const { merchant, payment } = late
   const isAccepted = await recordLateApproval(late, engine)
@@ -48,7 +50,7 @@ async function writeApproval(
     if (!next) return { result: false }
     const emissions = paidLateSubjects(next, xId, now).map(subject => ({ subject, owed: true }))
     const emitted = emitEvents(next, { emissions, now }, engine)
-    // What is only given back has no end of its own.
+    // Money that is only given back needs no expiry timer.
     const setTimers = isTransIdTaken ? [] : approvalTimers(stored, next, merchant)
     const timers = setTimers.length > 0 ? { setTimers } : {}
     return { next: emitted.payment, alongside: { ...emitted.alongside, ...timers }, result: true }

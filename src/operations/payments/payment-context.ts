@@ -66,7 +66,7 @@ interface Details {
   readonly amount?: Fields
 }
 
-/** What the operation itself says on top of what the payment said. */
+/** The fields of the operation itself, which override those of the payment. */
 interface Asking {
   /** A method that the customer has chosen just now. */
   readonly method?: Method
@@ -75,7 +75,7 @@ interface Asking {
 }
 
 export function toContext(payment: Payment, { method, details, returnUrl }: Asking = {}): PaymentContext {
-  const said: Details = payment.details
+  const sent: Details = payment.details
   const now: Details = details ?? {}
   return {
     merchantId: payment.merchantId,
@@ -84,25 +84,25 @@ export function toContext(payment: Payment, { method, details, returnUrl }: Aski
     transId: payment.transId,
     refNr: payment.refNr,
     amount: payment.amount,
-    amountDetails: said.amount,
+    amountDetails: sent.amount,
     authorizedValue: payment.sums.authorized,
     capturedValue: payment.sums.captured,
     reversedValue: payment.sums.reversed,
-    order: now.order ?? said.order,
-    billing: now.billingAddress ?? said.billingAddress,
-    shipping: now.shipping ?? said.shipping,
-    customer: said.customerInfo,
-    browser: said.browserInfo,
-    device: said.device,
-    fraudData: said.fraudData,
-    descriptor: now.statementDescriptor ?? said.statementDescriptor,
-    paymentFacilitator: said.paymentFacilitator,
+    order: now.order ?? sent.order,
+    billing: now.billingAddress ?? sent.billingAddress,
+    shipping: now.shipping ?? sent.shipping,
+    customer: sent.customerInfo,
+    browser: sent.browserInfo,
+    device: sent.device,
+    fraudData: sent.fraudData,
+    descriptor: now.statementDescriptor ?? sent.statementDescriptor,
+    paymentFacilitator: sent.paymentFacilitator,
     enhancedData: now.enhancedData,
-    language: said.language,
+    language: sent.language,
     returnUrl,
     captureMethod: payment.captureMethod.type,
     integrationType: payment.integrationType,
-    channel: said.channel,
+    channel: sent.channel,
     methodFields: payment.own.methodFields,
   }
 }
@@ -121,7 +121,7 @@ export function findMissingAddress(urls: unknown): string | undefined {
   return missing && `urls.${missing}`
 }
 
-/** Whether a customer is on a page of ours, or can be sent to one and finds back. */
+/** Whether the customer is on one of our pages, or can be sent to the provider and return. */
 export const findsBack = ({
   integrationType,
   method,
@@ -155,7 +155,7 @@ const approvalIdOf = ({ operations }: Payment): string | undefined =>
       (type === 'AUTHORIZATION' || type === 'CONFIRM') && provider?.transactionId !== undefined,
   )?.provider?.transactionId
 
-/** What the provider must know of a card or account that is on file, or is about to be. */
+/** What the provider must know about a card or account that is stored, or about to be. */
 export function credentialUse({
   details,
   merchantInitiated,

@@ -27,7 +27,8 @@ export interface Step<T> {
 export interface PaymentQueue {
   /**
    * Loads the payment, lets the step decide, and commits. The step may run again on a newer state, so it must not have
-   * effects; it may wait, for the account of the payment say. Resolves to undefined when the merchant has no such payment.
+   * effects; it may wait, for example for the account of the payment. Resolves to undefined when the merchant has no
+   * such payment.
    */
   update<T>(target: Target, step: StepOf<T>): Promise<T | undefined>
 }
@@ -37,11 +38,11 @@ export type StepOf<T> = (payment: Payment) => Step<T> | Promise<Step<T>>
 export interface Target {
   readonly merchantId: MerchantId
   readonly payId: PayId
-  /** The state the caller has just committed, to spare the first look. */
+  /** The state the caller has just committed, which saves the first read. */
   readonly known?: Payment
 }
 
-/** A conflict that reading again cannot resolve: another request holds the key or the transId. */
+/** A conflict that another round cannot resolve: another request holds the key or the transId. */
 export class CommitRefused extends Error {
   readonly conflict: Conflict
 
@@ -51,7 +52,7 @@ export class CommitRefused extends Error {
   }
 }
 
-/** 50: with many processes on one payment each round lets at least one of them through. */
+/** 50: when many processes change one payment, each round lets at least one of them through. */
 const maximumRounds = 50
 
 /** After a lost connection the database may be coming back: about 6 s in all, then the worker settles what is left. */
@@ -89,7 +90,10 @@ export function createPaymentQueue(deps: {
     throw new Error(`payment ${target.payId} changed ${maximumRounds} times under our hands`)
   }
 
-  /** A commit whose fate is unknown is looked up, not repeated blindly: the step sees the stored state and decides anew. */
+  /**
+   * A commit with an unknown outcome is looked up, not repeated blindly: the step sees the stored state and decides
+   * again.
+   */
   async function persist<T>(lane: Lane, target: Target, step: StepOf<T>): Promise<T | undefined> {
     for (const delayMs of reconnectDelaysMs) {
       try {
@@ -114,7 +118,7 @@ export function createPaymentQueue(deps: {
       const mine = lane
       mine.waiting += 1
       const turn = mine.tail.then(() => persist(mine, target, step))
-      // The next in line goes on whether or not this one succeeded; the caller still sees the error.
+      // The next in line runs whether or not this one succeeded; the caller still sees the error.
       mine.tail = turn.then(
         () => undefined,
         () => undefined,

@@ -1,6 +1,6 @@
 /**
- * What a provider is asked, built from the recorded operation alone: a first call, a call that was left over by a lost
- * commit and a repetition under the same key are then the same request.
+ * Builds requests to providers from the recorded operation alone, so that a first call, a call made up for after a lost
+ * commit and a repetition under the same key are the same request.
  */
 import type { AuthorizationRequest, FollowUpRequest, OperationRequest } from '#connectors/contract.ts'
 import { add } from '#domain/money.ts'
@@ -61,7 +61,7 @@ const amountOf = ({ amount }: Payment, operation: Operation) => ({
   currency: amount.currency,
 })
 
-/** What will be authorised, captured, reversed or refunded in all once this is done. */
+/** The total that will be authorised, captured, reversed or refunded after this operation. */
 function newTotal({ sums }: Payment, { type, amount }: Operation): number {
   switch (type) {
     case 'INCREMENTAL':

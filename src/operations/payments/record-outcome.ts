@@ -45,7 +45,7 @@ export interface OutcomeRecord {
 
 /**
  * Writes the outcome. When the database is away the caller gets the error and answers 503, and the outcome is kept in
- * memory and written once the database is back: what a provider has said must not have to be asked for again.
+ * memory and written once the database is back: a provider's answer must not be lost.
  */
 export async function recordOutcome(record: OutcomeRecord, engine: Engine): Promise<OperationAnswer> {
   try {
@@ -90,13 +90,13 @@ async function writeOutcome(record: OutcomeRecord, engine: Engine): Promise<Oper
   return answer
 }
 
-/** The outcome is written: a decline that could not be counted must not make it look lost. */
+/** The outcome is stored; an error while counting the decline must not suggest that it was lost. */
 async function countDecline(
   { merchant, payment, xId, outcome, at }: OutcomeRecord,
   engine: Engine,
 ): Promise<void> {
-  const said = 'kind' in outcome ? outcome : outcome.authorization
-  if (said.kind !== 'declined' || said.pageEnded) return
+  const decision = 'kind' in outcome ? outcome : outcome.authorization
+  if (decision.kind !== 'declined' || decision.pageEnded) return
   const type = findOperation(payment, xId)?.type
   const now = at ?? merchantNow(engine.clock, merchant)
   try {
@@ -116,12 +116,12 @@ interface KnownRecord extends OutcomeRecord {
 function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<OperationAnswer> {
   const { merchant, xId, inquiry, unattended } = record
   const before = findOperation(stored, xId)
-  // Another request, here or in another process, was faster: the first answer stands.
+  // Another request, here or in another process, was faster: the first answer counts.
   if (!before || !isUndecided(before)) return { result: answerOperation(stored, xId) }
   const now = record.at ?? merchantNow(engine.clock, merchant)
   const settled = settleAll(stored, xId, record.outcome, now)
   const changed = settled.operations.filter(operation => !stored.operations.includes(operation))
-  // An inquiry that found nothing new is made again all the same.
+  // An inquiry that found nothing new is still repeated.
   const touched = changed.length === 0 && inquiry !== undefined ? [before] : changed
   const decided = changed.some(operation => !isUnanswered(operation))
   const joined = joinCustomer(stored, settled, record.knownCustomer, now)
@@ -140,7 +140,7 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
         ...returnTimers({ payment: settled, touched, merchant }, record.connector),
         ...batchTimers({ before: stored, payment: settled, touched, merchant }, record.connector),
       ]),
-      // A retry of the request gets what the first call would have said.
+      // A retry of the request gets what the first call would have answered.
       ...(before.key && before.state === 'SENT'
         ? { keyAnswer: { merchantId: stored.merchantId, ...before.key, answer } }
         : {}),
@@ -149,7 +149,7 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
   }
 }
 
-/** The result, and what it makes of the payment's plan where it ends that for good. */
+/** The result, and the end of the payment's plan if the result ends it. */
 function emissionsOf(
   payment: Payment,
   { xId, owed, now, moved }: { xId: XId; owed: boolean; now: Date; moved: Pick<Change, 'endTurn'> },
@@ -221,7 +221,7 @@ function timerWrites(
     // The customer came back from the provider's page meanwhile, and the provider was asked then.
     else if (inquiry !== undefined || after.provider !== undefined) dropTimers.push(key)
   }
-  // The customer is on the move again. The timer for the end of its patience may have passed while the provider decided.
+  // The customer has to act again. The expiry timer may have fired while the provider decided.
   if (after.status === 'AUTHORIZE_REQUEST' && before.status !== 'AUTHORIZE_REQUEST')
     setTimers.push(...expiryTimer(after, merchant))
   setTimers.push(...approvalTimers(before, after, merchant))

@@ -10,7 +10,7 @@ import { toConfirm, toFollowUp, toQuestion } from '#operations/payments/question
 
 type Repeat = (signal: AbortSignal) => Promise<AuthorizationOutcome>
 
-/** Undefined where the request cannot be made again from what is stored. */
+/** Undefined if the request cannot be rebuilt from the stored data. */
 export function repeatOf(
   payment: Payment,
   operation: Operation,
@@ -20,7 +20,7 @@ export function repeatOf(
   switch (operation.type) {
     case 'AUTHORIZATION':
     case 'CONFIRM': {
-      // What was sent besides lies in the vault or was never kept.
+      // Everything else that was sent is in the vault or was never stored.
       if (payment.instrument || payment.account || operation.prepared.sentOnce) return undefined
       const question =
         operation.type === 'CONFIRM'

@@ -12,7 +12,7 @@ import {
   sentAt,
 } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
-import { believeBoth } from '#operations/payments/authorize.ts'
+import { verifyBoth } from '#operations/payments/authorize.ts'
 import { callProvider } from '#operations/payments/call-provider.ts'
 import { giveBackLate } from '#operations/payments/paid-late.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
@@ -61,8 +61,8 @@ interface Subject {
 const unknown: Outcome = { kind: 'unknown' }
 
 /**
- * What became of a request whose answer was lost, by what the connector declares: wait for a notice, look it up, repeat it
- * under the same key, undo it. The first that knows decides. A card is never sent a second time.
+ * What became of a request whose answer was lost, by what the connector declares: wait for a notice, look it up, repeat
+ * it under the same key, undo it. The first that gives a definite answer decides. A card is never sent a second time.
  */
 async function clearUp(
   subject: Subject,
@@ -85,7 +85,7 @@ async function clearUp(
   const again = repeatOf(payment, operation, connector, engine)
   if (again && ageMs <= (lostAnswer.repeatWithinMs ?? -1)) {
     const repeated = await ask({ payment, operation, timeoutMs, ask: again }, engine)
-    if (isTelling(repeated.authorization)) return repeated
+    if (isConclusive(repeated.authorization)) return repeated
   }
   const { undo } = connector
   if (!lostAnswer.undo || !undo) return found
@@ -100,8 +100,11 @@ async function clearUp(
   )
 }
 
-/** A repetition that the provider would not even look at, for a revoked key, does not tell what became of the first request. */
-const isTelling = (outcome: AuthorizationOutcome['authorization']): boolean =>
+/**
+ * A repetition that the provider would not even look at, for a revoked key, does not reveal the outcome of the first
+ * request.
+ */
+const isConclusive = (outcome: AuthorizationOutcome['authorization']): boolean =>
   outcome.kind === 'declined'
     ? !outcome.callRefused
     : outcome.kind !== 'unknown' && outcome.kind !== 'unreached'
@@ -120,16 +123,16 @@ async function ask(
   const amount = { value: operation.amount, currency: payment.amount.currency }
   const question = { operation: operation.type, reference: operation.xId, amount }
   const context = { question, timeoutMs, engine }
-  const heard = await callProvider<AuthorizationOutcome>(
+  const answer = await callProvider<AuthorizationOutcome>(
     {
       ask: (_, signal) => ask(signal),
       outcomeOf: () => unknown,
-      unheard: { authorization: unknown },
+      withoutAnswer: { authorization: unknown },
     },
     context,
   )
   const captures = payment.captureMethod.type === 'AUTOMATIC'
-  return believeBoth(heard, captures ? operation.details.captureXId : undefined, context)
+  return verifyBoth(answer, captures ? operation.details.captureXId : undefined, context)
 }
 
 /** An approval that was to capture in the same message is asked about both halves. */
@@ -158,15 +161,15 @@ async function inquire(
   const inquiry = toInquiry(payment, operation, { type, reference })
   const question = { operation: type, reference, amount: inquiry.amount }
   const context = { question, timeoutMs: connector.facts.timeoutMs, engine }
-  const heard = await callProvider<AuthorizationOutcome>(
+  const answer = await callProvider<AuthorizationOutcome>(
     {
       ask: async (_, signal) => connector.inquire?.(inquiry, signal) ?? { authorization: unknown },
       outcomeOf: () => unknown,
-      unheard: { authorization: unknown },
+      withoutAnswer: { authorization: unknown },
     },
     context,
   )
-  const outcome = believeHeard(heard, operation.details.captureXId, context)
+  const outcome = verifyLookUp(answer, operation.details.captureXId, context)
   // "Not received" is certain only after the provider's own settling time; before that it may still be on its way.
   if (outcome.authorization.kind !== 'unreached') return outcome
   const ageMs = about.now.getTime() - sentAt(operation).getTime()
@@ -176,8 +179,8 @@ async function inquire(
 }
 
 /** A provider that looked up both halves answers for both; one that did not is asked about the capture by itself. */
-const believeHeard = (
-  heard: AuthorizationOutcome,
+const verifyLookUp = (
+  answer: AuthorizationOutcome,
   captureXId: XId | undefined,
-  context: Parameters<typeof believeBoth>[2],
-): AuthorizationOutcome => believeBoth(heard, heard.capture ? captureXId : undefined, context)
+  context: Parameters<typeof verifyBoth>[2],
+): AuthorizationOutcome => verifyBoth(answer, answer.capture ? captureXId : undefined, context)

@@ -1,6 +1,6 @@
-/** Work on the same thing, of which only so much may be under way at once; the rest waits. */
+/** Limits how much work on the same subject runs at once; the rest waits. */
 
-/** Whose turn it is, and how many of its tries may be under way at once in this process. */
+/** The subject, and how many of its tries may run at once in this process. */
 export type Place = readonly [name: string, most: number]
 
 interface Turn {
@@ -8,7 +8,7 @@ interface Turn {
   readonly waiting: (() => void)[]
 }
 
-/** Everybody takes the card's place before the address's, so nobody waits for somebody who waits for them. */
+/** Every try takes the card's place before the address's, so that two tries never wait for each other. */
 export function createTurns(): { run<T>(places: readonly Place[], work: () => Promise<T>): Promise<T> } {
   const turns = new Map<string, Turn>()
 
@@ -23,7 +23,7 @@ export function createTurns(): { run<T>(places: readonly Place[], work: () => Pr
     const turn = turns.get(name)
     if (!turn) return
     const next = turn.waiting.shift()
-    // The place is handed on as it is.
+    // The place passes directly to the next in line.
     if (next) next()
     else turn.running -= 1
     if (turn.running === 0) turns.delete(name)

@@ -1,4 +1,4 @@
-/** Changing a payment's own data: no provider is asked, one commit does it. */
+/** Changes a payment's own data in one commit; no provider is called. */
 import type { PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { awaitsCustomer, openTry, type Payment } from '#lifecycle/payment.ts'
@@ -33,7 +33,7 @@ export async function updatePayment(request: Update, engine: Engine): Promise<Op
   }
 }
 
-/** A payment handed on in memory does not know what stands for its card; a look that is not too old does. */
+/** A payment passed on in memory lacks the pseudo number of its card; the one read before has it. */
 const withPseudoNumber = (payment: Payment, found: Payment | undefined): Payment =>
   payment.instrument && found?.instrument?.cardId === payment.instrument.cardId
     ? {
@@ -58,7 +58,7 @@ async function toStep(payment: Payment, request: Update, engine: Engine): Promis
   return { ...(next ? { next } : {}), ...(row ? { alongside: { key: row } } : {}), result: answer }
 }
 
-/** A page of a provider was made for the amount: while it is open, it stays that amount. */
+/** A provider's page was made for the amount, so the amount cannot change while the page is open. */
 const isAtProvider = (payment: Payment, { amount }: UpdateCommand): boolean =>
   amount !== undefined &&
   payment.provider !== undefined &&
@@ -77,7 +77,7 @@ async function findUnserved(
   throw new MethodMisfit(misfit)
 }
 
-/** What the request alone cannot show: a currency its method lacks, notes that are too much when merged. */
+/** Checks that need the stored payment: a currency that its method lacks, metadata that is too large when merged. */
 function checkUpdated({ method, details }: Payment, command: UpdateCommand): void {
   const misfit = command.amount && findCurrencyMisfit(method, command.amount.currency)
   if (misfit) throw new MethodMisfit(misfit)

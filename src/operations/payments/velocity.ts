@@ -1,7 +1,7 @@
 /**
- * Velocity limits against card testing: after too many declines of a card or from an address, no provider is
- * asked any more. What is blocked is kept in memory and refreshed from the database about once a second, so that the
- * usual payment costs a look into a map; a decline costs one statement.
+ * Velocity limits against card testing: after too many declines of a card or from an address, no provider is called any
+ * more. Blocked cards and addresses are kept in memory and refreshed from the database about once a second, so that an
+ * ordinary payment costs one map look-up; a decline costs one statement.
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -33,12 +33,12 @@ export interface Velocity {
    * not exceed the limit by more than itself. Others wait.
    */
   inTurn<T>(merchant: Merchant, tried: Tried, work: () => Promise<T>): Promise<T>
-  /** Of both, or of one of them where the other was counted elsewhere. */
+  /** Counts for the card and the address, or for one of them if the other was counted elsewhere. */
   countDecline(merchant: Merchant, tried: Tried, now: Date, only?: VelocityKind): Promise<void>
   /** False when the payout would go beyond the merchant's limit. */
   reservePayout(merchant: Merchant, payout: PlannedPayout): Promise<boolean>
   releasePayout(merchant: Merchant, payoutId: string): Promise<void>
-  /** Learns what other processes have counted. */
+  /** Reads what other processes have counted. */
   refresh(): Promise<void>
   reap(): Promise<void>
 }
@@ -92,7 +92,7 @@ export function createVelocity(deps: VelocityDeps): Velocity {
     if (blockedUntil && blocked.size < blocksMax) blocked.set(name, blockedUntil)
   }
 
-  /** What counts of a try, each with its limit. */
+  /** The card and the address of a try, each with its limit. */
   function judged(merchant: Merchant, { cardId, address }: Tried): [Subject, DeclineLimit][] {
     const { merchantId } = merchant
     const found: [Subject, DeclineLimit][] = []
@@ -133,7 +133,7 @@ export function createVelocity(deps: VelocityDeps): Velocity {
     async reservePayout({ merchantId, payoutLimits }, { payoutId, amount, now }) {
       if (!payoutLimits) return true
       const limit = payoutLimits.find(known => known.amount.currency === amount.currency)
-      // A limit in one currency would be none if the others stayed open.
+      // A limit in one currency would be useless if the others were unlimited.
       if (!limit) return false
       return store.reservePayout({ merchantId, payoutId, amount: amount.value, limit, at: now })
     },

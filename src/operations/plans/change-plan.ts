@@ -41,7 +41,7 @@ interface PlanStep {
   readonly change: (plan: PlanEntry, now: Date) => Plan | Promise<Plan>
 }
 
-/** 50: with many processes at one plan each round lets at least one of them through. */
+/** 50: when many processes change one plan, each round lets at least one of them through. */
 const maximumRounds = 50
 
 /** Undefined: the merchant has no such plan. */
@@ -74,7 +74,10 @@ async function changePlan(
   throw new Error(`plan ${planId} changed ${maximumRounds} times under our hands`)
 }
 
-/** A plan that is alive wakes for its next charge or its end; any other sleeps. A charge under way sets the timer itself. */
+/**
+ * An active plan has a timer for its next charge or its end; any other has none. A charge under way sets the timer
+ * itself.
+ */
 function timersOf(plan: Plan, merchant: Merchant): Pick<Change, 'setTimers' | 'dropTimers'> {
   const timer = planTimer(plan, plan.initialPayId)
   const wakeAt = plan.status === 'ACTIVE' ? nextMoment(plan) : undefined
@@ -174,7 +177,9 @@ export async function resume(
   return done?.answer
 }
 
-/** What the gateway charges by itself is due now; what the merchant charges is charged in its place, once. */
+/**
+ * A plan that the gateway charges becomes due now; a plan that the merchant charges is charged once, on their behalf.
+ */
 async function charge(plan: Plan, merchant: Merchant, engine: Engine): Promise<void> {
   const at = merchantNow(engine.clock, merchant)
   if (plan.recurring?.autoCharge) {

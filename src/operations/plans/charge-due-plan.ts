@@ -1,7 +1,7 @@
 /**
- * The gateway's own charges: what a plan's timer does when its time has come. The charge's first record, the plan's turn and
- * the end of the timer are one commit, so that a turn begins once, whichever process runs it and whenever one dies. From then on it is a
- * payment like any other; settling it moves the plan on and sets the next timer.
+ * The gateway's own charges: what a plan's timer does when it fires. The charge's first record, the plan's turn and the
+ * end of the timer are one commit, so that a turn begins once, whichever process runs it and whenever one dies. From
+ * then on it is a payment like any other; settling it moves the plan on and sets the next timer.
  */
 
 import type { PlanId } from '#domain/ids.ts'
@@ -17,6 +17,7 @@ import { type DueTimer, type TimerKey, timerAt } from '#operations/timer.ts'
 import type { ChargeablePlan } from '#storage/plans/plans.ts'
 
 export async function runPlan({ timer, merchant, at }: DueTimer, engine: Engine): Promise<void> {
+  // See planTimer: the timer of a plan has the plan's id in this column.
   const found = await engine.plans.findChargeable(timer.merchantId, timer.xId as string as PlanId)
   const move = found ? decideMove(found.plan, at) : { kind: 'rest' as const }
   switch (move.kind) {
@@ -78,7 +79,7 @@ const transIds = ({ planId }: Plan, { automatic: { dueDate, tries } }: Automatic
 
 /**
  * Nothing to do. Settling the charge of an active plan sets this same timer, so it is only dropped while the
- * plan is as it was seen; a plan that has ended has no further use for it.
+ * plan is as it was seen; a plan that has ended no longer needs it.
  */
 async function rest(plan: Plan | undefined, due: Omit<Due, 'turn'>, engine: Engine): Promise<void> {
   const holdPlan = plan?.status === 'ACTIVE' ? { ...plan, expectedVersion: plan.version } : undefined
@@ -105,8 +106,8 @@ async function end(
 }
 
 /**
- * Another request has charged, cancelled or suspended the plan. The timer comes at once, to see what is left to do: should it
- * take the place of a later one, it finds that it is early and puts that back.
+ * Another request has charged, cancelled or suspended the plan. The timer fires again at once, to see what is left to
+ * do. If it replaces a later timer, it finds that it is early and restores the later time.
  */
 async function lookAgain({ timer, merchant, at }: Omit<Due, 'turn'>, engine: Engine): Promise<void> {
   await engine.commit({ setTimers: [timerAt(timer, at, merchant)] })

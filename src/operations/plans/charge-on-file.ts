@@ -1,4 +1,4 @@
-/** Payments without their customer and without a plan: by a stored payment method, or by a card that is known elsewhere. */
+/** Merchant-initiated payments without a plan: with a stored payment method, or with a card stored elsewhere. */
 import type { CardData } from '#connectors/contract.ts'
 import type { CustomerId, StoredMethodId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
@@ -18,7 +18,7 @@ import {
 
 export type OnFileCharge = ChargeRequest & { readonly amount: Money }
 
-/** Undefined: the customer has no such method, or it was deleted while we looked. */
+/** Undefined: the customer has no such method, or it was deleted meanwhile. */
 export async function chargeStoredMethod(
   request: OnFileCharge & { readonly customerId: CustomerId; readonly methodId: StoredMethodId },
   engine: Engine,
@@ -41,7 +41,7 @@ export async function chargeStoredMethod(
   }
 }
 
-/** The card by its pseudo number, and the scheme's word that its holder has agreed. */
+/** Charges the card by its pseudo number, with the scheme's reference to the cardholder's agreement. */
 export function chargeCardOnFile(
   request: OnFileCharge & {
     readonly card: CardData

@@ -1,6 +1,6 @@
 /**
- * Charging a plan: an ordinary payment with the card or account that the customer left, without the customer. By the
- * merchant on request, by the gateway when the day has come, or outside of any schedule.
+ * Charging a plan: an ordinary payment with the customer's stored card or account, without the customer being present:
+ * at the merchant's request, by the gateway on the due day, or unscheduled.
  */
 import type { AccountData } from '#connectors/contract.ts'
 import { dayOf } from '#domain/calendar.ts'
@@ -26,7 +26,7 @@ import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import type { ChargeablePlan } from '#storage/plans/plans.ts'
 import type { AdmittedCard } from '#vault/cards.ts'
 
-/** What a request for a charge may say besides what is charged. */
+/** The optional fields of a request for a charge. */
 export interface ChargeRequest {
   readonly merchant: Merchant
   readonly transId: string
@@ -42,11 +42,11 @@ export interface ChargeRequest {
 
 export type PlanCharge = ChargeRequest & {
   readonly planId: PlanId
-  /** Outside of the schedule: any amount, at any time while the plan is alive. */
+  /** Unscheduled: any amount, at any time while the plan is active. */
   readonly unscheduled?: boolean
 }
 
-/** 5: a plan that changes under our hands is soon one that cannot be charged. */
+/** 5: a plan that keeps changing soon cannot be charged any more. */
 const maximumRounds = 5
 
 /** Undefined: the merchant has no such plan. */
@@ -77,7 +77,7 @@ function decide(request: PlanCharge, plan: Plan, amount: Money, engine: Engine):
   return request.unscheduled ? decideUnscheduled(plan, day) : decidePlanCharge(plan, amount, day)
 }
 
-/** The merchant's charge as a payment. Undefined: what the plan was made with is gone. */
+/** The merchant's charge as a payment. Undefined: the plan's card or account was deleted. */
 async function prepareCharge(
   found: ChargeablePlan,
   request: PlanCharge & { readonly amount: Money },
@@ -142,7 +142,7 @@ export function checkCharge(
   throw new MethodMisfit({ field: 'captureMethod.type', error })
 }
 
-/** What every payment without its customer has in common. */
+/** The fields that all merchant-initiated payments share. */
 export const commonCommand = ({
   transId,
   refNr,
@@ -159,7 +159,7 @@ export const commonCommand = ({
   merchantInitiated: true,
 })
 
-/** The card or account of a plan, opened. Undefined: its number is gone. A wallet needs neither. */
+/** The card or account of a plan, opened. Undefined: its number was deleted. A wallet needs neither. */
 export async function openInstruments(
   { plan, card, account }: ChargeablePlan,
   engine: Engine,
@@ -179,7 +179,7 @@ const toAccountData = (
   number: AccountData['number'],
 ): AccountData => ({ number, holderName: accountHolderName, code, bankName, mandateId, dateOfSignature })
 
-/** A card that is on file, as the vault would admit it. Never written again: a number that was destroyed stays so. */
+/** A card that is on file, as the vault would admit it. It is never stored again: a deleted number stays deleted. */
 export async function openStoredCard(
   merchantId: MerchantId,
   { cardId, expiryDate }: { readonly cardId: string; readonly expiryDate?: string },

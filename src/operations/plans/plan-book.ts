@@ -1,6 +1,6 @@
 /**
- * What a payment does to its plan, written in the payment's own commits: its birth makes the plan, its approval starts it,
- * and the outcome of a charge moves it on. A payment without a plan passes by.
+ * What a payment does to its plan, written in the payment's own commits: its first commit creates the plan, its
+ * approval starts it, and the outcome of a charge advances it. Payments without a plan are unaffected.
  */
 import { dayOf } from '#domain/calendar.ts'
 import type { PayId, PlanId, XId } from '#domain/ids.ts'
@@ -13,13 +13,13 @@ import { isAutomatic, nextMoment, settleTurn, turnOf } from '#lifecycle/plan-tur
 import { type TimerKey, timerAt } from '#operations/timer.ts'
 import type { Change, Timer } from '#storage/commit/change.ts'
 
-/** One timer per plan, under its initial payment. */
+/** One timer per plan, under its initial payment. The table of timers has the plan's id where others have an xId. */
 export const planTimer = (
   { merchantId, planId }: { merchantId: Payment['merchantId']; planId: PlanId },
   initialPayId: PayId,
 ): TimerKey => ({ merchantId, payId: initialPayId, xId: planId as string as XId, kind: 'PLAN' })
 
-/** With the first record of a payment that the customer agrees to a plan by. */
+/** Creates the plan together with the payment by which the customer agrees to it. */
 export function openPlan(payment: Payment): Pick<Change, 'insertPlan'> {
   const { merchantId, payId, planId, amount, details, createdAt } = payment
   const terms = credentialTerms(details)
@@ -66,7 +66,7 @@ function startPlan(payment: PlannedPayment, merchant: Merchant, now: Date): Move
       merchantId,
       planId,
       status: isRepeatable ? 'ACTIVE' : 'SUSPENDED',
-      // What was approved: a confirm may have asked for less than was agreed first.
+      // The approved amount: a confirm may have asked for less than was first agreed.
       amount: { value: payment.sums.authorized, currency: payment.amount.currency },
       customerId,
       merchantCustomerId: customerId && namedCustomer(payment),

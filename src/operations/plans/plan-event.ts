@@ -1,4 +1,4 @@
-/** Ending a plan together with the event about it: both stand in one commit with the payment that the event names. */
+/** Ending a plan together with the event about it: both are in one commit with the payment that the event names. */
 import type { EventType } from '#domain/event-types.ts'
 import { lastOperation } from '#lifecycle/payment.ts'
 import type { Plan } from '#lifecycle/plan.ts'

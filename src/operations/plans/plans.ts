@@ -25,7 +25,7 @@ export const toRecord = (plan: PlanEntry) => ({
   initialPayId: plan.initialPayId,
   schemeReferenceId: plan.schemeReferenceId,
   numberOfPayments: plan.numberOfPayments,
-  // A plan that is not charged has no day on which it will be.
+  // A plan that is not active has no next payment date.
   nextPaymentDate: plan.status === 'ACTIVE' ? plan.nextPaymentDate : undefined,
   lastPayment: plan.lastPayment && {
     payId: plan.lastPayment.payId,
@@ -102,10 +102,10 @@ export interface Cancellation {
   readonly key?: OperationKey
 }
 
-/** 50: with many processes at one plan each round lets at least one of them through. */
+/** 50: when many processes change one plan, each round lets at least one of them through. */
 const maximumRounds = 50
 
-/** A charge that is under way is not called back: it ends as it ends, and is the plan's last. */
+/** A charge under way is not cancelled: it runs to its end and is the plan's last. */
 export async function cancelPlan(
   request: Cancellation,
   engine: Pick<Engine, 'plans' | 'commit' | 'clock' | 'queue' | 'newId' | 'endpoints'>,
@@ -141,7 +141,7 @@ const toAnswer = (plan: PlanEntry): OperationAnswer => ({
   json: JSON.stringify(toRecord(plan)),
 })
 
-/** A plan that does not allow what was asked. */
+/** The refusal of a request that the plan does not allow. */
 export function refusePlan(
   { merchantId }: Merchant,
   refusal: 'PLAN_NOT_ACTIVE' | 'OUTSIDE_PLAN_PERIOD' = 'PLAN_NOT_ACTIVE',

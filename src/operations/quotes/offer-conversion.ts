@@ -1,4 +1,4 @@
-/** Offers a customer on a page of ours to pay in the currency of its card, where that is possible. Moves no money. */
+/** Offers customers on our pages to pay in the currency of their card, where that is possible. Moves no money. */
 import type { CardData } from '#connectors/contract.ts'
 import { parseXId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -16,21 +16,21 @@ export interface Offering {
   readonly payment: Pick<Payment, 'payId' | 'amount' | 'transId'>
   /** Its number may be a pseudo number. */
   readonly card: CardData
-  /** The offer that the page shows already: it stays while it holds. */
+  /** The offer that the page already shows: it is kept while it is valid. */
   readonly shownId?: string
 }
 
 type Needs = Pick<Engine, 'commit' | 'clock' | 'newId' | 'quotes' | 'vault'>
 
-/** Undefined: this card is not converted, or the vault knows it no more. */
+/** Undefined: there is no offer for this card, or the vault has deleted it. */
 export async function offerConversion(
   { merchant, payment, card, shownId }: Offering,
   { engine, lookUps }: { readonly engine: Needs; readonly lookUps: LookUps },
 ): Promise<Quote | undefined> {
   const { amount, transId } = payment
-  // A card that is only checked pays nothing, in no currency.
+  // A zero-amount card check has nothing to convert.
   if (amount.value === 0) return undefined
-  // Nothing is written here: the vault takes the card when it is tried.
+  // Nothing is written here: the vault stores the card when it is tried.
   const admitted = await engine.vault.admit(merchant.merchantId, card.number, { expiryDate: card.expiryDate })
   if (!admitted) return undefined
   const shown = await findShown(shownId, { merchant, payment, amount, card: admitted }, engine)
@@ -62,7 +62,7 @@ async function findShown(
 }
 
 /**
- * Eight digits name the issuer; a quote keeps them, and its payment keeps the last four. Of a number shorter than 16 that
- * would leave too little unknown, so six must do.
+ * Eight digits name the issuer; a quote keeps them, and its payment keeps the last four. For a number shorter than 16
+ * digits that would reveal too much, so six are used.
  */
 const binOf = (number: string): string => number.slice(0, number.length >= 16 ? 8 : 6)

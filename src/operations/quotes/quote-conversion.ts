@@ -19,12 +19,12 @@ export interface QuoteRequest {
 
 export type NoQuote = 'NON_ELIGIBLE_CARD' | 'SAME_CURRENCY' | 'UNSUPPORTED_CURRENCY'
 
-/** A quote that is made but not yet kept: the caller writes it together with its answer. */
+/** A quote that is not stored yet: the caller stores it together with its answer. */
 export type Quoted =
   | { readonly eligible: true; readonly quote: Quote }
   | { readonly eligible: false; readonly reason: NoQuote; readonly quoteId: string; readonly quotedAt: Date }
 
-/** 10 minutes: the contract's. */
+/** 10 minutes, as the contract says. */
 const validMs = 10 * 60 * 1000
 
 type Needs = Pick<LookUps, 'bins' | 'rates' | 'markupPercentage'> & Pick<Engine, 'clock' | 'newId'>
@@ -86,7 +86,7 @@ export async function storeQuote(
     insertQuote: quoted.eligible ? quoted.quote : undefined,
     key: keyRow(key, { merchant, answer, now: merchantNow(clock, merchant) }),
   }
-  // Where there is no offer there is nothing to keep but the key.
+  // Without an offer there is nothing to store but the key.
   if (!change.insertQuote && !change.key) return answer
   const committed = await commit(change)
   if (!committed.committed) throw new CommitRefused(committed.conflict)

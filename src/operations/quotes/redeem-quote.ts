@@ -9,7 +9,7 @@ import { type Engine, merchantNow } from '#operations/engine.ts'
 import type { StoredQuote } from '#storage/payments/quotes.ts'
 import type { AdmittedCard } from '#vault/cards.ts'
 
-/** What the request says of an offer. */
+/** What the request says about an offer. */
 export interface OfferReply {
   readonly quoteId: string
   readonly accepted: boolean
@@ -20,8 +20,8 @@ export type QuoteResult =
   | { readonly usable: true; readonly offer: CardholderOffer; readonly conversion?: ConversionTerms }
 
 /**
- * An accepted quote must be this merchant's, unexpired, unused, and made for this amount and this card. One that the
- * cardholder turned down must only exist: it binds no money and stays unused.
+ * An accepted quote must be this merchant's, unexpired, unused, and made for this amount and this card. A quote that
+ * the cardholder declined only has to exist: it reserves nothing and stays unused.
  */
 export async function redeemQuote(
   reply: OfferReply,
@@ -60,7 +60,7 @@ export function convertAgain(offer: CardholderOffer | undefined, amount: Money):
 export const isInTime = ({ expiresAt }: StoredQuote, now: Date): boolean =>
   now.getTime() < expiresAt.getTime()
 
-/** Whether it was made for this amount and for such a card. */
+/** Whether the quote was made for this amount and card. */
 export const isMadeFor = (
   { merchantAmount, bin }: StoredQuote,
   { amount, card }: { readonly amount: Money; readonly card: Pick<AdmittedCard, 'number'> },

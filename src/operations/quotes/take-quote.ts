@@ -1,6 +1,7 @@
 /**
- * The answer of a customer on a page of ours to an offer in their own currency. An offer belongs to the payment that takes
- * it first, and later tries of that payment may take it again while it lasts: a mistyped security code does not cost the customer the rate.
+ * A customer's answer, on one of our pages, to an offer in their own currency. An offer belongs to the payment that
+ * takes it first, and later tries of that payment may take it again while it lasts: a mistyped security code does not
+ * cost the customer the rate.
  */
 import { type PayId, parseXId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -27,8 +28,8 @@ interface Paying {
 type Needs = Pick<Engine, 'quotes' | 'commit' | 'clock'>
 
 /**
- * Taken in a commit of its own before the try is recorded: should the try come to nothing, the quote is still this
- * payment's. Also a refusal must be about this card and amount: who changed the card was not asked yet.
+ * Claimed in a commit of its own before the try is recorded: if the try fails, the quote still belongs to this payment.
+ * Declining an offer must also be about this card and amount: a customer who changed the card has not been asked yet.
  */
 export async function takeQuote(reply: OfferReply, paying: Paying, engine: Needs): Promise<QuoteResult> {
   const { merchant, payId } = paying
@@ -41,7 +42,7 @@ export async function takeQuote(reply: OfferReply, paying: Paying, engine: Needs
   return owner === payId ? accept(quote) : { usable: false }
 }
 
-/** The payment that has the quote afterwards. */
+/** Returns the payment that holds the quote afterwards. */
 async function claim(
   quoteId: string,
   { merchant: { merchantId }, payId }: Paying,

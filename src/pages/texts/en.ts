@@ -1,6 +1,6 @@
 /**
- * Every text of the hosted pages, in English. The other languages have the same keys; `{name}` marks what is put in and
- * stays as it is. Texts speak to somebody who wants to pay, never about how the gateway works.
+ * Every text of the hosted pages, in English. The other languages have the same keys; `{name}` is a placeholder and
+ * must not be translated. Texts speak to somebody who wants to pay, never about how the gateway works.
  */
 export const en = {
   // The frame of every page.
@@ -196,6 +196,6 @@ export const en = {
   tryAgain: 'Try again',
 } as const
 
-/** What every language must say. */
+/** The keys that every language must have. */
 export type TextKey = keyof typeof en
 export type Texts = Readonly<Record<TextKey, string>>

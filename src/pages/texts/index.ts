@@ -5,8 +5,8 @@ import { en, type Texts } from '#pages/texts/en.ts'
 const require = createRequire(import.meta.url)
 
 /**
- * By BCP 47 tag; the first is spoken when nothing else fits. A file is read when a page first speaks its language: together
- * they are half a megabyte, of which most servers need little.
+ * By BCP 47 tag; the first is the default. A file is loaded when a page first needs its language: together they are
+ * half a megabyte, of which most servers need little.
  */
 const files = {
   en: () => ({ en }),

@@ -78,7 +78,7 @@ function renderFields(frame: PageFrame, form: CardForm, errors: FieldErrors): Ht
     autocomplete: 'cc-number',
     isNumeric: true,
     isCode: true,
-    // 19 digits, and room for what people put between them when they paste.
+    // 19 digits, and room for separators in pasted numbers.
     lengthMax: 40,
     placeholder: '0000 0000 0000 0000',
     error: errors.number,
@@ -154,7 +154,7 @@ function renderTestCards({ language }: PageFrame, cards: readonly TestCard[]): H
  */
 const inGroups = (number: string): string => number.replace(/(....)(?=.)/g, '$1 ')
 
-/** The card's fields alone, for a frame inside a shop's page. The shop's own button asks for the token. */
+/** The card's fields alone, for a frame inside a shop's page. The shop's own button requests the token. */
 export function renderCardFields(frame: PageFrame, action: string): string {
   const { texts } = frame.language
   // The hidden button lets Enter in a field submit the form.

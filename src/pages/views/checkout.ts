@@ -19,7 +19,7 @@ import {
   renderPlan,
 } from '#pages/views/plan-terms.ts'
 
-/** How a method goes on once it is chosen; decides the hint. The words of methods/method.ts. */
+/** How a method continues once it is chosen; decides the hint. The values of methods/method.ts. */
 type Flow = 'direct' | 'multi_step' | 'redirect' | 'qr' | 'voucher' | 'transfer'
 
 export interface MethodOption {
@@ -43,7 +43,7 @@ export interface CheckoutModel extends FormNotice {
   readonly chosen?: string | undefined
   /** Where the form goes. */
   readonly action: string
-  /** Among them `attempt`, which makes a second sending of the same page harmless. */
+  /** Among them `attempt`, which makes submitting the same page twice harmless. */
   readonly hidden: readonly HiddenField[]
   /** Where the form of the cancel button goes; no button where absent. */
   readonly cancelAction?: string | undefined

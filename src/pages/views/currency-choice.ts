@@ -21,13 +21,13 @@ export interface CurrencyOffer {
   /** "3.00" */
   readonly markupPercentage: string
   readonly rateSource: string
-  /** What the customer said before; nothing the first time. */
+  /** The customer's earlier answer; absent the first time. */
   readonly answer?: CurrencyAnswer | undefined
 }
 
 export interface CurrencyChoice {
   readonly offer?: CurrencyOffer | undefined
-  /** That nothing was chosen. */
+  /** The error that nothing was chosen. */
   readonly error?: string | undefined
   /** Whether number and code must be entered again, which no page ever shows. */
   readonly isTypedAgain?: boolean | undefined
@@ -37,9 +37,9 @@ type Place = 'payInCard' | 'cardAmount' | 'rate' | 'markup' | 'source' | 'payInS
 
 export interface OfferTexts {
   readonly quoteId: string
-  /** What stands in each place of the choice. */
+  /** The text of each part of the choice. */
   readonly places: Readonly<Record<Place, string>>
-  /** What the button says once a currency is chosen. */
+  /** The button's text once a currency is chosen. */
   readonly buttons: Readonly<Record<CurrencyAnswer, string>>
 }
 
@@ -68,21 +68,21 @@ export function describeOffer({ language }: PageFrame, offer: CurrencyOffer): Of
 
 export function renderCurrencyChoice(frame: PageFrame, { offer, error, isTypedAgain }: CurrencyChoice): Html {
   const { texts } = frame.language
-  const told = offer && describeOffer(frame, offer)
-  const at = (place: Place): Html => html`<bdi data-place="${place}">${told?.places[place]}</bdi>`
+  const described = offer && describeOffer(frame, offer)
+  const at = (place: Place): Html => html`<bdi data-place="${place}">${described?.places[place]}</bdi>`
   const option = (value: CurrencyAnswer, [name, amount]: readonly [Place, Place], details: Html): Html =>
     html`<label class="currency"><input type="radio" name="dcc" value="${value}"${
       offer?.answer === value && html` checked`
-    } data-missing="${texts.currencyMissing}" data-button="${told?.buttons[value]}"><span class="currency-in"><span class="option-name">${at(name)}</span><strong>${at(amount)}</strong>${details}</span></label>`
+    } data-missing="${texts.currencyMissing}" data-button="${described?.buttons[value]}"><span class="currency-in"><span class="option-name">${at(name)}</span><strong>${at(amount)}</strong>${details}</span></label>`
   const fact = (label: string, place: Place): Html =>
     html`<span class="fact"><span>${label}</span><span>${at(place)}</span></span>`
   return html`<fieldset class="choice" id="dcc" role="radiogroup" tabindex="-1" aria-describedby="dcc-intro dcc-error" data-choice${
-    told === undefined && html` hidden disabled`
+    described === undefined && html` hidden disabled`
   }${error !== undefined && html` aria-invalid="true" data-wrong`}${
-    told !== undefined && error === undefined && html` autofocus`
+    described !== undefined && error === undefined && html` autofocus`
   }><legend>${texts.currencyTitle}</legend>
 ${hiddenFields([{ name: 'quoteId', value: offer?.quoteId ?? '' }])}
-<p class="hint" id="dcc-intro">${texts.currencyIntro}${isTypedAgain === true && told !== undefined && html` ${texts.typeCardAgain}`}</p>
+<p class="hint" id="dcc-intro">${texts.currencyIntro}${isTypedAgain === true && described !== undefined && html` ${texts.typeCardAgain}`}</p>
 <div class="currencies">${option(
     'accepted',
     ['payInCard', 'cardAmount'],

@@ -1,4 +1,4 @@
-/** Pages on which nothing can be paid: friendly words, the fitting status, and a way on where there is one. */
+/** Pages on which nothing can be paid: a friendly text, the right status, and a link to continue where there is one. */
 
 import { html } from '#http/html.ts'
 import { toLink } from '#pages/address.ts'
@@ -19,7 +19,7 @@ export interface DeadEndModel {
   readonly kind: DeadEndKind
   /** Back to the shop. */
   readonly returnUrl?: string | undefined
-  /** The page itself, for faults that pass. */
+  /** The page itself, for temporary errors. */
   readonly retryUrl?: string | undefined
 }
 

@@ -78,7 +78,10 @@ export const renderTick = ({ name, label, isTicked, error, mistake }: Tick): Htm
     html` aria-required="true" aria-describedby="${name}-error" data-missing="${mistake}"`
   }><span>${label}</span></label>${mistake !== undefined && html`<p class="error" id="${name}-error">${error}</p>`}</div>`
 
-/** Always there, so that the script can fill it; empty it takes no room. It has the focus when the page opens with errors. */
+/**
+ * Always present, so that the script can fill it; when empty it takes no space. It has the focus when the page opens
+ * with errors.
+ */
 export function renderNotice(texts: Texts, { title, message, errors = {} }: FormNotice): Html {
   const entries = Object.entries(errors)
   const isShown = message !== undefined || entries.length > 0

@@ -19,11 +19,11 @@ export interface OrderSummary {
   readonly descriptions?: readonly string[] | undefined
   readonly lines?: readonly SummaryLine[] | undefined
   readonly subtotal?: number | undefined
-  /** What is taken off, as a positive number. */
+  /** The discount, as a positive number. */
   readonly discount?: number | undefined
   readonly shipping?: number | undefined
   readonly tax?: number | undefined
-  /** Whether the prices of the lines hold the tax already. */
+  /** Whether the prices of the lines include the tax. */
   readonly isTaxIncluded?: boolean | undefined
   readonly reference?: string | undefined
 }

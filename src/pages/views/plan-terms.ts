@@ -22,7 +22,7 @@ const units: Readonly<Record<Frequency, string>> = {
   YEARLY: 'year',
 }
 
-/** The language itself knows how to say one month. */
+/** Intl has the words for an interval in every language. */
 const interval = (frequency: Frequency, locale: string): string =>
   new Intl.NumberFormat(locale, { style: 'unit', unit: units[frequency], unitDisplay: 'long' }).format(1)
 

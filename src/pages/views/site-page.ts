@@ -1,4 +1,4 @@
-/** A page of a provider without a web site of its own, as its connector describes it, in the look of ours. */
+/** A page of a provider without a web site of its own, as its connector describes it, in our design. */
 import type { SiteFact, SitePage } from '#connectors/contract.ts'
 import { fill, type Html, html } from '#http/html.ts'
 import { brandMark, icon, nameBrand } from '#pages/icons.ts'

@@ -1,4 +1,4 @@
-/** `POST /services/accountUpdater`: cards to ask the schemes about, and what they say. */
+/** `POST /services/accountUpdater`: the cards to look up, and the schemes' answers. */
 import type { Static } from 'typebox'
 import { choice, closed, formatted, optional, text, when } from '#schemas/fields.ts'
 import { transId } from '#schemas/identifiers.ts'

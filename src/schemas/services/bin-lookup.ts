@@ -1,4 +1,4 @@
-/** `POST /services/binLookup`: the first digits of a card, and what is known of such cards. */
+/** `POST /services/binLookup`: the first digits of a card, and what is known about such cards. */
 import type { Static } from 'typebox'
 import { choice, closed, flag, formatted, optional, text } from '#schemas/fields.ts'
 import { Type } from '#schemas/type.ts'

@@ -1,4 +1,6 @@
-/** `POST /services/dccQuote`: an amount and the card that shall pay it; whether it may pay in its own currency, and how. */
+/**
+ * `POST /services/dccQuote`: an amount and a card; whether the card can pay in its own currency, and on which terms.
+ */
 import type { Static } from 'typebox'
 import { plainAmount } from '#schemas/amount.ts'
 import { choice, closed, flag, formatted, optional, text } from '#schemas/fields.ts'

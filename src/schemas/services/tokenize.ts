@@ -1,10 +1,10 @@
-/** `POST /services/tokenService`: a number, and what stands for it at this merchant. */
+/** `POST /services/tokenService`: a number, and its pseudo number at this merchant. */
 import type { Static } from 'typebox'
 import { choice, closed, formatted, optional, text, when } from '#schemas/fields.ts'
 import { transId } from '#schemas/identifiers.ts'
 import { responseCode, responseDescription } from '#schemas/result.ts'
 
-/** The form is judged here (400), the check digits by the operation (422). */
+/** The format is checked here (400), the check digits by the operation (422). */
 const cardForm = { type: 'string', pattern: '^[0-9]{12,19}$' }
 const ibanForm = { type: 'string', pattern: '^[A-Z]{2}[0-9]{2}[0-9A-Z]{11,30}$' }
 

@@ -1,6 +1,6 @@
 /**
- * The audit trail: rows that are only ever added, each chained to the one before by its hash. The newest number and hash
- * are kept in a table of their own, and adding a row holds that one row, so that the chain never forks.
+ * The audit trail: rows are only ever added, each chained to the previous one by its hash. The newest number and hash
+ * are kept in a table of their own, and adding a row locks that one row, so that the chain never forks.
  */
 import { createHash } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
@@ -13,7 +13,7 @@ export interface AuditEntry {
   readonly from: string
   /** `merchant.set`, `key.create` …: what was done. */
   readonly act: string
-  /** The id of what it was done to. */
+  /** The id of the object of the action. */
   readonly object: string
   /** What changed; never a secret or card data. */
   readonly before?: unknown
@@ -33,13 +33,13 @@ export interface AuditHead {
 export interface AuditConditions {
   readonly since?: Date
   readonly act?: string
-  /** What was done to one thing. */
+  /** Only actions on this object. */
   readonly object?: string
-  /** Only what these did; all unless given. */
+  /** Only actions of these actors; all unless given. */
   readonly actors?: readonly string[] | undefined
   /** Only rows with a lower number. */
   readonly before?: number | undefined
-  /** Only the newest so many. */
+  /** At most this many, the newest. */
   readonly limit?: number
 }
 
@@ -121,7 +121,7 @@ async function* walkRows(reader: Pick<Pool, 'query'>): AsyncGenerator<readonly S
       [after],
     )
     if (rows.length === 0) return
-    // Counted as numbers, whatever the connection makes of a bigint.
+    // Converted to numbers, whatever type the connection returns for a bigint.
     const counted = rows.map(row => ({ ...row, number: Number(row.number) }))
     yield counted
     after = counted.at(-1)?.number ?? after
@@ -130,11 +130,12 @@ async function* walkRows(reader: Pick<Pool, 'query'>): AsyncGenerator<readonly S
 
 /** Walks the whole chain. Any connection will do. */
 export async function verifyAudit(reader: Pick<Pool, 'query'>): Promise<Verification> {
-  // First the head: rows that are added meanwhile lie beyond it and are checked like the others.
+  // The head is read first: rows added meanwhile are beyond it and are checked like the others.
   const head = await readHead(reader)
   const checked = await checkChain(head, walkRows(reader))
   const { number } = await readHead(reader)
-  // Adding a row moves the end along with it: a row beyond it was added by somebody else, or the end was moved back.
+  // Adding a row also moves the stored end, so a row beyond the end was added by somebody else, or the end was moved
+  // back.
   const beyond = checked.last - number
   const more = beyond > 0 ? [`${beyond} beyond the end that was kept apart, which is ${number}`] : []
   return { rows: checked.rows, head, faults: [...checked.faults, ...more].slice(0, faultsShown) }
@@ -191,7 +192,7 @@ async function appendRows(writers: Pool, entries: readonly AuditEntry[]): Promis
   }
 }
 
-/** The longest text of an entry; what strangers send was cut before. */
+/** The longest text of an entry; text from unauthenticated clients was cut before. */
 const textMax = 256
 
 async function insertRow(client: PoolClient, previous: AuditHead, entry: AuditEntry): Promise<AuditHead> {
@@ -214,7 +215,7 @@ async function insertRow(client: PoolClient, previous: AuditHead, entry: AuditEn
   return { number: row.number, hash }
 }
 
-/** Walks the chain from the first row: every number, every hash, and the end as it was kept apart. */
+/** Walks the chain from the first row: every number, every hash, and the end, which is stored separately. */
 async function checkChain(
   head: AuditHead,
   pages: AsyncIterable<readonly StoredRow[]>,
@@ -226,7 +227,7 @@ async function checkChain(
     for (const row of rows) {
       const missing = row.number - last.number - 1
       if (missing > 0) faults.push(`${missing} missing: ${describeGap(last.number + 1, row.number - 1)}`)
-      // After a gap the hash before is not known: the gap is the fault, and this row's own hash is taken on trust.
+      // After a gap the previous hash is unknown: the gap is the fault, and this row's own hash is not checked.
       else if (hashRow(last.hash, row) !== row.hash) faults.push(`row ${row.number} was changed`)
       if (row.number === head.number && row.hash !== head.hash)
         faults.push(`row ${row.number} is not the one that was kept apart as the newest`)

@@ -1,6 +1,6 @@
 /**
- * A whole database as lines of JSON, seen at one moment while the gateway goes on serving. Values are written and read by
- * PostgreSQL itself, so that no amount, time or text passes through a number of JavaScript on the way.
+ * A whole database as lines of JSON, in one snapshot while the gateway keeps serving. PostgreSQL itself writes and
+ * reads the values, so that no amount or time is converted to a JavaScript number on the way.
  */
 import { createHash } from 'node:crypto'
 import pg from 'pg'
@@ -71,7 +71,7 @@ async function readHeader(client: pg.Client): Promise<Header> {
 }
 
 async function* readRows(client: pg.Client, { name, columns }: Table): AsyncGenerator<string> {
-  // A line break in stored JSON is white space: inside of texts it is always escaped.
+  // A line break in stored JSON is white space: inside strings it is always escaped.
   await client.query(`DECLARE dump NO SCROLL CURSOR FOR
     SELECT replace(row_to_json(r)::text, E'\n', ' ') AS line FROM (SELECT ${columns} FROM ${name}) r`)
   for (;;) {

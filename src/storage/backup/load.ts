@@ -1,11 +1,13 @@
 /** Fills an empty database from the lines of a backup, all of it or nothing. */
+
 import { createHash } from 'node:crypto'
 import pg from 'pg'
+import { memberOf } from '#domain/json.ts'
 import type { Header } from '#storage/backup/dump.ts'
 import { listTables, type Table } from '#storage/backup/tables.ts'
 import { migrate } from '#storage/migrate.ts'
 
-/** The backup or the target is not as it must be; the message is a sentence for the operator. */
+/** The backup or the target cannot be used; the message is a sentence for the operator. */
 export class BackupError extends Error {}
 
 /** 500 rows are about half a megabyte in one statement. */
@@ -16,7 +18,10 @@ export interface Loaded {
   readonly rows: number
 }
 
-/** Cell after cell, as they were written; `urlOf` gives the place of each, which may depend on the rows of those before. */
+/**
+ * Cell by cell, in the order of the backup; `urlOf` returns the address of each, which may depend on rows of earlier
+ * cells.
+ */
 export async function loadDatabase(
   urlOf: (cell: number) => Promise<string>,
   lines: AsyncIterable<string>,
@@ -47,7 +52,7 @@ async function loadCell(
   const header = readHeader(first)
   const url = await urlOf(header.cell ?? 0)
   await refuseFilled(url)
-  // The schema as it was when the backup was made; what is newer is added to the rows afterwards.
+  // Creates the schema of the time of the backup; newer migrations run after the rows are loaded.
   await migrate(url, { onProgress, upTo: header.migrations.at(-1) })
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})
@@ -65,12 +70,15 @@ async function loadCell(
 }
 
 function readHeader(line: string): Header {
-  const header = parse(line) as Partial<Header> | undefined
-  if (header?.tollgateBackup !== 1 || !Array.isArray(header.migrations)) {
+  const header = parse(line)
+  if (!isHeader(header)) {
     throw new BackupError('this is not a backup of Tollgate, or of a version that this one does not know')
   }
-  return header as Header
+  return header
 }
+
+const isHeader = (value: unknown): value is Header =>
+  memberOf(value, 'tollgateBackup') === 1 && Array.isArray(memberOf(value, 'migrations'))
 
 async function refuseFilled(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
@@ -128,7 +136,7 @@ async function insert(client: pg.Client, { name, columns }: Table, rows: readonl
   )
 }
 
-/** Rows are never read here: only the short lines that are not rows. */
+/** Parses only the short lines that are not rows. */
 const readTable = (line: string): string | undefined =>
   line.startsWith('{"table":') && line.length < 100
     ? String((parse(line) as { table: string }).table)

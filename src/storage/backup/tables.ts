@@ -1,4 +1,4 @@
-/** Which tables a backup holds, in an order in which they can be filled: what is referred to comes first. */
+/** Which tables a backup holds, in an order in which they can be filled: referenced tables come first. */
 import type pg from 'pg'
 
 export interface Table {
@@ -8,7 +8,7 @@ export interface Table {
   readonly columns: string
 }
 
-/** Of this installation and this moment alone. */
+/** Tables that only describe this installation at this moment. */
 const leftOut = ['schema_migration', 'gateway_process', 'limit_use', 'one_time_key']
 
 export async function listTables(client: pg.Client): Promise<readonly Table[]> {

@@ -1,4 +1,4 @@
-/** Files that were made for the bank: which there are, their sealed bytes, and that they have been given out. */
+/** Files made for the bank: the list, their sealed bytes, and whether they have been handed out. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { BankAccountKey } from '#storage/bank/batches.ts'
 import type { Database } from '#storage/database.ts'

@@ -13,9 +13,9 @@ export interface NewItem {
   readonly sequenceType?: string
   readonly mandateId?: string
   readonly amendment?: unknown
-  /** Real time: when it counts as paid unless somebody says otherwise. */
+  /** Real time: when the debit counts as paid unless it was returned. */
   readonly approveAt?: Date
-  /** Another collection date was announced to the customer. */
+  /** The customer was notified of another collection date. */
   readonly announce?: boolean
 }
 
@@ -99,7 +99,7 @@ export const mandateRow = (mandate: UsedMandateRow): RowOf<typeof mandateColumns
   last_used_on: mandate.lastUsedOn,
 })
 
-/** The primary key of bank_item refuses an operation that lies in another file already, and with it the whole batch. */
+/** The primary key of bank_item refuses an operation that is already in another file, and with it the whole batch. */
 export const addItems = `WITH items AS MATERIALIZED (SELECT * FROM ${recordset('$4', itemColumns, 'i')}),
     taken AS (DELETE FROM timer WHERE ctid = ANY (ARRAY(SELECT t.ctid FROM items i CROSS JOIN LATERAL ${lookUp(`SELECT ctid FROM timer
         WHERE merchant_id = $1 AND pay_id = i.pay_id AND x_id = i.x_id AND kind = 'BATCH'`)} t))),

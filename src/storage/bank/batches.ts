@@ -1,6 +1,6 @@
 /**
- * Making a batch: everything that waits for the bank is taken out of the queue, becomes items of one batch, and the
- * bytes of the files are stored with their hash, all in one transaction. What is not committed was never given out.
+ * Makes a batch: everything that waits for the bank leaves the queue and becomes items of one batch, and the bytes of
+ * the files are stored with their hash, all in one transaction. Files are handed out only after the commit.
  */
 import type { PoolClient, QueryResult } from 'pg'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
@@ -47,13 +47,13 @@ export interface WrittenPayment {
 export interface QueuedPayment extends WrittenPayment {
   /** AUTHORIZATION: a payment that ended after a part of its transfer had arrived. */
   readonly type: 'AUTHORIZATION' | 'CAPTURE' | 'REFUND' | 'CREDIT'
-  /** Whether it waits for this account and not for another one. */
+  /** Whether it waits for this account. */
   readonly mine: boolean
   /** Whether it still waits, and the vault still has its account. */
   readonly writable: boolean
   /** The mandate that came with the capture itself, else the payment's. */
   readonly mandateId: string | null
-  /** What we know of that mandate, as of when the page was asked for. */
+  /** The stored state of that mandate when the page was read. */
   readonly usedCreditorId: string | null
   readonly usedCreditorName: string | null
   readonly usedHeldId: string | null
@@ -86,14 +86,14 @@ export interface BatchTransaction {
   begin(batch: { batchId: string; madeOn: string; madeAt: Date }): Promise<void>
   queued(after: Position | undefined, limit: number): Promise<readonly QueuedPayment[]>
   surplus(limit: number): Promise<readonly WrittenPayment[]>
-  /** What had arrived for a payment that has ended. */
+  /** The receipts of a payment that has ended. */
   receipts(payId: PayId): Promise<readonly ReceivedEntry[]>
-  /** Takes the ended payment out of the queue and puts what had arrived in line for giving back. */
+  /** Takes the ended payment out of the queue and queues its receipts for paying back. */
   giveBack(ended: Position, surplus: readonly Surplus[]): Promise<void>
   /** Takes the items out of the queue and puts them into the batch. */
   add(items: readonly NewItem[], mandates: readonly UsedMandateRow[]): Promise<void>
   addFilePart(part: FilePart): Promise<void>
-  /** Moves a part to its final place and returns what it holds. */
+  /** Moves a part to its final position and returns its bytes. */
   placeFilePart(partId: string, position: number): Promise<Pick<FilePart, 'keyVersion' | 'sealed'>>
   addFile(file: NewFile): Promise<void>
 }
@@ -115,7 +115,7 @@ export interface FilePart {
 export const queueTime = new Date('9000-01-01T00:00:00Z')
 
 /**
- * One batch of an account at a time: the lock is let go with the transaction. Long pauses between statements are allowed,
+ * One batch of an account at a time: the lock ends with the transaction. Long pauses between statements are allowed,
  * because a hundred thousand payments are written in between.
  */
 export async function withBatchTransaction<T>(
@@ -149,11 +149,14 @@ export async function withBatchTransaction<T>(
   }
 }
 
-/** Closed with the transaction: what was still under way when another part failed must not write on a connection that is given back. */
+/**
+ * Closed with the transaction: work still running when another part failed must not write on a connection that was
+ * released.
+ */
 interface Connection {
   readonly client: PoolClient
   open: boolean
-  /** Ends with the question that was asked last, whatever became of it. */
+  /** Settles with the last query, whether it succeeded or not. */
   last: Promise<void>
 }
 
@@ -165,7 +168,7 @@ interface Asker {
   read<Row extends object>(text: string, values: unknown[], name?: string): Promise<Row[]>
 }
 
-/** Reading ahead, items and parts of files ask at the same time; a connection answers one question after the other. */
+/** Reading ahead, items and parts of files send queries at the same time; a connection runs one after the other. */
 function createAsker(connection: Connection): Asker {
   const query = <Row extends object>(
     text: string,
@@ -176,7 +179,7 @@ function createAsker(connection: Connection): Asker {
       if (!connection.open) throw new Error('the transaction of the batch has ended')
       return connection.client.query<Row>({ name, text, values })
     })
-    // Only its end is waited for: rows that nobody needs any more are let go.
+    // Only the end of the query is awaited; its rows are not kept alive.
     connection.last = asked.then(ignore, ignore)
     return asked
   }
@@ -281,12 +284,12 @@ const filesOf = (
     ),
 })
 
-/** Before every id. */
+/** Sorts before every id. */
 export const firstId = '0'.repeat(32)
 
 /**
- * Oldest payments first: their ids are in the order of time. The page is taken by the primary key before anything is
- * joined to it, and each stays a look-up, so that no plan made on an empty table reads everything.
+ * Oldest payments first: their ids are in order of time. The page is read by the primary key before anything is joined,
+ * and each join stays a look-up, so that no plan made on an empty table reads everything.
  */
 const queuedPage = `WITH waiting AS MATERIALIZED (SELECT merchant_id, pay_id, x_id FROM timer
     WHERE merchant_id = $1 AND (pay_id, x_id) > ($3::uuid, $4::uuid) AND kind = 'BATCH' ORDER BY pay_id, x_id LIMIT $5)

@@ -1,6 +1,6 @@
 /**
- * What the bank's files say, kept before anything is done about it: a file is taken whole in one transaction, or not at
- * all. An entry that came in another file before is the same row. Applying entries is the business of operations.
+ * Entries of the bank's files, stored before they are applied: a file is stored in one transaction, or not at all. An
+ * entry that was in an earlier file is the same row. Operations apply the entries.
  */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { type BankAccountKey, firstId } from '#storage/bank/batches.ts'
@@ -26,19 +26,19 @@ export interface StoredEntry {
   readonly accountId: string
   readonly entryId: string
   readonly key: string
-  /** The payment that it was found to be for, by a run that was cut off. */
+  /** The matching payment that an interrupted run found. */
   readonly payId: PayId | null
   readonly keyVersion: number
   readonly sealed: Buffer
 }
 
-/** How the key of a rejection begins; keys of transactions begin with their direction. */
+/** The prefix of a rejection's key; keys of transactions begin with their direction. */
 export const rejectionPrefix = 'RJCT'
 
-/** The entries of one account that an import lists. The others have the same IBAN, and so the same entries. */
+/** The entries of one account that an import lists. Other accounts with the same IBAN have the same entries. */
 export interface EntryList {
   readonly account: BankAccountKey
-  /** Their own lists come before this one. */
+  /** Accounts whose lists come before this one. */
   readonly before: readonly BankAccountKey[]
   readonly after: readonly BankAccountKey[]
   readonly importId: string
@@ -48,31 +48,34 @@ export type EntryResult = 'BOOKED' | 'REJECTED' | 'RETURNED' | 'RECEIVED' | 'OTH
 
 export interface SettledEntry {
   readonly entryId: string
-  /** Undefined: it fits nothing. */
+  /** Undefined: it matches nothing. */
   readonly result?: EntryResult
   readonly xId?: string
   readonly fee?: number
 }
 
 export interface EntryStore {
-  /** Calls `take` with a function that keeps entries; when `take` throws, nothing is kept. Returns how many were known. */
+  /**
+   * Calls `take` with a function that stores entries; if `take` throws, nothing is stored. Returns how many were
+   * already known.
+   */
   takeFile(
     file: { readonly sha256: () => string; readonly accounts: () => readonly BankAccountKey[] },
     take: (keep: (entries: readonly NewEntry[]) => Promise<number>) => Promise<void>,
   ): Promise<void>
-  /** Kept and not yet applied, the oldest first. */
+  /** Stored and not yet applied, the oldest first. */
   next(
     account: BankAccountKey,
     kind: 'rejections' | 'transactions',
     page: { readonly after: string | undefined; readonly limit: number },
   ): Promise<readonly StoredEntry[]>
-  /** Sums that fitted nothing before wait to be applied once more. They are not listed a second time. */
+  /** Queues unmatched sums to be applied once more. They are not listed a second time. */
   lookAgain(account: BankAccountKey): Promise<void>
-  /** Remembers the payment before anything is done about it: afterwards it waits for no money any more. */
+  /** Stores the matched payment before the entry is applied: afterwards the payment no longer waits for money. */
   matched(entry: Pick<StoredEntry, 'merchantId' | 'entryId'>, payId: PayId): Promise<void>
-  /** What became of entries, in one statement. Those that fit nothing are in the list of this import. */
+  /** Stores the results of entries in one statement. Unmatched entries are in the list of this import. */
   settle(account: BankAccountKey, settled: readonly SettledEntry[], importId: string): Promise<void>
-  /** What an import found to fit nothing, a page at a time. */
+  /** The unmatched entries of an import, a page at a time. */
   listed(
     list: EntryList,
     page: { readonly after: string | undefined; readonly limit: number },
@@ -187,7 +190,10 @@ const otherColumns = [
   ['comes_first', 'boolean'],
 ] as const
 
-/** What fits another account does not fit nothing; what fits none of them is listed once, for the first. */
+/**
+ * An entry that matches another account is not unmatched; one that matches none of them is listed once, for the first
+ * account.
+ */
 const isListed = `e.merchant_id = $1 AND e.provider_account_id = $2 AND e.state = 'UNMATCHED' AND e.listed_by = $3::uuid
   AND NOT EXISTS ${lookUp(`SELECT 1 FROM ${recordset('$4', otherColumns, 'o')}
     CROSS JOIN LATERAL ${lookUp(`SELECT state, listed_by FROM bank_entry WHERE merchant_id = o.merchant_id
@@ -233,11 +239,11 @@ const settledRow = (
   listed_by: result === undefined ? importId : undefined,
 })
 
-/** How the settlement names the line of an entry as the statement has it, before payments of ours have lines for it. */
+/** The name of the settlement line of a statement entry, before our payments have lines for it. */
 export const entryLine = (key: string): string => `${entryLinePrefix}${key}`
 const entryLinePrefix = 'E|'
 
-/** What an applied entry is to its payments has been written: the line of the statement itself makes room for that. */
+/** The lines of the payments replace the line of the statement entry. */
 const settleEntries = `WITH settled AS (UPDATE bank_entry e SET state = r.state, result = r.result, x_id = r.x_id, fee = r.fee,
       listed_by = coalesce(e.listed_by, r.listed_by)
     FROM ${recordset('$2', settledColumns)} WHERE e.merchant_id = $1 AND e.entry_id = r.entry_id
@@ -275,7 +281,7 @@ const entryRow = (entry: NewEntry): RowOf<typeof entryColumns> => ({
   sealed: `\\x${entry.sealed.toString('hex')}`,
 })
 
-/** What matched nothing before is looked at again: the same entry may come with more details in another file. */
+/** Unmatched entries are checked again: the same entry may come with more details in another file. */
 const keepEntries = `WITH given AS MATERIALIZED (SELECT DISTINCT ON (r.merchant_id, r.provider_account_id, r.entry_key) r.*
     FROM ${recordset('$1', entryColumns)}),
   kept AS (INSERT INTO bank_entry (merchant_id, entry_id, provider_account_id, entry_key, state, booked_on, amount, currency,
@@ -321,7 +327,7 @@ const lineRow = (line: BankLine): RowOf<typeof lineColumns> => ({
   pay_id: line.payId,
 })
 
-/** Lines in the given parameters; `condition` leaves some of them out. */
+/** Inserts the lines in the given parameters that meet `condition`. */
 export const insertLines = (
   { merchantId, accountId, lines }: { merchantId: string; accountId: string; lines: string },
   condition = 'true',

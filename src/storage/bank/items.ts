@@ -1,4 +1,4 @@
-/** Payments that lie in files for the bank, looked up by what the bank says about them. */
+/** Payments in files for the bank, looked up by the references that the bank reports. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import { type BankAccountKey, firstId } from '#storage/bank/batches.ts'
 import { type BankLine, insertLines, toLines } from '#storage/bank/entries.ts'
@@ -35,7 +35,7 @@ export interface ItemMark {
 }
 
 export interface ItemStore {
-  /** By the references of the bank, which may be no ids of ours at all. */
+  /** By the references of the bank, which may not be our ids at all. */
   find(account: BankAccountKey, references: readonly string[]): Promise<ReadonlyMap<string, BankItem>>
   /** Of a block or a message, a page at a time. */
   page(
@@ -44,14 +44,14 @@ export interface ItemStore {
     after: string | undefined,
     limit: number,
   ): Promise<readonly BankItem[]>
-  /** What of the block was not rejected. */
+  /** The sum of the block without rejected payments. */
   total(
     account: BankAccountKey,
     block: BlockName,
   ): Promise<{ readonly payments: number; readonly sum: number }>
   /**
-   * Says how many had no such mark before. Only their lines are written, in the same statement: two entries of the bank may
-   * tell of one item at the same moment.
+   * Returns how many items had no such mark before. Only their lines are written, in the same statement: two entries of
+   * the bank may report one item at the same moment.
    */
   mark(account: BankAccountKey, items: readonly Pick<BankItem, 'xId'>[], mark: ItemMark): Promise<number>
   endMandate(
@@ -135,7 +135,7 @@ const markItems = `WITH marked AS (UPDATE bank_item SET booked_by = coalesce(boo
   SELECT count(*)::int AS marked FROM marked`
 
 export interface DebitReader {
-  /** YYYY-MM-DD: when a debit that lies in a file is collected; undefined: it lies in none yet. */
+  /** YYYY-MM-DD: when a debit in a file is collected; undefined: it is in no file yet. */
   dueDay(merchantId: MerchantId, xId: XId): Promise<string | undefined>
 }
 

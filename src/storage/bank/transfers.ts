@@ -7,7 +7,7 @@ import { insertOne, toParameters } from '#storage/recordset.ts'
 export interface WaitingTransfer {
   readonly payId: PayId
   readonly transId: string
-  /** Of the authorisation that waits: the reference shown to the customer follows from it. */
+  /** The waiting authorisation; the reference shown to the customer is derived from it. */
   readonly xId: XId
 }
 
@@ -24,9 +24,9 @@ export interface Surplus {
 export interface TransferStore {
   /** Everything of the account that waits for money to arrive; `methods` are those whose customers send it. */
   waiting(account: BankAccountKey, methods: readonly string[]): Promise<readonly WaitingTransfer[]>
-  /** What waits no more since that time: the money came, or the payment ended without it. */
+  /** Payments that stopped waiting since that time: the money arrived, or the payment ended without it. */
   ended(account: BankAccountKey, methods: readonly string[], since: Date): Promise<readonly WaitingTransfer[]>
-  /** Written once: the id follows from the bank's entry. */
+  /** Stored only once, because the id is derived from the bank's entry. */
   addSurplus(surplus: Surplus): Promise<void>
 }
 

@@ -1,6 +1,6 @@
 /**
  * How a cell is named and reached. A cell is a schema: its address is that of its database with a search path, so that
- * whatever is handed the address works in that cell and knows nothing of the others.
+ * code with that address works in that cell and does not see the others.
  */
 
 export interface CellAddress {
@@ -8,20 +8,20 @@ export interface CellAddress {
   readonly name: string
   /** For `pg`. */
   readonly url: string
-  /** For people: where its rows lie. Holds no password. */
+  /** For people: where its rows are. Holds no password. */
   readonly place: string
 }
 
 export const cellName = (number: number): string => `cell_${String(number).padStart(2, '0')}`
 
-/** Undefined for what names no cell. Cell 0 is the schema public. */
+/** Undefined for text that does not name a cell. Cell 0 is the schema public. */
 export function parseCellName(text: string): number | undefined {
   if (text === 'public') return 0
   const [, digits] = /^(?:cell_)?(\d{1,3})$/.exec(text) ?? []
   return digits === undefined ? undefined : Number(digits)
 }
 
-/** Cell 0 is what the address names by itself. */
+/** Cell 0 is the plain address. */
 export function inCell(url: string, number: number): string {
   if (number === 0) return url
   const { address, options } = splitOptions(url)
@@ -31,8 +31,8 @@ export function inCell(url: string, number: number): string {
 }
 
 /**
- * An address may carry settings for its connections. The driver lets them replace those that it is given beside the
- * address, so they are taken out and joined by whoever has settings of their own.
+ * An address may carry settings for its connections. The driver lets them replace settings passed beside the address,
+ * so they are taken out, and callers with settings of their own merge the two.
  */
 export function splitOptions(url: string): { readonly address: string; readonly options: string } {
   const [base = '', query = ''] = url.split('?', 2)
@@ -46,8 +46,8 @@ export function splitOptions(url: string): { readonly address: string; readonly 
 }
 
 /**
- * Locks are those of a database, and several cells may lie in one: the number of the cell goes into the upper half. That
- * of cell 0 is the bare number, as in releases that know no cells.
+ * Locks belong to a database, and several cells may share one: the number of the cell goes into the upper half. Cell 0
+ * uses the bare number, as releases without cells do.
  */
 export const cellLock = (parameter: string): string =>
   `(${parameter}::bigint + (coalesce(nullif(current_setting('tollgate.cell', true), ''), '0')::bigint << 32))`

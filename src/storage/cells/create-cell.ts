@@ -1,8 +1,8 @@
-/** Makes the schema of a cell and gives it what all cells have in common. Repeating it changes nothing. */
+/** Creates the schema of a cell and copies the data that all cells share. Repeating it changes nothing. */
 import pg from 'pg'
 import { cellName, inCell } from '#storage/cells/address.ts'
 import { migrate } from '#storage/migrate.ts'
-import { type Ask, announce, deadAfterMs, waitUntilHeard } from '#storage/processes/announcements.ts'
+import { type Ask, announce, deadAfterMs, waitUntilAcknowledged } from '#storage/processes/announcements.ts'
 
 /** 10 s: a host that drops packets would otherwise keep a start silent for minutes. */
 const connectTimeoutMs = 10_000
@@ -26,17 +26,20 @@ export async function withClient<T>(url: string, work: (client: pg.Client) => Pr
   }
 }
 
-/** Any number that nobody else locks: the letters "cell". */
+/** An arbitrary lock number that is not used elsewhere: the letters "cell". */
 const preparing = 0x63656c6c
 
-/** One process at a time makes cells. */
+/** One process at a time creates cells. */
 export const whilePreparing = (url: string, work: () => Promise<void>): Promise<void> =>
   withClient(url, async client => {
     await client.query('SELECT pg_advisory_lock($1)', [preparing])
     await work()
   })
 
-/** What every cell of an installation has the same: its environment, and the root secret that all keys follow from. */
+/**
+ * Values that are equal in every cell of an installation: its environment, and the root secret from which all keys
+ * derive.
+ */
 const common = ['environment', 'root_secret']
 
 export interface NewCell {
@@ -60,7 +63,7 @@ export async function createCell(
 
 /** Returns the address of the cell. */
 export async function createSchema(baseUrl: string, number: number): Promise<string> {
-  // A database that only lets us use the schemas it has is still fine when the schema is there.
+  // A role that may not create schemas is fine if the schema already exists.
   await withClient(baseUrl, async client => {
     const { rows } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [cellName(number)])
     if (rows.length === 0) await client.query(`CREATE SCHEMA IF NOT EXISTS ${cellName(number)}`)
@@ -68,10 +71,10 @@ export async function createSchema(baseUrl: string, number: number): Promise<str
   return inCell(baseUrl, number)
 }
 
-/** Where the cells of an installation lie, by the directory in its cell 0. */
+/** The addresses of an installation's cells, from the directory in its cell 0. */
 export const readSources = (home: string): Promise<ReadonlyMap<number, number>> =>
   withClient(home, async client => {
-    // An older schema knows no cells, and an empty database no table at all.
+    // An older schema has no cells, and an empty database has no tables at all.
     const known = await client.query<{ known: boolean }>("SELECT to_regclass('cell') IS NOT NULL AS known")
     if (!known.rows[0]?.known) return new Map()
     const { rows } = await client.query<{ cell: number; source: number }>('SELECT cell, source FROM cell')
@@ -116,7 +119,7 @@ async function copyCommon({ from, to, name, isSameRoot }: Copying): Promise<void
 /** 2,000 rows: a few hundred kilobytes. */
 const rowsAtOnce = 2_000
 
-/** What all merchants look up; imported into every cell from then on. */
+/** Copies the reference data that all merchants use; later imports go to every cell. */
 async function copyReference({ from, to }: Pick<Copying, 'from' | 'to'>, table: string): Promise<void> {
   const { rows: there } = await to.query(`SELECT 1 FROM ${table} LIMIT 1`)
   if (there.length > 0) return
@@ -136,7 +139,7 @@ async function copyReference({ from, to }: Pick<Copying, 'from' | 'to'>, table: 
   await from.query('COMMIT')
 }
 
-/** Whether a gateway has given a heartbeat in this database within the time after which it would count as dead. */
+/** Whether a live gateway uses this database, judged by its last heartbeat. */
 export const isServed = (url: string): Promise<boolean> =>
   withClient(url, async client => {
     const known = await client.query<{ known: boolean }>(
@@ -150,11 +153,12 @@ export const isServed = (url: string): Promise<boolean> =>
     return rows.length > 0
   })
 
-/** Makes every living process look at the cells again. Resolves when all of them have. */
+/** Makes every live process read the cells again. Resolves when all of them have. */
 export const announceToAll = (home: string): Promise<boolean> =>
   withClient(home, async client => {
-    const ask: Ask = async (text, values = []) => (await client.query(text, values)).rows as never
-    return waitUntilHeard(ask, await announce(ask))
+    const ask: Ask = async <Row extends object>(text: string, values: unknown[] = []) =>
+      (await client.query<Row>(text, values)).rows
+    return waitUntilAcknowledged(ask, await announce(ask))
   })
 
 export interface CellCounts {

@@ -1,7 +1,10 @@
 /** The directory in cell 0: which cells there are, and which merchant lives in which. */
 import type { Database } from '#storage/database.ts'
 
-/** The merchant cannot be served at this moment: its cell is unreachable, or it is being moved to another. It passes by itself. */
+/**
+ * The merchant cannot be served at this moment: its cell is unreachable, or it is being moved to another. This is
+ * temporary.
+ */
 export class MerchantUnavailable extends Error {}
 
 export interface Place {
@@ -19,16 +22,16 @@ export interface DirectoryStore {
   /** The cells beside cell 0, with the number of the database they lie in. */
   listCells(): Promise<readonly { readonly cell: number; readonly source: number }[]>
   addCell(cell: number, source: number): Promise<void>
-  /** Gives merchants without a place the one they have. */
+  /** Adds the merchants that the directory lacks to the cell in which they are. */
   placeAll(): Promise<void>
   place(merchantId: string, cell: number): Promise<void>
   find(merchantId: string): Promise<Place | undefined>
   /** All places that have changed since; the moment is of the database's clock. */
   changedSince(moment: string): Promise<{ readonly places: readonly Place[]; readonly moment: string }>
   count(): Promise<ReadonlyMap<number, number>>
-  /** For whoever holds the lock of the move. False: it lives there already, or an earlier move is not put away yet. */
+  /** Requires the lock of the move. False: the merchant already lives there, or an earlier move is not finished. */
   beginMove(move: { merchantId: string; to: number; forMs: number }): Promise<boolean>
-  /** False: the time was over. */
+  /** False: the move's time was over. */
   renewMove(move: { merchantId: string; to: number; forMs: number }): Promise<boolean>
   /** The merchant lives in the other cell from now on. False: the time was over, and nothing has changed. */
   endMove(move: { merchantId: string; to: number }): Promise<boolean>

@@ -1,6 +1,6 @@
 /**
- * Copies everything of one merchant from one cell to another. The rows are locked in the old cell from the first read until
- * they are deleted there, so that nothing can be written to a row whose copy is already made.
+ * Copies everything of one merchant from one cell to another. The rows are locked in the old cell from the first read
+ * until they are deleted there, so that nothing can be written to a row that was already copied.
  */
 import type pg from 'pg'
 import { listTables, type Table } from '#storage/backup/tables.ts'
@@ -14,17 +14,18 @@ const rowsAtOnce = 500
 /** The directory is the home cell's own. */
 const notMoved = ['merchant_cell']
 
-/** A row came while the others were copied: start again. */
+/** A row was added while the others were copied: start again. */
 export class MovedMeanwhile extends Error {}
 
-/** For one mover at a time: undefined when there is another. The lock ends with the connection, however that ends. */
+/** For one mover at a time: undefined when there is another. The lock ends with the connection. */
 export const withMoveLock = <T>(
   url: string,
   merchantId: string,
   work: (ask: Ask) => Promise<T>,
 ): Promise<T | undefined> =>
   withClient(url, async client => {
-    const ask: Ask = async (text, values = []) => (await client.query(text, values)).rows as never
+    const ask: Ask = async <Row extends object>(text: string, values: unknown[] = []) =>
+      (await client.query<Row>(text, values)).rows
     const [row] = await ask<{ held: boolean }>(
       "SELECT pg_try_advisory_lock(hashtextextended('move ' || $1, 0)) AS held",
       [merchantId],
@@ -32,14 +33,14 @@ export const withMoveLock = <T>(
     return row?.held ? work(ask) : undefined
   })
 
-/** Both transactions of a move. `commitCopy` makes the copy last, `commitDeletion` ends the old rows. */
+/** Both transactions of a move. `commitCopy` makes the copy permanent, `commitDeletion` deletes the old rows. */
 export interface OpenMove {
   readonly rows: number
   commitCopy(): Promise<void>
   commitDeletion(): Promise<void>
 }
 
-/** Undefined when the merchant is not in the old cell. What is not committed when `work` ends is undone. */
+/** Undefined when the merchant is not in the old cell. Uncommitted work is rolled back when `work` ends. */
 export const withOpenMove = <T>(
   { from, to, merchantId }: { readonly from: string; readonly to: string; readonly merchantId: string },
   work: (move: OpenMove) => Promise<T>,
@@ -77,7 +78,7 @@ async function listMerchantTables(client: pg.Client): Promise<readonly Table[]> 
   return (await listTables(client)).filter(({ name }) => names.has(name) && !notMoved.includes(name))
 }
 
-/** Begins a transaction in the old cell that holds everything of the merchant until it ends. */
+/** Begins a transaction in the old cell that locks all rows of the merchant until it ends. */
 async function lockMerchant(client: pg.Client, merchantId: string): Promise<boolean> {
   await client.query('BEGIN')
   await client.query("SET LOCAL lock_timeout = '10s'")
@@ -131,8 +132,8 @@ async function copyTable(from: pg.Client, to: pg.Client, table: Table, merchantI
 }
 
 /**
- * Processes have other numbers in each cell, so what they held is free. An operation without an answer is older than what
- * the new cell still looks at, perhaps: its search begins there again.
+ * Processes have other numbers in each cell, so their claims are released. An unanswered operation may be older than
+ * the point where the new cell's search begins, so that search starts again there.
  */
 async function forgetProcesses(client: pg.Client, merchantId: string): Promise<void> {
   for (const table of ['timer', 'event', 'event_delivery'])
@@ -152,7 +153,7 @@ async function forgetProcesses(client: pg.Client, merchantId: string): Promise<v
   )
 }
 
-/** A cursor takes no parameters. The form of a merchant's id leaves nothing to quote; this is the second look. */
+/** A cursor takes no parameters. The form of a merchant's id leaves nothing to quote; this checks it a second time. */
 function quote(merchantId: string): string {
   if (!/^[A-Za-z0-9_-]{1,30}$/.test(merchantId)) throw new Error('not the id of a merchant')
   return `'${merchantId}'`

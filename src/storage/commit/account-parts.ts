@@ -1,7 +1,9 @@
-/** What a batch asks of the vault's accounts before it writes, and how cards and accounts are kept. */
+/** The guards of a batch on the vault's accounts, and how cards and accounts are stored. */
 import type { Columns } from '#storage/recordset.ts'
 
-/** A payment by pseudo number does not bring its account but relies on the vault, which may have destroyed it since. */
+/**
+ * A payment by pseudo number has no account data of its own and relies on the vault, which may have deleted it since.
+ */
 export function accountRefusals(present: readonly string[]): string[] {
   if (!present.includes('payment')) return []
   const brought = present.includes('account') ? 'AND i.c NOT IN (SELECT c FROM account_in)' : ''
@@ -13,8 +15,8 @@ export function accountRefusals(present: readonly string[]): string[] {
 }
 
 /**
- * The same card or account may arrive twice in one moment; the first row stands, unless it was destroyed meanwhile.
- * A pseudo number met by two of them is an error, and the second one gets another. One row per id and in the order of
+ * The same card or account may arrive twice in one moment; the first row wins, unless it was destroyed meanwhile. A
+ * pseudo number used by two of them is an error, and the second one gets another. One row per id and in the order of
  * ids, so that two batches with the same ones wait instead of deadlocking.
  */
 export function keepIn(

@@ -25,8 +25,8 @@ const typeIds: Readonly<Record<ElementType, number>> = {
 }
 
 /**
- * Rows of a batch, read from its parameters. The first one holds their numbers, from 1: PostgreSQL expects ten rows of an
- * array, which is near the truth, and a thousand of every other function.
+ * Rows of a batch, read from its parameters. The first one holds their numbers, from 1: the planner expects ten rows of
+ * an array, which is about right, and a thousand of every other function.
  */
 export function selectColumns(firstParameter: number, columns: BatchColumns, computed?: string): string {
   const values = columns.map(([name, type], at) => `($${firstParameter + 1 + at}::${type}[])[n] AS ${name}`)
@@ -37,14 +37,16 @@ export function selectColumns(firstParameter: number, columns: BatchColumns, com
 /** How many parameters `selectColumns` reads. */
 export const parameterCount = (columns: BatchColumns): number => columns.length + 1
 
-/** Those parameters. A column without any value is NULL as a whole, and so is everything where there is no row. */
+/**
+ * The values of these parameters. A column without any value is NULL as a whole, and so are all columns without rows.
+ */
 export function encodeColumns<C extends BatchColumns>(
   columns: C,
   rows: readonly RowOf<C>[],
 ): (Buffer | null)[] {
   if (rows.length === 0) return new Array<null>(parameterCount(columns)).fill(null)
   const numbers = encodeArray('integer', rows.length, at => at + 1)
-  // Each value is of its column's type: RowOf says so.
+  // RowOf guarantees that each value has its column's type.
   const values: readonly Readonly<Record<string, unknown>>[] = rows
   return [numbers, ...columns.map(([name, type]) => encodeArray(type, rows.length, at => values[at]?.[name]))]
 }
@@ -58,7 +60,7 @@ function check(holds: boolean, what: string): asserts holds {
   if (!holds) throw new NotEncodable(`a value of a batch is ${what}`)
 }
 
-/** Where the arrays of all columns are written, one after the other; a new piece of memory follows when it is full. */
+/** The buffer in which the arrays of all columns are written; a new one follows when it is full. */
 let memory = Buffer.alloc(0)
 let start = 0
 let end = 0
@@ -66,7 +68,7 @@ let end = 0
 /** 256 KiB: several batches of the usual size. */
 const memorySize = 256 * 1024
 
-/** The driver copies a parameter when it sends it, and may do so later: what is written is never written over. */
+/** The driver may copy a parameter later, when it sends it, so written bytes are never overwritten. */
 function reserve(bytes: number): void {
   if (end + bytes <= memory.length) return
   const begun = memory.subarray(start, end)
@@ -150,7 +152,7 @@ function putHex(digits: string, bytes = digits.length / 2): void {
   end += bytes
 }
 
-/** PostgreSQL counts from here. */
+/** PostgreSQL's epoch. */
 const epochMs = Date.UTC(2000, 0, 1)
 const dayMs = 86_400_000
 
@@ -182,7 +184,8 @@ const writers: { readonly [T in ElementType]: (value: ValueOf[T]) => void } = {
   timestamptz(value) {
     const ms = value.getTime() - epochMs
     check(Number.isInteger(ms), 'no point in time')
-    // Microseconds of later centuries need more digits than a number holds, so both halves are multiplied apart.
+    // Microseconds of later centuries need more digits than a number holds, so the two halves are multiplied
+    // separately.
     const low = (ms - Math.floor(ms / twoToThe32) * twoToThe32) * 1000
     putBigint(Math.floor(ms / twoToThe32) * 1000 + Math.floor(low / twoToThe32), low % twoToThe32)
   },

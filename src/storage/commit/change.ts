@@ -1,6 +1,6 @@
 /**
- * A change is what one operation wants written, all or nothing, under its own guards. It is made of records; how they
- * become rows and how many changes share one commit is the business of group-commit.ts.
+ * A change is what one operation wants to write, all or nothing, under its own guards. It is made of records;
+ * group-commit.ts decides how they become rows and how many changes share one commit.
  */
 import type { EventType } from '#domain/event-types.ts'
 import type { IntentId, MerchantId, PayId, XId } from '#domain/ids.ts'
@@ -98,10 +98,10 @@ export interface ReplayRow {
 
 /**
  * INQUIRY: ask what became of an operation. CAPTURE: a delayed one. LAPSE: of an authorisation. EXPIRE: of a request.
- * PLAN: the next charge of a payment plan, or its end; it stands under the plan's initial payment.
- * RETURN: look whether a captured debit was sent back, or a capture disputed and how that ended. BATCH: waits for the
- * next file to the bank; never due by itself.
- * ANNOUNCE: send the merchant the collection date of a debit. APPROVE: a debit that nobody has returned counts as paid.
+ * PLAN: the next charge of a payment plan, or its end; it belongs to the plan's initial payment. RETURN: ask whether a
+ * captured debit was returned, or a capture disputed and how that ended. BATCH: waits for the next file to the bank;
+ * never due. ANNOUNCE: send the merchant the collection date of a debit. APPROVE: a debit that nobody has returned
+ * counts as paid.
  */
 export type TimerKind =
   | 'INQUIRY'
@@ -134,7 +134,7 @@ export interface IntentClaim {
   readonly declines: number
 }
 
-/** Ends an intent, if its last payment is still the one that was seen: a confirmation comes before or after. */
+/** Ends an intent, if its last payment has not changed: a concurrent confirmation comes wholly before or after. */
 export interface IntentEnd {
   readonly merchantId: MerchantId
   readonly intentId: IntentId
@@ -158,7 +158,7 @@ export interface Change {
   readonly key?: KeyRow
   readonly keyAnswer?: KeyAnswer
   readonly events?: readonly EventRow[]
-  /** The customer that an approved payment makes or finds again. */
+  /** The customer that an approved payment creates or finds. */
   readonly customer?: CustomerWrite
   /** Written only while the stored version is still the expected one. */
   readonly updateCustomer?: CustomerUpdate
@@ -184,7 +184,7 @@ export interface Change {
   readonly movePlan?: PlanProgress
   /** Written only while the stored version is still the expected one. */
   readonly updatePlan?: PlanUpdate
-  /** The same for a plan that goes on: other terms, a pause, its end. */
+  /** The same for a plan that continues or ends: other terms, a pause, its end. */
   readonly changePlan?: PlanUpdate
 }
 
@@ -203,7 +203,10 @@ export interface OperationWrite {
   readonly operation: Operation
 }
 
-/** Why nothing of a change was written. Each is somebody else's success, so the caller looks again and decides anew. */
+/**
+ * Why nothing of a change was written. Each means that another change succeeded, so the caller reads again and decides
+ * again.
+ */
 export type Conflict =
   | 'key_taken'
   | 'trans_id_taken'

@@ -53,7 +53,7 @@ export const paymentTerms = [
   ['link_id', 'text'],
 ] as const
 
-/** What a customer on a page of ours chooses; for all other payments it is known at birth. */
+/** What a customer chooses on one of our pages; for all other payments it is known at creation. */
 export const paymentChoice = [
   ['method', 'text'],
   ['capture_percent', 'smallint'],
@@ -76,7 +76,9 @@ export const paymentBirth = [
 
 export const operationKey = [...paymentKey, ['sequence', 'smallint']] as const
 
-/** Amount and preparation change while the customer or the merchant has a step to take; an answer leaves them alone. */
+/**
+ * Amount and preparation change while the customer or the merchant has a step to take; an answer does not change them.
+ */
 export const operationState = [
   ['state', 'text'],
   ['amount', 'bigint'],
@@ -129,5 +131,5 @@ export const quoteKey = [
 
 export const timerKey = [...paymentKey, ['x_id', 'uuid'], ['kind', 'text']] as const
 
-/** The process whose connection this is (see processes/presence.ts); nothing for commands. */
+/** The process that owns this connection (see processes/presence.ts); null for commands. */
 export const thisProcess = `nullif(current_setting('tollgate.process', true), '')::integer`

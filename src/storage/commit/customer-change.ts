@@ -4,7 +4,7 @@ import type { Customer, CustomerData } from '#lifecycle/customer.ts'
 import type { BatchRow } from '#storage/commit/columns.ts'
 import type { customerParts } from '#storage/commit/customer-parts.ts'
 
-/** The card or account that an approved payment leaves with its customer, unless it is there already. */
+/** The card or account that an approved payment stores for its customer, unless it is already stored. */
 export type MethodWrite = {
   /** Taken only when the card or account is new to the customer. */
   readonly methodId: StoredMethodId
@@ -31,7 +31,7 @@ export interface CustomerWrite {
   /** Given if the merchant's customer id is new. */
   readonly birth?: CustomerData & { readonly merchantCustomerId: string; readonly createdAt: Date }
   readonly method?: MethodWrite
-  /** The card or account on file that was charged: only dated, never stored again. */
+  /** The stored card or account that was charged: only its last use is updated; it is never stored again. */
   readonly charged?: string
   /** In the merchant's time. */
   readonly usedAt: Date

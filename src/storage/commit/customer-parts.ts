@@ -1,6 +1,6 @@
 /**
  * The SQL of a batch's customers: births, uses and changes. Payments of one busy customer must not wait for each other,
- * so nothing here waits for a lock but what guards a birth or a new method against a deletion, and those locks are shared.
+ * so the only locks waited for are those that guard a new customer or method against a deletion, and they are shared.
  */
 
 import { byOtherIndex, lookUp } from '#storage/planner.ts'
@@ -24,7 +24,7 @@ const used = [
   ...key,
   ['card_id', 'uuid'],
   ['account_id', 'uuid'],
-  // The one of the two that is given.
+  // Whichever of the two is given.
   ['held_id', 'uuid'],
   ['expiry_date', 'text'],
   ['card_holder_name', 'text'],
@@ -61,8 +61,8 @@ export const customerParts = {
   },
   customerUse: {
     columns: [...key, ['used_at', 'timestamptz'], ['alone', 'boolean']] as const,
-    // A transaction that holds the row at this moment is a payment with the same time, or a change that comes first: either
-    // way waiting would gain a few milliseconds of truth at the price of one payment at a time.
+    // A transaction that holds the row at this moment is a payment with about the same time, or a change that comes
+    // first. Waiting would make the time a few milliseconds more exact, but would process payments one at a time.
     write: () => `UPDATE customer t SET last_used_at = greatest(t.last_used_at, i.used_at)
       FROM (SELECT u.merchant_id, u.customer_id, u.used_at FROM customer_use_in u CROSS JOIN LATERAL (
           SELECT 1 FROM customer k WHERE k.merchant_id = u.merchant_id AND k.customer_id = u.customer_id
@@ -83,7 +83,7 @@ export const customerParts = {
   },
   method: {
     columns: methodColumns,
-    // The same card or account may come twice in one moment; the first row stands.
+    // The same card or account may arrive twice at once; the first row wins.
     write:
       () => `INSERT INTO stored_method (merchant_id, customer_id, method_id, type, card_id, account_id, last4_digits,
         brand, expiry_date, card_holder_name, account_holder_name, created_at, updated_at, last_used_at)
@@ -119,17 +119,17 @@ function lockNew(vault: 'vault_card' | 'vault_account', id: 'card_id' | 'account
 
 /** What is locked before anything is decided. In a subquery each, so that every plan goes from the change to its row. */
 const locks: Partial<Record<CustomerPart, string>> = {
-  // Shared by all births: only parting the block and deleting a customer want it alone. Who waited for a parting and
-  // would now come before the open block is refused.
+  // Shared by all new customers: only splitting the block and deleting a customer take it exclusively. A new customer
+  // that waited for a split and would now come before the open block is refused.
   customer: `customer_open AS MATERIALIZED (SELECT i.c FROM customer_in i CROSS JOIN LATERAL (SELECT 1 FROM customer_order o
     WHERE o.merchant_id = i.merchant_id AND o.open_at <= i.created_at FOR SHARE) held)`,
-  // A number that is new to its customer must not be destroyed while it is joined.
+  // A number that is new to its customer must not be destroyed while it is being stored.
   method: `${lockNew('vault_card', 'card_id')}, ${lockNew('vault_account', 'account_id')}`,
   methodUse: `method_free AS MATERIALIZED (SELECT i.held_id, i.customer_id FROM method_use_in i CROSS JOIN LATERAL (
     SELECT 1 FROM stored_method t WHERE ${sameMethod} FOR NO KEY UPDATE SKIP LOCKED) held)`,
 }
 
-/** The changes that are refused, as rows of `c` and `why`. Unique index and foreign key have the last word. */
+/** The changes that are refused, as rows of `c` and `why`. Unique index and foreign key are the final guard. */
 const refusals: Partial<Record<CustomerPart, string>> = {
   customer: `SELECT i.c, 'customer_changed' AS why FROM customer_in i WHERE i.c NOT IN (SELECT c FROM customer_open)
     OR EXISTS ${lookUp(`SELECT 1 FROM customer t WHERE ${byOtherIndex('t.merchant_id')} = i.merchant_id

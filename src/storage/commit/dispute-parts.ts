@@ -1,4 +1,4 @@
-/** What a commit writes about disputes: the dispute as it stands, new or changed, beside the payment that it belongs to. */
+/** What a commit writes about disputes: the new or changed dispute, together with its payment. */
 import type { Dispute } from '#lifecycle/dispute.ts'
 import type { BatchRow } from '#storage/commit/columns.ts'
 import type { Columns } from '#storage/recordset.ts'

@@ -1,6 +1,6 @@
 /**
- * The SQL of a batch's events: the event itself, its way to every added endpoint that wants its type, and replays. Which
- * endpoints there are is asked of the rows, so that none is missed for an outdated memory.
+ * The SQL of a batch's events: the event itself, its delivery to every added endpoint that wants its type, and replays.
+ * The endpoints are read from the table, so that an outdated cache cannot miss one.
  */
 import { paymentKey } from '#storage/commit/columns.ts'
 
@@ -61,8 +61,8 @@ const fanOutEvents = (): string =>
   `INSERT INTO event_delivery (${deliveryNames}) SELECT ${deliveryNames} FROM event_delivery_ready`
 
 /**
- * A new round: an attempt of the old one that is still under way decides nothing any more. An event that its address was
- * not owed is not sent there by a replay either.
+ * A new round: an attempt of the old round that is still under way no longer decides anything. An event that was not
+ * owed to its address is not sent there by a replay either.
  */
 const replayEvents = (): string =>
   `UPDATE event t SET status = 'PENDING', due_at = i.due_at, leased_until = NULL, tries = 0, round = t.round + 1

@@ -1,6 +1,7 @@
 /**
  * Group commit: changes that are ready at the same moment share one round trip and one durable commit, each still all
- * or nothing under its own guards and with its own answer. There is no timer: a batch collects while others are out.
+ * or nothing under its own guards and with its own answer. There is no timer: a batch collects changes while others are
+ * being written.
  */
 import type { Pool } from 'pg'
 import { type Change, type Committed, CommitUnknown, type Conflict } from '#storage/commit/change.ts'
@@ -107,7 +108,7 @@ async function writeBatch(write: Write, batch: readonly Waiting[], deadlocks = 0
   } catch (error) {
     // One change that breaks a constraint, or a race with another process, fails the statement for all, and nothing was
     // written. The batch is split by halves, so that the culprit alone gets the error after a few more round trips: one
-    // round trip per change would let a single bad change hold up everybody who shared its batch.
+    // round trip per change would let a single bad change delay all others in its batch.
     if (batch.length > 1 && isRolledBack(error)) {
       const middle = batch.length >> 1
       await writeBatch(write, batch.slice(0, middle))
@@ -134,6 +135,7 @@ function createWrite(pool: Pool, onEndpoints: GroupCommitOptions['onEndpoints'])
     const refused = new Map<number, Conflict>()
     for (const { c, why } of result.rows) {
       if (c === endpointsRow) await noticeEndpoints(onEndpoints, why)
+      // All other rows come from guards, which name a conflict.
       else refused.set(c, why as Conflict)
     }
     return refused
@@ -250,11 +252,13 @@ const isRolledBack = (error: unknown): boolean =>
   /^[0-9A-Z]{5}$/.test((error as { code: string }).code) &&
   !isConnectionClass(error)
 
-/** Two statements that locked the same rows in different order: nothing of this one was written, and it may go again. */
+/**
+ * Two statements that locked the same rows in different order: nothing of this one was written, and it may be repeated.
+ */
 const isLostRace = (error: unknown): boolean =>
   /^(40001|40P01)$/.test((error as { code?: string }).code ?? '')
 
-/** Class 08 and 57P01–57P03: the server ended the connection, so what became of the statement is not known. */
+/** Class 08 and 57P01–57P03: the server ended the connection, so the outcome of the statement is unknown. */
 const isConnectionClass = (error: unknown): boolean =>
   /^(08|57P0[1-3])/.test((error as { code: string }).code)
 
@@ -263,17 +267,17 @@ const conflictByConstraint: Record<string, Conflict> = {
   payment_live_by_trans_id: 'trans_id_taken',
   vault_card_by_pseudo_number: 'pseudo_number_taken',
   vault_account_by_pseudo_number: 'pseudo_number_taken',
-  // Two processes gave the same place among the operations of one payment.
+  // Two processes gave two operations of one payment the same number.
   operation_pkey: 'version_changed',
   // Two notices opened the same dispute.
   dispute_by_provider_id: 'version_changed',
-  // Two payments brought the same new customer, or one came while its customer was deleted.
+  // Two payments created the same customer, or one arrived while its customer was deleted.
   customer_by_merchant_customer_id: 'customer_changed',
   stored_method_has_customer: 'customer_changed',
 }
 
 function conflictOf(error: unknown): Conflict | undefined {
-  // Not by the error's code: a copy into a shard of Citus reports a broken constraint as an internal error.
+  // Not by the error's code: a copy into a Citus shard reports a violated constraint as an internal error.
   const constraint = constraintOf(error)
   return constraint === undefined ? undefined : conflictByConstraint[constraint]
 }

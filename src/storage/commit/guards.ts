@@ -1,4 +1,4 @@
-/** What is looked at before a batch is written: which of its changes are refused, and why. */
+/** The guards of a batch: which of its changes are refused, and why. */
 import { accountRefusals } from '#storage/commit/account-parts.ts'
 import {
   keyKey,
@@ -22,10 +22,10 @@ export const inputName = (part: string): string =>
   `${part.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)}_in`
 
 /**
- * The changes that are refused, and why. A key or transId that is taken refuses its change; so does a payment whose version has
- * moved on, or an intent that another payment has claimed. The update of the payment, and of the intent, is itself part
- * of the guard: under a race the row that is locked and looked at again is the truth, so everything else of the change
- * hangs on whether that update happened.
+ * The changes that are refused, and why. A key or transId that is taken refuses its change; so does a payment whose
+ * version has moved on, or an intent that another payment has claimed. The update of the payment, and of the intent, is
+ * itself part of the guard: in a race the row is locked and checked again, so the rest of the change depends on whether
+ * that update happened.
  */
 export function guards(present: readonly string[]): string[] {
   const taken: string[] = []
@@ -40,7 +40,7 @@ export function guards(present: readonly string[]): string[] {
       )}`,
     )
   }
-  // A payment that does not bring its card relies on the vault; another process may have destroyed it since.
+  // A payment without card data relies on the vault; another process may have deleted the card since.
   const brought = present.includes('card') ? 'AND i.c NOT IN (SELECT c FROM card_in)' : ''
   for (const part of (['payment', 'chosen'] as const).filter(one => present.includes(one))) {
     taken.push(`SELECT i.c, 'card_gone' AS why FROM ${part}_in i WHERE i.card_id IS NOT NULL ${brought} AND NOT EXISTS (
@@ -64,12 +64,12 @@ interface GuardingUpdate {
   readonly cte: string
   readonly input: string
   readonly updated: string
-  /** What is wrong where the update did not happen. */
+  /** The conflict to report if the update did not happen. */
   readonly why: string
 }
 
 /**
- * A quote is used by one payment. As with a payment's version, the row that is locked and looked at again is the truth.
+ * A quote is used by one payment. As with a payment's version, the row is locked and checked again.
  * A change that takes a quote updates no payment, so the two kinds of guard never meet in one.
  */
 function takeQuote(): GuardingUpdate {

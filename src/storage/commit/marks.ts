@@ -17,12 +17,12 @@ export interface Mark {
 
 export type Unmark = Pick<Mark, 'merchantId' | 'payId'>
 
-/** What the step from one state to the next means for the payment's mark. */
+/** How the mark changes when the payment goes from one state to the next. */
 export function markBetween(
   before: Payment | undefined,
   after: Payment,
 ): { readonly mark?: Mark; readonly unmark?: Unmark } {
-  // The answer is a moment away and decides.
+  // The answer is about to arrive and decides.
   if (after.operations.some(({ state }) => state === 'SENT')) return {}
   const { merchantId, payId, createdAt, status } = after
   const { responseCode } = lastOperation(after)
@@ -31,7 +31,7 @@ export function markBetween(
   return before && mayBeMarked(before) ? { unmark: { merchantId, payId } } : {}
 }
 
-/** Before its first answer a payment that asked its provider at once has no mark. */
+/** A payment whose provider is called at once has no mark before its first answer. */
 function mayBeMarked({ operations }: Payment): boolean {
   const [first, ...more] = operations
   return more.length > 0 || first?.state !== 'SENT' || first.prepared.sentAtMs !== undefined

@@ -40,7 +40,7 @@ export interface PlanTurnStart extends PlanKey {
   readonly now: Date
 }
 
-/** What an automatic charge made of its plan; left alone when the plan has ended meanwhile. */
+/** The plan after an automatic charge; not written if the plan has ended meanwhile. */
 export interface PlanResult extends PlanKey, Omit<TurnResult, 'wakeAt'> {
   readonly payId: PayId
   readonly now: Date

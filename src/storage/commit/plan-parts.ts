@@ -1,6 +1,6 @@
 /**
- * The SQL of a batch's payment plans: births, starts, turns and changes. Every statement goes to its plan by the primary
- * key. What must not happen twice is a guard: an update whose success the rest of the change hangs on.
+ * The SQL of a batch's payment plans: births, starts, turns and changes. Every statement finds its plan by the primary
+ * key. What must not happen twice is a guard: an update on whose success the rest of the change depends.
  */
 import { checkedLast } from '#storage/planner.ts'
 import type { Columns } from '#storage/recordset.ts'
@@ -49,7 +49,7 @@ export const planParts = {
       ['next_payment_date', 'date'],
       ['updated_at', 'timestamptz'],
     ] as const,
-    // A plan that was cancelled while its customer paid stays so, and needs no card.
+    // A plan that was cancelled while its customer paid stays cancelled and needs no card.
     write:
       () => `UPDATE payment_plan t SET currency = i.currency, amount = i.amount, customer_id = i.customer_id,
         merchant_customer_id = i.merchant_customer_id, scheme_reference_id = i.scheme_reference_id,
@@ -91,7 +91,7 @@ export const planParts = {
   },
   planProgress: {
     columns: [...key, ['next_payment_date', 'date'], ['updated_at', 'timestamptz']] as const,
-    // Two charges of one moment count for the same day; an older one that is settled late moves nothing back.
+    // Two simultaneous charges count for the same day; an older one that is settled late does not move the date back.
     write: () => `UPDATE payment_plan t SET updated_at = i.updated_at,
         next_payment_date = CASE WHEN i.next_payment_date IS NULL THEN NULL
           ELSE greatest(t.next_payment_date, i.next_payment_date) END
@@ -162,7 +162,7 @@ const guards = {
     cte: `plan_held AS (UPDATE payment_plan t SET version = t.version FROM plan_hold_in i
       WHERE ${samePlan} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`,
   },
-  // A plan that goes on, with other terms or another status.
+  // A plan that continues with other terms or another status.
   planChange: {
     input: 'plan_change_in',
     updated: 'plan_changed',

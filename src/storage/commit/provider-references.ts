@@ -1,7 +1,9 @@
-/** The references by which a provider may name an operation: ours and its own id. Written with the operation. */
+/** The references by which a provider may name an operation, ours and its own id: written with it, found for notices. */
 
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { OperationWrite } from '#storage/commit/change.ts'
 import type { BatchRow } from '#storage/commit/columns.ts'
+import type { Database } from '#storage/database.ts'
 
 export const referenceColumns = [
   ['merchant_id', 'text'],
@@ -14,7 +16,7 @@ export const referenceColumns = [
 /** 255: the longest id of a provider that is kept; a longer one is found by our reference. */
 const longestReference = 255
 
-/** Nothing for payments that went to no account. */
+/** Empty for payments that no provider account was called for. */
 export function fromReferences(
   { payment, operation }: OperationWrite,
   c: number,
@@ -34,10 +36,37 @@ export function fromReferences(
     }))
 }
 
-/** The same name again changes nothing; one row per name, so that a batch cannot meet itself. */
+/** Writing a name again changes nothing; one row per name, so that a batch cannot conflict with itself. */
 export const writeReferences = (): string =>
   `INSERT INTO provider_reference (merchant_id, provider_account, reference, pay_id, x_id)
    SELECT DISTINCT ON (merchant_id, provider_account, reference) merchant_id, provider_account, reference, pay_id, x_id
    FROM provider_reference_in WHERE c NOT IN (SELECT c FROM refused)
    ORDER BY merchant_id, provider_account, reference
    ON CONFLICT (merchant_id, provider_account, reference) DO NOTHING`
+
+export interface NamedOperation {
+  readonly payId: PayId
+  readonly xId: XId
+}
+
+export interface ReferenceReader {
+  /** Undefined: the account has nothing of that name. */
+  find(merchantId: MerchantId, account: string, reference: string): Promise<NamedOperation | undefined>
+}
+
+const statement = {
+  name: 'provider_reference',
+  text: `SELECT pay_id, x_id FROM provider_reference
+    WHERE merchant_id = $1 AND provider_account = $2 AND reference = $3`,
+}
+
+export function createReferenceReader(database: Database): ReferenceReader {
+  return {
+    async find(merchantId, account, reference) {
+      const values = [merchantId, account, reference]
+      const { rows } = await database.readers.query<{ pay_id: PayId; x_id: XId }>({ ...statement, values })
+      const [row] = rows
+      return row && { payId: row.pay_id, xId: row.x_id }
+    },
+  }
+}

@@ -1,4 +1,7 @@
-/** Records ↔ rows. The only place that knows both spellings; a row that does not fit is an error, not a default. */
+/**
+ * Converts records to rows and back. The only file that knows both spellings; a row that does not fit is an error, not
+ * a default.
+ */
 import { strict as assert } from 'node:assert'
 import type { CustomerId, MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
 import { joinDetails, type OwnDetails, type SentDetails, splitDetails } from '#lifecycle/details.ts'
@@ -36,8 +39,8 @@ import { foundByDetails } from '#storage/payments/found-by.ts'
 import type { Quote } from '#storage/payments/quotes.ts'
 
 export interface PaymentRow {
-  merchant_id: string
-  pay_id: string
+  merchant_id: MerchantId
+  pay_id: PayId
   kind: Payment['kind']
   trans_id: string
   ref_nr: string | null
@@ -63,8 +66,8 @@ export interface PaymentRow {
   awaits: Payment['awaits'] | null
   instrument: Instrument | null
   pseudo_number: string | null
-  customer_id: string | null
-  plan_id: string | null
+  customer_id: CustomerId | null
+  plan_id: PlanId | null
   account: AccountInstrument | null
   account_pseudo_number: string | null
   provider_account: string | null
@@ -99,8 +102,8 @@ export function toPayment(row: PaymentRow): Payment {
   const method = findStoredMethod(row.method)
   assert(method, `a stored payment has the unknown method ${row.method}`)
   return {
-    merchantId: row.merchant_id as MerchantId,
-    payId: row.pay_id as PayId,
+    merchantId: row.merchant_id,
+    payId: row.pay_id,
     kind: row.kind,
     transId: row.trans_id,
     refNr: row.ref_nr ?? undefined,
@@ -131,8 +134,8 @@ export function toPayment(row: PaymentRow): Payment {
     instrument: row.instrument
       ? { ...row.instrument, pseudoCardNumber: row.pseudo_number ?? undefined }
       : undefined,
-    customerId: (row.customer_id as CustomerId | null) ?? undefined,
-    planId: (row.plan_id as PlanId | null) ?? undefined,
+    customerId: row.customer_id ?? undefined,
+    planId: row.plan_id ?? undefined,
     account: row.account
       ? { ...row.account, pseudoAccountNumber: row.account_pseudo_number ?? undefined }
       : undefined,

@@ -1,8 +1,9 @@
 /**
  * The SQL of a batch. Each part of a change (a payment, its operations, a key, …) is a handful of rows, with an array
- * parameter for each column; the statement has one of a few fixed shapes, each with room for the parts that commonly meet. Guards are looked at first,
- * writes follow for the changes that pass, and unique indexes and CHECKs remain the last word. The forms are those that
- * Citus takes as well: no now() inside CASE, no `CASE x WHEN`, and no INSERT whose source reads a table.
+ * parameter for each column; the statement has one of a few fixed shapes, each with room for parts that often occur
+ * together. Guards are checked first, writes follow for the changes that pass, and unique indexes and CHECKs are the
+ * final guard. The SQL is limited to what Citus accepts as well: no now() inside CASE, no `CASE x WHEN`, and no INSERT
+ * whose source reads a table.
  */
 import { strict as assert } from 'node:assert'
 import { keepIn } from '#storage/commit/account-parts.ts'
@@ -41,7 +42,7 @@ import { referenceColumns, writeReferences } from '#storage/commit/provider-refe
 import { checkedLast } from '#storage/planner.ts'
 import type { Columns } from '#storage/recordset.ts'
 
-/** The columns of each part's JSON array, and what is done with them. The order here is the order of parameters. */
+/** The columns of each part's JSON array, and how they are written. The order here is the order of parameters. */
 const parts = {
   key: {
     columns: [
@@ -78,7 +79,7 @@ const parts = {
   },
   card: {
     columns: cardColumns,
-    // A number that is about to be destroyed is kept after all when its card pays again.
+    // A number that is marked for deletion is kept if its card pays again.
     write: keepIn('vault_card', 'card_in', 'card_id', {
       set: ', delete_after_use_at = NULL, expiry_date = excluded.expiry_date',
       or: ' OR vault_card.delete_after_use_at IS NOT NULL',
@@ -123,7 +124,7 @@ const parts = {
   ...markParts,
   answered: {
     columns: [...operationKey, ...operationState] as const,
-    // An operation that is sent only now, after its customer's step, must be found from now on if nobody answers it.
+    // An operation that is sent only now, after its customer's step, must be found from now on if its answer is lost.
     write: updateOf({
       table: 'operation',
       part: 'answered',
@@ -138,7 +139,7 @@ const parts = {
   },
   keyAnswer: {
     columns: [...keyKey, ...keyAnswer] as const,
-    // The first answer stands, whatever becomes of the operation after its customer's step.
+    // The first answer stays, whatever happens to the operation after its customer's step.
     write: updateOf({
       table: 'idempotency_key',
       part: 'keyAnswer',
@@ -183,9 +184,9 @@ interface PartOfBatch {
   readonly write: ((columns: Columns) => string) | undefined
   /** A second write that follows from the same rows. */
   readonly also?: () => string
-  /** What every row has beside its columns. */
+  /** Computed columns that every row has as well. */
   readonly computed?: string
-  /** What the writes read of other tables, each as `name AS (…)`: the source of an INSERT is these alone. */
+  /** What the writes read from other tables, each as `name AS (…)`: an INSERT reads from these only. */
   readonly ready?: readonly string[]
 }
 
@@ -194,6 +195,7 @@ export type Part = keyof typeof parts
 /** A row of this part, with exactly the part's columns. */
 export type PartRow<P extends Part> = BatchRow<(typeof parts)[P]['columns']>
 
+// Object.keys forgets the type of the keys.
 export const partNames = Object.keys(parts) as Part[]
 
 /** `c` is the number of the change in its batch. */
@@ -219,7 +221,7 @@ interface Update {
   readonly key: Columns
   readonly state: Columns
   readonly also?: readonly string[]
-  /** Rows for which this does not hold are left alone. */
+  /** Only rows for which this holds are written. */
   readonly only?: string
 }
 
@@ -278,7 +280,7 @@ const statements = shapes.map((held, index) => ({
   shape: partNames.filter(part => held.includes(part)),
 }))
 
-/** Written when first needed: most processes never see the rare shapes. */
+/** Built on first use: most processes never need the rare shapes. */
 const texts = new Map<string, string>()
 
 /** The smallest prepared statement with room for these parts. Its rows are the refused changes: `c` and `why`. */

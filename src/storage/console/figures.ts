@@ -1,4 +1,4 @@
-/** Figures for the overview: how much was paid on which day, how many tries were approved, what waits for somebody. */
+/** Figures for the overview: how much was paid on which day, how many tries were approved, what needs attention. */
 import type { QueryConfig } from 'pg'
 import type { Database } from '#storage/database.ts'
 import { inLists } from '#storage/planner.ts'
@@ -29,7 +29,7 @@ export interface Waiting {
   readonly disputesDue: number
 }
 
-/** How the payments of one provider account went lately. */
+/** The recent results of one provider account. */
 export interface ProviderHealth {
   /** Undefined: the simulator, which needs no account. */
   readonly account: string | null
@@ -54,12 +54,13 @@ const recent = `p.merchant_id = $1 AND p.created_at >= $2 AND ${inLists('p')}`
 const isFault = `m.response_code LIKE '4%'`
 
 /**
- * 12 s: longer than the server gives a statement. A count that takes too long is then given up by the server, and nobody
- * takes the database for silent, which would refuse everybody's requests.
+ * 12 s: longer than the server gives a statement. A count that takes too long is then cancelled by the server. If our
+ * own timeout came first, the database would count as unresponsive and all requests would be refused.
  */
 const patienceMs = 12_000
 
 export function createFigureStore({ readers }: Pick<Database, 'readers'>): FigureStore {
+  // pg reads query_timeout from a single query, too; its types do not have it.
   const ask = <Row extends object>(text: string, values: readonly unknown[]) =>
     readers.query<Row>({ text, values: [...values], query_timeout: patienceMs } as QueryConfig)
   return {

@@ -1,6 +1,6 @@
 /**
- * Forms of the console that were sent, and what they were answered with, so that a form that is sent twice acts once in
- * all processes together. They lie among the idempotency keys, under the name of the installation instead of a merchant's.
+ * Submitted forms of the console and their answers, so that a form submitted twice takes effect only once across all
+ * processes. They are stored among the idempotency keys, under the installation's name instead of a merchant's.
  */
 import type { Database } from '#storage/database.ts'
 import { installationOwner } from '#storage/vault/key-rotation.ts'
@@ -11,7 +11,7 @@ export interface FormStore {
   /** Undefined: it was never sent, failed, or was forgotten. Without a body: it is being worked on. */
   find(key: string): Promise<SentForm | undefined>
   answer(key: string, answer: { readonly status: number; readonly body: string }): Promise<void>
-  /** It failed, so that it may be sent again. */
+  /** The form failed, so that it may be submitted again. */
   release(key: string): Promise<void>
 }
 
@@ -20,10 +20,10 @@ export interface SentForm {
   readonly body?: string
 }
 
-/** One hour: longer than anybody waits before they press a button again, and a session idles for less. */
+/** One hour: longer than anybody waits before pressing a button again, and longer than an idle session lives. */
 const keptFor = "interval '1 hour'"
 
-/** A key without an answer is what the doctor calls a fault; this stands for "accepted, not answered yet". */
+/** The doctor reports a key without an answer as a fault, so this status marks "accepted, not answered yet". */
 const accepted = 202
 
 const owned = `merchant_id = '${installationOwner}' AND verb = 'POST' AND path = '/console'`

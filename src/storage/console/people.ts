@@ -51,7 +51,7 @@ export interface PeopleStore {
   set(operatorId: string, change: OperatorChange): Promise<boolean>
   remove(operatorId: string): Promise<boolean>
   insertLink(link: { tokenHash: string; operatorId: string; expiresAt: Date }): Promise<void>
-  /** Undefined: never made, used, or over. */
+  /** Undefined: unknown, used, or expired. */
   findLink(tokenHash: string): Promise<SetUpLink | undefined>
   keepTotp(tokenHash: string, totp: SealedTotp): Promise<void>
   /** Uses the link: the person signs in with this password from now on. False: the link was used meanwhile, or is over. */
@@ -64,7 +64,7 @@ export interface PeopleStore {
   findPasskey(credentialId: string): Promise<Passkey | undefined>
   setCounter(credentialId: string, counter: number): Promise<void>
   insertSession(session: NewSession): Promise<void>
-  /** The signed-in person, if the session is alive; marks it as seen unless the person did nothing. */
+  /** The signed-in person, if the session is alive; updates its last use unless the request was automatic. */
   openSession(
     sessionHash: string,
     limits: SessionLimits,
@@ -198,8 +198,8 @@ function createOperators(pool: Pool) {
 }
 
 /**
- * Whoever sets up anew may have lost what they had, and somebody else may have found it: earlier passkeys, sessions and
- * all other open links end in the statement that uses the link. Of two that come at the same moment one finds none open.
+ * A person who sets up access again may have lost their device to somebody else, so the statement that uses the link
+ * also ends earlier passkeys, sessions and all other open links. Of two simultaneous requests, one finds no open link.
  */
 const startAnew = `WITH used AS (
     UPDATE operator_link SET used_at = now() WHERE used_at IS NULL AND operator_id IN (
@@ -281,7 +281,7 @@ function createPasskeys(pool: Pool) {
   }
 }
 
-/** 5 s: pages that follow each other write nothing, and a session ends that much too early at most. */
+/** 5 s: pages loaded in quick succession write nothing, and a session ends at most this much too early. */
 const seenSeconds = 5
 
 function createSessions(pool: Pool) {

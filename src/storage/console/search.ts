@@ -1,4 +1,7 @@
-/** The search box: payments of some merchants by whatever a person typed. Every guess is served by an index of its own. */
+/**
+ * The search box: payments of some merchants by whatever a person typed. Each interpretation of the text uses an index
+ * of its own.
+ */
 import type { Database } from '#storage/database.ts'
 import { email, lastDigits } from '#storage/payments/found-by.ts'
 import { inLists } from '#storage/planner.ts'
@@ -19,11 +22,11 @@ export interface PaymentSearch {
   find(merchants: readonly string[], typed: string): Promise<readonly FoundPayment[]>
 }
 
-/** 50: more is for the list with its filters. */
+/** 50: for more there is the list with its filters. */
 const foundMax = 50
 
 interface Guess {
-  /** The value to compare with; undefined: what was typed cannot be one. */
+  /** The value to compare with; undefined: the text cannot be such a value. */
   readonly read: (typed: string) => string | number | undefined
   readonly where: string
 }

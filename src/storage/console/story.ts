@@ -1,4 +1,4 @@
-/** What the story of a payment and the inbox of webhooks are made of, beyond what the API shows. */
+/** Data for the history of a payment and the webhook inbox that the API does not show. */
 import type { WebhookKind } from '#domain/merchant.ts'
 import type { Database } from '#storage/database.ts'
 
@@ -11,7 +11,7 @@ export interface PaymentNotice {
   readonly receivedAt: Date
 }
 
-/** A webhook as it would go out now, with the secrets that sign it, still sealed. */
+/** A webhook as it would be sent now, with its signing secrets, still sealed. */
 export interface InboxMessage {
   readonly eventId: string
   readonly payId: string
@@ -33,7 +33,7 @@ export interface StoryStore {
   ): Promise<readonly InboxMessage[]>
 }
 
-/** 200: far more than a provider says about one payment. */
+/** 200: far more notices than a provider sends about one payment. */
 const noticesMax = 200
 
 export function createStoryStore({ readers }: Pick<Database, 'readers'>): StoryStore {

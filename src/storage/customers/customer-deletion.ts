@@ -22,7 +22,7 @@ export interface CustomerDeletion {
 /** 1,000: a batch that holds no lock for long. */
 const destroyedAtOnce = 1_000
 
-/** Where numbers lie, and by which column others name them. */
+/** The tables that hold numbers, and the column by which other tables refer to them. */
 const vaults = [
   { table: 'vault_card', id: 'card_id' },
   { table: 'vault_account', id: 'account_id' },
@@ -31,8 +31,8 @@ const vaults = [
 type VaultOf = (typeof vaults)[number]
 
 /**
- * A payment that waits, for its confirm or for a customer who may still come back, has a timer for the end of its
- * patience, which is how it is found.
+ * A payment that waits, for its confirm or for a customer who may still come back, has an expiry timer, by which it is
+ * found.
  */
 const isAwaited = ({
   id,
@@ -53,7 +53,7 @@ export function createCustomerDeletion({ writers }: Database): CustomerDeletion 
     deleteMethod: (merchantId, customerId, methodId) =>
       again(() =>
         inTransaction(writers, async client => {
-          // Their customer first, as every deletion does: two that meet wait instead of blocking each other.
+          // Locks the customer first, as every deletion does, so that two deletions wait instead of deadlocking.
           const { rows } = await client.query<{ held_id: string }>(
             `WITH owner AS (SELECT 1 FROM customer WHERE merchant_id = $1 AND customer_id = $2 FOR NO KEY UPDATE),
                gone AS (DELETE FROM stored_method WHERE merchant_id = $1 AND customer_id = $2 AND method_id = $3
@@ -115,7 +115,7 @@ async function deleteCustomer(
   return { forgotten: await forgetNumbers(client, merchantId, heldIds) }
 }
 
-/** Plans on a card that is gone cannot be charged any more. They keep the id of what they were made with. */
+/** Plans on a deleted card can no longer be charged. They keep the id of the card. */
 async function suspendPlans(
   client: PoolClient,
   method: { merchantId: MerchantId; customerId: CustomerId; cardId: string; methodId: StoredMethodId },
@@ -131,8 +131,8 @@ async function suspendPlans(
 }
 
 /**
- * Takes the rows of the cards and accounts alone, so that a payment which is about to store one of them comes wholly
- * before or after. An id is of one vault only, so each vault is asked for all of them.
+ * Locks the rows of the cards and accounts exclusively, so that a payment that is about to store one of them comes
+ * wholly before or after. An id exists in one vault only, so each vault is searched for all of them.
  */
 async function forgetNumbers(
   client: PoolClient,
@@ -160,12 +160,12 @@ async function forgetNumbers(
   return forgotten
 }
 
-/** 5: each failure is somebody else's success, and those are few. */
+/** 5: each failure means that another transaction succeeded, and there are few of them. */
 const maximumTries = 5
 
 const serverGaveUp = ['40P01', '40001', '23503']
 
-/** A deadlock, or a card that was stored between two statements of ours, is over when we come again. */
+/** A deadlock, or a card that was stored between two statements of ours, is gone when we try again. */
 async function again<T>(work: () => Promise<T>): Promise<T> {
   for (let tried = 1; ; tried += 1) {
     try {

@@ -1,7 +1,7 @@
 /**
- * Pages of a merchant's customers, the newest first. Without conditions any page is found by the nearest of
- * the marks in their order (see the table customer_block), so that the last page costs what the first one does. With conditions an index finds
- * the few that fit, and those are counted.
+ * Pages of a merchant's customers, the newest first. Without conditions a page is found from the nearest block boundary
+ * (see the table customer_block), so that the last page costs as much as the first. With conditions an index finds the
+ * few matches, which are counted.
  */
 import type { PoolClient } from 'pg'
 import type { MerchantId } from '#domain/ids.ts'
@@ -12,7 +12,7 @@ import type { Database } from '#storage/database.ts'
 import { byOtherIndex } from '#storage/planner.ts'
 
 export interface CustomerConditions {
-  /** Instants: from the first up to but without the second. */
+  /** Instants: from inclusive, to exclusive. */
   readonly createdFrom?: Date
   readonly createdBefore?: Date
   readonly merchantCustomerId?: string
@@ -30,10 +30,10 @@ export interface CustomerPages {
   read(merchantId: MerchantId, page: number, conditions: CustomerConditions): Promise<CustomerPage>
 }
 
-/** 250: about half of one is skipped for a page, and one to two are counted, which costs less than reading twenty rows. */
+/** 250: a page skips about half a block and counts one or two, which costs less than reading twenty rows. */
 const blockSize = 250
 
-/** Twice a block: parting then always leaves a whole one open. */
+/** Twice a block: splitting then always leaves a whole block open. */
 const openMax = 2 * blockSize
 
 interface PageRow extends CustomerRow {
@@ -41,7 +41,10 @@ interface PageRow extends CustomerRow {
   readonly open_count: number
 }
 
-/** Places are counted from the oldest, because births would move all others; the page is those from low up to high. */
+/**
+ * Positions are counted from the oldest customer, because new ones would shift all others; the page is the positions
+ * from low to high.
+ */
 export const blockStatement = {
   name: 'customer_page',
   text: `WITH opened AS MATERIALIZED (
@@ -113,22 +116,26 @@ const toPage = (rows: readonly PageRow[]): CustomerPage => ({
   customers: rows.filter(row => row.customer_id !== null).map(toCustomer),
 })
 
-/** Parts all of the open block but its newest customers. If another process holds the lock, that process or the next call does it. */
+/**
+ * Splits the open block, except for its newest customers, into blocks. If another process holds the lock, that process
+ * or the next call does it.
+ */
 async function splitBlock(merchantId: MerchantId, writers: Database['writers']): Promise<void> {
   await inTransaction(writers, async client => {
-    // As text: a Date would lose what lies below the millisecond.
+    // As text: a Date would lose the microseconds.
     const { rows } = await client.query<{ open_at: string }>(
       'SELECT open_at::text FROM customer_order WHERE merchant_id = $1 FOR UPDATE SKIP LOCKED',
       [merchantId],
     )
-    // Only now: the statement's view of the customers must be younger than the lock.
+    // Only now: the statement's snapshot must be taken after the lock.
     if (rows[0]) await client.query(partText, [merchantId, rows[0].open_at, blockSize])
   })
 }
 
 /**
- * Customers of one moment are never parted: a block begins with the moment of every 250th, and that moment's others
- * belong to it as well. Where all are of one moment there is nothing to part, and the block stays open as it is.
+ * Customers with the same creation time are never separated: a block begins with the time of every 250th customer, and
+ * all others with that time belong to it. Where all have the same time there is nothing to split, and the block stays
+ * open.
  */
 const partText = `WITH numbered AS (
     SELECT created_at, row_number() OVER (ORDER BY created_at, customer_id) AS number,
@@ -156,7 +163,7 @@ export async function inTransaction<T>(
     return result
   } catch (error) {
     await client.query('ROLLBACK').catch((rollbackError: Error) => {
-      // A connection that cannot even roll back is not given to the next one.
+      // A connection that cannot even roll back must not be reused.
       broken = rollbackError
     })
     throw error

@@ -1,4 +1,7 @@
-/** Reading customers and their stored methods. Every query is scoped by merchant; another merchant's do not exist here. */
+/**
+ * Reading customers and their stored methods. Every query is scoped by merchant; rows of other merchants are invisible
+ * here.
+ */
 import assert from 'node:assert/strict'
 import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
 import type { Customer, StoredMethod } from '#lifecycle/customer.ts'
@@ -26,8 +29,8 @@ export interface CustomerReader {
 }
 
 export interface CustomerRow {
-  merchant_id: string
-  customer_id: string
+  merchant_id: MerchantId
+  customer_id: CustomerId
   merchant_customer_id: string
   first_name: string | null
   last_name: string | null
@@ -45,8 +48,8 @@ export const customerColumns = `c.merchant_id, c.customer_id, c.merchant_custome
   c.phone_country, c.phone_number, c.billing_address, c.created_at, c.updated_at, c.last_used_at, c.version`
 
 export const toCustomer = (row: CustomerRow): Customer => ({
-  merchantId: row.merchant_id as MerchantId,
-  customerId: row.customer_id as CustomerId,
+  merchantId: row.merchant_id,
+  customerId: row.customer_id,
   merchantCustomerId: row.merchant_customer_id,
   firstName: row.first_name ?? undefined,
   lastName: row.last_name ?? undefined,
@@ -63,9 +66,9 @@ export const toCustomer = (row: CustomerRow): Customer => ({
 })
 
 interface MethodRow {
-  merchant_id: string
-  customer_id: string
-  method_id: string
+  merchant_id: MerchantId
+  customer_id: CustomerId
+  method_id: StoredMethodId
   type: string
   card_id: string | null
   /** Of a card only. */
@@ -96,9 +99,9 @@ function toMethod(row: MethodRow): StoredMethod {
 }
 
 const toKept = (row: MethodRow) => ({
-  merchantId: row.merchant_id as MerchantId,
-  customerId: row.customer_id as CustomerId,
-  methodId: row.method_id as StoredMethodId,
+  merchantId: row.merchant_id,
+  customerId: row.customer_id,
+  methodId: row.method_id,
   type: row.type,
   last4Digits: row.last4_digits,
   createdAt: row.created_at,
@@ -124,7 +127,7 @@ export function createCustomerReader({ readers, writers }: Database): CustomerRe
     })
     const [row] = rows
     if (!row) return undefined
-    // A payment that leaves a stored method is dated there.
+    // The last use of a stored method is recorded with the method.
     const usedAt = [row.last_used_at, row.method_used_at ?? row.last_used_at]
     return { ...toCustomer(row), lastUsedAt: new Date(Math.max(...usedAt.map(Number))) }
   }

@@ -1,6 +1,6 @@
 /**
- * Blanks personal data of payments, their operations and events, the answers stored under their idempotency keys, and
- * intents. Each payment is one transaction; what is done may be done again.
+ * Erases personal data of payments, their operations and events, the answers stored under their idempotency keys, and
+ * intents. Each payment is one transaction, and erasing again does no harm.
  */
 import type { PoolClient } from 'pg'
 import type { CustomerId, MerchantId } from '#domain/ids.ts'
@@ -15,13 +15,13 @@ export interface Erasure {
   erasePayment(merchantId: MerchantId, payId: string): Promise<void>
   /** Intents that name the customer and have led to no payment. */
   eraseIntentsOf(merchantId: MerchantId, customerId: CustomerId): Promise<void>
-  /** Answers to changes of the customer itself. */
+  /** Stored answers to changes of the customer record. */
   eraseCustomerAnswers(merchantId: MerchantId, customerId: CustomerId): Promise<void>
   listRetentions(): Promise<readonly Retention[]>
-  /** The next payments whose time is over, the oldest first. */
+  /** The next payments whose retention has ended, the oldest first. */
   findOverdue(retention: Retention, now: Date): Promise<readonly string[]>
   markErased(merchantId: MerchantId, payId: string): Promise<void>
-  /** Intents that have led to no payment and whose time is over. */
+  /** Intents that have led to no payment and whose retention has ended. */
   eraseOverdueIntents(retention: Retention, now: Date): Promise<void>
 }
 
@@ -31,7 +31,7 @@ export interface Retention {
   readonly personalDataFor: string
 }
 
-/** 200: a batch after which others get their turn. */
+/** 200: a batch that does not hold up other work for long. */
 const overdueAtOnce = 200
 
 export function createErasure({ readers, writers }: Database): Erasure {
@@ -189,7 +189,7 @@ async function eraseIntents(
   }
 }
 
-/** The keys of requests to this address and to those below it: a slash comes right before 0 among characters. */
+/** The keys of requests to this address and to those below it: the character after a slash is 0. */
 async function eraseAnswers(client: PoolClient, merchantId: string, path: string): Promise<void> {
   for (const verb of ['PATCH', 'POST']) {
     const { rows } = await client.query<KeyName>(
@@ -224,7 +224,7 @@ async function eraseAnswer(client: PoolClient, name: KeyName): Promise<void> {
 }
 
 /**
- * Personal data of a payment's customer outside of the payment itself: what receivers answered to its events, raw notices of
+ * Erases personal data outside the payment itself: what receivers answered to its events, raw notices of
  * providers, and evidence in its disputes. Notices that still wait to be applied and evidence in open disputes stay.
  */
 async function eraseTraces(client: PoolClient, key: readonly string[]): Promise<void> {

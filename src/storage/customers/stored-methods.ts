@@ -1,4 +1,6 @@
-/** What others need of stored methods: those a known customer may choose from, and a card that got a new number. */
+/**
+ * Other queries on stored methods: those a known customer may choose from, and replacing a card that got a new number.
+ */
 import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
 import { isStoredCard, type StoredCard, type StoredMethod } from '#lifecycle/customer.ts'
 import type { CustomerReader } from '#storage/customers/customers.ts'
@@ -9,7 +11,7 @@ export interface CardReplacement {
   readonly merchantId: MerchantId
   /** The card as it is stored now. */
   readonly cardId: string
-  /** The card that takes its place, whose row the vault already has; the same one when only its expiry date is new. */
+  /** The new card, whose row the vault already has; the same one when only its expiry date is new. */
   readonly next: {
     readonly cardId: string
     readonly last4Digits: string
@@ -27,13 +29,13 @@ export interface StoredMethods {
     customerId: CustomerId,
     methodId: StoredMethodId,
   ): Promise<StoredCard | undefined>
-  /** The same, be it a card or an account. */
+  /** The same for a card or an account. */
   findAny(
     merchantId: MerchantId,
     customerId: CustomerId,
     methodId: StoredMethodId,
   ): Promise<StoredMethod | undefined>
-  /** The cards of the customer whom the merchant knows by this id; empty if there is none. */
+  /** The cards of the customer with this merchant's id; empty if there is none. */
   listRemembered(merchantId: MerchantId, merchantCustomerId: string): Promise<readonly StoredCard[]>
   /** Whether one of that customer's cards or accounts has this pseudo number. */
   holdsPseudoNumber(
@@ -41,7 +43,7 @@ export interface StoredMethods {
     merchantCustomerId: string,
     pseudoNumber: string,
   ): Promise<boolean>
-  /** Puts another card in the place of one, for every customer of the merchant who keeps it. Returns for how many. */
+  /** Replaces a card by another one for every customer of the merchant who has stored it. Returns for how many. */
   replaceCard(replacement: CardReplacement): Promise<number>
 }
 
@@ -83,7 +85,7 @@ export function createStoredMethods(
            WHERE o.merchant_id = $1 AND o.customer_id = m.customer_id AND o.card_id = $3))`,
         [merchantId, cardId, next.cardId, next.last4Digits, next.brand, next.expiryDate, now],
       )
-      // Plans follow the stored method they lead to; one without a customer follows the card itself.
+      // Plans follow their stored method; a plan without a customer follows the card itself.
       await writers.query(
         `UPDATE payment_plan pl SET card_id = v.card_id, version = version + 1
          FROM (SELECT card_id FROM vault_card WHERE merchant_id = $1 AND card_id = $3 AND sealed IS NOT NULL

@@ -9,7 +9,7 @@ export interface DisputeFilter {
   /** On the day of opening: `from` inclusive, `to` exclusive. */
   readonly from?: Date
   readonly to?: Date
-  /** The last one of the page before. */
+  /** The last one of the previous page. */
   readonly after?: { readonly createdAt: Date; readonly disputeId: string }
   readonly limit: number
 }
@@ -31,10 +31,10 @@ export interface DisputeStore {
 }
 
 interface DisputeRow {
-  merchant_id: string
-  dispute_id: string
-  pay_id: string
-  x_id: string
+  merchant_id: MerchantId
+  dispute_id: DisputeId
+  pay_id: PayId
+  x_id: XId
   provider_dispute_id: string
   amount: number
   currency: string
@@ -103,10 +103,10 @@ export function createDisputeStore({
 }
 
 const toDispute = (row: DisputeRow): Dispute => ({
-  merchantId: row.merchant_id as MerchantId,
-  disputeId: row.dispute_id as DisputeId,
-  payId: row.pay_id as PayId,
-  xId: row.x_id as XId,
+  merchantId: row.merchant_id,
+  disputeId: row.dispute_id,
+  payId: row.pay_id,
+  xId: row.x_id,
   providerDisputeId: row.provider_dispute_id,
   amount: { value: row.amount, currency: row.currency },
   stage: row.stage,

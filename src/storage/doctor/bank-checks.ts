@@ -1,4 +1,4 @@
-/** What must be true of files for banks: sums are those of their payments, and nothing lies in two of them. */
+/** What must be true of files for banks: sums equal those of their payments, and nothing is in two files. */
 import type { Check } from '#storage/doctor/check.ts'
 
 export const bankChecks: readonly Check[] = [

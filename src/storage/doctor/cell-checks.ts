@@ -1,4 +1,6 @@
-/** What must be true of the cells together: every merchant is where the directory has it, and nowhere else. */
+/**
+ * What must be true of the cells together: every merchant is in the cell that the directory names, and nowhere else.
+ */
 import type { CellAddress } from '#storage/cells/address.ts'
 import { withClient } from '#storage/cells/create-cell.ts'
 import type { CheckResult, Example } from '#storage/doctor/doctor.ts'

@@ -1,7 +1,7 @@
 /**
- * What a check is, and how checks become statements. On millions of payments reading is what takes the time, so checks of
- * the same rows share one statement (a sweep), and a statement that goes payment by payment is cut into ranges of payments
- * that several connections work on.
+ * What a check is, and how checks become statements. With millions of payments most of the time goes into reading, so
+ * checks of the same rows share one statement (a sweep), and a statement that goes payment by payment is split into
+ * ranges that several connections process.
  */
 
 interface Named {
@@ -11,10 +11,10 @@ interface Named {
 }
 
 /**
- * A statement of its own. It gives merchant_id, pay_id, x_id and detail of what is wrong; `clock.now` is the time. Two marks
- * may stand in it for a condition on the merchant_id and pay_id of a table's alias:
+ * A statement of its own. It gives merchant_id, pay_id, x_id and detail of what is wrong; `clock.now` is the time. Two
+ * placeholders may stand for a condition on the merchant_id and pay_id of a table's alias:
  * - `{range a}`: payment by payment; the statement then runs once for each range of payments.
- * - `{touched a}`: the payments that are looked at; all of them unless only changes since a time are.
+ * - `{touched a}`: the payments to examine: all, or only those changed since a given time.
  */
 export interface OwnCheck extends Named {
   readonly broken: string
@@ -29,7 +29,7 @@ export interface RowCheck extends Named {
 }
 
 export interface Sweep {
-  /** With the marks of above. */
+  /** With the placeholders described above. */
   readonly from: string
   readonly where: string
   /** SQL of merchant_id, pay_id and x_id. */
@@ -38,7 +38,7 @@ export interface Sweep {
 
 export type Check = OwnCheck | RowCheck
 
-/** Some checks in one statement, whose rows also give the name of the check. */
+/** Several checks in one statement, whose rows also name the check. */
 export interface CheckStatement {
   readonly names: readonly string[]
   readonly text: string
@@ -55,7 +55,7 @@ export function statementsOf(checks: readonly Check[]): readonly CheckStatement[
   return [...[...sweeps].map(([sweep, rows]) => sweepStatement(sweep, rows)), ...own]
 }
 
-/** The conditions are looked at first, all at once; only a row that breaks one is taken apart by name. */
+/** All conditions are tested at once first; only for a row that fails one are they evaluated by name. */
 function sweepStatement({ from, where, ids }: Sweep, checks: readonly RowCheck[]): CheckStatement {
   const conditions = checks.map(({ when }) => `(${when})`)
   const values = checks.map(({ name, detail }, index) => `('${name}', ${conditions[index]}, ${detail})`)
@@ -65,7 +65,7 @@ function sweepStatement({ from, where, ids }: Sweep, checks: readonly RowCheck[]
   return { names: checks.map(({ name }) => name), text }
 }
 
-/** A part of all payments: those between two keys, or those that are listed. */
+/** A part of all payments: those between two keys, or a list. */
 export type Slice =
   | { readonly after?: PaymentKey; readonly upTo?: PaymentKey }
   | { readonly listed: readonly PaymentKey[] }

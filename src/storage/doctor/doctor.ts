@@ -1,6 +1,6 @@
 /**
- * Examines all stored data and reports contradictions. It reads only, on connections of its own without a time limit, and
- * each statement sees one moment of a gateway that goes on working.
+ * Examines all stored data and reports contradictions. It reads only, on connections of its own without a time limit,
+ * and each statement sees one snapshot while the gateway keeps working.
  */
 import { availableParallelism } from 'node:os'
 import pg from 'pg'
@@ -20,7 +20,7 @@ export interface Example {
   readonly merchantId: string
   readonly payId?: string
   readonly xId?: string
-  /** What was found, in numbers and names of ours; never card data. */
+  /** What was found, as our own ids and figures; never card data. */
   readonly detail: string
 }
 
@@ -28,7 +28,7 @@ export interface CheckResult {
   readonly name: string
   /** What should be true. */
   readonly sentence: string
-  /** How often it is not. */
+  /** How often it is not true. */
   readonly found: number
   readonly examples: readonly Example[]
 }
@@ -40,7 +40,7 @@ export interface ExaminationOptions {
   readonly since?: Date
   /** Called with each check in order, as soon as it and all before it have ended: with much data that takes a while. */
   readonly onResult?: (result: CheckResult) => void
-  /** Called with the share of the work that is done, from 0 to 1. */
+  /** Called with the completed share of the work, from 0 to 1. */
   readonly onProgress?: (share: number) => void
   /** How many payments are looked at in one go; fewer in tests. */
   readonly paymentsAtOnce?: number
@@ -52,13 +52,13 @@ const examplesShown = 20
 /** 10 s: a host that drops packets would otherwise keep us silent for minutes. */
 const connectTimeoutMs = 10_000
 
-/** 50,000: what belongs to so many payments is joined and sorted in memory. */
+/** 50,000: rows of this many payments are joined and sorted in memory. */
 const defaultPaymentsAtOnce = 50_000
 
-/** 4 at most, one per core: beyond that they wait for the same disk, and each may take its 64 MB several times. */
+/** 4 at most, one per core: more would wait for the same disk, and each may use its 64 MB several times. */
 const connectionsMax = 4
 
-/** 64 MB: sorts and joins over millions of rows stay mostly in memory, on the smallest machine we care about too. */
+/** 64 MB: sorts and joins over millions of rows stay mostly in memory, even on the smallest supported machine. */
 const settings = `SET default_transaction_read_only = on; SET statement_timeout = 0; SET work_mem = '64MB'`
 
 export async function examine(
@@ -107,7 +107,7 @@ interface Job {
   readonly slice: Slice
 }
 
-/** What cannot be cut into slices comes first, so that no connection is left with it at the end. */
+/** Jobs that cannot be sliced come first, so that no connection is left with one at the end. */
 async function planJobs(
   client: pg.ClientBase,
   { since, paymentsAtOnce = defaultPaymentsAtOnce }: ExaminationOptions,
@@ -171,11 +171,11 @@ async function work(
     return { name, sentence: sentences.get(name) ?? '', found, examples }
   }
   for (const { statement } of jobs) for (const name of statement.names) tallyOf(name).open += 1
-  const untold = checks.map(({ name }) => name)
-  const tell = (): void => {
-    for (let [name] = untold; name !== undefined && tallyOf(name).open === 0; [name] = untold) {
+  const unreported = checks.map(({ name }) => name)
+  const reportDone = (): void => {
+    for (let [name] = unreported; name !== undefined && tallyOf(name).open === 0; [name] = unreported) {
       onResult?.(finish(name))
-      untold.shift()
+      unreported.shift()
     }
   }
   const waiting = [...jobs]
@@ -191,11 +191,11 @@ async function work(
         done += 1
         onProgress?.(done / jobs.length)
         for (const name of job.statement.names) tallyOf(name).open -= 1
-        tell()
+        reportDone()
       }
     }),
   ).catch(error => {
-    // One has failed: the others are not to begin anything more.
+    // One job has failed: no other may start.
     waiting.length = 0
     throw error
   })
@@ -248,7 +248,7 @@ export async function examineAudit(reader: Pick<pg.Pool, 'query'>): Promise<Chec
     name: 'audit-chain',
     sentence: 'No row of the audit trail was changed, is missing or was cut off at the end.',
     found: faults.length,
-    // It belongs to the installation and to no merchant.
+    // The audit trail belongs to the installation, not to a merchant.
     examples: faults.map(detail => ({ merchantId: '-', detail })),
   }
 }

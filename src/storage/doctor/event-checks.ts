@@ -1,7 +1,7 @@
 /** What must be true of events and their deliveries, whatever crashed before; see payment-checks.ts. */
 import type { Check, Sweep } from '#storage/doctor/check.ts'
 
-/** Every event with what its attempts add up to. */
+/** Every event with a summary of its attempts. */
 const events: Sweep = {
   from: `event e LEFT JOIN (SELECT merchant_id, pay_id, sequence, count(*) AS count, max(number) AS last, min(number) AS first,
       count(*) FILTER (WHERE status BETWEEN 200 AND 299) AS taken FROM event_attempt WHERE {range event_attempt}
@@ -11,8 +11,8 @@ const events: Sweep = {
 }
 
 /**
- * As the gateway writes bodies, with the payment in front and number and operation last: then both belong to the body itself
- * and not to something inside it, and nothing has to be parsed.
+ * The gateway writes bodies with the payment first and number and operation last: then both are members of the body
+ * itself, not of a nested object, and nothing has to be parsed.
  */
 const isUsualBody = `(e.body::text LIKE '{"type":"' || e.type || '","payId":"' || replace(e.pay_id::text, '-', '')
   || '",%,"sequence":' || e.sequence || ',"xId":"' || replace(e.x_id::text, '-', '') || '"}')`

@@ -1,10 +1,10 @@
 /** What must be true of payment intents and the payments made from them. Read with payment-checks.ts, which has the rest. */
 import type { Check } from '#storage/doctor/check.ts'
 
-/** Parsing details costs more than looking for the word in them, and most payments come from no intent. */
-const mayBeBorn = `p.details::text LIKE '%paymentIntentId%'`
+/** Parsing details costs more than a text search, and most payments have no intent. */
+const mayHaveIntent = `p.details::text LIKE '%paymentIntentId%'`
 
-const born = `p.details->>'paymentIntentId'`
+const intentId = `p.details->>'paymentIntentId'`
 
 export const intentChecks: readonly Check[] = [
   {
@@ -12,15 +12,15 @@ export const intentChecks: readonly Check[] = [
     sentence: 'The payment that an intent leads to was made from that intent.',
     broken: `SELECT i.merchant_id, i.pay_id, NULL::uuid AS x_id, format('intent %s leads to it', i.intent_id) AS detail
       FROM payment_intent i JOIN payment p USING (merchant_id, pay_id)
-      WHERE ${born} IS DISTINCT FROM i.intent_id`,
+      WHERE ${intentId} IS DISTINCT FROM i.intent_id`,
   },
   {
     name: 'intent-paid-once',
     sentence:
       'Of the payments made from an intent only the last, to which it leads, may be other than failed.',
     broken: `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id,
-        format('%s, but intent %s leads to %s', p.status, ${born}, coalesce(i.pay_id::text, 'none')) AS detail
-      FROM payment p LEFT JOIN payment_intent i ON i.merchant_id = p.merchant_id AND i.intent_id = ${born}
-      WHERE {touched p} AND ${mayBeBorn} AND ${born} IS NOT NULL AND p.status <> 'FAILED' AND i.pay_id IS DISTINCT FROM p.pay_id`,
+        format('%s, but intent %s leads to %s', p.status, ${intentId}, coalesce(i.pay_id::text, 'none')) AS detail
+      FROM payment p LEFT JOIN payment_intent i ON i.merchant_id = p.merchant_id AND i.intent_id = ${intentId}
+      WHERE {touched p} AND ${mayHaveIntent} AND ${intentId} IS NOT NULL AND p.status <> 'FAILED' AND i.pay_id IS DISTINCT FROM p.pay_id`,
   },
 ]

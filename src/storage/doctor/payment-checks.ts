@@ -1,6 +1,6 @@
 /**
  * What must be true of the stored data at any moment, whatever crashed before: each check is a query for the rows that
- * break it. Sums and statuses are held against the operations, never against the code that wrote them.
+ * break it. Sums and statuses are compared with the operations, never computed by the code that wrote them.
  */
 
 import { inquiryAfterOneDay } from '#lifecycle/inquiry.ts'
@@ -19,12 +19,12 @@ const approved = `state IN ('AUTHORIZED', 'CAPTURE_REQUEST', 'OK')`
 
 const raised = `type = 'INCREMENTAL' AND state = 'OK'`
 
-/** A confirm approves what it was confirmed with; the first step before it tells only what was created. */
+/** The confirm's amount is what was approved; the first step only has the amount at creation. */
 const approvedAmount = `coalesce(max(amount) FILTER (WHERE type = 'CONFIRM' AND ${approved}),
   max(amount) FILTER (WHERE type = 'AUTHORIZATION' AND ${approved}), 0)
   + coalesce((sum(amount) FILTER (WHERE ${raised}))::bigint, 0)`
 
-/** What the operations of each payment make of its sums and its state. */
+/** The sums and state that follow from the operations of each payment. */
 const operationFacts: Readonly<Record<string, string>> = {
   authorized: approvedAmount,
   captured: `(sum(amount) FILTER (WHERE type = 'CAPTURE' AND state = 'OK'))::bigint`,
@@ -46,7 +46,7 @@ const operationColumns = Object.entries(operationFacts)
   .map(([name, sql]) => `${sql} AS ${name}`)
   .join(', ')
 
-/** Every payment with what its operations and its events add up to. */
+/** Every payment with a summary of its operations and events. */
 const payments: Sweep = {
   from: `payment p LEFT JOIN (SELECT merchant_id, pay_id, ${operationColumns} FROM operation WHERE {range operation}
       GROUP BY merchant_id, pay_id) o USING (merchant_id, pay_id)
@@ -56,7 +56,7 @@ const payments: Sweep = {
   ids: ['p.merchant_id', 'p.pay_id', 'NULL::uuid'],
 }
 
-/** Payments whose sum is not what their operations make it. */
+/** Payments whose sum differs from that of their operations. */
 const sumCheck = (sum: string, sentence: string, comparison = '<>'): RowCheck => ({
   name: `${sum}-sum`,
   sentence,
@@ -65,7 +65,10 @@ const sumCheck = (sum: string, sentence: string, comparison = '<>'): RowCheck =>
   detail: `format('${sum} is %s, the operations make %s', p.${sum}, coalesce(o.${sum}, 0))`,
 })
 
-/** Counted and not EXISTS: for a condition that few rows come to, the planner would otherwise read the whole table first. */
+/**
+ * Counted and not EXISTS: for a condition that is evaluated for few rows, the planner would otherwise read the whole
+ * table first.
+ */
 const some = (rows: string): string => `((SELECT count(*) FROM ${rows}) > 0)`
 
 const timerOf = (kind: string): string =>
@@ -81,8 +84,8 @@ const timerCheck = (kind: string, condition: string): Pick<RowCheck, 'sweep' | '
 })
 
 /**
- * Waits for the next file to a bank, or lies in one: the bank's own files answer it, up to 60 days after its day. A debit may
- * be announced weeks ahead, and statements come late.
+ * Waits for the next file to a bank, or is in one: the bank's own files answer it, up to 60 days after its day. A debit
+ * may be announced weeks ahead, and statements come late.
  */
 const waitsForBank = `(o.state = 'PENDING' AND (EXISTS (SELECT 1 FROM timer t WHERE t.merchant_id = o.merchant_id
     AND t.pay_id = o.pay_id AND t.x_id = o.x_id AND t.kind = 'BATCH')
@@ -91,9 +94,9 @@ const waitsForBank = `(o.state = 'PENDING' AND (EXISTS (SELECT 1 FROM timer t WH
 
 /**
  * Operations without an answer. A customer may leave a payment open until it expires; and what was sent within the last
- * 10 minutes (three sends, reconnecting, and a wide margin) may be on its way right now. Both clocks are asked: the test
- * clock jumps, and the time of recording says nothing about a step that the customer took later. `asked_on`: the
- * provider is asked beyond the first day, because its connector declares a longer time for pending answers.
+ * 10 minutes (three sends, reconnecting, and a wide margin) may be on its way right now. Both clocks are checked: the
+ * test clock jumps, and the time of recording says nothing about a later step of the customer. `asked_on`: the provider
+ * is asked beyond the first day, because its connector declares a longer time for pending answers.
  */
 const unansweredOperations = `SELECT o.merchant_id, o.pay_id, o.x_id,
     format('%s is %s since %s', o.type, o.state, to_char(o.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))
@@ -144,7 +147,7 @@ const moneyChecks: readonly Check[] = [
     sentence:
       'No more is refunded, certainly or possibly, than was captured, and no more is returned; no more is credited than was asked for.',
     sweep: payments,
-    // The customer's bank takes a debit back whole, even if it was refunded before.
+    // The customer's bank returns a debit in full, even if it was refunded before.
     when: `greatest(p.refunding + p.refunded, p.returned) > ${creditable}`,
     detail: `format('%s refunded and %s returned of %s', p.refunding + p.refunded, p.returned, ${creditable})`,
   },
@@ -232,7 +235,7 @@ const operationChecks: readonly Check[] = [
   },
 ]
 
-/** 30 days less an hour: keys are forgotten after 30 days, and clocks differ a little. */
+/** 30 days less an hour: keys are deleted after 30 days, and clocks differ a little. */
 const keyIsKept = `o.created_at > clock.now + m.clock_offset_ms * interval '1 millisecond' - interval '30 days'
   + interval '1 hour'`
 
@@ -240,7 +243,7 @@ const keyIsKept = `o.created_at > clock.now + m.clock_offset_ms * interval '1 mi
 const keyFits = `(o.key::text = '{"verb":"' || k.verb || '","path":"' || k.path || '","key":' || to_json(k.key)::text || '}'
   OR coalesce(${keyMatches}, false))`
 
-/** Operations that name a key beside the keys that name an operation, whichever of the two is missing. */
+/** A full join of operations that name a key and keys that name an operation. */
 const keys: Sweep = {
   from: `(SELECT o.merchant_id, o.pay_id, o.x_id, o.type, o.created_at, o.key FROM operation o
       WHERE o.key IS NOT NULL AND {touched o}) o

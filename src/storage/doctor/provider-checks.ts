@@ -1,10 +1,13 @@
 /** What must be true of provider accounts, notices, disputes and settlement lines. Read with payment-checks.ts. */
 import type { Check } from '#storage/doctor/check.ts'
 
-/** 7 days: what was captured before is in every provider's books by the day of the newest line. */
+/** 7 days: an older capture is in every provider's books by the day of the newest line. */
 export const settledWithinDays = 7
 
-/** What chargebacks and returned debits have taken from each payment. Inquiries move no money, and what was won is back. */
+/**
+ * The total of chargebacks and returned debits of each payment. Inquiries move no money, and won disputes are paid
+ * back.
+ */
 export const takenBack = `SELECT merchant_id, pay_id, min(x_id::text)::uuid AS x_id, sum(amount) AS amount,
     max(currency) AS currency, max(at) AS at
   FROM (SELECT d.merchant_id, d.pay_id, d.x_id, CASE WHEN d.status = 'WON' THEN 0 ELSE d.amount END AS amount, d.currency,
@@ -13,31 +16,33 @@ export const takenBack = `SELECT merchant_id, pay_id, min(x_id::text)::uuid AS x
       FROM operation o JOIN payment q USING (merchant_id, pay_id) WHERE o.type = 'RETURN') taken
   GROUP BY merchant_id, pay_id`
 
-const newestLines = `(SELECT merchant_id, provider_account_id, max(date) AS newest FROM settlement_line GROUP BY 1, 2) told`
+const newestLines = `(SELECT merchant_id, provider_account_id, max(date) AS newest FROM settlement_line GROUP BY 1, 2) latest`
 
 /** Captures, refunds and chargebacks of accounts whose provider has sent settlement lines, without a line of their own. */
 export const unsettled = `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s of %s is in no settlement line of %s', o.type,
     o.amount, p.provider_account) AS detail
   FROM ${newestLines}
-  JOIN payment p ON p.merchant_id = told.merchant_id AND p.provider_account = told.provider_account_id
+  JOIN payment p ON p.merchant_id = latest.merchant_id AND p.provider_account = latest.provider_account_id
   JOIN operation o ON o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
   WHERE o.state = 'OK' AND o.type IN ('CAPTURE', 'REFUND') AND o.amount > 0
-    AND (o.updated_at AT TIME ZONE 'UTC')::date < told.newest - ${settledWithinDays}
+    AND (o.updated_at AT TIME ZONE 'UTC')::date < latest.newest - ${settledWithinDays}
     AND NOT EXISTS (SELECT 1 FROM settlement_line l WHERE l.merchant_id = o.merchant_id
       AND l.provider_account_id = p.provider_account AND l.pay_id = o.pay_id AND l.x_id = o.x_id AND l.type = o.type)
   UNION ALL SELECT p.merchant_id, p.pay_id, t.x_id, format('CHARGEBACK of %s is in no settlement line of %s', t.amount,
     p.provider_account)
   FROM ${newestLines}
-  JOIN payment p ON p.merchant_id = told.merchant_id AND p.provider_account = told.provider_account_id
+  JOIN payment p ON p.merchant_id = latest.merchant_id AND p.provider_account = latest.provider_account_id
   JOIN (${takenBack}) t ON t.merchant_id = p.merchant_id AND t.pay_id = p.pay_id
-  WHERE t.amount > 0 AND (t.at AT TIME ZONE 'UTC')::date < told.newest - ${settledWithinDays}
+  WHERE t.amount > 0 AND (t.at AT TIME ZONE 'UTC')::date < latest.newest - ${settledWithinDays}
     AND NOT EXISTS (SELECT 1 FROM settlement_line l WHERE l.merchant_id = p.merchant_id
       AND l.provider_account_id = p.provider_account AND l.pay_id = p.pay_id AND l.type = 'CHARGEBACK')`
 
-/** Money that goes out is a REFUND to providers, whether or not it had come in before. */
+/** Providers call all outgoing money a REFUND, whether or not it was captured before. */
 const isItsType = `(o.type = l.type OR (o.type = 'CREDIT' AND l.type = 'REFUND'))`
 
-/** Lines about an operation or a chargeback that fit none of ours. What was undone has lines that make zero. */
+/**
+ * Lines about an operation or a chargeback that match none of ours. The lines of an undone operation add up to zero.
+ */
 export const unbooked = `SELECT l.merchant_id, l.pay_id, l.x_id, format('line %s of settlement %s fits no operation',
     l.provider_reference, l.settlement_id) AS detail
   FROM settlement_line l WHERE (l.type IN ('CAPTURE', 'REFUND') AND NOT EXISTS (SELECT 1 FROM operation o
@@ -50,8 +55,8 @@ export const unbooked = `SELECT l.merchant_id, l.pay_id, l.x_id, format('line %s
         AND o.type = 'RETURN'))`
 
 /**
- * Several lines may belong to one operation or to one payment's chargebacks: their sum is compared. Lines about an operation
- * that failed are no matter of amounts; they fit ours if they make zero.
+ * Several lines may belong to one operation or to one payment's chargebacks: their sum is compared. Lines about an
+ * operation that failed have no amount to compare; they are correct if they add up to zero.
  */
 export const misstated = `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s of %s, but the lines say %s', o.type, o.amount,
     sum(l.gross)) AS detail

@@ -1,4 +1,4 @@
-/** What the doctor reads of keys and secrets, to see whether they still open. Card numbers are not among it. */
+/** The keys and secrets that the doctor tries to decrypt. Card numbers are not among them. */
 import pg from 'pg'
 import type { MerchantId } from '#domain/ids.ts'
 import { installationOwner } from '#storage/vault/key-rotation.ts'
@@ -33,7 +33,7 @@ export async function readSealedRows(databaseUrl: string): Promise<SealedRows> {
   client.on('error', () => {})
   await client.connect()
   try {
-    // One moment: a change of keys that runs beside must not look like damage.
+    // One snapshot: a concurrent change of keys must not look like damage.
     await client.query('BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY')
     return await readSealedRowsWith(client)
   } finally {

@@ -1,6 +1,6 @@
 /**
- * Decides under which account PostgreSQL runs, because it refuses to run as root. Creates no user, and
- * changes the owner of nothing but the folders it is handed.
+ * Decides under which account PostgreSQL runs, because it refuses to run as root. Creates no user, and changes the
+ * owner only of the folders it is given.
  */
 import { spawnSync } from 'node:child_process'
 import { lchownSync, lstatSync, readdirSync, statSync } from 'node:fs'
@@ -17,7 +17,7 @@ export interface Account {
   readonly prefix: readonly string[]
   /** Given to spawn; absent when the process keeps its identity. */
   readonly spawnAs?: Identity
-  /** Who must own the cluster; absent when we are not root and cannot give anything away. */
+  /** The required owner of the cluster; absent when we are not root and cannot change owners. */
   readonly owner?: Identity
   /** What the operator should know about the choice. */
   readonly warning?: string
@@ -34,15 +34,15 @@ const sharedAccount =
 /** `paths` are the folders which PostgreSQL must be able to reach: its programs and its data. */
 export function chooseAccount(paths: readonly string[]): Account {
   if (process.getuid?.() !== 0) return { prefix: [] }
-  // An account that nobody else uses keeps the files from every other program that runs as nobody.
+  // A dedicated account protects the files from other programs that run as `nobody`.
   const own = lookUp(ownAccount)
   if (own && findBlockingFolder(paths, own) === undefined) return { prefix: [], spawnAs: own, owner: own }
   const nobody = lookUpNobody()
   const blocked = findBlockingFolder(paths, nobody)
   const warning = own ? undefined : sharedAccount
   if (blocked === undefined) return { prefix: [], spawnAs: nobody, owner: nobody, warning }
-  // In a user namespace that maps root to nobody, PostgreSQL sees an ordinary user who owns root's files: it
-  // may pass through root's private folders and still holds none of root's powers over the files of others.
+  // In a user namespace that maps root to nobody, PostgreSQL sees an ordinary user who owns root's files: it may
+  // traverse root's private folders but has none of root's rights over the files of others.
   const prefix = ['unshare', '--user', `--map-user=${nobody.uid}`, `--map-group=${nobody.gid}`, '--']
   if (findBlockingFolder(paths, root) === undefined && canRun(prefix)) return { prefix, owner: root, warning }
   throw new EmbeddedPostgresError(
@@ -55,8 +55,7 @@ export function chooseAccount(paths: readonly string[]): Account {
 }
 
 /**
- * Gives the folder and all it holds to the account. The folder itself comes last, so its owner says "all
- * done".
+ * Gives the folder and its contents to the account. The folder itself comes last, so its owner shows that all is done.
  */
 export function handOver(folder: string, account: Account): void {
   const found = lstatSync(folder)

@@ -1,6 +1,6 @@
 /**
- * Where the embedded database answers: a unix socket in a private folder; on Windows, which has none that PostgreSQL
- * could guard, the loopback interface. Both ask for the generated password.
+ * The address of the embedded database: a Unix socket in a private folder; on Windows, where PostgreSQL cannot protect
+ * a socket, the loopback interface. Both require the generated password.
  */
 import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { databaseName, roleName } from '#storage/embedded/role.ts'
 
 export interface Address {
   readonly url: string
-  /** Settings that make the server answer there. */
+  /** Settings that make the server listen there. */
   readonly settings: Readonly<Record<string, string>>
 }
 
@@ -42,8 +42,7 @@ export async function chooseAddress(place: Place): Promise<Address> {
 
 function chooseSocket(place: Place): Address {
   const folder = fits(place.cluster) ? place.cluster : openSocketFolder(place)
-  // Port and sslmode are stated, so that PGPORT or PGSSLMODE in somebody's environment cannot lead a client
-  // astray.
+  // Port and sslmode are stated, so that PGPORT or PGSSLMODE in somebody's environment cannot redirect a client.
   const server = `host=${encodeURIComponent(folder)}&port=${socketPort}&sslmode=disable`
   return {
     url: `postgresql:///${databaseName}?${server}&user=${roleName}&password=${place.password}`,
@@ -60,9 +59,7 @@ function chooseSocket(place: Place): Address {
 const fits = (folder: string): boolean =>
   Buffer.byteLength(join(folder, `.s.PGSQL.${socketPort}`)) <= socketPathMax
 
-/**
- * For data folders whose path is too long: a private folder with a short name that follows from the long one.
- */
+/** For data folders whose path is too long: a private folder with a short name derived from the long one. */
 function openSocketFolder({ directory, cluster, account }: Place): string {
   const name = `tollgate-${createHash('sha256').update(cluster).digest('hex').slice(0, 16)}`
   const folder = [tmpdir(), '/tmp'].map(parent => join(parent, name)).find(fits)
@@ -73,8 +70,8 @@ function openSocketFolder({ directory, cluster, account }: Place): string {
   }
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const found = lstatSync(folder)
-  // Anybody may write to the temporary folder: a stranger who made ours first would sit between us and the
-  // database.
+  // Anybody may write to the temporary folder: another user who created ours first could intercept the connection to
+  // the database.
   const trusted = [process.getuid?.(), account.owner?.uid]
   if (!found.isDirectory() || !trusted.includes(found.uid)) {
     throw new EmbeddedPostgresError(

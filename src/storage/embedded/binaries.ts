@@ -1,10 +1,12 @@
 /**
- * Finds the PostgreSQL programs in the installed platform package and mends its library links. Downloads
+ * Finds the PostgreSQL programs in the installed platform package and repairs its library links. Downloads
  * nothing.
  */
+
 import { existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
+import { textAt } from '#domain/json.ts'
 import { EmbeddedPostgresError } from '#storage/embedded/processes.ts'
 
 export interface Binaries {
@@ -49,9 +51,8 @@ function findPackage(name: string): string {
 }
 
 /**
- * npm cannot carry symbolic links, so the package makes them in an install script, and install scripts are
- * often blocked. Without the links PostgreSQL finds no libraries; therefore we look after them ourselves at
- * each start.
+ * npm packages cannot contain symbolic links, so the package creates them in an install script, and install scripts are
+ * often blocked. Without the links PostgreSQL finds no libraries, so they are created at each start.
  */
 function restoreLinks(root: string): void {
   const list = join(root, 'native', 'pg-symlinks.json')
@@ -63,11 +64,11 @@ function restoreLinks(root: string): void {
     try {
       symlinkSync(relative(dirname(link), join(root, source)), link)
     } catch (cause) {
-      // Two processes may start at once: the second one finds the link made.
+      // Two processes may start at once: the second one finds the link.
       if (existsSync(link)) continue
       throw new EmbeddedPostgresError(
         `The library link ${basename(link)} of the embedded PostgreSQL is missing and cannot be made in ` +
-          `${dirname(link)} (${(cause as NodeJS.ErrnoException).code}). Start once with a writable ` +
+          `${dirname(link)} (${textAt(cause, 'code')}). Start once with a writable ` +
           'node_modules, or run ' +
           '"npm ci" with install scripts allowed, or set DATABASE_URL.',
         { cause },

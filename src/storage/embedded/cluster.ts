@@ -1,7 +1,8 @@
 /**
- * The database's files in `<data>/postgres`: made once by initdb, whole or not at all, and handed to the
- * account that runs PostgreSQL. Starts no server.
+ * The database's files in `<data>/postgres`: created once by initdb, completely or not at all, and owned by the account
+ * that runs PostgreSQL. Starts no server.
  */
+
 import { spawnSync } from 'node:child_process'
 import {
   closeSync,
@@ -14,6 +15,7 @@ import {
   rmSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { textAt } from '#domain/json.ts'
 import { type Account, handOver } from '#storage/embedded/account.ts'
 import type { Binaries } from '#storage/embedded/binaries.ts'
 import { EmbeddedPostgresError, plainEnvironment } from '#storage/embedded/processes.ts'
@@ -42,8 +44,8 @@ export function ensureCluster(ingredients: Ingredients): void {
 }
 
 /**
- * initdb works under another name, and the finished cluster is renamed: a crash in between leaves nothing
- * half made.
+ * initdb works under another name, and the finished cluster is renamed: a crash in between leaves no incomplete
+ * cluster.
  */
 function createCluster({ directory, cluster, binaries, account, onProgress }: Ingredients): void {
   onProgress(`Creating the database in ${cluster} …`)
@@ -85,8 +87,8 @@ function explainFailure(
   binaries: Binaries,
   made: { error?: Error; status: number | null; stderr: string | null },
 ): string {
-  const { code } = (made.error ?? {}) as NodeJS.ErrnoException
-  // The file is there, so what is missing is the loader which it names.
+  const code = textAt(made.error, 'code')
+  // The file exists, so the dynamic loader that it names is missing.
   if (code === 'ENOENT' && existsSync(binaries.initdb)) {
     return (
       `${binaries.initdb} does not run here: it needs the GNU C library, which this system lacks ` +
@@ -94,11 +96,11 @@ function explainFailure(
       'Set DATABASE_URL to a PostgreSQL of your own.'
     )
   }
-  const said = (made.stderr ?? '').trim().split('\n').slice(-5).join(' | ')
-  return `The database could not be created (initdb: ${code ?? `exit code ${made.status}`}). ${said}`.trim()
+  const output = (made.stderr ?? '').trim().split('\n').slice(-5).join(' | ')
+  return `The database could not be created (initdb: ${code ?? `exit code ${made.status}`}). ${output}`.trim()
 }
 
-/** The new name must survive a power failure as surely as the first payment written under it. */
+/** The rename must be as durable as the first payment stored in the cluster. */
 function syncFolder(directory: string): void {
   if (process.platform === 'win32') return
   const folder = openSync(directory, 'r')

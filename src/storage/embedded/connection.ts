@@ -1,14 +1,16 @@
-/** The questions the launcher asks the server itself: do you answer, and may we come in? */
+/** Checks by the launcher whether the server is ready and accepts our login. */
+
 import pg from 'pg'
+import { textAt } from '#domain/json.ts'
 import type { Address } from '#storage/embedded/address.ts'
 
 /** 5 s: a server on this machine answers in milliseconds or is not there. */
 const connectTimeoutMs = 5_000
 
-/** What a client meets while the server is not there yet, starts, recovers or goes. */
+/** Errors that a client gets while the server is not running, starting, recovering or stopping. */
 const notYetCodes = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '57P03'])
 
-/** No such database, no such role, wrong password, not admitted: a server that says so is there. */
+/** No such database, no such role, wrong password, not admitted: a server that answers this is running. */
 const answeringCodes = new Set(['3D000', '28000', '28P01'])
 
 const codeOf = (error: unknown): string | undefined => (error as { code?: string }).code
@@ -35,9 +37,9 @@ export async function isReady({ url }: Address): Promise<boolean> {
   }
 }
 
-// A connection that breaks off without a word has no code; pg says so in these words.
+// A connection that ends without an error message has no code; this is pg's text for it.
 const isNotYet = (error: unknown): boolean =>
-  notYetCodes.has(codeOf(error) ?? '') || (error as Error).message === 'Connection terminated unexpectedly'
+  notYetCodes.has(codeOf(error) ?? '') || textAt(error, 'message') === 'Connection terminated unexpectedly'
 
 async function ask(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs })

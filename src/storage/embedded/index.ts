@@ -1,10 +1,12 @@
 /**
- * The PostgreSQL that Tollgate brings along: one call starts it in the data folder, or attaches to it when a
- * serving process already runs it. Knows nothing of tables.
+ * The PostgreSQL that is bundled with Tollgate: one call starts it in the data folder, or attaches to it if a serving
+ * process already runs it. Knows nothing about tables.
  */
+
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { textAt } from '#domain/json.ts'
 import { chooseAccount } from '#storage/embedded/account.ts'
 import { type Address, chooseAddress } from '#storage/embedded/address.ts'
 import { findBinaries } from '#storage/embedded/binaries.ts'
@@ -28,7 +30,7 @@ export interface EmbeddedPostgres {
 }
 
 export interface EmbeddedPostgresOptions {
-  /** The data folder; the database lies in its subfolder `postgres`. */
+  /** The data folder; the database is in its subfolder `postgres`. */
   readonly directory: string
   /** 'serve' owns the folder until it ends; 'command' borrows a running database or starts one for itself. */
   readonly purpose: Purpose
@@ -36,9 +38,9 @@ export interface EmbeddedPostgresOptions {
   readonly onWarning?: (line: string) => void
   /** PostgreSQL settings over ours. */
   readonly settings?: Readonly<Record<string, string>>
-  /** For tests and benches, which make databases of their own. */
+  /** For tests and benchmarks, which create databases of their own. */
   readonly mayMakeDatabases?: boolean
-  /** Called when the server ends although nobody asked it to. */
+  /** Called when the server ends unexpectedly. */
   readonly onUnexpectedExit?: (error: EmbeddedPostgresError) => void
 }
 
@@ -48,7 +50,7 @@ export interface EmbeddedPostgresOptions {
  */
 const startTimeoutMs = 600_000
 
-/** 10 s: as long as processes of a killed server may need to notice its end and go. */
+/** 10 s: the time that processes of a killed server may need to notice its end and exit. */
 const survivorsTimeoutMs = 10_000
 
 /** 2 s: twenty times a warm start; after that, say what is being waited for. */
@@ -95,14 +97,14 @@ function makeStop(
 
 function openDirectory(wanted: string): string {
   try {
-    // As root the database runs as nobody, who must pass through this folder but need not look around in it.
+    // As root, the database runs as `nobody`, which must traverse this folder but need not list it.
     mkdirSync(wanted, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
     const directory = realpathSync(wanted)
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK)
     return directory
   } catch (cause) {
     throw new EmbeddedPostgresError(
-      `The data folder ${wanted} cannot be used (${(cause as NodeJS.ErrnoException).code}). Make it ` +
+      `The data folder ${wanted} cannot be used (${textAt(cause, 'code')}). Make it ` +
         'writable for this ' +
         'user, or choose another with TOLLGATE_DATA.',
       { cause },
@@ -156,14 +158,14 @@ async function launchUntilReady(starting: Starting): Promise<Postmaster> {
     const logStart = existsSync(logFile) ? statSync(logFile).size : 0
     const postmaster = launch()
     if (await becomesReady(postmaster, starting)) return postmaster
-    const said = readFileSync(logFile).subarray(logStart).toString().trim()
+    const logged = readFileSync(logFile).subarray(logStart).toString().trim()
     // After a kill -9 of the server its processes may outlive it for a moment, and a new one rightly refuses
     // to start.
-    const survivors = said.includes('pre-existing shared memory block')
+    const survivors = logged.includes('pre-existing shared memory block')
     if (!survivors || performance.now() >= survivorsDeadline) {
       throw new EmbeddedPostgresError(
         `The embedded PostgreSQL did not start (${postmaster.exit()}). The end of ${logFile}: ` +
-          said.split('\n').slice(-5).join(' | '),
+          logged.split('\n').slice(-5).join(' | '),
       )
     }
     await delay(pollMs)

@@ -1,12 +1,13 @@
 /**
- * Who owns the data folder: one live process at a time, written in `owner.json`. It starts and stops the
- * database; a command attaches to a serving owner. The lock needs no clean-up: a dead owner's entry counts
- * for nothing.
+ * The owner of the data folder: one live process at a time, written in `owner.json`. It starts and stops the
+ * database; a command attaches to a serving owner. The lock needs no clean-up: a dead owner's entry is ignored.
  */
+
 import { randomUUID } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { textAt } from '#domain/json.ts'
 import { EmbeddedPostgresError, identifyProcess } from '#storage/embedded/processes.ts'
 
 export type Purpose = 'serve' | 'command'
@@ -42,10 +43,10 @@ interface OwnershipRequest {
 /** 30 s: longer than any command of ours runs, short enough to wait for. */
 const ownerWaitMs = 30_000
 
-/** 1 s: a process that was just killed or told to stop is still there for a moment. */
+/** 1 s: a process that was just killed or asked to stop still exists for a moment. */
 const farewellMs = 1_000
 
-/** 50 ms: an owner changes rarely, and the one who waits is a person. */
+/** 50 ms: owners change rarely, and a person waits. */
 const retryMs = 50
 
 export async function takeOwnership(request: OwnershipRequest): Promise<Ownership | Attachment> {
@@ -87,7 +88,7 @@ export async function takeOwnership(request: OwnershipRequest): Promise<Ownershi
   }
 }
 
-/** Undefined: the folder is ours now. Otherwise the live process that has it. */
+/** Undefined: the folder is ours now. Otherwise the live process that owns it. */
 function tryToOwn(directory: string, mine: OwnerRecord): OwnerRecord | undefined {
   const file = ownerFile(directory)
   const draft = writeDraft(directory, mine)
@@ -142,12 +143,12 @@ function tryToLink(draft: string, name: string): boolean {
     linkSync(draft, name)
     return true
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    if (textAt(error, 'code') === 'EEXIST') return false
     throw error
   }
 }
 
-/** Stands for an entry that says nothing, such as the empty file which a power failure can leave behind. */
+/** Represents an unreadable entry, such as the empty file that a power failure can leave behind. */
 const unreadable: OwnerRecord = { pid: 0, process: 'none', purpose: 'command', nonce: 'unreadable' }
 
 /** Undefined: there is no entry. */
@@ -156,7 +157,7 @@ function readOwner(file: string): OwnerRecord | undefined {
   try {
     text = readFileSync(file, 'utf8')
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
+    const code = textAt(cause, 'code')
     if (code === 'ENOENT') return undefined
     throw new EmbeddedPostgresError(
       `${file} cannot be read (${code}): the data folder is in use by another user. Run this as the ` +

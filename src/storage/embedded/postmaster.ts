@@ -1,10 +1,12 @@
 /**
- * Runs the PostgreSQL server of a cluster and ends it, also one that an earlier process left behind.
+ * Runs the PostgreSQL server of a cluster and stops it, even one that an earlier process left behind.
  * The server stops with us even when we are killed, and does not receive the terminal's Ctrl-C.
  */
+
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { textAt } from '#domain/json.ts'
 import type { Account } from '#storage/embedded/account.ts'
 import type { Binaries } from '#storage/embedded/binaries.ts'
 import {
@@ -16,8 +18,7 @@ import {
 
 export interface Postmaster {
   /**
-   * Whether it says of itself that it takes connections. To ask by connecting would fill the log during a
-   * recovery.
+   * Whether the server reports that it accepts connections. Testing by connecting would fill the log during recovery.
    */
   readonly ready: () => boolean
   /** Undefined while it runs. */
@@ -48,9 +49,9 @@ const immediateShutdownMs = 10_000
 const logBytesMax = 10 * 1024 * 1024
 
 /**
- * The watcher reads a pipe whose other end only we hold. When we end, in whatever way, the pipe ends, and it
- * asks for a fast shutdown. The shell itself waits for the server and passes its exit code on. No core dump: it would hold what the
- * buffers hold.
+ * The watcher reads a pipe whose other end only we hold. When we end, in whatever way, the pipe ends, and it asks for a
+ * fast shutdown. The shell itself waits for the server and passes its exit code on. No core dump: it would contain the
+ * buffers' data.
  */
 const supervisorScript = `
 ulimit -c 0
@@ -84,7 +85,7 @@ export function launchPostmaster({ cluster, logFile, binaries, account, settings
   closeSync(log)
   const exit = watchExit(child)
   const lifeline = child.stdio[3]
-  // Neither may keep a process alive that has nothing else to do: its end is what ends the database.
+  // Neither may keep an idle process alive: its exit is what stops the database.
   child.unref()
   if (lifeline !== null && lifeline !== undefined && 'unref' in lifeline) (lifeline.unref as () => void)()
   const askToStop = () => {
@@ -120,7 +121,7 @@ async function stopLaunched({ cluster, askToStop, exit }: Stopping): Promise<voi
   const pid = readPostmasterPid(cluster)
   askToStop()
   if (await waitUntil(() => exit() !== undefined, fastShutdownMs)) return
-  // Seen when one of its processes has just crashed and PostgreSQL starts over: it notes the request and
+  // Seen when one of its processes has just crashed and PostgreSQL starts over: it receives the request and then
   // forgets it.
   if (pid !== undefined && isPostmasterOf(pid, cluster)) process.kill(pid, 'SIGQUIT')
   if (await waitUntil(() => exit() !== undefined, immediateShutdownMs)) return
@@ -152,7 +153,7 @@ function readPostmasterFile(cluster: string): string[] {
   try {
     return readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    if (textAt(error, 'code') === 'ENOENT') return []
     throw error
   }
 }

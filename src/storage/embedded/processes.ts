@@ -1,14 +1,16 @@
 /**
- * Looks at other processes of this machine: does this very one still live, and is it the database of this
- * folder? A process number alone proves nothing, because numbers are used again.
+ * Examines other processes on this machine: is this particular one still alive, and is it the database of this folder?
+ * A process id alone proves nothing, because ids are reused.
  */
+
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { textAt } from '#domain/json.ts'
 
 /**
- * Identifies this process among all that ever had its process id; undefined when it is gone. On Linux the
- * boot belongs to it, because after a restart of the machine the same number may well start at the same tick.
+ * Identifies this process among all that ever had its process id; undefined when it is gone. On Linux it includes the
+ * boot id, because after a reboot a process with the same id may start at the same tick.
  */
 export function identifyProcess(pid: number): string | undefined {
   if (process.platform === 'linux') return identifyOnLinux(pid)
@@ -19,10 +21,11 @@ export function identifyProcess(pid: number): string | undefined {
 function identifyOnLinux(pid: number): string | undefined {
   const stat = readIfPresent(`/proc/${pid}/stat`)
   if (stat === undefined) return undefined
-  // The second field is the program's name in parentheses and may hold spaces: count behind its end.
+  // The second field is the program's name in parentheses and may hold spaces: the other fields are counted from its
+  // end.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [state] = fields
-  // A zombie has ended; only its parent has not looked yet.
+  // A zombie has ended; its parent has not reaped it yet.
   if (state === 'Z' || state === 'X') return undefined
   return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${fields[19]}`
 }
@@ -53,15 +56,15 @@ export async function waitUntil(
 }
 
 /**
- * For every program we start: PGDATA and its kin cannot disturb it, times are printed alike for everybody,
- * and no secret of ours stands in its /proc entry.
+ * For every program we start: PGDATA and similar variables cannot affect it, times are printed in the same way
+ * everywhere, and none of our secrets is in its /proc entry.
  */
 export const plainEnvironment: NodeJS.ProcessEnv =
   process.platform === 'win32'
     ? { SystemRoot: 'C:\\Windows', TZ: 'UTC' }
     : { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', LC_ALL: 'C', TZ: 'UTC' }
 
-/** 10 ms: a tenth of a warm start, so that waiting costs nothing that anybody notices. */
+/** 10 ms: a tenth of a warm start, so that the wait is not noticeable. */
 export const pollMs = 10
 
 function askPs(pid: number, column: string): string | undefined {
@@ -76,7 +79,7 @@ function isSignalable(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return textAt(error, 'code') === 'EPERM'
   }
 }
 
@@ -84,7 +87,7 @@ function readIfPresent(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
+    const code = textAt(error, 'code')
     // ESRCH: the process ended between the opening and the reading of its file.
     if (code === 'ENOENT' || code === 'ESRCH') return undefined
     throw error
@@ -92,7 +95,7 @@ function readIfPresent(path: string): string | undefined {
 }
 
 /**
- * The one fault of this folder that a user sees: whole sentences, what is wrong and what to do. No stack is
+ * The only error of this folder that users see: whole sentences that say what is wrong and what to do. No stack is
  * needed.
  */
 export class EmbeddedPostgresError extends Error {

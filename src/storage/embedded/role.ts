@@ -1,6 +1,7 @@
 /**
- * The role that the gateway works under: it owns its database and nothing else, and logs in with a password. Made, and
- * given what older versions made, while no server runs: PostgreSQL's single-user mode needs no login.
+ * The role that the gateway works under: it owns its database and nothing else, and logs in with a password. It is
+ * created, and made the owner of what older versions created, while no server runs: PostgreSQL's single-user mode needs
+ * no login.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
@@ -14,10 +15,10 @@ import { EmbeddedPostgresError } from '#storage/embedded/processes.ts'
 export const databaseName = 'tollgate'
 export const roleName = 'tollgate_gateway'
 
-/** The superuser that initdb makes. Nobody logs in as this one. */
+/** The superuser that initdb creates. Nobody logs in with it. */
 export const superuserName = 'tollgate'
 
-/** Beside the cluster and not in it, so that a copy of the cluster alone opens nothing. */
+/** Beside the cluster and not in it, so that a copy of the cluster alone gives no access. */
 export function readOrMakePassword(directory: string): string {
   const file = join(directory, 'postgres.password')
   if (!existsSync(file)) {
@@ -31,11 +32,11 @@ export interface RoleOptions {
   readonly binaries: Binaries
   readonly account: Account
   readonly password: string
-  /** For tests and benches, which make databases of their own. */
+  /** For tests and benchmarks, which create databases of their own. */
   readonly mayMakeDatabases?: boolean | undefined
 }
 
-/** Raised when the statements below change, so that every cluster is brought to them once more. */
+/** Raised when the statements below change, so that they run once more on every cluster. */
 const version = 1
 
 /** Does nothing on a cluster whose role is as it should be and has this password. */
@@ -66,14 +67,17 @@ const roleStatements = ({ password, mayMakeDatabases }: RoleOptions): readonly s
      NOBYPASSRLS PASSWORD '${password}'`,
   ...(mayMakeDatabases ? [`GRANT pg_checkpoint TO ${roleName}`] : []),
   `ALTER ROLE ${superuserName} NOLOGIN`,
-  // Makes the write-ahead log smaller for next to no work. A build without it says so and goes on.
+  // Makes the write-ahead log smaller for next to no work. A build without it reports that and continues.
   `ALTER SYSTEM SET wal_compression = 'lz4'`,
-  // Says so and goes on where the database is there already.
+  // Reports an existing database and continues.
   `CREATE DATABASE ${databaseName} OWNER ${roleName}`,
   `ALTER DATABASE ${databaseName} OWNER TO ${roleName}`,
 ]
 
-/** Older versions worked as the superuser: what they made goes to the role. Sequences of columns go with their tables. */
+/**
+ * Older versions worked as the superuser: what they created is transferred to the role. Sequences of columns follow
+ * their tables.
+ */
 const takeOverStatement = `DO $$
   DECLARE statement text;
   BEGIN
@@ -96,7 +100,7 @@ const takeOverStatement = `DO $$
     END LOOP;
   END $$`
 
-/** Words of the single-user mode that mean a statement failed and that are not expected. */
+/** Error messages of the single-user mode that are expected. */
 const expected = /database "tollgate" already exists|wal_compression/
 
 function run(

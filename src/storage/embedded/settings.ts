@@ -18,9 +18,8 @@ export const serverSettings: Readonly<Record<string, string>> = {
   log_timezone: 'UTC',
   logging_collector: 'off',
   log_destination: 'stderr',
-  // The message of an error may quote a parameter ("invalid input syntax … "), and a crash report the
-  // statement as its detail. "log" stands above "error" here: the server's own life is logged, no statement's
-  // fate; terse drops details.
+  // The message of an error may quote a parameter ("invalid input syntax … "), and a crash report the statement as its
+  // detail. "log" ranks above "error" here: server events are logged, statement errors are not; terse drops details.
   log_min_messages: 'log',
   log_error_verbosity: 'terse',
   log_min_error_statement: 'panic',

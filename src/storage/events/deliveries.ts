@@ -1,6 +1,6 @@
 /**
- * The queue of events that wait to be sent. Claims are leases: what is not recorded in time comes back. Every receiver
- * has a lane of its own, and of each lane only so many are claimed as it can take.
+ * The queue of events that wait to be sent. Claims are leases: an event that is not recorded in time becomes claimable
+ * again. Every receiver has a lane of its own, and only as many events are claimed per lane as it can take.
  */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { WebhookKind } from '#domain/merchant.ts'
@@ -62,33 +62,33 @@ export interface Attempt {
 
 export interface DeliveryStore {
   claim(claim: Claim): Promise<readonly Delivery[]>
-  /** Writes attempts and what they make of their events, all in one commit. */
+  /** Stores attempts and the resulting state of their events in one commit. */
   record(attempts: readonly Attempt[]): Promise<void>
-  /** Releases what was claimed and not sent, or sent without an answer. */
+  /** Releases events that were claimed and not sent, or sent without an answer. */
   release(deliveries: readonly Delivery[]): Promise<void>
-  /** For the only gateway on the database: whatever is leased was leased by a dead one. */
+  /** For the only gateway on the database: every lease belongs to a dead one. */
   releaseAll(): Promise<void>
-  /** Gives back what these dead processes had claimed. */
+  /** Releases the claims of these dead processes. */
   releaseOf(processes: readonly number[]): Promise<void>
-  /** How long the oldest event waits that has never been tried; 0 when there is none. */
+  /** How long the oldest untried event has been waiting; 0 when there is none. */
   readLagSeconds(now: Date): Promise<number>
 }
 
 /**
- * 3 attempts, which is about 5 minutes: so long an event holds back the later ones of its payment. After that they pass:
- * news must not wait for days behind a message that its receiver cannot digest.
+ * 3 attempts, about 5 minutes: for that long an event holds back the later ones of its payment. After that they may
+ * overtake it, because they must not wait for days behind an event that its receiver cannot process.
  */
 export const triesThatHoldBack = 3
 
 /**
- * The two tables that things wait in: events on their way to the address of the payment or merchant, and the deliveries
+ * The two tables with queues: events on their way to the address of the payment or merchant, and the deliveries
  * of events to added endpoints. Both have the same columns, so both are served by the same statements.
  */
 interface Queue {
   readonly name: string
   readonly table: string
   readonly attempts: string
-  /** What names a receiver within its merchant: messages to one receiver share a lane. */
+  /** The columns that identify a receiver within its merchant: messages to one receiver share a lane. */
   readonly lane: string
   readonly key: readonly string[]
   /** The event of a row `t`, and who it is for, joined at the claim. */
@@ -146,7 +146,7 @@ export const dueDeliveries = [events, deliveries].map(
 
 const isFree = (table: string): string => `(${table}.leased_until IS NULL OR ${table}.leased_until <= $1)`
 
-/** Walks from lane to lane along the index, whatever number of rows waits in each; the oldest claims come first. */
+/** Walks from lane to lane along the index, regardless of how many rows wait in each; the oldest claims come first. */
 const claimStatement = (queue: Queue): string => {
   const { table, lane, key, joins, joined, returning } = queue
   const names = key.join(', ')
@@ -179,16 +179,16 @@ const claimStatement = (queue: Queue): string => {
 }
 
 /**
- * Statements that write several rows and wait for locks take them in this order, because two that wait for each other
- * would both fail. Claims skip locked rows.
+ * Statements that write several rows and wait for locks take them in this order, because otherwise two of them could
+ * deadlock. Claims skip locked rows.
  */
 export const lockOrder = `ORDER BY ${byOtherIndex('t.merchant_id')}, t.pay_id, t.sequence FOR UPDATE OF t`
 
 const sameRow = ({ key }: Queue): string => key.map(name => `t.${name} = i.${name}`).join(' AND ')
 
 /**
- * An attempt of a round that a replay has ended, or of an event that another process has brought to its end meanwhile, is
- * written down and decides nothing; but a receiver that took the event took it.
+ * An attempt of a round that a replay has ended, or of an event that another process has brought to its end meanwhile,
+ * is stored but decides nothing, except that an event which was accepted counts as delivered.
  */
 const decides = `t.round = i.round AND (t.status = 'PENDING' OR i.verdict = 'DELIVERED')`
 
@@ -247,7 +247,7 @@ const releaseAllStatement = ({ table }: Queue): string =>
    UPDATE ${table} SET leased_until = NULL
    WHERE due_at IS NOT NULL AND leased_until IS NOT NULL AND (SELECT count(*) FROM locked) > 0`
 
-/** What the dead had claimed may be sent by the others at once. */
+/** The others may send at once what the dead processes had claimed. */
 const releaseOfStatement = ({ table }: Queue): string =>
   `WITH locked AS MATERIALIZED (SELECT t.merchant_id FROM ${table} t
       WHERE t.due_at IS NOT NULL AND t.leased_until IS NOT NULL AND t.leased_by = ANY($1) ${lockOrder})
@@ -256,7 +256,7 @@ const releaseOfStatement = ({ table }: Queue): string =>
 
 type KeyRow = RowOf<typeof keyColumns>
 
-/** A statement on each of the two tables, and the rows that it is given. */
+/** A statement for each of the two tables, and its rows. */
 interface Writing<C extends Columns> {
   readonly name: string
   readonly columns: C

@@ -25,19 +25,19 @@ export interface EndpointStore {
   insert(endpoint: Omit<WebhookEndpoint, 'createdAt'>, secret: EndpointSecret): Promise<boolean>
   /** The oldest first; of one merchant, or of all. */
   list(merchantId?: string): Promise<readonly WebhookEndpoint[]>
-  /** What still waits for the endpoint fails with it. Returns false when there is no such endpoint. */
+  /** Deliveries that still wait for the endpoint fail. Returns false when there is no such endpoint. */
   remove(endpointId: string): Promise<boolean>
-  /** Lets the other secrets end after the overlap. Returns false when there is no such endpoint. */
+  /** The other secrets expire after the overlap. Returns false when there is no such endpoint. */
   rotateSecret(
     endpointId: string,
     secret: EndpointSecret & { readonly overlapHours: number },
   ): Promise<boolean>
-  /** All endpoints, and the mark that says whether this is still so. */
+  /** All endpoints, and the mark that shows whether they have changed since. */
   readAll(): Promise<{ readonly mark: string; readonly endpoints: readonly WebhookEndpoint[] }>
 }
 
 interface EndpointRow {
-  merchant_id: string
+  merchant_id: MerchantId
   endpoint_id: string
   url: string
   types: EventType[] | null
@@ -46,7 +46,7 @@ interface EndpointRow {
 }
 
 const toEndpoint = (row: EndpointRow): WebhookEndpoint => ({
-  merchantId: row.merchant_id as MerchantId,
+  merchantId: row.merchant_id,
   endpointId: row.endpoint_id,
   url: row.url,
   ...(row.types === null ? {} : { types: row.types }),

@@ -1,6 +1,8 @@
 /** Events as their merchant sees them, found and listed. How they are delivered is in deliveries.ts. */
+
 import type { EventType } from '#domain/event-types.ts'
 import type { MerchantId, PayId } from '#domain/ids.ts'
+import type { JsonObject } from '#domain/json.ts'
 import type { Database } from '#storage/database.ts'
 import { lookUp } from '#storage/planner.ts'
 
@@ -19,17 +21,17 @@ export interface StoredEvent {
   readonly id: string
   readonly payId: PayId
   readonly sequence: number
-  /** Of all its receivers together. */
+  /** The combined status of all its receivers. */
   readonly status: EventStatus
   readonly type?: EventType
-  /** Where it goes, or where it went last. */
+  /** The address it is sent to, or was sent to last. */
   readonly url?: string
   /** The address that the payment named. */
   readonly ownUrl?: string
   readonly createdAt: Date
-  readonly body: unknown
+  readonly body: JsonObject
   readonly attempts: readonly StoredAttempt[]
-  /** What became of it at each added endpoint. */
+  /** Its delivery to each added endpoint. */
   readonly deliveries: readonly StoredDelivery[]
 }
 
@@ -62,7 +64,7 @@ interface EventRow {
   url: string | null
   ownUrl: string | null
   createdAt: Date
-  body: unknown
+  body: JsonObject
   type: EventType | null
   attempts: {
     endpointId: string | null

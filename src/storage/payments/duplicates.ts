@@ -1,4 +1,6 @@
-/** Looking for payments of the same order. Both ways have an index of their own that holds only payments with a reference. */
+/**
+ * Finds payments of the same order. Both look-ups have an index of their own that holds only payments with a reference.
+ */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import type { PaymentStatus } from '#lifecycle/payment.ts'
@@ -41,7 +43,7 @@ interface FoundRow {
   readonly created_at: Date
 }
 
-/** `live`: neither failed nor reversed. Money paid out is no payment of an order. */
+/** `live`: neither failed nor reversed. A payout is not a payment of an order. */
 const statement = (by: 'order_reference' | 'invoice_id', and: 'order_reference' | 'invoice_id') => ({
   name: `payment_by_${by}`,
   text: `SELECT pay_id, trans_id, ref_nr, status, amount, currency, created_at FROM payment

@@ -1,6 +1,6 @@
 /**
- * Finding payments of a merchant by what is known of them, the newest first. Each question becomes a statement of its own,
- * so that the planner sees the values; the place after which it goes on is a key, never a number of rows.
+ * Finds payments of a merchant by filters, the newest first. Each search becomes a statement of its own, so that the
+ * planner sees the values; a page continues after a key, never after a number of rows.
  */
 import type { CustomerId, MerchantId, PayId, PlanId } from '#domain/ids.ts'
 import { success } from '#domain/response-codes.ts'
@@ -33,7 +33,7 @@ export interface PaymentFilter {
   readonly link?: string | true
 }
 
-/** The last payment of the page before. */
+/** The last payment of the previous page. */
 export interface PaymentPlace {
   readonly createdAt: Date
   readonly payId: PayId
@@ -64,7 +64,7 @@ export interface PaymentFinder {
   summarize(question: PaymentQuestion): Promise<readonly PaymentSummary[]>
 }
 
-/** 1,000: of the newest payments so many are looked at for one whose provider is being asked right now. */
+/** 1,000: how many of the newest payments are searched for those whose provider is being called right now. */
 const inFlightMax = 1_000
 
 type Parameter = (value: unknown) => string
@@ -127,7 +127,7 @@ function select(question: PaymentQuestion, parameter: Parameter): string {
   return `SELECT p.merchant_id, p.pay_id FROM (${both}) p ${order} LIMIT ${limit}`
 }
 
-/** Where marks lead to the payments, and nothing else leads there faster. */
+/** Whether marks find the payments, and no other index finds them faster. */
 function markedBy(
   filter: PaymentFilter,
 ): { readonly column: 'status' | 'response_code'; readonly values: readonly string[] } | undefined {
@@ -156,7 +156,9 @@ const byTransId = (value: string, merchant: string): string => `p.pay_id IN (
   SELECT t.pay_id FROM payment t WHERE t.merchant_id = ${merchant} AND t.trans_id = ${value} AND t.live
   UNION ALL SELECT t.pay_id FROM payment t WHERE t.merchant_id = ${merchant} AND t.trans_id = ${value} AND NOT t.live)`
 
-/** A payment's customer is known when it is approved; who it names is known from its birth, and that has an index. */
+/**
+ * A payment gets its customer when it is approved; the customer that it names is known from the start and has an index.
+ */
 const byCustomer = (
   value: string,
   merchant: string,
@@ -190,7 +192,7 @@ const conditionByField: { readonly [Field in keyof PaymentFilter]?: Condition } 
 
 function conditionsOf(filter: PaymentFilter, parameter: Parameter, merchant: string): string[] {
   const { amountFrom, amountTo } = filter
-  // One amount is a place in the index, where a range would be a walk.
+  // One amount is a single position in the index; a range would have to be walked.
   const isExact = amountFrom !== undefined && amountFrom === amountTo
   const { from: _from, to: _to, transId, ...rest } = filter
   const given = isExact ? { ...rest, amountFrom: undefined, amountTo: undefined } : rest

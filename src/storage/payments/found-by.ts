@@ -1,6 +1,7 @@
 /**
- * What a payment `p` is found by, word for word as its indexes have it (migrations/0045-found-by.sql). A column says it where
- * the row is searchable; rows of the former release, and those whose personal data was erased, say it in their JSON.
+ * The expressions by which a payment `p` is found, exactly as in its indexes (migrations/0045-found-by.sql). Searchable
+ * rows have a column for each; rows of the former release, and those whose personal data was erased, have the value
+ * only in their JSON.
  */
 import type { Payment } from '#lifecycle/payment.ts'
 
@@ -19,7 +20,7 @@ export const lastDigits = either(
   `coalesce(p.instrument ->> 'last4Digits', p.account ->> 'last4Digits')`,
 )
 
-/** For an UPDATE of a payment whose JSON was rewritten: from now on that alone says what it is found by. */
+/** For an UPDATE of a payment whose JSON was rewritten: from now on it is found only by the JSON. */
 export const foundByJson =
   'searchable = NULL, email = NULL, merchant_customer = NULL, charged_customer = NULL, link_id = NULL, last_digits = NULL'
 

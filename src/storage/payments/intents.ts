@@ -9,7 +9,7 @@ import type { Database } from '#storage/database.ts'
 
 export interface IntentReader {
   find(merchantId: MerchantId, intentId: IntentId): Promise<Intent | undefined>
-  /** Any text is asked about: what does not look like an id of ours is none. */
+  /** Accepts any text: text that does not look like our ids is not one. */
   exists(merchantId: MerchantId, text: string): Promise<boolean>
   /** One more try that counts as declined although no provider was asked. */
   countDecline(merchantId: MerchantId, intentId: IntentId): Promise<void>

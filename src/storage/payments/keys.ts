@@ -1,4 +1,4 @@
-/** Looking up a stored idempotency key and the answer it got. Writing happens only with its operation's commits. */
+/** Looks up a stored idempotency key and its answer. Writing happens only with its operation's commits. */
 
 import { summarizeNewRanges } from '#storage/block-ranges.ts'
 import type { StoredAnswer } from '#storage/commit/change.ts'
@@ -25,7 +25,7 @@ const keyColumns = [
 
 export interface KeyReader {
   find(merchantId: string, key: { verb: string; path: string; key: string }): Promise<FoundKey | undefined>
-  /** Forgets keys whose time is over, of one merchant or of all. Returns how many. */
+  /** Deletes expired keys of one merchant or of all. Returns how many. */
   reap(merchantId?: string): Promise<number>
 }
 
@@ -33,8 +33,8 @@ export function createKeyReader({ writers, readers }: Database): KeyReader {
   return {
     async reap(merchantId) {
       await summarizeNewRanges(readers, 'idempotency_key_by_age')
-      // Found by a reader: writers may not use a block-range index. The first bound is a plain value, which the index can
-      // answer; it is that of the clock that runs furthest ahead.
+      // Found by a reader: writers may not use a block-range index. The first bound is a plain value, which the index
+      // can use; it is that of the clock that runs furthest ahead.
       const { rows } = await readers.query<RowOf<typeof keyColumns>>(
         `SELECT k.merchant_id, k.verb, k.path, k.key FROM idempotency_key k JOIN merchant m USING (merchant_id)
          WHERE k.created_at < (SELECT now() + max(clock_offset_ms) * interval '1 millisecond' - $2 * interval '1 day'

@@ -1,12 +1,12 @@
 /**
- * The book of movements: operations that have become final, the oldest first by that moment. Walked by type and state
- * along one index, each of them from the place where the page before ended.
+ * The list of movements: operations that have become final, ordered by that time, the oldest first. Each type and state
+ * is read along one index, from where the previous page ended.
  */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
 import type { Database } from '#storage/database.ts'
 
-/** What an operation can have ended as. */
+/** The final states of an operation. */
 export const finalStates = ['AUTHORIZED', 'OK', 'FAILED'] as const
 export type FinalState = (typeof finalStates)[number]
 
@@ -83,11 +83,14 @@ export interface MovementReader {
   readMany(
     question: Omit<MovementQuestion, 'payId' | 'after'> & { readonly after?: RawPlace },
   ): Promise<readonly RawMovement[]>
-  /** Before a merchant's export: what to call when it has ended, or undefined where too many of them are under way. */
+  /**
+   * Call before a merchant's export. Returns a function to call when it has ended, or undefined if too many exports are
+   * running.
+   */
   beginExport(merchantId: MerchantId): (() => void) | undefined
 }
 
-/** 2 of the 6 connections that read: however many exports there are, a list waits for none of them. */
+/** 2 of the 6 reader connections: however many exports there are, lists never wait for them. */
 const manyAtOnce = 2
 
 /** 10: a year by months, with some to spare. Each holds two pages in memory as long as its client does not read. */
@@ -122,7 +125,7 @@ const byTime = `SELECT ${shown} FROM (
   JOIN payment p ON p.merchant_id = o.merchant_id AND p.pay_id = o.pay_id
   ORDER BY ${place}`
 
-/** What an operation itself holds of a movement, and what its payment does. */
+/** The columns of a movement that come from the operation, and those that come from its payment. */
 const operationColumns =
   'merchant_id, pay_id, sequence, x_id, trans_id, ref_nr, type, state, amount, response_code, provider, created_at, updated_at'
 
@@ -153,13 +156,13 @@ interface Bounds extends Pick<MovementQuestion, 'from' | 'to'> {
   readonly after?: MovementPlace | RawPlace | undefined
 }
 
-/** From, to, and the place that the page before ended at, as both statements take them. */
+/** From, to, and the end of the previous page, as parameters of both statements. */
 function boundsOf({ from, to, after }: Bounds): readonly unknown[] {
   const { settledAt, payId, sequence } = after ?? beginning
   return [from ?? beginning.settledAt, to ?? end, settledAt, payId, sequence]
 }
 
-/** Work of which only so much runs at once; the others wait in the order they came. */
+/** Limits how much work runs at once; the rest waits in the order of arrival. */
 function createTurns(most: number): <T>(work: () => Promise<T>) => Promise<T> {
   let running = 0
   const waiting: (() => void)[] = []

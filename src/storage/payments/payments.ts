@@ -1,4 +1,4 @@
-/** Reading payments. Every query is scoped by merchant; what another merchant owns does not exist here. */
+/** Reading payments. Every query is scoped by merchant; rows of other merchants are invisible here. */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import { type PaymentRow, toPayment } from '#storage/commit/rows.ts'
@@ -44,13 +44,13 @@ const byTransIdStatement = {
 }
 
 export function createPaymentReader(database: Database): PaymentReader {
-  // Most requests begin with this read, so those of one moment share a question.
+  // Most requests begin with this read, so simultaneous ones share a query.
   const find = gatherLookUps<PaymentRow>(
     async wanted => {
       const values = wantedValues(wanted)
       return (await database.readers.query<PaymentRow>({ ...byPayIdStatement, values })).rows
     },
-    row => ({ merchantId: row.merchant_id as MerchantId, id: row.pay_id }),
+    row => ({ merchantId: row.merchant_id, id: row.pay_id }),
   )
   return {
     async byPayId(merchantId, payId) {

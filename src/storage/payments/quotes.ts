@@ -1,4 +1,4 @@
-/** Quotes for payment in the cardholder's currency. They are written by commits (change.ts); here they are read. */
+/** Reads quotes for payment in the cardholder's currency. Commits write them (change.ts). */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import type { Database } from '#storage/database.ts'
@@ -36,7 +36,7 @@ export interface QuoteStore extends QuoteReader {
   reap(): Promise<number>
 }
 
-/** 1 day after its end: long enough to look into a complaint about an offer that ran out. */
+/** 1 day after its end: long enough to look into a complaint about an expired offer. */
 const keptHours = 24
 /** 10,000 at once: with ten minutes between two rounds that clears a million quotes a day. */
 const reapedAtOnce = 10_000
@@ -52,7 +52,7 @@ interface QuoteRow {
   readonly markup_percentage: string
   readonly rate_source: string
   readonly trans_id: string | null
-  readonly pay_id: string | null
+  readonly pay_id: PayId | null
   readonly quoted_at: Date
   readonly expires_at: Date
 }
@@ -94,7 +94,7 @@ const toQuote = (merchantId: MerchantId, row: QuoteRow): StoredQuote => ({
   markupPercentage: row.markup_percentage,
   rateSource: row.rate_source,
   transId: row.trans_id ?? undefined,
-  payId: (row.pay_id ?? undefined) as PayId | undefined,
+  payId: row.pay_id ?? undefined,
   quotedAt: row.quoted_at,
   expiresAt: row.expires_at,
 })

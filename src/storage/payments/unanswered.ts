@@ -37,7 +37,7 @@ export interface TimerClaim {
 export interface WorkFinder {
   /**
    * Leases up to `limit` due timers to this process; one that is not settled in time becomes visible again. Of each
-   * payment the earliest only: what it does may set another one that comes before the rest.
+   * payment the earliest only: its effect may set another timer that comes before the rest.
    */
   claimTimers(options: TimerClaim): Promise<readonly ClaimedTimer[]>
   /** The database's clock: the one that stamps operations as they are sent. */
@@ -48,7 +48,9 @@ export interface WorkFinder {
   findOrphansOf(processes: readonly number[], limit: number): Promise<readonly Orphan[]>
   /** Makes timers claimable again that one of these processes has leased. */
   releaseTimersOf(processes: readonly number[]): Promise<void>
-  /** Says that everything sent before that time is answered or waits on a timer, so that no search goes back further. */
+  /**
+   * Records that everything sent before that time is answered or waits on a timer, so that no search goes back further.
+   */
   advanceMark(until: Date): Promise<void>
   /** True while this process is the only gateway on the database; holds a shared claim from then on. */
   claimAlone(): Promise<boolean>
@@ -58,9 +60,10 @@ export interface WorkFinder {
 export const markName = 'orphans_found_until'
 
 /**
- * What is due is found once and then updated by its place. As a join, a plan made while the table was nearly empty found
- * it again for every row of the table: some hundred timers took longer than a statement may (seen). For the same reason
- * earlier timers of a payment are looked up by its id, never by their time: the added zero hides the time from its index.
+ * Due rows are found once and then updated by their physical position. As a join, a plan made while the table was
+ * nearly empty found it again for every row of the table: some hundred timers took longer than a statement may (seen).
+ * For the same reason earlier timers of a payment are looked up by its id, never by their time: the added zero hides
+ * the time from its index.
  */
 export const claimTimersStatement = `WITH due AS MATERIALIZED (SELECT ctid AS place FROM timer d
     WHERE run_at <= $1 AND ($4::text IS NULL OR merchant_id = $4) AND (leased_until IS NULL OR leased_until <= $1)
@@ -72,10 +75,10 @@ export const claimTimersStatement = `WITH due AS MATERIALIZED (SELECT ctid AS pl
   RETURNING t.merchant_id AS "merchantId", t.pay_id AS "payId", t.x_id AS "xId", t.kind, t.attempt, t.run_at AS "runAt",
     coalesce((SELECT m.clock_offset_ms FROM merchant m WHERE m.merchant_id = t.merchant_id), 0) AS "clockOffsetMs"`
 
-/** Any number that nobody else locks: the letters "gate". */
+/** An arbitrary lock number that is not used elsewhere: the letters "gate". */
 const gatewayLock = 0x67617465
 
-/** 200 ms: less than a gateway needs to start, so that none finds the place empty for long. */
+/** 200 ms: less than a gateway needs to start, so that a starting gateway soon sees the claim. */
 const claimPauseMs = 200
 
 export function createWorkFinder(database: Database): WorkFinder {
@@ -120,7 +123,7 @@ export function createWorkFinder(database: Database): WorkFinder {
 
     async releaseTimersOf(processes) {
       await database.writers.query(
-        // Only what is due is ever leased, and the due ones lead there by an index. A minute for clocks that differ.
+        // Only due timers are ever leased, so an index finds them. The minute allows for clocks that differ.
         `UPDATE timer SET leased_until = NULL, leased_by = NULL
          WHERE run_at <= now() + interval '1 minute' AND leased_by = ANY($1) AND leased_until IS NOT NULL`,
         [processes],
@@ -128,7 +131,7 @@ export function createWorkFinder(database: Database): WorkFinder {
     },
 
     async advanceMark(until) {
-      // Texts of this form sort as their times do. The mark of an earlier release, in PostgreSQL's form, has a space where
+      // Texts in this form sort by time. The mark of an earlier release, in PostgreSQL's form, has a space where
       // this one has a T: on the same day it counts as older, and the search goes back a few hours once.
       await database.writers.query(
         `INSERT INTO installation (name, value) VALUES ($1, $2) ON CONFLICT (name)
@@ -143,8 +146,8 @@ export function createWorkFinder(database: Database): WorkFinder {
 }
 
 /**
- * The claim of a gateway that works on this database: shared by all of them, and held as long as their connection lives.
- * A gateway that starts and finds no claim knows that nobody else is there.
+ * The claim of a gateway that works on this database: shared by all of them, and held as long as their connection
+ * lives. A gateway that starts and finds no claim knows that it is alone.
  */
 function createGatewayClaim(database: Database): Pick<WorkFinder, 'claimAlone' | 'close'> {
   let presence: PoolClient | undefined
@@ -176,13 +179,13 @@ function createGatewayClaim(database: Database): Pick<WorkFinder, 'claimAlone' |
       giveBack(error as Error)
       throw error
     }
-    // The answer and the end of the connection may come in one packet: then this is over before it began.
+    // The answer and the end of the connection may come in one packet: then the claim is already lost.
     if (lost) throw lost
     if (closed) giveBack()
     else presence = client
   }
 
-  /** The claim ends with its connection. Without it a newcomer would take our work for that of a dead process. */
+  /** The claim ends with its connection. Without it a new gateway would take our work for that of a dead process. */
   async function holdAgain(): Promise<void> {
     while (!closed && presence === undefined) {
       try {
@@ -204,7 +207,7 @@ function createGatewayClaim(database: Database): Pick<WorkFinder, 'claimAlone' |
         [gatewayLock],
       )
       const alone = rows[0]?.alone === true
-      // The shared claim is taken before the exclusive one is given back, so that nobody can slip in between.
+      // The shared claim is taken before the exclusive one is given back, so that no other gateway can get in between.
       await hold(client)
       if (alone) await client.query(`SELECT pg_advisory_unlock(${cellLock('$1')})`, [gatewayLock])
       return alone

@@ -1,4 +1,7 @@
-/** Reading payment plans and their payments. Every query is scoped by merchant; another merchant's do not exist here. */
+/**
+ * Reading payment plans and their payments. Every query is scoped by merchant; rows of other merchants are invisible
+ * here.
+ */
 import type { CustomerId, MerchantId, PayId, PlanId, StoredMethodId, XId } from '#domain/ids.ts'
 import type { AccountInstrument, Instrument, Payment, PaymentStatus } from '#lifecycle/payment.ts'
 import type { ChargedMethod, Plan, PlanHistory, PlanStatus, RecurringTerms } from '#lifecycle/plan.ts'
@@ -12,7 +15,7 @@ export interface PlanConditions {
   readonly status?: PlanStatus
   readonly type?: string
   readonly customerId?: CustomerId
-  /** Instants: from the first up to but without the second. */
+  /** Instants: from inclusive, to exclusive. */
   readonly createdFrom?: Date
   readonly createdBefore?: Date
 }
@@ -25,10 +28,10 @@ export interface ChargeablePlan {
   readonly method: string
   readonly captureMethod: Payment['captureMethod']
   readonly webhook?: string
-  /** Absent where the plan is charged without a card, or where its number is gone. */
+  /** Absent where the plan is charged without a card, or where its number was deleted. */
   readonly card?: { readonly cardId: string; readonly expiryDate?: string; readonly cardHolderName?: string }
   readonly account?: AccountInstrument
-  /** Where a provider keeps what is charged, and its token for it. */
+  /** The provider account that stores the card or account, and its token for it. */
   readonly atProvider?: { readonly account: string; readonly token: string }
 }
 
@@ -55,7 +58,7 @@ export interface PlanReader {
   list(merchantId: MerchantId, page: number, conditions: PlanConditions): Promise<Page<PlanEntry>>
   /** The newest first; undefined when the merchant has no such plan. */
   listPayments(merchantId: MerchantId, planId: PlanId, page: number): Promise<Page<PlanPayment> | undefined>
-  /** What the scheme called the agreement under which this card of the customer was last put on file. */
+  /** The scheme's reference of the agreement under which this card of the customer was last stored. */
   findSchemeReference(
     merchantId: MerchantId,
     customerId: CustomerId,
@@ -69,23 +72,23 @@ export interface PlanReader {
 }
 
 interface PlanRow {
-  merchant_id: string
-  plan_id: string
-  initial_pay_id: string
+  merchant_id: MerchantId
+  plan_id: PlanId
+  initial_pay_id: PayId
   type: Plan['type']
   status: PlanStatus
   currency: string
   amount: number
   recurring: RecurringTerms | null
-  customer_id: string | null
+  customer_id: CustomerId | null
   merchant_customer_id: string | null
-  method_id: string | null
+  method_id: StoredMethodId | null
   card_id: string | null
   scheme_reference_id: string | null
   charged_method: string | null
   charged_account: ChargedMethod['account'] | null
   next_payment_date: string | null
-  charging_pay_id: string | null
+  charging_pay_id: PayId | null
   tries: number
   metadata: Record<string, unknown> | null
   created_at: Date
@@ -95,7 +98,7 @@ interface PlanRow {
   version: number
 }
 
-/** A plan that waits for a payment which has failed waits for nothing: it ended with that payment. */
+/** A plan that waits for a failed payment has ended with that payment. */
 const abandoned = `(pl.status = 'PENDING' AND p.status = 'FAILED')`
 const shownStatus = `CASE WHEN ${abandoned} THEN 'CANCELLED' ELSE pl.status END`
 
@@ -112,23 +115,23 @@ const withMethod = `LEFT JOIN stored_method m ON m.merchant_id = pl.merchant_id 
   AND (m.card_id = pl.card_id OR m.account_id = (pl.charged_account ->> 'accountId')::uuid)`
 
 const toPlan = (row: PlanRow): Plan => ({
-  merchantId: row.merchant_id as MerchantId,
-  planId: row.plan_id as PlanId,
-  initialPayId: row.initial_pay_id as PayId,
+  merchantId: row.merchant_id,
+  planId: row.plan_id,
+  initialPayId: row.initial_pay_id,
   type: row.type,
   status: row.status,
   amount: { value: row.amount, currency: row.currency },
   recurring: row.recurring ?? undefined,
-  customerId: (row.customer_id as CustomerId | null) ?? undefined,
+  customerId: row.customer_id ?? undefined,
   merchantCustomerId: row.merchant_customer_id ?? undefined,
-  methodId: (row.method_id as StoredMethodId | null) ?? undefined,
+  methodId: row.method_id ?? undefined,
   cardId: row.card_id ?? undefined,
   schemeReferenceId: row.scheme_reference_id ?? undefined,
   charged: row.charged_method
     ? { type: row.charged_method, ...(row.charged_account ? { account: row.charged_account } : {}) }
     : undefined,
   nextPaymentDate: row.next_payment_date ?? undefined,
-  chargingPayId: (row.charging_pay_id as PayId | null) ?? undefined,
+  chargingPayId: row.charging_pay_id ?? undefined,
   tries: row.tries,
   metadata: row.metadata ?? undefined,
   createdAt: row.created_at,
@@ -140,7 +143,7 @@ const toPlan = (row: PlanRow): Plan => ({
 
 interface HistoryRow {
   payments: number
-  last_pay_id: string | null
+  last_pay_id: PayId | null
   last_status: PaymentStatus | null
   last_response_code: string | null
   last_created_at: Date | null
@@ -164,9 +167,7 @@ function toEntry(row: PlanRow & HistoryRow): PlanEntry {
     ...toPlan(row),
     numberOfPayments: row.payments,
     lastPayment:
-      payId && status && code && at
-        ? { payId: payId as PayId, status, responseCode: code, createdAt: at }
-        : undefined,
+      payId && status && code && at ? { payId, status, responseCode: code, createdAt: at } : undefined,
   }
 }
 
@@ -225,14 +226,14 @@ function toAccount(row: ChargeableRow, { charged }: Plan): AccountInstrument | u
   )
 }
 
-/** Of a plan that was begun on a provider's page: what is charged lies there. */
+/** For a plan that began on a provider's page: the provider stores what is charged. */
 const providerToken = `CASE WHEN p.provider_account IS NOT NULL AND pl.card_id IS NULL THEN
   (SELECT o.provider->>'providerToken' FROM operation o WHERE o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
    AND o.provider->>'providerToken' IS NOT NULL LIMIT 1) END`
 
 interface PaymentItemRow {
-  pay_id: string | null
-  x_id: string
+  pay_id: PayId
+  x_id: XId
   trans_id: string
   ref_nr: string | null
   status: PaymentStatus
@@ -257,7 +258,7 @@ export function createPlanReader({ readers }: Database): PlanReader {
     async wanted => {
       const { rows } = await readers.query<ChargeableRow>({
         name: 'plans_to_charge',
-        // From what is wanted to each plan by its key, whatever the statistics say.
+        // Starts from the wanted keys and reads each plan by its key, whatever the statistics say.
         text: `SELECT ${columns}, p.method, p.capture_method, p.delayed_hours, p.instrument, p.account,
                  p.details->'urls'->>'webhook' AS webhook, p.card_id AS instrument_card_id,
                  v.expiry_date AS vault_expiry_date, m.expiry_date AS stored_expiry_date,
@@ -271,7 +272,7 @@ export function createPlanReader({ readers }: Database): PlanReader {
       })
       return rows
     },
-    row => ({ merchantId: row.merchant_id as MerchantId, id: row.plan_id }),
+    row => ({ merchantId: row.merchant_id, id: row.plan_id }),
   )
   return {
     async find(merchantId, planId) {
@@ -356,8 +357,8 @@ export function createPlanReader({ readers }: Database): PlanReader {
 }
 
 const toPlanPayment = (row: PaymentItemRow): PlanPayment => ({
-  payId: row.pay_id as PayId,
-  xId: row.x_id as XId,
+  payId: row.pay_id,
+  xId: row.x_id,
   transId: row.trans_id,
   refNr: row.ref_nr ?? undefined,
   status: row.status,

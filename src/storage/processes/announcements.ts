@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 /** Runs a statement and returns its rows. */
 export type Ask = <Row extends object>(text: string, values?: unknown[]) => Promise<readonly Row[]>
 
-/** The number of the last announcement, for the statements of whoever wants to know. */
+/** The number of the last announcement, for use in other statements. */
 export const lastAnnouncement =
   "coalesce((SELECT value::bigint FROM installation WHERE name = 'announcement'), 0)"
 
@@ -32,7 +32,7 @@ export async function announce(ask: Ask): Promise<number> {
 }
 
 /** Waits until every live process has acknowledged. Returns whether all have; a process that is stuck is given up after a while. */
-export async function waitUntilHeard(ask: Ask, number: number, except?: number): Promise<boolean> {
+export async function waitUntilAcknowledged(ask: Ask, number: number, except?: number): Promise<boolean> {
   const begunAt = performance.now()
   for (;;) {
     const [row] = await ask<{ deaf: number }>(

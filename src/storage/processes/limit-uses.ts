@@ -1,4 +1,4 @@
-/** What each process counted against a limit, exchanged between processes by way of one small table. */
+/** What each process counted against a limit, exchanged between processes through one small table. */
 import type { Database } from '#storage/database.ts'
 import { recordset, toRecordset } from '#storage/recordset.ts'
 

@@ -10,38 +10,41 @@ import {
   deadAfterMs,
   lastAnnouncement,
   readAnnouncement,
-  waitUntilHeard,
+  waitUntilAcknowledged,
 } from '#storage/processes/announcements.ts'
 
 export interface Presence {
   /** The number under which this process sends operations and leases timers. */
   readonly process: number
   /**
-   * False when the last heartbeat is so old that the others may have taken over: whoever wakes up from a pause must not
-   * go on as if nothing had happened.
+   * False when the last heartbeat is so old that the others may have taken over: a process that wakes up from a pause
+   * must not continue as if nothing had happened.
    */
   isAlive(): boolean
   /** A heartbeat at once, for a start that took long: what is sent right after it must not look like that of a dead process. */
   refresh(): Promise<void>
   /** How many other processes give a heartbeat, as of the last beat. */
   others(): number
-  /** These have ended, as somebody knows who started them: their work may be taken over before their heartbeats are too old. */
+  /**
+   * Their parent knows that these processes have ended: their work may be taken over before their heartbeats are too
+   * old.
+   */
   declareDead(processes: readonly number[]): Promise<void>
   /** Processes that ended or fell silent and whose work has not been taken over yet. */
   findDead(): Promise<readonly number[]>
-  /** What dead processes had left behind is settled and need not be looked for again. */
+  /** The work of these dead processes is settled and need not be searched again. */
   forget(dead: readonly number[]): Promise<void>
-  /** Makes every process, this one first, look again at what they share. Resolves when all of them have. */
+  /** Makes every process, this one first, read the shared data again. Resolves when all of them have. */
   announce(): Promise<void>
-  /** Says that this process has ended in order. */
+  /** Records that this process has ended normally. */
   close(): Promise<void>
 }
 
 export interface PresenceOptions {
   readonly onError: (error: unknown) => void
-  /** A merchant, or its keys, was changed by somebody. */
+  /** A merchant or its keys were changed. */
   readonly onMerchantChange: (merchantId: string) => void
-  /** Somebody announced news: what is shared must be read again. The sender waits for it. */
+  /** An announcement: shared data must be read again. The sender waits for it. */
   readonly onAnnouncement?: () => Promise<void>
   readonly beatMs?: number
 }
@@ -66,6 +69,11 @@ type Ask = <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => 
 interface Connection {
   readonly ask: Ask
   close(): Promise<void>
+}
+
+/** Closes a connection that failed. It may hang for ever, so nobody waits for it, and how it ends tells nothing new. */
+function abandon(client: pg.Client): void {
+  void client.end().catch(() => {})
 }
 
 /** One connection that is opened again after a failure. */
@@ -93,8 +101,13 @@ function openConnection(
     })
     fresh.on('notification', ({ channel, payload = '' }) => on.notification(channel, payload))
     await fresh.connect()
-    await fresh.query('LISTEN tollgate_merchant')
-    await fresh.query('LISTEN tollgate_announcement')
+    try {
+      await fresh.query('LISTEN tollgate_merchant')
+      await fresh.query('LISTEN tollgate_announcement')
+    } catch (error) {
+      abandon(fresh)
+      throw error
+    }
     return fresh
   }
 
@@ -107,12 +120,12 @@ function openConnection(
     } catch (error) {
       // A connection that failed once may hang for ever: the next statement opens another one.
       if (client === asked) client = undefined
-      void asked.end().catch(() => {})
+      abandon(asked)
       throw error
     }
   }
 
-  // Beats and announcements ask at the same time; a connection answers one statement after the other.
+  // Heartbeats and announcements query at the same time; a connection runs one statement after the other.
   let last: Promise<unknown> = Promise.resolve()
   return {
     ask<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
@@ -127,7 +140,7 @@ function openConnection(
   }
 }
 
-/** Runs `beat` again and again until it is stopped. */
+/** Runs `beat` repeatedly until stopped. */
 function startBeating(beat: () => Promise<void>, beatMs: number, onError: (error: unknown) => void) {
   const stopped = new AbortController()
   const { signal } = stopped
@@ -161,7 +174,7 @@ const beatStatement = `UPDATE gateway_process SET seen_at = now() WHERE process 
 export async function openPresence(url: string, options: PresenceOptions): Promise<Presence> {
   const { onError, onMerchantChange, onAnnouncement = async () => {}, beatMs = defaultBeatMs } = options
   let beatAt = performance.now()
-  // Until the first beat there may be others.
+  // Until the first beat, others are assumed.
   let others = 1
   let schema = ''
   let heard = 0
@@ -193,14 +206,15 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
     const begunAt = performance.now()
     const [found] = await ask<{ others: number; last: number }>(beatStatement, [process, deadAfterMs])
     others = found?.others ?? others
-    // Declared dead and forgotten by the others: the number is gone, and so is what was done under it.
+    // Declared dead and forgotten by the others: the number is gone, and others have taken over its work.
     if (!found)
       await ask('INSERT INTO gateway_process (process, heard) OVERRIDING SYSTEM VALUE VALUES ($1, $2)', [
         process,
         heard,
       ])
     beatAt = begunAt
-    // A notification is lost with the connection that would have brought it. No beat waits for what it asks for.
+    // A notification is lost if its connection fails, so the beat checks too. The beat does not wait for the
+    // acknowledgement.
     void acknowledge(found?.last).catch(onError)
   }
 
@@ -214,7 +228,7 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
     async announce() {
       const number = await announce(ask)
       await acknowledge(number)
-      await waitUntilHeard(ask, number, process)
+      await waitUntilAcknowledged(ask, number, process)
     },
     async close() {
       await stopBeating()
@@ -226,7 +240,7 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
   }
 }
 
-/** 2 s: what a process had sent to the database last may still be carried out after its end. */
+/** 2 s: the last statement of a process may still run after its end. */
 const lastStatementMs = 2_000
 
 /** Finding dead processes, and removing them once their work is settled. */

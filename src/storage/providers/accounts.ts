@@ -1,4 +1,4 @@
-/** Provider accounts, their sealed credentials and their routing rules. Knows nothing of what is sealed. */
+/** Provider accounts, their sealed credentials and their routing rules. Does not know what is sealed. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
 
@@ -40,7 +40,7 @@ export interface AccountChange {
   readonly enabled?: boolean
   /** Replaces secrets of the same names and leaves the others. */
   readonly secrets?: readonly SealedSecret[]
-  /** Names of optional secrets that are taken away. */
+  /** Names of optional secrets to remove. */
   readonly dropSecrets?: readonly string[]
 }
 

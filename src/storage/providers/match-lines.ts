@@ -1,6 +1,6 @@
 /**
- * Leads settlement lines to the payments and operations that they are about, by the names that the provider gave. Run again
- * and again: an import may be faster than the truth about a payment.
+ * Matches settlement lines with payments and operations by the provider's references. It runs repeatedly, because an
+ * import may arrive before the outcome of a payment.
  */
 
 import type { MerchantId } from '#domain/ids.ts'

@@ -1,6 +1,6 @@
 /**
- * The inbox of notices: raw bodies sealed, one row per fact with the provider's own key against doubles, and a queue of
- * what is still to be applied. Knows nothing of what is sealed.
+ * The inbox of notices: raw bodies sealed, one row per fact with the provider's own key against duplicates, and a queue
+ * of facts still to be applied. Does not know what is sealed.
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
@@ -17,7 +17,7 @@ export interface NewNotice {
     readonly kind: string
     /** For lists: how it names its operation. */
     readonly reference?: string
-    /** Understood and of no consequence: kept, never applied. */
+    /** Understood but without consequences: stored, never applied. */
     readonly ignored: boolean
   }[]
 }
@@ -70,7 +70,7 @@ export interface NoticeStore {
     readonly unmatched?: boolean
     readonly limit: number
   }): Promise<readonly ListedItem[]>
-  /** Empties raw notices of that age and gives up what could not be applied in all that time. */
+  /** Erases raw notices of that age and gives up facts that could not be applied in that time. */
   expire(days: number): Promise<void>
 }
 
@@ -82,7 +82,7 @@ export function createNoticeStore({ readers, writers }: Pick<Database, 'readers'
   return {
     async insert({ merchantId, accountId, noticeId, keyVersion, sealed, items }) {
       const { rowCount } = await writers.query(
-        // The foreign key is looked at when the statement ends, so the order of the two inserts does not matter.
+        // The foreign key is checked when the statement ends, so the order of the two inserts does not matter.
         `WITH item AS (INSERT INTO notice_item (merchant_id, provider_account_id, item_key, notice_id, position, kind,
              reference, state, due_at, finished_at)
            SELECT $1, $2, i.key, $3, i.position - 1, i.kind, i.reference,

@@ -1,10 +1,13 @@
-/** The faults that developers ordered, kept for all processes: one row per merchant, its rules in their order. */
+/**
+ * The simulated faults that developers ordered, shared by all processes: one row per merchant, its rules in their
+ * order.
+ */
 import type { Database } from '#storage/database.ts'
 
 const readRules = 'SELECT rules FROM ordered_fault WHERE merchant_id = $1'
 
 export interface OrderedFaultStore<Rule> {
-  /** Those who have rules. */
+  /** The merchants that have rules. */
   listMerchants(): Promise<readonly string[]>
   read(merchantId: string): Promise<readonly Rule[]>
   /** Replaces the rules by the result of `change`; they are locked meanwhile. */
@@ -29,7 +32,7 @@ export const createFaultStore = <Rule>({ readers, writers }: Database): OrderedF
     const client = await writers.connect()
     try {
       await client.query('BEGIN')
-      // The merchant's row stands for its rules: there may be none yet that could be locked.
+      // Locks the merchant's row instead of its rules, because there may be no rules yet.
       await client.query('SELECT 1 FROM merchant WHERE merchant_id = $1 FOR NO KEY UPDATE', [merchantId])
       const { rows } = await client.query<{ rules: Rule[] }>(readRules, [merchantId])
       const { rules, result } = change(rows[0]?.rules ?? [])
@@ -45,7 +48,7 @@ export const createFaultStore = <Rule>({ readers, writers }: Database): OrderedF
       client.release()
       return result
     } catch (error) {
-      client.release(error as Error)
+      client.release(true)
       throw error
     }
   },

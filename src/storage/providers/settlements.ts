@@ -24,7 +24,7 @@ export interface StoredLine {
   readonly transactionId?: string
 }
 
-/** A line as the provider's file says it: it names an operation, and has not found it yet. */
+/** A line from the provider's file: it names an operation but is not matched yet. */
 export interface NewLine extends Omit<StoredLine, 'accountId' | 'payId' | 'xId'> {
   /** Our reference, where the provider repeats it. */
   readonly reference?: string
@@ -44,7 +44,7 @@ export interface LineFilter {
   readonly limit: number
 }
 
-/** What orders lines: the newest day first. */
+/** The sort key of lines: the newest day first. */
 export interface LinePosition {
   readonly date: string
   readonly accountId: string
@@ -53,7 +53,7 @@ export interface LinePosition {
   readonly providerReference: string
 }
 
-/** An operation of ours that moved money; or, as CHARGEBACK, what disputes and returns have taken from a payment. */
+/** An operation of ours that moved money; or, as CHARGEBACK, the total of disputes and returns of a payment. */
 export interface BookedOperation {
   readonly xId: XId
   readonly payId: PayId
@@ -79,7 +79,7 @@ export interface SettledAccount {
 export interface Inserted {
   /** How many lines were new. */
   readonly added: number
-  /** How many of the given lines are about an operation and fit none of ours yet. */
+  /** How many of the given lines are about an operation and match none of ours yet. */
   readonly unmatched: number
 }
 
@@ -90,7 +90,7 @@ export interface SettlementRange extends SettledAccount {
 }
 
 export interface SettlementStore {
-  /** A line that was imported before is left as it is. */
+  /** A line that was imported before is not changed. */
   insert(account: SettledAccount, lines: readonly NewLine[]): Promise<Inserted>
   list(merchantId: MerchantId, filter: LineFilter): Promise<readonly StoredLine[]>
   reconcile(range: SettlementRange): Promise<Reconciliation>
@@ -101,8 +101,8 @@ interface LineRow {
   provider_account_id: string
   date: string
   type: SettlementType
-  pay_id: string | null
-  x_id: string | null
+  pay_id: PayId | null
+  x_id: XId | null
   gross: number
   fee: number
   net: number
@@ -194,8 +194,9 @@ const unmatchedStatement = `SELECT count(*)::int AS unmatched FROM ${given} JOIN
   WHERE (l.type IN ('CAPTURE', 'REFUND') AND l.x_id IS NULL) OR (l.type = 'CHARGEBACK' AND l.pay_id IS NULL)`
 
 /**
- * What moved money and what a provider's line says of the same operation. Disputes and returns are compared by payment, as
- * one sum: a chargeback that was reversed has two lines. Lines call a CREDIT a REFUND, and not every provider writes one.
+ * Operations that moved money, joined with the provider's lines about them. Disputes and returns are compared by
+ * payment, as one sum: a chargeback that was reversed has two lines. Lines call a CREDIT a REFUND, and not every
+ * provider writes one.
  */
 const booked = `SELECT o.merchant_id, o.pay_id, o.x_id, p.trans_id, replace(o.type, 'CREDIT', 'REFUND') AS type, p.currency,
     CASE WHEN o.type = 'CAPTURE' THEN o.amount ELSE -o.amount END AS amount,
@@ -208,7 +209,7 @@ const booked = `SELECT o.merchant_id, o.pay_id, o.x_id, p.trans_id, replace(o.ty
   FROM payment p JOIN (${takenBack}) t ON t.merchant_id = p.merchant_id AND t.pay_id = p.pay_id
   WHERE p.merchant_id = $1 AND p.provider_account = $2`
 
-/** An operation that failed after its booking: the money went and came back, and its lines make zero. */
+/** An operation that failed after its booking: the money went out and came back, and its lines add up to zero. */
 const isUndone = `(l.total = 0 AND EXISTS (SELECT 1 FROM operation u WHERE u.merchant_id = l.merchant_id
     AND u.pay_id = l.pay_id AND u.x_id = l.x_id AND u.state = 'FAILED'))`
 
@@ -280,8 +281,8 @@ const toLine = (row: LineRow): StoredLine => ({
   accountId: row.provider_account_id,
   date: row.date,
   type: row.type,
-  payId: (row.pay_id as PayId | null) ?? undefined,
-  xId: (row.x_id as XId | null) ?? undefined,
+  payId: row.pay_id ?? undefined,
+  xId: row.x_id ?? undefined,
   gross: row.gross,
   fee: row.fee,
   net: row.net,

@@ -1,6 +1,6 @@
 /**
- * Card ranges: asking for one, and replacing all of them. They are facts about cards, the same for every merchant of the
- * environment, and hold nothing of anybody: the one table besides the rates that is not kept by merchant.
+ * Card ranges: looking one up, and replacing all of them. They are facts about cards, the same for every merchant of
+ * the environment, and contain no personal data: besides the rates this is the only table that is not per merchant.
  */
 import type { PoolClient } from 'pg'
 import type { BinFacts, BinRange, BinSpan } from '#domain/bin-ranges.ts'
@@ -58,11 +58,11 @@ export class RepeatedRange extends Error {}
 /** 5,000 ranges are about a megabyte of JSON: few round trips, and little memory on both sides. */
 const rangesAtOnce = 5_000
 
-/** A number of our own for the lock that keeps two imports apart. */
+/** An arbitrary lock number that keeps two imports apart. */
 const importLock = 7_005_001
 
 /**
- * Puts the given ranges in place of all there are. Everything happens in one transaction: a file that breaks off or
+ * Replaces all ranges by the given ones. Everything happens in one transaction: a file that breaks off or
  * breaks a rule changes nothing, and look-ups see the old ranges until the moment of the swap. They wait only for that
  * moment, because the new ranges are loaded and indexed in a table beside the old one.
  */

@@ -15,7 +15,7 @@ export interface FoundRates {
 }
 
 export interface RateReader {
-  /** Those of the currencies that are known; undefined when none at all was ever imported. */
+  /** The rates of the known currencies; undefined when no rates were ever imported. */
   find(currencies: readonly string[]): Promise<FoundRates | undefined>
 }
 

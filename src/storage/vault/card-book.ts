@@ -1,4 +1,4 @@
-/** Many cards of the vault at once: keeping them, and reading back what stands for them. Knows nothing of what is inside. */
+/** Stores many cards of the vault at once, and reads their pseudo numbers. Does not know what is inside. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { CardRow } from '#storage/commit/change.ts'
 import { cardColumns } from '#storage/commit/columns.ts'
@@ -15,9 +15,9 @@ export interface KeptCard {
 export interface CardBook {
   /** Writes the cards that the vault does not hold yet, all or none. False: one of them needs another pseudo number. */
   keep(cards: readonly CardRow[]): Promise<boolean>
-  /** By card id, as they stand. */
+  /** By card id, as stored. */
   read(merchantId: MerchantId, cardIds: readonly string[]): Promise<ReadonlyMap<string, KeptCard>>
-  /** From now on the card's pseudo number brings this date. */
+  /** From now on the card's pseudo number has this expiry date. */
   renew(merchantId: MerchantId, cardId: string, expiryDate: string): Promise<void>
 }
 
@@ -34,7 +34,7 @@ export function createCardBook({ writers }: Database): CardBook {
       }
     },
     async read(merchantId, cardIds) {
-      // From the pool that writes: what was kept a moment ago must be seen.
+      // From the pool that writes: it must see rows stored a moment ago.
       const { rows } = await writers.query<{
         card_id: string
         pseudo_number: string

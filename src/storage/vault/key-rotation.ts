@@ -1,6 +1,7 @@
 /**
- * What a change of keys reads and writes: the root secret, data keys and sealed numbers by the batch. On a connection of its own, which
- * holds a lock, so that two changes never run side by side. Knows nothing of what is inside the keys.
+ * What a change of keys reads and writes: the root secret, data keys and sealed numbers by the batch. On a connection
+ * of its own, which holds a lock, so that two changes never run at the same time. Does not know what is inside the
+ * keys.
  */
 import pg from 'pg'
 import type { MerchantId } from '#domain/ids.ts'
@@ -14,16 +15,16 @@ export interface MerchantKey extends WrappedKey {
 export interface RotationStore {
   /** The id of the master key and what it wraps, with a colon between. */
   readRoot(): Promise<string>
-  /** False when it is not that any more. */
+  /** False when the stored value is no longer the expected one. */
   replaceRoot(expected: string, value: string): Promise<boolean>
   /**
-   * The same, and with it in one transaction what hangs on the root secret: hashes of API keys and sealed webhook
-   * secrets, each as the given functions make it. Nobody adds one meanwhile.
+   * The same, and in one transaction everything that depends on the root secret: hashes of API keys and sealed webhook
+   * secrets, each converted by the given functions. None can be added meanwhile.
    */
   replaceRootWith(expected: string, value: string, renewal: RootRenewal): Promise<boolean>
-  /** Data keys that another master key than this wraps. */
+  /** Data keys that are wrapped with a master key other than this one. */
   findOthers(masterKeyId: string, limit: number): Promise<readonly MerchantKey[]>
-  /** Each as it was read, and as it is to be; a row that has changed meanwhile is left alone. */
+  /** Each as it was read and as it should be; a row that has changed meanwhile is not touched. */
   rewrap(changes: readonly { readonly from: MerchantKey; readonly to: MerchantKey }[]): Promise<void>
   /** Merchants after that one in order, with the version of their newest data key. */
   findNewest(
@@ -34,7 +35,7 @@ export interface RotationStore {
   findKeys(merchantIds: readonly MerchantId[]): Promise<readonly MerchantKey[]>
   /** Numbers after that one in order that are sealed with an older data key than their merchant's newest. */
   findOlder(holding: Holding, after: Position | undefined, limit: number): Promise<readonly KeptNumber[]>
-  /** Each as it was read, and as it is to be; one that has changed meanwhile is left alone. Returns how many. */
+  /** Each as it was read and as it should be; one that has changed meanwhile is not touched. Returns how many. */
   reseal(
     holding: Holding,
     changes: readonly { readonly from: KeptNumber; readonly to: KeptNumber }[],
@@ -50,13 +51,13 @@ export interface RootRenewal {
   ) => Buffer
 }
 
-/** Where something lies sealed: numbers first, then the records of sealed-records.ts. */
+/** Where sealed data is stored: numbers first, then the records of sealed-records.ts. */
 export type Holding = 'cards' | 'accounts' | 'secrets' | 'notices' | 'evidence' | 'codes' | BankHolding
 
-/** Files for the bank, what its own files say, and whom a surplus goes back to. */
+/** Files for the bank, entries of the bank's own files, and recipients of surplus payments. */
 type BankHolding = 'bankFiles' | 'bankEntries' | 'bankSurplus'
 
-/** Whose data key seals what belongs to no merchant. */
+/** The owner of the data key for data that belongs to no merchant. */
 export const installationOwner = '_installation'
 
 const holdings = {
@@ -68,7 +69,7 @@ const holdings = {
   bankFiles: { table: 'bank_file_part', id: 'part_id' },
   bankEntries: { table: 'bank_entry', id: 'entry_id' },
   bankSurplus: { table: 'bank_surplus', id: 'x_id' },
-  // With the columns that the others have: what belongs to the installation is kept under a name of its own.
+  // With the same columns as the others: data of the installation has an owner name of its own.
   codes: {
     table: `(SELECT '${installationOwner}' AS merchant_id, operator_id, totp_key AS key_version, totp_sealed AS sealed
       FROM operator)`,
@@ -82,7 +83,7 @@ const holdings = {
 interface HeldIn {
   readonly table: string
   readonly id: string
-  /** Where it is written, if the table is only a view of that, and in which columns. */
+  /** The table and columns to write to, if the holding is read from a subquery. */
   readonly target?: string
   readonly version?: string
   readonly sealed?: string
@@ -101,7 +102,7 @@ export interface KeptNumber extends Position {
   readonly sealed: Buffer
 }
 
-/** Any number that nobody else locks: the letters "keys". */
+/** An arbitrary lock number that is not used elsewhere: the letters "keys". */
 const rotationLock = 0x6b657973
 
 /** 10 s: a host that drops packets would otherwise keep us silent for minutes. */
@@ -135,7 +136,7 @@ export function joinStores(stores: readonly RotationStore[]): RotationStore {
   return {
     ...first,
     async replaceRoot(expected, value) {
-      // A change that was cut off has reached only some of them; cell 0 is the one that counts.
+      // An interrupted change has reached only some cells; cell 0 decides.
       if (!(await first.replaceRoot(expected, value))) return false
       for (const store of stores.slice(1)) await store.replaceRoot(await store.readRoot(), value)
       return true
@@ -207,7 +208,7 @@ async function replaceRootWith(
 ): Promise<boolean> {
   await client.query('BEGIN')
   try {
-    // Readers go on; whoever adds or changes one waits for the second or so that this takes.
+    // Readers continue; writers wait for the second or so that this takes.
     await client.query(
       'LOCK TABLE api_key, webhook_secret, webhook_endpoint_secret IN SHARE ROW EXCLUSIVE MODE',
     )

@@ -1,4 +1,4 @@
-/** The keys of one-time cards. Each can be taken once; what is old is removed. */
+/** The keys of one-time cards. Each can be taken once; expired ones are removed. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
 
@@ -19,7 +19,7 @@ export interface OneTimeKeyStore {
   reap(): Promise<number>
 }
 
-/** 15 minutes, as the contract says; by the real clock even if the merchant's stands still. */
+/** 15 minutes, as the contract says; by the real clock even if the merchant's clock is not moved. */
 const livesFor = `interval '15 minutes'`
 
 export function createOneTimeKeyStore({ writers }: Pick<Database, 'writers'>): OneTimeKeyStore {

@@ -1,10 +1,10 @@
 /**
- * Destroying numbers that were not needed for a long time: the sealed part is emptied, the row and its masked digits
- * stay for the payments that show them. On a connection of its own, in small commits, so that stopping it loses nothing.
+ * Destroys numbers that were not needed for a long time: the sealed part is emptied, the row and its masked digits stay
+ * for the payments that show them. On a connection of its own, in small commits, so that stopping it loses nothing.
  */
 import pg from 'pg'
 
-/** What lies sealed, by which column others name it, and where those that nobody needs are listed for a purge. */
+/** The sealed tables, the column by which others refer to them, and the table that lists unused numbers for a purge. */
 const holdings = [
   { table: 'vault_card', id: 'card_id', list: 'unused_card' },
   { table: 'vault_account', id: 'account_id', list: 'unused_account' },
@@ -30,7 +30,7 @@ export interface Purged {
 /** 10 s: a host that drops packets would otherwise keep us silent for minutes. */
 const connectTimeoutMs = 10_000
 
-/** 1 min: payments that began before we looked may be committed after; their ids are not older than this. */
+/** 1 min: payments that began before the search may be committed after it; their ids are not older than this. */
 const marginMs = 60_000
 
 export async function purgeVault(databaseUrl: string, options: PurgeOptions): Promise<Purged> {
@@ -62,11 +62,14 @@ export async function purgeVault(databaseUrl: string, options: PurgeOptions): Pr
   }
 }
 
-/** A payment of late, or one that is under way: its confirmation will want the number. */
+/** A recent payment, or one that is under way: its confirmation will need the number. */
 const needs = (limit: string): string =>
   `(p.updated_at >= ${limit}.until OR p.status IN ('AUTHORIZE_REQUEST', 'PENDING'))`
 
-/** One walk over all payments, because no index leads from a number to its payments: hot path before housekeeping. */
+/**
+ * One walk over all payments, because no index leads from a number to its payments: such an index would slow down every
+ * payment.
+ */
 async function findUnused(client: pg.Client, holding: Holding, unusedFor: string): Promise<number> {
   const { table, id, list } = holding
   await client.query(`SET work_mem = '64MB'; SET statement_timeout = 0;
@@ -90,8 +93,8 @@ async function findUnused(client: pg.Client, holding: Holding, unusedFor: string
 }
 
 /**
- * Whatever else names a number keeps it, stored methods above all. The schema is asked, not a list in this file: a table
- * that somebody adds must not have to be remembered here for its numbers to be safe.
+ * Every other table that refers to a number keeps it, above all stored methods. The tables are read from the schema,
+ * not from a list in this file, so that numbers of a new table are safe without a change here.
  */
 async function findOthers(client: pg.Client, { table, id }: Holding): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>(
@@ -104,7 +107,7 @@ async function findOthers(client: pg.Client, { table, id }: Holding): Promise<re
   return rows.map(({ name }) => name)
 }
 
-/** A payment that came since we looked keeps its number. */
+/** A payment made since the search keeps its number. */
 async function destroy(
   client: pg.Client,
   { table, id, list }: Holding,

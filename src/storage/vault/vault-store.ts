@@ -1,4 +1,4 @@
-/** Rows of the vault: wrapped data keys and sealed cards. Knows nothing of what is inside them. */
+/** Rows of the vault: wrapped data keys and sealed cards. Does not know what is inside them. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
 import { gatherLookUps, wantedRows, wantedValues } from '#storage/gather.ts'
@@ -26,8 +26,8 @@ export interface VaultStore {
   /** The master key in use. */
   findMasterKeyId(): Promise<string>
   /**
-   * Keeps the first one when two processes make a merchant's first key at once, and takes none that is wrapped with a
-   * master key which is no longer in use; read again to see which there is.
+   * Keeps the first one when two processes make a merchant's first key at once, and rejects a key that is wrapped with
+   * a master key no longer in use; callers read again to see which key is stored.
    */
   insertKey(merchantId: MerchantId, key: WrappedKey): Promise<void>
   findCard(merchantId: MerchantId, pseudoNumber: string): Promise<SealedCard | undefined>
@@ -69,7 +69,7 @@ export function createVaultStore(database: Database): VaultStore {
     },
     async insertKey(merchantId, key) {
       await writers.query(
-        // The lock makes a change of the master key wait for us, or us for it: no key slips through behind its back.
+        // The lock makes a change of the master key wait for us, or us for it: so it misses no key.
         `WITH root AS MATERIALIZED (SELECT value FROM installation WHERE name = $5 FOR SHARE)
          INSERT INTO vault_key (merchant_id, key_version, wrapped, master_key_id)
          SELECT $1, $2::integer, $3::bytea, $4 FROM root

@@ -1,7 +1,7 @@
 /** Added endpoints: what they hear, under which secret, and how each is tried and replayed for itself. */
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { EndpointWish } from '#operations/events/endpoint-administration.ts'
+import type { NewEndpoint } from '#operations/events/endpoint-administration.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules } from '#test/support/invariants.ts'
 import { type Heard, type Receiver, startReceiver } from '#test/support/receiver.ts'
@@ -23,7 +23,7 @@ afterAll(async () => {
   await gateway.stop()
 })
 
-async function add(path: string, more: Partial<EndpointWish> = {}) {
+async function add(path: string, more: Partial<NewEndpoint> = {}) {
   const wish = {
     merchantId: shop.merchantId,
     url: `${receiver.url}${path}`,

@@ -1,10 +1,12 @@
-/** What the customer has to do before Stripe can decide: go to an address, or pay by what a page of ours shows. */
+/**
+ * What the customer has to do before Stripe can decide: a redirect, or a payment by instructions that our page shows.
+ */
 import type { AuthorizationOutcome, CustomerActionOutcome, Instructions } from '#connectors/contract.ts'
 import { dateAt, listAt, textAt, type Wire, wireAt } from '#connectors/stripe/translate/wire.ts'
 
 type Provider = CustomerActionOutcome['provider']
 
-/** Pending for an action that we cannot show: the customer was shown it by Stripe, or Stripe asks their bank's app. */
+/** Pending for an action that our page cannot show: Stripe showed it to the customer, or asks their banking app. */
 export function actionOf(intent: Wire, provider: Provider): AuthorizationOutcome['authorization'] {
   const next = wireAt(intent, 'next_action')
   const type = textAt(next, 'type')

@@ -1,6 +1,6 @@
 /**
- * Amounts as Stripe counts them. Stripe deviates from ISO 4217 for a few currencies, so every amount is converted on its
- * way out and back, without ever passing through a fraction.
+ * Amounts as Stripe counts them. Stripe deviates from ISO 4217 for a few currencies, so every amount is converted on
+ * its way out and back, without fractions.
  */
 import { exponentOf } from '#domain/currencies.ts'
 import type { Money } from '#domain/money.ts'

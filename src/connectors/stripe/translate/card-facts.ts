@@ -15,13 +15,14 @@ const transStatuses: Readonly<Record<string, string>> = {
   processing_error: 'U',
 }
 
-/** The charge has to be there whole: `expand[]=latest_charge`. */
+/** Requires the expanded charge: `expand[]=latest_charge`. */
 export function cardFacts(intent: Wire): CardFacts {
   const details = wireAt(intent, 'latest_charge', 'payment_method_details')
   const card = wireAt(details, 'card')
   const approval = textAt(card, 'authorization_code')
   const schemeReferenceId = textAt(card, 'network_transaction_id')
-  // Stripe was asked for several captures, and the account or the card has none: a capture of a part will be the last one.
+  // Several captures were requested, but the account or the card does not allow them: a partial capture will be the
+  // last one.
   const capturesOnce = textAt(card, 'multicapture', 'status') === 'unavailable'
   const fields = {
     ...threeDsFields(wireAt(card, 'three_d_secure')),
@@ -29,7 +30,7 @@ export function cardFacts(intent: Wire): CardFacts {
   }
   const providerToken = tokenOf(intent, details)
   return {
-    // The contract has a number here; an approval code with letters stays with Stripe.
+    // The contract has a number here; an approval code with letters is omitted.
     ...(approval !== undefined && /^[1-9][0-9]{0,5}$/.test(approval)
       ? { approvalCode: Number(approval) }
       : {}),

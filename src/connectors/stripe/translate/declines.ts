@@ -1,6 +1,6 @@
 /**
- * Every code with which Stripe says no, and the last four digits of our response code for it. `decline_code` is the more
- * exact of Stripe's two codes and is looked up first. A code that stands in no table is a general decline.
+ * Every decline code of Stripe, and the last four digits of our response code for it. `decline_code` is the more
+ * exact of Stripe's two codes and is looked up first. An unlisted code is a general decline.
  */
 
 /** Do not honour: the issuer gives no reason. */
@@ -43,7 +43,7 @@ const declineCodesByDetail: Readonly<Record<string, string>> = {
   '0396': 'processing_error reenter_transaction',
 }
 
-/** `code` of an error object, for the answers that bring no `decline_code`. Codes of other products of Stripe are left out. */
+/** `code` of an error object, for answers without a `decline_code`. Codes of other products of Stripe are left out. */
 const errorCodesByDetail: Readonly<Record<string, string>> = {
   [generalDecline]: `
     card_declined authentication_required payment_intent_authentication_failure setup_intent_authentication_failure
@@ -94,7 +94,7 @@ const errorCodesByDetail: Readonly<Record<string, string>> = {
   [cancelledByCustomer]: 'payment_method_customer_decline',
 }
 
-/** Why an intent was cancelled, by somebody or by its age. */
+/** Why an intent was cancelled or expired. */
 const cancellationReasons: Readonly<Record<string, string>> = {
   abandoned: cancelledByCustomer,
   requested_by_customer: cancelledByCustomer,

@@ -43,7 +43,7 @@ const reasonGroups: Readonly<Record<string, DisputeReason>> = {
   noncompliant: 'OTHER',
 }
 
-/** Undefined: a status or an amount that we cannot read. Nothing is guessed about money that may be gone. */
+/** Undefined: a status or an amount that we cannot read. Nothing is guessed about money that may be lost. */
 export function readDispute(dispute: Wire): DisputeFacts | undefined {
   const id = textAt(dispute, 'id')
   const amount = fromStripeAmount(numberAt(dispute, 'amount'), textAt(dispute, 'currency'))
@@ -92,7 +92,7 @@ export const filePlaces = [
   'duplicate_charge_documentation',
 ] as const
 
-/** 20,000 characters: what Stripe takes as text. */
+/** 20,000 characters: Stripe's limit for text. */
 const evidenceTextMax = 20_000
 
 export const toEvidence = ({ text }: Pick<Evidence, 'text'>, fileIds: readonly string[]): Form => ({

@@ -1,6 +1,6 @@
 /**
- * Payment Intents: what is authorised without Stripe's page (a card number, an IBAN, a stored method), and what follows an
- * approval: capture, increment, cancel. Captures and increments leave the intent's metadata alone.
+ * Payment Intents: what is authorised without Stripe's page (a card number, an IBAN, a stored method), and what follows
+ * an approval: capture, increment, cancel. Captures and increments do not change the intent's metadata.
  */
 import type { AuthorizationOutcome, AuthorizationRequest, FollowUpRequest } from '#connectors/contract.ts'
 import { cardCode, isReusable, sepaDebitCode } from '#connectors/stripe/methods.ts'
@@ -155,7 +155,7 @@ export function readIntent(intent: Wire, asked: Asked): AuthorizationOutcome {
   }
 }
 
-/** The intent knows the capture's reference as well, for whoever asks by the authorisation's alone. */
+/** The intent also carries the capture's reference, for look-ups by the authorisation's reference alone. */
 function readAutomaticCapture(intent: Wire, asked: Asked): Outcome | undefined {
   const captureReference = asked.captureReference ?? captureReferenceAt(intent)
   if (captureReference === undefined) return undefined
@@ -171,17 +171,17 @@ function readAutomaticCapture(intent: Wire, asked: Asked): Outcome | undefined {
   }
 }
 
-type Told = Pick<ProviderFacts, 'echo' | 'transactionId'>
+type Named = Pick<ProviderFacts, 'echo' | 'transactionId'>
 
-/** Without an error nothing was tried so far: somebody may still pay. */
-function readFailedTry(intent: Wire, { echo, transactionId }: Told): Outcome {
+/** Without an error nothing was tried so far: the customer may still pay. */
+function readFailedTry(intent: Wire, { echo, transactionId }: Named): Outcome {
   const error = wireAt(intent, 'last_payment_error')
   if (error === undefined) return { kind: 'pending', provider: { echo, transactionId } }
   const detail = detailOfDecline(textAt(error, 'decline_code'), textAt(error, 'code'))
   return declined(echo, detail, describeError(error), transactionId)
 }
 
-function readCancelled(intent: Wire, { echo, transactionId }: Told): Outcome {
+function readCancelled(intent: Wire, { echo, transactionId }: Named): Outcome {
   const reason = textAt(intent, 'cancellation_reason')
   return declined(
     echo,
@@ -210,7 +210,7 @@ export function toCapture(request: FollowUpRequest, code: string, amount: number
 
 /**
  * Stripe answers with totals. What this operation added is the total without what came before, so that an answer about
- * another amount does not pass for ours.
+ * another amount is not mistaken for ours.
  */
 export function readTotal(
   intent: Wire,

@@ -13,7 +13,7 @@ const nameOf = (item: Wire): string | undefined =>
 const discountOf = (item: Wire, quantity: number): number =>
   numberAt(item, 'totalDiscountAmount') ?? quantity * (numberAt(item, 'discountAmount') ?? 0)
 
-/** All of them, or undefined where one has no place in Stripe's form. */
+/** All of them, or undefined if one cannot be expressed in Stripe's format. */
 function mapAll<T>(items: readonly Wire[], map: (item: Wire) => T | undefined): readonly T[] | undefined {
   const mapped = items.map(map).filter(line => line !== undefined)
   return mapped.length > 0 && mapped.length === items.length ? mapped : undefined
@@ -56,7 +56,7 @@ const pageLine = (name: string, quantity: number, unitAmount: number, currency: 
   },
 })
 
-/** Stripe's page knows no discount of a line and no half piece: such a line shows its total. */
+/** Stripe's page supports neither line discounts nor fractional quantities: such a line shows its total. */
 function toPageLine(item: Wire, currency: string): PageLine | undefined {
   const name = nameOf(item)
   const quantity = numberAt(item, 'quantity') ?? 1
@@ -78,8 +78,8 @@ function toPageLine(item: Wire, currency: string): PageLine | undefined {
 const detailLinesMax = 200
 
 /**
- * Only where the merchant sent enhanced data with the capture of a card. `enforce_arithmetic_validation: false`: should Stripe
- * add up differently, it leaves the lines out and captures all the same.
+ * Only where the merchant sent enhanced data with the capture of a card. `enforce_arithmetic_validation: false`: if
+ * Stripe's sums differ, it drops the lines and still captures.
  */
 export function toAmountDetails({ amount, payment }: FollowUpRequest) {
   const { enhancedData, method, order, shipping } = payment

@@ -16,19 +16,19 @@ export interface Asked {
 }
 
 export const unknown: Outcome = { kind: 'unknown' }
-/** An answer that did come, in words of another version of the API. */
+/** An answer that was received but has values of another API version. */
 export const notUnderstood = (reason: string): Outcome => ({ kind: 'unknown', reason: reason.slice(0, 200) })
 export const unreached: Outcome = { kind: 'unreached' }
 
-/** An answer that is certainly Stripe's, taken apart; or the outcome that follows from there being none. */
+/** A parsed answer that is certainly Stripe's, or the outcome that follows from its absence. */
 export type Reading =
   | { readonly kind: 'object'; readonly object: Wire; readonly headers: Readonly<Record<string, string>> }
   | { readonly kind: 'refused'; readonly status: number; readonly error: Wire }
   | { readonly kind: 'none'; readonly outcome: Outcome }
 
 /**
- * 500 and above: Stripe calls these indeterminate. An error page or half an answer instead of JSON says nothing either,
- * whatever its status.
+ * 500 and above: Stripe calls these indeterminate. An error page or a truncated answer instead of JSON says nothing
+ * either, whatever its status.
  */
 export function readAnswer(answer: HttpAnswer): Reading {
   if (answer.kind === 'unreached') return { kind: 'none', outcome: unreached }
@@ -48,7 +48,8 @@ export const provesArrival = ({ status, error }: { status: number; error: Wire }
 
 /** An error that Stripe answers before or instead of doing what was asked. */
 export function readRefusal({ status, error }: { status: number; error: Wire }, asked: Asked): Outcome {
-  // 409: another request with the same key is under way. 429: not done, and saying so too early would be a guess.
+  // 409: another request with the same key is under way. 429: not processed, but treating it as certain here would be a
+  // guess.
   if (status === 409 || textAt(error, 'type') === 'idempotency_error') return unknown
   if (status === 429) return unreached
   if (status === 401 || status === 403)
@@ -78,7 +79,7 @@ export const declined = (
   },
 })
 
-/** 200: one sentence of Stripe's and its code, with room to spare. */
+/** 200: enough for a sentence of Stripe's and its code. */
 const textMax = 200
 
 /** Stripe's code and sentence, without what could be a card number or a key in a sentence that quotes what was sent. */
@@ -89,7 +90,7 @@ export function describeError(error: Wire | undefined): string | undefined {
 }
 
 /**
- * The echo of an object that carries our reference. Undefined where it has no amount: then nothing can be believed. An
+ * The echo of an object that carries our reference. Undefined where it has no amount: then nothing can be trusted. An
  * object without our reference echoes what was asked only if we asked for it by its own id.
  */
 export function echoOf(

@@ -52,7 +52,7 @@ export function lineType(type: string, source: string | undefined): LineType {
 /** A charge carries the reference of its authorisation, and that of its capture where both were one message. */
 const referenceKeys: Partial<Record<LineType, string>> = { CAPTURE: captureKey, REFUND: referenceKey }
 
-/** An amount that our smallest unit cannot hold would make a reconciliation that never comes out even. */
+/** An amount that our smallest unit cannot express would make reconciliation impossible. */
 function exactly(amount: number | undefined, currency: string | undefined, id: string): number {
   const money = fromStripeAmount(amount, currency)
   if (money === undefined) throw new Error(`balance transaction ${id}: no exact amount in ${currency}`)

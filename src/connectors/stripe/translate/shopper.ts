@@ -28,7 +28,7 @@ function toPhone(phone: Wire | undefined): string | undefined {
   return country === undefined || number === undefined ? undefined : `+${country}${number}`
 }
 
-/** Whoever gives no name as cardholder is called by the name of the customer. */
+/** Without a cardholder name, the customer's name is used. */
 export function toBillingDetails(payment: PaymentContext, holderName?: string): Form | undefined {
   const { customer, billing } = payment
   const form = {
@@ -73,7 +73,9 @@ const locales: ReadonlySet<string> = new Set(
   tr vi zh zh-HK zh-TW`.split(/\s+/),
 )
 
-/** The same language without its region where Stripe does not know the region; otherwise Stripe asks the browser. */
+/**
+ * The language without its region if Stripe does not support the region; otherwise Stripe uses the browser's language.
+ */
 export function toLocale(language: string | undefined): string | undefined {
   if (language === undefined) return undefined
   if (locales.has(language)) return language

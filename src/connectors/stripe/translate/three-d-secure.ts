@@ -1,4 +1,6 @@
-/** An authentication that the merchant made elsewhere, in the fields that Stripe has for it. The proof is never kept. */
+/**
+ * An authentication that the merchant made elsewhere, in the fields that Stripe has for it. The proof is never stored.
+ */
 import type { ThreeDsRequest } from '#connectors/contract.ts'
 import type { Form } from '#connectors/stripe/translate/wire.ts'
 

@@ -1,4 +1,7 @@
-/** Stripe's wire: forms on the way out, JSON on the way in. What an answer lacks is undefined, never an exception. */
+/**
+ * Stripe's wire format: forms in requests, JSON in answers. A missing member of an answer is undefined, never an
+ * exception.
+ */
 
 import { foreignXId, parseXId, type XId } from '#domain/ids.ts'
 import { isRecord } from '#domain/json.ts'
@@ -7,7 +10,7 @@ export type Wire = Readonly<Record<string, unknown>>
 
 export const isWire = (value: unknown): value is Wire => isRecord(value)
 
-/** Undefined for anything but a JSON object: an error page, half an answer, nothing. */
+/** Undefined for anything but a JSON object: an error page, a truncated answer, nothing. */
 export function parseWire(body: string): Wire | undefined {
   try {
     const value: unknown = JSON.parse(body)
@@ -43,7 +46,7 @@ export function listAt(object: Wire | undefined, ...path: readonly string[]): re
   return Array.isArray(value) ? value.filter(isWire) : []
 }
 
-/** Stripe shows a related object as its id, or whole where it was asked to. */
+/** Stripe shows a related object as its id, or completely if it was expanded. */
 export const idAt = (object: Wire | undefined, name: string): string | undefined =>
   textAt(object, name) ?? textAt(object, name, 'id')
 
@@ -53,7 +56,7 @@ export function dateAt(object: Wire | undefined, ...path: readonly string[]): Da
   return seconds === undefined ? undefined : new Date(seconds * 1000)
 }
 
-/** Where our reference stands in every object that an operation of ours creates. */
+/** The metadata key of our reference in every object that our operations create. */
 export const referenceKey = 'tollgate'
 
 /**
@@ -65,7 +68,9 @@ export const pageKey = 'tollgate_page'
 /** The reference of the capture that the authorisation makes in the same message, so that a notice answers for both. */
 export const captureKey = 'tollgate_capture'
 
-/** A reference that cannot be ours is one all the same: what carries it must not pass for what we asked for. */
+/**
+ * A reference that cannot be ours still counts as one: an object with it must not be mistaken for the one we requested.
+ */
 export function referenceAt(object: Wire | undefined): XId | undefined {
   const text = textAt(object, 'metadata', referenceKey) ?? textAt(object, 'client_reference_id')
   return text === undefined ? undefined : (parseXId(text) ?? foreignXId)
@@ -79,7 +84,7 @@ export interface Form {
   readonly [name: string]: FormValue
 }
 
-/** `{a: {b: 1}, c: ['x']}` becomes `a[b]=1&c[0]=x`. What is undefined is left out. */
+/** `{a: {b: 1}, c: ['x']}` becomes `a[b]=1&c[0]=x`. Undefined members are left out. */
 export function toForm(form: Form): string {
   const pairs: string[] = []
   const write = (name: string, value: FormValue): void => {
