@@ -110,11 +110,13 @@ const scenarios: readonly ((call: Call, name: string) => Promise<unknown>)[] = [
     const { payId } = await call('POST', '/payments', payment(name, 'MANUAL'), name)
     await call('PATCH', `/payments/${payId}`, { refNr: name })
     await call('POST', `/payments/${payId}/captures`, { transId: name, amount: eur(400) }, `${name}-c`)
-    await call('POST', `/payments/${payId}/reversals`, { transId: name, amount: eur(600) })
     await call('POST', `/payments/${payId}/refunds`, { transId: name, amount: eur(100) })
   },
-  (call, name) =>
-    call('POST', '/payments', payment(name, 'MANUAL', { refNr: name, metadata: { shop: name } })),
+  async (call, name) => {
+    const more = { refNr: name, metadata: { shop: name } }
+    const { payId } = await call('POST', '/payments', payment(name, 'MANUAL', more))
+    await call('POST', `/payments/${payId}/reversals`, { transId: name, amount: eur(600) })
+  },
   (call, name) => call('POST', '/payments/links', { transId: name, amount: eur(400), urls }),
   (call, name) => call('POST', '/payment-intents', { transId: name, amount: eur(400), urls }),
 ]

@@ -118,6 +118,27 @@ test.each(Object.entries(breaches))('every rule of %s refuses what breaks it', a
   await queryRows(gateway.databaseUrl, `UPDATE ${table} SET merchant_id = merchant_id`)
 })
 
+const spellings: readonly (readonly [table: string, column: string, wrong: readonly string[]])[] = [
+  ['payment', 'currency', ['EU', 'EURO', 'EU1', 'EuR', 'ÄÖÜ', 'EU\n']],
+  ['operation', 'response_code', ['1234567', '123456789', '1234567x', '1234567\n', '１２３４５６７８']],
+  [
+    'vault_card',
+    'pseudo_number',
+    ['012345678901234', '01234567890123456', '1123456789012345', '012345678901234x'],
+  ],
+  ['vault_card', 'expiry_date', ['20301', '2030123', '2030-1']],
+  ['idempotency_key', 'fingerprint', ['a'.repeat(63), 'a'.repeat(65), 'A'.repeat(64), 'g'.repeat(64)]],
+]
+
+test.each(spellings)('%s.%s is refused unless every letter of it is right', async (table, column, wrong) => {
+  for (const text of wrong) {
+    const refusal = await queryRows(gateway.databaseUrl, `UPDATE ${table} SET ${column} = '${text}'`).catch(
+      error => error,
+    )
+    expect(refusal).toMatchObject({ code: '23514', constraint: `${table}_${column}_check` })
+  }
+})
+
 test('the previous release and this one see the same time of deletion under the old and the new column name', async () => {
   const write = (change: string) =>
     queryRows(
