@@ -274,7 +274,7 @@ async function measureUnread({
   const statuses = await Promise.all(
     Array.from({ length: unreadExports }, () => {
       const { promise, resolve } = Promise.withResolvers<number>()
-      const path = '/api/v2/operations?from=2000-01-01'
+      const path = '/api/v2/operations'
       const headers = { authorization: stage.authorization, accept: 'text/csv' }
       // Nobody reads on: the answer is paused as soon as its head is there.
       const asked = request({ host: '127.0.0.1', port, path, headers }, answer =>

@@ -41,6 +41,27 @@ test('what is being checked counts: tries at the same moment are refused unseen'
   })
 })
 
+test('a flood from very many addresses is refused unseen, too', async () => {
+  const { guessing } = startGuessing()
+  let checked = 0
+  let finish = () => {}
+  const started = new Promise<void>(resolve => {
+    finish = resolve
+  })
+  const check = async () => {
+    checked += 1
+    await started
+    return undefined
+  }
+  const tries = Array.from({ length: 200 }, (_, number) =>
+    guessing.attempt(at(`person${number}@example.com`, `192.0.2.${number}`), check),
+  )
+  finish()
+  const results = await Promise.all(tries)
+  expect([checked, results.filter(({ over }) => over).length]).toEqual([50, 150])
+  expect(await guessing.attempt(at('ada@example.com'), async () => 'ada')).toMatchObject({ found: 'ada' })
+})
+
 test('one address cannot try one password with every name', async () => {
   const { guessing } = startGuessing({ ofAddress: 5 })
   for (let tried = 0; tried < 5; tried += 1)

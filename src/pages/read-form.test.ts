@@ -40,6 +40,11 @@ test('digits of other scripts are digits', () => {
   })
 })
 
+test('a date with very many blanks is wrong at once', () => {
+  const expiry = `1${' '.repeat(120_000)}x`
+  expect(readCardForm({ ...card, expiry }, en, '202612')).toEqual({ errors: { expiry: en.expiryWrong } })
+})
+
 describe('mistakes', () => {
   test.each([
     ['number', '', en.cardNumberMissing],

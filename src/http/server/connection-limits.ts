@@ -1,7 +1,7 @@
 /**
- * How many connections one address may hold. Without this limit one client could open all connections that the server
- * accepts and lock everybody else out. Trusted proxies are exempt, because the connections of all clients come from
- * their address.
+ * How many connections one address may hold, and how many requests it may send on one without waiting for answers. Without
+ * these limits one client could open all connections that the server accepts and lock everybody else out. Trusted proxies
+ * are exempt, because the connections of all clients come from their address.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -9,7 +9,7 @@ import { networkOf, plainAddress } from '#domain/network-address.ts'
 import type { ClientAddresses } from '#http/server/client-address.ts'
 import type { Timers } from '#http/server/timers.ts'
 
-export type DropReason = 'address_open' | 'address_idle' | 'idle_time' | 'server_full'
+export type DropReason = 'address_open' | 'address_idle' | 'idle_time' | 'pipelined' | 'server_full'
 
 export interface ConnectionLimits {
   /** The contract: 1,000 connections of one address, 100 of them without a request. */
@@ -17,13 +17,19 @@ export interface ConnectionLimits {
   readonly idlePerAddress: number
   /** Longer than this without a request, a connection is ended. */
   readonly idleMs: number
+  /** Requests of one connection that wait for their answers. */
+  readonly pipelined: number
 }
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
 interface Ports {
   readonly server: {
     on(event: 'connection' | 'secureConnection', listener: (socket: Socket) => void): unknown
-    on(event: 'request', listener: (request: IncomingMessage, response: ServerResponse) => void): unknown
+    on(event: 'request', listener: Listener): unknown
     on(event: 'drop', listener: () => void): unknown
+    listeners(event: 'request'): readonly unknown[]
+    removeAllListeners(event: 'request'): unknown
   }
   readonly addresses: ClientAddresses
   readonly limits: ConnectionLimits
@@ -122,27 +128,43 @@ export function limitConnections({ server, addresses, limits, timers, onDrop }: 
 
   server.on('connection', admit)
   server.on('drop', () => onDrop('server_full'))
-  watchRequests(server, bySocket, byPort)
+  const onTooMany = (connection: Connection): void => drop(connection, 'pipelined')
+  watchRequests(server, { bySocket, byPort, most: limits.pipelined, onTooMany })
 }
 
-function watchRequests(
-  server: Ports['server'],
-  bySocket: WeakMap<Socket, Connection>,
-  byPort: ReadonlyMap<string, Connection>,
-): void {
+interface Watch {
+  readonly bySocket: WeakMap<Socket, Connection>
+  readonly byPort: ReadonlyMap<string, Connection>
+  readonly most: number
+  readonly onTooMany: (connection: Connection) => void
+}
+
+function watchRequests(server: Ports['server'], { bySocket, byPort, most, onTooMany }: Watch): void {
   // Requests over TLS name the inner socket; its outer one has the same port at the other end.
   server.on('secureConnection', socket => {
     const connection = byPort.get(`${socket.remoteAddress} ${socket.remotePort}`)
     if (connection) bySocket.set(socket, connection)
   })
+  // All that stands in one packet, some two thousand requests, is read and handled before anybody else has a turn.
+  const handlers = server.listeners('request') as readonly Listener[]
+  server.removeAllListeners('request')
   server.on('request', (request, response) => {
     const connection = bySocket.get(request.socket)
-    if (connection === undefined) return
+    if (connection === undefined) {
+      for (const handle of handlers) handle(request, response)
+      return
+    }
+    if (connection.socket.destroyed) return
+    if (connection.running >= most) {
+      onTooMany(connection)
+      return
+    }
     connection.running += 1
     connection.served = true
     response.once('close', () => {
       connection.running -= 1
       connection.idleSweeps = 0
     })
+    for (const handle of handlers) handle(request, response)
   })
 }

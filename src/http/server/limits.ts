@@ -10,6 +10,8 @@ export interface HttpLimits {
   readonly proxyKeepAliveTimeoutMs: number
   readonly openPerAddress: number
   readonly idlePerAddress: number
+  /** Requests on one connection that wait for their answers. */
+  readonly pipelinedPerConnection: number
 }
 
 export const defaultLimits: HttpLimits = {
@@ -32,4 +34,6 @@ export const defaultLimits: HttpLimits = {
   /** The contract, for each address that is not a trusted proxy. */
   openPerAddress: 1_000,
   idlePerAddress: 100,
+  // 20: hardly any client sends a second request before it has the answer to the first.
+  pipelinedPerConnection: 20,
 }

@@ -179,6 +179,31 @@ test('one address holds so many connections and no more', async () => {
   await own.app.close()
 })
 
+test('who sends on and on without waiting for answers is cut off, and few of the requests are handled', async () => {
+  const own = await createToy({ limits: { pipelinedPerConnection: 3 } })
+  const port = await listen(own)
+  let finish: (value: Answer) => void = () => {}
+  const held = new Promise<Answer>(resolve => {
+    finish = resolve
+  })
+  let handled = 0
+  own.handle = () => {
+    handled += 1
+    return held
+  }
+  const one = `${ask('/api/v2/toys/1')}\r\n`
+  const last = `${ask('/api/v2/toys/1')}connection: close\r\n\r\n`
+  const allowed = await talk(port, one.repeat(2) + last)
+  await expect.poll(() => handled).toBe(3)
+  const greedy = await talk(port, one.repeat(100))
+  expect(await greedy.heard()).toBe('')
+  expect(await dropped(own)).toContain('{reason="pipelined"} 1')
+  expect(handled).toBeLessThanOrEqual(6)
+  finish(answer(200, { done: true }))
+  expect((await allowed.heard()).match(/HTTP\/1\.1 200 /g)).toHaveLength(3)
+  await own.app.close()
+})
+
 test('clients are told to give an idle connection up long before it is ended', async () => {
   const own = await createToy()
   const port = await listen(own)

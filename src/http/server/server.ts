@@ -291,12 +291,20 @@ function guardConnections<Services>(
   { limits, metrics, timers = systemTimers }: HttpServerOptions<Services>,
   addresses: ClientAddresses,
 ): void {
-  const { openPerAddress, idlePerAddress, keepAliveTimeoutMs } = { ...defaultLimits, ...limits }
+  const { openPerAddress, idlePerAddress, keepAliveTimeoutMs, pipelinedPerConnection } = {
+    ...defaultLimits,
+    ...limits,
+  }
   limitConnections({
     server,
     addresses,
     timers,
-    limits: { openPerAddress, idlePerAddress, idleMs: keepAliveTimeoutMs },
+    limits: {
+      openPerAddress,
+      idlePerAddress,
+      idleMs: keepAliveTimeoutMs,
+      pipelined: pipelinedPerConnection,
+    },
     onDrop: reason => metrics.countDroppedConnection(reason),
   })
 }
