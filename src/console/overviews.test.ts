@@ -1,7 +1,7 @@
 /** Figures that were quick to count are counted anew for every look; slow ones are kept for a minute. */
 import { expect, test } from 'vitest'
 import { createOverviews } from '#console/overviews.ts'
-import { createFigureStore, type FigureStore } from '#storage/console/figures.ts'
+import type { FigureStore } from '#storage/console/figures.ts'
 
 const period = { since: new Date(0), lately: new Date(0), dueBefore: new Date(0) }
 
@@ -72,20 +72,6 @@ test('a count that the server gave up is not tried again for a minute', async ()
   nowMs += 60_001
   await overviews.read('a', period)
   expect(counts).toBe(2)
-})
-
-test('every count waits longer than the server gives it, so that the database is not taken for silent', async () => {
-  const asked: { readonly query_timeout?: number }[] = []
-  const readers = {
-    async query(config: { readonly query_timeout?: number }) {
-      asked.push(config)
-      return { rows: [] }
-    },
-  }
-  const store = createFigureStore({ readers } as never)
-  await createOverviews(store, () => 0).read('a', period)
-  expect(asked).toHaveLength(5)
-  for (const { query_timeout } of asked) expect(query_timeout).toBeGreaterThan(10_000)
 })
 
 const failingStore = (onFailure: () => void): FigureStore => ({

@@ -126,8 +126,21 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[]
 }
 
-export async function findViolations(page: Page): Promise<string[]> {
+/** Tabs whose next pages have axe-core at hand: to send half a megabyte to each page costs as much as to load it. */
+const equipped = new WeakSet<Page>()
+
+async function bringAxe(page: Page): Promise<void> {
+  const isThere = 'globalThis.axe !== undefined || (globalThis.bringAxe?.() ?? false)'
+  if (await page.evaluate(isThere)) return
   await page.evaluate(axeSource)
+  if (equipped.has(page)) return
+  equipped.add(page)
+  // A function is compiled only if it is called, so that pages which are not judged pay little for it.
+  await page.addInitScript(`globalThis.bringAxe = () => {${axeSource}; return true}`)
+}
+
+export async function findViolations(page: Page): Promise<string[]> {
+  await bringAxe(page)
   const violations = (await page.evaluate(`axe.run(document, { resultTypes: ['violations'] })
     .then(result => result.violations)`)) as Violation[]
   return violations.flatMap(({ id, nodes }) =>

@@ -174,11 +174,12 @@ test('both ways lead over an index, among many payments of one merchant', async 
   for (const column of ['order_reference', 'invoice_id']) {
     const rows = await queryRows<{ 'QUERY PLAN': string }>(
       gateway.databaseUrl,
-      `EXPLAIN SELECT pay_id FROM payment WHERE merchant_id = $1 AND ${column} = 'r-7' AND created_at >= now()`,
+      // All of them are young enough, so that their age leads to every payment and not to the one.
+      `EXPLAIN SELECT pay_id FROM payment WHERE merchant_id = $1 AND ${column} = 'r-7'
+       AND created_at >= now() - interval '30 days'`,
       [shop.merchantId],
     )
     const plan = rows.map(row => row['QUERY PLAN']).join('\n')
-    // By what is looked for, or by the age that bounds it, as the figures of the table advise.
-    expect(plan).toMatch(new RegExp(`Index Scan using payment_by_(${column}|age)`))
+    expect(plan).toContain(`Index Scan using payment_by_${column}`)
   }
 })

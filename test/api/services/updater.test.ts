@@ -350,7 +350,7 @@ test('a slice that cannot be made cuts the transfer, and is logged', async () =>
     return simulator.updateCards?.(merchantId, cards) ?? []
   }
   const cards = manyCards(1_500)
-  await expect(update(cards)).rejects.toThrow('terminated')
+  await expect(update(cards)).rejects.toThrow('other side closed')
   answerInstead = undefined
   await queryRows(gateway.databaseUrl, 'ALTER TABLE vault_card_gone RENAME TO vault_card')
   expect(gateway.logged.some(line => line.includes('"fault"') && line.includes('updateAccounts'))).toBe(true)
