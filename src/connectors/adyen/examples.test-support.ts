@@ -154,3 +154,18 @@ export const followUpOf = (
   newTotal: 400,
   ...change,
 })
+
+/** An authentication that the merchant made elsewhere, and its proof. */
+export const imported = {
+  acsProtocolVersion: '2.2.0',
+  eci: '05',
+  dsTransId: '123e4567-e89b-12d3-a456-426614174000',
+}
+/** Kept apart, as a request brings it: it is never stored. */
+export const proof = new Secret('AQIDBAUGBwgJCgsMDQ4PEBESExQ=')
+export const enhancedData = {
+  common: { amounts: { grossAmount: 400, netAmount: 336, taxAmount: 64 } },
+  carRental: {
+    schemeA: { billingAndInvoiceInformation: { countryCode: 'DE', customerReference: 'PO 4711' } },
+  },
+}
