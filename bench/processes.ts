@@ -1,14 +1,15 @@
 /**
  * What one payment costs with two workers against one, and in an installation with two cells against one with a single cell:
- * processor time of the gateway's processes and of PostgreSQL together, of the same number of payments in turns. The time of a
- * process tells about the work and hardly about neighbours, unlike the rate.
+ * processor time of the gateway's processes and of PostgreSQL together. Both run side by side, each on a database of its own,
+ * and get the same number of payments in turns of a second or two: what a machine's neighbours do in one minute or the next
+ * would otherwise decide.
  */
 import { type Line, ratiosOf, showRatio, spreadOf } from '#bench/figures.ts'
 import { startGateway } from '#bench/gateway-process.ts'
 import type { LoadJob, LoadResult } from '#bench/load.ts'
 import type { Peer } from '#bench/peer.ts'
 import type { Installation, Stage } from '#bench/stage.ts'
-import { concurrency, createWatch, numberOrders } from '#bench/watch.ts'
+import { concurrency, createWatch, numberOrders, type TakeOrders } from '#bench/watch.ts'
 
 interface Bench {
   readonly stage: Stage
@@ -23,11 +24,12 @@ const workersMax = 1.1
 const cellsMax = 1.02
 
 /**
- * 500 payments for each second asked for, and 6,000 of every process before that are not counted: each of them compiles
- * meanwhile what is hot, and a worker that gets half of the payments takes twice as long for it.
+ * Each turn 250 payments for each second asked for, and four turns for each round. Before that 20,000 of every process are not
+ * counted: each of them compiles meanwhile what is hot, which a worker that gets half of the payments does twice as long.
  */
-const paymentsPerSecond = 500
-const warmUpPayments = 6_000
+const paymentsPerSecond = 250
+const turnsPerRound = 4
+const warmUpPayments = 20_000
 
 interface Side {
   readonly name: string
@@ -37,13 +39,13 @@ interface Side {
 }
 
 export async function measureProcesses(bench: Bench): Promise<Line[]> {
-  const installation = await bench.stage.makeInstallation('processes')
-  const side = (workers: number): Side => ({
+  const side = async (workers: number): Promise<Side> => ({
     name: workers === 1 ? '1 worker' : `${workers} workers`,
     processes: workers,
-    ...{ installation, environment: { TOLLGATE_WORKERS: String(workers) } },
+    installation: await bench.stage.makeInstallation(`workers_${workers}`),
+    environment: { TOLLGATE_WORKERS: String(workers) },
   })
-  return compare(bench, [side(1), side(2)], workersMax)
+  return compare(bench, [await side(1), await side(2)], workersMax)
 }
 
 /** Each has a database of its own, because cells that were made stay. The merchant of both lives in cell 0. */
@@ -58,18 +60,22 @@ export async function measureCells(bench: Bench): Promise<Line[]> {
 }
 
 async function compare(bench: Bench, sides: readonly [Side, Side], max: number): Promise<Line[]> {
-  const { rounds } = bench
   const takeOrders = numberOrders()
-  const costs: [number[], number[]] = [[], []]
-  for (let round = 1; round <= rounds; round += 1) {
-    // Who comes first changes from round to round.
-    for (const index of round % 2 === 1 ? ([0, 1] as const) : ([1, 0] as const)) {
-      const side = sides[index]
-      const title = `${round}/${rounds} ${side.name}`
-      costs[index].push(await measureSide(bench, { side, title, firstOrder: takeOrders() }))
+  const running: [RunningSide, RunningSide] = [
+    await startSide(bench, sides[0], takeOrders),
+    await startSide(bench, sides[1], takeOrders),
+  ]
+  try {
+    const turns = bench.rounds * turnsPerRound
+    for (let turn = 1; turn <= turns; turn += 1) {
+      // Who comes first changes from turn to turn.
+      for (const side of turn % 2 === 1 ? running : running.toReversed())
+        await side.measure(`${turn}/${turns} ${side.name}`)
     }
+  } finally {
+    for (const side of running) await side.stop()
   }
-  const [one, two] = costs
+  const [one, two] = running.map(side => side.costs) as [number[], number[]]
   const ratio = spreadOf(ratiosOf(two, one))
   const showCost = (values: readonly number[]) => `${Math.round(spreadOf(values).median)} µs`
   return [
@@ -86,38 +92,38 @@ async function compare(bench: Bench, sides: readonly [Side, Side], max: number):
   ]
 }
 
-interface Turn {
-  readonly side: Side
-  readonly title: string
-  readonly firstOrder: number
+interface RunningSide {
+  readonly name: string
+  /** Microseconds of each payment, of all processes of the gateway and of PostgreSQL, one figure for each turn. */
+  readonly costs: readonly number[]
+  measure(title: string): Promise<void>
+  stop(): Promise<void>
 }
 
-/** Microseconds of each payment, of all processes of the gateway and of PostgreSQL. */
-async function measureSide({ stage, load, seconds, say }: Bench, turn: Turn): Promise<number> {
-  const { side, title, firstOrder } = turn
+async function startSide(bench: Bench, side: Side, takeOrders: TakeOrders): Promise<RunningSide> {
+  const { stage, load, seconds, say } = bench
   const { authorization, environment } = side.installation
   const gateway = await startGateway({
-    dataDirectory: await stage.makeFolder(title.replaceAll(/\W/g, '-')),
+    dataDirectory: await stage.makeFolder(side.name.replaceAll(/\W/g, '-')),
     environment: { ...environment, ...side.environment, TOLLGATE_DRAIN_SECONDS: '0' },
   })
-  try {
-    const watch = createWatch({ stage, gateway, say })
-    const job = { kind: 'payments', port: gateway.port, authorization, concurrency, warmUpMs: 0 } as const
-    const warmUp = warmUpPayments * side.processes
-    await load.run({ ...job, firstOrder, measureMs: 0, count: warmUp })
-    const count = paymentsPerSecond * seconds
-    const before = await readBatches(gateway.port)
-    const { gatewayUs, postgresUs } = await watch(title, () =>
-      load.run({ ...job, firstOrder: firstOrder + warmUp, measureMs: 0, count }),
-    )
-    const after = await readBatches(gateway.port)
-    const batches = after.batches - before.batches
-    const size = (after.changes - before.changes) / batches
-    const costs = `gateway ${Math.round(gatewayUs)} µs, PostgreSQL ${Math.round(postgresUs)} µs`
-    say(`   each ${costs}; ${batches} commits of ${size.toFixed(1)} changes`)
-    return gatewayUs + postgresUs
-  } finally {
-    await gateway.stop()
+  const watch = createWatch({ stage, gateway, say })
+  const job = { kind: 'payments', port: gateway.port, authorization, concurrency, warmUpMs: 0 } as const
+  const pay = (count: number) => load.run({ ...job, firstOrder: takeOrders(), measureMs: 0, count })
+  await pay(warmUpPayments * side.processes)
+  const costs: number[] = []
+  return {
+    ...{ name: side.name, costs, stop: gateway.stop },
+    async measure(title) {
+      const before = await readBatches(gateway.port)
+      const { gatewayUs, postgresUs } = await watch(title, () => pay(paymentsPerSecond * seconds))
+      const after = await readBatches(gateway.port)
+      const batches = after.batches - before.batches
+      const size = (after.changes - before.changes) / batches
+      const parts = `gateway ${Math.round(gatewayUs)} µs, PostgreSQL ${Math.round(postgresUs)} µs`
+      say(`   each ${parts}; ${batches} commits of ${size.toFixed(1)} changes`)
+      costs.push(gatewayUs + postgresUs)
+    },
   }
 }
 

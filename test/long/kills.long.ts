@@ -188,9 +188,10 @@ async function checkBooks(folder: string, shop: Shop): Promise<number> {
 
 test('workers that are killed are replaced: nothing is lost or doubled', () =>
   survive(async ({ server, workers }) => {
-    const known = workers()
     // The one before has been replaced: a worker's first lines come when it listens.
-    await vi.waitFor(() => expect(server().stdout()).toContain(`"worker":${known.length},`), patienceMs)
+    const isReplaced = () => server().stdout().includes(`"worker":${workers().length},`)
+    await vi.waitFor(() => expect(isReplaced()).toBe(true), patienceMs)
+    const known = workers()
     // The oldest: callers keep their connections, so the newest has none of them yet.
     process.kill(known.find(pid => !isGone(pid)) ?? 0, 'SIGKILL')
     const killedAt = performance.now()
