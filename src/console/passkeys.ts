@@ -16,13 +16,14 @@ export interface PasskeyDeps {
   /** Signs challenges. */
   readonly key: () => KeyObject
   readonly nowMs: () => number
+  readonly openWebAuthn?: typeof importWebAuthn
 }
 
 /**
  * Loaded with the first passkey of a known person: the library has 300 files, and nobody is answered for the quarter of a second
  * that loading them takes. The sign-in page, which anybody may open, does without it.
  */
-const openWebAuthn = () => import('@simplewebauthn/server')
+const importWebAuthn = () => import('@simplewebauthn/server')
 
 /** 5 minutes: as long as a person may take with the dialogue of the browser. */
 const challengeMs = 5 * 60 * 1000
@@ -52,7 +53,7 @@ export interface Answered {
 }
 
 export function createPasskeys(deps: PasskeyDeps): Passkeys {
-  const { store } = deps
+  const { store, openWebAuthn = importWebAuthn } = deps
   const { makeChallenge, readChallenge } = createChallenges(deps)
   return {
     async beginRegistration(operator, { host }) {
