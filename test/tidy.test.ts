@@ -339,3 +339,13 @@ test('nothing is left for later', () => {
   const later = new RegExp(['TO' + 'DO', 'FIX' + 'ME', '@ts-' + 'ignore'].join('|'))
   expect(files.filter(file => later.test(file.text)).map(file => file.path)).toEqual([])
 })
+
+test('no test replaces a module', () => {
+  // Tests share their process and import as Node does: a replacement would work or not, depending on what ran before.
+  const replaces = new RegExp(`\\bvi\\.(do)?${'Mock'}`, 'i')
+  const tests = new URL('../test/', root)
+  const others = readdirSync(tests, { recursive: true, encoding: 'utf8' })
+    .filter(path => path.endsWith('.ts') && !path.includes('node_modules'))
+    .map(path => ({ path: `test/${path}`, text: readFileSync(new URL(path, tests), 'utf8') }))
+  expect([...files, ...others].filter(file => replaces.test(file.text)).map(file => file.path)).toEqual([])
+})

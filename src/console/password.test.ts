@@ -1,26 +1,39 @@
-/** Passwords are checked two at a time, and rightly. */
-import { expect, test, vi } from 'vitest'
-import { hashPassword, isPassword } from '#console/password.ts'
+/** Passwords are checked rightly, and two at a time. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { hashPassword, inTurn, isPassword } from '#console/password.ts'
 
-const work = vi.hoisted(() => ({ running: 0, most: 0 }))
-vi.mock('node:crypto', async importOriginal => {
-  const crypto = await importOriginal<typeof import('node:crypto')>()
-  const argon2: typeof crypto.argon2 = (algorithm, parameters, callback) => {
-    work.running += 1
-    work.most = Math.max(work.most, work.running)
-    crypto.argon2(algorithm, parameters, (error, tag) => {
-      work.running -= 1
-      callback(error, tag)
-    })
-  }
-  return { ...crypto, argon2 }
-})
-
-test('at most two are computed at once, and each gets its own answer', async () => {
+test('only the password of the stored hash is right, also when many are checked at once', async () => {
   const stored = await hashPassword('a long password')
   const tries = ['a long password', 'another password', 'a long password', 'a long passwor', 'x', '']
   const answers = await Promise.all(tries.map(text => isPassword(text, stored)))
   expect(answers).toEqual([true, false, true, false, false, false])
   expect(await isPassword('a long password', undefined)).toBe(false)
-  expect(work).toEqual({ running: 0, most: 2 })
+})
+
+test('at most two run at once, in the order in which they came, and each gets its own answer or error', async () => {
+  const work = { running: 0, most: 0, order: [] as number[] }
+  const double = inTurn(2, async (number: number) => {
+    work.running += 1
+    work.most = Math.max(work.most, work.running)
+    work.order.push(number)
+    await nextTurn()
+    work.running -= 1
+    if (number === 3) throw new Error('three')
+    return 2 * number
+  })
+  const numbers = [1, 2, 3, 4, 5, 6]
+  const first = await Promise.allSettled(numbers.map(number => double(number)))
+  expect(first.map(end => (end.status === 'fulfilled' ? end.value : String(end.reason)))).toEqual([
+    2,
+    4,
+    'Error: three',
+    8,
+    10,
+    12,
+  ])
+  expect(work).toEqual({ running: 0, most: 2, order: numbers })
+  // After an error as many may run as before.
+  expect(await Promise.all([double(7), double(8), double(9)])).toEqual([14, 16, 18])
+  expect(work.most).toBe(2)
 })

@@ -11,26 +11,32 @@ export const passwordLengthMax = 1_024
 /** 19 MiB, two passes, one lane: what OWASP recommends; about 40 ms of one core, on the thread pool. */
 const cost = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 
-const compute = promisify(argon2)
-
-/** 2 of the pool's 4 threads: the others find the hosts of webhooks and open connections to the database. */
-const atOnce = 2
-let running = 0
-const waiting: (() => void)[] = []
-
-/** In turn: whoever floods the sign-in must not keep payments from the threads that they need. */
-async function hash(...how: Parameters<typeof compute>): ReturnType<typeof compute> {
-  // Whoever is done hands the turn on to the next, so that nobody who comes in between takes it.
-  if (running >= atOnce) await new Promise<void>(resolve => waiting.push(resolve))
-  else running += 1
-  try {
-    return await compute(...how)
-  } finally {
-    const next = waiting.shift()
-    if (next) next()
-    else running -= 1
+/**
+ * At most `atOnce` of these run at the same time, the others wait in order: whoever floods the sign-in must not
+ * keep payments from the threads that they need.
+ */
+export function inTurn<How extends unknown[], Answer>(
+  atOnce: number,
+  work: (...how: How) => Promise<Answer>,
+): (...how: How) => Promise<Answer> {
+  let running = 0
+  const waiting: (() => void)[] = []
+  return async (...how) => {
+    // Whoever is done hands the turn on to the next, so that nobody who comes in between takes it.
+    if (running >= atOnce) await new Promise<void>(resolve => waiting.push(resolve))
+    else running += 1
+    try {
+      return await work(...how)
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else running -= 1
+    }
   }
 }
+
+/** 2 of the pool's 4 threads: the others find the hosts of webhooks and open connections to the database. */
+const hash = inTurn(2, promisify(argon2))
 
 export async function hashPassword(password: string): Promise<string> {
   const nonce = randomBytes(16)
