@@ -14,11 +14,11 @@ import { findConsole } from '#commands/console-link.ts'
 import { type DemoMerchant, readOrCreateDemoMerchant } from '#commands/demo-merchant.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import { findFreePort } from '#commands/free-port.ts'
-import { releaseMemoryWhenIdle } from '#commands/idle-memory.ts'
 import { type Ending, type Lifetime, watchLifetime } from '#commands/lifetime.ts'
 import { identifyNpm } from '#commands/npm-parent.ts'
 import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import { rememberServed } from '#commands/served.ts'
+import { releaseStartMemory } from '#commands/start-memory.ts'
 import { isReachable } from '#config/network.ts'
 import type { Config } from '#config.ts'
 import { textAt } from '#domain/json.ts'
@@ -109,7 +109,7 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
   const demo = role ? undefined : await openDemo(config, gateway.merchants)
   if (lifetime.isEnding()) return
   const origin = await listen(config, gateway)
-  releaseMemoryWhenIdle()
+  releaseStartMemory()
   if (role) reportReady({ origin, weakDurability: gateway.weakDurability, processes: gateway.processes() })
   else await greet(config, { origin, database, place: database.place, demo, open })
 }

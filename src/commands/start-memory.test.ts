@@ -1,0 +1,13 @@
+/** When the memory of the start is given back: in an idle second, not in the middle of traffic. */
+import { expect, test } from 'vitest'
+import { isIdleAfterStart } from '#commands/start-memory.ts'
+
+test.each([
+  ['still starting', 3_900, 5, false],
+  ['started, idle', 4_000, 5, true],
+  ['started into traffic', 4_000, 900, false],
+  ['still traffic', 30_000, 100, false],
+  ['the traffic pauses', 31_000, 99, true],
+])('%s', (_, uptimeMs, usedMs, isDue) => {
+  expect(isIdleAfterStart({ uptimeMs, usedMs })).toBe(isDue)
+})
