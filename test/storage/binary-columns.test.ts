@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { encodeColumns, selectColumns } from '#storage/commit/binary-columns.ts'
+import { encodeBatch, encodeColumns, selectColumns } from '#storage/commit/binary-columns.ts'
 import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
 
@@ -38,11 +38,22 @@ afterAll(async () => {
 // As text, which is how PostgreSQL understood the value and not how the driver reads it.
 const asText = columns.map(([name]) => `${name}::text`).join(', ')
 
-const readBinary = (rows: readonly Row[]) =>
-  client.query(`SELECT ${asText} FROM (${selectColumns(1, columns)}) r`, encodeColumns(columns, rows))
+const encode = (rows: readonly Row[]) => encodeBatch(() => encodeColumns(columns, rows))
+
+const query = (values: ReturnType<typeof encode>['values']) =>
+  client.query(`SELECT ${asText} FROM (${selectColumns(1, columns)}) r`, values)
+
+async function readBinary(rows: readonly Row[]) {
+  const { values, release } = encode(rows)
+  const result = await query(values)
+  release()
+  return result
+}
 
 const readJson = (rows: readonly Row[]) =>
   client.query(`SELECT ${asText} FROM ${recordset('$1', columns)}`, [toRecordset(columns, rows)])
+
+const empty = Object.fromEntries(columns.map(([name]) => [name, undefined])) as Row
 
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
 const hex = (length: number) =>
@@ -82,9 +93,21 @@ test('any rows arrive as they do as JSON', async () => {
 })
 
 test('rows that fill more than one piece of memory arrive whole', async () => {
-  const empty = Object.fromEntries(columns.map(([name]) => [name, undefined])) as Row
   const rows = [1, 2, 3].map(c => ({ ...empty, c, word: 'é'.repeat(200_000 * c), facts: { c } }))
   expect((await readBinary(rows)).rows).toEqual((await readJson(rows)).rows)
+})
+
+test('a buffer is written again when its batch has succeeded, and not before', async () => {
+  const row = (word: string): Row => ({ ...empty, c: 0, word })
+  const memoryOf = ({ values }: ReturnType<typeof encode>) => values[1]?.buffer
+  const first = encode([row('first')])
+  const second = encode([row('second')])
+  expect(memoryOf(second)).not.toBe(memoryOf(first))
+  second.release()
+  const third = encode([row('third')])
+  expect(memoryOf(third)).toBe(memoryOf(second))
+  expect((await query(first.values)).rows).toMatchObject([{ word: 'first' }])
+  expect((await query(third.values)).rows).toMatchObject([{ word: 'third' }])
 })
 
 test.each<[string, Partial<Row>]>([
@@ -99,10 +122,7 @@ test.each<[string, Partial<Row>]>([
   ['not hexadecimal', { id: 'xy'.repeat(16) }],
   ['not hexadecimal', { bytes: '\\xabc' }],
 ])('%s: %o is refused before anything is sent, under the code of a broken value', (what, wrong) => {
-  const rows = [
-    { ...(Object.fromEntries(columns.map(([name]) => [name, undefined])) as Row), c: 0, ...wrong },
-  ]
-  expect(() => encodeColumns(columns, rows)).toThrow(
+  expect(() => encode([{ ...empty, c: 0, ...wrong }])).toThrow(
     expect.objectContaining({ code: '22P03', message: `a value of a batch is ${what}` }),
   )
 })

@@ -38,7 +38,8 @@ export function selectColumns(firstParameter: number, columns: BatchColumns, com
 export const parameterCount = (columns: BatchColumns): number => columns.length + 1
 
 /**
- * The values of these parameters. A column without any value is NULL as a whole, and so are all columns without rows.
+ * The values of these parameters, within `encodeBatch`. A column without any value is NULL as a whole, and so are all
+ * columns without rows.
  */
 export function encodeColumns<C extends BatchColumns>(
   columns: C,
@@ -60,19 +61,43 @@ function check(holds: boolean, what: string): asserts holds {
   if (!holds) throw new NotEncodable(`a value of a batch is ${what}`)
 }
 
-/** The buffer in which the arrays of all columns are written; a new one follows when it is full. */
+/** The buffer in which the arrays of a batch are written; a larger one follows when it is full. */
 let memory = Buffer.alloc(0)
 let start = 0
 let end = 0
 
-/** 256 KiB: several batches of the usual size. */
+/** 256 KiB: more than a batch of the usual size needs. */
 const memorySize = 256 * 1024
 
-/** The driver may copy a parameter later, when it sends it, so written bytes are never overwritten. */
+/** Buffers of batches that were answered. New ones for every batch cost a garbage collection per second (measured). */
+const free: (typeof memory)[] = []
+
+/** 8: more batches are rarely under way at once. */
+const freeMax = 8
+
+/**
+ * Encodes a batch with `encode`, which calls `encodeColumns`. `release` says that its statement has succeeded, so its
+ * buffer may be written again; after an error it is left to the garbage collector, because the driver may still hold it.
+ */
+export function encodeBatch<Values>(encode: () => Values): { values: Values; release(): void } {
+  memory = free.pop() ?? Buffer.allocUnsafeSlow(memorySize)
+  start = 0
+  end = 0
+  const values = encode()
+  const used = memory
+  return {
+    values,
+    release() {
+      if (used.length === memorySize && free.length < freeMax) free.push(used)
+    },
+  }
+}
+
+/** Written bytes belong to arrays of this batch, so a full buffer is never written again. */
 function reserve(bytes: number): void {
   if (end + bytes <= memory.length) return
   const begun = memory.subarray(start, end)
-  memory = Buffer.allocUnsafeSlow(Math.max(memorySize, 2 * (begun.length + bytes)))
+  memory = Buffer.allocUnsafeSlow(Math.max(2 * memorySize, 2 * (begun.length + bytes)))
   begun.copy(memory)
   start = 0
   end = begun.length

@@ -4,6 +4,7 @@
  * being written.
  */
 import type { Pool } from 'pg'
+import { encodeBatch } from '#storage/commit/binary-columns.ts'
 import { type Change, type Committed, CommitUnknown, type Conflict } from '#storage/commit/change.ts'
 import { fromCustomerUpdate, pushCustomer } from '#storage/commit/customer-change.ts'
 import { fromDispute } from '#storage/commit/dispute-parts.ts'
@@ -130,8 +131,9 @@ function createWrite(pool: Pool, onEndpoints: GroupCommitOptions['onEndpoints'])
     const rows = collectRows(changes)
     const { name, text, shape } = commitStatement(partNames.filter(part => rows[part].length > 0))
     const encode = <P extends Part>(part: P) => encodePart(part, rows[part])
-    const values = shape.flatMap(part => encode(part))
+    const { values, release } = encodeBatch(() => shape.flatMap(part => encode(part)))
     const result = await pool.query<{ c: number; why: string }>({ name, text, values })
+    release()
     const refused = new Map<number, Conflict>()
     for (const { c, why } of result.rows) {
       if (c === endpointsRow) await noticeEndpoints(onEndpoints, why)
