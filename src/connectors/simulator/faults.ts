@@ -71,6 +71,9 @@ export interface SharedFaults extends OrderedFaults {
   load(): Promise<void>
 }
 
+/** For merchants without rules; whoever decides only takes rules. */
+const noFaults = createFaultBook()
+
 /** `announce` makes all processes load again: from then on none of them serves a payment without the new rule. */
 export function shareFaults(store: FaultStore, announce: () => Promise<void>): SharedFaults {
   let owners: ReadonlySet<string> = new Set()
@@ -80,7 +83,7 @@ export function shareFaults(store: FaultStore, announce: () => Promise<void>): S
     },
     use(merchantId, decide) {
       // Payments of merchants without rules must not wait for the look-up.
-      if (!owners.has(merchantId)) return decide(createFaultBook())
+      if (!owners.has(merchantId)) return decide(noFaults)
       return store.change(merchantId, rules => {
         const book = createFaultBook()
         for (const rule of rules) book.add(merchantId, rule)

@@ -169,8 +169,12 @@ export function createSimulator(options: SimulatorOptions = {}): Connector {
 /** The messages to the simulated provider: how long they travel, which are lost, and what its ledger records. */
 function createMessages({ onMessage, latencyMs = 0 }: SimulatorOptions) {
   /** Decides, records it in the ledger, and returns the answer that reaches us. */
-  async function receive(request: Sent, signal: AbortSignal): Promise<Outcome> {
-    const { kept = {}, send, operation, reference, amount, payment, detail } = request
+  async function receive(
+    request: OperationRequest,
+    detail: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { kept = {}, send, operation, reference, amount, payment } = request
     if (kept.delayMs) await delay(Number(kept.delayMs), undefined, { signal })
     if (send <= Number(kept.lostSends ?? 0)) return { kind: 'unreached' }
     const outcome = decide(request, detail)
@@ -184,8 +188,8 @@ function createMessages({ onMessage, latencyMs = 0 }: SimulatorOptions) {
     void (latencyMs > 0 && (await delay(latencyMs, undefined, { signal })))
 
   async function single(request: OperationRequest, signal: AbortSignal): Promise<Outcome> {
-    await travel(signal)
-    return receive({ ...request, detail: textOf(request.kept?.decline) }, signal)
+    if (latencyMs > 0) await travel(signal)
+    return receive(request, textOf(request.kept?.decline), signal)
   }
 
   async function approve(
@@ -196,15 +200,14 @@ function createMessages({ onMessage, latencyMs = 0 }: SimulatorOptions) {
     const { captureReference, kept } = request
     const approved = authorization.kind !== 'unreached' && kept?.decline === undefined
     if (!captureReference || !approved) return { authorization }
-    return { authorization, capture: await receive(toCapture(request, captureReference), signal) }
+    const detail = textOf(captureScenario(kept ?? {}).decline)
+    return { authorization, capture: await receive(toCapture(request, captureReference), detail, signal) }
   }
 
   return { travel, single, approve }
 }
 
-type Sent = OperationRequest & { readonly detail: string | undefined }
-
-function toCapture(request: OperationRequest, reference: XId): Sent {
+function toCapture(request: OperationRequest, reference: XId): OperationRequest {
   const { lostAnswer, captureLostAnswer, captureDelayMs, captureLostSends } = request.kept ?? {}
   const kept: Kept = withoutGaps({
     lostAnswer: lostAnswer ?? captureLostAnswer,
@@ -212,8 +215,7 @@ function toCapture(request: OperationRequest, reference: XId): Sent {
     // The message itself has arrived; the capture in it is lost permanently or not at all.
     lostSends: Number(captureLostSends ?? 0) >= allSends ? allSends : undefined,
   })
-  const detail = textOf(captureScenario(request.kept ?? {}).decline)
-  return { ...request, operation: 'CAPTURE', reference, kept, detail }
+  return { ...request, operation: 'CAPTURE', reference, kept }
 }
 
 /** What the customer has to do first; undefined once they have done it. */

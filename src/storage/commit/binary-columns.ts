@@ -46,10 +46,9 @@ export function encodeColumns<C extends BatchColumns>(
   rows: readonly RowOf<C>[],
 ): (Buffer | null)[] {
   if (rows.length === 0) return new Array<null>(parameterCount(columns)).fill(null)
-  const numbers = encodeArray('integer', rows.length, at => at + 1)
-  // RowOf guarantees that each value has its column's type.
-  const values: readonly Readonly<Record<string, unknown>>[] = rows
-  return [numbers, ...columns.map(([name, type]) => encodeArray(type, rows.length, at => values[at]?.[name]))]
+  const parameters = [encodeArray(rowNumbers, rows)]
+  for (const column of columns) parameters.push(encodeArray(column, rows))
+  return parameters
 }
 
 /** A value that its column cannot hold. PostgreSQL's own code for it: nothing was sent, so nothing was written. */
@@ -105,14 +104,22 @@ function reserve(bytes: number): void {
 
 const headerBytes = 20
 
-function encodeArray(type: ElementType, count: number, valueAt: (index: number) => unknown): Buffer | null {
+/** The column of the rows' numbers, which the rows themselves do not have. */
+const rowNumbers = [undefined, 'integer'] as const
+
+/** RowOf guarantees that each value has its column's type. */
+function encodeArray(
+  [name, type]: readonly [name: string | undefined, type: ElementType],
+  rows: readonly Readonly<Record<string, unknown>>[],
+): Buffer | null {
   const put: (value: never) => void = writers[type]
+  const count = rows.length
   start = end
   reserve(headerBytes)
   end = start + headerBytes
   let missing = 0
   for (let index = 0; index < count; index += 1) {
-    const value = valueAt(index)
+    const value = name === undefined ? index + 1 : rows[index]?.[name]
     if (value === undefined || value === null) {
       missing += 1
       reserve(4)
@@ -125,7 +132,11 @@ function encodeArray(type: ElementType, count: number, valueAt: (index: number) 
   }
   const written = end
   end = start
-  for (const figure of [1, missing > 0 ? 1 : 0, typeIds[type], count, 1]) putInteger(figure)
+  putInteger(1)
+  putInteger(missing > 0 ? 1 : 0)
+  putInteger(typeIds[type])
+  putInteger(count)
+  putInteger(1)
   end = written
   return memory.subarray(start, written)
 }
