@@ -2,7 +2,6 @@
 import { resolve } from 'node:path'
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
-import { isReachable } from '#config/network.ts'
 import { type Config, ConfigError, readConfig, variables } from '#config.ts'
 import { variables as readersVariables } from '#http/reference/curl.ts'
 import { makeCertificate } from '#test/support/certificate.ts'
@@ -49,6 +48,7 @@ test('nothing set is the test environment on loopback', () => {
     port: 8080,
     dataDirectory: resolve('.tollgate'),
     logLevel: 'info',
+    loopbackWebhooks: true,
     simulatorLatencyMs: 0,
     warnings: [],
   })
@@ -255,5 +255,7 @@ test.each<[Record<string, string>, boolean]>([
   [{ TOLLGATE_TLS_CERT: '/tls/cert', TOLLGATE_TLS_KEY: '/tls/key' }, true],
   [{ TOLLGATE_PUBLIC_URL: 'https://pay.shop.example' }, true],
 ])('with %j others can reach the gateway: %s', (env, reachable) => {
-  expect(isReachable(read(env))).toBe(reachable)
+  expect(read(env).loopbackWebhooks).toBe(!reachable)
+  expect(read({ ...env, TOLLGATE_LOOPBACK_WEBHOOKS: 'true' }).loopbackWebhooks).toBe(true)
+  expect(read({ ...env, TOLLGATE_LOOPBACK_WEBHOOKS: 'false' }).loopbackWebhooks).toBe(false)
 })

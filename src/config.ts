@@ -9,6 +9,7 @@ import { createSecureContext } from 'node:tls'
 import { judgeKeyFiles, type ReadMode, readFileMode } from '#config/key-files.ts'
 import {
   isLoopback,
+  isReachable,
   readHost,
   readLoopbackWebhooks,
   readPort,
@@ -42,7 +43,7 @@ export interface Config {
   /** The number of proxies in front, or their addresses and networks; absent when none is trusted. */
   readonly trustedProxies?: number | readonly string[]
   /** Whether test webhooks may go to this machine itself; unless set, only while the gateway cannot be reached from other machines. */
-  readonly loopbackWebhooks?: boolean
+  readonly loopbackWebhooks: boolean
   readonly securityContact?: string
   /** An origin, without a path. */
   readonly publicUrl?: string
@@ -101,7 +102,7 @@ export function readConfig(
   const reader = createReader(env, readFile)
   const { choose, text } = reader
   const environment = choose('TOLLGATE_ENVIRONMENT', environments, 'test')
-  const result: Config = {
+  const result = {
     environment,
     host: readHost(reader),
     port: readPort(reader),
@@ -137,7 +138,9 @@ export function readConfig(
     )
   }
   if (reader.faults.length > 0) throw new ConfigError(reader.faults)
-  return Object.freeze(result)
+  // Unless set: on where nobody else can ask for them.
+  const loopbackWebhooks = result.loopbackWebhooks ?? !isReachable(result)
+  return Object.freeze<Config>({ ...result, loopbackWebhooks })
 }
 
 interface Reader {

@@ -19,7 +19,6 @@ import { identifyNpm } from '#commands/npm-parent.ts'
 import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import { rememberServed } from '#commands/served.ts'
 import { releaseStartMemory } from '#commands/start-memory.ts'
-import { isReachable } from '#config/network.ts'
 import type { Config } from '#config.ts'
 import { textAt } from '#domain/json.ts'
 import type { Gateway } from '#gateway.ts'
@@ -172,7 +171,7 @@ function toGatewayOptions(config: Config, database: OpenDatabase) {
     listen: { host, port },
     tls: tls && { cert: tls.cert, key: tls.key.reveal() },
     trustedProxies,
-    loopbackWebhooks: config.loopbackWebhooks ?? !isReachable(config),
+    loopbackWebhooks: config.loopbackWebhooks,
     securityContact: config.securityContact,
     publicUrl,
     logLevel,
