@@ -96,8 +96,7 @@ export function createCardVault(deps: {
     async admit(merchantId, secret, { expiryDate, attempt = 0 }) {
       const number = secret.reveal()
       if (isPseudoCardNumber(number)) return openPseudo(merchantId, number, expiryDate)
-      const picked = pickOf(merchantId, number)
-      const digest = Buffer.isBuffer(picked) ? picked : await picked
+      const digest = await pickOf(merchantId, number)
       const cardId = toHeldId(digest)
       const card = { cardId, number: secret, ...maskCard(number), brand: detectBrand(number), expiryDate }
       if (remembered.has(merchantId, cardId)) return card

@@ -188,7 +188,7 @@ function createMessages({ onMessage, latencyMs = 0 }: SimulatorOptions) {
     void (latencyMs > 0 && (await delay(latencyMs, undefined, { signal })))
 
   async function single(request: OperationRequest, signal: AbortSignal): Promise<Outcome> {
-    if (latencyMs > 0) await travel(signal)
+    await travel(signal)
     return receive(request, textOf(request.kept?.decline), signal)
   }
 
