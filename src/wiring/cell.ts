@@ -235,6 +235,7 @@ function createLife(cell: CellOptions, parts: Living): Pick<Cell, 'claim' | 'sta
       onEvents()
       loops = startLoops({
         ...{ ...parts, logger, metrics, clock, counts },
+        timersByHand: cell.options.timersByHand === true,
         // Limits are those of the installation: its first cell carries them.
         limitUses: cell.address.number === 0 ? createLimitUseStore(database) : undefined,
       })

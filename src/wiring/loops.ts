@@ -50,6 +50,8 @@ export interface BackgroundWork
   extends Pick<Parts, 'logger' | 'metrics' | 'clock' | 'onEvents' | 'presence'> {
   readonly engine: Engine
   readonly timerWorker: TimerWorker
+  /** True where a test runs what is due. */
+  readonly timersByHand: boolean
   readonly settleWorker: SettleWorker
   readonly deliveryStore: DeliveryStore
   readonly keyReader: KeyReader
@@ -88,7 +90,7 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
     start('retention', () => work.retention.run(), reapPauseMs),
     start('key uses', () => work.audit.access.flush(), accessPauseMs),
     start('audit head', logAuditHead, auditPauseMs),
-    start('timers', () => timerWorker.runAllDue(), duePauseMs),
+    ...(work.timersByHand ? [] : [start('timers', () => timerWorker.runAllDue(), duePauseMs)]),
     start('settle', () => settleWorker.recoverAbandoned(), abandonedPauseMs),
     start('take over', () => takeOver(presence, settleWorker, work.deliveryStore), takeOverPauseMs),
     ...(limitUses

@@ -68,6 +68,8 @@ export interface TestGatewayOptions
   readonly databaseSilenceMs?: number
   /** Whether the others still take this process for alive; always unless given, however busy the machine is. */
   readonly isAlive?: () => boolean
+  /** Whether only the test runs what is due; unless given, where it has a clock of its own. */
+  readonly timersByHand?: boolean
 }
 
 const documentChecks = new Map<'test' | 'live', DocumentCheck>()
@@ -127,6 +129,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     noticeCrash: options.noticeCrash,
     databaseSilenceMs: options.databaseSilenceMs,
     isAlive: options.isAlive ?? (() => true),
+    timersByHand: options.timersByHand ?? options.clock !== undefined,
   })
   const { merchantId, apiKey } = beside ?? (await gateway.merchants.create('Test shop'))
   if (options.requestsPerSecond) {
