@@ -19,8 +19,8 @@ let shop: Shop
 beforeAll(async () => {
   acquirer = createAcquirer()
   const { connectors } = acquirer
-  left = await startTestGateway({ connectors, clock })
-  right = await startTestGateway({ connectors, clock, beside: left })
+  left = await startTestGateway({ connectors, clock, timersByHand: false })
+  right = await startTestGateway({ connectors, clock, beside: left, timersByHand: false })
   shop = await openShop(left)
 })
 afterAll(async () => {

@@ -18,8 +18,8 @@ let shop: Shop
 beforeAll(async () => {
   acquirer = createAcquirer()
   const { connectors } = acquirer
-  left = await startTestGateway({ clock, connectors })
-  right = await startTestGateway({ clock, connectors, beside: left })
+  left = await startTestGateway({ clock, connectors, timersByHand: false })
+  right = await startTestGateway({ clock, connectors, beside: left, timersByHand: false })
   shop = await openShop(left)
 })
 afterAll(async () => {

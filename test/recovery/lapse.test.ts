@@ -30,7 +30,6 @@ const read = async (payId: string) => (await gateway.call('GET', `/payments/getB
 async function pass(milliseconds: number): Promise<void> {
   clock.move(milliseconds)
   while ((await gateway.gateway.timerWorker.runDue()) > 0);
-  await gateway.gateway.timerWorker.finishRounds()
 }
 
 async function expectHealth(): Promise<void> {

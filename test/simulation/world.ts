@@ -413,7 +413,6 @@ async function comeToRest({ acquirer, clock, gateway }: World): Promise<void> {
   for (let hour = 0; hour < 72; hour++) {
     clock.move(3600 * secondMs)
     while ((await gateway.gateway.timerWorker.runDue()) > 0);
-    await gateway.gateway.timerWorker.finishRounds()
   }
 }
 

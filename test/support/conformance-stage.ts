@@ -107,8 +107,6 @@ export async function openStage(provider: Provider): Promise<OpenStage> {
         let happened = await deliver(order)
         clock.move(step)
         for (let due = 1; due > 0; happened += due) due = await heir.gateway.timerWorker.runDue()
-        // The workers in the background may have been faster with a timer.
-        for (const { gateway } of [dying, heir]) await gateway.timerWorker.finishRounds()
         if (happened === 0 && !(await isOpen())) return
       }
     },

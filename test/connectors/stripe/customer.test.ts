@@ -24,7 +24,6 @@ afterAll(async () => {
   for (const { gateway } of [shop, direct]) {
     // An inquiry about a page that was ended finds nothing to ask, and that is the end of it.
     await gateway.gateway.timerWorker.runDue()
-    await gateway.gateway.timerWorker.finishRounds()
     // What is taken back is told of a second time.
     const { 'an operation is told of once': _, ...broken } = await findBrokenRules(gateway.databaseUrl)
     expect(broken).toEqual({})
@@ -138,7 +137,6 @@ describe('Stripe’s page', () => {
     shop.double.takeEvents()
     clock.move(10 * secondMs)
     await shop.gateway.gateway.timerWorker.runDue()
-    await shop.gateway.gateway.timerWorker.finishRounds()
     expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
     await expectSameBooks(payId)
   })
@@ -199,7 +197,6 @@ describe('Stripe’s page', () => {
     shop.double.takeEvents()
     clock.move(10 * secondMs)
     await shop.gateway.gateway.timerWorker.runDue()
-    await shop.gateway.gateway.timerWorker.finishRounds()
     const third = await go(own)
     expect(third).not.toBe(second)
     expect(await go(await go(`${third}?choice=yes`))).toBe(`${urls.return}?PayId=${payId}`)

@@ -56,7 +56,6 @@ async function settle(): Promise<void> {
   for (const step of [10 * secondMs, 20 * secondMs, 30 * secondMs, 5 * minuteMs, 15 * minuteMs]) {
     clock.move(step)
     await heir.gateway.timerWorker.runDue()
-    await heir.gateway.timerWorker.finishRounds()
   }
 }
 
