@@ -163,7 +163,7 @@ const refusals: [string, string[], number, string][] = [
     'an unknown method',
     ['route', 'add', 'M', '--account', 'a', '--types', 'CARD,CASHH'],
     2,
-    '"CASHH" is no payment method',
+    '"CASHH" is not a payment method',
   ],
   [
     'an unknown currency',
