@@ -169,7 +169,7 @@ const refusals: [string, string[], number, string][] = [
     'an unknown currency',
     ['route', 'add', 'M', '--account', 'a', '--currencies', 'XYZ'],
     2,
-    '"XYZ" is no currency',
+    '"XYZ" is not a currency',
   ],
   [
     'an amount that is none',
