@@ -4,6 +4,7 @@ import type { NoticeItem } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Applied, ApplyNotice } from '#providers/apply-notices.ts'
 import { commandsHere } from '#test/support/command-here.ts'
+import { openDispute } from '#test/support/example-dispute.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 import { openAccountBench } from '#test/support/provider-accounts.ts'
@@ -64,14 +65,7 @@ const item = (key: string, more: Partial<NoticeItem> = {}): NoticeItem => ({
   fact: {
     kind: 'dispute',
     subject: { transactionId: `tx-${key}` },
-    dispute: {
-      providerDisputeId: key,
-      stage: 'CHARGEBACK',
-      status: 'OPEN',
-      amount: { value: 1, currency: 'EUR' },
-      reasonCode: '10.4',
-      reasonGroup: 'FRAUD',
-    },
+    dispute: openDispute(key),
   },
   ...more,
 })

@@ -1,18 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { createDisputeActions } from '#connectors/adyen/dispute-actions.ts'
 import { toPdf } from '#connectors/adyen/text-to-pdf.ts'
-import type { DisputeFacts, HttpAnswer } from '#connectors/contract.ts'
+import type { HttpAnswer } from '#connectors/contract.ts'
 import { absenceNote, compileDocument, hasAdyenDocuments } from '#test/support/adyen-documents.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
+import { openDispute } from '#test/support/example-dispute.ts'
 
-const dispute: DisputeFacts = {
-  providerDisputeId: 'DISPUTE1',
-  stage: 'CHARGEBACK',
-  status: 'OPEN',
-  amount: { value: 1000, currency: 'EUR' },
-  reasonCode: '10.4',
-  reasonGroup: 'FRAUD',
-}
+const dispute = openDispute('DISPUTE1')
 const signal = new AbortController().signal
 const done = { disputeServiceResult: { success: true } }
 const reasons = {

@@ -15,6 +15,7 @@ import {
 import { toCapture, toIncrement, toRefund, toReversal } from '#connectors/adyen/modifications.ts'
 import { absenceNote, hasAdyenDocuments, readAdyenDocument } from '#test/support/adyen-documents.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
+import { openDispute } from '#test/support/example-dispute.ts'
 
 /** Their names of methods and ours; what is left out here is neither in our catalogue nor in our map. */
 const types: Readonly<Record<string, string>> = {
@@ -225,14 +226,7 @@ async function disputeCalls() {
     asked.push({ path: path.slice(1), members: membersOf(sent) })
     return { kind: 'answered', status: 200, headers: {}, body }
   }, 'probe_merchant')
-  const dispute = {
-    providerDisputeId: 'probe_dispute_id_001',
-    stage: 'CHARGEBACK',
-    status: 'OPEN',
-    reasonCode: '10.4',
-    reasonGroup: 'FRAUD',
-    amount: { value: 1000, currency: 'EUR' },
-  } as const
+  const dispute = openDispute('probe_dispute_id_001')
   const signal = new AbortController().signal
   const files = [{ name: 'a.pdf', type: 'application/pdf', content: Uint8Array.of(0x25) }]
   await actions.accept?.(dispute, 'key-1', signal)
