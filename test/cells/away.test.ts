@@ -50,7 +50,7 @@ async function pay(gateway: TestGateway, who: number, header: 'basic' | 'x-api-k
   return { status: response.status, headers: response.headers }
 }
 
-test('one that falls silent while it serves: 503 for its merchants until it is back', async () => {
+test('merchants of a database that falls silent get 503 until it is back', async () => {
   const gateway = await startTestGateway({
     ...stage,
     cells: cellsAt(proxy.url),
@@ -69,7 +69,7 @@ test('one that falls silent while it serves: 503 for its merchants until it is b
   await gateway.stop()
 })
 
-test('one that is away at the start: the others are served, and a key that it may know is not called wrong', async () => {
+test('merchants of other databases are served when one is away at the start, and an unknown key gets 503 instead of 401', async () => {
   const nowhere = new URL(stage.otherUrl)
   nowhere.searchParams.set('host', '/nowhere')
   const gateway = await startTestGateway({ ...stage, cells: cellsAt(nowhere.href) })

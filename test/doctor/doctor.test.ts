@@ -184,7 +184,7 @@ describe('finds what was broken, and nothing else', () => {
          gen_random_uuid(), now(), now() + interval '10 minutes' FROM payment LIMIT 1`,
       ['quote-of-its-payment'],
     ],
-  ])('%s: %j', async (damage, expected, ...before) => {
+  ])('after %s the doctor finds %j', async (damage, expected, ...before) => {
     const found = await examineDamaged(database.url, [...before, damage])
     expect(found.map(({ name }) => name)).toEqual(expected)
     for (const { examples } of found) expect(examples[0]).toMatchObject({ merchantId: expect.any(String) })

@@ -64,7 +64,7 @@ test('an approval after the end is given back by itself, and the payment ends RE
   expect(await eventsOf(payId)).toEqual(['payment.failed', 'payment.paid_late', 'refund.succeeded'])
 })
 
-test('or kept, where the merchant wants that', async () => {
+test('an approval after the end is kept where the merchant wants that', async () => {
   await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
   const payId = await paidLate()
   expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000, refundedValue: 0 } })

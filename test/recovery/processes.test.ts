@@ -197,7 +197,7 @@ test('a start through a pooler in transaction mode is refused, and leaves no loc
   await pooler.close()
 })
 
-test('failed logins are counted by all processes together', async () => {
+test('failed logins at all processes count together', async () => {
   const other = await startTestGateway({ connectors: acquirer.connectors, beside: gateway })
   const wrong = `Basic ${Buffer.from('mer_guessed:not-a-key').toString('base64')}`
   const guess = async (at: TestGateway) =>

@@ -329,7 +329,7 @@ const keyNeedles = (): Needle[] =>
   )
 
 describe('logs', () => {
-  test('were written, faults included', () => {
+  test('logs were written, also about faults', () => {
     const text = gateway.logged.join('')
     expect(text).toContain('"level":"info"')
     expect(text).toContain('was refused')

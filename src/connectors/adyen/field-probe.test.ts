@@ -167,7 +167,7 @@ describe.runIf(hasAdyenDocuments)('the field probe', () => {
     expect(Object.keys(ours.body).sort()).toEqual(Object.keys(theirs).sort())
   })
 
-  test('recurring_charge', () => {
+  test('recurring_charge sends the fields of the probe, with the differences that the README names', () => {
     const { url, body } = flows.recurring_charge.default.sample
     const credentialOnFile = {
       type: 'UNSCHEDULED',
@@ -240,6 +240,6 @@ test('the README names every difference', () => {
   expect(names.filter(name => !readme.includes(`\`${name}\``))).toEqual([])
 })
 
-test('the field probe is there, or it is said that it is not', ({ skip }) => {
+test('the tests against the field probe run, or are reported as skipped', ({ skip }) => {
   if (!hasAdyenDocuments) skip(absenceNote)
 })

@@ -83,8 +83,8 @@ function* everyAuthorization(): Generator<AuthorizationRequest> {
 
 const sent = (body: unknown): unknown => JSON.parse(JSON.stringify(body))
 
-describe('against Checkout v72', () => {
-  test('every authorisation fits', ({ skip }) => {
+describe('requests checked against Checkout v72', () => {
+  test('every authorisation request fits the document', ({ skip }) => {
     if (!hasAdyenDocuments) skip(absenceNote)
     const compile = compileDocument('CheckoutService-v72.json')
     const check = {

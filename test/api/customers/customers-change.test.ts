@@ -22,7 +22,7 @@ afterAll(async () => {
 const pay = (merchantCustomerId: string, change?: Change) => payAs(shop, merchantCustomerId, change)
 const get = (path: string) => shop.call('GET', path)
 
-describe('change', () => {
+describe('changing a customer', () => {
   const patch = (id: string, body: unknown, headers?: Record<string, string>) =>
     shop.call('PATCH', `/customers/${id}`, body, headers)
 
@@ -81,7 +81,7 @@ describe('change', () => {
     expect((await get(`/customers/${id}`)).text).toBe(before.text)
   })
 
-  test('a key: the same bytes again, another body is refused as a problem', async () => {
+  test('a repeated Idempotency-Key gets the same bytes, and with another body a refusal', async () => {
     const id = await pay(newName())
     const key = { 'idempotency-key': 'patch' }
     const first = await patch(id, { firstName: 'One' }, key)
@@ -114,7 +114,7 @@ describe('change', () => {
   })
 })
 
-describe('deletion', () => {
+describe('deleting a customer', () => {
   const remove = (path: string) => shop.call('DELETE', path)
   const sealedOf = async (payId: string) =>
     (
@@ -126,7 +126,7 @@ describe('deletion', () => {
       )
     )[0]
 
-  test('200 a customer, its cards and their numbers; payments keep what they show', async () => {
+  test('200 a customer is deleted with their cards and the numbers; payments still show what they showed', async () => {
     const name = newName()
     const { body: paid } = await shop.create('CARD', { customerInfo: personOf(name) })
     const id = paid.customerInfo.gatewayCustomerId
@@ -152,7 +152,7 @@ describe('deletion', () => {
     expect((await shop.act(paid.payId, 'refunds', 1000)).status).toBe(200)
   })
 
-  test('200 one card; the customer stays, and the card comes back as a new entry', async () => {
+  test('200 one card is deleted; the customer stays, and the card comes back as a new entry', async () => {
     const name = newName()
     const id = await pay(name)
     const [method] = await methodsOf(shop, id)

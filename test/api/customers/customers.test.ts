@@ -22,8 +22,8 @@ afterAll(async () => {
 const pay = (merchantCustomerId: string, change?: Change) => payAs(shop, merchantCustomerId, change)
 const get = (path: string) => shop.call('GET', path)
 
-describe('birth', () => {
-  test('200 a payment that names a customer makes it, with its card', async () => {
+describe('the first payment of a customer', () => {
+  test('200 a payment that names a new customer creates them, with their card', async () => {
     const name = newName()
     const id = await pay(name)
     const moment = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}$/)
@@ -60,7 +60,7 @@ describe('birth', () => {
     expect(one).toMatchObject({ status: 200, body: { ...body.data[0], gatewayCustomerId: id } })
   })
 
-  test('the record of the payment shows the customer, and later ones find it again', async () => {
+  test('the payment record shows the customer, and later payments find them again', async () => {
     const name = newName()
     const { body } = await shop.create('CARD', { customerInfo: personOf(name) })
     const id = body.customerInfo.gatewayCustomerId
@@ -127,7 +127,7 @@ describe('birth', () => {
     expect((await get('/customers?page=1')).body.totalNumberOfItems).toBe(0)
   })
 
-  test('a lost answer: the customer comes with the inquiry that approves', async () => {
+  test('after a lost answer the customer is created by the inquiry that finds the approval', async () => {
     const name = newName()
     const { body } = await shop.create('CARD', {
       customerInfo: personOf(name),
@@ -142,7 +142,7 @@ describe('birth', () => {
     expect(methods).toMatchObject([{ last4Digits: '0101' }])
   })
 
-  test('a confirm: its result tells the customer with its id', async () => {
+  test('the result of a confirm contains the customer’s id', async () => {
     const name = newName()
     const customerInfo = personOf(name)
     const { body } = await shop.create('PROVIDERK', { customerInfo, captureMethod: { type: 'MANUAL' } })
@@ -157,7 +157,7 @@ describe('birth', () => {
     expect(captured.body.customerInfo).toBeUndefined()
   })
 
-  test('a payment without a card dates the customer, too', async () => {
+  test('a payment without a card updates the customer’s last use, too', async () => {
     const name = newName()
     const id = await pay(name)
     await shop.advance('PT1H')

@@ -154,12 +154,12 @@ describe('POST /events/{id}/replays', () => {
     expect(receiver.heard).toHaveLength(2)
   })
 
-  test('400 a body where none is expected', async () => {
+  test('400 for a body, because none is expected', async () => {
     const { id } = await eventOf(await raise())
     expect((await shop.call('POST', `/events/${id}/replays`, { force: true })).status).toBe(400)
   })
 
-  test('while an attempt hangs, a replay still gets its own', async () => {
+  test('a replay is sent even while an earlier attempt hangs', async () => {
     let held: (() => void) | undefined
     receiver.behave((_, response) => {
       if (held) return 204

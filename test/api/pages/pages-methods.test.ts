@@ -54,7 +54,7 @@ describe('known customers', () => {
     expect(await stored(payId)).toEqual([])
   })
 
-  test('the tick is set at first; taken off, it stays off', async () => {
+  test('the box to save a card is ticked at first, and stays empty once it was cleared', async () => {
     const ticked = /id="saveCard"[^>]* checked/
     const { href } = await shop.session(known('asked'))
     expect((await get(href)).html).toMatch(ticked)
@@ -134,7 +134,7 @@ describe('what is paid elsewhere', () => {
     expect(await shop.tries(payId)).toEqual(tries)
   })
 
-  test('303 nothing is approved that was not shown', async () => {
+  test('303 an approval of an amount that was not shown has no effect', async () => {
     const { payId, href } = await shop.hosted('MULTIBANCO')
     const { step, shown } = await choices(href)
     expect(shown).toBe('4999 EUR')

@@ -19,7 +19,7 @@ afterAll(() => gateway.stop())
 
 const untouched = ['AUTHORIZE_REQUEST', ['60000100']]
 
-describe('headers', () => {
+describe('headers of pages', () => {
   test('200 nothing inline, nothing foreign, nothing kept', async () => {
     const { status, headers, html } = await get((await shop.session()).href)
     expect(status).toBe(200)
@@ -97,7 +97,7 @@ test('503 a merchant that was disabled takes no payments on its pages, until it 
   expect((await post(href, { ...card, attempt })).status).toBe(303)
 })
 
-describe('addresses', () => {
+describe('addresses of pages', () => {
   test('404 for one that was changed by a single character, wherever', async () => {
     const { payId, href } = await shop.session()
     const start = href.lastIndexOf('/') + 1

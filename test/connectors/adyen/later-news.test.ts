@@ -108,7 +108,7 @@ describe('notices', () => {
 /** Adyen's id of an operation, as the answer shows it. */
 const capturePspOf = (body: AnyJson): string => body.paymentMethods?.card?.providerTransactionId ?? ''
 
-describe('the customer', () => {
+describe('customers on Adyen’s page', () => {
   /** Follows redirects as a browser does, until the customer is back at the shop or has a page of ours to read. */
   async function browse(address: string, verdict: 'approve' | 'refuse' | 'cancel'): Promise<string> {
     let url = address
@@ -161,7 +161,7 @@ describe('the customer', () => {
   test.each([
     ['a result that Adyen never gave out', 'forged', false],
     ['a result while our key is refused', 'genuine', true],
-  ])('who brings back %s has decided nothing: the notice tells', async (_, brought, isRefused) => {
+  ])('a customer who brings back %s decides nothing: the notice does', async (_, brought, isRefused) => {
     const { body } = await post('/payments', methodPayment('IDEAL'))
     const { returnUrl } = shop.double.requests.findLast(({ path }) => path.endsWith('/payments'))?.body ?? {}
     const payment = [...shop.double.ledger.payments.values()].at(-1)
@@ -174,7 +174,7 @@ describe('the customer', () => {
     expect(await statusOf(body.payId)).toBe('OK')
   })
 
-  test('3-D Secure by redirect', async () => {
+  test('a 3-D Secure challenge by redirect is completed', async () => {
     const request = cardPayment({ urls, card: { number: challengeCard }, ...manual })
     const { body } = await post('/payments', request)
     expect(body).toMatchObject({ status: 'AUTHORIZE_REQUEST', responseCode: '70000200' })
