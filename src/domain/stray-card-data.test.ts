@@ -126,6 +126,11 @@ describe('the texts with many digits', () => {
     ['the number without quotes', request({ amount: { value: Number(number) } }), ''],
     ['two numbers', request({ other: { number: '5555555555554444' } }), ''],
     [
+      'an IBAN of few digits',
+      { account: { number: 'MT31MALTAAAAAAAAAAAAAAAAAAAAAAA' }, refNr: 'MT31MALTAAAAAAAAAAAAAAAAAAAAAAA' },
+      '',
+    ],
+    [
       'more of them than are noted',
       { list: Array.from({ length: 101 }, (_, at) => `${at}-123456789012`) },
       '',
