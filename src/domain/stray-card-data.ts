@@ -74,7 +74,8 @@ export function isCertainlyClean(suspects: readonly Suspect[], key = ''): boolea
   for (const { text, isNumber } of suspects) {
     const number = isNumber ? squeeze(text) : ''
     if (isCardNumber(number) || ibanForm.test(number)) {
-      if (own !== undefined) return false
+      // Texts with as few digits as such an IBAN has were not noted.
+      if (own !== undefined || countDigits(number) < shortest) return false
       own = number
     } else if (holdsCardNumber(plain(text))) return false
     else others.push(text)
