@@ -69,6 +69,38 @@ test('one that falls silent while it serves: 503 for its merchants until it is b
   await gateway.stop()
 })
 
+test('cell 0 falls silent: the others are served, and the process stays ready for them', async () => {
+  const line = await startDatabaseProxy(stage.databaseUrl)
+  const gateway = await startTestGateway({
+    ...stage,
+    databaseUrl: line.url,
+    cells: cellsAt(stage.otherUrl),
+    databaseSilenceMs: 300,
+  })
+  const askReady = () => fetch(`${gateway.url}/health/ready`)
+  for (const who of [0, 1]) expect((await pay(gateway, who)).status).toBe(200)
+  line.freeze()
+  const refused = await pay(gateway, 1)
+  expect(refused.status).toBe(503)
+  expect(refused.headers.get('retry-after')).toBe('2')
+  // A proxy that finds the process not ready would take it away from the merchants of all other cells.
+  expect((await askReady()).status).toBe(200)
+  await vi.waitFor(async () => {
+    const ready = await askReady()
+    expect(ready.status).toBe(200)
+    expect(await ready.json()).toMatchObject({ status: 'ready', details: { cellsAway: ['cell_00'] } })
+  }, 30_000)
+  expect((await pay(gateway, 0)).status).toBe(200)
+  line.thaw()
+  await vi.waitFor(async () => expect((await pay(gateway, 1)).status).toBe(200), 30_000)
+  await vi.waitFor(
+    async () => expect(await (await askReady()).json()).toMatchObject({ details: { cellsAway: [] } }),
+    30_000,
+  )
+  await gateway.stop()
+  await line.close()
+})
+
 test('one that is away at the start: the others are served, and a key that it may know is not called wrong', async () => {
   const nowhere = new URL(stage.otherUrl)
   nowhere.searchParams.set('host', '/nowhere')
