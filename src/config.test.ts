@@ -35,7 +35,7 @@ function readFaults(env: Record<string, string>): readonly string[] {
   return []
 }
 
-test('nothing set is the test environment on loopback', () => {
+test('without any variable the gateway is a test environment on this machine only', () => {
   expect(read({})).toEqual({
     cells: 1,
     cellUrls: [],
@@ -85,7 +85,7 @@ test.each<[Record<string, string>, Partial<Config>]>([
   [{ TOLLGATE_PUBLIC_URL: 'http://localhost:8080' }, { publicUrl: 'http://localhost:8080' }],
   [{ TOLLGATE_LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
   [{ npm_lifecycle_event: 'start', npm_lifecycle_script: 'node x' }, { npmScript: 'node x' }],
-])('%j is accepted', (env, expected) => {
+])('the settings %j are accepted', (env, expected) => {
   expect(read(env)).toMatchObject(expected)
 })
 
@@ -150,13 +150,13 @@ test.each([
     'must be an origin such as https://pay.example.com',
   ],
   [{ TOLLGATE_LOG_LEVEL: 'loud' }, 'must be debug, info, warn, error or silent'],
-])('%j is refused in one sentence', (env, sentence) => {
+])('the settings %j are refused in one sentence', (env, sentence) => {
   const faults = readFaults(env as Record<string, string>)
   expect(faults).toEqual([expect.stringContaining(sentence)])
   expect(faults.join()).not.toContain('hunter2')
 })
 
-test('all faults come at once', () => {
+test('all faults of the settings are reported at once', () => {
   const env = {
     PORT: 'x',
     TOLLGATE_LOG_LEVEL: 'x',
@@ -173,7 +173,7 @@ test.each([
   [{ DATABASE_URL_FILE: '/run/url' }, 'postgres://u:hunter2@db/tollgate'],
   [{ DATABASE_URL: 'postgres://u@/hunter2?host=/run' }, 'postgres://u@/hunter2?host=/run'],
   [{ DATABASE_URL: 'postgresql:///hunter2?host=%2Frun' }, 'postgresql:///hunter2?host=%2Frun'],
-])('%j is taken and not shown', (env, url) => {
+])('the secret setting %j is read and never shown', (env, url) => {
   const result = read(env as Record<string, string>)
   expect(result.databaseUrl?.reveal()).toBe(url)
   expect(`${inspect(result)} ${JSON.stringify(result)}`).not.toContain('hunter2')
@@ -207,12 +207,12 @@ test.each([
   expect(warnings).toEqual([expect.stringMatching(new RegExp(`^${name} .*did you mean ${nearest}\\?$`))])
 })
 
-test('variables of other programs and of the API reference are no reason to warn', () => {
+test('variables of other programs and of the API reference cause no warning', () => {
   const names = ['PATH', 'HOSTNAME', 'POSTGRES_PASSWORD', ...Object.values(readersVariables)]
   expect(read(Object.fromEntries(names.map(name => [name, 'x']))).warnings).toEqual([])
 })
 
-test('every variable that is read stands in the table', () => {
+test('every variable that the gateway reads is in the table of variables', () => {
   const asked = new Set<string>()
   const env = new Proxy<Record<string, string>>({}, { get: (_, name) => void asked.add(String(name)) })
   read(env)
@@ -254,7 +254,7 @@ test.each<[Record<string, string>, boolean]>([
   [{ TOLLGATE_TRUSTED_PROXY: '10.0.0.0/8' }, true],
   [{ TOLLGATE_TLS_CERT: '/tls/cert', TOLLGATE_TLS_KEY: '/tls/key' }, true],
   [{ TOLLGATE_PUBLIC_URL: 'https://pay.shop.example' }, true],
-])('with %j others can reach the gateway: %s', (env, reachable) => {
+])('whether others can reach a gateway with the settings %j: %s', (env, reachable) => {
   expect(read(env).loopbackWebhooks).toBe(!reachable)
   expect(read({ ...env, TOLLGATE_LOOPBACK_WEBHOOKS: 'true' }).loopbackWebhooks).toBe(true)
   expect(read({ ...env, TOLLGATE_LOOPBACK_WEBHOOKS: 'false' }).loopbackWebhooks).toBe(false)

@@ -124,7 +124,7 @@ test('every room has a README that says what belongs there, what does not, and w
   expect(wrong).toEqual([])
 })
 
-test('imports name their room', () => {
+test('imports across folders name the folder', () => {
   const wrong = files.flatMap(file =>
     importsOf(file)
       .filter(s => s.startsWith('.'))
@@ -145,14 +145,14 @@ const impure: [string, RegExp][] = [
   ['the console', /\bconsole\./],
 ]
 
-test.each(impure)('what is true needs no %s', (_, pattern) => {
+test.each(impure)('the pure folders use no %s', (_, pattern) => {
   const wrong = product
     .filter(file => pureRooms.includes(file.room) && pattern.test(file.code))
     .map(file => file.path)
   expect(wrong).toEqual([])
 })
 
-test('what is true imports only what computes', () => {
+test('the pure folders import only other pure code', () => {
   const wrong = product
     .filter(file => pureRooms.includes(file.room))
     .flatMap(file =>
@@ -335,7 +335,7 @@ test('functions stay below 60 lines, and the list of those that do not only gets
   expect(long.length).toBeLessThanOrEqual(1)
 })
 
-test('nothing is left for later', () => {
+test('the code contains no note about work left for later', () => {
   const later = new RegExp(['TO' + 'DO', 'FIX' + 'ME', '@ts-' + 'ignore'].join('|'))
   expect(files.filter(file => later.test(file.text)).map(file => file.path)).toEqual([])
 })

@@ -39,13 +39,16 @@ test.each([
   ['the same one just before it counts as new', 'SIGINT', 999, []],
   ['the same one a second later', 'SIGINT', 1_000, [[130]]],
   ['another one at once', 'SIGTERM', 0, [[143]]],
-])('SIGINT, then %s', (_, second, laterMs, exits) => {
-  const { exit, send, state } = watch()
-  send('SIGINT')
-  state.nowMs += laterMs
-  send(second)
-  expect(exit.mock.calls).toEqual(exits)
-})
+])(
+  'a signal after a first SIGINT ends the process at once if it is a new one: %s',
+  (_, second, laterMs, exits) => {
+    const { exit, send, state } = watch()
+    send('SIGINT')
+    state.nowMs += laterMs
+    send(second)
+    expect(exit.mock.calls).toEqual(exits)
+  },
+)
 
 test('the first signal after a fault is not the second one', async () => {
   const { lifetime, exit, send } = watch()
@@ -55,7 +58,7 @@ test('the first signal after a fault is not the second one', async () => {
   expect(exit).not.toHaveBeenCalled()
 })
 
-test('npm is gone when another process is the parent', async () => {
+test('a server started by npm notices that npm has ended when its parent process changes', async () => {
   const { lifetime, looks, state } = watch()
   for (const look of looks) look()
   expect(lifetime.isEnding()).toBe(false)
@@ -64,11 +67,11 @@ test('npm is gone when another process is the parent', async () => {
   expect(await lifetime.ended).toEqual({})
 })
 
-test('without npm nobody watches the parent', () => {
+test('a server that was not started by npm does not watch its parent', () => {
   expect(watch({ hasParent: false }).looks.size).toBe(0)
 })
 
-test('released, it watches nothing any more', () => {
+test('once it is released, it no longer watches the parent process', () => {
   const { lifetime, looks, watched } = watch()
   lifetime.release()
   expect([looks.size, watched.listenerCount('SIGTERM'), watched.listenerCount('SIGINT')]).toEqual([0, 0, 0])

@@ -43,7 +43,7 @@ async function follow(looks: readonly Look[], count?: number) {
 
 const at = (second: number) => `2026-11-16T00:00:0${second}.000Z`
 
-test('operations and events are told once, in the order of time, and a change of an event again', async () => {
+test('operations and events are printed once, in the order of time, and an event again when it has changed', async () => {
   const { lines, asked } = await follow([
     { operations: [operation('a', at(1))], events: [event('e', 'PENDING', at(0))] },
     { operations: [operation('a', at(1)), operation('b', at(1))], events: [event('e', 'PENDING', at(0))] },
@@ -53,7 +53,7 @@ test('operations and events are told once, in the order of time, and a change of
   expect(asked.filter(path => path.startsWith('/operations')).at(-1)).toContain(encodeURIComponent(at(1)))
 })
 
-test('events of before are not told, and a count ends it', async () => {
+test('events from before the start are not printed, and a given count of lines ends the command', async () => {
   const old = event('old', 'FAILED', '2026-11-15T23:59:59.000Z')
   const { lines } = await follow(
     [{ operations: [operation('a', at(1)), operation('b', at(2))], events: [old] }],

@@ -27,12 +27,12 @@ test.each([
   ['of a process that is gone', '{"origin":"http://127.0.0.1:1","pid":2147483646}'],
   ['that is half a file', '{"origin":'],
   ['of something else', '[]'],
-])('an entry %s tells nothing', (_, text) => {
+])('an entry %s is not taken for a running server', (_, text) => {
   writeFileSync(join(dataDirectory, 'served.json'), text)
   expect(findServed({ dataDirectory })).toBeUndefined()
 })
 
-test('without a server the port of the settings counts, and a port that is not chosen yet is not made up', () => {
+test('without a running server the configured port is used, and none where any free port was asked for', () => {
   expect(findConsoleOrigin(configOf({ port: 8080 }))).toBe('http://localhost:8080')
   expect(findConsoleOrigin(configOf({ publicUrl: 'https://pay.example' }))).toBe('https://pay.example')
   expect(findConsoleOrigin(configOf({ port: 0 }))).toBeUndefined()

@@ -8,6 +8,6 @@ test.each([
   ['started into traffic', 4_000, 900, false],
   ['still traffic', 30_000, 100, false],
   ['the traffic pauses', 31_000, 99, true],
-])('%s', (_, uptimeMs, usedMs, isDue) => {
+])('whether memory is given back while the process is: %s', (_, uptimeMs, usedMs, isDue) => {
   expect(isIdleAfterStart({ uptimeMs, usedMs })).toBe(isDue)
 })

@@ -14,7 +14,7 @@ const streamOf = (isTTY: boolean) => {
   return { written, stream: stream as unknown as NodeJS.WriteStream }
 }
 
-test('a pipe gets no colours and no bar', () => {
+test('output into a pipe has no colours and no progress bar', () => {
   const { stream, written } = streamOf(false)
   expect(paintState('FAILED', stream)).toBe('FAILED')
   const progress = showProgress('Reading', { stream })
@@ -23,7 +23,7 @@ test('a pipe gets no colours and no bar', () => {
   expect(written).toEqual([])
 })
 
-test('a log gets the line that was given', () => {
+test('output into a log is the line as it was given', () => {
   const { stream, written } = streamOf(false)
   showProgress('Reading', { stream, line: (done, total) => `${done} of ${total}` }).advance(5, 10)
   expect(written).toEqual(['5 of 10\n'])
@@ -45,17 +45,17 @@ test('a terminal gets a bar that is cleared in the end, drawn ten times a second
   expect(written[2]).toBe('\r\u001b[K')
 })
 
-test('what has no known end is counted', () => {
+test('progress towards an unknown end is shown as a count', () => {
   const { stream, written } = streamOf(true)
   showProgress('Reading', { stream, nowMs: () => 0 }).advance(12_345)
   expect(written[0]).toContain('Reading 12,345')
 })
 
-test('words that are no states stay as they are, also on a terminal', () => {
+test('words that are not states keep their look, also on a terminal', () => {
   expect(paintState('hello', streamOf(true).stream)).toBe('hello')
 })
 
-test('text of others is shown without what would steer the terminal', () => {
+test('text from others is printed without its control characters', () => {
   const text = 'é\u001b]0;title\u0007 \u009b31m\r\n\u202ertl'
   expect(toVisible(text)).toBe('é\\u001b]0;title\\u0007 \\u009b31m\\u000d\\u000a\\u202ertl')
 })

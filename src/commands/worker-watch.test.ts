@@ -27,14 +27,14 @@ function secondsUntilKilled(readTime: (second: number) => number | undefined): n
   return killedAt
 }
 
-test('one that uses no processor time is frozen and killed after four pings', () => {
+test('a worker that uses no processor time counts as frozen and is killed after four unanswered pings', () => {
   expect(secondsUntilKilled(() => 7)).toBe(5)
 })
 
-test('one that works slowly is given time, and killed if it never answers', () => {
+test('a worker that is busy gets more time, and is killed if it never answers', () => {
   expect(secondsUntilKilled(second => second)).toBe(31)
 })
 
-test('where the system does not tell, four pings decide', () => {
+test('where the system does not report processor time, four unanswered pings decide', () => {
   expect(secondsUntilKilled(() => undefined)).toBe(5)
 })

@@ -72,7 +72,7 @@ test('a redirect is an answer and is not followed', async () => {
   expect(asked).toBe(1)
 })
 
-describe('unreached, because nothing was sent', () => {
+describe('the outcome is “unreached”, because nothing was sent', () => {
   test('nobody listens', async () => {
     const server = createSocketServer()
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -123,7 +123,7 @@ describe('unreached, because nothing was sent', () => {
   })
 })
 
-describe('lost, because it may have arrived', () => {
+describe('the outcome is “lost”, because the request may have arrived', () => {
   test('the connection ends without an answer', async () => {
     const { url } = await listen(request => request.socket.destroy())
     expect(await connect()(url, 'x')).toMatchObject({ kind: 'lost' })
@@ -152,7 +152,7 @@ describe('lost, because it may have arrived', () => {
   })
 })
 
-test('a star in a host stands for one label', () => {
+test('a star in the list of hosts stands for one part of the name', () => {
   expect(isHost('a.live.example', '*.live.example')).toBe(true)
   expect(isHost('a.b.live.example', '*.live.example')).toBe(false)
   expect(isHost('live.example', '*.live.example')).toBe(false)

@@ -20,6 +20,6 @@ test.each([
   ['', 'EUR', undefined],
   ['9999999999999', 'EUR', undefined],
   ['99999999999.99', 'EUR', undefined],
-])('%j in %s', (typed, currency, value) => {
+])('%j typed as an amount in %s', (typed, currency, value) => {
   expect(readAmount(typed, currency)).toBe(value)
 })

@@ -18,7 +18,7 @@ function startGuessing({ ofPerson = 10, ofAddress = 100 } = {}) {
 const at = (email: string, address = '192.0.2.1') => ({ email, address })
 const wrong = async () => undefined
 
-test('what is being checked counts: tries at the same moment are refused unseen', async () => {
+test('sign-ins under way count, so that many at the same moment are refused without a check', async () => {
   const { guessing, failed } = startGuessing()
   let checked = 0
   let finish = () => {}
@@ -41,7 +41,7 @@ test('what is being checked counts: tries at the same moment are refused unseen'
   })
 })
 
-test('a flood from very many addresses is refused unseen, too', async () => {
+test('a flood of sign-ins from very many addresses is refused without a check, too', async () => {
   const { guessing } = startGuessing()
   let checked = 0
   let finish = () => {}
@@ -81,7 +81,7 @@ test('a person whose name is guessed from one address signs in from another, in 
   })
 })
 
-test('a check that breaks is no guess, and does not stay under way', async () => {
+test('a check that fails by a fault counts neither as a guess nor as under way', async () => {
   const { guessing, failed } = startGuessing()
   for (let tried = 0; tried < 5; tried += 1)
     await expect(

@@ -22,14 +22,14 @@ function makeStore(tookMs: number) {
   return { clock, overviews: createOverviews(store, () => clock.nowMs) }
 }
 
-test('quick counts are never kept', async () => {
+test('counts that are quick are made anew each time', async () => {
   const { clock, overviews } = makeStore(5)
   await overviews.read('a', period)
   expect(await overviews.read('a', period)).toMatchObject({ figures: { waiting: { pending: 2 } } })
   expect(clock.counts).toBe(2)
 })
 
-test('slow counts are kept for a minute, and say of when they are', async () => {
+test('counts that are slow are kept for a minute, with the time at which they were made', async () => {
   const { clock, overviews } = makeStore(900)
   expect((await overviews.read('a', period)).readAt).toBeUndefined()
   expect((await overviews.read('a', period)).readAt).toEqual(new Date(1_000_000))
@@ -38,14 +38,14 @@ test('slow counts are kept for a minute, and say of when they are', async () => 
   expect(clock.counts).toBe(2)
 })
 
-test('figures of one merchant are not those of another', async () => {
+test('each merchant sees its own figures', async () => {
   const { clock, overviews } = makeStore(900)
   await overviews.read('a', period)
   await overviews.read('b', period)
   expect(clock.counts).toBe(2)
 })
 
-test('a count that failed is not kept', async () => {
+test('a count that failed is made again', async () => {
   let failures = 0
   const store = failingStore(() => {
     failures += 1
@@ -56,7 +56,7 @@ test('a count that failed is not kept', async () => {
   expect(failures).toBe(2)
 })
 
-test('a count that the server gave up is not tried again for a minute', async () => {
+test('a count that the database gave up is not repeated for a minute', async () => {
   let [nowMs, counts] = [0, 0]
   const store: FigureStore = {
     ...failingStore(() => {}),

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { hashPassword, inTurn, isPassword } from '#console/password.ts'
 
-test('only the password of the stored hash is right, also when many are checked at once', async () => {
+test('only the right password matches its hash, also when many are checked at once', async () => {
   const stored = await hashPassword('a long password')
   const tries = ['a long password', 'another password', 'a long password', 'a long passwor', 'x', '']
   const answers = await Promise.all(tries.map(text => isPassword(text, stored)))
@@ -11,7 +11,7 @@ test('only the password of the stored hash is right, also when many are checked 
   expect(await isPassword('a long password', undefined)).toBe(false)
 })
 
-test('at most two run at once, in the order in which they came, and each gets its own answer or error', async () => {
+test('at most two passwords are checked at once, in the order of arrival, and each caller gets its own result', async () => {
   const work = { running: 0, most: 0, order: [] as number[] }
   const double = inTurn(2, async (number: number) => {
     work.running += 1

@@ -14,13 +14,13 @@ test.each([
   expect(totpCode(secret, totpStep(seconds * 1000))).toBe(code)
 })
 
-test('one step of drift either way is taken, two are not', () => {
+test('a code of the step before or after is accepted, one of two steps away is not', () => {
   const nowMs = 1_000_000_000_000
   const now = totpStep(nowMs)
   const found = [-2, -1, 0, 1, 2].map(drift => findTotpStep(secret, totpCode(secret, now + drift), nowMs))
   expect(found).toEqual([undefined, now - 1, now, now + 1, undefined])
 })
 
-test('base32 as in RFC 4648', () => {
+test('secrets are written in base32 as in RFC 4648', () => {
   expect(toBase32(Buffer.from('foobar'))).toBe('MZXW6YTBOI')
 })

@@ -58,11 +58,11 @@ test.each([
     '0012345,test',
     expect.objectContaining({ span: { first: 12345000, last: 12345999 } }),
   ],
-])('%s', (heading, line, expected) => {
+])('the columns “%s” are read', (heading, line, expected) => {
   expect(read(heading, line)).toEqual(expected)
 })
 
-describe('refused', () => {
+describe('a file is refused with', () => {
   test.each(['', 'a,b', 'brand,country', 'bin,country'])('the heading %j', heading => {
     expect(() => readBinHeading(heading)).toThrow(BinFileError)
   })
@@ -99,7 +99,7 @@ test('a card number in the wrong file is not repeated', () => {
   expect(tell('411111,,visa,,,,,4111111111111111,,')).toContain('"411111******1111"')
 })
 
-describe('the narrowest range that holds all of the question answers', () => {
+describe('the narrowest range that contains all given digits is found', () => {
   const range = (brand: string, first: string, last?: string) => ({
     span: toSpan(first, last),
     brand,

@@ -44,7 +44,7 @@ describe('the next due day', () => {
     expect(nextDueDay({ anchor, frequency }, after)).toBe(next)
   })
 
-  test('the schedule of ten years, from every day of four years', () => {
+  test('every schedule of ten years, begun on any day of four years, keeps its rules', () => {
     const broken: string[] = []
     for (let offset = 0; offset < 4 * 366; offset += 1) {
       const anchor = addDays('2027-01-01', offset)

@@ -188,7 +188,7 @@ test.each([
   ['a brand nobody knows', '4111111111111111', 'shop_card', true],
   ['a number nobody knows', '9999990000000000', 'visa', true],
   ['a pseudo card number', '0123456789012345', 'amex', true],
-])('%s', (_, number, brand, may) => expect(mayBear(number, brand)).toBe(may))
+])('whether a number may bear %s', (_, number, brand, may) => expect(mayBear(number, brand)).toBe(may))
 
 test('whatever is asked, there is an answer, and a number may always bear the brand it is told by', () => {
   fc.assert(

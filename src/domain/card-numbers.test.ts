@@ -50,7 +50,7 @@ describe('passesLuhn', () => {
     ['', false],
     ['4111 1111 1111 1111', false],
     ['٤١١١١١١١١١١١١١١١', false],
-  ])('%j %s', (digits, passes) => expect(passesLuhn(digits)).toBe(passes))
+  ])('%j passes the check: %s', (digits, passes) => expect(passesLuhn(digits)).toBe(passes))
 
   test('agrees with a second implementation', () => {
     fc.assert(
@@ -98,7 +98,7 @@ describe('pseudo card numbers', () => {
     )
   })
 
-  test('differ by attempt', () => {
+  test('are different at each attempt to find a free one', () => {
     const made = Array.from({ length: 1000 }, (_, attempt) =>
       toPseudoCardNumber(digestOf('card'), attempt, '111'),
     )

@@ -16,6 +16,6 @@ test.each([
   ['a"b', undefined],
   ['"a"b,c', undefined],
   ['"a""', undefined],
-])('%j', (line, cells) => {
+])('the line %j is split into its fields', (line, cells) => {
   expect(splitCsvLine(line)).toEqual(cells)
 })

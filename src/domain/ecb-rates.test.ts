@@ -27,7 +27,7 @@ test.each([
     'CSV of many days',
     'Date,USD,JPY,BGN,\r\n2026-11-13,1.1634,179.79,N/A,\r\n2026-11-12,1.16,180,1.9558,\r\n',
   ],
-])('%s', (_, text) => {
+])('rates are read from %s', (_, text) => {
   expect(parseEcbRates(text)).toEqual(expected)
 })
 
@@ -39,7 +39,7 @@ test('a card number in the wrong file is not repeated', () => {
   expect(() => parseEcbRates('Date, USD\n4111111111111111, 1')).toThrow(/^411111\*{6}1111 is not a day$/)
 })
 
-describe('refused', () => {
+describe('files that are refused', () => {
   test.each([
     ['nothing', ''],
     ['another file', 'bin,brand\n1,2'],
@@ -53,7 +53,7 @@ describe('refused', () => {
     ['a day that does not exist', xml(friday.replace('2026-11-13', '2026-02-30'))],
     ['a month that does not exist', 'Date, USD\n13 Nevember 2026, 1.1634'],
     ['a cell without a heading', 'Date, USD\n13 November 2026, 1.1634, 2'],
-  ])('%s', (_, text) => {
+  ])('a file with %s is refused', (_, text) => {
     expect(() => parseEcbRates(text)).toThrow(RateFileError)
   })
 })

@@ -25,7 +25,7 @@ const known = `
   VG96VPVG0000012345678901 XK051212012345678906
 `
 
-test.each(known.trim().split(/\s+/))('%s is one', iban => expect(isIban(iban)).toBe(true))
+test.each(known.trim().split(/\s+/))('%s is an IBAN', iban => expect(isIban(iban)).toBe(true))
 
 test.each([
   ['a digit changed', 'DE89370400440532013001'],
@@ -42,7 +42,7 @@ test.each([
   ['a digit of another script', 'DE8937040044053201300\u0660'],
   ['the code of a country', 'DE'],
   ['nothing', ''],
-])('%s is none', (_, text) => expect(isIban(text)).toBe(false))
+])('%s is not an IBAN', (_, text) => expect(isIban(text)).toBe(false))
 
 test('every changed digit is noticed', () => {
   const iban = 'DE89370400440532013000'
@@ -58,11 +58,11 @@ test.each([
   ['of Germany', 'DE98ZZZ09999999999'],
   ['with a business code of its own, which the check digits leave out', 'DE98ABC09999999999'],
   ['with letters in the national number', 'IT66ZZZA1B2C3D4E5F6G7H8'],
-])('a creditor identifier %s is one', (_what, text) => expect(isCreditorId(text)).toBe(true))
+])('%s is a creditor identifier', (_what, text) => expect(isCreditorId(text)).toBe(true))
 
 test.each([
   ['a digit changed', 'DE98ZZZ09999999998'],
   ['wrong check digits', 'DE97ZZZ09999999999'],
   ['no national number', 'DE98ZZZ'],
   ['lower case', 'de98zzz09999999999'],
-])('a creditor identifier with %s is none', (_what, text) => expect(isCreditorId(text)).toBe(false))
+])('a creditor identifier with %s is refused', (_what, text) => expect(isCreditorId(text)).toBe(false))

@@ -6,16 +6,16 @@ test.each([
   ['{ "a" : 1.0 }', '{"a":1}'],
   ['[]', '[]'],
   ['"\\u0041"', '"A"'],
-])('%s', (text, canonical) => {
+])('%s has one canonical form, with sorted names', (text, canonical) => {
   expect(canonicalJson(JSON.parse(text))).toBe(canonical)
 })
 
-test('no body is not an empty one', () => {
+test('a missing body differs from an empty one', () => {
   expect(canonicalJson(undefined)).toBe('null')
   expect(canonicalJson({})).toBe('{}')
 })
 
-test('texts are members that are text, and of a list the first', () => {
+test('only members that are text are read, and of a list the first one', () => {
   expect(textsOf({ a: '1', b: ['2', '3'], c: [], d: 4, e: undefined })).toEqual({ a: '1', b: '2' })
   expect([textsOf(undefined), textsOf(['a'])]).toEqual([{}, {}])
 })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { keyedHash } from '#domain/keyed-hash.ts'
 
-test('is the HMAC that Node makes, for every key up to a block and every text', () => {
+test('the hash equals Node’s HMAC for every text and every key of up to one block', () => {
   const bytes = fc.uint8Array({ minLength: 1, maxLength: 64 })
   fc.assert(
     fc.property(bytes, fc.string({ unit: 'binary', maxLength: 300 }), (secret, text) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { erasePersonalData } from '#domain/personal-data.ts'
 
-test('what is about the person goes, what the books need stays', () => {
+test('data about the person is removed, data that the books need stays', () => {
   const stored = {
     customerInfo: { merchantCustomerId: 'C-1', firstName: 'Ada', title: 'Dr', email: 'ada@shop.example' },
     shipping: { type: 'parcel', address: { lastName: 'Lovelace', city: 'London', country: 'GBR' } },
@@ -21,6 +21,6 @@ test('what is about the person goes, what the books need stays', () => {
   })
 })
 
-test('text, numbers and nothing come back as they are', () => {
+test('text, numbers and missing values are returned unchanged', () => {
   for (const value of ['text', 1, null, true]) expect(erasePersonalData(value)).toBe(value)
 })

@@ -7,7 +7,7 @@ import { isPseudoAccountNumber, toPseudoAccountNumber } from '#domain/pseudo-acc
 
 const digestOf = (text: string) => createHash('sha256').update(text).digest()
 
-test('every one is recognised, is no IBAN, holds no card number, and ends as the IBAN does', () => {
+test('every pseudo account number is recognised as one, is no IBAN, contains no card number, and ends like its IBAN', () => {
   fc.assert(
     fc.property(fc.string(), fc.nat(1000), fc.stringMatching(/^[0-9A-Z]{4}$/), (seed, attempt, last4) => {
       const number = toPseudoAccountNumber(digestOf(seed), attempt, last4)
@@ -20,7 +20,7 @@ test('every one is recognised, is no IBAN, holds no card number, and ends as the
   )
 })
 
-test('the same digest gives the same number, another one or another attempt another', () => {
+test('the same digest gives the same number; another digest or attempt gives another', () => {
   const make = (seed: string, attempt = 0) => toPseudoAccountNumber(digestOf(seed), attempt, '3000')
   expect(make('a')).toBe(make('a'))
   const made = ['a', 'b', 'c'].flatMap(seed => [0, 1, 2, 3, 4].map(attempt => make(seed, attempt)))
@@ -35,6 +35,6 @@ test.each([
   'ZZ01BCDFGHJKLMNPQR3000',
   'zz00bcdfghjklmnpqr3000',
   '',
-])('%j is none', text => {
+])('%j is not a pseudo account number', text => {
   expect(isPseudoAccountNumber(text)).toBe(false)
 })

@@ -71,7 +71,7 @@ test.each([
   expect(describe(code)).toEqual({ code, description, advice })
 })
 
-test('describe answers for any text', () => {
+test('any text has a description, also one that is not a code', () => {
   fc.assert(fc.property(fc.string(), code => describe(code).code === code))
 })
 
@@ -143,7 +143,7 @@ test('every code has a text that ends as a sentence, and advice that is explaine
   }
 })
 
-test('only who pays by card is told to take another one', () => {
+test('only card payments advise the customer to use another card', () => {
   const told = listResponseCodes().filter(({ advice }) => advice === 'other card')
   expect(told.length).toBeGreaterThan(0)
   expect(told.filter(({ code }) => !code.startsWith('2100'))).toEqual([])

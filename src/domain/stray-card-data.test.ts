@@ -72,7 +72,7 @@ test.each<[name: string, body: object, field: string | undefined]>([
   ['with no brand’s prefix', { order: { description: '9999999999999995' } }, undefined],
   ['with no brand’s length', { order: { description: '55555555555557' } }, undefined],
   ['any card in another field', { order: { merchantReference: '5555555555554444' } }, undefined],
-])('%s', (_, body, field) => {
+])('card data is found outside its field: %s', (_, body, field) => {
   const found = findStrayCardData(body)
   expect(found?.field).toBe(field)
   if (found) expect(isCertainlyClean(suspectsOf(body))).toBe(false)
@@ -125,6 +125,11 @@ describe('the texts with many digits', () => {
     ['digits of another script', request({ refNr: '٤١١١١١١١١١١١١١١١' }), ''],
     ['the number without quotes', request({ amount: { value: Number(number) } }), ''],
     ['two numbers', request({ other: { number: '5555555555554444' } }), ''],
+    [
+      'an IBAN of few digits',
+      { account: { number: 'MT31MALTAAAAAAAAAAAAAAAAAAAAAAA' }, refNr: 'MT31MALTAAAAAAAAAAAAAAAAAAAAAAA' },
+      '',
+    ],
     [
       'more of them than are noted',
       { list: Array.from({ length: 101 }, (_, at) => `${at}-123456789012`) },

@@ -35,7 +35,7 @@ test.each([
   expect(targetDayAfter(day, count)).toBe(expected)
 })
 
-test('a settlement day is its own first one', () => {
+test('counting from a settlement day begins with that day', () => {
   expect(targetDayFrom('2026-11-16')).toBe('2026-11-16')
   expect(targetDayFrom('2026-11-14')).toBe('2026-11-16')
 })
@@ -46,6 +46,6 @@ test.each([
   ['2026-03-29T00:59:59Z', { day: '2026-03-29', hour: 1 }],
   ['2026-03-29T01:00:00Z', { day: '2026-03-29', hour: 3 }],
   ['2026-12-31T23:00:00Z', { day: '2027-01-01', hour: 0 }],
-])('%s in Berlin', (instant, expected) => {
+])('the date in Berlin at %s', (instant, expected) => {
   expect(bankTimeOf(new Date(instant))).toEqual(expected)
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { fill, html, raw } from '#http/html.ts'
 
-describe('html', () => {
+describe('the html template', () => {
   const hostile = `<img src=x onerror="alert('1')">&amp;`
   test.each([
     ['between tags', html`<p>${hostile}</p>`],
@@ -24,7 +24,7 @@ describe('html', () => {
   })
 })
 
-describe('fill', () => {
+describe('filling marks in a text', () => {
   test.each([
     ['Pay {amount}', { amount: '1 €' }, 'Pay 1 €'],
     ['{a} and {b} and {a}', { a: 'x', b: 'y' }, 'x and y and x'],

@@ -52,7 +52,9 @@ test.each<[string, PaymentChange, boolean]>([
   ['a challenge of a DIRECT card', { integrationType: 'DIRECT' }, false],
   ['its time is over this very moment', { expiresAt: now }, false],
   ['its time is over in a moment', { expiresAt: new Date(now.getTime() + 1) }, true],
-])('acceptsTry: %s', (_, change, expected) => expect(acceptsTry(hosted(change), now)).toBe(expected))
+])('whether a payment accepts another try: %s', (_, change, expected) =>
+  expect(acceptsTry(hosted(change), now)).toBe(expected),
+)
 
 // Each line: what was tried, and whether another try may follow.
 test.each<[string, PaymentChange, boolean]>([
@@ -67,14 +69,16 @@ test.each<[string, PaymentChange, boolean]>([
   ['not on a page', { integrationType: 'DIRECT' }, false],
   ['a credit', { kind: 'CREDIT' }, false],
   ['too late', { expiresAt: now }, false],
-])('mayTryAgain: %s', (_, change, expected) => expect(mayTryAgain(hosted(change), now)).toBe(expected))
+])('whether the customer may try again after: %s', (_, change, expected) =>
+  expect(mayTryAgain(hosted(change), now)).toBe(expected),
+)
 
 test('only declined authorisations are counted', () => {
   const capture = operationOf({ sequence: 2, type: 'CAPTURE', state: 'FAILED', responseCode: '21000305' })
   expect(countDeclines(hosted({ operations: [failed(1), capture, waiting] }))).toBe(1)
 })
 
-describe('how it is captured', () => {
+describe('how a try is captured', () => {
   const automatic = (change: PaymentChange = {}) =>
     hosted({
       captureMethod: { type: 'AUTOMATIC' },

@@ -47,7 +47,7 @@ test.each<[string, PaymentChange, number]>([
     { operations: [operationOf({}), capture, refund(599, 'PENDING')], sums: { refunding: 599 } },
     1,
   ],
-])('refunded before: %s', (_, change, amount) => {
+])('a returned debit takes what is left when %s was refunded before', (_, change, amount) => {
   const before = paid(change)
   const after = returnCapture(before, returned)
   expect(after).toMatchObject({ status: 'OK', updatedAt: later(48), version: before.version + 1 })
@@ -90,4 +90,6 @@ test.each<[string, PaymentChange]>([
     { operations: [operationOf({}), { ...capture, state: 'PENDING' }], sums: { captured: 0 } },
   ],
   ['there is no such capture', { operations: [operationOf({})], sums: { captured: 0 } }],
-])('nothing to send back: %s', (_, change) => expect(returnCapture(paid(change), returned)).toBeUndefined())
+])('a debit is not returned when there is nothing to send back: %s', (_, change) =>
+  expect(returnCapture(paid(change), returned)).toBeUndefined(),
+)

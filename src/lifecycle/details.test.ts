@@ -9,7 +9,7 @@ test('stored details are read back as what was sent and what is our own', () => 
   expect(splitDetails(joinDetails(sent, own))).toEqual({ details: sent, own })
 })
 
-test('a record shows only fields that its schema names', () => {
+test('a payment record shows only the fields that its schema names', () => {
   expect(shownDetails(sent)).toEqual(sent)
   // A field that a later release stores, or one that was stored by mistake.
   const stored = { ...sent, amount: { taxTotal: 1 }, riskScore: 99 }

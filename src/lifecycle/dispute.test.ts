@@ -67,7 +67,7 @@ test('a dispute in another currency counts all that was captured', () => {
   expect(open({ amount: { value: 99, currency: 'USD' } }).payment.sums.disputed).toBe(1000)
 })
 
-describe('what a provider tells later', () => {
+describe('what a provider reports later', () => {
   const known = open()
   const tell = (change: Partial<DisputeFacts>, before: { payment: Payment; dispute: Dispute } = known) =>
     updateDispute(before.payment, before.dispute, facts(change), later(1))
@@ -115,7 +115,7 @@ describe('what a provider tells later', () => {
 describe('the merchant’s answer', () => {
   const { payment, dispute } = open()
 
-  test('accepted: the money stays disputed until it is lost', () => {
+  test('accepting a dispute keeps the money disputed until it is lost', () => {
     const accepted = acceptDispute(payment, dispute, later(1))
     expect(accepted).toMatchObject({
       news: [],
@@ -126,7 +126,7 @@ describe('the merchant’s answer', () => {
     expect(lost).toMatchObject({ news: ['dispute.lost'], dispute: { status: 'LOST' } })
   })
 
-  test('evidence: under review, with what the connector keeps', () => {
+  test('evidence puts the dispute under review and stores what the connector needs', () => {
     const sent = submitEvidence(payment, dispute, { kept: { wins: true }, now: later(1) })
     expect(sent).toMatchObject({ news: [], dispute: { status: 'UNDER_REVIEW', kept: { wins: true } } })
     expect(sent.dispute.events.at(-1)).toMatchObject({ type: 'EVIDENCE_SENT' })
@@ -159,7 +159,7 @@ test('the named capture is disputed, else the last one that brought money', () =
   expect(findDisputedCapture(paymentOf(), undefined)).toBeUndefined()
 })
 
-test('ids of disputes are recognised', () => {
+test('ids of disputes are recognised, and other texts are not', () => {
   expect(parseDisputeId(disputeId)).toBe(disputeId)
   for (const text of ['dsp_', 'x', `dsp_${'G'.repeat(32)}`]) expect(parseDisputeId(text)).toBeUndefined()
 })

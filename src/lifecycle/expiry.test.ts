@@ -51,7 +51,7 @@ describe('an authorisation lapses', () => {
     ['never without an end', paymentOf({ authorizationExpiresAt: undefined }), later(99_999), false],
   ])('%s', (_, payment, at, lapses) => expect(lapse(payment, at) !== undefined).toBe(lapses))
 
-  test('once', () => {
+  test('only once', () => {
     const lapsed = lapse(paymentOf({ status: 'OK', sums: { captured: 400 } }), end)
     expect(lapsed && lapse(lapsed, end)).toBeUndefined()
   })

@@ -22,7 +22,7 @@ test.each([
   expect(inquiryTime(now, attempt)).toEqual(seconds && new Date(now.getTime() + seconds * 1_000))
 })
 
-test('each comes after the one before', () => {
+test('each inquiry comes after the one before', () => {
   const times = Array.from({ length: 29 }, (_, attempt) => inquiryTime(now, attempt)?.getTime() ?? 0)
   expect(times).toEqual(times.toSorted((a, b) => a - b))
   expect(new Set(times).size).toBe(times.length)

@@ -40,7 +40,7 @@ test.each<[status: PaymentStatus | undefined, now: Date, refusal: string | undef
   // What holds it is said before its end is: the money may have moved.
   ['PENDING', end, 'CONFIRM_NOT_EXPECTED'],
   ['OK', end, 'CONFIRM_NOT_EXPECTED'],
-])('last payment %s at %s: %s', (status, now, refusal) => {
+])('confirming an intent whose last payment is %s at %s is refused with: %s', (status, now, refusal) => {
   expect(decideIntentConfirm(intent(status), now)).toEqual(
     refusal === undefined ? { accepted: true } : { accepted: false, refusal },
   )
@@ -50,11 +50,14 @@ test.each<[declines: number, status: PaymentStatus | undefined, refusal: string 
   [9, 'FAILED', undefined],
   [10, 'FAILED', 'CONFIRM_NOT_EXPECTED'],
   [19, 'FAILED', 'CONFIRM_NOT_EXPECTED'],
-])('after %s declines: %s, %s', (declines, status, refusal) => {
-  expect(decideIntentConfirm({ ...intent(status), declines }, before)).toEqual(
-    refusal === undefined ? { accepted: true } : { accepted: false, refusal },
-  )
-})
+])(
+  'confirming an intent after %s declines, the last payment being %s, is refused with: %s',
+  (declines, status, refusal) => {
+    expect(decideIntentConfirm({ ...intent(status), declines }, before)).toEqual(
+      refusal === undefined ? { accepted: true } : { accepted: false, refusal },
+    )
+  },
+)
 
 const card: NextWay = { method: cardMethod(), integrationType: 'DIRECT' }
 const samePage: NextWay = { ...card, integrationType: 'HOSTED' }
@@ -98,7 +101,7 @@ test.each<[name: string, payment: Payment, next: NextWay, gives: boolean]>([
     false,
   ],
   ['paid', onPage([{ state: 'OK' }], { status: 'OK', awaits: undefined }), card, false],
-])('%s: the page gives way: %s', (_, payment, next, gives) => {
+])('whether an open page makes room for another payment: %s', (_, payment, next, gives) => {
   const ended = giveWay(payment, next, { now, xId: xIdOf(9) })
   expect(ended?.status).toBe(gives ? 'FAILED' : undefined)
   if (ended) expect(ended.operations.at(-1)).toMatchObject({ state: 'FAILED', responseCode: '21000703' })

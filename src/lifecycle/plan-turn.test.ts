@@ -10,7 +10,7 @@ import { type AutomaticTurn, decideMove, manualTurn, nextMoment, settleTurn } fr
 const automatic = { frequency: 'MONTHLY', autoCharge: true } as const
 const at = (text: string) => new Date(`${text}T00:00:00Z`)
 
-describe('the next moment', () => {
+describe('when a plan acts next', () => {
   test.each<[string, Partial<Plan>, string | undefined]>([
     ['a charge', { recurring: automatic }, '2027-02-28'],
     ['its first repetition', { recurring: automatic, tries: 1 }, '2027-03-01'],
@@ -35,9 +35,9 @@ describe('the next moment', () => {
   })
 })
 
-describe('a timer', () => {
+describe('what a plan does when its timer fires', () => {
   const plan = examplePlan({ recurring: automatic })
-  test('charges on the day', () => {
+  test('it charges on the due day', () => {
     expect(decideMove(plan, at('2027-02-28'))).toEqual({
       kind: 'charge',
       turn: {
@@ -77,7 +77,7 @@ describe('a timer', () => {
   })
 })
 
-describe('a charge by hand', () => {
+describe('a charge that the merchant makes', () => {
   test.each<[string, Partial<Plan>, day: string, next: string | undefined]>([
     ['on the day', {}, '2027-02-28', '2027-03-31'],
     ['ahead of it', {}, '2027-02-03', '2027-03-31'],
@@ -92,13 +92,13 @@ describe('a charge by hand', () => {
   ])('%s', (_, change, day, next) => {
     expect(manualTurn(examplePlan(change), day)).toEqual({ initialPayId: examplePlan().initialPayId, next })
   })
-  test('moves nothing where the gateway charges, or where nothing is due', () => {
+  test('leaves the schedule alone where the gateway charges, or where nothing is due', () => {
     expect(manualTurn(examplePlan({ recurring: automatic }), '2027-02-28')).toBeUndefined()
     expect(manualTurn(examplePlan({ nextPaymentDate: undefined }), '2027-02-28')).toBeUndefined()
   })
 })
 
-describe('an outcome', () => {
+describe('what a plan does with the outcome of a charge', () => {
   const turn = (tries: number, change: Partial<AutomaticTurn> = {}): AutomaticTurn => ({
     initialPayId: examplePlan().initialPayId,
     next: '2027-03-31',
@@ -117,7 +117,7 @@ describe('an outcome', () => {
   const paid: Payment = { ...paymentOf(), status: 'OK' }
   const now = at('2027-02-28')
 
-  test('approved: on to the next day', () => {
+  test('an approved charge moves the plan to the next due day', () => {
     expect(settleTurn(paid, turn(2), now)).toEqual({
       status: 'ACTIVE',
       nextPaymentDate: '2027-03-31',
@@ -125,10 +125,10 @@ describe('an outcome', () => {
       wakeAt: at('2027-03-31'),
     })
   })
-  test('approved late: the next day comes at once, not before', () => {
+  test('after a late approval the next due day is charged at once, but not before its time', () => {
     expect(settleTurn(paid, turn(0), at('2027-05-05')).wakeAt).toEqual(at('2027-05-05'))
   })
-  test('approved for the last time: the plan wakes for its end, if it has one', () => {
+  test('after the last approval the plan wakes up for its end, if it has one', () => {
     const last = { next: undefined }
     expect(settleTurn(paid, turn(0, last), now)).toEqual({
       status: 'ACTIVE',
@@ -152,7 +152,7 @@ describe('an outcome', () => {
     ['21000402', 0, undefined],
     // A simulation's own code that only ends like a soft one.
     ['21001351', 0, undefined],
-  ])('declined with %s after %i: again on %s', (code, tries, wakeAt) => {
+  ])('a charge declined with %s after %i tries is repeated on %s', (code, tries, wakeAt) => {
     expect(settleTurn(failed(code), turn(tries), now)).toEqual({
       status: wakeAt ? 'ACTIVE' : 'SUSPENDED',
       nextPaymentDate: '2027-02-28',

@@ -66,7 +66,7 @@ describe('a charge', () => {
     expect(decision.accepted ? undefined : decision.refusal).toBe(refusal)
   })
 
-  test('of another currency', () => {
+  test('is refused in another currency', () => {
     for (const useCase of ['FIXED', 'FLEXIBLE_AMOUNT'] as const) {
       const decision = decidePlanCharge(
         examplePlan({ recurring: { useCase } }),
@@ -77,7 +77,7 @@ describe('a charge', () => {
     }
   })
 
-  test('without a schedule: any active plan', () => {
+  test('is allowed without a schedule as long as the plan is active', () => {
     const alive = (change: Partial<Plan>, day = '2027-01-01') =>
       decideUnscheduled(examplePlan(change), day).accepted
     expect(alive({ recurring: period })).toBe(true)
@@ -87,7 +87,7 @@ describe('a charge', () => {
   })
 })
 
-describe('the end', () => {
+describe('the end of a plan', () => {
   const now = new Date('2027-03-01T00:00:00Z')
   test.each<[PlanStatus, boolean | undefined]>([
     ['PENDING', true],
@@ -95,7 +95,7 @@ describe('the end', () => {
     ['SUSPENDED', true],
     ['CANCELLED', false],
     ['COMPLETED', undefined],
-  ])('%s can be cancelled: %s', (status, cancellable) => {
+  ])('whether a plan that is %s can be cancelled: %s', (status, cancellable) => {
     expect(isCancellable(examplePlan({ status }))).toBe(cancellable)
   })
   test('a cancellation says when and why, and adds its metadata', () => {
@@ -111,7 +111,7 @@ describe('the end', () => {
       version: 3,
     })
   })
-  test('completed or suspended, nothing is due any more', () => {
+  test('nothing is due any more once it is completed or suspended', () => {
     expect(endPlan(examplePlan(), 'COMPLETED', now)).toMatchObject({ status: 'COMPLETED', version: 3 })
     expect(endPlan(examplePlan(), 'SUSPENDED', now).nextPaymentDate).toBeUndefined()
   })

@@ -146,7 +146,7 @@ describe('a delayed payment', () => {
     expect(dueDelayedCapture(settle(firing(1000), xIdOf(2), outcomes[kind], later(10)))).toBeUndefined()
   })
 
-  test('others have nothing to fire', () => {
+  test('other payments have no delayed capture', () => {
     expect(delayedCaptureTime(paymentOf(), now)).toBeUndefined()
   })
 })

@@ -260,7 +260,7 @@ describe('what a capture leaves', () => {
       expect(settle(payment, xIdOf(2), outcomes[kind], now).closedForCapture).toBe(true)
   })
 
-  test('closed is closed', () => {
+  test('after a final capture no further one is accepted', () => {
     const closed = settle(
       capturingWith('CARD', { manual: { final: true } }),
       xIdOf(2),

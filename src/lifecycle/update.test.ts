@@ -85,11 +85,11 @@ describe('update', () => {
     expect(updated.operations.map(({ amount }) => amount)).toEqual([5])
   })
 
-  test('first notes where there were none', () => {
+  test('notes are added where there were none', () => {
     expect(update(paymentOf(), { metadata: { a: 1 } }, later(1)).details).toEqual({ metadata: { a: 1 } })
   })
 
-  test('operations that were asked for keep what was asked', () => {
+  test('an update leaves the operations as they were', () => {
     expect(update(paymentOf(), { refNr: 'r' }, later(1)).operations).toEqual(paymentOf().operations)
   })
 })

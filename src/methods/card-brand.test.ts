@@ -11,7 +11,9 @@ test.each([
   ['a co-badge', { number, brand: 'cartes_bancaires' }],
   ['a brand of its own', { number, brand: 'shop card' }],
   ['a pseudo card number', { number: '0123456789012345', brand: 'mastercard' }],
-])('%s is no misfit', (_, card) => expect(findBrandMisfit(card)).toBeUndefined())
+])('a card number and brand that fit are accepted: %s', (_, card) =>
+  expect(findBrandMisfit(card)).toBeUndefined(),
+)
 
 test('a contradiction names the field and the brand, never the number', () => {
   expect(findBrandMisfit({ number, brand: 'mastercard' })).toEqual({

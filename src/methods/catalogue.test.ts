@@ -37,7 +37,7 @@ test('a choice not made yet is read back from storage, and asked for by nobody',
   expect(findMethod('UNDECIDED')).toBeUndefined()
 })
 
-test.each(['card', 'UNKNOWN', '', '__proto__'])('%j is no method', type => {
+test.each(['card', 'UNKNOWN', '', '__proto__'])('%j is not a method', type => {
   expect(findMethod(type)).toBeUndefined()
 })
 
@@ -106,7 +106,9 @@ test.each([
     use('HOSTED', 'EUR', { captureMethod: { type: 'AUTOMATIC' } }),
     'captureMethod.type',
   ],
-])('%s', (_, method, request, field) => expect(findMisfit(method, request)?.field).toBe(field))
+])('whether the request fits its method: %s', (_, method, request, field) =>
+  expect(findMisfit(method, request)?.field).toBe(field),
+)
 
 test('a misfit names what is allowed', () => {
   expect(findMisfit(narrow, use('HOSTED', 'USD'))?.error).toBe(

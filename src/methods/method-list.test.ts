@@ -27,7 +27,7 @@ test('every row can be published, and the answer fits its schema', () => {
   expect(compileCheck(methodList)(answer)).toEqual([])
 })
 
-test('the second answer is the first, and an empty one is an empty list', () => {
+test('the same question gets the same answer, and no match gets an empty list', () => {
   expect(writeMethodList(allMethods)).toBe(writeMethodList(allMethods))
   expect(writeMethodList([])).toBe('{"totalNumberOfItems":0,"data":[]}')
 })
@@ -45,9 +45,10 @@ describe('filters', () => {
     expect(typesOf(filter)).not.toContain(outside)
   })
 
-  test('what fits anywhere fits everywhere', () => expect(typesOf({ country: 'AQ' })).toContain('CARD'))
+  test('a method for all countries is listed for any country', () =>
+    expect(typesOf({ country: 'AQ' })).toContain('CARD'))
 
-  test('conditions add up: each alone keeps all that both keep', () => {
+  test('filters narrow the list together: each alone keeps what both keep', () => {
     const both = typesOf({ currency: 'EUR', operation: 'refund' })
     expect(both.length).toBeGreaterThan(0)
     expect(both).toEqual(
@@ -62,7 +63,7 @@ describe('filters', () => {
   })
 })
 
-test('a row says all it has and nothing it has not', () => {
+test('a row of the list shows all its fields and no empty ones', () => {
   const row = allMethods.find(method => method.type === 'PROVIDERP')
   const [listed] = row ? [toListed(row)] : []
   expect(listed).toMatchObject({ capturePercentMax: 115, name: row?.label })

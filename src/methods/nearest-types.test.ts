@@ -25,7 +25,7 @@ test.each(['', '   ', '…', 'ZQXJKVW', 'X'.repeat(49), 'constructor'])('%j is n
   expect(findNearestTypes(asked, types)).toEqual([]),
 )
 
-test('what exists is its own nearest', () => {
+test('an existing type is its own nearest', () => {
   for (const type of types) expect(findNearestTypes(type, types)[0]).toBe(type)
 })
 
@@ -49,7 +49,7 @@ function slipsOracle(a: string, b: string): number {
   return cell(a.length, b.length)
 }
 
-test('who is near agrees with a second implementation', () => {
+test('the nearest types agree with a second implementation', () => {
   const name = fc.stringMatching(/^[AB1]{1,9}$/)
   fc.assert(
     fc.property(name, name, (asked, known) => {

@@ -77,7 +77,7 @@ const fitting = (row: Method) => ({
 })
 
 describe('a request against the capabilities of its row', () => {
-  test('what fits every column fits', () => {
+  test('a request that fits every column is accepted', () => {
     expect(list(row => findMisfit(row, fitting(row)) !== undefined)).toEqual([])
   })
 
@@ -110,7 +110,7 @@ describe('a request against the capabilities of its row', () => {
     expect(wrong.map(row => row.type)).toEqual([])
   })
 
-  test('an integration type that the row lacks, likewise', () => {
+  test('an integration type that the row lacks is refused with those it has', () => {
     const choosy = rows.filter(row => row.integration.length === 1)
     const wrong = choosy.filter(row => {
       const { paymentMethods, ...rest } = fitting(row)

@@ -10,7 +10,8 @@ const repeats = (values: readonly string[]): boolean => new Set(values).size !==
 const has = (row: Method, operation: MethodOperation): boolean => row.operations.includes(operation)
 const reserves = (row: Method): boolean => row.capture.some(type => type !== 'AUTOMATIC')
 
-test('the catalogue is as large as promised', () => expect(rows.length).toBeGreaterThanOrEqual(350))
+test('the catalogue has the promised number of methods', () =>
+  expect(rows.length).toBeGreaterThanOrEqual(350))
 
 test('the core methods come first, in their order', () => {
   expect(coreTypes.length).toBe(21)
@@ -64,7 +65,7 @@ const isElsewhere = (row: Method): boolean => row.flow !== 'direct'
 /** Only the provider with a client token can be late with it. */
 const needsToken = (row: Method): boolean => row.type === 'PROVIDERK'
 
-test('what the contract says of a provider is in its row', () => {
+test('each provider’s row has what the contract says', () => {
   const by = (type: string) => rows.find(row => row.type === type)
   expect(by('PROVIDERP')?.capturePercentMax).toBe(115)
   expect(by('PROVIDERK')?.clientTokenMinutes).toBe(60)

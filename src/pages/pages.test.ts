@@ -93,7 +93,7 @@ describe('money', () => {
     expect(() => formatMoney({ value: 1, currency: 'XXX' }, 'en')).toThrow()
   })
 
-  test('rates, percentages and days', () => {
+  test('rates, percentages and days are written as the language writes them', () => {
     expect(formatDecimal('1.143339', 'de')).toBe('1,143339')
     expect(plain(formatPercentage('3.00', 'de'))).toBe('3,00 %')
     expect(formatDay('2027-01-15', 'en-GB')).toBe('15 January 2027')
@@ -119,7 +119,7 @@ describe('colours', () => {
     expect(toHex(makeReadable(parseColour('#0a6b5d') ?? [0, 0, 0], surface))).toBe('#0a6b5d')
   })
 
-  test.each(['red', '#fff', '#0a6b5d;}', 'url(x)', '#0a6b5g', ''])('%s is no colour', text => {
+  test.each(['red', '#fff', '#0a6b5d;}', 'url(x)', '#0a6b5g', ''])('%s is not accepted as a colour', text => {
     expect(parseColour(text)).toBeUndefined()
     expect(styleTheme({ accent: text, background: text })).toBeUndefined()
   })
@@ -130,7 +130,7 @@ describe('colours', () => {
   })
 })
 
-describe('logo', () => {
+describe('the merchant’s logo', () => {
   test.each([
     ['https://shop.example/logo.png', 'https://shop.example', true],
     ['/logos/1.svg', undefined, true],
@@ -145,11 +145,11 @@ describe('logo', () => {
   })
 })
 
-describe('headers', () => {
+describe('headers of pages', () => {
   const policy = (options: Partial<Parameters<typeof securityHeaders>[0]>): string =>
     securityHeaders({ tls: false, ...options })['content-security-policy'] ?? ''
 
-  test('the strictest policy that works', () => {
+  test('the content security policy allows nothing that a page does not need', () => {
     expect(policy({})).toBe(
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
         "form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; " +
@@ -191,7 +191,7 @@ describe('headers', () => {
   })
 })
 
-describe('addresses', () => {
+describe('addresses of pages', () => {
   test.each([
     ['https://shop.example/', true],
     ['myapp://paid', true],
@@ -206,7 +206,7 @@ describe('addresses', () => {
   })
 })
 
-describe('assets', () => {
+describe('files that pages load', () => {
   test('the inventory names both files with the hash that the page names', () => {
     const assets = loadAssets('/pay/assets')
     const { files } = describeInventory(assets)
@@ -235,7 +235,7 @@ describe('summarizeOrder', () => {
     })
   })
 
-  test('and left out where they do not', () => {
+  test('sums that do not make up the amount are left out', () => {
     const summary = summarizeOrder(amount, { items: [item], description: 'Two' }, 'A link')
     expect(summary.subtotal).toBeUndefined()
     expect(summary.tax).toBeUndefined()

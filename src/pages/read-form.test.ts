@@ -9,7 +9,7 @@ const card = {
   cardholderName: ' Ada King ',
 }
 
-test('a card as it is typed', () => {
+test('a card is read as customers type it', () => {
   expect(readCardForm({ ...card, saveCard: 'yes' }, en, '202612')).toEqual({
     entry: {
       number: '4111111111111111',
@@ -31,7 +31,7 @@ test.each([
   expect(readCardForm({ ...card, [field]: value }, en, '202612').errors).toEqual({ [field]: message })
 })
 
-test('digits of other scripts are digits', () => {
+test('digits of other scripts are accepted', () => {
   const foreign = { ...card, number: '٤١١١ ١١١١ ١١١١ ١١١١', expiry: '۱۲/۲۹', securityCode: '１２３' }
   expect(readCardForm(foreign, en, '202612').entry).toMatchObject({
     number: '4111111111111111',
@@ -84,7 +84,7 @@ test.each([
 
 const account = { iban: 'de89 3704 0044 0532 0130 00', accountHolder: 'Ada King', consent: 'yes' }
 
-test('an account as it is typed', () => {
+test('an account is read as customers type it', () => {
   expect(readAccountForm(account, en)).toEqual({
     entry: { iban: 'DE89370400440532013000', accountHolder: 'Ada King' },
   })

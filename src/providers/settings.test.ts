@@ -45,7 +45,7 @@ test('settings that fit are taken', () => {
   expect(() => checkSettings({ shop: '1', prefix: 'abc' }, live)).not.toThrow()
 })
 
-describe('refused by name', () => {
+describe('settings that are refused by name', () => {
   const rows: [string, Record<string, string>, typeof test_ | typeof live, string][] = [
     [
       'a missing setting',

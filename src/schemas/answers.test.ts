@@ -75,7 +75,7 @@ const record = {
 }
 const problem = { type: 'about:blank', title: 'Not found', status: 404, traceId: id }
 
-describe('answers', () => {
+describe('schemas of answers', () => {
   test.each<[string, TSchema, unknown, ...string[]]>([
     [
       'an approved payment',
@@ -336,7 +336,7 @@ describe('all schemas', () => {
       if (!path.endsWith('[]')) expect(node.description, path).toMatch(/^[A-Z0-9].*\.$/)
   })
 
-  test('one title stands for one shape', () => {
+  test('schemas with the same title have the same shape', () => {
     const shapes = new Map<unknown, string>()
     for (const [path, node] of nodes) {
       if (node.title === undefined) continue
@@ -355,7 +355,7 @@ describe('all schemas', () => {
     }
   })
 
-  test('what must never be repeated is marked', () => {
+  test('fields that must never be repeated are marked as sensitive', () => {
     const marked = new Set(
       nodes.filter(([, node]) => node.sensitive === true).map(([path]) => path.split('.').pop()),
     )

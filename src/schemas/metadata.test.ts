@@ -15,7 +15,7 @@ test.each<[string, unknown, string[]]>([
   ['an array', [], ['']],
   ['a text', 'x', ['']],
   ['null', null, ['']],
-])('schema: %s', (_, body, fields) => expect(check(body)).toEqual(fields))
+])('the schema decides about metadata: %s', (_, body, fields) => expect(check(body)).toEqual(fields))
 
 test.each<[string, unknown, RegExp | undefined]>([
   ['exact numbers', { a: 9007199254740991, b: -9007199254740991, c: 0.1, d: 0, e: 1e15 }, undefined],
@@ -25,7 +25,7 @@ test.each<[string, unknown, RegExp | undefined]>([
   ['exactly 16 KiB', { a: 'x'.repeat(16 * 1024 - 8) }, undefined],
   ['one byte more', { a: 'x'.repeat(16 * 1024 - 7) }, /16385 bytes.*16384/],
   ['bytes, not characters', { a: 'ä'.repeat(8 * 1024) }, /bytes/],
-])('rules: %s', (_, value, message) => {
+])('the rules decide about metadata: %s', (_, value, message) => {
   if (message === undefined) expect(checkMetadata(value)).toBeUndefined()
   else expect(checkMetadata(value)).toMatch(message)
 })

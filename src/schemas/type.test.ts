@@ -20,7 +20,7 @@ const makeOneOfEach = (type: typeof Type) =>
     { additionalProperties: false },
   )
 
-test('one of each kind, with options', () => {
+test('every kind of schema is built with its options', () => {
   expect(JSON.stringify(makeOneOfEach(Type))).toBe(JSON.stringify(makeOneOfEach(TypeBox)))
 })
 

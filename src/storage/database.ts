@@ -35,11 +35,14 @@ const delivererConnections = 2
  */
 const defaultSilenceMs = 6_000
 
+/** 5 s: a server that gives no connection within this time counts as lost, too. */
+const connectMs = 5_000
+
 /** 10 s: far longer than any of our statements, far shorter than clients wait. */
 const limits = '-c statement_timeout=10000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=10000'
 
 export interface DatabaseOptions {
-  /** After how long a statement without an answer counts as lost; shorter in tests. */
+  /** After how long a statement without an answer counts as lost. Tests give another time, longer or shorter. */
   readonly silenceMs?: number
   /** The number of this process (see processes/presence.ts); none for commands. */
   readonly process?: number
@@ -61,7 +64,8 @@ export function openDatabase(
       options: `${options}${owner} ${given}`.trimEnd(),
       types: { getTypeParser },
       application_name: 'tollgate',
-      connectionTimeoutMillis: 5_000,
+      // A caller that is more patient than usual waits as long for a connection.
+      connectionTimeoutMillis: silenceMs > defaultSilenceMs ? silenceMs : connectMs,
       query_timeout: silenceMs,
       idleTimeoutMillis: 60_000,
     })

@@ -18,7 +18,7 @@ function createBook() {
   return { asked, lookUp }
 }
 
-test('what is wanted in one turn is one question, and everybody gets its own answer', async () => {
+test('reads that are wanted in the same turn share one query, and each caller gets its own row', async () => {
   const { asked, lookUp } = createBook()
   const found = await Promise.all(
     [wanted('a'), wanted('unknown'), wanted('a', 'mer_2'), wanted('b'), wanted('a')].map(lookUp),
@@ -29,14 +29,14 @@ test('what is wanted in one turn is one question, and everybody gets its own ans
   expect(asked).toHaveLength(2)
 })
 
-test('more than 32 are several questions', async () => {
+test('more than 32 reads are split into several queries', async () => {
   const { asked, lookUp } = createBook()
   const all = Array.from({ length: 70 }, (_, index) => wanted(String(index)))
   expect(await Promise.all(all.map(lookUp))).toEqual(all)
   expect(asked.map(({ length }) => length)).toEqual([32, 32, 6])
 })
 
-test('two questions are under way at once, and what is wanted meanwhile shares the next one', async () => {
+test('two queries run at once, and reads that are wanted meanwhile share the next one', async () => {
   const asked: string[][] = []
   const release: (() => void)[] = []
   const lookUp = gatherLookUps<Wanted>(
@@ -62,7 +62,7 @@ test('two questions are under way at once, and what is wanted meanwhile shares t
   await Promise.all(answers)
 })
 
-test('a question that fails fails for all who asked it, and for nobody after', async () => {
+test('a query that fails does so for all who shared it, and for nobody after', async () => {
   const { lookUp } = createBook()
   const results = await Promise.allSettled([wanted('a'), wanted('broken')].map(lookUp))
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])

@@ -12,7 +12,7 @@ describe('the files', () => {
   const names = readdirSync(directory).filter(
     name => name.endsWith('.sql') && name.slice(0, 4) > lastBeforeRules,
   )
-  test.each(names)('%s only adds', name => {
+  test.each(names)('the migration %s only adds', name => {
     expect(findUnsafe(readFileSync(new URL(name, directory), 'utf8'))).toEqual([])
   })
 })
@@ -28,7 +28,7 @@ test.each([
   ['CREATE TABLE t (a text PRIMARY KEY)', 'without a name'],
   ['CREATE TABLE t (a text, FOREIGN KEY (a) REFERENCES s (a))', 'without a name'],
   ['DROP TABLE payment', 'takes a table away'],
-])('%s is refused', (sql, reason) => {
+])('a migration with %s is refused', (sql, reason) => {
   expect(findUnsafe(`${sql};`).join()).toContain(reason)
 })
 
@@ -39,7 +39,7 @@ test.each([
   'ALTER TABLE payment DROP CONSTRAINT a',
   'CREATE TABLE t (a text, CONSTRAINT t_pkey PRIMARY KEY (a), CONSTRAINT t_of_s FOREIGN KEY (a) REFERENCES s (a))',
   'CREATE UNIQUE INDEX i ON t (a)',
-])('%s is allowed', sql => {
+])('a migration with %s is allowed', sql => {
   expect(findUnsafe(`${sql};`)).toEqual([])
 })
 

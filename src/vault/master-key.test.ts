@@ -15,7 +15,7 @@ function openRing() {
   return { ring, source }
 }
 
-test('a key that is not known is looked for at the source, a known one is not', async () => {
+test('only a key that is not known yet is read from its source', async () => {
   const { ring, source } = openRing()
   expect(await ring.find(before.id)).toBe(before)
   source.key = after

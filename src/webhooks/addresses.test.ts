@@ -83,12 +83,12 @@ const closed = [
 
 const loopback = ['127.0.0.1', '127.255.255.254', '::1', '::ffff:127.0.0.1', '::ffff:7f00:1']
 
-describe.each(['live', 'test'] as const)('in %s', environment => {
+describe.each(['live', 'test'] as const)('in the environment %s', environment => {
   const policy = addressPolicies[environment]
-  test.each(open)('%s may be called', address => {
+  test.each(open)('webhooks may be sent to %s', address => {
     expect(refuseAddress(address, policy)).toBeUndefined()
   })
-  test.each(closed)('%s may not', address => {
+  test.each(closed)('webhooks may not be sent to %s', address => {
     expect(refuseAddress(address, policy)).toMatch(/is (not a public|no) address/)
   })
   test.each(loopback)(`loopback %s: ${environment === 'test' ? 'yes' : 'no'}`, address => {

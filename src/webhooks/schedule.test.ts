@@ -10,28 +10,28 @@ const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
 describe('what an answer means', () => {
-  test.each([200, 201, 202, 204, 226, 299])('%i is delivered', status => {
+  test.each([200, 201, 202, 204, 226, 299])('an answer %i counts as delivered', status => {
     expect(decide(status)).toEqual({ status: 'DELIVERED' })
   })
   test.each([199, 300, 301, 302, 307, 308, 400, 401, 404, 409, 429, 500, 502, 503, 504, 999, undefined])(
-    '%s is tried again',
+    'after %s the delivery is tried again',
     status => {
       expect(decide(status)).toEqual({ status: 'PENDING', pauseMs: 5_000 })
     },
   )
-  test('410 is the end', () => {
+  test('an answer 410 ends the delivery', () => {
     expect(decide(410)).toEqual({ status: 'FAILED' })
     expect(decide(410, { retryAfter: '1' })).toEqual({ status: 'FAILED' })
   })
 })
 
-describe('pauses', () => {
-  test('are those of the contract', () => {
+describe('pauses between attempts', () => {
+  test('have the lengths of the contract', () => {
     const seconds = [5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 14 * 3600, 20 * 3600, 24 * 3600]
     expect(pausesMs).toEqual(seconds.map(second => second * 1000))
   })
   test.each(pausesMs.map((pauseMs, index) => ({ tries: index + 1, pauseMs })))(
-    'after attempt $tries',
+    'after attempt $tries the pause is that of the contract, a tenth more or less',
     ({ tries, pauseMs }) => {
       expect(decide(500, { tries, chance: 0 })).toEqual({
         status: 'PENDING',

@@ -5,14 +5,14 @@ import { createLanes, laneStart } from '#workers/lanes.ts'
 const lane = { merchantId: 'mer_1' as MerchantId, receiver: 'https://shop.example' }
 const other = { ...lane, receiver: '' }
 
-test('an unused lane is not worth a word', () => {
+test('a lane that was never used is not listed', () => {
   const lanes = createLanes()
   expect(lanes.list()).toEqual([])
   lanes.enter(lane)
   expect(lanes.list()).toEqual([{ ...lane, free: laneStart - 1 }])
 })
 
-test('widens by one with each that arrives, up to 64', () => {
+test('a lane widens by one with each message that arrives, up to 64', () => {
   const lanes = createLanes()
   for (let count = 0; count < 100; count += 1) {
     lanes.enter(lane)
@@ -21,7 +21,7 @@ test('widens by one with each that arrives, up to 64', () => {
   expect(lanes.list()).toEqual([{ ...lane, free: 64 }])
 })
 
-test('halves with each that does not, down to one, and recovers', () => {
+test('a lane halves with each message that fails, down to one, and recovers', () => {
   const lanes = createLanes()
   for (let count = 0; count < laneStart; count += 1) lanes.enter(lane)
   const free = []
@@ -36,7 +36,7 @@ test('halves with each that does not, down to one, and recovers', () => {
   expect(lanes.list()).toEqual([{ ...lane, free: 2 }])
 })
 
-test('lanes do not know of each other', () => {
+test('each lane has its own width', () => {
   const lanes = createLanes()
   lanes.enter(lane)
   lanes.leave(lane, false)

@@ -101,7 +101,7 @@ describe('an authorisation', () => {
 })
 
 describe('a debit', () => {
-  test('is booked once, returned once, and told', async () => {
+  test('is booked once and returned once, with an event for each', async () => {
     await batch()
     const { body } = await debit()
     const [file] = await batch()
@@ -224,7 +224,7 @@ describe('a debit', () => {
     ])
   })
 
-  test('is rejected', async () => {
+  test('fails when the bank rejects it', async () => {
     const { body } = await debit()
     const [file] = await batch()
     const text = readFileSync(file.path, 'utf8')

@@ -49,7 +49,7 @@ const simulate = async () => {
   return files as string[]
 }
 
-test('a month of debits', async () => {
+test('a month of debits at the simulated bank ends with equal books', async () => {
   const [good, rejected, returned] = [
     await debit('good', testIbans.good),
     await debit('rejected', testIbans.rejected),

@@ -51,7 +51,7 @@ describe.runIf(found)('checkout', () => {
     ).toEqual([])
   })
 
-  test('by keyboard alone', async () => {
+  test('a card can be paid with the keyboard alone', async () => {
     const { payId, href } = await stage.shop.session()
     const { page } = await stage.open(href)
     const fields = ['number', 'expiry', 'securityCode', 'cardholderName']
@@ -152,7 +152,7 @@ describe.runIf(found)('checkout', () => {
     expect(await stage.shop.tries(payId)).toEqual(['OK', ['00000000']])
   })
 
-  test('pressed twice it pays once', async () => {
+  test('pressing the button twice pays once', async () => {
     const { payId, href } = await stage.shop.session()
     const { page, requested } = await stage.open(href)
     await typeCard(page)

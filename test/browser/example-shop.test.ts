@@ -51,7 +51,7 @@ describe.skipIf(browser === undefined)('the example shop', () => {
     await place.locator('form[data-pay] button.primary').click()
   }
 
-  test('by redirect, then shipped and refunded', async () => {
+  test('a customer pays by redirect, and the order is shipped and refunded', async () => {
     const page = await choose("Pay on the gateway's page")
     await page.waitForURL(`${gateway.url}/pay/**`)
     await payByCard(page)
@@ -63,7 +63,7 @@ describe.skipIf(browser === undefined)('the example shop', () => {
     expect(await page.textContent('#captured')).toBe('€49.99')
   })
 
-  test('in a frame that grows, whose end brings the whole page back', async () => {
+  test('a customer pays in a frame that grows, and then gets the whole page back', async () => {
     const page = await choose('Pay here')
     const frame = page.frameLocator('#pay iframe')
     await frame.locator('form[data-pay]').waitFor()
@@ -85,7 +85,7 @@ describe.skipIf(browser === undefined)('the example shop', () => {
     expect(await page.frameLocator('#pay iframe').locator('form[data-pay]').count()).toBe(0)
   })
 
-  test('by card fields in its own page, which never sees the number', async () => {
+  test('a customer pays by card fields in the shop’s own page, which never sees the number', async () => {
     const page = await choose('Pay by card here')
     const fields = page.frameLocator('#card iframe')
     await fields.locator('#number').fill('4111111111111112')
@@ -127,7 +127,7 @@ describe.skipIf(browser === undefined)('the example shop', () => {
     await page.locator('#problem', { hasText: /./ }).waitFor()
   })
 
-  test('by a link', async () => {
+  test('a customer pays by a link', async () => {
     const page = await choose('Get a payment link')
     await page.locator('#link').click()
     await page.waitForURL(`${gateway.url}/pay/**`)
@@ -135,7 +135,7 @@ describe.skipIf(browser === undefined)('the example shop', () => {
     await page.waitForURL(`${gateway.url}/pay/**/result`)
   })
 
-  test('as a subscription, charged again', async () => {
+  test('a customer begins a subscription, which is charged again', async () => {
     const page = await choose('A hat every month')
     await page.waitForURL(`${gateway.url}/pay/**`)
     await payByCard(page)

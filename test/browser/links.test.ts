@@ -26,7 +26,7 @@ describe.runIf(found)('links and known customers', () => {
       await stage.expectSound(dead)
     })
 
-    test('a failed attempt leaves it open', async () => {
+    test('a failed attempt leaves the link open', async () => {
       const { payId, href } = await stage.shop.link()
       const { page } = await stage.open(href)
       await typeCard(page, { number: '4000000000000002' })
@@ -41,7 +41,7 @@ describe.runIf(found)('links and known customers', () => {
       expect(await stage.shop.tries(payId)).toEqual(['OK', ['21000305', '00000000']])
     })
 
-    test('cancelled without addresses says so on a page of ours', async () => {
+    test('a link that is cancelled without return addresses says so on our page', async () => {
       const { href } = await stage.shop.link()
       const { page } = await stage.open(href)
       await page.locator('form.cancel button').click()
@@ -128,7 +128,7 @@ describe.runIf(found)('links and known customers', () => {
       expect(await second.page.locator('fieldset.saved').count()).toBe(0)
     })
 
-    test('a link to keep the card by needs no tick; no link shows the cards of whom it was meant for', async () => {
+    test('a link for saving a card needs no tick, and no link offers the cards of the customer it was sent to', async () => {
       const first = await stage.shop.link({ ...known('eve'), linkType: 'TOKENIZE' })
       const { page } = await stage.open(first.href)
       expect(await page.locator('#saveCard').count()).toBe(0)

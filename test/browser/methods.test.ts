@@ -25,7 +25,7 @@ describe.runIf(found)('methods', () => {
   }
 
   describe('3-D Secure', () => {
-    test('approved: paid, with the proof on record', async () => {
+    test('a challenge that is approved pays, with its proof in the record', async () => {
       const { payId, seen, page } = await openChallenge()
       expect(await page.textContent('main')).toContain('3184')
       await stage.expectSound(seen)
@@ -37,7 +37,7 @@ describe.runIf(found)('methods', () => {
       })
     })
 
-    test('declined: back to the form, which says so and still has the name', async () => {
+    test('a challenge that is declined leads back to the form, which says so and still has the name', async () => {
       const { payId, seen, page } = await openChallenge({ colorScheme: 'dark', viewport: phone })
       await stage.expectSound(seen)
       await decide(page, 'decline')
@@ -51,14 +51,14 @@ describe.runIf(found)('methods', () => {
       expect(await stage.shop.tries(payId)).toEqual(['OK', ['21000305', '00000000']])
     })
 
-    test('cancelled: over, and the shop gets its customer back at its basket', async () => {
+    test('a challenge that is cancelled leads back to the basket of the shop', async () => {
       const { payId, page } = await openChallenge()
       await decide(page, 'cancel')
       await page.waitForURL(`${stage.place.urls.cancel}?PayId=${payId}`)
       expect(await stage.shop.read(payId)).toMatchObject({ status: 'FAILED', responseCode: '21000703' })
     })
 
-    test('left pending: the shop waits, and the customer may still come back and approve', async () => {
+    test('a challenge that is left open can still be approved later', async () => {
       const { payId, href, seen, page } = await openChallenge({ javaScriptEnabled: false })
       await decide(page, 'pending')
       await stage.waitForThanks(page)

@@ -291,7 +291,7 @@ test('commands about an account find it in any cell, and say what is wrong with 
   commands.remove()
 })
 
-test('every cell is healthy', async () => {
+test('the doctor finds nothing in any cell', async () => {
   for (const { url } of stage.cells) {
     const unwell = (await examine(url)).filter(({ found }) => found > 0)
     expect(unwell).toEqual([])

@@ -68,7 +68,7 @@ function meddle(step: (count: number, real: () => Promise<Response>) => Promise<
   return { fetch: meddled, keys, tokens: () => tokens }
 }
 
-describe('the examples', () => {
+describe('the examples of the client’s documentation', () => {
   test('reserve, capture, refund and look', async () => {
     expect(await pay(connect(), 'client-1')).toBe('captured 1000, refunded 400')
   })
@@ -185,16 +185,16 @@ describe('retries', () => {
 })
 
 describe('errors', () => {
-  test('wrong credentials', async () => {
+  test('wrong credentials are an error of their own', async () => {
     const stranger = connect({ apiKey: `${gateway.apiKey.slice(0, -1)}x` })
     await expect(stranger.payments.get('0'.repeat(32))).rejects.toBeInstanceOf(AuthenticationError)
   })
 
-  test('an unknown payment', async () => {
+  test('an unknown payment is an error of its own', async () => {
     await expect(connect().payments.get('0'.repeat(32))).rejects.toBeInstanceOf(NotFoundError)
   })
 
-  test('faults of the request by field', async () => {
+  test('errors in a request are listed by field', async () => {
     const wrong = { ...order('x'), amount: { value: -1, currency: 'EUR' } }
     const error = await connect()
       .payments.create(wrong)

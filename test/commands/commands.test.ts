@@ -296,7 +296,7 @@ test.each([
     ['--overlap-hours <hours>', 'default: 24'],
   ],
   [['--version'], ['.']],
-])('%j helps', async (words, parts) => {
+])('%j prints help', async (words, parts) => {
   const { code, stdout, stderr } = await tollgateHere(words)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   for (const part of parts) expect(stdout).toContain(part)

@@ -77,7 +77,7 @@ test.each([
   [1, ['payments', 'find', '--merchant', 'nobody'], 'there is no merchant "nobody"'],
   [1, ['events', 'list', '--merchant', 'nobody'], 'there is no merchant "nobody"'],
   [1, ['operations', 'export', '--merchant', 'nobody', '--from', 'P1D', '--to', '2199-01-01'], 'no merchant'],
-])('%i %j', async (expected, words, reason) => {
+])('exit code %i and a sentence for %j', async (expected, words, reason) => {
   const { code, stdout, stderr } = await tollgateHere(words, env())
   expect([code, stdout, stderr]).toEqual([expected, '', expect.stringContaining(reason)])
 })
@@ -114,7 +114,7 @@ test('events list, show and replay; webhook add and remove', async () => {
   expect(JSON.parse(await run('webhook', 'list', '--json'))).toEqual([])
 })
 
-test('2 for an unknown type of event', async () => {
+test('exit code 2 for an unknown type of event', async () => {
   const words = ['webhook', 'add', shop.merchantId, '--url', receiver.url, '--types', 'payment.exploded']
   const { code, stderr } = await tollgateHere(words, env())
   expect([code, stderr]).toEqual([2, expect.stringContaining('payment.exploded')])

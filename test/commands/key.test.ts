@@ -163,12 +163,12 @@ test.each<[words: string, sentence: string]>([
   ['merchant set mer_1 --payout-limit 100/P1D', 'such as 100000EUR/P1D'],
   ['merchant set mer_1 --payout-limit 100XYZ/P1D', 'such as 100000EUR/P1D'],
   ['audit list --since yesterday', 'It must be a date'],
-])('%s: usage, in one sentence', async (words, sentence) => {
+])('wrong usage is answered with one sentence: %s', async (words, sentence) => {
   const { code, stderr } = await tollgateHere(words.split(' '))
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(sentence) })
 })
 
-test('a merchant that is not there', async () => {
+test('an unknown merchant is reported', async () => {
   for (const words of [
     ['key', 'create', 'mer_1', '--name', 'x'],
     ['key', 'list', 'mer_1'],

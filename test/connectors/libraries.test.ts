@@ -13,6 +13,7 @@ import * as stripeExamples from '#connectors/stripe/examples.test-support.ts'
 import { inquiryOf } from '#connectors/stripe/talk.test-support.ts'
 import { Secret } from '#domain/secret.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
+import { openDispute } from '#test/support/example-dispute.ts'
 import { parseForm } from '#test/support/stripe/form.ts'
 
 const signal = AbortSignal.timeout(60_000)
@@ -136,19 +137,7 @@ describe('Stripe', () => {
     ],
     [
       'an accepted dispute',
-      connector =>
-        connector.disputes?.accept?.(
-          {
-            providerDisputeId: 'dp_1',
-            stage: 'CHARGEBACK',
-            status: 'OPEN',
-            amount: { value: 1000, currency: 'EUR' },
-            reasonCode: 'fraudulent',
-            reasonGroup: 'FRAUD',
-          },
-          'key-1',
-          signal,
-        ),
+      connector => connector.disputes?.accept?.(openDispute('dp_1'), 'key-1', signal),
       (sdk, fields, key) => sdk.disputes.close('dp_1', fields, keyed(key)),
     ],
   ]

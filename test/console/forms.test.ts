@@ -124,7 +124,7 @@ test('the pages of this test show a form for every act of the console', async ()
   expect(missing).toEqual(browserOnly)
 })
 
-test('every form is shown for a terminal beside it', async () => {
+test('every form shows the request that does the same from a terminal', async () => {
   const lacking = (await readAll()).filter(({ page }) => !page.includes('class="curl"'))
   expect(lacking.map(({ action }) => routeOf(action))).toEqual([])
 })

@@ -1,8 +1,7 @@
-/** What the pages of the console show and do, over HTTP: lists, links, endpoints, the inbox, settings, search, the story. */
+/** What the pages of the console show, over HTTP: lists, exports, search, the inbox, the story of a payment. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { globalPages, merchantPages } from '#console/routes.ts'
 import { provesBody } from '#console/sections/inbox.ts'
-import { readApiKey } from '#domain/api-key.ts'
 import { listActs, type Person, signUp } from '#test/support/console.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
@@ -130,61 +129,6 @@ test.each([
   expect(await read(`/console/search?q=${encodeURIComponent(typed())}`)).toContain(`/payments/${payId}`)
 })
 
-test('303 a link is made, and its page has the address and a QR code until it is cancelled', async () => {
-  const made = await owner.post(at('/links/new'), { amount: '1234', currency: 'EUR', key: 'k1' })
-  const address = (made.headers.get('location') ?? '').split('?')[0] ?? ''
-  const page = await read(address)
-  expect(page).toMatch(/<code data-copy>http[^<]+\/pay\/[^<]+<\/code>/)
-  expect(page).toContain('<svg')
-  expect((await owner.post(`${address}/cancel`)).status).toBe(303)
-  expect(await read(address)).toContain('CANCELLED')
-  expect(await actsOf(address.split('/').at(-1) ?? '')).toEqual([
-    'link.create by the owner',
-    'link.cancel by the owner',
-  ])
-})
-
-test('422 a link for an amount that is none is refused with what was typed', async () => {
-  const refused = await owner.post(at('/links/new'), { amount: 'ten', currency: 'EUR', key: 'k2' })
-  expect([refused.status, (await refused.text()).includes('value="ten"')]).toEqual([422, true])
-})
-
-test('200 an endpoint is added with its secret shown once, gets a new secret, and is removed', async () => {
-  const url = 'http://127.0.0.1:9/hook'
-  const added = await (await owner.post(at('/endpoints'), { url, types: 'payment.captured' })).text()
-  const endpointId = /we_[0-9a-f]{32}/.exec(added)?.[0] ?? ''
-  expect(added).toMatch(/whsec_/)
-  expect(await read(at('/endpoints'))).not.toMatch(/whsec_/)
-  expect(await (await owner.post(at('/endpoints/rotate'), { endpointId })).text()).toMatch(/whsec_/)
-  expect((await owner.post(at('/endpoints/remove'), { endpointId })).status).toBe(303)
-  expect(await read(at('/endpoints'))).not.toContain(endpointId)
-  expect(await actsOf(endpointId)).toEqual([
-    'webhook.add by the owner',
-    'webhook.rotate-secret by the owner',
-    'webhook.remove by the owner',
-  ])
-})
-
-test.each([
-  { url: 'ftp://shop.example', types: '' },
-  { url: 'https://user:secret@shop.example', types: '' },
-  { url: 'https://shop.example', types: 'payment.exploded' },
-])('422 an endpoint like $url $types is refused', async fields => {
-  expect((await owner.post(at('/endpoints'), fields)).status).toBe(422)
-})
-
-test('303 retention is set, and a duration that is none is 422', async () => {
-  expect((await owner.post(at('/settings/retention'), { personalData: 'soon' })).status).toBe(422)
-  expect((await owner.post(at('/settings/retention'), { personalData: 'P2Y' })).status).toBe(303)
-  expect(await read(at('/settings'))).toContain('value="P2Y"')
-})
-
-test('422 a route to an account that is not there is refused', async () => {
-  const refused = await owner.post(at('/providers/routes'), { accountId: 'acc_none', types: 'CARD' })
-  expect(refused.status).toBe(422)
-  expect((await owner.post(at('/providers/routes'), { types: 'TELEPATHY' })).status).toBe(422)
-})
-
 test('200 the inbox shows a webhook that nobody receives, with a signature that proves it', async () => {
   expect((await owner.post(at('/inbox'), { payId, type: 'payment.captured', key: 'k3' })).status).toBe(303)
   const inbox = await read(at('/inbox'))
@@ -247,130 +191,6 @@ test('200 the story of a payment tells the notices that its provider sent, in th
   expect(story.indexOf('Notice CAPTURE')).toBeGreaterThan(story.indexOf('AUTHORIZATION'))
 })
 
-const beginPlan = (merchantCustomerId: string) =>
-  gateway.call(
-    'POST',
-    '/payments',
-    cardPayment({
-      credentialOnFile: {
-        type: 'RECURRING',
-        initialPayment: true,
-        recurring: { frequency: 'MONTHLY', useCase: 'FIXED' },
-      },
-      customerInfo: { merchantCustomerId, email: 'plan@example.com' },
-      card: { expiryDate: '209912' },
-    }),
-  )
-
-test('303 a plan gets another amount and another card, and is resumed with a charge at once', async () => {
-  const { body } = await beginPlan('the changing plan')
-  const plan = at(`/plans/${body.paymentPlanId}`)
-  const recordOf = async () => (await gateway.call('GET', `/payment-plans/${body.paymentPlanId}`)).body
-  expect((await owner.post(`${plan}/amount`, { amount: 'ten', key: 'p0' })).status).toBe(422)
-  const asked = await owner.post(`${plan}/amount`, { amount: '12.99', key: 'p1' })
-  expect([asked.status, await asked.text()]).toEqual([200, expect.stringContaining('€12.99')])
-  expect((await recordOf()).amount.value).toBe(1000)
-  expect((await owner.post(`${plan}/amount`, { amount: '12.99', key: 'p1', sure: 'yes' })).status).toBe(303)
-  expect((await recordOf()).amount.value).toBe(1299)
-  expect(await read(plan)).not.toContain('Charge another stored method')
-  await gateway.call(
-    'POST',
-    '/payments',
-    cardPayment({
-      customerInfo: { merchantCustomerId: 'the changing plan', email: 'plan@example.com' },
-      credentialOnFile: { type: 'UNSCHEDULED', initialPayment: true, unscheduled: { subType: 'CIT' } },
-      card: { number: '5555555555554444', expiryDate: '209912' },
-    }),
-  )
-  const choice = /<option value="([0-9a-f]{32})">mastercard •••• 4444</i.exec(await read(plan))?.[1] ?? ''
-  expect((await owner.post(`${plan}/method`, { paymentMethodId: choice, key: 'p2' })).status).toBe(303)
-  expect((await recordOf()).paymentMethodId).toBe(choice)
-  await owner.post(`${plan}/pause`)
-  expect((await owner.post(`${plan}/charge`, { key: 'p3' })).status).toBe(200)
-  for (let click = 0; click < 2; click++)
-    expect((await owner.post(`${plan}/charge`, { key: 'p3', sure: 'yes' })).status).toBe(303)
-  expect(await recordOf()).toMatchObject({ status: 'ACTIVE', numberOfPayments: 2 })
-})
-
-test('303 evidence goes out with its files, which are kept sealed; too much of it is 413', async () => {
-  await gateway.call('POST', '/payments', cardPayment({ card: { number: '4000000000002685' } }))
-  await gateway.call('POST', '/test/clock', { advance: 'P3D' })
-  const { disputeId } = (await gateway.call('GET', '/disputes')).body.data[0]
-  const address = at(`/disputes/${disputeId}`)
-  const page = await read(address)
-  expect(page).toContain('enctype="multipart/form-data"')
-  const csrf = /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? ''
-  const send = (fields: Record<string, string>, files: readonly File[]) => {
-    const form = new FormData()
-    for (const [name, value] of Object.entries({ csrf, key: 'e1', ...fields })) form.set(name, value)
-    for (const file of files) form.append('files', file)
-    return fetch(`${gateway.url}${address}/evidence`, {
-      ...{ method: 'POST', redirect: 'manual', body: form, headers: { cookie: owner.cookie } },
-    })
-  }
-  const receipt = new File(['%PDF-1.4\n%%EOF\n'], 'receipt.pdf', { type: 'application/pdf' })
-  expect((await send({ text: ' ' }, [])).status).toBe(422)
-  expect((await send({ text: 'x', csrf: 'wrong' }, [receipt])).status).toBe(403)
-  expect((await send({ text: 'x' }, [new File(['<script>'], 'a.html', { type: 'text/html' })])).status).toBe(
-    422,
-  )
-  expect((await send({}, [new File(['x'.repeat(17_000_000)], 'a.pdf')])).status).toBe(413)
-  expect((await send({ text: 'We WIN' }, [receipt])).status).toBe(303)
-  expect((await gateway.call('GET', `/disputes/${disputeId}`)).body.status).not.toBe('OPEN')
-  expect(await actsOf(disputeId)).toEqual(['dispute.evidence by the owner'])
-})
-
-test('401 the text of evidence outlives the session, whatever files came with it', async () => {
-  const form = new FormData()
-  form.set('text', 'typed for an hour')
-  form.append('files', new File(['x'.repeat(100_000)], 'a.pdf', { type: 'application/pdf' }))
-  const answer = await fetch(`${gateway.url}${at('/disputes/x/evidence')}`, { method: 'POST', body: form })
-  expect([answer.status, await answer.text()]).toEqual([
-    401,
-    expect.stringContaining('name="kept.text" value="typed for an hour"'),
-  ])
-})
-
-test('303 a provider account is added and changed, and its secrets are never shown', async () => {
-  const form = await read(at('/providers/new?connector=adyen'))
-  for (const name of ['set.merchantAccount', 'secret.apiKey', 'secret.hmacKey'])
-    expect(form).toContain(`name="${name}"`)
-  const fields = {
-    connector: 'adyen',
-    name: 'Second PSP',
-    'set.merchantAccount': 'Shop',
-    others: 'types=IDEAL\nbaseUrl=http://127.0.0.1:9',
-    'secret.apiKey': 'a-very-secret-api-key',
-    'secret.hmacKey': 'ab'.repeat(32),
-  }
-  const wrong = await owner.post(at('/providers/new'), { ...fields, others: 'colour=red' })
-  const refusal = await wrong.text()
-  expect([wrong.status, refusal]).toEqual([422, expect.stringContaining('colour')])
-  expect(refusal).not.toContain('a-very-secret-api-key')
-  const added = await owner.post(at('/providers/new'), fields)
-  const address = (added.headers.get('location') ?? '').split('?')[0] ?? ''
-  const page = await read(address)
-  expect(page).toContain('apiKey, hmacKey')
-  expect(page).not.toContain('a-very-secret-api-key')
-  const { connector: _, 'secret.apiKey': __, 'secret.hmacKey': ___, ...change } = fields
-  expect((await owner.post(address, { ...change, name: 'Renamed', others: '' })).status).toBe(303)
-  const accountId = address.split('/').at(-1) ?? ''
-  const [account] = await queryRows<{ name: string; settings: object }>(
-    gateway.databaseUrl,
-    `SELECT name, settings FROM provider_account WHERE provider_account_id = '${accountId}'`,
-  )
-  expect(account).toEqual({ name: 'Renamed', settings: { merchantAccount: 'Shop' } })
-  expect(await actsOf(accountId)).toEqual(['provider.add by the owner', 'provider.set by the owner'])
-  const trail = await queryRows<{ row: string }>(gateway.databaseUrl, 'SELECT audit::text AS row FROM audit')
-  expect(JSON.stringify(trail)).not.toContain('a-very-secret-api-key')
-  const stranger = await signUp(gateway, { role: 'support' })
-  expect((await stranger.get(address)).status).toBe(403)
-  await queryRows(
-    gateway.databaseUrl,
-    `DELETE FROM provider_account WHERE provider_account_id = '${accountId}'`,
-  )
-})
-
 test('a day that no month has is refused by name on the page that compares books', async () => {
   const page = await owner.get(at('/reconciliation?from=2026-02-31&to=2026-03-01'))
   expect([page.status, await page.text()]).toEqual([422, expect.stringContaining('must be days')])
@@ -396,45 +216,6 @@ test('200 notices that fit no payment are listed with the account they came to',
   const page = await read(at('/providers/notices'))
   expect(page).toContain('&lt;b&gt;re_1&lt;/b&gt;')
   expect(page).toContain(account?.name)
-})
-
-test('303 a plan is paused, resumed, and cancelled only when asked twice', async () => {
-  const { body } = await beginPlan('the plan')
-  const plan = at(`/plans/${body.paymentPlanId}`)
-  expect(await read(at('/plans'))).toContain(body.paymentPlanId)
-  for (const act of ['pause', 'resume']) expect((await owner.post(`${plan}/${act}`)).status).toBe(303)
-  expect((await owner.post(`${plan}/cancel`)).status).toBe(200)
-  expect(await read(plan)).toContain('ACTIVE')
-  expect((await owner.post(`${plan}/cancel`, { sure: 'yes' })).status).toBe(303)
-  expect(await read(plan)).toContain('CANCELLED')
-})
-
-test('200 an API key keeps to its networks and its end, and is revoked only when asked twice', async () => {
-  const fields = { name: 'till', scopes: '', allowFrom: '10.0.0.0/8', expires: '2099-12-31' }
-  for (const wrong of [{ allowFrom: 'here' }, { expires: '2001-01-01' }, { scopes: 'all' }, { name: ' ' }]) {
-    const refused = await owner.post(at('/keys'), { ...fields, ...wrong })
-    expect([refused.status, (await refused.text()).includes('role="alert"')]).toEqual([422, true])
-  }
-  const page = await (await owner.post(at('/keys'), fields)).text()
-  const apiKey = /tg_test_[\w-]+/.exec(page)?.[0] ?? ''
-  const keyId = readApiKey(apiKey)?.keyId ?? ''
-  const [key] = (await gateway.gateway.merchants.listKeys(gateway.merchantId))?.filter(
-    one => one.keyId === keyId,
-  ) ?? [undefined]
-  expect(key).toMatchObject({ name: 'till', allowFrom: ['10.0.0.0/8'], expiresAt: new Date('2099-12-31') })
-  expect((await owner.post(at('/keys/revoke'), { keyId })).status).toBe(200)
-  expect(await read(at('/keys'))).toContain(keyId)
-  expect((await owner.post(at('/keys/revoke'), { keyId, sure: 'yes' })).status).toBe(303)
-  expect(await read(at('/keys'))).not.toContain(keyId)
-})
-
-test('200 an API key is made for some scopes and shown once', async () => {
-  const made = await owner.post(at('/keys'), { name: 'reader', scopes: 'read' })
-  const key = /tg_test_[\w-]+/.exec(await made.text())?.[0] ?? ''
-  const authorization = `Basic ${Buffer.from(`${gateway.merchantId}:${key}`).toString('base64')}`
-  const list = await fetch(`${gateway.url}/api/v2/payments`, { headers: { authorization } })
-  expect(list.status).toBe(200)
-  expect(await read(at('/keys'))).not.toContain(key)
 })
 
 test('200 no text of a merchant, a customer or an operator becomes markup on any page', async () => {

@@ -116,14 +116,14 @@ const named = routes.map(route => ({
   name: `${route.verb} ${route.scoped ? '/m/{merchant}' : ''}${route.path}`,
 }))
 
-test('every route has its row in the table, and every row its route', () => {
+test('the table of rights has a row for every route, and a route for every row', () => {
   expect(named.map(({ name }) => name).toSorted()).toEqual(Object.keys(leastRole).toSorted())
 })
 
 describe.each(named)('$name', ({ verb, path, name, address, scoped }) => {
   const ask = (person: Person) => (verb === 'GET' ? person.get(address()) : person.post(address()))
 
-  test.each(roles)('%s', async role => {
+  test.each(roles)('a person with the role %s may use it, or gets 403, as the table says', async role => {
     const person = people.get(role)
     if (!person) throw new Error('nobody has this role')
     const { status } = await ask(person)

@@ -48,7 +48,7 @@ const method = (name: string) => `customer_id = ${customer(name)}`
 const findings = async (url: string) =>
   (await examine(url)).filter(({ found }) => found > 0).map(({ name }) => name)
 
-test('healthy as it was made', async () => {
+test('finds nothing on sound customers', async () => {
   expect(await findings(database.url)).toEqual([])
 })
 
@@ -103,6 +103,6 @@ test.each<[string, string[], ...string[]]>([
     ['stored-account'],
   ],
   ['UPDATE vault_account SET key_version = 2', ['account-has-data-key']],
-])('%s: %j', async (damage, expected, ...before) => {
+])('after %s the doctor finds %j', async (damage, expected, ...before) => {
   expect(await nameDamage(database.url, ...before, damage)).toEqual(expected)
 })

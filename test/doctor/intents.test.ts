@@ -24,7 +24,7 @@ afterAll(() => database.drop())
 const findings = async (url: string) =>
   (await examine(url)).filter(({ found }) => found > 0).map(({ name }) => name)
 
-test('finds nothing on sound ones', async () => {
+test('finds nothing on sound intents', async () => {
   expect(await findings(database.url)).toEqual([])
 })
 
@@ -44,6 +44,6 @@ test.each<[string, string[]]>([
   ],
   [`DELETE FROM payment_intent WHERE ${intentOf('paid')}`, ['intent-paid-once']],
   [`UPDATE payment_intent SET pay_id = NULL WHERE ${intentOf('declined')}`, []],
-])('%s: %j', async (damage, expected) => {
+])('after %s the doctor finds %j', async (damage, expected) => {
   expect(await nameDamage(database.url, damage)).toEqual(expected)
 })

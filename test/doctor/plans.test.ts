@@ -55,6 +55,6 @@ test.each<[string, string[]]>([
        plan_id = (SELECT plan_id FROM payment WHERE pay_id = ${anyCharge}) WHERE trans_id LIKE 'charge-%'`,
     ['plan-charged-once'],
   ],
-])('%s: %j', async (damage, expected) => {
+])('after %s the doctor finds %j', async (damage, expected) => {
   expect(await nameDamage(database.url, damage)).toEqual(expected)
 })

@@ -46,6 +46,6 @@ test.each<[string, string[]]>([
   [notice('2 hours', 'UNMATCHED'), []],
   [extraApproval('OK'), []],
   [extraApproval('FAILED'), ['authorized-sum', 'paid-twice']],
-])('%s: %j', async (damage, expected) => {
+])('after %s the doctor finds %j', async (damage, expected) => {
   expect(await nameDamage(database.url, damage)).toEqual(expected)
 })

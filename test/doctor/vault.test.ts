@@ -96,7 +96,7 @@ test.each<[string, string[]]>([
   ['DELETE FROM audit WHERE number = 1', ['audit-chain']],
   ['DELETE FROM audit WHERE number = (SELECT max(number) FROM audit)', ['audit-chain']],
   ['DELETE FROM audit_head', ['audit-chain']],
-])('%s: %j', async (damage, expected) => {
+])('after %s the doctor finds %j', async (damage, expected) => {
   const examineMore = async (client: pg.ClientBase) => [
     ...(await examineKeys(await readSealedRowsWith(client), ring())),
     await examineAudit(client),

@@ -1,21 +1,23 @@
 /** The customer's way to a provider and back: forms, redirects, returns once, twice or never, pages that end. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestClock, dayMs, secondMs } from '#test/support/clock.ts'
-import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
+import { cardPayment } from '#test/support/gateway.ts'
+import { findBrokenRules } from '#test/support/invariants.ts'
 import { createLateProvider, type LateProvider } from '#test/support/late-provider.ts'
+import { type LateStage, openLateStage, word } from '#test/support/late-stage.ts'
 import { addProviderAccount } from '#test/support/provider-account.ts'
 
-const word = 'a word that only the provider knows'
 const clock = createTestClock()
-let provider: LateProvider
+let provider: LateStage['provider']
+let gateway: LateStage['gateway']
+let accountId: LateStage['accountId']
+let read: LateStage['read']
+let runTimers: LateStage['runTimers']
+let deliver: LateStage['deliver']
 /** Sends customers by a redirect, and its pages end after an hour. */
 let brief: LateProvider
-let gateway: TestGateway
-let accountId: string
 
 beforeAll(async () => {
-  provider = createLateProvider()
   brief = createLateProvider({
     name: 'brief',
     verb: 'GET',
@@ -23,9 +25,10 @@ beforeAll(async () => {
     // Nobody tells what became of a request; the same one under the same key brings the first answer.
     facts: { lostAnswer: { noticeWithinMs: 0, repeatWithinMs: dayMs, undo: false } },
   })
-  const definitions = [provider.definition, brief.definition]
-  gateway = await startTestGateway({ clock, definitions, requestsPerSecond: 10_000 })
-  accountId = await addProviderAccount(gateway, provider.definition, { secrets: { word } })
+  ;({ provider, gateway, accountId, read, runTimers, deliver } = await openLateStage({
+    clock,
+    definitions: [brief.definition],
+  }))
 })
 afterAll(async () => {
   expect(await findBrokenRules(gateway.databaseUrl)).toEqual({})
@@ -43,18 +46,7 @@ const create = async (more: Record<string, unknown> = {}) => {
   })
   return answer
 }
-const read = async (payId: string) => (await gateway.call('GET', `/payments/getByPayId/${payId}`)).body
 const visit = (url: string, init: RequestInit = {}) => fetch(url, { redirect: 'manual', ...init })
-
-const runTimers = (): Promise<number> => gateway.gateway.timerWorker.runDue()
-
-async function deliver(): Promise<void> {
-  for (const body of provider.tell(word)) {
-    await fetch(`${gateway.url}/providers/${accountId}/notices`, { method: 'POST', body })
-  }
-  await queryRows(gateway.databaseUrl, 'UPDATE notice_item SET due_at = now() WHERE due_at IS NOT NULL')
-  await gateway.gateway.notices.runDue()
-}
 
 const fieldsOf = (html: string): Record<string, string> =>
   Object.fromEntries(

@@ -4,6 +4,7 @@ import type { NoticeItem } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Applied, ApplyNotice } from '#providers/apply-notices.ts'
 import { commandsHere } from '#test/support/command-here.ts'
+import { openDispute } from '#test/support/example-dispute.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 import { openAccountBench } from '#test/support/provider-accounts.ts'
@@ -64,14 +65,7 @@ const item = (key: string, more: Partial<NoticeItem> = {}): NoticeItem => ({
   fact: {
     kind: 'dispute',
     subject: { transactionId: `tx-${key}` },
-    dispute: {
-      providerDisputeId: key,
-      stage: 'CHARGEBACK',
-      status: 'OPEN',
-      amount: { value: 1, currency: 'EUR' },
-      reasonCode: '10.4',
-      reasonGroup: 'FRAUD',
-    },
+    dispute: openDispute(key),
   },
   ...more,
 })
@@ -105,7 +99,7 @@ const makeDue = () =>
     WHERE due_at IS NOT NULL`,
   )
 
-test('stored, answered as the provider wants, then applied once; a repetition is answered the same', async () => {
+test('a notice is stored, answered as the provider wants and applied once; a repeated one is answered the same', async () => {
   const body = tell(secret, [item('first'), item('second')])
   expect(await deliver(body)).toEqual({ status: 202, text: '[heard]' })
   await gateway.gateway.notices.runDue()
@@ -128,7 +122,7 @@ test('raw notices lie sealed: nothing of them can be read in the database', asyn
   expect(rows.every(({ found }) => found === 0)).toBe(true)
 })
 
-test('forged, be it one item of several: 401, counted, and nothing stored', async () => {
+test('a forged notice, even one item of several, gets 401, is counted, and nothing of it is stored', async () => {
   const before = await counted('forged')
   const good = tell(secret, [item('forged-1'), item('forged-2')])
   for (const body of [
@@ -164,7 +158,7 @@ test.each(['acc_000000000000000000000000', 'acc_1', 'nobody', '%27%3B--'])(
   },
 )
 
-test('what fits nothing is listed as unmatched and applied when it fits', async () => {
+test('a notice that matches nothing is listed as unmatched, and applied once it matches', async () => {
   answers.early = 'unmatched'
   await deliver(tell(secret, [item('early', { occurredAt: new Date() })]))
   await gateway.gateway.notices.runDue()

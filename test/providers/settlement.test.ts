@@ -246,11 +246,11 @@ test.each([
   expect((await shop.call('GET', '/settlements')).body).toEqual({ data: [] })
 })
 
-test('an unknown account, and a provider without settlement files', async () => {
+test('an unknown account, and a provider without settlement files, are refused', async () => {
   await expect(importLines([], 'acc_000000000000000000000000')).rejects.toThrow('there is no account')
 })
 
-test('pages, filters, and nothing of others', async () => {
+test('settlement lines are listed page by page and filtered, and those of other merchants are not', async () => {
   await importLines(
     [1, 2, 3].map(n => line({ providerReference: `P${n}`, date: day(-n), type: n === 3 ? 'FEE' : 'PAYOUT' })),
   )

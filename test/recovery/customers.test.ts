@@ -26,24 +26,32 @@ afterAll(async () => {
   await dying.stop()
 })
 
-test.each(crashNames)('%s', async point => {
-  const merchantCustomerId = `dies ${point}`
-  const body = cardPayment({ customerInfo: { merchantCustomerId, email: 'ada@example.com' } })
-  const request = { verb: 'POST', path: '/payments', body, headers: { 'idempotency-key': `crash-${point}` } }
-  const list = `/customers?page=1&merchantCustomerId=${encodeURIComponent(merchantCustomerId)}`
-  const count = async () => (await heir.call('GET', list)).body.totalNumberOfItems
-  expect(await crash.die(point, dying, request)).toBeUndefined()
-  // The customer comes with the approval, not before and not after.
-  expect(await count()).toBe(point === 'afterSettle' ? 1 : 0)
-  await heir.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
-  clock.move(10 * secondMs)
-  await heir.gateway.timerWorker.runDue()
-  const { status, body: answered } = await heir.send(request)
-  const isApproved = point !== 'afterRecord'
-  expect(status).toBe(isApproved ? 200 : 422)
-  expect(await count()).toBe(isApproved ? 1 : 0)
-  if (!isApproved) return
-  const { gatewayCustomerId } = answered.customerInfo
-  const methods = await heir.call('GET', `/customers/${gatewayCustomerId}/paymentMethods`)
-  expect(methods.body.data).toMatchObject([{ last4Digits: '1111' }])
-})
+test.each(crashNames)(
+  'a customer exists exactly if their payment was approved, when the process dies %s',
+  async point => {
+    const merchantCustomerId = `dies ${point}`
+    const body = cardPayment({ customerInfo: { merchantCustomerId, email: 'ada@example.com' } })
+    const request = {
+      verb: 'POST',
+      path: '/payments',
+      body,
+      headers: { 'idempotency-key': `crash-${point}` },
+    }
+    const list = `/customers?page=1&merchantCustomerId=${encodeURIComponent(merchantCustomerId)}`
+    const count = async () => (await heir.call('GET', list)).body.totalNumberOfItems
+    expect(await crash.die(point, dying, request)).toBeUndefined()
+    // The customer comes with the approval, not before and not after.
+    expect(await count()).toBe(point === 'afterSettle' ? 1 : 0)
+    await heir.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
+    clock.move(10 * secondMs)
+    await heir.gateway.timerWorker.runDue()
+    const { status, body: answered } = await heir.send(request)
+    const isApproved = point !== 'afterRecord'
+    expect(status).toBe(isApproved ? 200 : 422)
+    expect(await count()).toBe(isApproved ? 1 : 0)
+    if (!isApproved) return
+    const { gatewayCustomerId } = answered.customerInfo
+    const methods = await heir.call('GET', `/customers/${gatewayCustomerId}/paymentMethods`)
+    expect(methods.body.data).toMatchObject([{ last4Digits: '1111' }])
+  },
+)

@@ -161,7 +161,7 @@ test('no payment fails while it is changed again and again under load', async ()
 })
 
 describe.each<RotationPoint>(['afterKey', 'afterRoot', 'afterBatch', 'beforeRetire'])(
-  'who dies %s',
+  'a change of the key that dies %s',
   dying => {
     test('leaves everything readable, and the next run finishes', async () => {
       const old = await readFile(file, 'utf8')
@@ -189,7 +189,7 @@ test('a leftover draft of the file does not prevent the next one', async () => {
   await expect(stat(`${file}.new`)).rejects.toThrow('ENOENT')
 })
 
-test('two at once: the second is sent away', async () => {
+test('a second change at the same time is refused', async () => {
   const first = await openRotationStore(database.url)
   expect(await openRotationStore(database.url)).toBeUndefined()
   await first?.close()
@@ -214,7 +214,7 @@ test('a wrong file is refused before anything is written', async () => {
   await payInFreshProcess()
 })
 
-test('keys that only a person can change: all is wrapped with the first', async () => {
+test('of several given keys the first one wraps everything', async () => {
   const old = await readFile(file, 'utf8')
   const made = makeKey()
   const keys = [toMasterKey(made, 'new'), toMasterKey(old, 'old')] as const

@@ -22,7 +22,7 @@ afterEach(cleanUpAll)
 const secondMs = 1_000
 const makeBody = (transId: string) => cardPayment({ transId })
 
-test('PostgreSQL is killed below the gateway', async () => {
+test('nothing is lost when PostgreSQL is killed below the gateway', async () => {
   const directory = makePreparedFolder()
   const database = await open(directory)
   const acquirer = createAcquirer()
@@ -54,7 +54,7 @@ test('PostgreSQL is killed below the gateway', async () => {
   expect(await findBrokenRules(revived.url)).toEqual({})
 })
 
-test('the gateway and its database are killed together, and started again', async () => {
+test('nothing is lost when the gateway and its database are killed together and started again', async () => {
   const folder = makeDataFolder()
   afterwards(() => rmSync(folder, { recursive: true, force: true }))
   afterwards(() => killRest(folder))

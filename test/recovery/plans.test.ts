@@ -42,7 +42,7 @@ async function recover(): Promise<void> {
   while ((await heir.gateway.timerWorker.runDue()) > 0);
 }
 
-test.each(crashNames)('an automatic charge dies %s', async point => {
+test.each(crashNames)('an automatic charge whose process dies %s is made at most once', async point => {
   const shop = await openShop(heir)
   const { body } = await beginPlan(shop, { recurring: { frequency: 'DAILY', autoCharge: true } })
   const heard = acquirer.ledger.length
@@ -78,7 +78,7 @@ test.each(crashNames)('an automatic charge dies %s', async point => {
   clock.move(-2 * dayMs - 10 * secondMs)
 })
 
-test.each(crashNames)('the initial payment dies %s', async point => {
+test.each(crashNames)('an initial payment whose process dies %s begins one plan', async point => {
   const shop = await openShop(heir)
   armed = point
   const lost = await dying.call(

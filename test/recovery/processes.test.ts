@@ -4,6 +4,7 @@ import { hasSessionSettings, isRefusedByPooler, openDatabase } from '#storage/da
 import { migrate } from '#storage/migrate.ts'
 import { openPresence, type Presence } from '#storage/processes/presence.ts'
 import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
+import { createTestClock } from '#test/support/clock.ts'
 import { startDatabaseProxy } from '#test/support/database-proxy.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
@@ -17,6 +18,10 @@ beforeAll(async () => {
 afterAll(() => gateway.stop())
 
 const quiet = { onError: () => undefined, onMerchantChange: () => undefined }
+
+/** The connections by which processes show that they live. */
+const presenceConnections = `FROM pg_stat_activity
+  WHERE datname = current_database() AND application_name = 'tollgate presence'`
 
 /** Opens a second process on the database of the first, for the time of one test. */
 async function withPresence(use: (presence: Presence) => Promise<void>): Promise<void> {
@@ -65,11 +70,7 @@ test('a process whose connection breaks gives its next heartbeat on another one'
         `SELECT seen_at FROM gateway_process WHERE process = ${presence.process}`,
       )
     )[0]?.seen_at
-  await queryRows(
-    gateway.databaseUrl,
-    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-     WHERE datname = current_database() AND application_name = 'tollgate presence'`,
-  )
+  await queryRows(gateway.databaseUrl, `SELECT pg_terminate_backend(pid) ${presenceConnections}`)
   const before = await seenAt()
   await vi.waitFor(
     async () => expect((await seenAt())?.getTime()).toBeGreaterThan(before?.getTime() ?? 0),
@@ -86,12 +87,16 @@ test('statements that come at once after a break share one new connection', asyn
     onError: error => errors.push(error),
     beatMs: 600_000,
   })
-  const connections = `FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tollgate presence'`
-  await queryRows(gateway.databaseUrl, `SELECT pg_terminate_backend(pid) ${connections}`)
+  const ended = await queryRows<{ pid: number }>(
+    gateway.databaseUrl,
+    `SELECT pid, pg_terminate_backend(pid) ${presenceConnections}`,
+  )
   await vi.waitFor(() => expect(errors).not.toEqual([]), 30_000)
   await Promise.all([presence.refresh(), presence.refresh(), presence.refresh()])
-  // The gateway of this file has one too.
-  expect((await queryRows(gateway.databaseUrl, `SELECT pid ${connections}`)).length).toBeLessThanOrEqual(2)
+  const listed = await queryRows<{ pid: number }>(gateway.databaseUrl, `SELECT pid ${presenceConnections}`)
+  // The server may still list those that it has just ended, and the gateway of this file has a new one too.
+  const fresh = listed.filter(({ pid }) => !ended.some(old => old.pid === pid))
+  expect(fresh.length).toBeLessThanOrEqual(2)
   await presence.close()
 })
 
@@ -100,15 +105,15 @@ test('a new connection that falls silent before it listens is closed', async () 
   const errors: unknown[] = []
   const onError = (error: unknown) => errors.push(error)
   const presence = await openPresence(proxy.url, { ...quiet, onError, beatMs: 600_000 })
-  const connections = `FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tollgate presence'`
   proxy.freezeAt('LISTEN')
-  await queryRows(gateway.databaseUrl, `SELECT pg_terminate_backend(pid) ${connections}`)
+  await queryRows(gateway.databaseUrl, `SELECT pg_terminate_backend(pid) ${presenceConnections}`)
   await vi.waitFor(() => expect(errors).not.toEqual([]), 30_000)
   await expect(presence.refresh()).rejects.toThrow('Query read timeout')
   // What is left is the one of this file's gateway.
   await vi.waitFor(
-    async () => expect(await queryRows(gateway.databaseUrl, `SELECT pid ${connections}`)).toHaveLength(1),
-    10_000,
+    async () =>
+      expect(await queryRows(gateway.databaseUrl, `SELECT pid ${presenceConnections}`)).toHaveLength(1),
+    30_000,
   )
   proxy.thaw()
   await presence.close()
@@ -161,14 +166,15 @@ test('a process that others may have declared dead sends nothing any more', asyn
 })
 
 test('a merchant that one process disables is refused by the others at once', async () => {
-  const other = await startTestGateway({ connectors: acquirer.connectors, beside: gateway })
+  // Its clock stands still, so that a remembered login never lapses: only the news can end it.
+  const clock = createTestClock()
+  const other = await startTestGateway({ connectors: acquirer.connectors, beside: gateway, clock })
   const { merchantId, apiKey } = await gateway.gateway.merchants.create('Closing shop')
   const authorization = `Basic ${Buffer.from(`${merchantId}:${apiKey}`).toString('base64')}`
   const ask = async () => (await other.call('GET', '/events', undefined, { authorization })).status
   expect(await ask()).toBe(200)
   await gateway.gateway.merchants.set(merchantId, { disabled: true })
-  // Remembered logins last five seconds; the news is faster.
-  await vi.waitFor(async () => expect(await ask()).toBe(403), 4_000)
+  await vi.waitFor(async () => expect(await ask()).toBe(403), 30_000)
   await other.stop()
 })
 
@@ -191,7 +197,7 @@ test('a start through a pooler in transaction mode is refused, and leaves no loc
   await pooler.close()
 })
 
-test('failed logins are counted by all processes together', async () => {
+test('failed logins at all processes count together', async () => {
   const other = await startTestGateway({ connectors: acquirer.connectors, beside: gateway })
   const wrong = `Basic ${Buffer.from('mer_guessed:not-a-key').toString('base64')}`
   const guess = async (at: TestGateway) =>

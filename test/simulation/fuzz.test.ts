@@ -168,7 +168,7 @@ test(`random requests from seed ${seed}`, { timeout }, async () => {
 
 const show = ({ verb, path, body }: Shot): string => `${verb} ${path} ${body?.toString().slice(0, 500)}`
 
-test('afterwards all is well', async () => {
+test('after all random requests the doctor finds nothing', async () => {
   expect((await fetch(`${gateway.url}/health/ready`)).status).toBe(200)
   expect((await gateway.call('POST', '/payments', cardPayment())).status).toBe(200)
   // Events that nobody receives fail for good, and the log says so.

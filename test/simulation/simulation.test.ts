@@ -11,7 +11,7 @@ const steps = inLongRun(50, 200)
 
 const total: Record<Movement, number> = { captured: 0, reversed: 0, refunded: 0, returned: 0, disputed: 0 }
 
-test.each(seeds)('seed %i', async seed => {
+test.each(seeds)('the auditor finds no difference after the random steps of seed %i', async seed => {
   const { findings, brokenRules, diary, moved } = await simulate(seed, steps)
   for (const way of Object.keys(total) as Movement[]) total[way] += moved[way]
   const told = `seed ${seed}, ${steps} steps\n${diary.join('\n')}`
@@ -19,6 +19,6 @@ test.each(seeds)('seed %i', async seed => {
   expect(brokenRules, told).toEqual({})
 })
 
-test('money went every way', () => {
+test('all seeds together moved money in every direction', () => {
   for (const [way, sum] of Object.entries(total)) expect(sum, way).toBeGreaterThan(0)
 })

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { BatchQuery } from '#storage/commit/batch-query.ts'
 import { encodeBatch, encodeColumns, selectColumns } from '#storage/commit/binary-columns.ts'
 import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
@@ -38,20 +39,29 @@ afterAll(async () => {
 // As text, which is how PostgreSQL understood the value and not how the driver reads it.
 const asText = columns.map(([name]) => `${name}::text`).join(', ')
 
-const encode = (rows: readonly Row[]) => encodeBatch(() => encodeColumns(columns, rows))
+const name = 'read_columns'
+const sql = `SELECT ${asText} FROM (${selectColumns(1, columns)}) r`
 
-const query = (values: ReturnType<typeof encode>['values']) =>
-  client.query(`SELECT ${asText} FROM (${selectColumns(1, columns)}) r`, values)
+const encode = (rows: readonly Row[]) => encodeBatch(name, () => encodeColumns(columns, rows))
+
+const query = async (messages: Buffer): Promise<BatchQuery> =>
+  new Promise((resolve, reject) => {
+    const batch = new BatchQuery({ name, text: sql, messages })
+    batch.callback = (error, answered) => (answered ? resolve(answered) : reject(error))
+    client.query(batch)
+  })
 
 async function readBinary(rows: readonly Row[]) {
-  const { values, release } = encode(rows)
-  const result = await query(values)
+  const { messages, release } = encode(rows)
+  const answered = await query(messages)
   release()
-  return result
+  return answered.rows
 }
 
-const readJson = (rows: readonly Row[]) =>
-  client.query(`SELECT ${asText} FROM ${recordset('$1', columns)}`, [toRecordset(columns, rows)])
+async function readJson(rows: readonly Row[]) {
+  const text = `SELECT ${asText} FROM ${recordset('$1', columns)}`
+  return (await client.query({ text, values: [toRecordset(columns, rows)], rowMode: 'array' })).rows
+}
 
 const empty = Object.fromEntries(columns.map(([name]) => [name, undefined])) as Row
 
@@ -86,7 +96,7 @@ const anyRow: fc.Arbitrary<Row> = fc.record({
 test('any rows arrive as they do as JSON', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyRow, { maxLength: 40 }), async rows => {
-      expect((await readBinary(rows)).rows).toEqual((await readJson(rows)).rows)
+      expect(await readBinary(rows)).toEqual(await readJson(rows))
     }),
     { numRuns: 150 },
   )
@@ -94,20 +104,36 @@ test('any rows arrive as they do as JSON', async () => {
 
 test('rows that fill more than one piece of memory arrive whole', async () => {
   const rows = [1, 2, 3].map(c => ({ ...empty, c, word: 'é'.repeat(200_000 * c), facts: { c } }))
-  expect((await readBinary(rows)).rows).toEqual((await readJson(rows)).rows)
+  expect(await readBinary(rows)).toEqual(await readJson(rows))
 })
 
 test('a buffer is written again when its batch has succeeded, and not before', async () => {
   const row = (word: string): Row => ({ ...empty, c: 0, word })
-  const memoryOf = ({ values }: ReturnType<typeof encode>) => values[1]?.buffer
   const first = encode([row('first')])
   const second = encode([row('second')])
-  expect(memoryOf(second)).not.toBe(memoryOf(first))
+  expect(second.messages.buffer).not.toBe(first.messages.buffer)
   second.release()
   const third = encode([row('third')])
-  expect(memoryOf(third)).toBe(memoryOf(second))
-  expect((await query(first.values)).rows).toMatchObject([{ word: 'first' }])
-  expect((await query(third.values)).rows).toMatchObject([{ word: 'third' }])
+  expect(third.messages.buffer).toBe(second.messages.buffer)
+  const word = columns.findIndex(([column]) => column === 'word')
+  expect((await query(first.messages)).rows[0]?.[word]).toBe('first')
+  expect((await query(third.messages)).rows[0]?.[word]).toBe('third')
+})
+
+test('an error of the statement is reported, and the connection goes on', async () => {
+  const { messages } = encodeBatch('broken', () => encodeColumns([['c', 'integer']], [{ c: 0 }]))
+  const ask = (text: string) =>
+    new Promise((resolve, reject) => {
+      const batch = new BatchQuery({ name: 'broken', text, messages })
+      batch.callback = (error, answered) => (answered ? resolve(answered.rows) : reject(error))
+      client.query(batch)
+    })
+  const read = (value: string) => `SELECT ${value} FROM (${selectColumns(1, [['c', 'integer']])}) r`
+  await expect(ask(read('nothing'))).rejects.toMatchObject({ code: '42703' })
+  await expect(ask(read('1 / c'))).rejects.toMatchObject({ code: '22012' })
+  expect(await readBinary([{ ...empty, c: 7 }])).toEqual(await readJson([{ ...empty, c: 7 }]))
+  // The statement that the server has not understood may be written anew, the understood one is prepared.
+  await expect(ask(read('1 / c'))).rejects.toMatchObject({ code: '22012' })
 })
 
 test.each<[string, Partial<Row>]>([

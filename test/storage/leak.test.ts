@@ -9,9 +9,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Connector } from '#connectors/contract.ts'
 import { simulatedBy } from '#connectors/registry.ts'
-import { createSimulator } from '#connectors/simulator/simulator.ts'
+import { createCarelessProvider } from '#test/support/careless-provider.ts'
 import { cleanUpAll, clusterOf, makePreparedFolder, open } from '#test/support/embedded.ts'
 import {
   basic,
@@ -54,27 +53,6 @@ let otherKey: string
 /** Refused before an operation, or broken: these must not even repeat what was sent. */
 const errors: TestAnswer[] = []
 const results: TestAnswer[] = []
-
-/** A provider whose own errors quote the card, as careless libraries do. */
-function createCarelessProvider(): Connector {
-  const simulator = createSimulator()
-  const quote = (number: string) =>
-    new Error(`card ${number} was refused`, {
-      cause: new TypeError(`${number.replace(/(.{4})/g, '$1 ')} is not a function`),
-    })
-  return {
-    ...simulator,
-    keep(question) {
-      const { hints, card } = question.request
-      if (hints?.simulationMode === '9999') throw quote(card?.number.reveal() ?? '')
-      return simulator.keep?.(question) ?? {}
-    },
-    async authorize(request, signal) {
-      if (request.hints?.simulationMode === '9998') throw quote(request.card?.number.reveal() ?? '')
-      return simulator.authorize(request, signal)
-    },
-  }
-}
 
 const pay = (card: object, more: Record<string, unknown> = {}) =>
   gateway.call('POST', '/payments', cardPayment({ card: { securityCode, ...card }, ...more }))
@@ -351,7 +329,7 @@ const keyNeedles = (): Needle[] =>
   )
 
 describe('logs', () => {
-  test('were written, faults included', () => {
+  test('logs were written, also about faults', () => {
     const text = gateway.logged.join('')
     expect(text).toContain('"level":"info"')
     expect(text).toContain('was refused')

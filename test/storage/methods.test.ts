@@ -28,7 +28,7 @@ async function pay(merchantCustomerId: string, number: string): Promise<Customer
 const cardsOf = async (name: string) =>
   (await methods.listRemembered(merchantId(), name)).map(({ last4Digits }) => last4Digits).toSorted()
 
-test('the cards of a known customer, of nobody and of another merchant', async () => {
+test('the cards of a customer are listed for that customer and merchant alone', async () => {
   const customerId = await pay('known', '4111111111111111')
   await pay('known', '5555555555554444')
   expect(await cardsOf('known')).toEqual(['1111', '4444'])
@@ -67,7 +67,7 @@ test('a new number takes the place of the old one for all who keep it, but never
   expect(await cardsOf('both')).toEqual(['1111', '3220'])
 })
 
-test('a new expiry date of the same card', async () => {
+test('a new expiry date is stored for everybody who has the card', async () => {
   await pay('renewed', '378282246310005')
   const [kept] = await methods.listRemembered(merchantId(), 'renewed')
   if (!kept) throw new Error('the card was not stored')
@@ -78,7 +78,7 @@ test('a new expiry date of the same card', async () => {
   expect(await methods.listRemembered(merchantId(), 'renewed')).toMatchObject([{ expiryDate: '204001' }])
 })
 
-test('a card that the vault does not have takes nobody’s place', async () => {
+test('a card that is not in the vault replaces no other', async () => {
   await pay('stays', '371449635398431')
   const [kept] = await methods.listRemembered(merchantId(), 'stays')
   const card = { cardId: '0'.repeat(32), last4Digits: '0000', brand: 'visa' }

@@ -10,6 +10,8 @@ export interface Person {
   readonly email: string
   readonly password: string
   readonly totpSecret: Buffer
+  /** The time step of the code that set-up used; no code of it, or of an earlier one, works again. */
+  readonly usedStep: number
   readonly cookie: string
   get(path: string, headers?: Record<string, string>): Promise<Response>
   /** With the token that the console's own forms carry, unless the fields bring another. */
@@ -57,10 +59,11 @@ export async function signUp(gateway: TestGateway, who: NewPerson): Promise<Pers
   const { email, path } = await makeLink(gateway, who)
   const totpSecret = readSecret(await (await fetch(`${gateway.url}${path}`)).text())
   const password = 'correct horse battery staple'
+  const usedStep = totpStep(Date.now())
   const done = await fetch(`${gateway.url}${path}`, {
     method: 'POST',
     redirect: 'manual',
-    body: new URLSearchParams({ password, code: totpCode(totpSecret, totpStep(Date.now())) }),
+    body: new URLSearchParams({ password, code: totpCode(totpSecret, usedStep) }),
   })
   if (done.status !== 303) throw new Error(`set-up answered ${done.status}: ${await done.text()}`)
   const cookie = readCookie(done)
@@ -70,6 +73,7 @@ export async function signUp(gateway: TestGateway, who: NewPerson): Promise<Pers
     email,
     password,
     totpSecret,
+    usedStep,
     cookie,
     get,
     async post(address, fields = {}, headers = {}) {

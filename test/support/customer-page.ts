@@ -37,3 +37,35 @@ export const cardEntries = (number: string): Record<string, string> => ({
   // Read where the page begins a plan.
   planConsent: 'yes',
 })
+
+/** A page as it was answered, without following where it leads. */
+export interface ShownPage {
+  readonly status: number
+  readonly html: string
+  readonly headers: Headers
+  /** Value of the hidden field that tells which state of the payment the page showed. */
+  readonly attempt: string
+}
+
+async function readPage(response: Response): Promise<ShownPage> {
+  const html = await response.text()
+  const attempt = /name="attempt" value="(\d+)"/.exec(html)?.[1] ?? ''
+  return { status: response.status, html, headers: response.headers, attempt }
+}
+
+export const getPage = async (href: string, headers: Record<string, string> = {}): Promise<ShownPage> =>
+  readPage(await fetch(href, { headers, redirect: 'manual' }))
+
+export const postPage = async (
+  href: string,
+  fields: Record<string, string> | string,
+  headers: Record<string, string> = {},
+): Promise<ShownPage> =>
+  readPage(
+    await fetch(href, {
+      method: 'POST',
+      headers,
+      body: typeof fields === 'string' ? fields : new URLSearchParams(fields),
+      redirect: 'manual',
+    }),
+  )

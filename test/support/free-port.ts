@@ -1,11 +1,23 @@
-/** A port of this machine that nobody listened on a moment ago, for what must know its port before it starts. */
+/** A port of this machine that nobody listens on, for what must know its port before it starts. */
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
+
+/**
+ * 20,000 to 32,000: below the ports that systems hand out by themselves, so that neither a server nor a connection of
+ * another test takes it before it is used.
+ */
+const [first, beyond] = [20_000, 32_000]
 
 export async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
+  const port = randomInt(first, beyond)
+  const probe = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(probe, 'listening')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    return findFreePort()
+  }
   probe.close()
   await once(probe, 'close')
   return port

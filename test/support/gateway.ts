@@ -65,9 +65,12 @@ export interface TestGatewayOptions
   /** Keys of the test's own; one that is made for the database unless given. */
   readonly masterKey?: MasterRing
   readonly storedMethods?: StoredMethods
+  /** A minute unless given: on a busy machine the database may need seconds for a first statement. */
   readonly databaseSilenceMs?: number
   /** Whether the others still take this process for alive; always unless given, however busy the machine is. */
   readonly isAlive?: () => boolean
+  /** How long a receiver of webhooks may take to answer; as long as in production unless given. */
+  readonly webhookAttemptMs?: number
   /** Whether only the test runs what is due; unless given, where it has a clock of its own. */
   readonly timersByHand?: boolean
 }
@@ -112,7 +115,11 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const environment = options.environment ?? 'test'
   const gateway = await createGateway({
     environment,
-    sender: createSender({ policy: addressPolicies[environment], resolve: resolveHere }),
+    sender: createSender({
+      policy: addressPolicies[environment],
+      resolve: resolveHere,
+      limits: options.webhookAttemptMs === undefined ? {} : { attemptMs: options.webhookAttemptMs },
+    }),
     databaseUrl: options.throughUrl ?? database.url,
     cells: options.cells,
     console: options.console,
@@ -127,7 +134,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     definitions: options.definitions,
     applyNotice: options.applyNotice,
     noticeCrash: options.noticeCrash,
-    databaseSilenceMs: options.databaseSilenceMs,
+    databaseSilenceMs: options.databaseSilenceMs ?? 60_000,
     isAlive: options.isAlive ?? (() => true),
     timersByHand: options.timersByHand ?? options.clock !== undefined,
   })

@@ -78,7 +78,7 @@ describe('trigger', () => {
   })
 
   test.each(['payment.exploded', 'payment.completed'])(
-    '2 for %s, which is no type, with those that are',
+    'exit code 2 for %s, which is not a type, with the list of types',
     async name => {
       const { code, stderr } = await tollgateHere(['trigger', name], env())
       expect(code).toBe(2)
@@ -161,7 +161,7 @@ describe('listen', () => {
     ['no gateway', { TOLLGATE_API: 'closed' }, /no gateway answers at .* \(ECONNREFUSED\); start it/],
     ['the wrong key', { TOLLGATE_KEY: 'wrong' }, /does not know these credentials/],
     ['the wrong address', { TOLLGATE_API: 'x' }, /no gateway answers at x/],
-  ])('1 and a sentence for %s', async (_, change, sentence) => {
+  ])('exit code 1 and a sentence for %s', async (_, change, sentence) => {
     const closed = await startReceiver()
     await closed.close()
     const api = change.TOLLGATE_API === 'closed' ? { TOLLGATE_API: closed.url } : {}
@@ -209,7 +209,7 @@ describe('events replay', () => {
     expect(none.stdout).toBe('There is nothing to send again.\n')
   })
 
-  test.each(['yesterday', 'PT', '2026-13-01', ''])('2 for --since %j', async since => {
+  test.each(['yesterday', 'PT', '2026-13-01', ''])('exit code 2 for --since %j', async since => {
     const { code, stderr } = await tollgateHere(['events', 'replay', '--since', since], env())
     expect([code, stderr]).toEqual([2, expect.stringContaining('It must be an ISO 8601 duration')])
   })

@@ -27,7 +27,7 @@ afterAll(async () => {
   await sender.close()
 })
 
-test('there is one for each of the four', () => {
+test('the page has one example for each of the four kinds of server', () => {
   expect(fences.map(({ info }) => info)).toEqual(['js express', 'js fastify', 'js next', 'js node'])
 })
 
@@ -106,13 +106,13 @@ describe.each(['express', 'fastify', 'next', 'node'])('%s', name => {
       { secrets: by, nowMs },
     )
 
-  test('takes a genuine one', async () => {
+  test('accepts a genuine webhook', async () => {
     expect(await sender.send(message())).toMatchObject({ status: 204 })
     await waitUntil(() => printed.includes('\n'), 10_000)
     expect(JSON.parse(printed)).toEqual({ id: 'e1', event: { payId: 'p1', note: 'ü  ü' } })
   })
 
-  test('takes one that is signed by the old secret and by this one', async () => {
+  test('accepts a webhook that is signed by the old secret and by the current one', async () => {
     expect(
       await sender.send(message([Buffer.alloc(32, 9), readSecret(webhookSecret) ?? secret])),
     ).toMatchObject({
@@ -128,7 +128,7 @@ describe.each(['express', 'fastify', 'next', 'node'])('%s', name => {
     ['with another body', () => ({ ...message(), body: '{"payId":"p2"}' })],
     ['with another id', () => ({ ...message(), headers: { ...message().headers, 'webhook-id': 'e2' } })],
     ['without a signature', () => ({ ...message(), headers: { 'content-type': 'application/json' } })],
-  ])('refuses one %s', async (_, make) => {
+  ])('refuses a webhook %s', async (_, make) => {
     const before = printed
     expect(await sender.send(make())).toMatchObject({ status: 401 })
     expect(printed).toBe(before)

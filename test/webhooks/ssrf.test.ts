@@ -117,13 +117,13 @@ const hosts = [
   ...ofThisMachine,
 ]
 
-describe('written as an address', () => {
-  test('there are more than sixty', () => {
+describe('forbidden receivers written as an address', () => {
+  test('more than sixty ways to write a forbidden address are tried', () => {
     expect(new Set(hosts).size).toBeGreaterThan(60)
   })
 
   test.each(hosts.flatMap(host => [`http://${host}:PORT/hook`, `https://${host}:PORT/hook`]))(
-    '%s',
+    'nobody is called at %s',
     async url => {
       const { status, answer } = await attempt(url)
       expect(answer).toMatch(/^not sent: /)
@@ -133,7 +133,7 @@ describe('written as an address', () => {
   )
 })
 
-describe('hidden in an address', () => {
+describe('forbidden receivers hidden in an address', () => {
   // 203.0.113.9 is an address for documents: nobody is ever called there by mistake.
   test.each([
     'http://203.0.113.9@127.0.0.1:PORT/',
@@ -162,7 +162,7 @@ describe('hidden in an address', () => {
   })
 })
 
-describe('behind a name', () => {
+describe('forbidden receivers behind a name', () => {
   test.each([
     ['127.0.0.1'],
     ['::1'],
@@ -224,7 +224,7 @@ describe('behind a name', () => {
   })
 })
 
-test('behind a redirect', async () => {
+test('a forbidden receiver behind a redirect is not called', async () => {
   const receiver = await startReceiver((_, response) => {
     response.writeHead(302, { location: `http://127.0.0.1:${port}/` }).end()
     return undefined
@@ -239,7 +239,7 @@ test('live calls https only', async () => {
   expect(answer).toBe('not sent: only https addresses are called in live')
 })
 
-test('the canary does hear what is allowed', async () => {
+test('the canary hears requests that are allowed', async () => {
   await attempt('http://127.0.0.1:PORT/', { policy: addressPolicies.test })
   expect(connections).toBe(1)
 })

@@ -48,4 +48,4 @@ test.each([
   ['a fraction of our unit', { value: 50_001, currency: 'CLP' }],
   ['a currency that nobody pays with', { value: 100, currency: 'CLF' }],
   ['a currency that does not exist', { value: 100, currency: 'XYZ' }],
-])('%s is no amount', (_, amount) => expect(fromAdyenAmount(amount)).toBeUndefined())
+])('%s from Adyen is not taken for an amount', (_, amount) => expect(fromAdyenAmount(amount)).toBeUndefined())

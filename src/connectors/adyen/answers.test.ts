@@ -6,7 +6,7 @@ import { xIdOf } from '#lifecycle/example-payment.test-support.ts'
 import { absenceNote, hasAdyenDocuments, readAdyenDocument } from '#test/support/adyen-documents.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 
-describe('/payments', () => {
+describe('answers to /payments', () => {
   const redirect = { type: 'redirect', url: 'https://bank.example/', method: 'GET' }
   // Every value of `resultCode` in Checkout v72, with the members that come with it.
   const results: readonly (readonly [string, object, string])[] = [
@@ -30,7 +30,7 @@ describe('/payments', () => {
     expect(payment({ resultCode, ...echo, ...members })).toBe(outcome)
   })
 
-  test('these are all result codes there are', ({ skip }) => {
+  test('the table has every result code of Adyen’s document', ({ skip }) => {
     if (!hasAdyenDocuments) skip(absenceNote)
     const { schemas } = readAdyenDocument('CheckoutService-v72.json').components
     for (const schema of ['PaymentResponse', 'PaymentDetailsResponse'])
@@ -81,7 +81,7 @@ describe('/payments', () => {
     ['a list', []],
     ['truncated JSON', '{"resultCode":"Authorised","merchantRef'],
     ['HTML', '<html><body>OK</body></html>'],
-  ])('%s is unknown', (_, body) => expect(payment(body)).toBe('unknown'))
+  ])('an answer with %s leaves the outcome unknown', (_, body) => expect(payment(body)).toBe('unknown'))
 
   test.each([
     [500, { status: 500, errorCode: '701', message: 'server could not process request' }, 'unknown'],
@@ -123,7 +123,7 @@ describe('/payments', () => {
     })
   })
 
-  test('an approval tells what records show', () => {
+  test('an approval carries everything that the payment record shows', () => {
     const additionalData = {
       authCode: '065696',
       networkTxReference: 'MCC123456',
@@ -169,7 +169,7 @@ describe('/payments', () => {
     expect(fromPayment(answered(200, { resultCode: 'Pending', ...echo }), both).capture).toBeUndefined()
   })
 
-  test('a part that is approved shows by its amount', () => {
+  test('an approval of only a part shows by its amount', () => {
     const amount = { value: 400, currency: 'EUR' }
     const body = { resultCode: 'PartiallyAuthorised', ...echo, amount }
     expect(fromPayment(answered(200, body), asked).authorization).toMatchObject({
@@ -183,7 +183,7 @@ describe('what the customer has to do', () => {
   const actionOf = (action: AnyJson) =>
     fromPayment(answered(200, { resultCode: 'RedirectShopper', ...echo, action }), asked).authorization
 
-  test('a redirect by GET', () => {
+  test('the customer is redirected by GET', () => {
     expect(
       actionOf({ type: 'redirect', url: 'https://b.example/x', method: 'GET', paymentMethodType: 'ideal' }),
     ).toMatchObject({
@@ -193,7 +193,7 @@ describe('what the customer has to do', () => {
     })
   })
 
-  test('a 3-D Secure redirect by POST with its fields', () => {
+  test('the customer is redirected to 3-D Secure by POST, with the fields of the form', () => {
     const data = { PaReq: 'abc', MD: 'def', TermUrl: 'https://gateway.example/', n: 1 }
     const action = {
       type: 'redirect',
@@ -211,7 +211,7 @@ describe('what the customer has to do', () => {
     })
   })
 
-  test('a voucher with its deadline', () => {
+  test('the customer gets a voucher with its deadline', () => {
     const expiresAt = '2026-12-01T12:00:00Z'
     expect(
       actionOf({
@@ -235,7 +235,7 @@ describe('what the customer has to do', () => {
     })
   })
 
-  test('a bank transfer', () => {
+  test('the customer gets the account to transfer to', () => {
     expect(
       actionOf({
         type: 'bankTransfer',
@@ -251,13 +251,13 @@ describe('what the customer has to do', () => {
     })
   })
 
-  test('a QR code', () => {
+  test('the customer gets a QR code', () => {
     expect(actionOf({ type: 'qrCode', qrCodeData: '000201' })).toMatchObject({
       action: { type: 'instructions', instructions: { qrCode: '000201' } },
     })
   })
 
-  test('an address that is no web address is not followed', () => {
+  test('an address that is not a web address is not passed on', () => {
     expect(actionOf({ type: 'redirect', url: 'javascript:alert(1)', method: 'GET' })).toEqual({
       kind: 'unknown',
     })

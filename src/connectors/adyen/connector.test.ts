@@ -50,7 +50,7 @@ const back = (query: Record<string, string>, change: Partial<CustomerReturn> = {
   ...change,
 })
 
-describe('calls', () => {
+describe('requests to Adyen', () => {
   test('go to the address of the setting in test, with key and reference', async () => {
     const { connector, calls } = opened(200, {})
     await connector.authorize(authorizationOf('CARD', { card }), signal)
@@ -143,8 +143,8 @@ describe('calls', () => {
   })
 })
 
-describe('the customer is back', () => {
-  test('from a redirect: the result is handed on, by GET or POST, under one key', async () => {
+describe('the customer comes back', () => {
+  test('from a redirect, by GET or POST: the result is passed to Adyen under one key', async () => {
     const { connector, calls, bodies } = opened(200, {
       resultCode: 'Authorised',
       merchantReference: xIdOf(1),
@@ -165,7 +165,7 @@ describe('the customer is back', () => {
     expect(first?.length).toBeLessThanOrEqual(64)
   })
 
-  test('from a hosted page: its result is read', async () => {
+  test('from a hosted page: the result of its session is read', async () => {
     const { connector, calls } = opened(200, { status: 'canceled', reference: xIdOf(1) })
     const provider = {
       echo: { reference: xIdOf(1), amount: inquiry.amount },
@@ -179,7 +179,7 @@ describe('the customer is back', () => {
     })
   })
 
-  test('with empty hands: nobody is asked, the notice decides', async () => {
+  test('without any result: Adyen is not asked, and the notice decides', async () => {
     const { connector, calls } = opened(200, {})
     const outcome = await connector.complete?.(back({}), signal)
     expect(outcome?.authorization.kind).toBe('pending')
@@ -187,7 +187,7 @@ describe('the customer is back', () => {
   })
 })
 
-describe('check', () => {
+describe('the check of an account', () => {
   test.each([
     [200, { paymentMethods: [{}, {}] }, ['apiKey true', 'merchantAccount true', 'notices true']],
     [200, { methods: [] }, ['apiKey true', 'version false']],
@@ -206,7 +206,7 @@ describe('check', () => {
   })
 })
 
-describe('facts', () => {
+describe('facts of the connector', () => {
   const { facts } = adyen
 
   test.each([
@@ -214,9 +214,11 @@ describe('facts', () => {
     ['multipleCaptures', '1'],
     ['merchantAccount', 'two words'],
     ['liveUrlPrefix', 'a.b'],
-  ])('%s cannot be %s', (name, value) => expect(facts.settings[name]?.check?.(value)).toBeTypeOf('string'))
+  ])('the setting %s cannot be %s', (name, value) =>
+    expect(facts.settings[name]?.check?.(value)).toBeTypeOf('string'),
+  )
 
-  test('the key of notices is hex', () => {
+  test('the key that signs notices must be hexadecimal', () => {
     expect(facts.secrets.hmacKey?.check?.('ab'.repeat(32))).toBeUndefined()
     expect(facts.secrets.hmacKey?.check?.('not hex')).toBeTypeOf('string')
   })
@@ -244,7 +246,7 @@ describe('facts', () => {
     ['CARD', 3],
     ['DIRECTDEBIT', 14],
     ['MULTIBANCO', 30],
-  ])('%s may stay pending for %i days', (type, days) => {
+  ])('a payment by %s may stay pending for %i days', (type, days) => {
     expect(facts.pendingMs(methodOf(type), 'AUTHORIZATION')).toBe(days * 86_400_000)
   })
 })

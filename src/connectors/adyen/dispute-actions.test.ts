@@ -1,18 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { createDisputeActions } from '#connectors/adyen/dispute-actions.ts'
 import { toPdf } from '#connectors/adyen/text-to-pdf.ts'
-import type { DisputeFacts, HttpAnswer } from '#connectors/contract.ts'
+import type { HttpAnswer } from '#connectors/contract.ts'
 import { absenceNote, compileDocument, hasAdyenDocuments } from '#test/support/adyen-documents.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
+import { openDispute } from '#test/support/example-dispute.ts'
 
-const dispute: DisputeFacts = {
-  providerDisputeId: 'DISPUTE1',
-  stage: 'CHARGEBACK',
-  status: 'OPEN',
-  amount: { value: 1000, currency: 'EUR' },
-  reasonCode: '10.4',
-  reasonGroup: 'FRAUD',
-}
+const dispute = openDispute('DISPUTE1')
 const signal = new AbortController().signal
 const done = { disputeServiceResult: { success: true } }
 const reasons = {
@@ -43,7 +37,7 @@ function scripted(answers: Readonly<Record<string, [number, AnyJson]>>) {
 const file = { name: 'a.jpg', type: 'image/jpeg', content: Buffer.from('picture') }
 
 describe('answering a dispute', () => {
-  test('is accepted with one call', async () => {
+  test('accepting it takes one call', async () => {
     const { asked, actions } = scripted({ '/acceptDispute': [200, done] })
     expect(await actions.accept?.(dispute, 'key-1', signal)).toMatchObject({ kind: 'approved' })
     expect(asked).toEqual([
@@ -55,7 +49,7 @@ describe('answering a dispute', () => {
     ])
   })
 
-  test('is defended with the reason and the document that Adyen asks for', async () => {
+  test('defending it sends the reason and the document that Adyen asks for', async () => {
     const { asked, actions } = scripted({
       '/retrieveApplicableDefenseReasons': [200, reasons],
       '/supplyDefenseDocument': [200, done],
@@ -96,11 +90,14 @@ describe('answering a dispute', () => {
       { '/retrieveApplicableDefenseReasons': [200, reasons], '/supplyDefenseDocument': [200, done] },
       'unknown',
     ],
-  ] as [string, Record<string, [number, AnyJson]>, string][])('%s', async (_, answers, kind) => {
-    const { actions } = scripted(answers)
-    const outcome = await actions.submitEvidence?.(dispute, { text: 'x', files: [] }, 'key-1', signal)
-    expect(outcome?.kind).toBe(kind)
-  })
+  ] as [string, Record<string, [number, AnyJson]>, string][])(
+    'the outcome is right when %s',
+    async (_, answers, kind) => {
+      const { actions } = scripted(answers)
+      const outcome = await actions.submitEvidence?.(dispute, { text: 'x', files: [] }, 'key-1', signal)
+      expect(outcome?.kind).toBe(kind)
+    },
+  )
 })
 
 test('a text becomes a PDF whose table of objects is right', () => {
@@ -116,6 +113,6 @@ test('a text becomes a PDF whose table of objects is right', () => {
   expect(/\/Count (\d+)/.exec(pdf)?.[1]).toBe('2')
 })
 
-test('Adyen’s document is there, or it is said that it is not', ({ skip }) => {
+test('the tests against Adyen’s document run, or are reported as skipped', ({ skip }) => {
   if (!hasAdyenDocuments) skip(absenceNote)
 })

@@ -15,6 +15,7 @@ import {
 import { toCapture, toIncrement, toRefund, toReversal } from '#connectors/adyen/modifications.ts'
 import { absenceNote, hasAdyenDocuments, readAdyenDocument } from '#test/support/adyen-documents.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
+import { openDispute } from '#test/support/example-dispute.ts'
 
 /** Their names of methods and ours; what is left out here is neither in our catalogue nor in our map. */
 const types: Readonly<Record<string, string>> = {
@@ -166,7 +167,7 @@ describe.runIf(hasAdyenDocuments)('the field probe', () => {
     expect(Object.keys(ours.body).sort()).toEqual(Object.keys(theirs).sort())
   })
 
-  test('recurring_charge', () => {
+  test('recurring_charge sends the fields of the probe, with the differences that the README names', () => {
     const { url, body } = flows.recurring_charge.default.sample
     const credentialOnFile = {
       type: 'UNSCHEDULED',
@@ -225,14 +226,7 @@ async function disputeCalls() {
     asked.push({ path: path.slice(1), members: membersOf(sent) })
     return { kind: 'answered', status: 200, headers: {}, body }
   }, 'probe_merchant')
-  const dispute = {
-    providerDisputeId: 'probe_dispute_id_001',
-    stage: 'CHARGEBACK',
-    status: 'OPEN',
-    reasonCode: '10.4',
-    reasonGroup: 'FRAUD',
-    amount: { value: 1000, currency: 'EUR' },
-  } as const
+  const dispute = openDispute('probe_dispute_id_001')
   const signal = new AbortController().signal
   const files = [{ name: 'a.pdf', type: 'application/pdf', content: Uint8Array.of(0x25) }]
   await actions.accept?.(dispute, 'key-1', signal)
@@ -246,6 +240,6 @@ test('the README names every difference', () => {
   expect(names.filter(name => !readme.includes(`\`${name}\``))).toEqual([])
 })
 
-test('the field probe is there, or it is said that it is not', ({ skip }) => {
+test('the tests against the field probe run, or are reported as skipped', ({ skip }) => {
   if (!hasAdyenDocuments) skip(absenceNote)
 })

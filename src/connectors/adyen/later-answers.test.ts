@@ -11,7 +11,7 @@ import {
 import { xIdOf } from '#lifecycle/example-payment.test-support.ts'
 import { absenceNote, hasAdyenDocuments, readAdyenDocument } from '#test/support/adyen-documents.ts'
 
-describe('/sessions', () => {
+describe('answers about sessions', () => {
   const session = {
     id: 'CS1',
     url: 'https://checkoutshopper.example/CS1',
@@ -20,7 +20,7 @@ describe('/sessions', () => {
     amount: asked.amount,
   }
 
-  test('a new one sends the customer to its page', () => {
+  test('a new session sends the customer to its page', () => {
     expect(fromNewSession(answered(201, session), asked).authorization).toEqual({
       kind: 'action',
       action: { type: 'redirect', url: session.url, verb: 'GET' },
@@ -36,7 +36,7 @@ describe('/sessions', () => {
     ['of another amount', answered(201, { ...session, amount: { value: 1, currency: 'EUR' } }), 'unreached'],
     ['without an address', answered(201, { ...session, url: undefined }), 'unreached'],
     ['refused', answered(422, { errorCode: '137' }), '0313'],
-  ])('one whose answer is %s has harmed nobody', (_, answer, outcome) => {
+  ])('a session whose answer is %s has charged nobody', (_, answer, outcome) => {
     expect(said(fromNewSession(answer, asked).authorization)).toBe(outcome)
   })
 
@@ -56,7 +56,7 @@ describe('/sessions', () => {
     expect(said(fromSessionResult(answered(200, body), asked).authorization)).toBe(outcome)
   })
 
-  test('these are all states there are', ({ skip }) => {
+  test('the table has every state of Adyen’s document', ({ skip }) => {
     if (!hasAdyenDocuments) skip(absenceNote)
     const { schemas } = readAdyenDocument('CheckoutService-v72.json').components
     expect(states.map(([status]) => status).sort()).toEqual(
@@ -78,12 +78,12 @@ describe('/sessions', () => {
     ],
     ['a fault', answered(500, '')],
     ['no answer', { kind: 'lost', reason: 'reset' } as const],
-  ])('%s leaves it to the notice', (_, answer) => {
+  ])('%s leaves the outcome to the notice', (_, answer) => {
     expect(said(fromSessionResult(answer, asked).authorization)).toBe('pending')
   })
 })
 
-describe('modifications', () => {
+describe('answers to captures, refunds, reversals and increments', () => {
   const sent = { value: 1000, currency: 'EUR' }
   const received = {
     status: 'received',
@@ -102,7 +102,7 @@ describe('modifications', () => {
     expect(said(fromModification(answered(201, { ...received, status }), asked, sent))).toBe(outcome)
   })
 
-  test('these are all states there are', ({ skip }) => {
+  test('the table has every state of Adyen’s document', ({ skip }) => {
     if (!hasAdyenDocuments) skip(absenceNote)
     const { schemas } = readAdyenDocument('CheckoutService-v72.json').components
     const names = ['Cancel', 'Capture', 'Refund', 'AmountUpdate', 'Reversal'].map(n => `Payment${n}Response`)
@@ -124,12 +124,12 @@ describe('modifications', () => {
 
   const cancelled = { status: 'received', paymentReference: asked.reference, pspReference: 'MOD1' }
 
-  test('a technical cancel is pending until its notice comes', () => {
+  test('undoing a payment by our reference is pending until its notice comes', () => {
     expect(said(fromTechnicalCancel(answered(201, cancelled), asked))).toBe('pending')
     expect(said(fromEndedPage(answered(201, cancelled), asked))).toBe('0704')
   })
 
-  test('a technical cancel that is refused proves nothing about the payment', () => {
+  test('a refusal to undo a payment by our reference proves nothing about the payment', () => {
     expect(said(fromTechnicalCancel(answered(422, { errorCode: '130' }), asked))).toBe('unknown')
     expect(said(fromEndedPage(answered(401, ''), asked))).toBe('unknown')
   })

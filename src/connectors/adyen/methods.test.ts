@@ -4,15 +4,15 @@ import { adyenTypes, findAdyenMethod } from '#connectors/adyen/methods.ts'
 import { findMethod } from '#methods/catalogue.ts'
 import { absenceNote, hasAdyenDocuments, readAdyenDocument } from '#test/support/adyen-documents.ts'
 
-test('every type is one of the catalogue', () => {
+test('every mapped type is in the catalogue', () => {
   expect(adyenTypes.filter(type => findMethod(type) === undefined)).toEqual([])
 })
 
-test('107 methods have a code of their own, 53 banks are chosen on the page of one', () => {
+test('107 methods have a code at Adyen, and 53 banks are chosen on a method’s page', () => {
   expect(adyenTypes.length).toBe(160)
 })
 
-test('every code is one that Checkout v72 knows', ({ skip }) => {
+test('every mapped code is in Adyen’s Checkout v72', ({ skip }) => {
   if (!hasAdyenDocuments) skip(absenceNote)
   const { schemas } = readAdyenDocument('CheckoutService-v72.json').components
   const known = new Set(

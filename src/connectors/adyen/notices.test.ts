@@ -121,7 +121,7 @@ describe('signatures', () => {
   })
 })
 
-describe('keys against doubles', () => {
+describe('keys that recognise repeated items', () => {
   const keyOf = (change: AnyJson): string | undefined => {
     const notice = read(messageOf(signed(change)))
     return notice.verdict === 'genuine' ? notice.items[0]?.key : undefined
@@ -141,10 +141,10 @@ describe('keys against doubles', () => {
     ['currency', { amount: { value: 1000, currency: 'USD' } }],
     ['reference of ours', { merchantReference: 'f'.repeat(32) }],
     ['merchant account', { merchantAccountCode: 'AnotherShopECOM' }],
-  ])('another %s has another key', (_, change) => expect(keyOf(change)).not.toBe(keyOf({})))
+  ])('an item with another %s has another key', (_, change) => expect(keyOf(change)).not.toBe(keyOf({})))
 })
 
-describe('facts', () => {
+describe('what an item says', () => {
   const modification = { pspReference: 'MOD1', originalReference: 'PSP1', merchantReference: xIdOf(2) }
   const session = { additionalData: { checkoutSessionId: 'CS1' } }
 
@@ -250,13 +250,13 @@ describe('facts', () => {
     expect(factOf({})).not.toHaveProperty('subject.kept')
   })
 
-  test('amounts come back in our unit', () => {
+  test('amounts are converted into our unit', () => {
     expect(factOf({ amount: { currency: 'CLP', value: 50_000 } })).toMatchObject({
       amount: { value: 500, currency: 'CLP' },
     })
   })
 
-  test('a dispute tells its reason and how long it can be answered', () => {
+  test('a notice about a dispute carries its reason and the deadline of an answer', () => {
     const additionalData = {
       chargebackReasonCode: ' 4853',
       defensePeriodEndsAt: '2026-07-31T03:03:07+02:00',
@@ -290,7 +290,7 @@ describe('facts', () => {
     })
   })
 
-  test('a report tells where it lies', () => {
+  test('a notice about a report says where to download it', () => {
     const reason = 'https://ca-test.adyen.com/reports/settlement_detail_report_batch_4.csv'
     expect(
       factOf({ eventCode: 'REPORT_AVAILABLE', reason, pspReference: 'settlement_detail_report_batch_4.csv' }),
@@ -298,7 +298,7 @@ describe('facts', () => {
   })
 })
 
-describe.runIf(hasAdyenDocuments)('against Webhooks v1', () => {
+describe.runIf(hasAdyenDocuments)('Adyen’s Webhooks v1 document', () => {
   const document = hasAdyenDocuments ? readAdyenDocument('Webhooks-v1.json') : {}
   const names: string[] = Object.keys(document.webhooks ?? {}).map(path => path.slice(1))
 
@@ -324,12 +324,12 @@ describe.runIf(hasAdyenDocuments)('against Webhooks v1', () => {
     VOID_PENDING_REFUND: 'its REFUND_FAILED or REFUND says the same',
   }
 
-  test('every event is a fact or stands on the list of those that are none', () => {
+  test('every event code is read, or listed as one that we ignore', () => {
     const known = [...modificationEvents, ...disputeEvents, 'REPORT_AVAILABLE', ...Object.keys(ignored)]
     expect(names.filter(name => !known.includes(name))).toEqual([])
   })
 
-  test('Adyen’s own examples, signed, are read', () => {
+  test('Adyen’s own examples can be read once they are signed', () => {
     const compile = compileDocument('Webhooks-v1.json')
     for (const name of names) {
       const { schema, examples } = document.webhooks[`/${name}`].post.requestBody.content['application/json']
@@ -352,6 +352,6 @@ describe.runIf(hasAdyenDocuments)('against Webhooks v1', () => {
   })
 })
 
-test('Adyen’s document is there, or it is said that it is not', ({ skip }) => {
+test('the tests against Adyen’s document run, or are reported as skipped', ({ skip }) => {
   if (!hasAdyenDocuments) skip(absenceNote)
 })

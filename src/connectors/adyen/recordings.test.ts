@@ -113,7 +113,7 @@ const ofManagement: Readonly<Record<string, readonly string[]>> = {
 }
 
 describe.runIf(hasAdyenDocuments)('recorded exchanges', () => {
-  test('every recording has a line here', () => {
+  test('every recording has an expectation in this file', () => {
     const lines = [...Object.keys(expected), ...Object.keys(ofManagement)]
     expect(lines.sort()).toEqual(listRecordings('.yml').toSorted())
     expect(lines).toHaveLength(26)
@@ -167,7 +167,7 @@ describe.runIf(hasAdyenDocuments)('recorded notices', () => {
   })
 })
 
-test('the recordings are there, or it is said that they are not', ({ skip }) => {
+test('the tests of recordings run, or are reported as skipped', ({ skip }) => {
   if (!hasAdyenDocuments) skip(absenceNote)
   expect(listRecordings('.json').length).toBe(7)
 })

@@ -76,7 +76,7 @@ describe('what is sent', () => {
     ['AUTOMATIC', { captureDelayHours: 0 }],
     ['MANUAL', { additionalData: { manualCapture: 'true', authorisationType: 'PreAuth' } }],
     ['DELAYED', { additionalData: { manualCapture: 'true', authorisationType: 'PreAuth' } }],
-  ] as const)('%s capture is %j', (captureMethod, members) => {
+  ] as const)('a payment with %s capture is sent with %j', (captureMethod, members) => {
     expect(bodyOf(authorizationOf('CARD', { card }, { captureMethod }))).toMatchObject(members)
   })
 
@@ -101,7 +101,7 @@ describe('what is sent', () => {
       { type: 'UNSCHEDULED', initial: false, initiator: 'CUSTOMER' },
       { shopperInteraction: 'ContAuth', recurringProcessingModel: 'CardOnFile' },
     ],
-  ])('%j is %j', (credentialOnFile, members) => {
+  ])('the credentials %j are sent as %j', (credentialOnFile, members) => {
     expect(bodyOf(authorizationOf('CARD', { card, credentialOnFile }))).toMatchObject(members)
   })
 
@@ -123,7 +123,7 @@ describe('what is sent', () => {
     })
   })
 
-  test('3-D Secure that was made elsewhere is handed on', () => {
+  test('the result of a 3-D Secure authentication made elsewhere is sent along', () => {
     const threeDs = { imported: { ...imported, transStatus: 'Y' }, authenticationValue: proof }
     const { mpiData, authenticationData } = bodyOf(authorizationOf('CARD', { card, threeDs }))
     expect(mpiData).toEqual({
@@ -201,7 +201,7 @@ describe('what is sent', () => {
     ['a partial reversal', toReversal, { newTotal: 400 }, 'amountUpdates', 600],
     ['a capture', toCapture, {}, 'captures', 400],
     ['a refund', toRefund, {}, 'refunds', 400],
-  ] as const)('%s names the right amount', (_, modify, change, path, value) => {
+  ] as const)('the request for %s has the right amount', (_, modify, change, path, value) => {
     const call = modify(followUpOf('CAPTURE', change), 'PSP0000000000001', terms)
     expect(call.path).toBe(`/payments/PSP0000000000001/${path}`)
     expect(call.body).toMatchObject({ reference: xIdOf(2), amount: { value, currency: 'EUR' } })
@@ -212,7 +212,7 @@ describe('what is sent', () => {
     expect(toIncrement(request, 'PSP0000000000001', terms).sent?.value).toBe(1100)
   })
 
-  test('an order by telephone says so', () => {
+  test('a telephone order is marked as one', () => {
     expect(bodyOf(authorizationOf('CARD', { card }, { channel: 'MOTO' })).shopperInteraction).toBe('Moto')
   })
 

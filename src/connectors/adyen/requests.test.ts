@@ -28,6 +28,7 @@ import { Secret } from '#domain/secret.ts'
 import { methodOf, now } from '#lifecycle/example-payment.test-support.ts'
 import { absenceNote, compileDocument, hasAdyenDocuments, openCalls } from '#test/support/adyen-documents.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
+import { openDispute } from '#test/support/example-dispute.ts'
 
 const credentials: readonly (CredentialUse | undefined)[] = [
   undefined,
@@ -82,8 +83,8 @@ function* everyAuthorization(): Generator<AuthorizationRequest> {
 
 const sent = (body: unknown): unknown => JSON.parse(JSON.stringify(body))
 
-describe('against Checkout v72', () => {
-  test('every authorisation fits', ({ skip }) => {
+describe('requests checked against Checkout v72', () => {
+  test('every authorisation request fits the document', ({ skip }) => {
     if (!hasAdyenDocuments) skip(absenceNote)
     const compile = compileDocument('CheckoutService-v72.json')
     const check = {
@@ -198,14 +199,7 @@ const testAccount: ProviderAccount = {
   secrets: { apiKey: new Secret('AQE-key'), hmacKey: new Secret('ab'.repeat(32)) },
 }
 
-const dispute = {
-  providerDisputeId: 'D000000000000001',
-  stage: 'CHARGEBACK',
-  status: 'OPEN',
-  amount: { value: 1000, currency: 'EUR' },
-  reasonCode: '10.4',
-  reasonGroup: 'FRAUD',
-} as const
+const dispute = openDispute('D000000000000001')
 
 const defenseReasons = {
   disputeServiceResult: { success: true },

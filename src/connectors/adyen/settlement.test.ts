@@ -38,7 +38,7 @@ test.each<[string, string, Partial<SettlementLine>]>([
   ['DepositCorrection', ',,,,EUR,50,,,,,', { type: 'RESERVE', net: -5000 }],
   ['ManualCorrected', ',,,,EUR,,0.01,,,,', { type: 'CORRECTION', net: 1 }],
   ['SomethingNew', ',,,,JPY,,500.00,,,,', { type: 'CORRECTION', net: 500, currency: 'JPY' }],
-])('%s %s', async (type, cells, expected) => {
+])('a line “%s” with %s is read', async (type, cells, expected) => {
   const [line] = await read([headings, row(type, cells)])
   expect(line).toMatchObject({
     settlementId: '4',
@@ -55,7 +55,7 @@ test('a capture that Adyen made by itself is found by the authorisation', async 
   expect(line?.reference).toBe(xIdOf(1))
 })
 
-test('the pieces, the line ends and empty lines do not matter', async () => {
+test('how the file is cut into pieces, its line ends and empty lines do not matter', async () => {
   const lines = [`\uFEFF${headings}`, row('Settled', 'GBP,,5.00,1,GBP,,4.88,,0.04,0.01,0.07'), '']
   const whole = await read(lines)
   expect(whole).toHaveLength(1)

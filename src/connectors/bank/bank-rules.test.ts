@@ -48,7 +48,7 @@ describe('mandates', () => {
     ['a single debit under a mandate that was used before', { recurring: false, last: false }, true, 'RCUR'],
     ['the last of a plan', { recurring: true, last: true }, true, 'FNAL'],
     ['the only one of a plan', { recurring: true, last: true }, false, 'FRST'],
-  ] as const)('%s has its sequence type', (_, use, used, expected) => {
+  ] as const)('%s gets its SEPA sequence type', (_, use, used, expected) => {
     expect(sequenceOf(use, used)).toBe(expected)
   })
 
@@ -127,18 +127,18 @@ describe('references in remittance text', () => {
     ['inv 2026 0042', 'INV-2026/0042'],
     ['RF18 5390 0754 7034', 'rf18539007547034'],
     ['order_77', 'ORDER 77'],
-  ])('%s holds %s', (text, reference) => {
+  ])('the text %s contains the reference %s', (text, reference) => {
     expect(referencesIn(text)).toContain(normalizeReference(reference))
   })
 
   test.each([
     ['INV20260042THANKS', 'INV20260042'],
     ['INV 2026 004', 'INV20260042'],
-  ])('%s does not hold %s: nothing is guessed', (text, reference) => {
+  ])('the text %s does not contain the reference %s, and nothing is guessed', (text, reference) => {
     expect(referencesIn(text)).not.toContain(normalizeReference(reference))
   })
 
-  test('a text of many words stays cheap', () => {
+  test('searching a text of many words stays fast', () => {
     expect(referencesIn('a '.repeat(500)).length).toBeLessThan(5_000)
   })
 })

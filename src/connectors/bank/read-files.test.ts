@@ -30,7 +30,7 @@ const entry = (inside: string, status = '<Sts><Cd>BOOK</Cd></Sts>', amount = '10
 <AcctSvcrRef>R1</AcctSvcrRef>${inside}</Ntry>`
 const details = (inside: string): string => `<NtryDtls>${inside}</NtryDtls>`
 
-describe.skipIf(isoFilesAbsent)('foreign samples', () => {
+describe.skipIf(isoFilesAbsent)('sample files of other projects', () => {
   test('a statement of another project is read', async () => {
     expect(await read(isoFile('samples/camt053.v8.xml'))).toEqual([
       { kind: 'statement', statementId: '253EURNL26VAYB8060476890', account: 'NL26VAYB8060476890' },
@@ -61,7 +61,7 @@ describe.skipIf(isoFilesAbsent)('foreign samples', () => {
   })
 })
 
-describe('statements', () => {
+describe('bank statements', () => {
   const booked = { kind: 'transaction', direction: 'CRDT', amount: { value: 1000, currency: 'EUR' } }
 
   test('version 02 writes status, amount and charges differently', async () => {
@@ -117,13 +117,13 @@ describe('statements', () => {
     expect((inStatement as { key: string }).key).toBe((inNotification as { key: string }).key)
   })
 
-  test('pending entries claim nothing', async () => {
+  test('pending entries are not taken for booked ones', async () => {
     expect(await read(camt('08', entry('', '<Sts><Cd>PDNG</Cd></Sts>')))).toMatchObject([
       { kind: 'statement' },
     ])
   })
 
-  test('what a bank adds in an envelope of its own is passed over', async () => {
+  test('a bank’s own supplementary data is ignored', async () => {
     const extra = '<SplmtryData><Envlp><x:Any xmlns:x="urn:bank">1</x:Any></Envlp></SplmtryData>'
     expect(await read(camt('08', entry('') + extra))).toHaveLength(2)
   })
@@ -176,7 +176,7 @@ describe('status reports', () => {
   })
 })
 
-describe('bad input gets one sentence', () => {
+describe('bad files are refused with one sentence', () => {
   const good = camt('08', entry(''))
   const bomb = `<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>
 <Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08">&b;</Document>`
@@ -242,7 +242,7 @@ describe('bad input gets one sentence', () => {
     await expect(read(file, 50_000)).rejects.toThrow(sentence)
   })
 
-  test('a hundred megabytes in one element end after the first', async () => {
+  test('a file with a hundred megabytes in one element is refused after the first megabyte', async () => {
     let given = 0
     async function* endless(): AsyncGenerator<Uint8Array> {
       yield Buffer.from(good.slice(0, good.indexOf('S1')))

@@ -120,8 +120,8 @@ function leavesOf(xml: string): [string, string][] {
   return leaves
 }
 
-describe('another writer', () => {
-  test('writes the same direct debit, field by field', () => {
+describe('a file compared with another project’s', () => {
+  test('describes the same direct debit with the same fields', () => {
     const doc = new SEPA.Document('pain.008.001.08')
     doc.grpHdr.id = 'D0123456789abcdef0123456789abcdef'
     doc.grpHdr.created = new Date('2026-11-16T09:00:00Z')
@@ -163,7 +163,7 @@ describe('another writer', () => {
   })
 })
 
-test('a block that does not hold what its header says is never finished', () => {
+test('a block whose contents differ from its header is never finished', () => {
   expect(() => assemble(directDebitFrame, writeDebit, [[block('B01', 'OOFF', [1]), [debit]]])).toThrow(
     'block B01 announces 1 payments of 1 cents and holds 1 of 5023',
   )

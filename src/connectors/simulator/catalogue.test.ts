@@ -14,9 +14,10 @@ import { compileCheck } from '#test/support/check-schema.ts'
 const catalogue = buildTestCatalogue()
 const find = (number: string) => catalogue.cards.find(card => card.number === number)
 
-test('it fits its schema', () => expect(compileCheck(testCatalogue)(catalogue)).toEqual([]))
+test('the catalogue of test data fits its schema', () =>
+  expect(compileCheck(testCatalogue)(catalogue)).toEqual([]))
 
-test('every number is valid, stands once and has a brand', () => {
+test('every card number is valid, listed once and has a brand', () => {
   const numbers = catalogue.cards.map(({ number }) => number)
   expect(new Set(numbers).size).toBe(numbers.length)
   expect(numbers.filter(number => !isCardNumber(number))).toEqual([])
@@ -24,7 +25,7 @@ test('every number is valid, stands once and has a brand', () => {
   expect(catalogue.accounts.filter(({ number }) => !isIban(number))).toEqual([])
 })
 
-describe('the numbers of the contract', () => {
+describe('numbers that the contract names', () => {
   test.each([
     ['4000000000000002', 'declined 05'],
     ['4000000000009995', 'declined 51'],
@@ -40,22 +41,22 @@ describe('the numbers of the contract', () => {
     ['4000000000000259', 'declined 91'],
     ['4000000000003220', 'approved'],
     ['4000000000003238', 'approved'],
-  ])('%s is there: %s', (number, outcome) => expect(find(number)?.outcome).toBe(outcome))
+  ])('the catalogue has %s: %s', (number, outcome) => expect(find(number)?.outcome).toBe(outcome))
 
   test.each([
     ['DE89370400440532013000', 'approved'],
     ['DE62370400440532013001', 'declined 51'],
-  ])('%s is there: %s', (number, outcome) =>
+  ])('the catalogue has %s: %s', (number, outcome) =>
     expect(catalogue.accounts.find(account => account.number === number)?.outcome).toBe(outcome),
   )
 })
 
-test('every table of numbers is in it', () => {
+test('every table of test numbers is part of the catalogue', () => {
   const all = [...testCards, ...authenticationCards].map(({ number }) => number).concat(brandCards)
   expect(all.filter(number => find(number) === undefined)).toEqual([])
 })
 
-test('every way of 3-D Secure has a card of both large networks', () => {
+test('every course of 3-D Secure has a Visa and a Mastercard', () => {
   for (const threeDs of ['challenge', 'frictionless', 'attempted', 'not_enrolled', 'failed'] as const) {
     const brands = authenticationCards
       .filter(card => card.scenario.threeDs === threeDs)

@@ -99,7 +99,7 @@ describe('faults', () => {
     expect(faults.list(merchantId)).toHaveLength(1)
   })
 
-  test('a decline by its own code', async () => {
+  test('a fault may decline with a code of its own', async () => {
     const { simulator } = broken({ fault: 'decline', code: '61', times: 1 })
     expect(said((await followUp(simulator, 'CAPTURE', { approval: {} })).outcome)).toBe('0361')
   })

@@ -16,7 +16,7 @@ const bookOf = (...rules: FaultRule[]) => {
   return book
 }
 
-describe('take', () => {
+describe('choosing the fault for the next operation', () => {
   // Each line: what is known, the rules, the operations that come, and the code each of them draws.
   test.each<[string, FaultRule[], OperationType[], (string | undefined)[]]>([
     ['no rules', [], ['CAPTURE'], [undefined]],
@@ -48,7 +48,7 @@ describe('take', () => {
   })
 })
 
-test('merchants do not feel each other’s faults', () => {
+test('a merchant’s faults do not affect another merchant', () => {
   const book = bookOf(rule('*', '05'))
   expect(book.take(yours, 'CAPTURE')).toBeUndefined()
   expect(book.list(yours)).toEqual([])

@@ -170,7 +170,7 @@ describe('an inquiry', () => {
   })
 })
 
-describe('what it tells', () => {
+describe('what the simulator answers', () => {
   test('is the same for the same reference and another for another', async () => {
     const question = ask('AUTHORIZATION', card('4111111111111111'))
     const [first, again, other] = await Promise.all([
@@ -259,7 +259,7 @@ describe('what it tells', () => {
   })
 })
 
-test('never keeps a card number in what is stored', () => {
+test('the simulator never stores a card number', () => {
   const prepared = testCards.map(({ number }) => keep(createSimulator(), ask('AUTHORIZATION', card(number))))
   for (const { number } of testCards) expect(JSON.stringify(prepared)).not.toContain(number)
 })

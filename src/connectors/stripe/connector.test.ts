@@ -102,7 +102,7 @@ test('live goes to Stripe, test to the address of the account', async () => {
   expect(double.requests[0]?.url).toBe('http://127.0.0.1:1234/v1/payment_intents/pi_1/cancel')
 })
 
-test('an account may narrow what it serves', () => {
+test('an account serves only the methods that its setting lists', () => {
   const { connector } = talk([], { settings: { types: 'CARD, IDEAL' } })
   expect(connector.supports(methodOf('IDEAL'))).toBeDefined()
   expect(connector.supports(methodOf('EPS'))).toBeUndefined()
@@ -111,7 +111,7 @@ test('an account may narrow what it serves', () => {
 describe('the customer comes back', () => {
   const open = { ...inquiryOf('AUTHORIZATION'), ...told('cs_1'), amount: { value: 1000, currency: 'EUR' } }
 
-  test('paid', async () => {
+  test('after paying on Stripe’s page, the payment is approved', async () => {
     const paid = sessionOf('complete', { payment_status: 'paid', payment_intent: intentOf('succeeded') })
     const { connector, calls } = talk([answered(paid)])
     const outcome = await connector.complete?.({ ...open, ...back, captureReference }, signal)
@@ -119,7 +119,7 @@ describe('the customer comes back', () => {
     expect(calls()).toEqual(['GET /v1/checkout/sessions/cs_1'])
   })
 
-  test('by the link that leaves the page: the page is ended', async () => {
+  test('by the link that leaves Stripe’s page: the page is ended', async () => {
     const { connector, calls, requests } = talk([answered(sessionOf('expired'))])
     const outcome = await connector.complete?.({ ...open, ...left }, signal)
     expect(outcome?.authorization).toMatchObject({ kind: 'declined', detail: '0703' })
@@ -127,7 +127,7 @@ describe('the customer comes back', () => {
     expect(requests[0]?.headers['idempotency-key']).toBe(`${reference}-expire`)
   })
 
-  test('by that link although it was paid in another tab', async () => {
+  test('by that link after paying in another tab: the payment is approved', async () => {
     const paid = sessionOf('complete', { payment_status: 'paid', payment_intent: intentOf('succeeded') })
     const { connector } = talk([refused({ type: 'invalid_request_error' }, 400), answered(paid)])
     const outcome = await connector.complete?.({ ...open, ...left, captureReference }, signal)
@@ -152,7 +152,7 @@ describe('the customer comes back', () => {
   })
 })
 
-describe('what became of it', () => {
+describe('looking up what became of a request', () => {
   const ours = intentOf('requires_capture')
 
   test.each<[string, readonly HttpAnswer[], string]>([
@@ -240,7 +240,7 @@ describe('what became of it', () => {
   })
 })
 
-describe('check', () => {
+describe('the check of an account', () => {
   const endpoint = {
     url: 'https://pay.example/providers/acc_1/notices',
     status: 'enabled',
@@ -251,7 +251,7 @@ describe('check', () => {
       .filter(({ ok }) => !ok)
       .map(({ name, detail }) => `${name}: ${detail}`)
 
-  test('all is well', async () => {
+  test('finds nothing on an account that is set up well', async () => {
     expect(await find([list(intentOf('succeeded', { livemode: false })), list(endpoint)])).toEqual([])
   })
 

@@ -2,16 +2,10 @@
 import { describe, expect, test } from 'vitest'
 import { answered, xId } from '#connectors/stripe/examples.test-support.ts'
 import { refused, signal, talk } from '#connectors/stripe/talk.test-support.ts'
+import { openDispute } from '#test/support/example-dispute.ts'
 
 describe('disputes', () => {
-  const dispute = {
-    providerDisputeId: 'dp_1',
-    stage: 'CHARGEBACK',
-    status: 'OPEN',
-    amount: { value: 1000, currency: 'EUR' },
-    reasonCode: '10.4',
-    reasonGroup: 'FRAUD',
-  } as const
+  const dispute = openDispute('dp_1')
   const answer = answered({
     id: 'dp_1',
     amount: 1000,

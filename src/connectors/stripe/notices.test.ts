@@ -366,7 +366,7 @@ test.each<[string, string, unknown, EventParts?]>([
   ['an event of the other mode', 'payment_intent.succeeded', intentOf('succeeded'), { livemode: true }],
   ['an event that means nothing to us', 'customer.created', { id: 'cus_1' }],
   ['an event without an object', 'payment_intent.succeeded', undefined],
-])('%s is of no consequence', (_, type, object, parts) => {
+])('a notice about %s is ignored', (_, type, object, parts) => {
   expect(factOf(type, object, parts)).toMatchObject({ kind: 'ignored' })
 })
 

@@ -62,7 +62,7 @@ test('the table knows every refusal', () => {
   expect(Object.keys(table)).toEqual(Object.keys(refusals))
 })
 
-test('the first field error is the one that is told, or all by path', () => {
+test('an answer names the first wrong field, or all of them by path, as its dialect wants', () => {
   expect(render('payment', 'invalid').value).toEqual({ field: 'amount.value', error: 'first' })
   expect(render('customer', 'invalid').value.errors).toEqual({
     'amount.value': ['first', 'second'],
@@ -71,7 +71,7 @@ test('the first field error is the one that is told, or all by path', () => {
   expect(render('token', 'invalid').value).toEqual({ error: 'first' })
 })
 
-test('problem types are names of ours', () => {
+test('problem types are URNs of this gateway', () => {
   expect(render('customer', 'notFound').value.type).toBe('urn:tollgate:problem:not-found')
 })
 
@@ -84,7 +84,7 @@ test('a reused key is a failed operation without any data of the first', () => {
   expect(render('service', 'keyReused').value.responseCode).toBe('20170002')
 })
 
-test('a fault says nothing but its code', () => {
+test('the answer to a fault contains nothing but its code', () => {
   expect(render('payment', 'fault').value.responseCode).toBe('40000001')
 })
 

@@ -11,7 +11,7 @@ const settings = { key: () => key, issuer: 'tollgate', audience: 'test', nowMs }
 const tokens = createAccessTokens(settings)
 const nowSeconds = nowMs() / 1000
 
-test('a token says who, where, from when and until when', async () => {
+test('a token names its merchant, its environment and its lifetime', async () => {
   const { accessToken, expiresInSeconds } = await tokens.issue(toyMerchant('shop'))
   expect(expiresInSeconds).toBe(3600)
   expect(decodeProtectedHeader(accessToken)).toEqual({ alg: 'HS256', typ: 'at+jwt' })
@@ -66,7 +66,7 @@ test.each<[name: string, token: () => Promise<string> | string, read: boolean]>(
   ['no beginning', () => sign({ nbf: undefined }), false],
   ['an intent that is no text', () => sign({ payment_intent_id: 1 }), false],
   ['nonsense', () => 'a.b.c', false],
-])('%s', async (_, token, read) => {
+])('whether a token is accepted: %s', async (_, token, read) => {
   expect((await tokens.read(await token())) !== undefined).toBe(read)
 })
 

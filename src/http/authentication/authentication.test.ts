@@ -22,7 +22,7 @@ const bearer = async (intentId?: string, merchant = toyMerchant('shop')) => {
 const confirm = (id: string, headers: Record<string, string>) =>
   toy.app.inject({ method: 'POST', url: `/api/v2/intents/${id}/confirm`, headers })
 
-describe('401', () => {
+describe('401 for credentials that are missing or wrong', () => {
   test.each<[name: string, headers: Record<string, string>]>([
     ['nothing', {}],
     ['unknown scheme', { authorization: 'Digest x' }],
@@ -54,7 +54,7 @@ describe('401', () => {
     expect(response.statusCode).toBe(401)
   })
 
-  test('an access token on the way out of its time', async () => {
+  test('an access token stops working when its time is over', async () => {
     const headers = await bearer()
     expect((await get('/toys/1', headers)).statusCode).toBe(200)
     await toy.clock.advance(3_599_000)
@@ -63,25 +63,25 @@ describe('401', () => {
     expect((await get('/toys/1', headers)).statusCode).toBe(401)
   })
 
-  test('an access token of a merchant whose clock was moved', async () => {
+  test('an access token ends by the clock of its merchant', async () => {
     const headers = await bearer()
     toy.credentials.put(toyMerchant('shop', { clockOffsetMs: 3_600_000 }), 'shop-key')
     expect((await get('/toys/1', headers)).statusCode).toBe(401)
   })
 
-  test('an access token from the future', async () => {
+  test('an access token from the future is refused', async () => {
     const headers = await bearer(undefined, toyMerchant('shop', { clockOffsetMs: 60_000 }))
     expect((await get('/toys/1', headers)).statusCode).toBe(401)
   })
 
-  test('an access token of a merchant that is gone', async () => {
+  test('an access token of a merchant that no longer exists is refused', async () => {
     const headers = await bearer()
     toy.credentials.merchants.delete('shop')
     expect((await get('/toys/1', headers)).statusCode).toBe(401)
   })
 })
 
-describe('200', () => {
+describe('200 for right credentials', () => {
   test.each<
     [name: string, url: string, headers: () => Record<string, string> | Promise<Record<string, string>>]
   >([
@@ -99,7 +99,7 @@ describe('200', () => {
     expect((await get(url, await headers())).statusCode).toBe(200)
   })
 
-  test('both of two live keys', async () => {
+  test('both keys of a merchant work', async () => {
     toy.credentials.put(toyMerchant('shop'), 'old', 'new')
     const statuses = ['old', 'new', 'shop-key'].map(
       async key => (await get('/toys/1', { authorization: basic('shop', key) })).statusCode,
@@ -119,32 +119,32 @@ describe('200', () => {
   })
 })
 
-describe('403', () => {
-  test('the token of another intent', async () => {
+describe('403 for credentials without the right', () => {
+  test('the access token of another intent is refused', async () => {
     expect((await confirm('intent-2', await bearer('intent-1'))).statusCode).toBe(403)
   })
 
-  test('the token of an intent anywhere else, though it is remembered', async () => {
+  test('the access token of an intent opens no other endpoint, also when it is remembered', async () => {
     const headers = await bearer('intent-1')
     expect((await confirm('intent-1', headers)).statusCode).toBe(200)
     expect((await get('/toys/intent-1', headers)).statusCode).toBe(403)
     expect((await get('/customers?page=1', headers)).statusCode).toBe(403)
   })
 
-  test('a disabled merchant, right credentials', async () => {
+  test('a disabled merchant with right credentials is refused', async () => {
     toy.credentials.put(toyMerchant('shop', { disabled: true }), 'shop-key')
     const response = await get('/toys/1', shop)
     expect(response.statusCode).toBe(403)
     expect(response.json()).toMatchObject({ type: 'urn:tollgate:problem:forbidden' })
   })
 
-  test('a disabled merchant, wrong credentials: 401', async () => {
+  test('a disabled merchant with wrong credentials gets 401', async () => {
     toy.credentials.put(toyMerchant('shop', { disabled: true }), 'shop-key')
     expect((await get('/toys/1', { authorization: basic('shop', 'wrong') })).statusCode).toBe(401)
   })
 })
 
-describe('what is remembered', () => {
+describe('credentials that are remembered', () => {
   test('a verified header is looked up once in 5 s', async () => {
     for (let at = 0; at < 5; at++) await get('/toys/1', shop)
     expect(toy.credentials.finds).toBe(1)
@@ -183,7 +183,7 @@ describe('what is remembered', () => {
 describe('429 after failed logins', () => {
   const fail = () => get('/toys/1', { authorization: basic('shop', 'wrong') })
 
-  test('the eleventh in a minute, with the time to wait; the right key is never locked out', async () => {
+  test('the eleventh failure in a minute is told how long to wait, and the right key still works', async () => {
     for (let at = 0; at < 10; at++) expect((await fail()).statusCode).toBe(401)
     const response = await fail()
     expect(response.statusCode).toBe(429)
@@ -235,7 +235,7 @@ describe('the token endpoint', () => {
     })
   const good = { grant_type: 'client_credentials', client_id: 'shop', client_secret: 'shop-key' }
 
-  test('an access token that opens the API', async () => {
+  test('answers with an access token that opens the API', async () => {
     const response = await ask(good)
     expect(response.statusCode).toBe(200)
     expect(response.headers).toMatchObject({
@@ -248,7 +248,7 @@ describe('the token endpoint', () => {
     expect((await get('/toys/1', { authorization: `Bearer ${accessToken}` })).statusCode).toBe(200)
   })
 
-  test('a token of one intent', async () => {
+  test('answers with an access token for one intent', async () => {
     const response = await ask({ ...good, grant_type: 'payment_intents', payment_intent_id: 'intent-1' })
     expect(response.json()).toMatchObject({ expires_in: 900 })
     const headers = { authorization: `Bearer ${response.json().access_token}` }
@@ -298,19 +298,19 @@ describe('the token endpoint', () => {
     )
   })
 
-  test('JSON is not taken', async () => {
+  test('JSON is refused', async () => {
     const response = await ask(JSON.stringify(good), 'application/json')
     expect(response.statusCode).toBe(415)
     expect(response.json()).toMatchObject({ error: 'invalid_request' })
   })
 
-  test('a form is not taken anywhere else', async () => {
+  test('other endpoints refuse forms', async () => {
     const headers = { ...shop, 'content-type': 'application/x-www-form-urlencoded' }
     const response = await toy.app.inject({ method: 'POST', url: '/api/v2/payment', headers, payload: 'a=1' })
     expect(response.statusCode).toBe(415)
   })
 
-  test('a disabled merchant', async () => {
+  test('a disabled merchant gets no token', async () => {
     toy.credentials.put(toyMerchant('shop', { disabled: true }), 'shop-key')
     const response = await ask(good)
     expect([response.statusCode, response.json().error]).toEqual([403, 'access_denied'])
@@ -330,7 +330,7 @@ describe('the token endpoint', () => {
     expect((await ask(good)).statusCode).toBe(200)
   })
 
-  test('a key is not honoured here', async () => {
+  test('an Idempotency-Key is ignored', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded', 'idempotency-key': 'not usable' }
     const response = await toy.app.inject({
       method: 'POST',
@@ -341,7 +341,7 @@ describe('the token endpoint', () => {
     expect(response.statusCode).toBe(200)
   })
 
-  test('500 in its own shape', async () => {
+  test('a fault is answered in the form of OAuth errors', async () => {
     const { find } = toy.credentials
     toy.credentials.find = () => Promise.reject(new Error('boom'))
     const response = await ask(good)
@@ -353,7 +353,7 @@ describe('the token endpoint', () => {
   })
 })
 
-test('the merchant that called reaches the handler', async () => {
+test('the handler is told which merchant called', async () => {
   toy.handle = async ({ merchant, address }) => answer(200, { who: merchant.merchantId, address })
   const response = await toy.app.inject({
     method: 'POST',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createFailedLogins, createRateLimit, refuseRate } from '#http/authentication/rate-limit.ts'
 import { toyMerchant } from '#test/support/toy-http.ts'
 
-test('a bucket empties, says so and fills again', () => {
+test('requests use up the limit, the headers say so, and a second later it is full again', () => {
   let now = 0
   const limit = createRateLimit({ nowMs: () => now })
   const merchant = toyMerchant('shop', { requestsPerSecond: 2 })
@@ -37,12 +37,12 @@ test('a clock that is set back takes nothing away', () => {
   expect(limit.take(merchant).state).toBe('"merchant";r=1;t=1')
 })
 
-test('the refusal carries the headers', () => {
+test('the refusal has the headers that describe the limit', () => {
   const refusal = refuseRate({ allowed: false, policy: 'p', state: 's' })
   expect(refusal.headers).toEqual({ 'retry-after': '1', ratelimit: 's', 'ratelimit-policy': 'p' })
 })
 
-test('ten failures of a pair are free, the eleventh waits for the minute to end', () => {
+test('ten failures of one client and address are allowed in a minute, the eleventh is refused', () => {
   let now = 0
   const logins = createFailedLogins({ nowMs: () => now })
   for (let failure = 0; failure < 10; failure++) expect(logins.count('shop', '1.1.1.1')).toBeUndefined()

@@ -19,6 +19,21 @@ function exchange(processes: readonly CountExchange[]): void {
 
 const count = 10
 
+/** One merchant's limit of requests in each of several processes that share their counts. */
+function openLimits(size: number, nowMs: () => number) {
+  const processes = openProcesses(size)
+  const merchant = toyMerchant('shop', { requestsPerSecond: count })
+  const limits = processes.map(each => createRateLimit({ nowMs, shared: each.scope('requests') }))
+  return {
+    exchange: () => exchange(processes),
+    /** Sends that many requests to every process, and counts those that pass. */
+    askAll(times: number): number {
+      const asked = limits.flatMap(limit => Array.from({ length: times }, () => limit.take(merchant)))
+      return asked.filter(({ allowed }) => allowed).length
+    },
+  }
+}
+
 test.each([1, 2, 3, 4, 8])(
   'failed logins that reach %i processes at once exceed the limit by at most itself',
   size => {
@@ -38,20 +53,12 @@ test.each([1, 2, 3, 4, 8])(
 test.each([1, 2, 3, 4, 8])(
   'requests that reach %i processes at once exceed the limit by at most itself, and it is used up whoever is asked',
   size => {
-    const processes = openProcesses(size)
-    const merchant = toyMerchant('shop', { requestsPerSecond: count })
-    const limits = processes.map(each => createRateLimit({ nowMs: () => 0, shared: each.scope('requests') }))
-    const askAll = () => {
-      let passed = 0
-      for (const limit of limits)
-        for (let tries = 0; tries < 100; tries += 1) if (limit.take(merchant).allowed) passed += 1
-      return passed
-    }
-    const passed = askAll()
+    const { askAll, exchange } = openLimits(size, () => 0)
+    const passed = askAll(100)
     expect(passed).toBeLessThanOrEqual(2 * count)
     expect(passed).toBeGreaterThanOrEqual(count)
-    exchange(processes)
-    expect(askAll()).toBe(0)
+    exchange()
+    expect(askAll(100)).toBe(0)
   },
 )
 
@@ -59,17 +66,12 @@ test.each([2, 3, 8])(
   'requests without a pause to %i processes never exceed what the limit allows by more than the limit, nor stay below it',
   size => {
     let nowMs = 0
-    const processes = openProcesses(size)
-    const merchant = toyMerchant('shop', { requestsPerSecond: count })
-    const limits = processes.map(each =>
-      createRateLimit({ nowMs: () => nowMs, shared: each.scope('requests') }),
-    )
+    const { askAll, exchange } = openLimits(size, () => nowMs)
     let passed = 0
     for (; nowMs <= 5_000; nowMs += 50) {
-      for (const limit of limits)
-        for (let tries = 0; tries < 3; tries += 1) if (limit.take(merchant).allowed) passed += 1
+      passed += askAll(3)
       expect(passed, `after ${nowMs} ms`).toBeLessThanOrEqual(count + (nowMs / 1_000) * count + count)
-      if (nowMs % 250 === 0) exchange(processes)
+      if (nowMs % 250 === 0) exchange()
     }
     expect(passed).toBeGreaterThanOrEqual(5 * count)
   },
@@ -77,14 +79,9 @@ test.each([2, 3, 8])(
 
 test.each([2, 3, 8])('%i processes that hear nothing of each other for seconds do not add up', size => {
   let nowMs = 0
-  const processes = openProcesses(size)
-  const merchant = toyMerchant('shop', { requestsPerSecond: count })
-  const limits = processes.map(each =>
-    createRateLimit({ nowMs: () => nowMs, shared: each.scope('requests') }),
-  )
+  const { askAll } = openLimits(size, () => nowMs)
   let passed = 0
-  for (; nowMs <= 3_000; nowMs += 10)
-    for (const limit of limits) if (limit.take(merchant).allowed) passed += 1
+  for (; nowMs <= 3_000; nowMs += 10) passed += askAll(1)
   expect(passed).toBeLessThanOrEqual(count + 3 * count + count)
 })
 

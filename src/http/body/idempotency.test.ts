@@ -6,7 +6,7 @@ import { type Answer, answer } from '#http/endpoint.ts'
 import { KeyTaken, NotFound } from '#http/server/ports.ts'
 import { HandClock, settle, ToyKeyStore } from '#test/support/toy-http.ts'
 
-describe('the header', () => {
+describe('reading the Idempotency-Key header', () => {
   test.each<[name: string, header: string | undefined, key: string | undefined | 'refused']>([
     ['absent', undefined, undefined],
     ['bare', 'abc', 'abc'],
@@ -139,7 +139,7 @@ test('after 5 s without an answer the second call is told to ask again', async (
   expect(kindOf(await first)).toBe('200')
 })
 
-test('when the first call did not burn the key, a joined one runs itself', async () => {
+test('when the first call leaves the key free, a call that waited for it runs by itself', async () => {
   const held = hold()
   const key = describeKey()
   const first = idempotency.run('shop', key, () => held.promise)
@@ -149,7 +149,7 @@ test('when the first call did not burn the key, a joined one runs itself', async
   expect(kindOf(await second)).toBe('200')
 })
 
-test.each([400, 404, 409])('%i does not burn the key', async status => {
+test.each([400, 404, 409])('an answer with %i leaves the key free', async status => {
   const key = describeKey()
   expect(kindOf(await idempotency.run('shop', key, async () => answer(status, {})))).toBe(String(status))
   expect(kindOf(await idempotency.run('shop', key, async () => done))).toBe('200')
@@ -187,7 +187,7 @@ test('a call of another process that never answers: 409 after 5 s, and never run
   expect(calls).toBe(0)
 })
 
-test('a key of another process with another body', async () => {
+test('a key that another process has used with another body is refused', async () => {
   const key = describeKey({ a: 2 })
   store.rows.set(ToyKeyStore.nameOf('shop', key), { fingerprint: key.fingerprint, answer: done })
   expect(kindOf(await run(async () => done))).toBe('keyReused')

@@ -80,11 +80,11 @@ test.each<[name: string, text: string | Buffer, field: string | undefined]>([
   ['a name twice, once escaped', '{"a":1,"\\u0061":2}', 'a'],
   ['names and colons inside of text', '{"a":"\\",\\"a\\":","b":"::{\\\\"}', undefined],
   ['the same name in two objects', '{"a":{"x":1},"b":{"x":1}}', undefined],
-])('%s', (_, text, field) => {
+])('a body is read, or refused at the right place: %s', (_, text, field) => {
   expect(fieldOf(text)).toBe(field)
 })
 
-test('what JSON can say is read as it is', () => {
+test('every JSON value is read as it was sent', () => {
   const isKept = (value: unknown): boolean => {
     const read = readJson(Buffer.from(JSON.stringify(value)))
     return !(read instanceof Refusal) && JSON.stringify(read.value) === JSON.stringify(value)

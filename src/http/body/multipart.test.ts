@@ -7,7 +7,7 @@ const part = (disposition: string, content: string, type?: string) =>
 const body = (...parts: readonly string[]) => Buffer.from(`${parts.join('')}--${boundary}--\r\n`)
 
 /** What a browser of today sends, byte by byte. */
-test('a form with fields and files', async () => {
+test('a form with fields and files is read', async () => {
   const form = new FormData()
   form.set('text', 'Grüße\r\nzwei Zeilen')
   form.append(
@@ -69,11 +69,13 @@ test.each([
     ]),
     boundary,
   ],
-])('%s is no form', (_what, bytes, named) => expect(readMultipart(bytes, named)).toBeUndefined())
+])('a body with %s is not taken for a form', (_what, bytes, named) =>
+  expect(readMultipart(bytes, named)).toBeUndefined(),
+)
 
 test.each([
   ['multipart/form-data; boundary=abc', 'abc'],
   ['multipart/form-data; boundary="a b"', 'a b'],
   ['multipart/form-data', undefined],
   ['application/x-www-form-urlencoded', undefined],
-])('%s', (contentType, expected) => expect(boundaryOf(contentType)).toBe(expected))
+])('the boundary is found in %s', (contentType, expected) => expect(boundaryOf(contentType)).toBe(expected))

@@ -207,7 +207,7 @@ test('a huge body gets its first error without a thorough look', () => {
   expect(errorsOf({ ...good, aaa: 1, bbb: 2 }, 1_000_000)).toHaveLength(1)
 })
 
-describe('conditions', () => {
+describe('conditions between fields', () => {
   const conditional = validation.compile(
     Type.Object(
       { type: Type.Enum(['DELAYED', 'NOW']), hours: Type.Optional(Type.Integer()) },
@@ -215,7 +215,7 @@ describe('conditions', () => {
     ),
     'body',
   )
-  test('only what the condition asks for is said', () => {
+  test('only the fields that the condition asks for are named', () => {
     expect(conditional({ type: 'DELAYED' }, 10)).toEqual([
       { field: 'hours', error: 'hours is missing; allowed is a whole number.' },
     ])
@@ -239,7 +239,7 @@ describe('conditions', () => {
     Type.Object({ a: Type.Optional(Type.String()) }, { ...strict, minProperties: 1 }),
     'body',
   )
-  test('at least one field', () => {
+  test('a body that needs at least one field is refused without any', () => {
     expect(least({}, 2)).toEqual([{ field: 'body', error: 'body must have at least 1 of its fields: a.' }])
   })
 })

@@ -13,6 +13,6 @@ test.each([
   ['*', false],
   ['', false],
   [undefined, false],
-])('%s', (said, expected) => {
+])('whether “Accept-Encoding: %s” allows gzip', (said, expected) => {
   expect(accepts(said, 'gzip')).toBe(expected)
 })

@@ -19,7 +19,7 @@ test.each<
   ['nonsense on the left is not looked at', 1, '10.0.0.1', '<script>, 198.51.100.7', '198.51.100.7'],
   ['an empty header', 1, '10.0.0.1', '', '10.0.0.1'],
   ['no header', 1, '10.0.0.1', undefined, '10.0.0.1'],
-])('%s', (_, proxies, peer, forwarded, client) => {
+])('the address of the client is found where %s', (_, proxies, peer, forwarded, client) => {
   expect(createClientAddresses(proxies).find(peer, forwarded)).toBe(client)
 })
 

@@ -89,7 +89,7 @@ test('431 in answer to HEAD has no body, also when the verb came in an earlier p
   await own.app.close()
 })
 
-test('whoever is still sending hears its 431 all the same, once', async () => {
+test('a client that is still sending gets its 431 once', async () => {
   const own = await createToy()
   const port = await listen(own)
   // 8 MiB: more than the buffers of a connection hold, so that much of it comes after the answer.
@@ -163,7 +163,7 @@ const dropped = async (own: Toy): Promise<string> =>
     .filter(line => line.startsWith('tollgate_connections_dropped'))
     .join()
 
-test('one address holds so many connections and no more', async () => {
+test('one address can hold only a limited number of connections', async () => {
   const own = await createToy({ limits: { openPerAddress: 3 } })
   const port = await listen(own)
   const sockets = Array.from({ length: 5 }, () => connect(port, '127.0.0.1'))
@@ -179,7 +179,7 @@ test('one address holds so many connections and no more', async () => {
   await own.app.close()
 })
 
-test('who sends on and on without waiting for answers is cut off, and few of the requests are handled', async () => {
+test('a client that sends many requests without waiting for answers is cut off, and few of them are handled', async () => {
   const own = await createToy({ limits: { pipelinedPerConnection: 3 } })
   const port = await listen(own)
   let finish: (value: Answer) => void = () => {}

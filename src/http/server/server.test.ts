@@ -34,7 +34,7 @@ const post = (path: string, payload: unknown, headers: Record<string, string> = 
 const get = (url: string, headers: Record<string, string> = {}) =>
   toy.app.inject({ method: 'GET', url, headers })
 
-describe('bodies', () => {
+describe('request bodies', () => {
   test.each<
     [name: string, payload: string | Buffer, headers: Record<string, string>, status: number, field?: string]
   >([
@@ -92,7 +92,7 @@ describe('bodies', () => {
   })
 })
 
-describe('addresses', () => {
+describe('request addresses', () => {
   test.each<[name: string, url: string, status: number, field?: string]>([
     ['query', '/customers?page=1', 200],
     ['query wrong', '/customers?page=0', 400, 'page'],
@@ -112,7 +112,7 @@ describe('addresses', () => {
     if (field !== undefined) expect(Object.keys(response.json().errors)).toEqual([field])
   })
 
-  test('params are decoded', async () => {
+  test('parameters in the path are decoded', async () => {
     toy.handle = async ({ params }) => answer(200, params)
     expect((await get('/api/v2/toys/a%2Fb%C3%A4', shop)).json()).toEqual({ id: 'a/bä' })
   })
@@ -185,8 +185,8 @@ describe('what handlers throw, in every dialect', () => {
   })
 })
 
-describe('headers', () => {
-  test('on every answer of the API', async () => {
+describe('headers of answers', () => {
+  test('are on every answer of the API', async () => {
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
     for (const url of ['/api/v2/toys/1', '/api/v2/nothing', '/api/v2/payment']) {
       const { headers } = await get(url, { ...shop, traceparent: `00-${trace}-00f067aa0ba902b7-01` })
@@ -306,14 +306,14 @@ describe('Idempotency-Key over HTTP', () => {
     expect([response.statusCode, response.headers['retry-after']]).toEqual([409, '1'])
   })
 
-  test('GET ignores it', async () => {
+  test('a GET request ignores it', async () => {
     toy.handle = async call => answer(200, { key: call.key ?? null })
     expect((await get('/api/v2/toys/1', { ...shop, ...key })).json()).toEqual({ key: null })
   })
 })
 
-describe('at the origin', () => {
-  test('health', async () => {
+describe('addresses outside the API', () => {
+  test('the health check answers', async () => {
     expect((await get('/health/live')).statusCode).toBe(200)
     expect((await get('/health/ready')).json()).toEqual({ status: 'ready' })
   })

@@ -11,7 +11,7 @@ test.each([
   ['a zero span id', `00-${id}-${'0'.repeat(16)}-01`, false],
   ['upper case', `00-${id.toUpperCase()}-00f067aa0ba902b7-01`, false],
   ['nonsense', 'x', false],
-])('%s', (_, header, taken) => {
+])('a traceparent header is used or ignored: %s', (_, header, taken) => {
   expect(readTrace(header).traceId === id).toBe(taken)
 })
 

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { createMetrics } from '#http/telemetry/metrics.ts'
 
-test('the metrics of the process are made once, those of a gateway for each', async () => {
+test('metrics of the process exist once, metrics of a gateway once for each gateway', async () => {
   const create = () => createMetrics({ registry: new Registry(), processMetrics: true })
   const [first, second] = [create(), create()]
   for (const name of ['nodejs_gc_duration_seconds', 'nodejs_eventloop_lag_seconds']) {

@@ -42,6 +42,30 @@ function readProcess(): readonly Metric[] {
   return processMetrics
 }
 
+/** Added up here and handed to prom-client when it is asked: it builds a key from the labels for every single count. */
+function tallyOutcomes(registry: Registry): Metrics['countOutcome'] {
+  const tallies = new Map<
+    string,
+    { readonly labels: Record<'operation' | 'outcome', string>; count: number }
+  >()
+  new Counter({
+    name: 'tollgate_operation_outcomes_total',
+    help: 'Outcomes of payment operations.',
+    labelNames: ['operation', 'outcome'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { labels, count } of tallies.values()) this.inc(labels, count)
+    },
+  })
+  return (operation, outcome) => {
+    const name = `${operation} ${outcome}`
+    const tally = tallies.get(name)
+    if (tally) tally.count += 1
+    else tallies.set(name, { labels: { operation, outcome }, count: 1 })
+  }
+}
+
 export function createMetrics(options: { registry: Registry; processMetrics: boolean }): Metrics {
   const registers = [options.registry]
   if (options.processMetrics) for (const metric of readProcess()) options.registry.registerMetric(metric)
@@ -49,7 +73,7 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
   for (const metric of requests.metrics()) options.registry.registerMetric(metric)
   const counter = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name: `tollgate_${name}_total`, help, labelNames, registers })
-  const outcomes = counter('operation_outcomes', 'Outcomes of payment operations.', 'operation', 'outcome')
+  const countOutcome = tallyOutcomes(options.registry)
   const batches = new Histogram({
     name: 'tollgate_commit_batch_size',
     help: 'Changes that shared one commit.',
@@ -93,7 +117,7 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     countCspReport: directive => cspReports.inc({ directive }),
     countDroppedConnection: reason => dropped.inc({ reason }),
     countRequest: (operationId, status, seconds) => requests.count(operationId, status, seconds),
-    countOutcome: (operation, outcome) => outcomes.inc({ operation, outcome }),
+    countOutcome,
     observeBatch: changes => batches.observe(changes),
     setWebhookLag: seconds => webhookLag.set(seconds),
     countWebhookFailure() {

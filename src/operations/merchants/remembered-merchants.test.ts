@@ -25,7 +25,7 @@ function setUp() {
   return { state, name: async (merchantId = id) => (await find(merchantId))?.name, tell: () => tell(id) }
 }
 
-test('read once in five seconds', async () => {
+test('a merchant is read once in five seconds', async () => {
   const merchants = setUp()
   expect(await merchants.name()).toBe('first')
   merchants.state.name = 'second'
@@ -35,7 +35,7 @@ test('read once in five seconds', async () => {
   expect([await merchants.name(), merchants.state.reads]).toEqual(['second', 2])
 })
 
-test('a change of this process is seen at once, also by who was reading meanwhile', async () => {
+test('a change in this process is seen at once, also by readers that began before it', async () => {
   const merchants = setUp()
   const { promise, resolve } = Promise.withResolvers<void>()
   merchants.state.answer = promise
@@ -47,7 +47,7 @@ test('a change of this process is seen at once, also by who was reading meanwhil
   expect(await merchants.name()).toBe('second')
 })
 
-test('who does not exist is asked for again', async () => {
+test('a merchant that does not exist is looked up again each time', async () => {
   const merchants = setUp()
   const nobody = 'mer_2' as MerchantId
   expect([await merchants.name(nobody), await merchants.name(nobody), merchants.state.reads]).toEqual([

@@ -30,16 +30,19 @@ const requests: readonly (readonly [string, object])[] = [
 const fieldsOf = (schema: object): string[] =>
   Object.keys((schema as { properties: Record<string, unknown> }).properties)
 
-test.each(requests)('a %s has no field whose way is not known', (_, schema) => {
-  expect(fieldsOf(schema).filter(name => !known.has(name))).toEqual([])
-})
+test.each(requests)(
+  'every field of a %s either reaches the provider or is listed as one that does not',
+  (_, schema) => {
+    expect(fieldsOf(schema).filter(name => !known.has(name))).toEqual([])
+  },
+)
 
-test('no list names a field that no request has', () => {
+test('the lists name only fields that a request has', () => {
   const sent = new Set(requests.flatMap(([, schema]) => fieldsOf(schema)))
   expect([...known].filter(name => !sent.has(name))).toEqual([])
 })
 
-test('no field stands on both lists', () => {
+test('no field is on both lists', () => {
   const both = Object.keys(contextFields.own).filter(name => Object.hasOwn(contextFields.passed, name))
   expect(both).toEqual([])
 })

@@ -30,7 +30,7 @@ const numbers = [
   '30569309025904',
 ]
 
-describe('as the server', () => {
+describe('the browser’s script checks as the server does', () => {
   test.each(numbers)('%s', number => {
     expect(entries.passesLuhn(number)).toBe(passesLuhn(number))
     expect(entries.checks.number?.(number) === '').toBe(isCardNumber(number))
@@ -50,7 +50,7 @@ describe('as the server', () => {
     expect(Object.fromEntries(actual)).toEqual(Object.fromEntries(expected))
   })
 
-  test('the mark of every lead of six digits', () => {
+  test('every lead of six digits shows the mark of its brand', () => {
     const wrong: string[] = []
     for (let lead = 0; lead < 1_000_000; lead += 7) {
       const digits = String(lead).padStart(6, '0')
@@ -118,7 +118,7 @@ describe('writing', () => {
     expect(entries.parseExpiry(text)).toEqual(expected)
   })
 
-  test('an IBAN in groups', () => {
+  test('an IBAN is written in groups', () => {
     expect(entries.groupIban('de89 3704-0044 0532 0130 00')).toBe('DE89 3704 0044 0532 0130 00')
   })
 })
@@ -141,7 +141,7 @@ describe('checks', () => {
     expect(entries.checks[field]?.(value, now)).toBe(kind)
   })
 
-  test('consent', () => {
+  test('a consent must be given', () => {
     expect(entries.checks.consent?.('', now, { checked: false })).toBe('missing')
     expect(entries.checks.consent?.('', now, { checked: true })).toBe('')
   })

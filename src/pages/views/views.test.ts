@@ -174,14 +174,14 @@ test('test cards and test banner are for test only', () => {
   expect(renderCheckout(frame, checkout)).not.toContain('4111111111111111')
 })
 
-test('number and security code have no value to show', () => {
+test('the fields of number and security code never have a value', () => {
   const text = renderCheckout(frame, checkout)
   for (const name of ['number', 'securityCode']) {
     expect(text.match(new RegExp(`<input id="${name}"[^>]*>`))?.[0]).not.toMatch(/ value=/)
   }
 })
 
-test('a theme is named by the hash that the page holds', () => {
+test('the merchant’s theme is a style element of the page', () => {
   const text = renderResult({ ...frame, theme: { accent: '#aa0000' } }, { kind: 'paid' })
   expect(text).toMatch(
     /<style>@media print,\(prefers-color-scheme:light\)\{:root\{--accent:#aa0000;[^<]*<\/style>/,
@@ -206,7 +206,7 @@ test.each([
   expect(statusOfDeadEnd(kind)).toBe(status)
 })
 
-test('methods that are no brand speak the language', () => {
+test('methods without a brand name are named in the customer’s language', () => {
   const { texts } = frame.language
   expect(labelMethod({ key: 'card', label: 'x' }, texts)).toBe(texts.methodCard)
   expect(labelMethod({ key: 'ideal', label: 'iDEAL' }, texts)).toBe('iDEAL')

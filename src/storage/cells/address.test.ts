@@ -13,7 +13,7 @@ describe('names of cells', () => {
     ['cell_-1', undefined],
     ['cell_0002', undefined],
     ['', undefined],
-  ])('%j is %j', (text, number) => expect(parseCellName(text)).toBe(number))
+  ])('the cell name %j is read as number %j', (text, number) => expect(parseCellName(text)).toBe(number))
 
   test('have two digits or more', () =>
     expect([0, 1, 99, 100].map(cellName)).toEqual(['cell_00', 'cell_01', 'cell_99', 'cell_100']))

@@ -38,17 +38,16 @@ export function selectColumns(firstParameter: number, columns: BatchColumns, com
 export const parameterCount = (columns: BatchColumns): number => columns.length + 1
 
 /**
- * The values of these parameters, within `encodeBatch`. A column without any value is NULL as a whole, and so are all
- * columns without rows.
+ * Writes these parameters, within `encodeBatch`. A column without any value is NULL as a whole, and so are all columns
+ * without rows.
  */
-export function encodeColumns<C extends BatchColumns>(
-  columns: C,
-  rows: readonly RowOf<C>[],
-): (Buffer | null)[] {
-  if (rows.length === 0) return new Array<null>(parameterCount(columns)).fill(null)
-  const parameters = [encodeArray(rowNumbers, rows)]
-  for (const column of columns) parameters.push(encodeArray(column, rows))
-  return parameters
+export function encodeColumns<C extends BatchColumns>(columns: C, rows: readonly RowOf<C>[]): void {
+  if (rows.length === 0) {
+    for (let column = 0; column < parameterCount(columns); column += 1) putNull()
+    return
+  }
+  encodeArray(rowNumbers, rows)
+  for (const column of columns) encodeArray(column, rows)
 }
 
 /** A value that its column cannot hold. PostgreSQL's own code for it: nothing was sent, so nothing was written. */
@@ -60,10 +59,10 @@ function check(holds: boolean, what: string): asserts holds {
   if (!holds) throw new NotEncodable(`a value of a batch is ${what}`)
 }
 
-/** The buffer in which the arrays of a batch are written; a larger one follows when it is full. */
+/** The buffer in which a batch is written; a larger one follows when it is full. */
 let memory = Buffer.alloc(0)
-let start = 0
 let end = 0
+let parameters = 0
 
 /** 256 KiB: more than a batch of the usual size needs. */
 const memorySize = 256 * 1024
@@ -74,35 +73,66 @@ const free: (typeof memory)[] = []
 /** 8: more batches are rarely under way at once. */
 const freeMax = 8
 
-/**
- * Encodes a batch with `encode`, which calls `encodeColumns`. `release` says that its statement has succeeded, so its
- * buffer may be written again; after an error it is left to the garbage collector, because the driver may still hold it.
- */
-export function encodeBatch<Values>(encode: () => Values): { values: Values; release(): void } {
+export interface EncodedBatch {
+  /** PostgreSQL's messages Bind, Execute and Sync, ready to be sent. */
+  readonly messages: Buffer
+  /**
+   * Says that the statement has succeeded, so the buffer may be written again; after an error it is left to the garbage
+   * collector, because the driver may still hold it.
+   */
+  release(): void
+}
+
+/** Writes the call of a prepared statement; `encode` writes its parameters with `encodeColumns`. */
+export function encodeBatch(statement: string, encode: () => void): EncodedBatch {
   memory = free.pop() ?? Buffer.allocUnsafeSlow(memorySize)
-  start = 0
   end = 0
-  const values = encode()
+  parameters = 0
+  putBytes([...'B'].map(toCode))
+  end += 4
+  // The unnamed portal, the statement, and that all parameters are binary.
+  putBytes([0, ...[...statement].map(toCode), 0, 0, 1, 0, 1])
+  const countAt = end
+  end += 2
+  encode()
+  memory[countAt] = parameters >> 8
+  memory[countAt + 1] = parameters
+  reserve(afterParameters.length)
+  const bindEnd = end + 2
+  putBytes(afterParameters)
+  const messagesEnd = end
+  end = 1
+  putInteger(bindEnd - 1)
   const used = memory
   return {
-    values,
+    messages: used.subarray(0, messagesEnd),
     release() {
       if (used.length === memorySize && free.length < freeMax) free.push(used)
     },
   }
 }
 
-/** Written bytes belong to arrays of this batch, so a full buffer is never written again. */
-function reserve(bytes: number): void {
-  if (end + bytes <= memory.length) return
-  const begun = memory.subarray(start, end)
-  memory = Buffer.allocUnsafeSlow(Math.max(2 * memorySize, 2 * (begun.length + bytes)))
-  begun.copy(memory)
-  start = 0
-  end = begun.length
+const toCode = (letter: string): number => letter.charCodeAt(0)
+
+/** The end of Bind (all results as text), Execute (the unnamed portal, all rows), and Sync. */
+const afterParameters = [0, 0, toCode('E'), 0, 0, 0, 9, 0, 0, 0, 0, 0, toCode('S'), 0, 0, 0, 4]
+
+function putBytes(bytes: readonly number[]): void {
+  for (const byte of bytes) {
+    memory[end] = byte
+    end += 1
+  }
 }
 
-const headerBytes = 20
+function reserve(bytes: number): void {
+  if (end + bytes <= memory.length) return
+  const begun = memory.subarray(0, end)
+  memory = Buffer.allocUnsafeSlow(Math.max(2 * memorySize, 2 * (end + bytes)))
+  begun.copy(memory)
+}
+
+/** The length of an array in bytes, and its header: dimensions, whether it has NULLs, type, count and first index. */
+const headerBytes = 24
 
 /** The column of the rows' numbers, which the rows themselves do not have. */
 const rowNumbers = [undefined, 'integer'] as const
@@ -111,12 +141,12 @@ const rowNumbers = [undefined, 'integer'] as const
 function encodeArray(
   [name, type]: readonly [name: string | undefined, type: ElementType],
   rows: readonly Readonly<Record<string, unknown>>[],
-): Buffer | null {
+): void {
   const put: (value: never) => void = writers[type]
   const count = rows.length
-  start = end
+  const start = end
   reserve(headerBytes)
-  end = start + headerBytes
+  end += headerBytes
   let missing = 0
   for (let index = 0; index < count; index += 1) {
     const value = name === undefined ? index + 1 : rows[index]?.[name]
@@ -126,19 +156,26 @@ function encodeArray(
       putInteger(-1)
     } else put(value as never)
   }
-  if (missing === count) {
-    end = start
-    return null
-  }
   const written = end
   end = start
+  if (missing === count) {
+    putNull()
+    return
+  }
+  parameters += 1
+  putInteger(written - start - 4)
   putInteger(1)
   putInteger(missing > 0 ? 1 : 0)
   putInteger(typeIds[type])
   putInteger(count)
   putInteger(1)
   end = written
-  return memory.subarray(start, written)
+}
+
+function putNull(): void {
+  parameters += 1
+  reserve(4)
+  putInteger(-1)
 }
 
 function putInteger(value: number): void {

@@ -4,6 +4,7 @@
  * being written.
  */
 import type { Pool } from 'pg'
+import { BatchQuery } from '#storage/commit/batch-query.ts'
 import { encodeBatch } from '#storage/commit/binary-columns.ts'
 import { type Change, type Committed, CommitUnknown, type Conflict } from '#storage/commit/change.ts'
 import { fromCustomerUpdate, pushCustomer } from '#storage/commit/customer-change.ts'
@@ -131,14 +132,14 @@ function createWrite(pool: Pool, onEndpoints: GroupCommitOptions['onEndpoints'])
     const rows = collectRows(changes)
     const { name, text, shape } = commitStatement(partNames.filter(part => rows[part].length > 0))
     const encode = <P extends Part>(part: P) => encodePart(part, rows[part])
-    const { values, release } = encodeBatch(() => shape.flatMap(part => encode(part)))
-    const result = await pool.query<{ c: number; why: string }>({ name, text, values })
+    const { messages, release } = encodeBatch(name, () => shape.forEach(encode))
+    const answered = await pool.query(new BatchQuery({ name, text, messages }))
     release()
     const refused = new Map<number, Conflict>()
-    for (const { c, why } of result.rows) {
-      if (c === endpointsRow) await noticeEndpoints(onEndpoints, why)
+    for (const [c, why = ''] of answered.rows) {
+      if (Number(c) === endpointsRow) await noticeEndpoints(onEndpoints, why)
       // All other rows come from guards, which name a conflict.
-      else refused.set(c, why as Conflict)
+      else refused.set(Number(c), why as Conflict)
     }
     return refused
   }

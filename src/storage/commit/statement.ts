@@ -203,8 +203,8 @@ const columnsOf = (part: Part): BatchColumns => [['c', 'integer'], ...parts[part
 
 const allColumns = new Map(partNames.map(part => [part, columnsOf(part)]))
 
-/** The parameters of one part. */
-export const encodePart = <P extends Part>(part: P, rows: readonly PartRow<P>[]): (Buffer | null)[] =>
+/** Writes the parameters of one part. */
+export const encodePart = <P extends Part>(part: P, rows: readonly PartRow<P>[]): void =>
   encodeColumns(allColumns.get(part) ?? [], rows)
 
 function insertInto(table: string, part: string, conflict = ''): (columns: Columns) => string {

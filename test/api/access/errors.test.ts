@@ -93,12 +93,12 @@ describe('400 names the field', () => {
     expect(await send(body)).toMatchObject({ status: 400, body: { field } })
   })
 
-  test('bytes that are not UTF-8', async () => {
+  test('a body that is not UTF-8 is refused', async () => {
     const bytes = Buffer.concat([Buffer.from('{"transId":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')])
     expect(await send(bytes)).toMatchObject({ status: 400, body: { field: 'body' } })
   })
 
-  test('nothing of it is stored', async () => {
+  test('nothing of a refused request is stored', async () => {
     const request = cardPayment({ surprise: true })
     await send(request)
     const found = await gateway.call('GET', `/payments/getByTransId/${request.transId}`)

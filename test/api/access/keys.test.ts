@@ -108,12 +108,12 @@ describe('scopes', () => {
   })
 })
 
-describe('addresses', () => {
+describe('keys that are bound to addresses', () => {
   test.each<[name: string, allowFrom: string[], status: number]>([
     ['the network', ['127.0.0.0/8'], 404],
     ['the address', ['10.0.0.1', '127.0.0.1'], 404],
     ['another network', ['10.0.0.0/8', '2001:db8::/32'], 403],
-  ])('%s', async (_, allowFrom, status) => {
+  ])('a key bound to %s is accepted or refused', async (_, allowFrom, status) => {
     const { apiKey } = await makeKey({ allowFrom })
     expect((await gateway.call('GET', path, undefined, using(apiKey))).status).toBe(status)
     const bare = await fetch(`${gateway.url}/api/v2/customers/${'0'.repeat(32)}`, {
@@ -172,7 +172,7 @@ describe('the end of a key', () => {
   })
 })
 
-describe('the text and the hash', () => {
+describe('the text of a key and its stored hash', () => {
   test('a key carries its id; its row opens nothing when it is copied to another merchant', async () => {
     const { apiKey, keyId } = await makeKey()
     expect(apiKey).toContain(keyId)
@@ -219,7 +219,7 @@ async function readPepper() {
   }
 }
 
-describe('what is kept of a use', () => {
+describe('what is recorded of the use of a key', () => {
   test('the last use and the address; the first use from an address, refused or not, and failed logins are audited', async () => {
     const own = await startTestGateway({ beside: gateway, clock })
     const { apiKey, keyId } = await makeKey()
@@ -274,7 +274,7 @@ describe('what is kept of a use', () => {
   })
 })
 
-test('services that open numbers that we keep: that is audited, and a number that the request brings is not', async () => {
+test('services that decrypt stored numbers are audited, and numbers that came with the request are not', async () => {
   const { body } = await gateway.call('POST', '/payments', cardPayment())
   const record = await gateway.call('GET', `/payments/getByPayId/${body.payId}`)
   const { pseudoCardNumber } = record.body.paymentMethods.card

@@ -61,7 +61,7 @@ test.each([
   expect(await shop.call('POST', `/services/${name}`, body)).toMatchObject(expected)
 })
 
-test('20200012 a credit, too', async () => {
+test('20200012 a credit has no connector either', async () => {
   const paymentMethods = {
     directDebit: { account: { number: 'DE89370400440532013000', accountHolderName: 'Ada Lovelace' } },
   }
@@ -153,7 +153,7 @@ describe('with a connector', () => {
   })
   afterAll(() => configured.stop())
 
-  test('the whole way works, in real time', async () => {
+  test('a payment is made, captured and refunded, in real time', async () => {
     const trader = await openShop(configured)
     const payId = await trader.sell('CARD')
     expect((await trader.act(payId, 'refunds', 1000)).status).toBe(200)
@@ -195,7 +195,7 @@ describe('with a connector', () => {
     test.each([
       ['a provider', () => trader.hosted('IDEAL'), undefined],
       ['the bank of a card', () => trader.hosted('CARD'), challenged],
-    ])('404 the page of %s, which nobody plays here', async (_, begin, entries) => {
+    ])('404 the page of %s, which only the simulator has', async (_, begin, entries) => {
       const { payId, href } = await begin()
       const { hidden } = await openPage(href)
       const body = entries && new URLSearchParams({ ...hidden, ...entries })

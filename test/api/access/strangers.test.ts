@@ -62,7 +62,7 @@ test('200 the log names the address', async () => {
     .toMatchObject({ status: 200, address: '127.0.0.1', merchantId: gateway.merchantId })
 })
 
-test('200 security.txt names whom to tell, and until when that holds', async () => {
+test('200 security.txt names the contact for reports and its date of expiry', async () => {
   const text = await (await fetch(`${gateway.url}/.well-known/security.txt`)).text()
   expect(text).toMatch(/^Contact: mailto:security@127\.0\.0\.1$/m)
   const [, expires = ''] = /^Expires: (.+)$/m.exec(text) ?? []

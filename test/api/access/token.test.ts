@@ -38,7 +38,7 @@ test.each([
   ['unsupported grant type', { grant_type: 'password' }, 401, 'unsupported_grant_type'],
   ['wrong secret', { client_secret: 'wrong' }, 401, 'invalid_client'],
   ['unknown client', { client_id: 'mer_unknown' }, 401, 'invalid_client'],
-])('%s', async (_, change, status, error) => {
+])('a token request is refused: %s', async (_, change, status, error) => {
   const answer = await ask({ ...good(), ...change })
   expect(answer.status).toBe(status)
   expect(answer.body).toEqual({

@@ -51,7 +51,7 @@ const vaultRows = () =>
     [shop.merchantId],
   )
 
-describe('birth', () => {
+describe('accounts of new customers', () => {
   test('200 a direct debit leaves its account with the customer, masked', async () => {
     const id = await pay()
     const list = await get(`/customers/${id}/paymentMethods`)
@@ -136,7 +136,7 @@ test('pages and the account updater see cards only', async () => {
   expect(await storedMethods.listRemembered(merchantId, 'ada')).toMatchObject([{ brand: 'visa' }])
 })
 
-describe('deletion', () => {
+describe('deleting a customer’s account', () => {
   test.each(['customer', 'method'])('200 a %s, and the number is destroyed', async what => {
     const { body: paid } = await debit(iban)
     const id = paid.customerInfo.gatewayCustomerId

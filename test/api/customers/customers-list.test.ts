@@ -27,7 +27,7 @@ const list = (shop: Shop, query: string) => shop.call('GET', `/customers?${query
 const idsOf = (body: { data: { id: string }[] }) => body.data.map(({ id }) => id)
 
 describe('pages', () => {
-  test('200 nobody yet', async () => {
+  test('200 an empty list before the first customer', async () => {
     const shop = await openShop(gateway)
     expect(await list(shop, 'page=1')).toMatchObject({
       status: 200,
@@ -99,7 +99,7 @@ describe('pages', () => {
   })
 })
 
-describe('conditions', () => {
+describe('filters', () => {
   let shop: Shop
   let ids: Record<string, string>
   let days: string[]
@@ -221,7 +221,7 @@ describe('many customers', () => {
     await expectAllPages(shop)
   })
 
-  test('births, deletions and sealings at the same moment leave the counts right', async () => {
+  test('creating, deleting and counting customers at the same moment leaves the counts right', async () => {
     const shop = await openShop(gateway)
     const { body } = await shop.call('GET', '/test/clock')
     await populate(shop.merchantId, 1_100, body.now)
@@ -235,7 +235,7 @@ describe('many customers', () => {
     expect((await list(shop, 'page=1')).body.totalNumberOfItems).toBe(1_100 + 150 - victims.length)
   })
 
-  test('a customer of a merchant’s past is not born into what has been counted', async () => {
+  test('a new customer is dated after those whose dates lie ahead, so that counted pages stay right', async () => {
     const shop = await openShop(gateway)
     // All of them lie in the merchant's future, as if another process's clock ran ahead.
     const ahead = new Date(Date.now() + 10 * 365 * 86_400_000).toISOString()

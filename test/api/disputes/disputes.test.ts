@@ -208,7 +208,7 @@ test('404: a dispute of another merchant, and an unknown one', async () => {
   expect((await stranger.call('GET', '/disputes')).body).toEqual({ data: [] })
 })
 
-test('pages, filters and cursors', async () => {
+test('disputes are listed page by page, and filtered', async () => {
   const shop = await openShop(gateway)
   const payIds: string[] = []
   for (let n = 0; n < 3; n += 1) {

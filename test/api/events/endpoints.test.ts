@@ -6,6 +6,7 @@ import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules } from '#test/support/invariants.ts'
 import { type Heard, type Receiver, startReceiver } from '#test/support/receiver.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
+import { eventsOf, plainHeaders } from '#test/support/webhooks.ts'
 
 let gateway: TestGateway
 let shop: Shop
@@ -36,9 +37,6 @@ async function add(path: string, more: Partial<NewEndpoint> = {}) {
 }
 
 const pathsOf = (heard: readonly Heard[]) => heard.map(({ path, body }) => [path, body.type])
-const plain = (headers: Heard['headers']) =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
-const eventsOf = async (payId: string) => (await shop.call('GET', `/events?payId=${payId}`)).body.data
 
 test('a result that the API has answered reaches an added endpoint at once, and no other address', async () => {
   await gateway.gateway.merchants.set(shop.merchantId, { webhookUrl: `${receiver.url}/own` })
@@ -47,7 +45,7 @@ test('a result that the API has answered reaches an added endpoint at once, and 
   await receiver.reached(1)
   await shop.advance('PT1S')
   expect(pathsOf(receiver.heard)).toEqual([['/books', 'payment.captured']])
-  const [event] = await eventsOf(body.payId)
+  const [event] = await eventsOf(shop, body.payId)
   expect(event).toMatchObject({ type: 'payment.captured', status: 'DELIVERED' })
   expect(event).not.toHaveProperty('url')
   expect(event.attempts).toMatchObject([{ endpointId, status: 204 }])
@@ -66,10 +64,10 @@ test('each endpoint has its own types, kind and secret; webhook-id is the same a
   expect(new Set(receiver.heard.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
   const heard = byPath('/all')
   if (!heard) throw new Error('not heard')
-  expect(new Webhook(all.webhookSecret).verify(heard.raw, plain(heard.headers))).toMatchObject({
+  expect(new Webhook(all.webhookSecret).verify(heard.raw, plainHeaders(heard.headers))).toMatchObject({
     type: 'payment.captured',
   })
-  expect(() => new Webhook(basic.webhookSecret).verify(heard.raw, plain(heard.headers))).toThrow()
+  expect(() => new Webhook(basic.webhookSecret).verify(heard.raw, plainHeaders(heard.headers))).toThrow()
   expect(Object.keys(byPath('/basic')?.body ?? {})).toEqual(['payId'])
   expect(byPath('/basic')?.headers).not.toHaveProperty('webhook-signature')
 })
@@ -80,7 +78,7 @@ test('attempts are kept per endpoint; a failure for good is logged, counted and 
   const fine = await add('/fine')
   const { body } = await shop.create('CARD')
   await shop.advance('PT1S')
-  const [event] = await eventsOf(body.payId)
+  const [event] = await eventsOf(shop, body.payId)
   expect(event.status).toBe('FAILED')
   expect(event.deliveries).toEqual(
     expect.arrayContaining([
@@ -104,7 +102,7 @@ test('a replay goes to all, or to the endpoint that is named, also one that was 
   const first = await add('/first')
   const { body } = await shop.create('CARD')
   await receiver.reached(1)
-  const [{ id }] = await eventsOf(body.payId)
+  const [{ id }] = await eventsOf(shop, body.payId)
   const late = await add('/late')
   const replay = (endpointId?: string) =>
     shop.call('POST', `/events/${id}/replays`, endpointId === undefined ? undefined : { endpointId })
@@ -129,14 +127,16 @@ test('a removed endpoint hears nothing more, and what waited for it has failed',
   await shop.create('CARD')
   await shop.advance('PT1S')
   expect(receiver.heard).toHaveLength(1)
-  expect((await eventsOf(body.payId))[0]).toMatchObject({ deliveries: [{ endpointId, status: 'FAILED' }] })
+  expect((await eventsOf(shop, body.payId))[0]).toMatchObject({
+    deliveries: [{ endpointId, status: 'FAILED' }],
+  })
 })
 
 test('without any address of its own, a merchant with endpoints has no failed events', async () => {
   await add('/books')
   const { body } = await shop.create('CARD', { card: { number: '4000000000000101' } })
   await shop.advance('PT11S')
-  expect(await eventsOf(body.payId)).toMatchObject([{ status: 'DELIVERED' }])
+  expect(await eventsOf(shop, body.payId)).toMatchObject([{ status: 'DELIVERED' }])
 })
 
 test('a second process learns of a new endpoint with its next commit', async () => {

@@ -27,7 +27,7 @@ const schemaOf = (type: string) => {
   return compileCheck(schema)
 }
 
-test.each(eventTypeNames)('%s arrives as described', async type => {
+test.each(eventTypeNames)('an event of type %s arrives as the document describes it', async type => {
   const shop = await openShop(gateway)
   const client = createGatewayClient({ ...shop, baseUrl: `${gateway.url}/api/v2` })
   const before = receiver.heard.length

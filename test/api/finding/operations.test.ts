@@ -66,7 +66,7 @@ test('200 UNDECIDED where the customer never chose a method', async () => {
   expect(data).toEqual([expect.objectContaining({ status: 'FAILED', paymentMethodType: 'UNDECIDED' })])
 })
 
-test('200 pages lead from one to the next', async () => {
+test('200 each page links to the next one', async () => {
   const { data, nextCursor } = await read('?limit=3')
   expect(data).toHaveLength(3)
   const next = await read(`?limit=3&cursor=${nextCursor}`)

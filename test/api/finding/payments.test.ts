@@ -138,7 +138,7 @@ test('walking all pages while payments arrive shows each of the first ones exact
 })
 
 describe('400 names the parameter', () => {
-  test('all of those that are wrong', async () => {
+  test('every wrong parameter is named', async () => {
     const { status, body } = await list('?status=PAID&type=CRAD&amountFrom=5&amountTo=4')
     expect(status).toBe(400)
     expect(Object.keys(body.errors).sort()).toEqual(['amountFrom', 'amountTo', 'status', 'type'])
@@ -228,12 +228,12 @@ describe('400 names the parameter', () => {
   })
 })
 
-test('404 and nothing of another merchant', async () => {
+test('200 with an empty list for a payment of another merchant', async () => {
   const other = await openShop(gateway)
   expect((await list('?transId=plain', other)).body).toEqual({ data: [] })
 })
 
-test('200 by what stands in the JSON alone, as in rows that the former release wrote', async () => {
+test('200 rows of the previous release are found by fields that only their JSON has', async () => {
   const link = await shop.call('POST', '/payments/links', {
     transId: 'link',
     amount: { value: 100, currency: 'EUR' },

@@ -55,7 +55,7 @@ describe('ten declines', () => {
     expect(made).toHaveLength(11)
   })
 
-  test('those on a page count, and so does the one that comes after nine', async () => {
+  test('declines on a page count too, and the tenth ends the intent', async () => {
     const { id, page } = await sendToPage('CARD')
     for (let tried = 0; tried < 9; tried++)
       await sendForm(await openPage(page), cardEntries('4000000000009995'))
@@ -103,7 +103,7 @@ describe('a page that was left open', () => {
     expect((await shop.read(payId)).status).toBe('OK')
   })
 
-  test('400 leaves it as it was', async () => {
+  test('400 for a bad request, which leaves the page open', async () => {
     const { id, payId } = await sendToPage('CARD')
     expect((await intents.confirm(id, confirmation('CARD', { number: '4111111111111112' }))).status).toBe(400)
     expect((await shop.read(payId)).status).toBe('AUTHORIZE_REQUEST')
@@ -119,7 +119,7 @@ describe('a page that was left open', () => {
     expect(await intents.confirm(id, confirmation('CARD'))).toMatchObject(refused('20200007'))
   })
 
-  test('filled in while the app pays, over two processes: one of them is paid', async () => {
+  test('a page filled in while the app pays in another process: one of them is paid', async () => {
     for (let round = 0; round < 10; round++) {
       const { id, payId, page } = await sendToPage('CARD')
       const form = await openPage(page)
@@ -134,7 +134,7 @@ describe('a page that was left open', () => {
     }
   })
 
-  test('left for ten ways at once: one of them is paid', async () => {
+  test('a page left for ten payments at once: one of them is paid', async () => {
     const { id } = await sendToPage('CARD')
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>

@@ -321,8 +321,8 @@ describe('the key of a confirmation', () => {
   })
 })
 
-describe('the shop is told', () => {
-  test('of an approval and of a decline that the app has heard at once', async () => {
+describe('events for the shop', () => {
+  test('are sent for an approval and a decline that the app was answered', async () => {
     const id = await intents.intent({ captureMethod: { type: 'MANUAL' } })
     const failed = await intents.confirm(id, confirmation('CARD', declined))
     const paid = await intents.confirm(id, confirmation('CARD'))
@@ -334,7 +334,7 @@ describe('the shop is told', () => {
     expect(await shop.events(paid.body.payId)).toHaveLength(1)
   })
 
-  test('once of a result that comes later', async () => {
+  test('are sent once for a result that comes later', async () => {
     const id = await intents.intent()
     const { body } = await intents.confirm(id, confirmation('CARD', { number: '4000000000000101' }))
     expect(await shop.events(body.payId)).toEqual([])
@@ -342,7 +342,7 @@ describe('the shop is told', () => {
     expect(await shop.events(body.payId)).toMatchObject([{ status: 'OK', sequence: 1 }])
   })
 
-  test('not of a payment of its own', async () => {
+  test('are not sent for the merchant’s own payment', async () => {
     const { body } = await shop.create('CARD')
     expect(await shop.events(body.payId)).toEqual([])
   })

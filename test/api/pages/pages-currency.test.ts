@@ -93,7 +93,7 @@ const reply = ({ href, attempt, quoteId }: Asked, dcc: string, change: Record<st
 
 const recordOf = async (payId: string) => (await shop.read(payId)).paymentMethods.card.dcc
 
-describe('asked', () => {
+describe('the customer is asked for the currency', () => {
   test('200 with both amounts, the rate and nothing chosen; nothing is tried and nothing of the card is shown', async () => {
     const { payId, status, html, quoteId, chosen } = await ask()
     expect([status, chosen]).toEqual([200, undefined])
@@ -199,7 +199,7 @@ describe('asked', () => {
   })
 })
 
-describe('not asked', () => {
+describe('the customer is not asked for the currency', () => {
   // Each line: why, the card, and what is changed about the session.
   test.each([
     ['a card in the same currency', french, {}],

@@ -32,7 +32,7 @@ async function open(language: string, recurring: object): Promise<string> {
   return (await fetch(body._links.redirect.href)).text()
 }
 
-test('tells amount, interval, first and last charge, how to end it, and asks for consent', async () => {
+test('the page shows amount, interval, first and last charge and how to end the plan, and asks for consent', async () => {
   const page = await open('en', { frequency: 'MONTHLY', useCase: 'FIXED', expiryDate: '2099-12-31' })
   expect(page).toContain('Subscribe and pay €9.99')
   for (const text of [
@@ -68,7 +68,7 @@ test('nothing is charged until the customer has agreed', async () => {
   expect(after.body).toMatchObject({ status: 'OK', paymentPlanId: expect.any(String) })
 })
 
-test('in the customer’s language, and without an end until it is cancelled', async () => {
+test('the terms are in the customer’s language, and a plan without an end says so', async () => {
   const page = await open('de', { frequency: 'YEARLY', useCase: 'FIXED' })
   for (const text of ['Abonnieren und 9,99', 'Bis Sie kündigen', '1 Jahr']) expect(page).toContain(text)
 })

@@ -21,7 +21,7 @@ afterAll(async () => {
 const methods = (paymentMethods: object) => ({ paymentMethods })
 const complete = methods({ providerK: { completeType: 'YES' } })
 
-describe('K, completeType', () => {
+describe('provider K with completeType', () => {
   test('takes a part and gives the rest back', async () => {
     const payId = await shop.authorize('PROVIDERK')
     expect(await shop.act(payId, 'captures', 400, complete)).toMatchObject(done('OK'))
@@ -36,7 +36,7 @@ describe('K, completeType', () => {
     expect(await shop.events(payId)).toEqual([])
   })
 
-  test('20200003 when nothing would remain, and nothing was taken', async () => {
+  test('20200003 when nothing would be left to release; nothing is captured', async () => {
     const payId = await shop.authorize('PROVIDERK')
     expect(await shop.act(payId, 'captures', 1000, complete)).toMatchObject(refused('20200003'))
     expect(await shop.act(payId, 'captures', 400)).toMatchObject(done('OK'))
@@ -45,7 +45,7 @@ describe('K, completeType', () => {
     expect((await shop.read(payId)).amount).toMatchObject({ capturedValue: 999, reversedValue: 1 })
   })
 
-  test('declined: the rest stays', async () => {
+  test('a declined capture leaves the rest authorised', async () => {
     const payId = await shop.authorize('PROVIDERK')
     const declined = await shop.act(payId, 'captures', 400, { ...complete, simulationMode: '0305' })
     expect(declined).toMatchObject(refused('25000305'))
@@ -53,7 +53,7 @@ describe('K, completeType', () => {
     expect(await shop.act(payId, 'captures', 1000)).toMatchObject(done('OK'))
   })
 
-  test('unknown: closed meanwhile, and the rest goes back with the answer', async () => {
+  test('an unknown capture closes the payment, and the rest is released with its answer', async () => {
     const payId = await shop.authorize('PROVIDERK')
     await shop.fail({ operation: 'CAPTURE', fault: 'lost_answer' })
     expect(await shop.act(payId, 'captures', 400, complete)).toMatchObject(pending)
@@ -62,7 +62,7 @@ describe('K, completeType', () => {
     expect((await shop.read(payId)).amount).toMatchObject({ capturedValue: 400, reversedValue: 600 })
   })
 
-  test('200 how the goods were sent', async () => {
+  test('200 with the shipping details of the goods', async () => {
     const payId = await shop.authorize('PROVIDERK')
     const shippingInfo = {
       trackingId: 't-1',
@@ -76,10 +76,10 @@ describe('K, completeType', () => {
   })
 })
 
-describe('R, shippingInfo', () => {
+describe('provider R with shippingInfo', () => {
   const shippingInfo = { type: 'SHIPMENT', shippingCompany: 'Post', trackingId: 't-1' }
 
-  test('200 with all of it', async () => {
+  test('200 with all shipping details', async () => {
     const payId = await shop.authorize('PROVIDERR')
     const captured = await shop.act(payId, 'captures', 400, methods({ providerR: { shippingInfo } }))
     expect(captured).toMatchObject(done('OK'))
@@ -107,7 +107,7 @@ describe('finishAuth', () => {
   test.each([
     ['CARD', { card: { finishAuth: true } }],
     ['PROVIDERM', { providerM: { finishAuth: 'Y', textfield1: 'Ada Lovelace', textfield2: 'London' } }],
-  ] as const)('%s: no further capture, the rest lapses by itself', async (type, finish) => {
+  ] as const)('%s: no further capture is possible, and the rest lapses by itself', async (type, finish) => {
     const payId = await shop.authorize(type)
     expect(await shop.act(payId, 'captures', 400, methods(finish))).toMatchObject(done('OK'))
     expect((await shop.read(payId)).amount.reversedValue).toBe(0)
@@ -119,13 +119,13 @@ describe('finishAuth', () => {
   test.each([
     ['CARD', { card: { finishAuth: false } }],
     ['PROVIDERM', { providerM: { finishAuth: 'N' } }],
-  ] as const)('%s: not finished', async (type, finish) => {
+  ] as const)('%s: the payment can still be captured', async (type, finish) => {
     const payId = await shop.authorize(type)
     expect(await shop.act(payId, 'captures', 400, methods(finish))).toMatchObject(done('OK'))
     expect(await shop.act(payId, 'captures', 600)).toMatchObject(done('OK'))
   })
 
-  test('declined: not finished', async () => {
+  test('a declined capture does not finish the payment', async () => {
     const payId = await shop.authorize('CARD')
     await shop.act(payId, 'captures', 400, {
       ...methods({ card: { finishAuth: true } }),

@@ -38,7 +38,7 @@ const sumOf = async (payId: string) => (await read(payId)).amount.capturedValue
 const refused = (responseCode: string) => ({ status: 422, body: { status: 'FAILED', responseCode } })
 
 describe('captures', () => {
-  test('200 all at once', async () => {
+  test('200 captures all at once', async () => {
     const payId = await authorize()
     const captured = await capture(payId, 1000, { refNr: 'r-1', metadata: { parcel: 1 } })
     expect(captured).toMatchObject({
@@ -65,7 +65,7 @@ describe('captures', () => {
     })
   })
 
-  test('200 in parts, up to the last cent', async () => {
+  test('200 captures in parts, up to the last cent', async () => {
     const payId = await authorize()
     for (const [value, sum] of [
       [1, 1],

@@ -43,7 +43,7 @@ const twoSteps: [name: string, type: ServedType, change: Change][] = [
 ]
 
 describe.each(twoSteps)('%s', (_, type, change) => {
-  test('is created without asking anybody, then confirmed', async () => {
+  test('is created without asking the provider, then confirmed', async () => {
     const { payId, token, created } = await begin(type, change)
     expect(created).toMatchObject({ status: 'AUTHORIZE_REQUEST', responseCode: '60000100' })
     expect(await shop.read(payId)).toMatchObject({
@@ -63,7 +63,7 @@ describe.each(twoSteps)('%s', (_, type, change) => {
     expect(await shop.act(payId, 'captures', 1000)).toMatchObject(done('OK'))
   })
 
-  test('captures with the confirmation when it is AUTOMATIC', async () => {
+  test('is captured with the confirmation when the capture is AUTOMATIC', async () => {
     const { payId, token } = await begin(type, { ...change, captureMethod: { type: 'AUTOMATIC' } })
     expect(await shop.act(payId, 'confirms', 1000, token)).toMatchObject(done('OK'))
     expect(await shop.read(payId)).toMatchObject({
@@ -73,7 +73,7 @@ describe.each(twoSteps)('%s', (_, type, change) => {
     })
   })
 
-  test('waits for its capture when it is DELAYED', async () => {
+  test('waits for its capture when the capture is DELAYED', async () => {
     const { payId, token } = await begin(type, change)
     const delayed = { captureMethod: { type: 'DELAYED', delayed: { delayedHours: 2 } } }
     expect(await shop.act(payId, 'confirms', 1000, { ...token, ...delayed })).toMatchObject(
@@ -92,7 +92,7 @@ describe.each(twoSteps)('%s', (_, type, change) => {
     expect(await shop.act(payId, 'captures', 700)).toMatchObject(done('OK'))
   })
 
-  test('a decline makes it FAILED, for good', async () => {
+  test('a declined confirmation makes the payment FAILED for good', async () => {
     const { payId, token } = await begin(type, change)
     const declined = await shop.act(payId, 'confirms', 1000, { ...token, simulationMode: '0351' })
     const key = { CARD: 'card', PROVIDERK: 'providerK', PROVIDERR: 'providerR' }[type as 'CARD']
@@ -135,7 +135,7 @@ describe.each(twoSteps)('%s', (_, type, change) => {
 })
 
 describe('what the answer shows', () => {
-  test('K: ids of the provider and the address for its cookie', async () => {
+  test('provider K: its ids and the address for its cookie', async () => {
     const { payId, token, created } = await begin('PROVIDERK', {
       order: { merchantReference: 'o-1' },
       customerInfo: { email: 'ada@example.org', firstName: 'Ada' },
@@ -153,7 +153,7 @@ describe('what the answer shows', () => {
     expect(body.customerInfo).toMatchObject({ email: 'ada@example.org', firstName: 'Ada' })
   })
 
-  test('K: the agreement of the first of a series, and of no other', async () => {
+  test('provider K: the agreement with the first of a series, and with no other', async () => {
     const series = (initialPayment: boolean) => ({
       credentialOnFile: {
         type: 'RECURRING',
@@ -174,7 +174,7 @@ describe('what the answer shows', () => {
     expect(again.body.paymentMethods.providerK).not.toHaveProperty('billingAgreementId')
   })
 
-  test('R: both addresses', async () => {
+  test('provider R: both addresses', async () => {
     const billingAddress = { streetName: 'Main', streetNumber: '1', city: 'Berlin', country: 'DEU' }
     const shipping = { address: { firstName: 'Ada', city: 'Wien', country: 'AUT' }, type: 'HOME' }
     const { payId } = await begin('PROVIDERR', { billingAddress, shipping })
@@ -184,7 +184,7 @@ describe('what the answer shows', () => {
     })
   })
 
-  test('R: addresses that come with the confirmation', async () => {
+  test('provider R: addresses that come with the confirmation', async () => {
     const billingAddress = { city: 'Graz', country: 'AUT' }
     const shipping = { address: { city: 'Linz', country: 'AUT' } }
     const { payId } = await begin('PROVIDERR')
@@ -193,7 +193,7 @@ describe('what the answer shows', () => {
     expect(await shop.read(payId)).toMatchObject({ billingAddress, shipping })
   })
 
-  test('a card: the acquirer’s code and id, no approval code', async () => {
+  test('a card: the acquirer’s code and id, but no approval code', async () => {
     const { payId } = await begin('CARD', order)
     const { body } = await shop.act(payId, 'confirms', 1000, {
       paymentMethods: { card: { eventToken: 'ORDER' } },
@@ -205,7 +205,7 @@ describe('what the answer shows', () => {
 })
 
 describe('the client token of K', () => {
-  test('is good for 60 minutes, and not a minute longer', async () => {
+  test('works for 60 minutes and not a minute longer', async () => {
     const inTime = await begin('PROVIDERK')
     const tooLate = await begin('PROVIDERK')
     await shop.advance('PT60M')
@@ -215,7 +215,7 @@ describe('the client token of K', () => {
     expect((await shop.read(tooLate.payId)).status).toBe('AUTHORIZE_REQUEST')
   })
 
-  test('of another payment does not open this one', async () => {
+  test('is refused for another payment', async () => {
     const mine = await begin('PROVIDERK')
     const other = await begin('PROVIDERK')
     expect(await shop.act(mine.payId, 'confirms', 1000, other.token)).toMatchObject(refused('20180001'))
@@ -231,14 +231,14 @@ describe('guards, the first that fails is the answer', () => {
     expect(await shop.act(payId, 'confirms', 1, wrong)).toMatchObject(refused('20200010'))
   })
 
-  test('20200010 confirmed already', async () => {
+  test('20200010 a payment that was confirmed already', async () => {
     const { payId, token } = await begin('PROVIDERK')
     await shop.act(payId, 'confirms', 1000, token)
     expect(await shop.act(payId, 'confirms', 1, { ...token, ...wrong })).toMatchObject(refused('20200010'))
     expect((await shop.read(payId)).operations).toHaveLength(2)
   })
 
-  test('20200007 expired, before anybody has looked', async () => {
+  test('20200007 a payment that has expired, even before its timer has run', async () => {
     const { payId, token } = await begin('PROVIDERK')
     await queryRows(gateway.databaseUrl, `UPDATE timer SET run_at = 'infinity' WHERE pay_id = $1`, [payId])
     await shop.advance('PT24H')

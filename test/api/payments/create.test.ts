@@ -19,7 +19,7 @@ const create = (change?: Parameters<typeof cardPayment>[0], headers?: Record<str
 const read = (payId: string) => gateway.call('GET', `/payments/getByPayId/${payId}`)
 const manual = { captureMethod: { type: 'MANUAL' } }
 
-describe('what becomes of it', () => {
+describe('the outcome of a new payment', () => {
   test('200 AUTOMATIC is the default and takes the money at once', async () => {
     const request = cardPayment({ refNr: 'invoice-1', metadata: { basket: 'b-1' } })
     const created = await gateway.call('POST', '/payments', request)
@@ -191,7 +191,7 @@ describe('transId', () => {
     expect((await gateway.call('POST', '/payments', first)).body.responseCode).toBe('20170001')
   })
 
-  test('200 it is free again after a failure, and the newest payment is found by it', async () => {
+  test('200 a transId is free again after a failure, and finds the newest payment', async () => {
     const failed = cardPayment({ card: { number: '4000000000000002' } })
     expect((await gateway.call('POST', '/payments', failed)).status).toBe(422)
     expect((await gateway.call('POST', '/payments', failed)).status).toBe(422)

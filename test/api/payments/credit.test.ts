@@ -37,7 +37,7 @@ const credit = (paymentMethods: object, change: Change = {}, headers?: Record<st
     headers,
   )
 
-describe('paying out', () => {
+describe('payouts', () => {
   test('200 to a card, with an approval code', async () => {
     const paid = await credit(toCard(), { refNr: 'g-1', metadata: { why: 'goodwill' } })
     expect(paid).toMatchObject(done('OK'))
@@ -178,13 +178,13 @@ describe('nothing follows a credit', () => {
     ['incrementals', '20200001'],
     ['refunds', '20200004'],
     ['confirms', '20200010'],
-  ] as const)('%s %s', async (operation, code) => {
+  ] as const)('a credit refuses %s with %s', async (operation, code) => {
     const { payId } = (await credit(toCard())).body
     expect(await shop.act(payId, operation, 1)).toMatchObject(refused(code))
     expect((await shop.read(payId)).operations).toHaveLength(1)
   })
 
-  test('and it never lapses', async () => {
+  test('a credit never lapses', async () => {
     const { payId } = (await credit(toCard())).body
     await shop.advance('P60D')
     expect(await shop.read(payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 700 } })

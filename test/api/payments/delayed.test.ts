@@ -119,8 +119,8 @@ test('one that never arrives is FAILED, AUTHORIZED, and not tried again by itsel
   expect(await shop.events(payId)).toHaveLength(1)
 })
 
-describe('by hand before its hour', () => {
-  test('all of it: nothing is left to fire', async () => {
+describe('a manual operation before a delayed capture', () => {
+  test('a capture of everything leaves nothing for the delayed capture', async () => {
     const payId = await shop.authorize('CARD', delayed(2))
     expect(await shop.act(payId, 'captures', 1000)).toMatchObject(done('OK'))
     await shop.advance('P10D')
@@ -128,7 +128,7 @@ describe('by hand before its hour', () => {
     expect(await shop.events(payId)).toEqual([])
   })
 
-  test('a part of it: the rest is taken at its hour', async () => {
+  test('a partial capture leaves the rest to the delayed capture', async () => {
     const payId = await shop.authorize('CARD', delayed(2))
     await shop.act(payId, 'captures', 300)
     await shop.advance('PT2H')
@@ -136,14 +136,14 @@ describe('by hand before its hour', () => {
     expect(await shop.read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
   })
 
-  test('the final part: nothing more is taken', async () => {
+  test('a final partial capture ends the delayed capture', async () => {
     const payId = await shop.authorize('CARD', delayed(2))
     await shop.act(payId, 'captures', 300, { captureMethod: { manual: { final: true } } })
     await shop.advance('PT2H')
     expect((await shop.read(payId)).amount.capturedValue).toBe(300)
   })
 
-  test('a declined one leaves the delayed one to come', async () => {
+  test('a declined capture leaves the delayed capture as planned', async () => {
     const payId = await shop.authorize('CARD', delayed(2))
     await shop.act(payId, 'captures', 1000, { simulationMode: '0305' })
     expect((await shop.read(payId)).status).toBe('CAPTURE_REQUEST')
@@ -151,7 +151,7 @@ describe('by hand before its hour', () => {
     expect(await shop.read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
   })
 
-  test('reversed: nothing fires', async () => {
+  test('a full reversal ends the delayed capture', async () => {
     const payId = await shop.authorize('CARD', delayed(2))
     expect(await shop.act(payId, 'reversals', 1000)).toMatchObject(done('OK'))
     await shop.advance('P10D')
@@ -159,7 +159,7 @@ describe('by hand before its hour', () => {
     expect(await captures(payId)).toEqual([])
   })
 
-  test('reversed in part: what is left is taken', async () => {
+  test('a partial reversal leaves the rest to the delayed capture', async () => {
     const payId = await shop.authorize('CARD', delayed(2))
     await shop.act(payId, 'reversals', 400)
     await shop.advance('PT2H')
@@ -198,7 +198,7 @@ describe('by hand before its hour', () => {
     expect(await shop.read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
   })
 
-  test('also when one long move passes all of it, and the end of the authorisation, at once', async () => {
+  test('the order holds when the clock passes all of it and the end of the authorisation at once', async () => {
     const payId = await shop.authorize('CARD', delayed(2))
     await shop.advance('PT1H59M55S')
     await shop.fail({ operation: 'REVERSAL', fault: 'lost_answer' })
@@ -222,7 +222,7 @@ test('what becomes free after it has fired is not taken by itself', async () => 
   expect(await shop.act(payId, 'captures', 500)).toMatchObject(done('OK'))
 })
 
-test('two gateways on one database fire it once', async () => {
+test('two gateways on one database make a delayed capture once', async () => {
   const clock = createTestClock()
   const left = await startTestGateway({ clock, requestsPerSecond: 100_000 })
   const right = await startTestGateway({ clock, beside: left })

@@ -153,7 +153,7 @@ describe('a payment that waits for its confirmation', () => {
     expect(await shop.create(type, { ...change, transId: body.transId })).toMatchObject({ status: 200 })
   })
 
-  test('or at its expirationTime, sooner or later than that', async () => {
+  test('fails at its expirationTime, whether that is sooner or later', async () => {
     const { now } = (await shop.call('GET', '/test/clock')).body
     const at = (hours: number) => new Date(Date.parse(now) + hours * 3_600_000).toISOString()
     const soon = (await shop.create('PROVIDERK', { expirationTime: at(2) })).body.payId

@@ -138,7 +138,7 @@ describe('P may be captured up to 115 % of what was authorised', () => {
   })
 })
 
-describe('P with confirm: true', () => {
+describe('provider P with confirm: true', () => {
   const later = (type = 'MANUAL'): Change => ({
     captureMethod: { type },
     paymentMethods: { integrationType: 'HOSTED', type: 'PROVIDERP', providerP: { confirm: true } },
@@ -202,7 +202,7 @@ describe('P with confirm: true', () => {
   })
 })
 
-describe('T, raised and prolonged', () => {
+describe('provider T, whose authorisation can be raised and prolonged', () => {
   const plain = {
     authorizationExpiry: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
     paymentReference: expect.stringMatching(/^T\d{10}$/),
@@ -277,7 +277,7 @@ describe('T, raised and prolonged', () => {
   })
 })
 
-describe('Z', () => {
+describe('provider Z', () => {
   test('200 one permission, and a charge and a refund under it', async () => {
     const payId = await shop.authorize('PROVIDERZ')
     const captured = (await capture(payId, 1000)).body.paymentMethods.providerZ

@@ -199,8 +199,8 @@ describe('another request', () => {
   })
 })
 
-describe('a key is not burnt', () => {
-  test('by 400', async () => {
+describe('a key stays free after a bad request', () => {
+  test('after 400', async () => {
     const headers = newKey()
     expect((await create(cardPayment({ surprise: 1 }), headers)).status).toBe(400)
     const unknown = cardPayment({ card: { number: '0123456789012345' } })
@@ -210,7 +210,7 @@ describe('a key is not burnt', () => {
     expect(isReplay(good)).toBe(false)
   })
 
-  test('by 401, 404, 413 and 415', async () => {
+  test('after 401, 404, 413 and 415', async () => {
     const headers = newKey()
     const statuses = [
       await create(cardPayment(), { ...headers, authorization: 'Basic eDp5' }),

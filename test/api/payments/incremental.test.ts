@@ -146,13 +146,13 @@ describe('guards, the first that fails is the answer', () => {
     expect(await raise(unheard, 1, wrong)).toMatchObject(refused('20200014'))
   })
 
-  test('20200007 lapsed', async () => {
+  test('20200007 an authorisation that has lapsed', async () => {
     const payId = await shop.authorize('CARD')
     await shop.advance('P7D')
     expect(await raise(payId, 1, wrong)).toMatchObject(refused('20200007'))
   })
 
-  test('20200008 reversed', async () => {
+  test('20200008 a payment that was reversed', async () => {
     const payId = await shop.authorize('CARD')
     await shop.act(payId, 'reversals', 1000)
     expect(await raise(payId, 1, wrong)).toMatchObject(refused('20200008'))

@@ -70,7 +70,7 @@ const fields: Record<ServedType, object> = {
 const refundedOf = async (payId: string) => (await shop.read(payId)).amount.refundedValue
 
 describe.each(servedTypes)('%s', type => {
-  test('in parts, up to the last cent; the payment stays OK', async () => {
+  test('refunds in parts up to the last cent leave the payment OK', async () => {
     const payId = await shop.sell(type)
     const refunded = await shop.act(payId, 'refunds', 400, { refNr: 'r-1', metadata: { item: 1 } })
     expect(refunded).toMatchObject(done('OK'))
@@ -122,7 +122,7 @@ describe.each(servedTypes)('%s', type => {
   })
 })
 
-describe('of several captures', () => {
+describe('refunds of several captures', () => {
   const named = (providerTransactionId: string) => ({ paymentMethods: { card: { providerTransactionId } } })
 
   async function sellInParts(...values: number[]) {
@@ -182,7 +182,7 @@ describe('of several captures', () => {
     expect(await shop.act(payId, 'refunds', 300, named(first))).toMatchObject(done('OK'))
   })
 
-  test('20200004 an unknown capture', async () => {
+  test('20200004 a capture whose outcome is unknown', async () => {
     const { payId } = await sellInParts(300)
     expect(await shop.act(payId, 'refunds', 1, named('sim0'))).toMatchObject(refused('20200004'))
   })
@@ -220,7 +220,7 @@ describe('guards, the first that fails is the answer', () => {
     return payId
   }
 
-  test('20200005 before 20200004', async () => {
+  test('20200005 for another currency is checked before 20200004', async () => {
     const payId = await shop.sell('CARD')
     expect(await wronglyRefund(payId)).toMatchObject(refused('20200005'))
     expect(await shop.act(payId, 'refunds', 1001)).toMatchObject(refused('20200004'))

@@ -36,7 +36,7 @@ test.each(['a b', 'a/b', 'ä€😀', '100%', 'a?b#c', '%00', '..', "'; --", '�
 /** The trace id is the only thing in which two of these may differ. */
 const withoutTrace = (text: string) => text.replace(/"traceId":"[0-9a-f]{32}"/, '"traceId":""')
 
-test('404 the same bytes for what never was and for what belongs to somebody else', async () => {
+test('404 the same bytes for an unknown payment and for one of another merchant', async () => {
   const { body } = await gateway.call('POST', '/payments', cardPayment({ captureMethod: { type: 'MANUAL' } }))
   const authorization = stranger
   const capture = { transId: 't', amount: { value: 1, currency: 'EUR' } }
@@ -62,7 +62,7 @@ test('404 the same bytes for what never was and for what belongs to somebody els
   expect(record.body.operations).toHaveLength(1)
 })
 
-test('404 with a key of the stranger leaves no trace in the books of the owner', async () => {
+test('404 for a stranger’s request with an Idempotency-Key, which leaves no trace with the owner', async () => {
   const { body } = await gateway.call('POST', '/payments', cardPayment({ captureMethod: { type: 'MANUAL' } }))
   const capture = { transId: 't', amount: { value: 1000, currency: 'EUR' } }
   const path = `/payments/${body.payId}/captures`

@@ -62,7 +62,7 @@ const fields: Record<ServedType, object> = {
 const extra = (type: ServedType): number => (type === 'PROVIDERP' ? 150 : 0)
 
 describe.each(servedTypes)('%s', type => {
-  test('all of it: REVERSED, and the transId is free again', async () => {
+  test('a full reversal makes the payment REVERSED, and its transId is free again', async () => {
     const payId = await shop.authorize(type)
     const reversed = await shop.act(payId, 'reversals', 1000, { refNr: 'r-1', metadata: { why: 'changed' } })
     expect(reversed).toMatchObject(done('OK'))
@@ -82,7 +82,7 @@ describe.each(servedTypes)('%s', type => {
     expect(await shop.create(type, { transId: record.transId })).toMatchObject({ status: 200 })
   })
 
-  test('in parts: what is left can still be captured, and no more', async () => {
+  test('a partial reversal leaves the rest, and no more, to be captured', async () => {
     const payId = await shop.authorize(type)
     expect(await shop.act(payId, 'reversals', 300)).toMatchObject(done('OK'))
     expect(await shop.read(payId)).toMatchObject({ status: 'AUTHORIZED', amount: { reversedValue: 300 } })
@@ -145,7 +145,7 @@ describe('guards, the first that fails is the answer', () => {
     expect(await wronglyReverse(unheard)).toMatchObject(refused('20200014'))
   })
 
-  test('20200007 lapsed, also in part', async () => {
+  test('20200007 an authorisation that has lapsed, also in part', async () => {
     const payId = await shop.authorize('CARD')
     const partly = await shop.authorize('CARD')
     await shop.act(partly, 'captures', 1)
@@ -154,7 +154,7 @@ describe('guards, the first that fails is the answer', () => {
     expect(await wronglyReverse(partly)).toMatchObject(refused('20200007'))
   })
 
-  test('20200008 reversed already', async () => {
+  test('20200008 a payment that was reversed already', async () => {
     const payId = await shop.authorize('CARD')
     await shop.act(payId, 'reversals', 1000)
     expect(await wronglyReverse(payId)).toMatchObject(refused('20200008'))

@@ -41,7 +41,7 @@ async function history(shop: Shop, planId: string): Promise<string[]> {
 const decline = (shop: Shop, code: string, times: number) =>
   shop.fail({ operation: 'AUTHORIZATION', fault: 'decline', code, times })
 
-test('a year of months from the 31st, moved in one go', async () => {
+test('a plan that starts on the 31st is charged at each month’s end, when the clock moves a year at once', async () => {
   const { shop, planId } = await start()
   await moveTo(shop, '2028-03-01T00:00:00Z')
   expect(await history(shop, planId)).toEqual(
@@ -68,7 +68,7 @@ test('each charge is told to the initial payment’s webhook and names plan, day
   expect(await shop.read(charge.payId)).toMatchObject({ urls: { webhook }, paymentPlanId: planId })
 })
 
-test('not before its day: the last moment of the day before changes nothing', async () => {
+test('a plan is not charged in the last moment before its day', async () => {
   const { shop, planId } = await start({ frequency: 'WEEKLY' })
   await moveTo(shop, '2027-02-06T23:59:59.999Z')
   expect((await history(shop, planId)).length).toBe(1)
@@ -147,7 +147,7 @@ describe('declines', () => {
     ])
   })
 
-  test('of a daily plan: what became due meanwhile follows in order once it is paid', async () => {
+  test('days of a daily plan that became due meanwhile follow in order once it is paid', async () => {
     const { shop, planId } = await start({ frequency: 'DAILY' })
     await decline(shop, '91', 2)
     await moveTo(shop, '2027-02-05T00:00:00Z')
@@ -167,7 +167,7 @@ describe('declines', () => {
     ])
   })
 
-  test('that never arrive count as 91', async () => {
+  test('charges that never reach the provider count as declined with 91', async () => {
     const { shop, planId } = await start()
     await shop.fail({ operation: 'AUTHORIZATION', fault: 'lost_request', times: 3 })
     await moveTo(shop, '2027-03-01T00:00:00Z')
@@ -175,7 +175,7 @@ describe('declines', () => {
   })
 })
 
-describe('an answer that stays away', () => {
+describe('a charge without an answer', () => {
   test('holds the plan until it is known; nothing is charged twice', async () => {
     const { shop, planId } = await start({ frequency: 'DAILY' })
     await shop.fail({ operation: 'AUTHORIZATION', fault: 'lost_answer' })
@@ -208,7 +208,7 @@ describe('an answer that stays away', () => {
   })
 })
 
-describe('the end', () => {
+describe('the end of an automatic plan', () => {
   test('COMPLETED on the day after the last, which is still charged', async () => {
     const { shop, planId } = await start({ expiryDate: '2027-03-31' })
     await moveTo(shop, '2027-03-31T12:00:00Z')
@@ -221,7 +221,7 @@ describe('the end', () => {
       updatedAt: '2027-04-01T00:00:00.000Z',
     })
   })
-  test('ends repetitions as well', async () => {
+  test('the end stops repeated charges as well', async () => {
     const { shop, planId } = await start({ expiryDate: '2027-03-02' })
     await decline(shop, '51', 10)
     await moveTo(shop, '2027-05-01T00:00:00Z')
@@ -243,7 +243,7 @@ describe('the end', () => {
     )
     expect(timers).toEqual([])
   })
-  test('nor one whose card was deleted', async () => {
+  test('a plan whose card was deleted is not charged', async () => {
     const { shop, planId } = await start()
     const { gatewayCustomerId } = await readPlan(shop, planId)
     await shop.call('DELETE', `/customers/${gatewayCustomerId}`)

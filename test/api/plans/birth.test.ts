@@ -98,7 +98,7 @@ test('without initialPayment, or with it false, no plan', async () => {
 })
 
 describe('approved later', () => {
-  test('by an inquiry: PENDING until the answer is known', async () => {
+  test('by an inquiry: the plan is PENDING until the answer is known', async () => {
     const { body } = await beginPlan(shop, { payment: { card: { number: '4000000000000101' } } })
     expect(body).toMatchObject({ status: 'PENDING', paymentPlanId: expect.any(String) })
     expect(await readPlan(shop, body.paymentPlanId)).toMatchObject({ status: 'PENDING', numberOfPayments: 0 })
@@ -135,7 +135,7 @@ describe('approved later', () => {
     expect(status).toBe(action === 'approve' ? 'ACTIVE' : 'CANCELLED')
   })
 
-  test('on a page of ours', async () => {
+  test('by the customer on our page', async () => {
     const hosted = planPayment({ payment: { urls } }) as Record<string, unknown>
     const paymentMethods = { integrationType: 'HOSTED', type: 'CARD' }
     const { card: _, ...rest } = hosted
@@ -149,7 +149,7 @@ describe('approved later', () => {
   })
 })
 
-describe('400', () => {
+describe('400 requests that cannot begin a plan', () => {
   const recurring = { frequency: 'MONTHLY' }
   const cases: [what: string, field: string, change: object][] = [
     [
@@ -180,7 +180,7 @@ describe('400', () => {
     expect(body).toEqual({ field, error: expect.any(String) })
   })
 
-  test('automatic charges of nothing', async () => {
+  test('automatic charges of zero', async () => {
     const { status, body } = await beginPlan(shop, {
       recurring: { ...recurring, autoCharge: true },
       payment: { amount: { value: 0, currency: 'EUR' }, card: { eventToken: 'ACCOUNT_VERIFICATION' } },

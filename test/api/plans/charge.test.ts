@@ -93,7 +93,7 @@ test('200 an ordinary payment with the stored card, without its customer', async
   ])
 })
 
-describe('capture', () => {
+describe('how a charge is captured', () => {
   test('as the initial payment was, unless given', async () => {
     const planId = await plan({ payment: { captureMethod: { type: 'MANUAL' } } })
     expect(await chargePlan(shop, planId)).toMatchObject(done('AUTHORIZED'))
@@ -103,16 +103,16 @@ describe('capture', () => {
   })
 })
 
-describe('amount', () => {
+describe('the amount of a charge', () => {
   const flexible = { frequency: 'MONTHLY', useCase: 'FLEXIBLE_AMOUNT' }
-  test('FIXED: its own or none', async () => {
+  test('a plan with a FIXED amount takes that amount, or none in the request', async () => {
     const planId = await plan()
     expect(await chargePlan(shop, planId, money(1000))).toMatchObject(done('OK'))
     expect(await chargePlan(shop, planId, money(1001))).toMatchObject(refused('27000003'))
     expect(await chargePlan(shop, planId, money(1000, 'USD'))).toMatchObject(refused('27000003'))
     expect((await readPlan(shop, planId)).numberOfPayments).toBe(2)
   })
-  test('others: any, but it must be given', async () => {
+  test('other plans take any amount, which must be given', async () => {
     const planId = await plan({ recurring: flexible })
     const { status, body } = await chargePlan(shop, planId)
     expect({ status, field: body.field }).toEqual({ status: 400, field: 'amount' })
@@ -121,7 +121,7 @@ describe('amount', () => {
   })
 })
 
-describe('period', () => {
+describe('the period of a plan', () => {
   test('27000002 before the start and after the end', async () => {
     const own = await openShop(gateway)
     const recurring = {
@@ -251,7 +251,7 @@ describe('idempotency and transId', () => {
   })
 })
 
-describe('404', () => {
+describe('404 for an unknown plan', () => {
   test.each(['charge', 'cancel'])('%s', async verb => {
     for (const id of ['0'.repeat(32), 'nonsense']) {
       const { status } = await shop.call(
@@ -277,7 +277,7 @@ describe('400 with {field, error}', () => {
     expect(answer.status).toBe(400)
     expect(answer.body).toEqual({ field, error: expect.any(String) })
   })
-  test('cancel', async () => {
+  test('a cancellation with an unknown field', async () => {
     const answer = await shop.call('POST', `/payment-plans/${await plan()}/cancel`, { because: 'x' })
     expect(answer.body).toEqual({ field: 'because', error: expect.any(String) })
   })

@@ -84,7 +84,7 @@ test.each<[name: string, type: Kept, charge: (on: OnFile) => Promise<unknown>]>(
   )
 })
 
-test('an automatic charge does, as of its day', async () => {
+test('an automatic charge does the same, dated to its day', async () => {
   const on = await start({ autoCharge: true })
   await on.shop.advance('P1D')
   const [charge] = await listPayments(on.shop, on.planId)

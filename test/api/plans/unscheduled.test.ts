@@ -81,7 +81,7 @@ describe('by a stored payment method', () => {
     const methods = await shop.call('GET', `/customers/${gatewayCustomerId}/paymentMethods`)
     return { gatewayCustomerId, paymentMethodId: methods.body.data[0].id }
   }
-  test('200', async () => {
+  test('200 charges the stored method', async () => {
     const answer = await pay({ ...(await remember()), captureMethod: { type: 'MANUAL' } })
     expect(answer).toMatchObject(done('AUTHORIZED'))
     expect(answer.body).not.toHaveProperty('paymentPlanId')

@@ -36,7 +36,7 @@ const euros = { value: 4999, currency: 'EUR' }
 const quote = (change: object = {}, who = shop, headers?: Record<string, string>) =>
   who.call('POST', '/services/dccQuote', { bin: '411111', amount: euros, ...change }, headers)
 
-describe('a quote', () => {
+describe('a quote for the customer’s currency', () => {
   test('200 has its terms, good for ten minutes', async () => {
     const answer = await quote({ transId: 'q-1' })
     expect(answer).toMatchObject({ status: 200 })
@@ -135,7 +135,7 @@ const pay = (quoteId: string, change: { card?: object; [field: string]: unknown 
 const quoteId = async (who = shop): Promise<string> => (await quote({}, who)).body.quoteId
 
 describe('a payment', () => {
-  test('200 takes it: the record has the terms, and so has the acquirer', async () => {
+  test('200 uses the quote: its terms are in the record and reach the acquirer', async () => {
     const id = await quoteId()
     const paid = await pay(id)
     expect(paid).toMatchObject({ status: 200, body: { status: 'OK' } })
@@ -163,7 +163,7 @@ describe('a payment', () => {
     expect(await pay(await quoteId(), { card: { number: body.token } })).toMatchObject({ status: 200 })
   })
 
-  test('200 turned down: in the own currency, and the quote stays free', async () => {
+  test('200 a quote that is turned down stays free, and the payment is in the merchant’s currency', async () => {
     const id = await quoteId()
     const paid = await shop.create('CARD', { card: { dcc: { quoteId: id, accepted: false } } })
     expect(paid).toMatchObject({ status: 200 })
@@ -175,7 +175,7 @@ describe('a payment', () => {
     expect(await pay(id)).toMatchObject({ status: 200 })
   })
 
-  test('422 used already, and the second one is not made', async () => {
+  test('422 a quote that was used already; the second payment is not made', async () => {
     const id = await quoteId()
     expect((await pay(id)).status).toBe(200)
     const second = await pay(id, { transId: 'second' })
@@ -183,7 +183,7 @@ describe('a payment', () => {
     expect((await shop.call('GET', '/payments/getByTransId/second')).status).toBe(404)
   })
 
-  test('422 all but one of those that come at once', async () => {
+  test('422 for all but one of several payments that use a quote at once', async () => {
     const id = await quoteId()
     const answers = await Promise.all(Array.from({ length: 8 }, () => pay(id)))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(422)])

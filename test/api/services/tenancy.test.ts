@@ -113,7 +113,7 @@ describe.each(['Basic', 'Bearer'])('%s', scheme => {
   })
 })
 
-test('all of them are good for their owner', async () => {
+test('each of these numbers works for its owner', async () => {
   for (const [, path, make, kind] of requests) {
     const body = {
       ...make(owned[kind]),

@@ -15,7 +15,7 @@ interface Listed {
   readonly threeDs?: string
 }
 
-test('200 it has all its parts', async () => {
+test('200 the catalogue of test data has all its parts', async () => {
   const { status, body } = await gateway.call('GET', '/test/catalogue')
   expect(status).toBe(200)
   expect(Object.keys(body)).toEqual([

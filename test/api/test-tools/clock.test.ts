@@ -68,7 +68,7 @@ describe('the clock', () => {
     expect((await neighbour.read(payId)).status).toBe('AUTHORIZED')
   })
 
-  test('stamps what happens', async () => {
+  test('dates what happens by the moved clock', async () => {
     await shop.advance('P365D')
     const { body } = await shop.create('CARD')
     const { creationDate, operations } = await shop.read(body.payId)
@@ -200,7 +200,7 @@ describe('keys are kept for 30 days', () => {
     expect((await shop.read(payId)).amount.refundedValue).toBe(200)
   })
 
-  test('and a neighbour keeps his', async () => {
+  test('another merchant’s keys are kept', async () => {
     const neighbour = await openShop(gateway)
     const payId = await neighbour.sell('CARD')
     const first = await neighbour.act(payId, 'refunds', 100, {}, key)
@@ -208,7 +208,7 @@ describe('keys are kept for 30 days', () => {
     expect((await neighbour.act(payId, 'refunds', 100, {}, key)).text).toBe(first.text)
   })
 
-  test('however many they are', async () => {
+  test('any number of keys is deleted', async () => {
     await queryRows(
       gateway.databaseUrl,
       `INSERT INTO idempotency_key (merchant_id, verb, path, key, fingerprint, answer_status, answer_body, created_at)

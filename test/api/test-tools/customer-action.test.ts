@@ -108,7 +108,7 @@ test('422 nothing can be captured of a page that nobody has paid on', async () =
   expect([status, body.responseCode]).toEqual([422, '20200001'])
 })
 
-test('a failed try stands among the operations, tells nobody, and the tenth is the last', async () => {
+test('a failed try is listed among the operations and sends no event, and the tenth is the last', async () => {
   const { payId } = await create('CARD')
   for (let n = 1; n <= 9; n += 1) {
     const record = await act(payId, 'decline')

@@ -70,7 +70,7 @@ async function settled(answer: TestAnswer): Promise<string> {
 }
 
 describe.each(cases)('$operation', ({ operation, prepare, approved }) => {
-  test('decline, 05 or as told', async () => {
+  test('decline answers with 05, or with the code that was given', async () => {
     const first = await prepare()
     await shop.fail({ operation, fault: 'decline' })
     expect(await first()).toMatchObject(declined('0305'))
@@ -81,7 +81,7 @@ describe.each(cases)('$operation', ({ operation, prepare, approved }) => {
     expect(await third()).toMatchObject(done(approved))
   })
 
-  test('delay, and it is done all the same', async () => {
+  test('delay slows the operation down, and it still succeeds', async () => {
     const send = await prepare()
     await shop.call('POST', '/test/faults', { operation, fault: 'delay', delayMs: 1, times: 1 })
     expect(await send()).toMatchObject(done(approved))
@@ -148,10 +148,10 @@ describe.each(cases)('$operation', ({ operation, prepare, approved }) => {
   })
 })
 
-describe('the book of faults', () => {
+describe('the list of faults', () => {
   const list = async () => (await shop.call('GET', '/test/faults')).body.faults
 
-  test('lists, uses up and forgets', async () => {
+  test('shows the rules, drops those that were used, and can be cleared', async () => {
     await shop.fail({ operation: 'CAPTURE', fault: 'decline', times: 2 })
     await shop.fail({ operation: 'REFUND', fault: 'error' })
     expect(await list()).toMatchObject([
@@ -189,7 +189,7 @@ describe('the book of faults', () => {
     expect(await list()).toMatchObject([{ operation: 'CAPTURE' }])
   })
 
-  test('a refusal of ours uses none up', async () => {
+  test('a refusal by the gateway uses up no fault', async () => {
     const payId = await shop.authorize('CARD')
     await shop.fail({ operation: 'CAPTURE', fault: 'decline' })
     await shop.act(payId, 'captures', 1001)
@@ -250,7 +250,7 @@ describe('an AUTOMATIC payment', () => {
     expect((await shop.read(body.payId)).status).toBe(later)
   })
 
-  test('the card that never arrives', async () => {
+  test('the test card whose requests never arrive fails', async () => {
     expect(await shop.create('CARD', { card: { number: '4000000000000259' } })).toMatchObject(
       refused('21000391'),
     )

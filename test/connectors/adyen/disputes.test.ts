@@ -68,7 +68,7 @@ describe('a chargeback', () => {
     expect(paths).toEqual(['retrieveApplicableDefenseReasons', 'supplyDefenseDocument', 'defendDispute'])
   })
 
-  test('is accepted', async () => {
+  test('is accepted by a call to Adyen', async () => {
     const { payId, payment } = await captured()
     shop.double.ledger.dispute(payment, 'CHARGEBACK', 'DISPUTE3', {
       defensePeriodEndsAt: '2099-07-31T03:03:07+02:00',

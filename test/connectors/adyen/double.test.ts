@@ -282,7 +282,7 @@ describe('faults', () => {
     expect(readOwed().map(tell)).toEqual(['AUTHORIZATION 0402'])
   })
 
-  test('nobody listens', async () => {
+  test('a provider that is not listening counts as unreached', async () => {
     await double.close()
     const { authorization } = await connector.authorize(authorizationOf('CARD', { card }), signal)
     expect(said(authorization)).toBe('unreached')
@@ -292,7 +292,7 @@ describe('faults', () => {
   test.each([
     ['a wrong key', { apiKey: 'wrong' }, '0396', 'apiKey false'],
     ['a wrong merchant account', { merchantAccount: 'Other' }, '0396', 'merchantAccount false'],
-  ])('%s declines, and check says which', async (_, change, detail, finding) => {
+  ])('%s declines the payment, and the check of the account names it', async (_, change, detail, finding) => {
     const wrong = open(change)
     const { authorization } = await wrong.authorize(authorizationOf('CARD', { card }), signal)
     expect(said(authorization)).toBe(detail)

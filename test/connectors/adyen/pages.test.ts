@@ -233,7 +233,7 @@ describe('an approval that nobody heard of', () => {
     ['its end, then its approval', [1, 0], 'FAILED'],
     ['its end twice', [1, 1], 'FAILED'],
     ['its approval only', [0], 'AUTHORIZED'],
-  ] as const)('%s', async (_, order, status) => {
+  ] as const)('notices of an unheard approval: %s', async (_, order, status) => {
     const { payId, items } = await undone()
     for (const index of order) {
       await shop.double.notify([items[index]])

@@ -27,6 +27,7 @@ import { readIntent } from '#connectors/stripe/translate/intents.ts'
 import { readRefund } from '#connectors/stripe/translate/refunds.ts'
 import { readSession } from '#connectors/stripe/translate/sessions.ts'
 import { Secret } from '#domain/secret.ts'
+import { openDispute } from '#test/support/example-dispute.ts'
 import { newerFields, openDocument } from '#test/support/stripe/document.ts'
 import { unionIn } from '#test/support/stripe/library-types.ts'
 import { materialIsThere, sayItIsAbsent } from '#test/support/stripe/material.ts'
@@ -155,14 +156,7 @@ async function everyFollowUp(connector: Connector): Promise<void> {
     { ...inquiry, operation: 'REFUND', provider: { echo, transactionId: 're_1' } },
     signal,
   )
-  const dispute = {
-    providerDisputeId: 'dp_1',
-    stage: 'CHARGEBACK',
-    status: 'OPEN',
-    amount: inquiry.amount,
-    reasonCode: '10.4',
-    reasonGroup: 'FRAUD',
-  } as const
+  const dispute = openDispute('dp_1')
   await connector.disputes?.accept?.(dispute, xId('d1'), signal)
   await connector.disputes?.submitEvidence?.(dispute, { text: 'Delivered.', files: [] }, xId('d2'), signal)
   await connector.check(signal)

@@ -1,26 +1,28 @@
-/** The connector over real HTTP against the double of Stripe: every operation, every fault, and both books at the end. */
+/** The connector over real HTTP against the double of Stripe: cards, pages and debits, and both books at the end. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { AuthorizationOutcome, Connector, Inquiry, NoticeFact } from '#connectors/contract.ts'
+import type { Connector, Inquiry, NoticeFact } from '#connectors/contract.ts'
 import { createProviderHttp, type ProviderHttpPool } from '#connectors/http.ts'
-import { stripe } from '#connectors/stripe/connector.ts'
 import {
-  accountOf,
   authorizationOf,
   captureReference,
-  followUpOf,
-  paymentOf,
   reference,
   testAccount,
-  testCard,
   xId,
 } from '#connectors/stripe/examples.test-support.ts'
-import type { XId } from '#domain/ids.ts'
-import { Secret } from '#domain/secret.ts'
-import type { Outcome } from '#lifecycle/outcome.ts'
 import { challengedCard } from '#test/support/stripe/books.ts'
-import { type Fault, StripeDouble } from '#test/support/stripe/double.ts'
+import {
+  card,
+  follow,
+  inquiryOf,
+  keys,
+  kindOf,
+  openConnectorAt,
+  signal,
+  transactionIdOf,
+  withCard,
+} from '#test/support/stripe/connector.ts'
+import { StripeDouble } from '#test/support/stripe/double.ts'
 
-const keys = { secretKey: 'sk_test_double', webhookSecret: 'whsec_double' }
 let pool: ProviderHttpPool
 let double: StripeDouble
 let connector: Connector
@@ -32,53 +34,9 @@ afterAll(() => pool.close())
 
 beforeEach(async () => {
   double = await StripeDouble.start(keys)
-  connector = openWith(keys.secretKey)
+  connector = openConnectorAt(double, pool)
 })
 afterEach(() => double.stop())
-
-const openWith = (secretKey: string): Connector =>
-  stripe.open(
-    accountOf({
-      settings: { baseUrl: double.origin, rawCards: 'true' },
-      secrets: { secretKey: new Secret(secretKey), webhookSecret: new Secret(keys.webhookSecret) },
-    }),
-    { http: pool.forHosts(), nowMs: () => Date.now() },
-  )
-
-const signal = (): AbortSignal => AbortSignal.timeout(20_000)
-
-const card = authorizationOf('CARD', { card: testCard })
-const withCard = (number: string, more: Partial<typeof card> = {}) =>
-  authorizationOf('CARD', { card: { ...testCard, number: new Secret(number) }, ...more })
-
-const inquiryOf = (operation: Inquiry['operation'], more: Partial<Inquiry> = {}): Inquiry => ({
-  operation,
-  reference,
-  amount: card.amount,
-  payment: card.payment,
-  sentAt: new Date(),
-  ...more,
-})
-
-function transactionIdOf({ authorization }: AuthorizationOutcome): string {
-  const id = 'provider' in authorization ? authorization.provider.transactionId : undefined
-  if (id === undefined) throw new Error(`no transaction id: ${authorization.kind}`)
-  return id
-}
-
-const follow = (
-  operation: 'CAPTURE' | 'REFUND' | 'REVERSAL' | 'INCREMENTAL',
-  id: string,
-  parts: { reference: XId; value: number; newTotal: number; authorized?: number; final?: boolean },
-) =>
-  followUpOf(operation, {
-    reference: parts.reference,
-    amount: { value: parts.value, currency: 'EUR' },
-    newTotal: parts.newTotal,
-    final: parts.final,
-    authorizationTransactionId: id,
-    payment: paymentOf('CARD', { authorizedValue: parts.authorized ?? 1000 }),
-  })
 
 /** The facts of all notices so far, as the connector reads them. */
 function factsSoFar(): NoticeFact[] {
@@ -91,8 +49,6 @@ function factsSoFar(): NoticeFact[] {
     return notice?.verdict === 'genuine' ? notice.items.map(({ fact }) => fact) : []
   })
 }
-
-const kindOf = (outcome: Outcome | undefined): string | undefined => outcome?.kind
 
 describe('a card', () => {
   test('is authorised, incremented, captured twice and refunded, and both books agree', async () => {
@@ -319,174 +275,5 @@ describe('a debit', () => {
       { kind: 'takenBack', operation: 'REFUND', detail: '0354' },
     ])
     expect(double.books.ledger()).toMatchObject([{ captured: 1000, refunded: 0 }])
-  })
-})
-
-describe('a lost answer', () => {
-  test.each<[Fault, string, string]>([
-    ['lost before', 'unknown', 'unreached'],
-    ['lost after', 'unknown', 'approved'],
-    ['error page', 'unknown', 'unreached'],
-    ['error page after', 'unknown', 'approved'],
-    ['truncated', 'unknown', 'approved'],
-  ])('of an authorisation (%s) is %s, and the look-up says %s', async (fault, first, then) => {
-    // Search lags behind: only the list by time can prove anything.
-    double.searchIsFresh = false
-    double.arm('POST', /payment_intents$/, fault)
-    expect((await connector.authorize(card, signal())).authorization.kind).toBe(first)
-    expect((await connector.inquire?.(inquiryOf('AUTHORIZATION'), signal()))?.authorization.kind).toBe(then)
-    expect(double.calls.filter(({ verb }) => verb === 'POST').length).toBeLessThanOrEqual(1)
-  })
-
-  test('that comes too late is unknown, and found afterwards', async () => {
-    double.arm('POST', /payment_intents$/, 'slow')
-    const limit = new AbortController()
-    const held = double.untilHeld()
-    const outcome = connector.authorize(card, limit.signal)
-    await held
-    limit.abort()
-    expect((await outcome).authorization.kind).toBe('unknown')
-    double.release()
-    expect((await connector.inquire?.(inquiryOf('AUTHORIZATION'), signal()))?.authorization.kind).toBe(
-      'approved',
-    )
-  })
-
-  test('about another amount shows it', async () => {
-    double.arm('POST', /payment_intents$/, 'wrong echo')
-    expect((await connector.authorize(card, signal())).authorization).toMatchObject({
-      provider: { echo: { amount: { value: 11_000 } } },
-    })
-  })
-
-  test.each<[Fault, string]>([
-    ['lost before', 'unreached'],
-    ['lost after', 'approved'],
-  ])('of a capture, a refund, an increment and a reversal (%s): the look-up says %s', async (fault, then) => {
-    const id = transactionIdOf(await connector.authorize(card, signal()))
-    const asked = (
-      operation: Inquiry['operation'],
-      xid: XId,
-      value: number,
-      sums: { authorizedValue: number; capturedValue: number },
-    ) =>
-      connector.inquire?.(
-        inquiryOf(operation, {
-          reference: xid,
-          amount: { value, currency: 'EUR' },
-          authorizationTransactionId: id,
-          payment: paymentOf('CARD', sums),
-        }),
-        signal(),
-      )
-    double.arm('POST', /increment/, fault)
-    await connector.increment?.(
-      follow('INCREMENTAL', id, { reference: xId('e1'), value: 500, newTotal: 1500 }),
-      signal(),
-    )
-    expect(
-      (await asked('INCREMENTAL', xId('e1'), 500, { authorizedValue: 1000, capturedValue: 0 }))?.authorization
-        .kind,
-    ).toBe(then)
-    double.arm('POST', /capture$/, fault)
-    await connector.capture?.(
-      follow('CAPTURE', id, { reference: xId('c1'), value: 300, newTotal: 300 }),
-      signal(),
-    )
-    expect(
-      (await asked('CAPTURE', xId('c1'), 300, { authorizedValue: 1000, capturedValue: 0 }))?.authorization
-        .kind,
-    ).toBe(then)
-    double.arm('POST', /refunds$/, fault)
-    await connector.refund?.(
-      follow('REFUND', id, { reference: xId('f1'), value: 100, newTotal: 100 }),
-      signal(),
-    )
-    expect(
-      (await asked('REFUND', xId('f1'), 100, { authorizedValue: 1000, capturedValue: 300 }))?.authorization
-        .kind,
-    ).toBe(then)
-    double.arm('POST', /cancel$/, fault)
-    await connector.reverse?.(
-      follow('REVERSAL', id, { reference: xId('f2'), value: 700, newTotal: 700 }),
-      signal(),
-    )
-    expect(
-      (await asked('REVERSAL', xId('f2'), 700, { authorizedValue: 1000, capturedValue: 300 }))?.authorization
-        .kind,
-    ).toBe(then)
-  })
-
-  test('of a follow-up is answered again under the same key, without doing it twice', async () => {
-    const id = transactionIdOf(await connector.authorize(card, signal()))
-    const capture = follow('CAPTURE', id, { reference: xId('c1'), value: 300, newTotal: 300 })
-    double.arm('POST', /capture$/, 'lost after')
-    expect(kindOf(await connector.capture?.(capture, signal()))).toBe('unknown')
-    expect(kindOf(await connector.capture?.(capture, signal()))).toBe('approved')
-    expect(double.books.ledger()).toMatchObject([{ captured: 300 }])
-  })
-
-  test('with a revoked key proves nothing', async () => {
-    double.arm('POST', /payment_intents$/, 'lost after')
-    await connector.authorize(card, signal())
-    const revoked = openWith('sk_test_revoked')
-    expect((await revoked.inquire?.(inquiryOf('AUTHORIZATION'), signal()))?.authorization.kind).toBe(
-      'unknown',
-    )
-    expect((await revoked.check(signal()))[0]).toMatchObject({ name: 'credentials', ok: false })
-  })
-})
-
-describe('disputes and settlement', () => {
-  test('a dispute is answered with evidence, another is accepted', async () => {
-    const id = transactionIdOf(await connector.authorize({ ...card, captureReference }, signal()))
-    double.takeEvents()
-    const dispute = double.books.dispute(id, 'fraudulent')
-    const [fact] = factsSoFar()
-    if (fact?.kind !== 'dispute') throw new Error('no dispute')
-    expect(fact.dispute).toMatchObject({
-      providerDisputeId: dispute.id,
-      stage: 'CHARGEBACK',
-      status: 'OPEN',
-      reasonGroup: 'FRAUD',
-    })
-    const evidence = {
-      text: 'Delivered.',
-      files: [{ name: 'a.pdf', type: 'application/pdf', content: Uint8Array.of(0x25, 0x50) }],
-    }
-    expect(
-      kindOf(await connector.disputes?.submitEvidence?.(fact.dispute, evidence, xId('d1'), signal())),
-    ).toBe('approved')
-    expect(factsSoFar()).toMatchObject([{ dispute: { status: 'UNDER_REVIEW' } }])
-    expect(kindOf(await connector.disputes?.accept?.(fact.dispute, xId('d2'), signal()))).toBe('approved')
-    expect(factsSoFar()).toMatchObject([{ dispute: { status: 'LOST' } }])
-  })
-
-  test('the lines of the balance are the captures and refunds, less what Stripe keeps', async () => {
-    const id = transactionIdOf(await connector.authorize({ ...card, captureReference }, signal()))
-    await connector.refund?.(
-      follow('REFUND', id, { reference: xId('f1'), value: 300, newTotal: 300 }),
-      signal(),
-    )
-    async function* file(): AsyncIterable<Uint8Array> {
-      yield Buffer.from(JSON.stringify({ object: 'list', data: double.balanceTransactions() }))
-    }
-    const lines = []
-    for await (const line of connector.readSettlement?.(file()) ?? []) lines.push(line)
-    expect(lines).toMatchObject([
-      {
-        type: 'CAPTURE',
-        gross: 1000,
-        fee: 39,
-        net: 961,
-        currency: 'EUR',
-        transactionId: expect.stringMatching(/^ch_/),
-      },
-      { type: 'REFUND', gross: -300, net: -300, reference: xId('f1') },
-    ])
-  })
-
-  test('the check says that the key is right', async () => {
-    expect((await connector.check(signal())).every(({ ok }) => ok)).toBe(true)
   })
 })

@@ -23,8 +23,8 @@ import { Secret } from '#domain/secret.ts'
 const sent = (...args: Parameters<typeof toIntent>): Record<string, string> =>
   Object.fromEntries(new URLSearchParams(toForm(toIntent(...args))))
 
-describe('what is sent', () => {
-  test('a card to be captured at once', () => {
+describe('what is sent for an authorisation or capture', () => {
+  test('a card that is captured at once is sent with its order', () => {
     const body = sent(authorizationOf('CARD', { card: testCard, captureReference }), 'card', 1000)
     expect(body).toEqual({
       amount: '1000',
@@ -55,7 +55,7 @@ describe('what is sent', () => {
     })
   })
 
-  test('the customer, the addresses and the descriptor', () => {
+  test('the customer, the addresses and the statement descriptor are sent', () => {
     const payment = paymentOf('CARD', {
       customer: {
         firstName: 'Ada',
@@ -90,7 +90,7 @@ describe('what is sent', () => {
     })
   })
 
-  test('an authentication that was made elsewhere', () => {
+  test('the result of an authentication made elsewhere is sent', () => {
     const imported = {
       acsProtocolVersion: '2.2.0',
       dsTransId: '97267598-fae6-48f2-8083-23a68c9e1f4b',
@@ -159,7 +159,7 @@ describe('what is sent', () => {
     expect(body.return_url).toBeUndefined()
   })
 
-  test('a debit with its mandate', () => {
+  test('a direct debit is sent with its mandate', () => {
     const payment = paymentOf('DIRECTDEBIT', {
       browser: { ipAddress: '192.0.2.1', userAgent: 'Browser/1' },
       descriptor: 'Tollgate',
@@ -269,7 +269,7 @@ describe('what an answer means', () => {
     }
   })
 
-  test('a challenge is a redirect', () => {
+  test('a 3-D Secure challenge becomes a redirect', () => {
     const next_action = {
       type: 'redirect_to_url',
       redirect_to_url: { url: 'https://hooks.stripe.com/3ds', return_url: 'https://shop.example' },
@@ -341,7 +341,7 @@ describe('what an answer means', () => {
     expect(readTotal(intentOf('succeeded', { id: 'pi_2' }), request, total).kind).toBe('unknown')
   })
 
-  test('a release is the whole rest', () => {
+  test('a reversal releases the whole rest', () => {
     const rest = { reference, amount: { value: 600, currency: 'EUR' } }
     expect(readRelease(intentOf('canceled'), rest, 'pi_1').kind).toBe('approved')
     expect(readRelease(intentOf('succeeded', { amount_capturable: 0 }), rest, 'pi_1').kind).toBe('approved')

@@ -6,7 +6,7 @@ import { toAmountDetails, toPageLines, toPaymentDetails } from '#connectors/stri
 
 type Item = Readonly<Record<string, unknown>>
 
-describe('on the page', () => {
+describe('order lines on Stripe’s page', () => {
   const shown = (items: readonly Item[]) => {
     const payment = paymentOf('IDEAL', { order: { description: 'Shoes', items } })
     return toPageLines(authorizationOf('IDEAL', { payment }), 1000).map(
@@ -15,7 +15,7 @@ describe('on the page', () => {
   }
   const shoe = { name: 'Running shoe', quantity: 2, grossPrice: 400, netPrice: 336 }
 
-  test('lines that add up are shown each', () => {
+  test('lines that add up to the amount are each shown', () => {
     expect(shown([shoe, { name: 'Shipping', type: 'shipping_fee', quantity: 1, grossPrice: 200 }])).toEqual([
       ['Running shoe', 2, 400],
       ['Shipping', 1, 200],
@@ -68,7 +68,7 @@ describe('on the page', () => {
   })
 })
 
-describe('with enhanced data of a captured card', () => {
+describe('order lines in the enhanced data of a card capture', () => {
   const enhancedData = {
     common: { amounts: { grossAmount: 400, netAmount: 336, taxAmount: 64 } },
     carRental: { schemeA: { billingAndInvoiceInformation: { customerReference: 'PO 4711' } } },
@@ -115,7 +115,7 @@ describe('with enhanced data of a captured card', () => {
     }),
   )
 
-  test('other methods, and captures without such data, say nothing', () => {
+  test('other methods, and captures without enhanced data, send no lines', () => {
     for (const request of [
       captureOf([shoe], 'PROVIDERK'),
       captureOf([shoe], 'CARD', { enhancedData: undefined }),

@@ -80,7 +80,7 @@ test.each<[string, Parameters<typeof readAnswer>[0], Partial<Outcome>]>([
     answered(error({ type: 'idempotency_error' }), 400),
     { kind: 'unknown' },
   ],
-])('%s', (_, answer, expected) => {
+])('the outcome is right for %s', (_, answer, expected) => {
   expect(outcomeOf(answer)).toMatchObject(expected)
 })
 
@@ -90,7 +90,7 @@ test('only the same key with another body proves that the first request arrived'
   expect(provesArrival({ status: 400, error: { type: 'invalid_request_error' } })).toBe(false)
 })
 
-test('a sentence that quotes a card number does not', () => {
+test('an error text that quotes a card number is not kept', () => {
   const outcome = outcomeOf(
     answered(error({ code: 'incorrect_number', message: 'No such card: 4242 4242 4242 4242!' }), 402),
   )

@@ -58,7 +58,7 @@ test('a card that is kept becomes the card of a customer', () => {
   })
 })
 
-test('what some methods cannot do without', () => {
+test('fields that some methods require are sent for them', () => {
   expect(sent(authorizationOf('WECHATPAY'), 'wechat_pay')).toMatchObject({
     'payment_method_options[wechat_pay][client]': 'web',
   })
@@ -95,7 +95,7 @@ test.each([
   expect([outcome.authorization.kind, outcome.capture?.kind]).toEqual([kind, capture])
 })
 
-test('an open page leads there, until Stripe ends it', () => {
+test('an open session sends the customer to its page until Stripe ends it', () => {
   expect(readSession(sessionOf('open'), asked).authorization).toEqual({
     kind: 'action',
     action: { type: 'redirect', url: 'https://checkout.stripe.com/c/pay/cs_test_1', verb: 'GET' },

@@ -69,14 +69,14 @@ test.each([
   ['a list of the API', JSON.stringify({ object: 'list', data: [charge, refund] }, null, 2)],
   ['an array', JSON.stringify([charge, refund])],
   ['one transaction a line', `${JSON.stringify(charge)}\n${JSON.stringify(refund)}\n`],
-])('%s', async (_, text) => {
+])('balance transactions are read from %s', async (_, text) => {
   expect(await read(text)).toEqual(lines)
 })
 
 const header =
   'balance_transaction_id,created_utc,available_on_utc,currency,gross,fee,net,reporting_category,source_id,automatic_payout_id,refund_metadata[tollgate]'
 
-test('the report of the dashboard', async () => {
+test('the report that the dashboard exports is read', async () => {
   const text = [
     `\uFEFF${header}`,
     'txn_1,2026-09-20 09:46:40,2026-09-21 00:00:00,eur,10.00,0.44,9.56,charge,ch_1,po_1,',

@@ -1,0 +1,271 @@
+/**
+ * What Stripe tells by itself: refunds, captures and cancellations in the dashboard, disputes, and debits that are paid or
+ * returned days later. Whatever arrives, both books agree.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createTestClock, secondMs } from '#test/support/clock.ts'
+import { cardPayment } from '#test/support/gateway.ts'
+import { findBrokenRules } from '#test/support/invariants.ts'
+import { openStripeShop, type StripeShop } from '#test/support/stripe/account.ts'
+import {
+  deliverTo,
+  expectSameBooksAt,
+  type Manner,
+  orderBy as order,
+  readRecord,
+} from '#test/support/stripe/orders.ts'
+
+/** Stripe's own deadlines are real time, so this clock begins there. */
+const clock = createTestClock(Date.now())
+let shop: StripeShop
+/** Takes card numbers as well. */
+let direct: StripeShop
+beforeAll(async () => {
+  shop = await openStripeShop({ clock, requestsPerSecond: 10_000 })
+  direct = await openStripeShop({ clock, settings: { rawCards: 'true' }, requestsPerSecond: 10_000 })
+})
+afterAll(async () => {
+  clock.move(60 * secondMs)
+  for (const { gateway } of [shop, direct]) {
+    // An inquiry about a page that was ended finds nothing to ask, and that is the end of it.
+    await gateway.gateway.timerWorker.runDue()
+    // What is taken back is told of a second time.
+    const { 'an operation is told of once': _, ...broken } = await findBrokenRules(gateway.databaseUrl)
+    expect(broken).toEqual({})
+  }
+  await shop.stop()
+  await direct.stop()
+})
+
+const read = (payId: string, of: StripeShop = shop) => readRecord(of, payId)
+const deliver = (manner?: Manner, to: StripeShop = shop) => deliverTo(to, manner)
+const expectSameBooks = (payId: string, of: StripeShop = shop) => expectSameBooksAt(of, payId)
+let mandates = 0
+
+describe('what Stripe tells by itself', () => {
+  const pay = async (more: Record<string, unknown> = {}) => {
+    const { body } = await direct.gateway.call('POST', '/payments', cardPayment(more))
+    const record = await read(body.payId, direct)
+    await deliver('in order', direct)
+    return {
+      payId: body.payId as string,
+      intentId: record.paymentMethods.card.providerTransactionId as string,
+    }
+  }
+
+  test('a refund in the dashboard is recorded, and may fail later', async () => {
+    const { payId, intentId } = await pay()
+    const refund = direct.double.books.refund({ payment_intent: intentId, amount: '300' })
+    await deliver('twice', direct)
+    const record = await read(payId, direct)
+    expect(record.amount.refundedValue).toBe(300)
+    expect(record.operations.at(-1)).toMatchObject({ type: 'REFUND', status: 'OK', origin: 'PROVIDER' })
+    direct.double.books.moveRefund(refund.id, 'failed', 'lost_or_stolen_card')
+    await deliver('in order', direct)
+    expect((await read(payId, direct)).operations.at(-1)).toMatchObject({ type: 'REFUND', status: 'FAILED' })
+    await expectSameBooks(payId, direct)
+  })
+
+  test('a refund of ours that fails later turns to FAILED', async () => {
+    const { payId } = await pay()
+    const refund = await direct.gateway.call('POST', `/payments/${payId}/refunds`, {
+      transId: 'r',
+      amount: { value: 400, currency: 'EUR' },
+    })
+    expect(refund.status).toBe(200)
+    const [refundId = ''] = [...direct.double.books.refunds.keys()].slice(-1)
+    direct.double.books.moveRefund(refundId, 'failed')
+    await deliver('reversed', direct)
+    expect((await read(payId, direct)).amount.refundedValue).toBe(0)
+    await expectSameBooks(payId, direct)
+  })
+
+  test('a capture and a cancellation in the dashboard are recorded', async () => {
+    const manual = { captureMethod: { type: 'MANUAL' } }
+    const captured = await pay(manual)
+    direct.double.books.capture(captured.intentId, { amount_to_capture: '1000' })
+    const cancelled = await pay(manual)
+    direct.double.books.cancel(cancelled.intentId, {})
+    await deliver('twice', direct)
+    expect(await read(captured.payId, direct)).toMatchObject({
+      status: 'OK',
+      amount: { capturedValue: 1000 },
+    })
+    expect(await read(cancelled.payId, direct)).toMatchObject({
+      status: 'REVERSED',
+      amount: { reversedValue: 1000 },
+    })
+    await expectSameBooks(captured.payId, direct)
+    await expectSameBooks(cancelled.payId, direct)
+  })
+
+  test.each(['in order', 'reversed', 'twice'] as const)(
+    'a capture of a part in the dashboard releases the rest, told %s',
+    async manner => {
+      const { payId, intentId } = await pay({ captureMethod: { type: 'MANUAL' } })
+      direct.double.books.capture(intentId, { amount_to_capture: '600' })
+      await deliver(manner, direct)
+      expect(await read(payId, direct)).toMatchObject({
+        status: 'OK',
+        amount: { capturedValue: 600, reversedValue: 400 },
+      })
+      await expectSameBooks(payId, direct)
+    },
+  )
+
+  test('notices of our own last capture change nothing', async () => {
+    const { payId } = await pay({ captureMethod: { type: 'MANUAL' } })
+    const last = { amount: { value: 600, currency: 'EUR' }, captureMethod: { manual: { final: true } } }
+    await direct.gateway.call('POST', `/payments/${payId}/captures`, { transId: 'last', ...last })
+    const before = await read(payId, direct)
+    expect(before.amount).toMatchObject({ capturedValue: 600, reversedValue: 400 })
+    await deliver('reversed', direct)
+    const after = await read(payId, direct)
+    expect([after.amount, after.operations]).toEqual([before.amount, before.operations])
+  })
+
+  test('notices of our own captures, refunds and reversals change nothing, in any order', async () => {
+    const { payId } = await pay({ captureMethod: { type: 'MANUAL' } })
+    for (const [path, value] of [
+      ['captures', 400],
+      ['captures', 300],
+      ['refunds', 200],
+    ] as const) {
+      await direct.gateway.call('POST', `/payments/${payId}/${path}`, {
+        transId: path,
+        amount: { value, currency: 'EUR' },
+      })
+    }
+    const before = await read(payId, direct)
+    await deliver('reversed', direct)
+    const after = await read(payId, direct)
+    expect(after.amount).toEqual(before.amount)
+    expect(after.operations).toHaveLength(before.operations.length)
+    await expectSameBooks(payId, direct)
+  })
+})
+
+describe('a dispute', () => {
+  const dispute = async (status?: string) => {
+    const { body } = await direct.gateway.call('POST', '/payments', cardPayment())
+    const { paymentMethods } = await read(body.payId, direct)
+    await deliver('in order', direct)
+    const opened = direct.double.books.dispute(
+      paymentMethods.card.providerTransactionId,
+      'fraudulent',
+      status,
+    )
+    await deliver('twice', direct)
+    const { body: list } = await direct.gateway.call('GET', `/disputes?payId=${body.payId}`)
+    return {
+      payId: body.payId as string,
+      providerDisputeId: opened.id,
+      list: list.disputes ?? list.data ?? list,
+    }
+  }
+
+  test('is opened, answered with evidence and won', async () => {
+    const { payId, providerDisputeId, list } = await dispute()
+    expect(list).toHaveLength(1)
+    expect(list[0]).toMatchObject({
+      providerDisputeId,
+      stage: 'CHARGEBACK',
+      status: 'OPEN',
+      reasonGroup: 'FRAUD',
+      reasonCode: '10.4',
+    })
+    expect((await read(payId, direct)).amount.disputedValue).toBe(1000)
+    const files = [
+      { name: 'proof.pdf', type: 'application/pdf', content: Buffer.from('%PDF-1.7').toString('base64') },
+    ]
+    const sent = await direct.gateway.call('POST', `/disputes/${list[0].disputeId}/evidence`, {
+      text: 'Delivered.',
+      files,
+    })
+    expect(sent.status).toBe(200)
+    expect(direct.double.calls.slice(-2).map(({ path }) => path)).toEqual([
+      '/v1/files',
+      `/v1/disputes/${providerDisputeId}`,
+    ])
+    direct.double.books.moveDispute(providerDisputeId, 'won')
+    await deliver('reversed', direct)
+    expect((await direct.gateway.call('GET', `/disputes/${list[0].disputeId}`)).body.status).toBe('WON')
+    expect((await read(payId, direct)).amount.disputedValue).toBe(0)
+  })
+
+  test('is accepted, and the money is lost', async () => {
+    const { payId, list } = await dispute()
+    expect((await direct.gateway.call('POST', `/disputes/${list[0].disputeId}/accept`, {})).status).toBe(200)
+    await deliver('in order', direct)
+    expect(['ACCEPTED', 'LOST']).toContain(
+      (await direct.gateway.call('GET', `/disputes/${list[0].disputeId}`)).body.status,
+    )
+    expect((await read(payId, direct)).amount.disputedValue).toBe(1000)
+    const refund = await direct.gateway.call('POST', `/payments/${payId}/refunds`, {
+      transId: 'r',
+      amount: { value: 1, currency: 'EUR' },
+    })
+    expect([refund.status, refund.body.responseCode]).toEqual([422, '20200017'])
+  })
+})
+
+describe('a debit', () => {
+  const account = { accountHolderName: 'Ada Lovelace', number: 'DE89370400440532013000' }
+  const debit = () =>
+    order('DIRECTDEBIT', {
+      paymentMethods: {
+        integrationType: 'DIRECT',
+        type: 'DIRECTDEBIT',
+        directDebit: { account, mandateId: `m-${++mandates}`, dateOfSignature: '01.10.2026' },
+      },
+    })
+
+  test('stays pending, is paid days later, and is returned by the bank', async () => {
+    const { body } = await shop.gateway.call('POST', '/payments', debit())
+    expect(body).toMatchObject({ status: 'PENDING', responseCode: '60000200' })
+    const intent = [...shop.double.books.intents.values()].at(-1)
+    if (!intent) throw new Error('no intent')
+    shop.double.books.succeed(intent)
+    await deliver()
+    expect(await read(body.payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+    shop.double.books.dispute(intent.id, 'insufficient_funds', 'lost')
+    await deliver('twice')
+    const record = await read(body.payId)
+    expect(record.amount.returnedValue).toBe(1000)
+    expect(record.operations.at(-1)).toMatchObject({ type: 'RETURN', amount: { value: 1000 } })
+  })
+
+  test('is returned although the dispute does not say that it was a debit', async () => {
+    const { body } = await shop.gateway.call('POST', '/payments', debit())
+    const intent = [...shop.double.books.intents.values()].at(-1)
+    if (!intent) throw new Error('no intent')
+    shop.double.books.succeed(intent)
+    await deliver()
+    const dispute = {
+      id: 'du_plain',
+      amount: 1000,
+      currency: 'eur',
+      charge: 'ch_x',
+      payment_intent: intent.id,
+      reason: 'general',
+      status: 'lost',
+    }
+    const payload = JSON.stringify({
+      id: 'evt_plain',
+      type: 'charge.dispute.created',
+      data: { object: dispute },
+    })
+    await shop.double.send(shop.noticeUrl, payload)
+    await shop.gateway.gateway.notices.runDue()
+    expect((await read(body.payId)).amount).toMatchObject({ returnedValue: 1000, disputedValue: 0 })
+  })
+
+  test('fails days later', async () => {
+    const { body } = await shop.gateway.call('POST', '/payments', debit())
+    const intent = [...shop.double.books.intents.values()].at(-1)
+    if (!intent) throw new Error('no intent')
+    shop.double.books.decline(intent, 'insufficient_funds')
+    await deliver()
+    expect(await read(body.payId)).toMatchObject({ status: 'FAILED', responseCode: '23000351' })
+  })
+})
