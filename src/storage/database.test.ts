@@ -35,9 +35,18 @@ test('a statement that comes after the connections were closed, while this proce
     expect(isConnectionLost(await late.catch((error: unknown) => error))).toBe(true)
 })
 
-test.each(['57P01', '57P03', '57P05', '25P03', '25006', '08006', 'ECONNREFUSED', 'ERR_STREAM_DESTROYED'])(
-  'the code %s tells that the connection is lost',
-  code => expect(isConnectionLost(Object.assign(new Error('gone'), { code }))).toBe(true),
+test.each([
+  '57P01',
+  '57P03',
+  '57P05',
+  '25P03',
+  '25006',
+  '08006',
+  'ECONNREFUSED',
+  'ERR_STREAM_DESTROYED',
+  'CIINF',
+])('the code %s tells that the connection is lost', code =>
+  expect(isConnectionLost(Object.assign(new Error('gone'), { code }))).toBe(true),
 )
 
 test.each(['23505', '42601', '22P02', '53100'])('the code %s does not', code =>

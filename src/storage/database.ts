@@ -173,10 +173,11 @@ export function isConnectionLost(error: unknown): boolean {
 
 /**
  * 25006: the old primary after a failover; it reads, but no longer writes. 57P05 and 25P03: the server closed a session
- * that was idle for too long. ERR_STREAM: the socket broke just before the statement was sent.
+ * that was idle for too long. CIINF: Citus was moving the cell to another node and rolled the statement back. ERR_STREAM:
+ * the socket broke just before the statement was sent.
  */
 const lostCodes =
-  /^(08|57P0[1-35]|25P03|53300|25006|ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ERR_STREAM)/
+  /^(08|57P0[1-35]|25P03|53300|25006|CIINF|ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ERR_STREAM)/
 
 /**
  * The last three: this process is stopping and has closed its connections, or a standby cancelled the query in favour

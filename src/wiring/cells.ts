@@ -7,7 +7,7 @@ import { type Directory, openDirectory } from '#cells/directory.ts'
 import { chooseEmptiest } from '#cells/open-merchants.ts'
 import { type CellFinder, type CellStores, routeStores } from '#cells/stores.ts'
 import { type Gate, openGate } from '#operations/merchants/gate.ts'
-import type { CellAddress } from '#storage/cells/address.ts'
+import { type CellAddress, cellName } from '#storage/cells/address.ts'
 import { createDirectoryStore, MerchantUnavailable } from '#storage/cells/directory-store.ts'
 import { isConnectionLost } from '#storage/database.ts'
 import { type Cell, openCell, type Shared } from '#wiring/cell.ts'
@@ -17,7 +17,7 @@ export interface Cells {
   readonly home: Cell
   /** Those that can be reached, cell 0 first. */
   all(): readonly Cell[]
-  /** The names of the unreachable cells. */
+  /** The names of the unreachable cells; none while there is only cell 0. */
   away(): readonly string[]
   /** Works in the cell of a merchant. Throws MerchantUnavailable when that is not possible at this moment. */
   visit<T>(merchantId: string, work: (cell: Cell) => Promise<T>): Promise<T>
@@ -90,8 +90,9 @@ function join(opener: Opener, { known, findDirectory }: Known): Cells {
       return work(cell)
     })
   }
+  const isAway = (number: number): boolean => opened.get(number)?.presence.isAlive() !== true
   const away = (): readonly string[] =>
-    known.filter(({ number }) => opened.get(number)?.presence.isAlive() !== true).map(({ name }) => name)
+    known.length === 0 ? [] : [0, ...known.map(({ number }) => number)].filter(isAway).map(cellName)
   const finder: CellFinder = {
     ...{ visit, all, away },
     locate: async merchantId => findDirectory()?.locate(merchantId) ?? 0,

@@ -228,12 +228,16 @@ function listSites({ environment, definitions: others = [] }: Shared['options'])
   return [...new Set(served.flatMap(({ facts }) => facts.sitePath ?? []))]
 }
 
-/** The process is ready when cell 0 is: an unavailable cell does not affect the merchants of the others. */
+/**
+ * The process is ready while it can serve any cell: a proxy must not take it away from the merchants of one cell because
+ * another is away, not even cell 0. The heartbeat tells about the others without asking and waiting.
+ */
 const watchHealth = ({ metrics }: Shared, cells: Cells) => ({
   readiness: async () => {
-    const { database, presence } = cells.home
-    await database.ping()
-    return presence.isAlive() ? [] : ['this process was cut off from the database a moment ago']
+    const { home } = cells
+    if (cells.all().some(cell => cell !== home && cell.presence.isAlive())) return []
+    await home.database.ping()
+    return home.presence.isAlive() ? [] : ['this process was cut off from the database a moment ago']
   },
   readinessDetails: () => ({
     webhookFailures: metrics.webhookFailures(),

@@ -69,6 +69,37 @@ test('merchants of a database that falls silent get 503 until it is back', async
   await gateway.stop()
 })
 
+test('merchants of other cells are served while cell 0 is silent, and the process stays ready for them', async () => {
+  const line = await startDatabaseProxy(stage.databaseUrl)
+  const gateway = await startTestGateway({
+    ...stage,
+    databaseUrl: line.url,
+    cells: cellsAt(stage.otherUrl),
+    databaseSilenceMs: 2_000,
+  })
+  const askReady = () => fetch(`${gateway.url}/health/ready`)
+  for (const who of [0, 1]) expect((await pay(gateway, who)).status).toBe(200)
+  line.freeze()
+  const refused = await pay(gateway, 1)
+  expect(refused.status).toBe(503)
+  expect(refused.headers.get('retry-after')).toBe('2')
+  // A proxy that finds the process not ready would take it away from the merchants of all other cells.
+  await vi.waitFor(async () => {
+    const ready = await askReady()
+    expect(ready.status).toBe(200)
+    expect(await ready.json()).toMatchObject({ status: 'ready', details: { cellsAway: ['cell_00'] } })
+  }, 30_000)
+  expect((await pay(gateway, 0)).status).toBe(200)
+  line.thaw()
+  await vi.waitFor(async () => expect((await pay(gateway, 1)).status).toBe(200), 30_000)
+  await vi.waitFor(
+    async () => expect(await (await askReady()).json()).toMatchObject({ details: { cellsAway: [] } }),
+    30_000,
+  )
+  await gateway.stop()
+  await line.close()
+})
+
 test('merchants of other databases are served when one is away at the start, and an unknown key gets 503 instead of 401', async () => {
   const nowhere = new URL(stage.otherUrl)
   nowhere.searchParams.set('host', '/nowhere')
