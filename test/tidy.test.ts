@@ -295,7 +295,6 @@ const isRow = (path: string): boolean => /^(endpoints|methods\/(rows|fields))\/|
 const shortFiles = [
   'commands/audit-trail.ts',
   'commands/run.ts',
-  'connectors/bank/return-reasons.ts',
   'connectors/registry.ts',
   'connectors/simulator/instalments.ts',
   'console/address.ts',
@@ -304,7 +303,6 @@ const shortFiles = [
   'http/server/drain.ts',
   'lifecycle/decision.ts',
   'lifecycle/inquiry.ts',
-  'methods/rest-after-capture.ts',
   'operations/bank/simulate-bank.ts',
   'operations/merchants/gate.ts',
   'operations/payments/retrieve.ts',

@@ -127,7 +127,10 @@ function createVisitors(): Visitors {
       if (!present.has(merchantId)) return Promise.resolve()
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       const timer = setTimeout(
-        () => reject(new Error(`requests of ${merchantId} are still under way`)),
+        () =>
+          reject(
+            new Error(`the requests of ${merchantId} that were under way did not end within ${withinMs} ms`),
+          ),
         withinMs,
       )
       waiting.set(merchantId, [...(waiting.get(merchantId) ?? []), resolve])

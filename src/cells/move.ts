@@ -43,7 +43,9 @@ export async function moveMerchant(options: MoveOptions): Promise<Moved> {
   const [home] = cells
   const target = cells.find(({ number }) => number === to)
   if (!home || !target)
-    throw new MoveFault(`there is no such cell; there are ${cells.map(({ name }) => name).join(', ')}`)
+    throw new MoveFault(
+      `there is no cell number ${to}; there are ${cells.map(({ name }) => name).join(', ')}`,
+    )
   const database = openDatabase(home.url, () => undefined)
   try {
     const store = createDirectoryStore(database)
@@ -69,7 +71,7 @@ async function move(options: MoveOptions, tools: Tools): Promise<Moved> {
   if (!place) throw new MoveFault(`there is no merchant "${merchantId}"; "tollgate merchant list" shows all`)
   const at = (number: number): CellAddress => {
     const found = cells.find(cell => cell.number === number)
-    if (!found) throw new MoveFault(`the cell ${number} is not there any more`)
+    if (!found) throw new MoveFault(`the cell number ${number} does not exist any more`)
     return found
   }
   const source = at(place.cell)

@@ -21,13 +21,15 @@ interface ListOptions {
 
 export function addAuditCommands(program: Command, readConfig: () => Config): void {
   const audit = program.command('audit').summary('show, export and verify the audit trail')
-  audit.description('What people, commands and keys did to this installation. Rows are only ever added.')
+  audit.description(
+    'The audit trail records what people, commands and keys did to this installation. Rows are only ever added.',
+  )
   audit
     .command('list')
     .description('Shows the rows, the oldest first.')
-    .option('--since <time>', 'only those from then on: 2026-11-15 or 2026-11-15T08:00:00Z', parseTime)
-    .option('--act <act>', 'only those, such as key.create')
-    .option('--limit <n>', 'only the newest so many', parseWhole(1, limitMax))
+    .option('--since <time>', 'only rows from this time on: 2026-11-15 or 2026-11-15T08:00:00Z', parseTime)
+    .option('--act <act>', 'only rows of this action, such as key.create')
+    .option('--limit <n>', 'only this many rows, the newest', parseWhole(1, limitMax))
     .addOption(jsonOption())
     .action(async ({ json, ...conditions }: ListOptions) => {
       const rows = await withAudit(readConfig(), store => store.list(conditions))
@@ -47,7 +49,7 @@ export function addAuditCommands(program: Command, readConfig: () => Config): vo
   audit
     .command('verify')
     .description(
-      'Recomputes the chain of hashes and tells of every row that was changed, is missing or was cut off at the end. Ends ' +
+      'Recomputes the chain of hashes and names every row that was changed, is missing or was cut off at the end. Ends ' +
         'with 1 when it finds something.',
     )
     .addOption(jsonOption())

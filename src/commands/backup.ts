@@ -31,7 +31,7 @@ export function addBackupCommands(program: Command, readConfig: () => Config): v
       'Writes all data into one compressed file, as it was at one moment, while the gateway serves. The master key is ' +
         'not in it: keep that elsewhere, for without it no card can be read again.',
     )
-    .requiredOption('--out <file>', 'where to write it')
+    .requiredOption('--out <file>', 'the file to write')
     .option('--json', 'print one line of JSON')
     .action(async ({ out, json }: { out: string; json?: true }) => {
       const rows = await withDatabase(readConfig(), async database => {
@@ -66,7 +66,7 @@ export function addBackupCommands(program: Command, readConfig: () => Config): v
 /** The data may come from a release without an audit trail: the copy is made anyway. */
 const auditCopy = (url: string, act: Act): Promise<void> =>
   auditCommand(url, act).catch(error =>
-    say(`warning: this was not written into the audit trail (${describeReason(error)})`),
+    say(`warning: this command could not be recorded in the audit trail (${describeReason(error)})`),
   )
 
 async function withDatabase<T>(
@@ -150,7 +150,9 @@ const place =
     const source = (await readSources(home)).get(cell) ?? 0
     const baseUrl = source === 0 ? home : cellUrls[source - 1]?.reveal()
     if (baseUrl === undefined)
-      throw new CommandFault(`${cellName(cell)} lies in a database of its own; set TOLLGATE_CELL_URLS first`)
+      throw new CommandFault(
+        `${cellName(cell)} has a database of its own; name it in TOLLGATE_CELL_URLS first`,
+      )
     const url = await createSchema(baseUrl, cell)
     made.push({ number: cell, url })
     return url
@@ -166,7 +168,9 @@ async function readBackup(urlOf: (cell: number) => Promise<string>, file: string
     const code = textAt(error, 'code')
     if (code === 'ENOENT') throw new CommandFault(`${file} does not exist`, { cause: error })
     if (code?.startsWith('Z_'))
-      throw new CommandFault(`${file} is not a whole backup (${code})`, { cause: error })
+      throw new CommandFault(`${file} is damaged or cut off and cannot be restored (${code})`, {
+        cause: error,
+      })
     throw error
   }
 }

@@ -21,7 +21,10 @@ import type { CellAddress } from '#storage/cells/address.ts'
 const jsonOption = () => new Option('--json', 'print one line of JSON')
 const accountOption = () => new Option('--account <account>', 'account id, acc_…').makeOptionMandatory()
 const folderOption = () =>
-  new Option('--out <folder>', 'where the files go; made if it is not there').makeOptionMandatory()
+  new Option(
+    '--out <folder>',
+    'the folder to write the files to; it is made if it does not exist',
+  ).makeOptionMandatory()
 
 interface BatchOptions {
   readonly account: string
@@ -75,7 +78,7 @@ function addFileCommands(bank: Command, readConfig: () => Config): void {
     })
   bank
     .command('files')
-    .description('Writes files that were given out before once more, byte for byte.')
+    .description('Writes the files of earlier batches once more, byte for byte.')
     .addOption(accountOption())
     .option('--batch <batch>', 'only those of this batch')
     .addOption(folderOption())
@@ -112,10 +115,10 @@ function addSimulateCommand(bank: Command, readConfig: () => Config): void {
     .command('simulate')
     .description(
       'Test environment only: a bank that reads the files of this account and writes pain.002, camt.054 and camt.053 ' +
-        "up to today by the merchant's test clock. The test accounts decide what it says.",
+        "up to today by the merchant's test clock. The test account of each payment decides whether it is booked, rejected or returned.",
     )
     .addOption(accountOption())
-    .option('--out <folder>', 'where its files go', '.')
+    .option('--out <folder>', 'the folder to write its files to', '.')
     .addOption(jsonOption())
     .action(async ({ account: accountId, out, json }: BatchOptions) => {
       const config = readConfig()
@@ -130,7 +133,8 @@ function addSimulateCommand(bank: Command, readConfig: () => Config): void {
         },
       })
       if (json) console.log(JSON.stringify({ files }))
-      else console.log(files.length === 0 ? 'The bank has nothing to say yet.' : files.join('\n'))
+      else
+        console.log(files.length === 0 ? 'The simulated bank has no files to write yet.' : files.join('\n'))
     })
 }
 

@@ -12,7 +12,7 @@ import { isConnectionLost } from '#storage/database.ts'
 const say = (line: string): void => console.error(line)
 
 export function addCellCommands(program: Command, readConfig: () => Config): void {
-  const cells = program.command('cells').summary('schemas with merchants of their own')
+  const cells = program.command('cells').summary('spread merchants over several schemas or databases')
   cells.description(
     'A cell is a schema with all tables; a merchant lives in one cell. Cell 0 is the database itself. See docs/cells.md.',
   )
@@ -35,7 +35,7 @@ export function addCellCommands(program: Command, readConfig: () => Config): voi
   cells
     .command('status')
     .description(
-      'Lists all cells with how many merchants and payments they hold. Ends with 1 when one is away.',
+      'Lists all cells with how many merchants and payments they hold. Ends with 1 when one cannot be reached.',
     )
     .addOption(jsonOption())
     .action(({ json }: { json?: true }) => showStatus(readConfig(), json === true))
@@ -46,7 +46,7 @@ export function addMoveCommand(program: Command, readConfig: () => Config): void
     .find(command => command.name() === 'merchant')
     ?.command('move')
     .argument('<merchant>', 'merchant id')
-    .requiredOption('--to <cell>', 'the cell that it is to live in, such as cell_02')
+    .requiredOption('--to <cell>', 'the cell to move it to, such as cell_02')
     .description(
       'Moves a merchant with all it has to another cell, while the server runs or not. Its requests are answered 503 with ' +
         'Retry-After for seconds; keys, pages and notices keep working. Run it again if it was cut off.',
@@ -93,13 +93,13 @@ async function showStatus(config: Config, json: boolean): Promise<void> {
       ]),
     ])
   const away = found.filter(({ merchants }) => merchants === null).map(({ cell }) => cell)
-  if (away.length > 0) throw new CommandFault(`away: ${away.join(', ')}`)
+  if (away.length > 0) throw new CommandFault(`these cells cannot be reached: ${away.join(', ')}`)
 }
 
 async function lookAt({ name, url, place }: CellAddress): Promise<Status> {
   const counts: CellCounts | undefined = await countCell(url).catch((error: unknown) => {
     if (!isConnectionLost(error)) throw error
-    say(`${name} is away: ${describeReason(error)}`)
+    say(`${name} cannot be reached: ${describeReason(error)}`)
     return undefined
   })
   return {

@@ -86,7 +86,7 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
     const [heir] = listening.keys()
     if (heir) post(heir, { tollgate: 'dead', processes })
     if (!started) {
-      reject(new CommandFault(fault ?? `worker ${worker.id} ended while it started`))
+      reject(new CommandFault(fault ?? `worker ${worker.id} ended before it was ready (${how})`))
       return
     }
     say(`worker ${worker.id} ended (${how}); another one takes its place`)
@@ -134,7 +134,7 @@ function keepAddress(say: (line: string) => void) {
       first ??= origin
       if (origin === first) return true
       port = { PORT: new URL(first).port }
-      say(`worker ${worker.id} got another port, because all others had ended; it is started again`)
+      say(`worker ${worker.id} was given another port, because all others had ended; it is started again`)
       worker.process.kill('SIGINT')
       return false
     },
@@ -145,8 +145,10 @@ function keepAddress(say: (line: string) => void) {
 
 function forkWorker({ say, hear, onExit, hasOther, environment }: WorkerEvents): Worker {
   const worker = cluster.fork(environment)
-  say(`worker ${worker.id} runs as ${worker.process.pid}`)
-  const watch = watchWorker(worker, () => say(`worker ${worker.id} does not answer any more and is killed`))
+  say(`worker ${worker.id} runs as process ${worker.process.pid}`)
+  const watch = watchWorker(worker, () =>
+    say(`worker ${worker.id} does not answer any more; it is killed and replaced`),
+  )
   keepHandedOver(worker, () => hasOther(worker))
   worker.on('message', (message: ToPrimary) => {
     if (message?.tollgate) void hear(worker, watch, message)

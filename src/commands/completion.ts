@@ -7,7 +7,7 @@ type Shell = (typeof shells)[number]
 export function addCompletionCommand(program: Command): void {
   program
     .command('completion')
-    .addArgument(new Argument('<shell>', 'whose script').choices(shells))
+    .addArgument(new Argument('<shell>', 'the shell that you use').choices(shells))
     .description('Prints a script that completes commands and options.')
     .addHelpText(
       'after',

@@ -22,7 +22,7 @@ export const addCredentialOptions = (command: Command): Command =>
     .addOption(
       new Option('--merchant <id>', 'merchant id (default: the demo merchant)').env('TOLLGATE_MERCHANT'),
     )
-    .addOption(new Option('--key <key>', 'its API key').env('TOLLGATE_KEY'))
+    .addOption(new Option('--key <key>', 'API key of that merchant').env('TOLLGATE_KEY'))
 
 export interface Signed {
   readonly client: GatewayClient

@@ -54,7 +54,9 @@ async function diagnose(config: Config, { json, since }: DoctorOptions): Promise
     const unwell = results.filter(({ found }) => found > 0)
     if (json) console.log(JSON.stringify({ healthy: unwell.length === 0, checks: joinResults(results) }))
     if (unwell.length > 0)
-      throw new CommandFault(`${unwell.length} of ${results.length} checks found something`)
+      throw new CommandFault(
+        `${unwell.length} of ${results.length} checks found something wrong; the lines marked FOUND say what`,
+      )
     if (!json) console.log(`Healthy: ${results.length} checks found nothing.`)
   } finally {
     await database.close()

@@ -21,9 +21,11 @@ interface AddOptions {
 }
 
 export function addEndpointCommands(program: Command, readConfig: () => Config): void {
-  const webhook = program.command('webhook').summary("a merchant's further endpoints for events")
+  const webhook = program
+    .command('webhook')
+    .summary("add, list and remove a merchant's further endpoints for events")
   webhook.description(
-    'Endpoints that hear of every result of a merchant, also of those that a request was answered with, besides the one ' +
+    'Further endpoints receive every event of a merchant, also those about results that a request was answered with. They come on top of the one ' +
       'address of "merchant set --webhook-url".',
   )
   addAdd(webhook, readConfig)
@@ -39,7 +41,7 @@ function addAdd(webhook: Command, readConfig: () => Config): void {
     .command('add')
     .argument('<merchant>', 'merchant id')
     .description('Adds an endpoint and shows its secret once.')
-    .requiredOption('--url <url>', 'where the events go')
+    .requiredOption('--url <url>', 'the address that events are sent to')
     .option('--types <types>', `only these, separated by commas (${eventTypeNames.join(', ')})`, parseTypes)
     .addOption(
       new Option('--kind <kind>', 'BASIC (payId only) or ENHANCED (signed)')
@@ -77,7 +79,7 @@ function addList(webhook: Command, readConfig: () => Config): void {
       if (json) return say(JSON.stringify(endpoints))
       for (const { endpointId, merchantId: owner, kind, url, types } of endpoints)
         say(`${endpointId}  ${owner}  ${kind}  ${url}  ${types?.join(',') ?? 'all types'}`)
-      if (endpoints.length === 0) console.error('No endpoint was added.')
+      if (endpoints.length === 0) console.error('There are no further endpoints.')
     })
 }
 
@@ -89,7 +91,7 @@ function addRemove(webhook: Command, readConfig: () => Config): void {
   webhook
     .command('remove')
     .argument(endpointArguments, endpointHelp)
-    .description('Removes an endpoint. What still waits for it is not sent any more.')
+    .description('Removes an endpoint. Events that still wait for it are not sent any more.')
     .addOption(jsonOption())
     .action(async (ids: readonly string[], { json }: { json?: true }) => {
       const endpointId = await withMerchants(readConfig(), async merchants => {
@@ -105,9 +107,12 @@ function addRotateSecret(webhook: Command, readConfig: () => Config): void {
   webhook
     .command('rotate-secret')
     .argument(endpointArguments, endpointHelp)
-    .description('Makes a new secret. For the overlap every message carries a signature of the old one, too.')
+    .description('Makes a new secret. During the overlap every message is also signed with the old one.')
     .addOption(
-      new Option('--overlap-hours <hours>', 'how long the old secret signs along; 0 ends it now')
+      new Option(
+        '--overlap-hours <hours>',
+        'how long messages are signed with the old secret too; 0 ends it now',
+      )
         .argParser(parseHours)
         .default(24),
     )
@@ -150,7 +155,9 @@ function parseTypes(text: string): readonly EventType[] {
   const types = text.split(',').map(type => type.trim())
   const unknown = types.find(type => !isEventType(type))
   if (unknown !== undefined)
-    throw new InvalidArgumentError(`"${unknown}" is no type of event; allowed: ${eventTypeNames.join(', ')}.`)
+    throw new InvalidArgumentError(
+      `"${unknown}" is not a type of event; there are ${eventTypeNames.join(', ')}.`,
+    )
   return [...new Set(types.filter(isEventType))]
 }
 

@@ -48,7 +48,9 @@ async function withFinder<T>(
       try {
         return await work(finder)
       } catch (error) {
-        throw finder.isMissing(error) ? new CommandFault(`there is no merchant "${merchantId}"`) : error
+        throw finder.isMissing(error)
+          ? new CommandFault(`there is no merchant "${merchantId}"; "tollgate merchant list" shows all`)
+          : error
       } finally {
         await finder.close()
       }
@@ -75,19 +77,19 @@ const jsonOption = () => new Option('--json', 'print JSON')
 function addPayments(program: Command, readConfig: () => Config): void {
   const payments = program.command('payments').summary('find payments, show their history, try things out')
   payments.description(
-    'find and show look at payments of all merchants; create, capture and refund act as one merchant.',
+    '"find" and "show" look at payments of all merchants; "create", "capture" and "refund" act as one merchant.',
   )
   addTryCommands(payments, readConfig)
   payments
     .command('find')
     .description('Lists payments, the newest first, 100 at most of each merchant. All conditions must hold.')
     .option('--merchant <id>', 'only of this merchant')
-    .option('--email <address>', "of the customer's email address", parseEmail)
-    .option('--last4 <digits>', 'of a card or IBAN that ends like this', parseLast4)
+    .option('--email <address>', 'of customers with this e-mail address', parseEmail)
+    .option('--last4 <digits>', 'paid with a card or IBAN that ends with these four characters', parseLast4)
     .option('--amount <value>', 'of this amount, in the smallest unit', parseAmount)
     .option('--from <time>', 'created at this time or later (a date, or how long ago: PT2H)', parseTime)
     .option('--to <time>', 'created before this time', parseTime)
-    .option('--trans-id <id>', "of this transId of the merchant's", parseTransId)
+    .option('--trans-id <id>', "with this transId, the merchant's own id", parseTransId)
     .addOption(jsonOption())
     .action(async ({ merchant, amount, transId, json, ...rest }: FindOptions) => {
       const filter = {
@@ -106,12 +108,17 @@ function addPayments(program: Command, readConfig: () => Config): void {
   payments
     .command('show')
     .argument('<payId>', 'the payment')
-    .description('Tells the story of one payment: its operations, events and attempts, in the order of time.')
+    .description(
+      'Shows the history of one payment: its operations, events and delivery attempts, the oldest first.',
+    )
     .addOption(jsonOption())
     .action(async (text: string, { json }: { json?: true }) => {
       const payId = parsePayId(text)
       const shown = payId && (await withFinder(readConfig(), finder => finder.showPayment(payId)))
-      if (!shown) throw new CommandFault(`there is no payment "${text}"`)
+      if (!shown)
+        throw new CommandFault(
+          `there is no payment "${text}"; "tollgate payments find" shows payments and their ids`,
+        )
       if (json) return say(JSON.stringify({ ...shown.record, events: shown.events }))
       say(describePayment(shown.payment))
       for (const line of timelineOf(shown.payment, shown.events)) say(line)
@@ -170,12 +177,12 @@ interface ExportOptions {
 }
 
 function addOperations(program: Command, readConfig: () => Config): void {
-  const operations = program.command('operations').summary('export the book of movements')
-  operations.description('The book of movements: operations that have become final.')
+  const operations = program.command('operations').summary('export the operations that have become final')
+  operations.description('Exports operations that have become final, for bookkeeping.')
   operations
     .command('export')
     .description('Writes the operations of a merchant as CSV to standard output, the oldest first.')
-    .requiredOption('--merchant <id>', 'whose')
+    .requiredOption('--merchant <id>', 'the merchant whose operations are written')
     .requiredOption('--from <time>', 'final at this time or later', parseTime)
     .requiredOption('--to <time>', 'final before this time', parseTime)
     .action(async ({ merchant, from, to }: ExportOptions) => {
@@ -216,16 +223,16 @@ function addEvents(program: Command, readConfig: () => Config): void {
       const found = all.toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
       if (json) return say(JSON.stringify(found))
       for (const event of found) say(describeEvent(event))
-      if (found.length === 0) console.error('There is no such event.')
+      if (found.length === 0) console.error('No event was found.')
     })
   events
     .command('show')
     .argument('<id>', 'the event')
-    .description('Shows one event: what was eventLines, and every attempt.')
+    .description('Shows one event: what it says, and every attempt to deliver it.')
     .addOption(jsonOption())
     .action(async (id: string, { json }: { json?: true }) => {
       const event = await withFinder(readConfig(), finder => finder.findEvent(id))
-      if (!event) throw new CommandFault(`there is no event "${id}"`)
+      if (!event) throw new CommandFault(unknownEvent(id))
       if (json) return say(JSON.stringify(event))
       say(describeEvent(event))
       for (const line of JSON.stringify(event.body, undefined, 2).split('\n')) say(toVisible(line))
@@ -244,11 +251,14 @@ const describeEvent = ({
 }: StoredEvent & { merchantId: string }) =>
   `${createdAt.toISOString()}  ${id}  ${type ?? ''}  ${paintState(status)}  ${merchantId}  payment ${payId}`
 
+const unknownEvent = (id: string): string =>
+  `there is no event "${id}"; "tollgate events list" shows events and their ids`
+
 /** For `events replay <id>`: sent again by the running server within a second. */
 export async function replayById(id: string, config: Config, json?: true): Promise<void> {
   const found = await withFinder(config, finder => finder.replay(id))
-  if (!found) throw new CommandFault(`there is no event "${id}"`)
-  say(json ? JSON.stringify({ replayed: 1 }) : `${id} is sent again.`)
+  if (!found) throw new CommandFault(unknownEvent(id))
+  say(json ? JSON.stringify({ replayed: 1 }) : `The event ${id} is being sent again.`)
 }
 
 function parseEmail(text: string): string {
@@ -263,7 +273,7 @@ function parseLast4(text: string): string {
 
 function parseTransId(text: string): string {
   if (text.length > 0 && text.length <= 64) return text
-  throw new InvalidArgumentError('It must be a text of 1 to 64 characters.')
+  throw new InvalidArgumentError('It must have 1 to 64 characters.')
 }
 
 function parseAmount(text: string): number {

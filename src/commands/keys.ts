@@ -30,7 +30,7 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
     )
     .option(
       '--root',
-      'instead a new root secret: ends all access tokens and everything forged with the old one',
+      'make a new root secret instead: ends all access tokens and everything forged with the old one',
     )
     .option('--json', 'print one line of JSON')
     .action(async ({ json, root }: { json?: true; root?: true }) => {
@@ -124,7 +124,8 @@ async function withKeys<T>(
     try {
       for (const { url } of database.cells) {
         const store = await openRotationStore(url)
-        if (!store) throw new CommandFault('keys are being changed by another process; wait for it')
+        if (!store)
+          throw new CommandFault('another process is changing the keys; try again when it has finished')
         stores.push(store)
       }
       const deps = stores.map(store => ({ store, onProgress: say }))

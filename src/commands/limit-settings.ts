@@ -23,7 +23,7 @@ export const addLimitOptions = (command: Command): Command =>
   command
     .option(
       '--declines-per-card <n/duration>',
-      'above it a card is refused without asking anybody, such as 10/PT1H; none: no limit; default: 10/PT1H in live, none in test',
+      'how many declines a card may have before it is refused without asking a provider, such as 10/PT1H; none: no limit; default: 10/PT1H in live, none in test',
       parseDeclines,
     )
     .option(

@@ -49,13 +49,13 @@ const say = (line: string): void => console.log(line)
 
 export function addLogCommands(program: Command, readConfig: () => Config): void {
   const logs = program.command('logs').summary('watch payments and events as they happen')
-  logs.description('Watches what happens.')
+  logs.description('Watches payments and events as they happen.')
   const tail = logs
     .command('tail')
     .description("Prints a merchant's operations and events as they become final, until Ctrl-C.")
-    .option('--since <duration>', 'begin with what happened so long ago', parseDuration, 'PT10M')
-    .option('--count <n>', 'end after so many lines', parseCount)
-    .addOption(new Option('--json', 'print one line of JSON for each'))
+    .option('--since <duration>', 'how far back to begin, as an ISO 8601 duration', parseDuration, 'PT10M')
+    .option('--count <n>', 'end after this many lines', parseCount)
+    .addOption(new Option('--json', 'print one line of JSON for each operation and event'))
   addCredentialOptions(tail).action((options: TailOptions) =>
     explainFaults(followLogs(options, readConfig())),
   )

@@ -70,7 +70,9 @@ function addSetCommand(merchant: Command, readConfig: () => Config): void {
   const set = merchant
     .command('set')
     .argument('<id>', 'merchant id')
-    .description('Changes what is named and leaves the rest. A running server follows within seconds.')
+    .description(
+      'Changes the settings that are given and leaves the others. A running server follows within seconds.',
+    )
     .option('--name <name>', 'what people call it', parseName)
     .addOption(
       new Option('--webhook-kind <kind>', 'BASIC (payId only) or ENHANCED (signed)').choices([
@@ -83,7 +85,11 @@ function addSetCommand(merchant: Command, readConfig: () => Config): void {
       'where results are reported unless a payment says otherwise; none: nowhere',
       parseUrl,
     )
-    .option('--requests-per-second <n>', 'more are answered 429', parseWhole(1, requestsPerSecondMax))
+    .option(
+      '--requests-per-second <n>',
+      'how many requests a second are served; more are answered 429',
+      parseWhole(1, requestsPerSecondMax),
+    )
     .addOption(
       new Option(
         '--paid-late <what>',

@@ -19,12 +19,12 @@ interface ListOptions {
 const limitMax = 10_000
 
 export function addNoticeCommands(program: Command, readConfig: () => Config): void {
-  const notices = program.command('notices').summary('the notices of providers')
-  notices.description('Shows the notices of providers. Raw notices are kept sealed for 90 days.')
+  const notices = program.command('notices').summary('list the notices that providers sent')
+  notices.description('Shows the notices that providers sent. Raw notices are kept, sealed, for 90 days.')
   notices
     .command('list')
     .description('Lists the notices of providers, the newest first.')
-    .option('--unmatched', 'only what fits nothing that we know; it is tried again by itself')
+    .option('--unmatched', 'only notices that match no payment yet; they are tried again by themselves')
     .option('--merchant <id>', 'of one merchant')
     .option('--account <id>', 'of one provider account')
     .addOption(new Option('--limit <n>', 'how many at most').argParser(parseWhole(limitMax)).default(1_000))

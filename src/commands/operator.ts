@@ -19,7 +19,7 @@ interface Words {
 }
 
 export function addOperatorCommands(program: Command, readConfig: () => Config): void {
-  const operator = program.command('operator').summary('people who use the console')
+  const operator = program.command('operator').summary('add, list and change the people who use the console')
   operator.description('Adds, lists and changes the people who use the console.')
   describeAdd(operator, readConfig)
   describeLink(operator, readConfig)
@@ -36,7 +36,7 @@ function describeAdd(operator: Command, readConfig: () => Config): void {
     )
     .requiredOption('--email <email>', 'their e-mail address')
     .requiredOption('--role <role>', roles.toReversed().join(', '))
-    .option('--merchants <ids>', 'the merchants they may see, with commas; all unless given')
+    .option('--merchants <ids>', 'ids of the merchants they may see, separated by commas; all unless given')
     .option('--json', 'print one line of JSON')
     .action(async ({ email, role, merchants, json }: Words) => {
       const person = { email: checkEmail(email), role: checkRole(role), merchants: readList(merchants) }
@@ -47,7 +47,7 @@ function describeAdd(operator: Command, readConfig: () => Config): void {
         return made
       })
       if (path === undefined)
-        throw new CommandFault(`${email} is an operator already; operator link gives a new link`)
+        throw new CommandFault(`${email} is an operator already; "tollgate operator link" makes a new link`)
       printLink(config, { email, role: person.role, path }, json)
     })
 }
@@ -56,7 +56,7 @@ function describeLink(operator: Command, readConfig: () => Config): void {
   operator
     .command('link')
     .description(
-      'Prints a new link for a person who lost the old one, or everything else. Also for the last owner.',
+      'Prints a new link for a person who has lost the old one, or every way to sign in. Works for the last owner too.',
     )
     .requiredOption('--email <email>', 'their e-mail address')
     .option('--json', 'print one line of JSON')
@@ -91,10 +91,10 @@ function describeSet(operator: Command, readConfig: () => Config): void {
     .description("Changes a person's role, merchants or refund limit.")
     .requiredOption('--email <email>', 'their e-mail address')
     .option('--role <role>', roles.toReversed().join(', '))
-    .option('--merchants <ids>', 'the merchants they may see, with commas; all for all')
+    .option('--merchants <ids>', 'ids of the merchants they may see, separated by commas, or all')
     .option(
       '--refund-limit <limits>',
-      'the most that support may refund at once, such as 20000EUR; none for no limit',
+      'the most that a person with the role support may refund at once, such as 20000EUR; none for no limit',
     )
     .option('--json', 'print one line of JSON')
     .action(async ({ email, json, ...words }: Words) => {
@@ -157,7 +157,7 @@ async function withStore<T>(
 
 async function findPerson(store: PeopleStore, email: string): Promise<Operator> {
   const person = await store.findByEmail(email)
-  if (!person) throw new CommandFault(`${email} is not an operator; operator list shows them`)
+  if (!person) throw new CommandFault(`${email} is not an operator; "tollgate operator list" shows all`)
   return person
 }
 

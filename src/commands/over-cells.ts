@@ -31,6 +31,7 @@ export async function overCells<T>(
   }
   const [first, ...rest] = found
   if (first === undefined && missing !== undefined && found.length === 0) throw missing
+  // There is always cell 0, so something was found; and join returns what it was given: a list, a number or the first.
   return rest.reduce<T>((joined, next) => join(joined, next) as T, first as T)
 }
 

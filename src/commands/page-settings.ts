@@ -99,7 +99,7 @@ const parseLogo = orNone(text => {
 })
 
 const parseFont = orNone(text => {
-  if ((fontNames as readonly string[]).includes(text)) return text
+  if (fontNames.some(name => name === text)) return text
   throw new InvalidArgumentError(`It must be one of ${fontNames.join(', ')}, or none.`)
 })
 
@@ -118,6 +118,7 @@ const parseOrigins = orNone(text => {
   )
 })
 
+/** The comparison with `none` does not narrow a type parameter. */
 const orNull = <T>(given: Given<T>): T | null => (given === none ? null : (given as T))
 
 export interface PageChange {

@@ -54,7 +54,7 @@ export const parseList =
     if (words.length === 0) throw new InvalidArgumentError(`It must name at least one ${what}.`)
     return words.map(word => {
       const found = read(word)
-      if (found === undefined) throw new InvalidArgumentError(`"${word}" is no ${what}.`)
+      if (found === undefined) throw new InvalidArgumentError(`"${word}" is not a ${what}.`)
       return found
     })
   }

@@ -34,7 +34,9 @@ interface AddOptions {
 }
 
 export function addProviderCommands(program: Command, readConfig: () => Config): void {
-  const provider = program.command('provider').summary("a merchant's accounts at providers")
+  const provider = program
+    .command('provider')
+    .summary("add, show and change merchants' accounts at providers")
   provider.description(
     "Adds, shows and changes merchants' accounts at payment providers. A running server follows within seconds.",
   )
@@ -97,7 +99,9 @@ function addChangeCommands(provider: Command, readConfig: () => Config): void {
   provider
     .command('set')
     .argument('<account>', 'account id')
-    .description('Changes what is named and leaves the rest. An empty value takes a setting away.')
+    .description(
+      'Changes the settings that are given and leaves the others. An empty value removes a setting.',
+    )
     .option('--name <name>', 'what people call the account', parseName)
     .addOption(setOption())
     .addOption(secretOption())
@@ -163,7 +167,10 @@ function addCheckCommand(provider: Command, readConfig: () => Config): void {
       else
         for (const finding of findings)
           console.log(`${finding.ok ? 'ok   ' : 'WRONG'}  ${finding.name}: ${finding.detail}`)
-      if (!ok) throw new CommandFault(`the account ${accountId} does not work as it is`)
+      if (!ok)
+        throw new CommandFault(
+          `the account ${accountId} cannot be used as it is; the lines marked WRONG say why`,
+        )
     })
 }
 

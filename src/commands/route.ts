@@ -33,7 +33,7 @@ interface AddOptions {
 }
 
 export function addRouteCommands(program: Command, readConfig: () => Config): void {
-  const route = program.command('route').summary('which account takes which payments')
+  const route = program.command('route').summary('choose which provider account takes which payments')
   route.description(
     'Rules that choose the provider account of a payment: the first match decides, the lowest priority number first. ' +
       'Payments that no rule matches go to the first enabled account that serves the method.',
@@ -67,18 +67,18 @@ function addAddCommand(route: Command, readConfig: () => Config): void {
   route
     .command('add')
     .argument('<merchant>', 'merchant id')
-    .description('Adds a rule. What is not given matches every payment.')
+    .description('Adds a rule. A condition that is left out matches every payment.')
     .requiredOption('--account <id>', 'the account that takes the matching payments')
-    .option('--types <list>', 'payment method types, with commas', parseList('payment method', type))
-    .option('--brands <list>', 'card brands, with commas', parseList('card brand', findBrandName))
-    .option('--currencies <list>', 'currencies, with commas', parseList('currency', currency))
+    .option('--types <list>', 'payment method types, separated by commas', parseList('payment method', type))
+    .option('--brands <list>', 'card brands, separated by commas', parseList('card brand', findBrandName))
+    .option('--currencies <list>', 'currencies, separated by commas', parseList('currency', currency))
     .option(
       '--countries <list>',
-      "the customer's country, with commas",
+      'countries of the customer, separated by commas',
       parseList('country', findCountryCode),
     )
-    .option('--amount-from <n>', 'from this amount on, smallest unit', parseWhole(maximumAmount))
-    .option('--amount-to <n>', 'up to this amount, smallest unit', parseWhole(maximumAmount))
+    .option('--amount-from <n>', 'the lowest amount, in the smallest unit', parseWhole(maximumAmount))
+    .option('--amount-to <n>', 'the highest amount, in the smallest unit', parseWhole(maximumAmount))
     .addOption(
       new Option('--priority <n>', 'the lowest number is tried first')
         .argParser(parseWhole(priorityMax))
@@ -91,6 +91,7 @@ function addAddCommand(route: Command, readConfig: () => Config): void {
       const rule = await withProviders(readConfig(), providers =>
         providers.addRule(merchantId, { accountId, ...rest }),
       )
+      // Typed by a person: addRule refuses an id that no merchant has.
       const added = { ...rule, merchantId: merchantId as ListedRule['merchantId'] }
       if (json) printJson(toJson(added))
       else printRules([added])

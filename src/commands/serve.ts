@@ -55,7 +55,10 @@ export async function serve(config: Config): Promise<void> {
   release()
   lifetime.release()
   if (failure !== undefined) throw failure
-  if (unclosed > 0) throw new CommandFault('not everything could be closed in order; the next start recovers')
+  if (unclosed > 0)
+    throw new CommandFault(
+      'not everything could be closed in order; nothing is lost, the next start recovers',
+    )
   if (cluster.isPrimary) say('Stopped.')
 }
 
@@ -214,7 +217,9 @@ async function listen({ host, port, npmScript }: Config, gateway: Gateway): Prom
 
 function startDeadline(milliseconds: number): () => void {
   const timer = setTimeout(() => {
-    say(`tollgate: not everything stopped within ${milliseconds / 1000} s; leaving it behind`)
+    say(
+      `tollgate: not everything stopped within ${milliseconds / 1000} s; the process ends without it, and the next start recovers`,
+    )
     process.exit(1)
   }, milliseconds)
   return () => clearTimeout(timer)
@@ -228,7 +233,7 @@ async function closeInReverse(open: readonly Closable[], serveForMs: number): Pr
       await closable.close(serveForMs)
     } catch (error) {
       unclosed += 1
-      say(`tollgate: while stopping: ${describeReason(error)}`)
+      say(`tollgate: an error while stopping: ${describeReason(error)}`)
     }
   }
   return unclosed

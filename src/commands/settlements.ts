@@ -11,7 +11,7 @@ const jsonOption = () => new Option('--json', 'print one line of JSON')
 const printJson = (value: unknown): void => console.log(JSON.stringify(value))
 
 export function addSettlementCommands(program: Command, readConfig: () => Config): void {
-  const settlements = program.command('settlements').summary('what providers have paid out')
+  const settlements = program.command('settlements').summary('import what providers have paid out')
   settlements.description('Reads settlement files of providers.')
   settlements
     .command('import')
@@ -36,7 +36,7 @@ export function addSettlementCommands(program: Command, readConfig: () => Config
         'the first is included, the last is not.',
     )
     .requiredOption('--account <id>', 'account id')
-    .requiredOption('--from <day>', 'first day, as 2026-11-01', parseDay)
+    .requiredOption('--from <day>', 'the first day, such as 2026-11-01', parseDay)
     .requiredOption('--to <day>', 'the day after the last one', parseDay)
     .addOption(jsonOption())
     .action(

@@ -56,7 +56,7 @@ export function addTryCommands(payments: Command, readConfig: () => Config): voi
     .option('--amount <value>', 'in the smallest unit', parseAmount, 1000)
     .option('--currency <code>', 'ISO 4217', parseCurrency, 'EUR')
     .option('--card <number>', 'a published test card; docs/test-cards.md lists them', parseCard, usualCard)
-    .option('--trans-id <id>', 'your id of the payment (default: a new one)')
+    .option('--trans-id <id>', 'your own id for the payment (default: a random one)')
     .option('--email <address>', "the customer's e-mail address")
     .option('--manual', 'authorise only; capture it later')
     .addOption(jsonOption())
@@ -143,13 +143,15 @@ async function move(
 ): Promise<void> {
   const payId = parsePayId(text)
   if (!payId)
-    throw new CommandFault(`"${text}" is no payId; "tollgate payments find" shows those of payments`)
+    throw new CommandFault(`"${text}" is not a payId; "tollgate payments find" shows payments and their ids`)
   const { client, merchantId } = await signIn(options, config)
   const sums = await readSums(client, payId, merchantId)
   const { currency } = sums
   const amount = options.amount ?? left(sums)
   if (amount <= 0)
-    throw new CommandFault(`payment ${payId}: ${nothing}; "tollgate payments show ${payId}" tells its story`)
+    throw new CommandFault(
+      `payment ${payId}: ${nothing}; "tollgate payments show ${payId}" shows its history`,
+    )
   const body = { transId: `try-${randomUUID()}`, amount: { value: amount, currency } }
   printAnswer(await client.send('POST', `/payments/${payId}/${path}`, body), { amount, currency }, options)
 }
@@ -172,6 +174,7 @@ function printAnswer(
   { amount, currency }: { readonly amount: number; readonly currency: string },
   { json }: CommonOptions,
 ): void {
+  // A result or one of the two shapes of a refusal, as the OpenAPI document says; the gateway is ours.
   const { payId, transId, status, responseCode, responseDescription, error, detail } = answer.body as Partial<
     Result & { error: string; detail: string }
   >

@@ -24,7 +24,7 @@ export function addVaultCommands(program: Command, readConfig: () => Config): vo
   const vault = program
     .command('vault')
     .summary('destroy card and account numbers that nobody needs any more')
-  vault.description('Housekeeping of the card and account numbers that are kept.')
+  vault.description('Destroys card and account numbers that are not needed any more.')
   vault
     .command('purge')
     .description(
@@ -37,7 +37,7 @@ export function addVaultCommands(program: Command, readConfig: () => Config): vo
       'ISO 8601, a day at least: P400D is 400 days, P13M 13 months',
       parseDuration,
     )
-    .option('--dry-run', 'only count')
+    .option('--dry-run', 'only count them, destroy nothing')
     .option('--json', 'print one line of JSON')
     .action(async ({ unusedFor, dryRun, json }: PurgeWords) => {
       const purged = await purge(readConfig(), unusedFor, dryRun === true)

@@ -26,7 +26,7 @@ export function addVerifyPageCommand(program: Command, readConfig: () => Config)
   program
     .command('verify-page')
     .description('Compares what the payment pages load with the signed list of what they should load.')
-    .option('--origin <url>', 'where customers reach the gateway (default: as configured)')
+    .option('--origin <url>', 'the address at which customers reach the gateway (default: as configured)')
     .option('--page <url>', 'the address of a payment page, whose scripts and policy are checked too')
     .option('--json', 'print one line of JSON')
     .action(async (options: Options) => {
@@ -38,8 +38,9 @@ export function addVerifyPageCommand(program: Command, readConfig: () => Config)
       })
       const ok = differences.length === 0
       if (options.json) console.log(JSON.stringify({ ok, origin, differences }))
-      else console.log(ok ? `${origin}: as signed` : differences.join('\n'))
-      if (!ok) throw new CommandFault(`what ${origin} serves is not what was signed (${differences.length})`)
+      else console.log(ok ? `${origin} serves what was signed.` : differences.join('\n'))
+      if (!ok)
+        throw new CommandFault(`${origin} does not serve what was signed: ${differences.length} differences`)
     })
 }
 
@@ -67,6 +68,7 @@ export async function compareServed(
 ): Promise<readonly string[]> {
   const differences: string[] = []
   const listed = await readServed(`${origin}/.well-known/payment-page-inventory.json`)
+  // Trusted only as far as the signature below proves it.
   const { signature, ...inventory } = JSON.parse(listed.bytes.toString('utf8')) as Served
   if (!isSigned(pageInventory, JSON.stringify(inventory), signature?.value ?? '')) {
     differences.push('the list of files is not signed by this installation')

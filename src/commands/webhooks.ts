@@ -43,14 +43,14 @@ function addListen(program: Command, readConfig: () => Config): void {
       'Forwards new events of a merchant to an address of yours, such as one on localhost, signed like real ones, and ' +
         'shows what it answers. Runs until Ctrl-C.',
     )
-    .requiredOption('--forward-to <url>', 'where your shop listens', parseUrl)
+    .requiredOption('--forward-to <url>', 'the address at which your shop receives webhooks', parseUrl)
     .option(
       '--secret <whsec>',
       'sign with this secret (default: one that stays the same for the API key)',
       parseSecret,
     )
-    .option('--count <n>', 'end after so many events', parseCount)
-    .option('--json', 'print one line of JSON for what happens')
+    .option('--count <n>', 'end after this many events', parseCount)
+    .option('--json', 'print every line as JSON')
   addCredentialOptions(command).action((options: ListenOptions) =>
     explainFaults(listen(options, readConfig())),
   )
@@ -104,13 +104,19 @@ function addReplay(program: Command, readConfig: () => Config): void {
   const command = events
     .command('replay')
     .description('Sends all events since a time again, the oldest first, under their old ids.')
-    .argument('[id]', 'one event, of whichever merchant; without it --since')
+    .argument('[id]', 'the id of one event of any merchant; leave it out and give --since to send several')
     .option('--since <time>', 'how long ago (PT2H, P1D) or a date (2026-11-15T08:00:00Z)', parseSince)
-    .addOption(new Option('--status <status>', 'only those').choices(['PENDING', 'DELIVERED', 'FAILED']))
+    .addOption(
+      new Option('--status <status>', 'only events with this status').choices([
+        'PENDING',
+        'DELIVERED',
+        'FAILED',
+      ]),
+    )
     .option('--json', 'print one line of JSON')
   addCredentialOptions(command).action((id: string | undefined, { since, ...options }: ReplayOptions) => {
     if (id !== undefined) return replayById(id, readConfig(), options.json)
-    if (since === undefined) throw new CommandFault('name an event, or a time with --since')
+    if (since === undefined) throw new CommandFault('give the id of an event, or a time with --since')
     return explainFaults(replay({ since, ...options }, readConfig()))
   })
 }
@@ -148,11 +154,11 @@ function addTrigger(program: Command, readConfig: () => Config): void {
   const list = triggered.map(([name, meaning]) => `  ${name.padEnd(width)}  ${meaning}`)
   const command = program
     .command('trigger')
-    .argument('<event>', 'which one; see below', parseScenario)
+    .argument('<event>', 'the event to make happen, from the list below', parseScenario)
     .description(
       'Makes an event happen in the test environment: a real test payment, and a move of the test clock.',
     )
-    .option('--webhook-url <url>', 'where it is to go instead of the merchant’s own address', parseUrl)
+    .option('--webhook-url <url>', 'send it to this address instead of the merchant’s own', parseUrl)
     .option('--json', 'print one line of JSON')
     .addHelpText('after', `\nEvents:\n${list.join('\n')}`)
   addCredentialOptions(command).action(
@@ -186,9 +192,12 @@ function addSecretRotation(program: Command, readConfig: () => Config): void {
   secret
     .command('rotate')
     .argument('<id>', 'merchant id')
-    .description('Makes a new secret. For the overlap every webhook carries a signature of the old one, too.')
+    .description('Makes a new secret. During the overlap every webhook is also signed with the old one.')
     .addOption(
-      new Option('--overlap-hours <hours>', 'how long the old secret signs along; 0 ends it now')
+      new Option(
+        '--overlap-hours <hours>',
+        'how long webhooks are signed with the old secret too; 0 ends it now',
+      )
         .argParser(parseHours)
         .default(24),
     )

@@ -114,6 +114,7 @@ interface HandOver {
 export function keepHandedOver(worker: Worker, hasOthers: () => boolean): void {
   const child: ChildProcess = worker.process
   const handed = new Map<number, Connection>()
+  // `send` has many overloads, and Node's cluster calls it with a message of its own and a socket, which none of them names.
   const send = child.send.bind(child) as (...words: unknown[]) => boolean
   child.send = ((message: HandOver, ...rest: unknown[]) => {
     const [connection] = rest as (Connection | undefined)[]

@@ -116,8 +116,8 @@ function dispatch(agent: Agent, { url, request, signal }: Exchange): Promise<Htt
   const fail = (reason: string): void =>
     end(controller ? { kind: 'lost', reason } : { kind: 'unreached', reason })
   const giveUp = (): void => {
-    fail('no answer in time')
-    controller?.abort(new Error('no answer in time'))
+    fail('the provider did not answer in time')
+    controller?.abort(new Error('the provider did not answer in time'))
   }
   signal.addEventListener('abort', giveUp)
   if (signal.aborted) giveUp()
@@ -126,7 +126,7 @@ function dispatch(agent: Agent, { url, request, signal }: Exchange): Promise<Htt
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
       // Aborted while the connection was being opened: the request is dropped before its first byte.
-      if (ended) return void started.abort(new Error('too late'))
+      if (ended) return void started.abort(new Error('the call had ended before its connection was ready'))
       controller = started
     },
     onResponseStart(_, status, headers) {
@@ -137,7 +137,7 @@ function dispatch(agent: Agent, { url, request, signal }: Exchange): Promise<Htt
       bytes += chunk.length
       if (bytes <= bytesMax) return void chunks.push(chunk)
       end({ kind: 'lost', reason: `the answer is longer than ${bytesMax} bytes` })
-      controller?.abort(new Error('the answer is too long'))
+      controller?.abort(new Error('the answer of the provider is too long'))
     },
     onResponseEnd() {
       if (head) end({ kind: 'answered', ...head, body: Buffer.concat(chunks).toString('utf8') })

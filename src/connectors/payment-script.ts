@@ -39,13 +39,13 @@ export async function runPaymentScript(script: PaymentScript): Promise<readonly 
 
 const newReference = (): XId => {
   const id = parseXId(randomUUID().replaceAll('-', ''))
-  if (id === undefined) throw new Error('a UUID is a reference')
+  if (id === undefined) throw new Error('a UUID without its dashes must be a valid xId')
   return id
 }
 
 function toRequest({ account }: PaymentScript, method: Method, card?: CardData): AuthorizationRequest {
   const payId = parsePayId(newReference())
-  if (payId === undefined) throw new Error('a UUID is an id')
+  if (payId === undefined) throw new Error('a UUID without its dashes must be a valid payId')
   const payment: PaymentContext = {
     merchantId: account.merchantId,
     payId,

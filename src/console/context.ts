@@ -73,7 +73,7 @@ export interface MerchantVisit extends Visit {
   readonly merchant: Merchant
   /** Calls an endpoint as the merchant. */
   readonly api: (request: InsideRequest) => Promise<InsideAnswer>
-  /** The same, in pieces. */
+  /** The same, with the body of the answer as a stream. */
   readonly stream: (request: InsideRequest) => Promise<InsideStream>
 }
 

@@ -17,7 +17,7 @@ export interface Content {
 
 interface Place {
   readonly path: string
-  /** Another page that belongs to it. */
+  /** Another path at which this entry of the navigation is highlighted. */
   readonly also?: string
   readonly title: string
   readonly act: ConsoleAct
@@ -25,7 +25,7 @@ interface Place {
   readonly key?: string
 }
 
-/** In the order of the navigation; `key` after a g goes there. */
+/** In the order of the navigation. Typing g and then `key` opens the page. */
 const groups: readonly { readonly title: string; readonly places: readonly Place[] }[] = [
   {
     title: 'Money',

@@ -69,7 +69,7 @@ export const keepForm = (request: PageRequest): KeptForm => ({
   hadFiles: isMultipart(request),
 })
 
-/** In the form of the sign-in: `kept` says that there was a form, even one without fields. */
+/** Hidden fields of the sign-in form that carry the entries of another form; `kept` marks them, even where there are none. */
 const renderKept = ({ fields, hadFiles }: KeptForm): Html =>
   html`<input type="hidden" name="kept" value="${hadFiles ? 'with files' : 'form'}">${Object.entries(
     fields,

@@ -7,9 +7,9 @@ import type { FigureStore } from '#storage/console/figures.ts'
 
 export interface Period {
   readonly since: Date
-  /** For the health of providers. */
+  /** From here on, calls to providers count towards their health. */
   readonly lately: Date
-  /** For evidence of disputes. */
+  /** Disputes whose evidence is due before this need attention. */
   readonly dueBefore: Date
 }
 

@@ -25,6 +25,7 @@ interface TextSchema {
   readonly format?: string
 }
 
+// Every parameter is a text; TypeBox's type does not show the keywords of its schema.
 const schemas = paymentQuery.properties as Readonly<Record<string, TextSchema>>
 
 /** Half of a surrogate pair, or a byte that the database does not store. */
@@ -57,6 +58,7 @@ export function createPaymentRows(finder: PaymentFinder): PaymentRows {
   return async (merchant, query) => {
     if (!Object.entries(query).every(([name, text]) => isAccepted(name, text))) return undefined
     try {
+      // isAccepted has checked every member against the schema of PaymentQuery.
       const request = toListRequest(query as PaymentQuery, merchant)
       const { payments, nextCursor } = await listPaymentSummaries(request, { finder })
       return { data: payments.map(toRow), nextCursor }

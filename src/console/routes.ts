@@ -155,7 +155,7 @@ async function withVisit(
   return show({
     ...{ operator, sessionId, csrf, merchants, deps, audit },
     request: request.form ? { ...request, form } : request,
-    // Forms that move money had a value of their own before all forms did.
+    // Forms that move money call their unique value `key`, all others `once`.
     once: once ?? form.key,
   })
 }

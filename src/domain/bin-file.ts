@@ -34,6 +34,7 @@ export type BinColumns = Readonly<Record<Column, number>>
 
 export function readBinHeading(line: string): BinColumns {
   const names = splitCsvLine(line.replace(/^\ufeff/, ''))?.map(name => name.toLowerCase()) ?? []
+  // Object.entries and Object.fromEntries forget the type of the keys.
   const places = Object.fromEntries(
     Object.entries(columnNames).map(([column, known]) => {
       const found = known.find(name => names.includes(name))
@@ -42,14 +43,16 @@ export function readBinHeading(line: string): BinColumns {
   ) as Record<Column, number>
   for (const needed of ['first', 'brand'] as const) {
     if (places[needed] !== -1) continue
-    throw new BinFileError(`the first line names no column for it: ${columnNames[needed].join(' or ')}`)
+    throw new BinFileError(
+      `the first line must name the columns, and has none called ${columnNames[needed].join(' or ')}`,
+    )
   }
   return places
 }
 
 export function readBinLine(line: string, columns: BinColumns): BinRange {
   const cells = splitCsvLine(line)
-  if (cells === undefined) throw new BinFileError('its quotes do not add up')
+  if (cells === undefined) throw new BinFileError('it has a quotation mark without its counterpart')
   const cell = (column: Column): string => cells[columns[column]] ?? ''
   const country = readCountry(cell('country'))
   const currency = readCurrency(cell('currency'), country)
@@ -91,7 +94,10 @@ const brandNames: Readonly<Record<string, string>> = {
 
 function readBrand(text: string): string {
   const brand = text.trim().toLowerCase()
-  if (!/^[a-z0-9_ -]{1,32}$/.test(brand)) throw new BinFileError(`the brand is "${cut(text)}"`)
+  if (!/^[a-z0-9_ -]{1,32}$/.test(brand))
+    throw new BinFileError(
+      `the brand is "${cut(text)}", not 1 to 32 letters, digits, spaces, hyphens or underscores`,
+    )
   return brandNames[brand] ?? brand
 }
 

@@ -30,6 +30,7 @@ const leastRole = {
 } as const satisfies Record<string, Role>
 
 export type ConsoleAct = keyof typeof leastRole
+// Object.keys forgets the type of the keys.
 export const consoleActs = Object.keys(leastRole) as readonly ConsoleAct[]
 
 export const mayAct = (role: Role, act: ConsoleAct): boolean =>

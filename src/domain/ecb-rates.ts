@@ -36,7 +36,7 @@ function parseXml(text: string): DailyRates[] {
     if (currency === undefined && rate === undefined) continue
     const day = days.at(-1)
     if (day === undefined || currency === undefined || rate === undefined) {
-      throw new RateFileError(`${cut(tag)} is no rate of a day`)
+      throw new RateFileError(`${cut(tag)} is not the rate of a day`)
     }
     addRate(day, currency, rate)
   }
@@ -98,7 +98,10 @@ function checkDate(text: string): string {
 function addRate(day: { date: string; rates: Map<string, string> }, currency: string, rate: string): void {
   if (!/^[A-Z]{3}$/.test(currency))
     throw new RateFileError(`${cut(currency) || 'an empty heading'} is not a currency`)
-  if (!isRate(rate)) throw new RateFileError(`${currency} of ${day.date} has the rate ${cut(rate)}`)
+  if (!isRate(rate))
+    throw new RateFileError(
+      `the rate of ${currency} on ${day.date} is "${cut(rate)}", not a number above zero`,
+    )
   if (day.rates.has(currency)) throw new RateFileError(`${day.date} has ${currency} twice`)
   if (isActiveCurrency(currency)) day.rates.set(currency, rate)
 }

@@ -28,6 +28,7 @@ export const eventTypes = {
 
 export type EventType = keyof typeof eventTypes
 
+// Object.keys forgets the type of the keys, and that there is at least one.
 export const eventTypeNames = Object.keys(eventTypes) as readonly EventType[] as readonly [
   EventType,
   ...EventType[],

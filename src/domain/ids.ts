@@ -19,7 +19,10 @@ export type PlanId = string & { readonly __planId: true }
 
 const hexId = /^[0-9a-f]{32}$/
 
-/** An id that does not even look like ours is answered like an unknown one, so this returns undefined, not an error. */
+/**
+ * An id that does not even look like ours is answered like an unknown one, so this returns undefined, not an error. These
+ * functions are where the brands come from: a checked text becomes an id by a cast.
+ */
 export const parsePayId = (text: string): PayId | undefined =>
   hexId.test(text) ? (text as PayId) : undefined
 

@@ -59,6 +59,7 @@ const ownData = 'metadata'
 /** Finds one of them in stored JSON text, so that what was blanked before is not looked at again. */
 export const personalMember = `"(${[...personal].join('|')})"\\s*:`
 
+/** Members are only left out, and personal ones are optional wherever they occur: the result is still a T. */
 export function erasePersonalData<T>(value: T): T {
   return erase(value, false) as T
 }

@@ -63,6 +63,7 @@ export const normalizeAddress = (address: string): string =>
 export const normalizeAddresses = <Urls extends Readonly<Record<string, string | undefined>>>(
   urls: Urls,
 ): Urls =>
+  // Object.fromEntries forgets the names, which are the same as before.
   Object.fromEntries(
     Object.entries(urls).map(([name, address]) => [name, address && normalizeAddress(address)]),
   ) as Urls

@@ -204,7 +204,7 @@ const answers: readonly object[] = [
   webhookEvent,
 ]
 
-/** Schemas that replace those with the same title in the document. */
+/** Schemas that replace those with the same title in the document. All above have one, which TypeBox's types do not show. */
 export const describedAs: ReadonlyMap<string, object> = new Map(
   [...requests, ...answers].map(schema => [(schema as { title: string }).title, schema]),
 )

@@ -57,7 +57,7 @@ export interface Try {
   readonly account?: AccountInstrument
   /** Whether the card may be kept for the customer's next payment; undefined where the customer was not asked. */
   readonly keepsCard?: boolean
-  /** For a try that follows a failed one. */
+  /** The id of the new authorisation, where this try follows a failed one; the first try fills the one that waits. */
   readonly xId: XId
   readonly captureXId: XId
   readonly prepared: Prepared

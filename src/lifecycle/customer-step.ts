@@ -44,7 +44,10 @@ const stepOf = (action: CustomerAction): CustomerStep => {
   return action.challenge ? 'challenge' : 'page'
 }
 
-/** A voucher needs more time than a screen; a deadline that the merchant has set stays. */
+/**
+ * Paying a voucher or a transfer takes longer than approving on a page, so the deadline of the instructions replaces the
+ * shorter one of the page, unless the merchant has set a deadline.
+ */
 function deadlineOf(payment: Payment, operation: Operation, action: CustomerAction): Date | undefined {
   const { details, expiresAt, method } = payment
   if (expiresAt && (details.expirationTime !== undefined || action.type !== 'instructions')) return expiresAt

@@ -24,6 +24,7 @@ export interface DisputeFacts {
 /** dsp_ and 32 hex digits. */
 export type DisputeId = string & { readonly __disputeId: true }
 
+/** A checked text becomes an id by a cast, as in ids.ts. */
 export const parseDisputeId = (text: string): DisputeId | undefined =>
   /^dsp_[0-9a-f]{32}$/.test(text) ? (text as DisputeId) : undefined
 

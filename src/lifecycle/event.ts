@@ -96,7 +96,7 @@ export function resultSubject(payment: Payment, xId: XId, now: Date): EventSubje
     case 'CONFIRM':
       return approvalSubject(payment, operation, now)
     case 'INCREMENTAL':
-      // No type is its own, declined or not: the payment is still authorised, and the sums show for how much.
+      // Increments have no event type of their own: approved or declined, the payment is authorised, and the sums say for how much.
       return { type: 'payment.authorized', xId, operation }
     case 'CAPTURE':
       return { type: failed ? 'capture.failed' : captureType(payment, operation), xId, operation }

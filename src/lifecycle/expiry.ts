@@ -28,7 +28,7 @@ export function lapse(payment: Payment, now: Date): Payment | undefined {
   }
 }
 
-/** When it ends, and the reference for the ending should it need an operation of its own. */
+/** When the payment ends, and the xId of the operation that records it, where no waiting authorisation can. */
 export interface Ending {
   readonly now: Date
   readonly xId: XId

@@ -69,7 +69,7 @@ const effects: Readonly<Partial<Record<OperationType, Undo>>> = {
     ...payment,
     sums: { ...payment.sums, refunded: subtract(payment.sums.refunded, amount) },
   }),
-  // A payout is the whole of its payment.
+  // A payment of the kind CREDIT consists of one payout, so it fails with it.
   CREDIT: payment => ({ ...payment, status: 'FAILED', sums: { ...payment.sums, refunded: 0 } }),
 }
 

@@ -87,7 +87,7 @@ export interface Operation {
 
 export interface OperationDetails {
   readonly metadata?: Readonly<Record<string, unknown>>
-  /** An authorisation that captures in the same message holds the capture's reference from before the call. */
+  /** Of an authorisation that captures in the same message: the xId of that capture, chosen before the call. */
   readonly captureXId?: XId
   readonly manual?: { readonly currentSequence?: number; readonly total?: number; readonly final?: boolean }
   /** The client token that the confirm must carry. */

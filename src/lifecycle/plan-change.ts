@@ -28,7 +28,7 @@ export function patchPlan(plan: Plan, patch: PlanPatch, now: Date): Plan {
     amount: amount ?? plan.amount,
     recurring,
     metadata: metadata ? { ...plan.metadata, ...metadata } : plan.metadata,
-    // A card takes the place of an account and the other way round, so each member is set, also to nothing.
+    // The new method may be a card where the old one was an account, so members that the new one lacks are cleared.
     ...(moveTo && {
       methodId: moveTo.methodId,
       cardId: moveTo.cardId,
@@ -41,7 +41,7 @@ export function patchPlan(plan: Plan, patch: PlanPatch, now: Date): Plan {
   return expiryDate === undefined ? changed : { ...changed, nextPaymentDate: dueWithin(changed, now) }
 }
 
-/** The next due day as it was, if the plan still reaches it; else the first one that it reaches again. */
+/** Keeps the next due day unless the plan now ends before it; a plan that had none gets the next one from today on. */
 function dueWithin(plan: Plan, now: Date): string | undefined {
   const { nextPaymentDate, recurring } = plan
   if (nextPaymentDate === undefined) return nextPaymentAfter(plan, dayOf(now))

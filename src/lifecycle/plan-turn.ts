@@ -21,7 +21,7 @@ export const turnOf = ({ own }: Pick<Payment, 'own'>): PlanTurn | undefined => o
 
 type Schedule = Pick<Plan, 'recurring' | 'nextPaymentDate' | 'tries'>
 
-/** When something happens to an active plan by itself: its next charge, or its end, whichever comes first. */
+/** When the gateway must act on an active plan: at its next charge or its end, whichever comes first. */
 export function nextMoment({ recurring, nextPaymentDate, tries }: Schedule): Date | undefined {
   const end = recurring?.expiryDate === undefined ? undefined : startOfDay(addDays(recurring.expiryDate, 1))
   if (!recurring?.autoCharge || nextPaymentDate === undefined) return end
@@ -69,7 +69,7 @@ export interface TurnResult {
   readonly status: 'ACTIVE' | 'SUSPENDED'
   readonly nextPaymentDate?: string
   readonly tries: number
-  /** When the plan moves again; never before now, because the order of its payments is that of their days. */
+  /** When the timer of the plan fires next. Not in the past, even if several due days were missed: they are charged in order. */
   readonly wakeAt?: Date
 }
 

@@ -22,7 +22,7 @@ export interface RecurringTerms {
   readonly autoCharge?: boolean
 }
 
-/** The type of a stored method, and of an account what the vault does not keep. */
+/** The type of the stored method; for an account also the data that the vault does not hold, such as the mandate. */
 export interface ChargedMethod {
   readonly type: string
   readonly account?: Omit<AccountInstrument, 'last4Digits' | 'accountHolderName' | 'pseudoAccountNumber'>

@@ -36,6 +36,7 @@ interface KeptReceipt {
   readonly value: number
 }
 
+/** The fields of a provider are JSON of any shape; this one is written below and nowhere else. */
 const receiptsOf = ({ provider }: Operation): readonly KeptReceipt[] =>
   (provider?.fields?.receipts as readonly KeptReceipt[] | undefined) ?? []
 

@@ -338,7 +338,7 @@ test('the operation stores what the provider reported; an answer without facts k
 })
 
 test('settling an operation of another payment, or a capture nobody requested, throws', () => {
-  expect(() => settle(paymentOf(), xIdOf(7), outcomes.approved, now)).toThrow('is not of payment')
+  expect(() => settle(paymentOf(), xIdOf(7), outcomes.approved, now)).toThrow('does not belong to payment')
   const settled = settle(opened(), xIdOf(1), outcomes.approved, now)
   expect(() => settleAutomaticCapture(settled, xIdOf(1), outcomes.approved, now)).toThrow(
     'not to be captured',

@@ -38,7 +38,7 @@ export function settle(
   now: Date,
 ): Payment {
   const found = findOperation(payment, xId)
-  assert(found, `operation ${xId} is not of payment ${payment.payId}`)
+  assert(found, `operation ${xId} does not belong to payment ${payment.payId}`)
   if (!isUndecided(found)) return payment
   const operation = withRelease(found, outcome)
   // The provider still waits for the customer, or the outcome is unknown: the operation keeps waiting.
@@ -68,7 +68,7 @@ const withRelease = (operation: Operation, outcome: Outcome | CustomerActionOutc
     ? { ...operation, details: { ...operation.details, releasesRest: true } }
     : operation
 
-/** A capture that will be collected on a day to come. */
+/** The provider has accepted a capture and will collect it on a later day; until then the payment is CAPTURE_REQUEST. */
 const showRequested = (payment: Payment, { type }: Operation): Payment =>
   type === 'CAPTURE' && payment.status === 'AUTHORIZED' ? { ...payment, status: 'CAPTURE_REQUEST' } : payment
 

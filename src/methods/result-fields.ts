@@ -42,7 +42,7 @@ export function toResultFields(
     const value = shown.facts[name]
     if (value === undefined) continue
     // One provider code is text in most results and a number in a few.
-    picked[name] = (schema as { type?: string }).type === 'number' ? Number(value) : value
+    picked[name] = 'type' in schema && schema.type === 'number' ? Number(value) : value
   }
   return Object.keys(picked).length > 0 ? picked : undefined
 }

@@ -73,7 +73,8 @@ async function runAll(
   let untilMs = clock.nowMs() + patienceMs
   while (await hasDue()) {
     const ran = await runDue(merchantId)
-    if (clock.nowMs() > untilMs) throw new Error('what became due did not finish in time')
+    if (clock.nowMs() > untilMs)
+      throw new Error('the test clock was moved, but the work that became due did not finish in time')
     if (ran > 0) untilMs = clock.nowMs() + patienceMs
     if (ran === 0) await clock.waitMs(pauseMs)
   }

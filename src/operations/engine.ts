@@ -96,6 +96,7 @@ export type CrashPoint = (point: 'afterRecord' | 'afterCall' | 'afterSettle') =>
 export const merchantNow = (clock: Clock, merchant: Pick<Merchant, 'clockOffsetMs'>): Date =>
   new Date(clock.nowMs() + merchant.clockOffsetMs)
 
+/** Here and below: newId makes 32 hex digits, sortable by time, which is the form of these ids. */
 export const newPayId = (engine: Pick<Engine, 'newId'>): PayId => engine.newId() as PayId
 
 export const newXId = (engine: Pick<Engine, 'newId'>): XId => engine.newId() as XId

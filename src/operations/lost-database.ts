@@ -1,4 +1,5 @@
 /** Recognises temporary faults: the database is unavailable and will be back. All other faults are bugs. */
+import { textAt } from '#domain/json.ts'
 import { MerchantUnavailable } from '#storage/cells/directory-store.ts'
 import { CommitUnknown } from '#storage/commit/change.ts'
 import { isConnectionLost } from '#storage/database.ts'
@@ -10,8 +11,7 @@ export const isDatabaseLost = (error: unknown): boolean =>
   isOverdue(error)
 
 /** 57014 and 55P03: the server gave the statement up because it, or a lock it needed, took too long. */
-export const isOverdue = (error: unknown): boolean =>
-  /^(57014|55P03)$/.test(String((error as { code?: unknown } | undefined)?.code ?? ''))
+export const isOverdue = (error: unknown): boolean => /^(57014|55P03)$/.test(textAt(error, 'code') ?? '')
 
 /** 2 s: an embedded database is back by then, and a client that waits longer loses nothing by it. */
 export const retryAfterSeconds = 2

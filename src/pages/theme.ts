@@ -18,6 +18,7 @@ const fonts = {
 } as const
 
 export type FontName = keyof typeof fonts
+// Object.keys forgets the type of the keys.
 export const fontNames = Object.keys(fonts) as readonly FontName[]
 
 export interface Theme {

@@ -25,10 +25,10 @@ export interface DirectoryDeps {
   readonly nowMs: () => number
 }
 
-/** Like the engine's directory, and by the account alone for notices, which do not name a merchant. */
+/** The engine's directory, and a look-up by the account alone for notices, which do not name a merchant. */
 export interface AccountDirectory extends ProviderDirectory {
   find(accountId: string): Promise<(OpenedAccount & { readonly record: AccountRecord }) | undefined>
-  /** For accounts that are not stored yet, or that a command opens once. */
+  /** Drops the merchant's accounts from the cache. */
   forget(merchantId: string): void
 }
 

@@ -78,7 +78,7 @@ function checkBaseUrl(value: string, environment: 'test' | 'live'): void {
 function checkTypes(value: string, facts: ConnectorFacts): void {
   for (const type of splitList(value)) {
     if (!findMethod(type))
-      throw new AccountFault(`the setting types names "${type}", which is no payment method`)
+      throw new AccountFault(`the setting types names "${type}", which is not a payment method`)
     if (!facts.serves(type))
       throw new AccountFault(`the setting types names ${type}, which ${facts.name} does not serve`)
   }
@@ -86,7 +86,7 @@ function checkTypes(value: string, facts: ConnectorFacts): void {
 
 function checkLabel(type: string, value: string): void {
   if (!findMethod(type))
-    throw new AccountFault(`the setting labels.${type} names "${type}", which is no payment method`)
+    throw new AccountFault(`the setting labels.${type} names "${type}", which is not a payment method`)
   if (value.length > labelMax)
     throw new AccountFault(`the setting labels.${type} may have ${labelMax} characters at most`)
 }

@@ -53,7 +53,7 @@ async function storeLines(
   deps: ImportDeps,
 ): Promise<Imported> {
   const { readSettlement } = connector
-  if (!readSettlement) throw new AccountFault(`the connector ${connectorName} reads no settlement files`)
+  if (!readSettlement) throw new AccountFault(`the connector ${connectorName} cannot read settlement files`)
   const lines: SettlementLine[] = []
   const name = createNames()
   for await (const line of readLines(file, readSettlement.bind(connector))) {
@@ -121,5 +121,5 @@ async function* readLines(
 function checkLine(line: SettlementLine, number: number): void {
   const whole = [line.gross, line.fee, line.net].every(Number.isSafeInteger)
   if (!whole || !/^\d{4}-\d\d-\d\d$/.test(line.date) || !/^[A-Z]{3}$/.test(line.currency))
-    throw new AccountFault(`line ${number} of the file has an amount, date or currency that makes no sense`)
+    throw new AccountFault(`line ${number} of the file has an amount, a date or a currency that is not valid`)
 }

@@ -63,6 +63,7 @@ export function createBreaker(url: string): Breaker {
 
   return {
     guard(pool) {
+      // `query` has many overloads; whatever it is given is passed on unchanged, and all callers here await a promise.
       const query = pool.query.bind(pool) as (...words: unknown[]) => Promise<unknown>
       const guarded = async (...words: unknown[]): Promise<unknown> => {
         if (silent) throw new DatabaseSilent()

@@ -2,7 +2,9 @@
  * Connections to PostgreSQL: one pool that writes batches, one that reads. Also reads the server's durability settings,
  * because no payment may be acknowledged before its commit is durable.
  */
+
 import pg from 'pg'
+import { textAt } from '#domain/json.ts'
 import { createBreaker, DatabaseSilent } from '#storage/breaker.ts'
 import { splitOptions } from '#storage/cells/address.ts'
 import { readerSettings, writerSettings } from '#storage/planner.ts'
@@ -155,7 +157,8 @@ function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string)
 
 function parseInt8(value: string): number {
   const number = Number(value)
-  if (!Number.isSafeInteger(number)) throw new Error(`bigint beyond 2^53: ${value}`)
+  if (!Number.isSafeInteger(number))
+    throw new Error(`the database returned ${value}, which is too large to be exact as a number (2^53)`)
   return number
 }
 
@@ -164,7 +167,7 @@ const stripDashes = (value: string): string => value.replaceAll('-', '')
 /** No answer, or the server closed the connection: nothing is wrong with the statement itself. */
 export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  const code = String((error as { code?: unknown }).code ?? '')
+  const code = textAt(error, 'code') ?? ''
   return error instanceof DatabaseSilent || lostCodes.test(code) || lostMessages.test(error.message)
 }
 
@@ -188,7 +191,7 @@ const lostMessages =
  * if a worker node reported it, the coordinator passes on only its message, in any language.
  */
 export function constraintOf(error: unknown): string | undefined {
-  const { constraint, message = '' } = error as { constraint?: string; message?: string }
-  const named = constraint ?? /\b[a-z][a-z0-9_]*_\d{6,}\b/.exec(message)?.[0]
+  const message = textAt(error, 'message') ?? ''
+  const named = textAt(error, 'constraint') ?? /\b[a-z][a-z0-9_]*_\d{6,}\b/.exec(message)?.[0]
   return named?.replace(/_\d{6,}$/, '')
 }

@@ -122,6 +122,7 @@ export function deriveAll(roots: RootSecrets): Derived {
     webhookSecrets: versions('webhook secret'),
     pageInventory: derive(newest.secret, 'page inventory'),
     consoleChallenge: derive(newest.secret, 'console challenge'),
+    // One for each root secret, of which there is at least one; `map` forgets that.
     pageTokens: pageKeys as [PageKey, ...PageKey[]],
   }
 }

@@ -68,6 +68,7 @@ export function createOneTimeCards(store: OneTimeKeyStore, records: RecordVault)
       const key = await records.open('one-time key', merchantId, { ...kept, recordId: tokenId })
       const opened = open(key, bytes.subarray(idBytes), place(merchantId, tokenId))
       if (!opened) return undefined
+      // Sealed by this file and unchanged since, as the seal proves.
       const [number, expiryDate, cardholderName, securityCode] = JSON.parse(opened.toString()) as Contents
       return {
         number: new Secret(number),

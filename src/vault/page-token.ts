@@ -86,6 +86,7 @@ function openWithAny(
   for (const [index, { key, beforeMs }] of keys.entries()) {
     const salted = unseal(key, sealed)
     if (!salted) continue
+    // Sealed by this file and unchanged since, as the seal proves.
     const contents = JSON.parse(salted.toString('utf8', saltBytes)) as Contents
     return { contents, beforeMs, isOld: index > 0 }
   }

@@ -52,11 +52,13 @@ export async function unwrapRoots(stored: string, ring: MasterRing): Promise<Roo
     ? readDated(unseal(key, Buffer.from(wrapped.slice(dated.length), 'base64'), datedPlace))
     : readBare(unseal(key, Buffer.from(wrapped, 'base64'), rootSecretName))
   const [newest, ...older] = roots
-  if (!newest) throw new Error('the installation has no root secret')
+  if (!newest)
+    throw new Error('the sealed list of root secrets is empty; restore the table installation from a backup')
   return [newest, ...older]
 }
 
 function readDated(plain: Buffer): readonly RootSecret[] {
+  // Sealed by this file and unchanged since, as the seal proves.
   const listed = JSON.parse(plain.toString()) as readonly (Omit<RootSecret, 'secret'> & { secret: string })[]
   return listed.map(({ secret, ...rest }) => ({ secret: Buffer.from(secret, 'base64'), ...rest }))
 }

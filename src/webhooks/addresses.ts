@@ -37,6 +37,7 @@ export function refuseAddress(address: string, policy: AddressPolicy): string | 
   const parsed = ipaddr.process(written)
   const range = parsed.range()
   if (range === 'loopback' && policy.loopback) return undefined
+  // The library's types do not narrow by kind().
   if (
     parsed.kind() === 'ipv4' &&
     cloudServices.some(cloud => (parsed as ipaddr.IPv4).match(cloud as [ipaddr.IPv4, number]))

@@ -63,6 +63,7 @@ export function createGatewayClient({ baseUrl, merchantId, apiKey }: ClientOptio
   async function call<T>(verb: string, path: string, body?: unknown): Promise<T> {
     for (let tried = 1; ; tried += 1) {
       const response = await send(verb, path, body)
+      // The caller names the shape that the OpenAPI document gives for this path; the gateway is ours.
       if (response.ok) return (await response.json()) as T
       if (response.status === 429 && tried < triesMax) {
         await delay(Number(response.headers.get('retry-after') ?? 1) * 1_000)

@@ -109,7 +109,7 @@ function post(agent: Agent, { url, message, limits }: Posting): Promise<Sent> {
     onRequestStart(started) {
       controller = started
       // The time ran out while the connection was being opened.
-      if (ended) started.abort(new Error('too late'))
+      if (ended) started.abort(new Error('the attempt had ended before its connection was ready'))
     },
     onResponseStart(_, code, headers) {
       // 1xx: the answer itself is still to come.

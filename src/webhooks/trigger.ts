@@ -42,13 +42,16 @@ type Created = Omit<Begun, 'advance'>
 const create = ({ client, urls, transId }: Stage, more: object): Promise<Created> =>
   client.post<Created>('/payments', { transId, amount: { value: 1000, currency: 'EUR' }, urls, ...more })
 
-const byCard = (stage: Stage, number: string, more: object = {}): Promise<Created> =>
+type CardPayment = Readonly<Record<string, unknown>> & { readonly card?: object }
+
+/** `more.card` adds to the card itself, everything else to the request. */
+const byCard = (stage: Stage, number: string, more: CardPayment = {}): Promise<Created> =>
   create(stage, {
     ...more,
     paymentMethods: {
       integrationType: 'DIRECT',
       type: 'CARD',
-      card: { number, expiryDate: lastMonth(stage.now), ...(more as { card?: object }).card },
+      card: { number, expiryDate: lastMonth(stage.now), ...more.card },
     },
     card: undefined,
   })
@@ -106,7 +109,8 @@ const plan =
 async function lastCharge({ paymentPlanId }: Begun, client: GatewayClient): Promise<string> {
   const { data } = await client.get<{ data: { payId: string }[] }>(`/payment-plans/${paymentPlanId}/payments`)
   const [last] = data
-  if (!last) throw new Error(`plan ${paymentPlanId} was not charged`)
+  if (!last)
+    throw new Error(`the plan ${paymentPlanId} was not charged although the clock was moved to its due day`)
   return last.payId
 }
 

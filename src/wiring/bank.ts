@@ -26,7 +26,7 @@ export function createBank(parts: {
   async function open(record: AccountRecord): Promise<BankAccount> {
     const { merchantId, accountId, settings } = record
     const found = await merchants.find(merchantId)
-    if (!found) throw new Error(`the account ${accountId} belongs to a merchant that is not there`)
+    if (!found) throw new Error(`the account ${accountId} belongs to a merchant that does not exist`)
     return { merchantId, accountId, settings: readSettings(settings), merchant: found.merchant }
   }
 

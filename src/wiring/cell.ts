@@ -98,7 +98,11 @@ export async function openCell(cell: CellOptions): Promise<Cell> {
   const { logger, options, changes } = cell
   const announcements: (() => Promise<void>)[] = cell.onAnnouncement ? [cell.onAnnouncement] : []
   const presence = await openPresence(cell.address.url, {
-    onError: err => logger.error({ err }, 'the heartbeat of this process was not written'),
+    onError: err =>
+      logger.error(
+        { err },
+        'the heartbeat of this process could not be written; if that goes on, others take over its work',
+      ),
     onMerchantChange: merchantId => publishChange(changes, merchantId),
     onAnnouncement: async () => {
       for (const listener of announcements) await listener()
@@ -106,7 +110,7 @@ export async function openCell(cell: CellOptions): Promise<Cell> {
   })
   const database = openDatabase(
     cell.address.url,
-    err => logger.error({ err }, 'an idle database connection broke'),
+    err => logger.error({ err }, 'an idle database connection broke; a new one is opened when it is needed'),
     { silenceMs: options.databaseSilenceMs, process: presence.process },
   )
   try {
@@ -116,7 +120,15 @@ export async function openCell(cell: CellOptions): Promise<Cell> {
     const keys = await openDerivedKeys(options.masterKey, installation)
     // A new root secret changes the hashes of all API keys, so every process is notified at once.
     cell.changes.add(
-      () => void keys.refresh().catch(err => cell.logger.error({ err }, 'the root secret was not read')),
+      () =>
+        void keys
+          .refresh()
+          .catch(err =>
+            cell.logger.error(
+              { err },
+              'the root secret could not be read again; this process keeps the one it has',
+            ),
+          ),
     )
     const faults = shareFaults(createFaultStore<FaultRule>(database), presence.announce)
     announcements.push(faults.load)
@@ -245,7 +257,7 @@ function createLife(cell: CellOptions, parts: Living): Pick<Cell, 'claim' | 'sta
       await deliveryWorker.stop()
       await parts.audit.access
         .flush({ ending: true })
-        .catch(err => logger.error({ err }, 'key uses were not written'))
+        .catch(err => logger.error({ err }, 'the last uses of API keys could not be written'))
       await parts.notices.stop()
       await work.close()
       await presence.close()

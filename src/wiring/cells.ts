@@ -114,7 +114,10 @@ async function loadFaults(cells: readonly Cell[], { logger }: Shared): Promise<v
   for (const { faults, number } of cells)
     await faults.load().catch((err: unknown) => {
       if (!isConnectionLost(err)) throw err
-      logger.warn({ err, component: `cell ${number}` }, 'ordered faults were not read')
+      logger.warn(
+        { err, component: `cell ${number}` },
+        'the faults that tests have ordered from the simulator could not be read; they have no effect until the cell is back',
+      )
     })
 }
 
@@ -128,7 +131,10 @@ async function startPatiently(cell: Cell, { logger }: Shared): Promise<void> {
       return await cell.start()
     } catch (err) {
       if (!isConnectionLost(err) || tries === maximumTries) throw err
-      logger.warn({ err, component: `cell ${cell.number}` }, 'the workers could not be started; trying again')
+      logger.warn(
+        { err, component: `cell ${cell.number}` },
+        'the background workers of this cell could not be started; trying again',
+      )
       await delay(lookAgainMs)
     }
   }
@@ -171,7 +177,10 @@ function createOpener({
       await delay(lookAgainMs, undefined, { signal: stopped.signal }).catch(() => undefined)
       if (stopped.signal.aborted) return
       await openNow(address).catch(err =>
-        shared.logger.warn({ err, component: address.name }, 'the cell cannot be opened yet'),
+        shared.logger.warn(
+          { err, component: address.name },
+          'this cell still cannot be reached; trying again',
+        ),
       )
     }
   }
@@ -185,7 +194,7 @@ function createOpener({
         if (!isConnectionLost(error)) throw error
         shared.logger.error(
           { err: error, component: address.name },
-          'the cell cannot be reached; the other cells serve',
+          'this cell cannot be reached: its merchants are answered 503 until it is back, all others are served',
         )
         looking.push(keepLooking(address))
       }

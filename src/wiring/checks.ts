@@ -25,7 +25,7 @@ export async function checkDatabase(
   const { durable, weak, unguardedStandby } = await readDurability(database)
   if (!durable && environment === 'live') {
     throw new GatewayError(
-      `the database would lose payments in a crash (${weak.join(', ')}); switch this on for live`,
+      `the database would lose payments in a crash (${weak.join(', ')}); switch these settings on before you serve the live environment`,
     )
   }
   const standby =

@@ -31,14 +31,17 @@ export function createDeliveries(
       metrics.countWebhookFailure()
       logger.error(
         { code: 'WEBHOOK_FAILED', merchantId, payId, eventId, endpointId },
-        'an event failed for good; only a replay sends it again',
+        'an event could not be delivered and is not tried again; "tollgate events replay" sends it once more',
       )
     },
     clock,
     gate: parts.gate,
     chance: Math.random,
     onError: err =>
-      logger.error({ err, component: 'deliver' }, 'a delivery failed on our side; it will be tried again'),
+      logger.error(
+        { err, component: 'deliver' },
+        'a webhook could not be delivered because of a fault on our side; it will be tried again',
+      ),
   })
 }
 

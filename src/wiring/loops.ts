@@ -82,7 +82,9 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
     const { number, hash } = await work.audit.store.readHead()
     logger.info({ auditNumber: number, auditHash: hash }, 'the newest row of the audit trail')
   }
-  void logAuditHead().catch(err => logger.error({ err }, 'the audit trail could not be read'))
+  void logAuditHead().catch(err =>
+    logger.error({ err }, 'the audit trail could not be read; run "tollgate audit verify"'),
+  )
   return [
     start('root secret', () => work.keys.refresh(), rootPauseMs),
     start('velocity', () => engine.velocity.refresh(), accessPauseMs),

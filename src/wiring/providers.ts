@@ -31,7 +31,10 @@ export function startProviders({
     onVerdict: verdict => metrics.countNotice(verdict),
     onApplied: result => metrics.countNoticeItem(result),
     onError: err =>
-      logger.error({ err, worker: 'notices' }, 'a notice was not applied; it will be tried again'),
+      logger.error(
+        { err, worker: 'notices' },
+        'a notice of a provider could not be applied; it will be tried again',
+      ),
     testCrash: options.noticeCrash,
   })
 }

@@ -110,7 +110,7 @@ function openDoors({ options, clock, changes, logger }: Shared, cells: Cells): D
     // A process that cannot read a new root secret continues with the old one.
     refreshPeppers: () =>
       cells.home.keys.refresh().catch((err: unknown) => {
-        logger.error({ err }, 'the root secret was not read')
+        logger.error({ err }, 'the root secret could not be read again; this process keeps the one it has')
         return false
       }),
   }
@@ -251,7 +251,7 @@ const watchPages = ({ metrics, logger, clock }: Pick<Shared, 'metrics' | 'logger
   log: (directive: string, blocked: string) =>
     logger.warn(
       { code: 'CSP_VIOLATION', reason: `${directive} ${blocked}` },
-      'a page was made to load something else',
+      'a browser reports that a payment page tried to load something its policy forbids; "tollgate verify-page" checks what is served',
     ),
   nowMs: clock.nowMs,
 })

@@ -42,13 +42,13 @@ export function createSettleWorker({
     if (!leave) return false
     try {
       const merchant = await findMerchant(found.merchantId)
-      if (!merchant) throw new Error(`operation of the unknown merchant ${found.merchantId}`)
+      if (!merchant) throw new Error(`the operation belongs to the unknown merchant ${found.merchantId}`)
       await settleByInquiry({ ...found, merchant }, engine)
       return true
     } catch (error) {
       engine.onAlarm({
         code: 'SETTLE_FAILED',
-        message: 'an unanswered operation could not be settled',
+        message: 'an unanswered operation could not be settled; it will be tried again',
         xId: found.xId,
         error,
       })

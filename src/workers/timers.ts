@@ -70,7 +70,7 @@ export function createTimerWorker({ engine, finder, findMerchant, gate = openGat
     if (!leave) return
     try {
       const known = await findMerchant(timer.merchantId)
-      if (!known) throw new Error(`a timer of the unknown merchant ${timer.merchantId}`)
+      if (!known) throw new Error(`the timer belongs to the unknown merchant ${timer.merchantId}`)
       // The cached merchant may be from before its clock was moved, here or by another process.
       const merchant = { ...known, clockOffsetMs }
       const at = new Date(runAt.getTime() + clockOffsetMs)
@@ -79,7 +79,7 @@ export function createTimerWorker({ engine, finder, findMerchant, gate = openGat
       const { payId, xId, kind } = timer
       engine.onAlarm({
         code: 'TIMER_FAILED',
-        message: `a ${kind} timer failed; it runs again`,
+        message: `a timer of the kind ${kind} failed; it will be tried again`,
         payId,
         xId,
         error,

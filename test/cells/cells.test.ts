@@ -228,7 +228,7 @@ describe('a move', () => {
   test('of an unknown merchant, or to an unknown cell, is refused in a sentence', async () => {
     const shop = await openShop()
     await expect(move('mer_nobody', 1)).rejects.toThrow('there is no merchant "mer_nobody"')
-    await expect(move(shop.merchantId, 9)).rejects.toThrow('there is no such cell')
+    await expect(move(shop.merchantId, 9)).rejects.toThrow('there is no cell number 9')
   })
 
   test('takes faults and the test clock along', async () => {
@@ -281,7 +281,7 @@ test('commands about an account find it in any cell, and say what is wrong with 
   const said: Record<string, string> = {}
   for (const [name, line] of Object.entries(complaints)) said[name] = (await commands.run(...line)).stderr
   expect(said).toEqual({
-    'settlements import': expect.stringContaining('reads no settlement files'),
+    'settlements import': expect.stringContaining('cannot read settlement files'),
     'bank batch': expect.stringContaining('belongs to simulator and not to a bank'),
     'provider set': expect.stringContaining('simulator has no setting "colour"'),
   })

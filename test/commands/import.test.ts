@@ -56,14 +56,14 @@ describe('bins import', () => {
   test.each([
     ['nothing', '', 'holds no ranges'],
     ['a heading alone', heading, 'holds no ranges'],
-    ['no heading', '900000,visa\n', 'line 1: the first line names no column'],
+    ['no heading', '900000,visa\n', 'line 1: the first line must name the columns'],
     [
       'a broken line after good ones',
       `bin,brand\n902000,good\n\n9020,bad\n`,
       'line 4: the range begins with "9020"',
     ],
     ['a range that stands twice', 'bin,brand\n902000,a\n902001,b\n902000,c\n', 'the same range stands twice'],
-    ['bytes', Buffer.from([0, 1, 2, 255, 254]), 'line 1: the first line names no column'],
+    ['bytes', Buffer.from([0, 1, 2, 255, 254]), 'line 1: the first line must name the columns'],
   ])('%s changes nothing', async (_, content, sentence) => {
     await run('bins', 'bin,brand\n903000,kept\n')
     const { code, stdout, stderr } = await run('bins', content)
@@ -94,7 +94,11 @@ describe('rates import', () => {
 
   test.each([
     ['nothing', '', 'neither XML nor a table'],
-    ['a broken rate', 'Date, GBP\n15 November 2026, -1\n', 'GBP of 2026-11-15 has the rate -1'],
+    [
+      'a broken rate',
+      'Date, GBP\n15 November 2026, -1\n',
+      'the rate of GBP on 2026-11-15 is "-1", not a number above zero',
+    ],
   ])('%s changes nothing', async (_, content, sentence) => {
     await run('rates', 'Date, GBP\n14 November 2026, 0.7\n')
     const { code, stdout, stderr } = await run('rates', content)

@@ -152,9 +152,9 @@ test('audit export writes all rows, and verify finds a changed, a missing and a 
 
 test.each<[words: string, sentence: string]>([
   ['key create mer_1', 'required option'],
-  ['key create mer_1 --name x --scopes read,writing', '"writing" is no scope'],
-  ['key create mer_1 --name x --allow-from 10.0.0.0/33', '"10.0.0.0/33" is no address'],
-  ['key create mer_1 --name x --allow-from here', '"here" is no address'],
+  ['key create mer_1 --name x --scopes read,writing', '"writing" is not a scope'],
+  ['key create mer_1 --name x --allow-from 10.0.0.0/33', '"10.0.0.0/33" is neither an address nor a network'],
+  ['key create mer_1 --name x --allow-from here', '"here" is neither an address nor a network'],
   ['key create mer_1 --name x --expires 2020-01-01', 'It must lie in the future'],
   ['key create mer_1 --name x --expires soon', 'It must be a date'],
   ['key revoke 123', 'It must be 32 hex digits'],

@@ -163,13 +163,13 @@ const refusals: [string, string[], number, string][] = [
     'an unknown method',
     ['route', 'add', 'M', '--account', 'a', '--types', 'CARD,CASHH'],
     2,
-    '"CASHH" is no payment method',
+    '"CASHH" is not a payment method',
   ],
   [
     'an unknown currency',
     ['route', 'add', 'M', '--account', 'a', '--currencies', 'XYZ'],
     2,
-    '"XYZ" is no currency',
+    '"XYZ" is not a currency',
   ],
   [
     'an amount that is none',

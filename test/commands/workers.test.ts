@@ -62,13 +62,15 @@ test('two workers share the traffic, one that is frozen is killed and replaced, 
   expect(new Set(workerLines())).toEqual(new Set([1, 2]))
 
   // A connection that a frozen worker was about to take goes to another one, and its metrics are not waited for.
-  const [victim] = [...server.stderr().matchAll(/worker 1 runs as (\d+)/g)].map(([, pid]) => Number(pid))
+  const [victim] = [...server.stderr().matchAll(/worker 1 runs as process (\d+)/g)].map(([, pid]) =>
+    Number(pid),
+  )
   process.kill(victim ?? 0, 'SIGSTOP')
   const asked = Array.from({ length: 8 }, () => askAlone(`${origin}/health/live`))
   expect(await askAlone(`${origin}/metrics`)).toBe(200)
   expect(await Promise.all(asked)).toEqual(Array.from({ length: 8 }, () => 200))
   await vi.waitFor(() => expect(server.stderr()).toContain('another one takes its place'), 30_000)
-  expect(server.stderr()).toContain('worker 1 does not answer any more and is killed')
+  expect(server.stderr()).toContain('worker 1 does not answer any more; it is killed')
   expect((await pay(banner)).status).toBe(200)
 
   server.child.kill('SIGTERM')
@@ -80,7 +82,7 @@ test('two workers share the traffic, one that is frozen is killed and replaced, 
 test('workers that have all been killed come back at the same address, also when any free port was asked for', async () => {
   const server = startServer('node', { TOLLGATE_DATA: makeFolder(), PORT: '0', TOLLGATE_WORKERS: '2' })
   const banner = await server.ready()
-  for (const [, pid] of server.stderr().matchAll(/worker \d+ runs as (\d+)/g))
+  for (const [, pid] of server.stderr().matchAll(/worker \d+ runs as process (\d+)/g))
     process.kill(Number(pid), 'SIGKILL')
   // Refused until a worker listens again.
   await vi.waitFor(async () => expect((await pay(banner)).status).toBe(200), 60_000)

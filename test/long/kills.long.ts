@@ -138,7 +138,8 @@ async function survive(killAgain: (stage: Stage) => Promise<number>): Promise<vo
   shop.explain = () => server.stdout().split('\n').filter(isFault).slice(-20).join('\n')
   const stage: Stage = {
     ...{ shop, folder, server: () => server },
-    workers: () => [...server.stderr().matchAll(/worker \d+ runs as (\d+)/g)].map(([, pid]) => Number(pid)),
+    workers: () =>
+      [...server.stderr().matchAll(/worker \d+ runs as process (\d+)/g)].map(([, pid]) => Number(pid)),
     async restart() {
       await within(server.exited, 'the end of the gateway')
       server = await start()

@@ -39,5 +39,6 @@ export function dateAt(source: unknown, name: string): Date | undefined {
 /** Leaves out what is undefined, and is undefined itself when nothing remains. */
 export function present<T extends object>(members: T): T | undefined {
   const known = Object.entries(members).filter(([, value]) => value !== undefined)
+  // Object.fromEntries forgets the names; those that are left out were undefined, which T allows.
   return known.length > 0 ? (Object.fromEntries(known) as T) : undefined
 }

@@ -48,7 +48,9 @@ export async function* readSettlementReport(file: AsyncIterable<Uint8Array>): As
       headings = cells.map(heading => heading.trim())
       const missing = needed.filter(name => !headings?.includes(name))
       if (missing.length > 0)
-        throw new Error(`Not a settlement details report of Adyen: no column ${missing.join(', ')}`)
+        throw new Error(
+          `The file is not a settlement details report of Adyen: it has no column ${missing.join(', ')}`,
+        )
       continue
     }
     const positions = headings

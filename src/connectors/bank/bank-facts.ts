@@ -1,5 +1,9 @@
-/** What a file of the bank says, whatever its version: statements, their transactions, and rejections of what we sent. */
+/**
+ * What a file of the bank says, whatever its version: statements, their transactions, rejections of what we sent, and the
+ * reasons of returns and rejections with our response codes for them.
+ */
 import type { Money } from '#domain/money.ts'
+import type { ProviderFacts } from '#lifecycle/outcome.ts'
 
 export type BankFact = StatementFact | TransactionFact | ReportFact | RejectionFact
 
@@ -58,3 +62,29 @@ export interface RejectionFact {
   readonly endToEndId?: string
   readonly reason?: string
 }
+
+/**
+ * Reason codes of ISO 20022 and the last four digits of our response code: 03 and the code that a card issuer would have
+ * used.
+ */
+const details: Readonly<Record<string, string>> = {
+  AM04: '0351',
+  AC01: '0314',
+  AC04: '0314',
+  AC06: '0314',
+  MD01: '0357',
+  MD06: '0357',
+  MS02: '0357',
+}
+
+export const detailOf = (reason: string | undefined): string => details[reason ?? ''] ?? '0305'
+
+/** The bank's own reason code, as records and events show it. */
+export const reasonFacts = (reason: string | undefined): Pick<ProviderFacts, 'responseCode' | 'fields'> =>
+  reason === undefined ? {} : { responseCode: reason, fields: { reasonCode: reason.slice(0, 35) } }
+
+/** The account is closed, there is no mandate, the customer wants the money back, or has died. */
+const endings: ReadonlySet<string> = new Set(['AC04', 'MD01', 'MD06', 'MD07'])
+
+/** Whether nothing may be collected under this mandate any more. */
+export const endsMandate = (reason: string | undefined): boolean => endings.has(reason ?? '')

@@ -1,5 +1,6 @@
 /** The rules of the scheme as tables: dates, sequence types, amendments, reasons, references and the character set. */
 import { describe, expect, test } from 'vitest'
+import { detailOf, endsMandate } from '#connectors/bank/bank-facts.ts'
 import {
   amendmentOf,
   announcedDay,
@@ -8,7 +9,6 @@ import {
   sequenceOf,
   silentApproval,
 } from '#connectors/bank/collection.ts'
-import { detailOf, endsMandate } from '#connectors/bank/return-reasons.ts'
 import { isSepaText, toSepaText } from '#connectors/bank/sepa-text.ts'
 import { normalizeReference, referencesIn } from '#connectors/bank/transfer-reference.ts'
 

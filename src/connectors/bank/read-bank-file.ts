@@ -30,7 +30,7 @@ function handlerFor(namespace: string, root: string, emit: (fact: BankFact) => v
     /^urn:iso:std:iso:20022:tech:xsd:((?:pain|camt)\.[0-9]{3})\.[0-9]{3}\.([0-9]{2})$/.exec(namespace) ?? []
   if (message === undefined || root !== 'Document')
     throw new BankFileError(
-      `is no bank file: its root is ${root.slice(0, 40)} in the name space ${namespace.slice(0, 80) || '(none)'}; ${knownDocuments} are read`,
+      `is not a bank file: its root is ${root.slice(0, 40)} in the name space ${namespace.slice(0, 80) || '(none)'}; ${knownDocuments} are read`,
     )
   const number = Number(version)
   if (message === 'pain.002' && number >= 3) return statusReportHandler(emit)

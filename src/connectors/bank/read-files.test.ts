@@ -185,8 +185,8 @@ describe('bad files are refused with one sentence', () => {
     ['no XML at all', 'MT940 :20:STARTUMS', 'is not well-formed XML (line 1)'],
     ['an empty file', '', 'is not XML: it has no element'],
     ['a picture', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0xfe]), 'is not encoded in UTF-8'],
-    ['another root', '<html/>', 'is no bank file: its root is html'],
-    ['another name space', good.replace('iso:20022', 'iso:20023'), 'is no bank file'],
+    ['another root', '<html/>', 'is not a bank file: its root is html'],
+    ['another name space', good.replace('iso:20022', 'iso:20023'), 'is not a bank file'],
     [
       'a version that is too new',
       good.replace('.001.08', '.001.13'),
@@ -219,7 +219,7 @@ describe('bad files are refused with one sentence', () => {
       camt('08', entry('', undefined, '10.00000')),
       'has an amount with 5 decimals',
     ],
-    ['a negative amount', camt('08', entry('', undefined, '-1.00')), 'has an amount that is no number'],
+    ['a negative amount', camt('08', entry('', undefined, '-1.00')), 'has an amount that is not a number'],
     ['no account', good.replace(/<Acct>.*<\/Acct>/, ''), 'does not name its account'],
     ['too deep', good.replace('<GrpHdr>', `${doubled('a')}<GrpHdr>`), 'has more than 48 levels'],
   ])('%s', async (_, text, sentence) => {

@@ -26,7 +26,8 @@ export async function readInstructions(bytes: AsyncIterable<Uint8Array>): Promis
   const instructions: Instruction[] = []
   let messageId = ''
   const reader = createXmlRecordReader(namespace => {
-    if (!/:pain\.00[18]\.001\.[0-9]{2}$/.test(namespace)) throw new BankFileError('is no file for a bank')
+    if (!/:pain\.00[18]\.001\.[0-9]{2}$/.test(namespace))
+      throw new BankFileError('is not a file for a bank (pain.001 or pain.008)')
     return {
       records: new Set(['GrpHdr', 'DrctDbtTxInf', 'CdtTrfTxInf']),
       containers: new Set(['CstmrDrctDbtInitn', 'CstmrCdtTrfInitn', 'PmtInf']),

@@ -228,6 +228,7 @@ function dayIn(entry: XmlNode): string {
   return day
 }
 
+/** The compiler widens a computed name to any text, hence the cast. */
 const optional = <Name extends string>(
   name: Name,
   value: string | undefined,

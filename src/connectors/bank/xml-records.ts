@@ -224,7 +224,7 @@ export function readAmount(node: XmlNode | undefined, where: string): Money {
     throw new BankFileError(`has an amount without a known currency in ${where}`)
   const [, whole, fraction = ''] = /^([0-9]{1,13})(?:\.([0-9]{0,9}))?$/.exec(node.text) ?? []
   if (whole === undefined)
-    throw new BankFileError(`has an amount that is no number in ${where}: ${node.text.slice(0, 30)}`)
+    throw new BankFileError(`has an amount that is not a number in ${where}: ${node.text.slice(0, 30)}`)
   if (fraction.length > digits)
     throw new BankFileError(
       `has an amount with ${fraction.length} decimals in ${where}: ${node.text}; ${currency} has ${digits}`,

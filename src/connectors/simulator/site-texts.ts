@@ -451,5 +451,6 @@ const byLanguage: Readonly<Record<string, readonly string[]>> = {
 /** Falls back to English. */
 export function siteTexts(language: string): SiteTexts {
   const row = Object.hasOwn(byLanguage, language) ? byLanguage[language] : byLanguage.en
+  // Object.fromEntries forgets the names, which are those of SiteTexts.
   return Object.fromEntries(names.map((name, index) => [name, row?.[index] ?? ''])) as SiteTexts
 }

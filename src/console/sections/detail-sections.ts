@@ -17,7 +17,7 @@ import type { UploadedFile } from '#http/body/form.ts'
 import { html, type Part } from '#http/html.ts'
 
 export interface Detail {
-  /** Of the list it belongs to. */
+  /** The path of the list that leads to the object. */
   readonly path: string
   readonly title: string
   readonly endpoint: (id: string) => string
@@ -30,17 +30,17 @@ export interface DetailAct {
   readonly title: string
   readonly act: ConsoleAct
   readonly done: string
-  /** States in which it makes sense; all unless given. */
+  /** States of the object in which the action is offered; all unless given. */
   readonly from?: readonly string[]
-  /** Whether it makes sense for this object; always unless given. */
+  /** Whether the action is offered for this object; always unless given. */
   readonly when?: (object: Json) => boolean
   readonly verb?: 'PATCH'
   readonly endpoint: (id: string) => string
-  /** A `WrongEntry` says what to correct. */
+  /** The request body that the entries make. Throws `WrongEntry` where one has to be corrected. */
   readonly body?: (entered: Entered) => unknown
-  /** None: the action is not offered for this object. */
+  /** The fields of the form; an empty list: the action is not offered for this object. */
   readonly fields?: (object: Json, visit: MerchantVisit) => readonly Field[] | Promise<readonly Field[]>
-  /** The body that the command for a terminal shows, where it is not that of the form as it stands. */
+  /** The body in the curl command beside the form, where it differs from what the empty form would send. */
   readonly sample?: unknown
   /** The question to confirm before the action. */
   readonly asks?: (entered: Entered) => Part

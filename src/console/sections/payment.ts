@@ -112,7 +112,7 @@ interface SumLine {
   readonly value: number
 }
 
-/** Two small accounts that add up: what may still be captured, and what is left of what was. */
+/** Two small tables that add up: what may still be captured of the authorised amount, and what is left of the captured one. */
 function renderSums(payment: Json): Html {
   const currency = currencyOf(payment)
   const line = (title: string, name: string): SumLine => ({ title, value: sum(payment, name) })

@@ -112,6 +112,7 @@ function readPaymentCard(sent: SentCard | undefined, { channel }: PaymentBody): 
     threeDs: {
       ...sent.threeDsPolicy,
       skip: sent.threeDsPolicy?.skip || channel === 'MOTO',
+      // The schema has only texts in it; a member that was not sent is not there, which the type does not say.
       imported: sent.threeDsData && (imported as Record<string, string>),
       authenticationValue: authenticationValue === undefined ? undefined : new Secret(authenticationValue),
     },

@@ -146,6 +146,7 @@ function watchRequests(server: Ports['server'], { bySocket, byPort, most, onTooM
     if (connection) bySocket.set(socket, connection)
   })
   // All that stands in one packet, some two thousand requests, is read and handled before anybody else has a turn.
+  // Node's types say only that listeners are functions; those of this event are called with request and response.
   const handlers = server.listeners('request') as readonly Listener[]
   server.removeAllListeners('request')
   server.on('request', (request, response) => {

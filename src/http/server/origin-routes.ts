@@ -34,8 +34,8 @@ async function askReadiness({ readiness, logger, sender }: OriginOptions): Promi
   try {
     return await readiness()
   } catch (err) {
-    logger.error({ err }, 'the readiness check broke')
-    return ['the readiness check broke']
+    logger.error({ err }, 'the readiness check itself failed')
+    return ['the readiness check itself failed']
   }
 }
 

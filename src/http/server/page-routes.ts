@@ -91,6 +91,7 @@ export function addPageRoutes(
 
 /** Collects the bytes of a form that brings files, up to what this route and this visitor are allowed. */
 async function readUpload(request: FastifyRequest, payload: Readable): Promise<Multipart | undefined> {
+  // Fastify types the config of a route as anything; addPageRoutes puts the upload of a route there.
   const { upload } = request.routeOptions.config as { readonly upload?: Upload }
   const boundary = boundaryOf(request.headers['content-type'])
   if (!upload || boundary === undefined) return undefined
@@ -106,7 +107,7 @@ async function readUpload(request: FastifyRequest, payload: Readable): Promise<M
     if (length > bytesMax && !isAdmitted) break
   }
   if (isAdmitted && length > bytesMax)
-    throw Object.assign(new Error('the files are too large'), { statusCode: 413 })
+    throw Object.assign(new Error('the uploaded files are too large together'), { statusCode: 413 })
   return readMultipart(Buffer.concat(chunks), boundary)
 }
 
@@ -127,14 +128,17 @@ async function answerPage(
   try {
     answer = await route.handle(asked)
   } catch (err) {
-    logger.error({ err, traceId: request.trace.traceId }, 'a page failed')
+    logger.error(
+      { err, traceId: request.trace.traceId },
+      'a page could not be made; an error page was shown instead',
+    )
     answer = route.fail(asked, err)
   }
   const { contentType = htmlType, headers, status } = answer
   if (answer.body instanceof Readable) {
     const pouring = { status, contentType, body: answer.body, base: sender.security, more: headers }
     await pourBytes(reply, pouring, sender).catch(err =>
-      logger.warn({ err, traceId: request.trace.traceId }, 'an export was not read to its end'),
+      logger.warn({ err, traceId: request.trace.traceId }, 'the client did not read an export to its end'),
     )
     return reply
   }

@@ -291,10 +291,10 @@ export function toRefusal(
   }
   const retryAfterSeconds = retryAfterOf(error)
   if (retryAfterSeconds !== undefined) {
-    logger.warn(fields, 'unavailable')
+    logger.warn(fields, 'the request was answered 503; the client may try again')
     return refuseUnavailable(retryAfterSeconds)
   }
-  logger.error(fields, 'fault')
+  logger.error(fields, 'the request failed because of a fault on our side')
   return refuseFault()
 }
 
@@ -315,7 +315,7 @@ async function pour(
   try {
     return await pourAnswer(reply, answered, sender)
   } catch (error) {
-    // The client closed the connection in the middle of the answer.
+    // The client closed the connection in the middle of the answer. Anything may be thrown; only a stream's error has this code.
     if ((error as { code?: string }).code === 'ERR_STREAM_PREMATURE_CLOSE') return reply
     toRefusal(error, reply.request, faults)
     return reply
@@ -327,6 +327,7 @@ async function pour(
 /** An answer may be replayed under its key, so members are removed here and not where it is built. */
 function hideFromDevice(answered: Answer, { hiddenFromDevices }: Endpoint<never>): Answer {
   if (hiddenFromDevices === undefined) return answered
+  // Every answer of ours is a JSON object.
   const members = Object.entries(JSON.parse(answered.json) as object)
   const shown = members.filter(([name]) => !hiddenFromDevices.includes(name))
   return { ...answered, json: JSON.stringify(Object.fromEntries(shown)) }

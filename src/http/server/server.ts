@@ -200,6 +200,7 @@ const createSetUp =
   (addresses: ClientAddresses) =>
   (request: FastifyRequest): void => {
     request.arrivedAt = performance.now()
+    // Node joins repeated headers of this kind into one text.
     request.trace = readTrace(request.headers.traceparent as string | undefined)
     request.clientAddress = addresses.find(request.socket.remoteAddress, request.headers['x-forwarded-for'])
   }
@@ -209,6 +210,7 @@ function refuseFrameworkError(
   request: FastifyRequest,
   faults: Pick<HttpServerOptions<never>, 'logger' | 'retryAfterOf'>,
 ): Refusal {
+  // Whatever was thrown: errors that are not Fastify's have neither member.
   const { code, statusCode } = error as Partial<FastifyError>
   const known = code === undefined ? undefined : frameworkRefusals[code]
   if (known) return known(request.routeOptions.bodyLimit ?? defaultLimits.bodyBytes)

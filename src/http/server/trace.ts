@@ -36,6 +36,7 @@ export function readTrace(header: string | undefined): Trace {
     // 00: not sampled. We keep logs, not spans.
     return { traceId, traceparent: `00-${traceId}-${span}-00` }
   }
+  // The first group of the pattern is not optional.
   const traceId = given[1] as string
   return { traceId, traceparent: `00-${traceId}-${span}-${given[3]}` }
 }

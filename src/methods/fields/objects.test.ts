@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import { type MethodOperationName, resultFields } from '#methods/fields/objects.ts'
+import {
+  type MethodOperationName,
+  type RestAfterCapture,
+  readRest,
+  resultFields,
+} from '#methods/fields/objects.ts'
 
 test.each<[MethodOperationName, string, 'done' | 'failed', string[]]>([
   ['create', 'card', 'done', ['providerResponseCode', 'providerTransactionId']],
@@ -23,3 +28,17 @@ test.each<[MethodOperationName, string, 'done' | 'failed', string[]]>([
 ])('%s may say of %s when %s: %j', (operation, key, outcome, fields) =>
   expect(resultFields(operation, key, outcome)).toEqual(fields),
 )
+
+test.each<[Parameters<typeof readRest>[0], RestAfterCapture]>([
+  [undefined, 'open'],
+  [{}, 'open'],
+  [{ card: {} }, 'open'],
+  [{ card: { finishAuth: false } }, 'open'],
+  [{ card: { finishAuth: true } }, 'closed'],
+  [{ providerM: { finishAuth: 'N' } }, 'open'],
+  [{ providerM: { finishAuth: 'Y' } }, 'closed'],
+  [{ providerP: { completeType: false } }, 'open'],
+  [{ providerP: { completeType: true } }, 'closed'],
+  [{ providerK: {} }, 'open'],
+  [{ providerK: { completeType: 'YES' } }, 'reversed'],
+])('%j leaves the rest %s', (sent, rest) => expect(readRest(sent)).toBe(rest))

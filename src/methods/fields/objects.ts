@@ -82,6 +82,7 @@ import {
 } from '#methods/fields/provider-z.ts'
 import { voucherRefund } from '#methods/fields/voucher.ts'
 import { optional } from '#schemas/fields.ts'
+import type { CaptureRequest } from '#schemas/follow-ups.ts'
 
 export const createObjects = {
   card: optional(cardRequest),
@@ -206,6 +207,7 @@ export const otherRecordObject = otherRecord
 
 /** What the record of a payment may say about a method. */
 export function recordObject(key: string): TObject {
+  // Every entry is an object schema; TOptional hides that from the type.
   const objects: TProperties = recordObjects
   return Object.hasOwn(objects, key) ? (objects[key] as TObject) : otherRecord
 }
@@ -218,6 +220,7 @@ export function resultObject(
   key: string,
   outcome: 'done' | 'failed',
 ): TObject {
+  // Every entry is an object schema; TOptional hides that from the type.
   const objects: TProperties = outcome === 'done' ? resultObjects[operation] : failureObjects[operation]
   const done = operation === 'create' ? otherCreated : otherResult
   const other = outcome === 'done' ? done : otherFailure
@@ -274,4 +277,20 @@ export function keptFields(
 /** Operations that require an object of the payment's method. */
 export const neededObjects: Readonly<Partial<Record<MethodOperationName, readonly string[]>>> = {
   confirm: ['providerK'],
+}
+
+/**
+ * What a capture says about the rest of the authorisation: `open`, further captures may follow; `closed`, no further
+ * capture, the rest lapses by itself; `reversed`, the rest is given back at once.
+ */
+export type RestAfterCapture = 'open' | 'closed' | 'reversed'
+
+/** Each method has its own field for it; the rules need one value. */
+export function readRest(sent: CaptureRequest['paymentMethods']): RestAfterCapture {
+  if (sent?.providerK?.completeType === 'YES') return 'reversed'
+  const isClosed =
+    sent?.card?.finishAuth === true ||
+    sent?.providerM?.finishAuth === 'Y' ||
+    sent?.providerP?.completeType === true
+  return isClosed ? 'closed' : 'open'
 }

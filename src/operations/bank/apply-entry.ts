@@ -3,7 +3,7 @@
  * effect is tied to the entry or to the payment's state, so that applying an entry again changes nothing.
  */
 import type { RejectionFact, TransactionFact, WholeBlock } from '#connectors/bank/bank-facts.ts'
-import { detailOf, endsMandate, reasonFacts } from '#connectors/bank/return-reasons.ts'
+import { detailOf, endsMandate, reasonFacts } from '#connectors/bank/bank-facts.ts'
 import { feeLine, lineOf } from '#connectors/bank/settlement.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
@@ -255,7 +255,8 @@ async function settleItem(
   // Paying back a surplus is not an operation of the payment.
   if (item.type === 'SURPLUS') return
   const payment = await engine.payments.byPayId(item.merchantId, item.payId)
-  if (!payment) throw new Error(`payment ${item.payId} of the bank's entry is not there`)
+  if (!payment)
+    throw new Error(`payment ${item.payId}, which an entry of the bank belongs to, does not exist`)
   const echo = { reference: item.xId, amount: { value: item.amount, currency: payment.amount.currency } }
   const outcome = toOutcome({ echo })
   await recordOutcome({ merchant, payment, xId: item.xId, outcome, unattended: true }, engine)
@@ -354,7 +355,7 @@ function feeOf({ amount, originalAmount, charges }: TransactionFact, debit: numb
   return amount.value > debit && isWithCharges ? amount.value - debit : undefined
 }
 
-/** `xId`: the operation from which we learned it. */
+/** Ends the mandate where the bank's reason says so. `xId`: the operation that came back with this reason. */
 async function endMandateOf(
   item: BankItem,
   end: { readonly reason: string | undefined; readonly on: string; readonly xId: XId },

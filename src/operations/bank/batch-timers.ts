@@ -12,11 +12,11 @@ import type { Timer } from '#storage/commit/change.ts'
 
 const batchedTypes: ReadonlySet<string> = new Set(['CAPTURE', 'REFUND', 'CREDIT'])
 
-/** Whether the operation goes into the next file; there is nobody to ask about its outcome. */
+/** Whether the operation goes into the next file. Such an operation is never inquired: only the bank's files bring its outcome. */
 export const waitsForFile = ({ type, state }: Operation, connector: Connector | undefined): boolean =>
   connector?.facts.batched === true && state === 'PENDING' && batchedTypes.has(type)
 
-/** For a payment that has just ended. */
+/** The timer that pays back what had arrived for a payment that has just ended; none where nothing had. */
 export function giveBackTimers(ended: Payment): readonly Timer[] {
   const received = endedAfterReceipt(ended)
   if (!received) return []

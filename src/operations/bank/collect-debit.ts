@@ -1,4 +1,5 @@
 /** Timers of debits: the announcement, and the approval where the merchant does not wait for the bank. */
+import { textAt } from '#domain/json.ts'
 import type { EventSubject } from '#lifecycle/event.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
@@ -27,9 +28,7 @@ export async function announceDebit({ timer, at }: DueTimer, engine: Engine): Pr
 
 /** A batch may have moved the day that the debit was first announced for. */
 function announcement(payment: Payment, debit: Operation, dueDay: string | undefined): EventSubject {
-  const { mandateId } = (debit.details.directDebit ?? payment.account ?? {}) as {
-    readonly mandateId?: string
-  }
+  const mandateId = textAt(debit.details.directDebit ?? payment.account, 'mandateId')
   const { dueDate, creditorId } = debit.provider?.fields ?? {}
   const members = { mandateId, creditorId, dueDate: dueDay ?? dueDate }
   return { type: 'debit.announced', xId: debit.xId, operation: debit, members }

@@ -75,7 +75,9 @@ async function writeWhole(path: string, file: BankFileRecord, bank: Bank): Promi
   }
   if (hash.digest('hex') !== file.sha256) {
     await rm(draft)
-    throw new Error(`the file of batch ${file.batchId} (${file.type}) is not the one that was committed`)
+    throw new Error(
+      `the file of batch ${file.batchId} (${file.type}) was not written: it differs from the one that was stored first`,
+    )
   }
   await rename(draft, path)
 }

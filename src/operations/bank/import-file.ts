@@ -3,11 +3,13 @@
  * then every entry that was not applied yet is applied, each with an effect that can happen only once. After a crash in
  * between, the next import of that account continues.
  */
+
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import type { BankFact, RejectionFact, TransactionFact } from '#connectors/bank/bank-facts.ts'
 import { readBankFile } from '#connectors/bank/read-bank-file.ts'
 import { BankFileError } from '#connectors/bank/xml-records.ts'
+import { textAt } from '#domain/json.ts'
 import {
   applyEntry,
   countApplied,
@@ -153,8 +155,8 @@ async function* hashed(path: string, hash: ReturnType<typeof createHash>): Async
       yield chunk
     }
   } catch (error) {
-    const code = (error as { code?: unknown }).code
-    if (typeof code !== 'string') throw error
+    const code = textAt(error, 'code')
+    if (code === undefined) throw error
     throw new BankFileError(unreadable[code] ?? `cannot be read (${code})`)
   }
 }
@@ -197,7 +199,7 @@ function createSorter(bank: Bank, accounts: Map<string, BankAccount>) {
         const found = await bank.accountsAt(fact.account)
         if (found.length === 0)
           throw new BankFileError(
-            `is a statement of the account ending in ${fact.account.slice(-4)}, which is no bank account here`,
+            `is a statement of the account ending in ${fact.account.slice(-4)}, which is not the bank account of any merchant here`,
           )
         become(found)
         return undefined

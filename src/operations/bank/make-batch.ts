@@ -233,7 +233,7 @@ function storedMandate(payment: QueuedPayment): UsedMandate | undefined {
   return { creditorId: usedCreditorId, creditorName: usedCreditorName, heldId: usedHeldId, lastUsedOn }
 }
 
-/** The timer is kept in real time; the merchant's clock is ahead of it. */
+/** Timers fire by real time, so the lead of the merchant's test clock is subtracted. */
 function approvalOf({ settings, merchant }: BankAccount, dueOn: string): Pick<NewItem, 'approveAt'> {
   if (settings.approveAfterDays === undefined) return {}
   const day = startOfDay(silentApproval(dueOn, settings.approveAfterDays))

@@ -1,7 +1,7 @@
 /** A debit that the customer's bank has sent back, recorded as an operation of its payment with the bank's reason. */
 import { createHash } from 'node:crypto'
 import type { TransactionFact } from '#connectors/bank/bank-facts.ts'
-import { detailOf, reasonFacts } from '#connectors/bank/return-reasons.ts'
+import { detailOf, reasonFacts } from '#connectors/bank/bank-facts.ts'
 import type { XId } from '#domain/ids.ts'
 import { returnCapture } from '#lifecycle/debit-return.ts'
 import { resultSubject } from '#lifecycle/event.ts'
@@ -54,6 +54,9 @@ export async function takeBackTransfer(
   })
 }
 
-/** The reference is derived from the entry, so that applying the entry again finds the operation. */
+/**
+ * The reference is derived from the entry, so that applying the entry again finds the operation. 32 hex digits, as every xId
+ * has.
+ */
 export const entryXId = ({ merchantId, accountId }: BankAccountKey, key: string): XId =>
   createHash('sha256').update(`${merchantId}\0${accountId}\0${key}`).digest('hex').slice(0, 32) as XId

@@ -42,5 +42,7 @@ export async function suspendPlanOf(
       if (!(error instanceof CommitRefused)) throw error
     }
   }
-  throw new Error(`the plan of payment ${payId} changes all the time and could not be suspended`)
+  throw new Error(
+    `the plan of payment ${payId} could not be suspended, because others changed it at every try`,
+  )
 }

@@ -41,7 +41,7 @@ export async function writePayments(
 async function toDebit({ item, payment }: PlacedPayment, target: WriteTarget): Promise<Debit> {
   const { account, dateOfSignature } = payment
   if (!account || item.mandateId === undefined || dateOfSignature === null)
-    throw new Error(`the debit ${item.xId} has lost its mandate`)
+    throw new Error(`the debit ${item.xId} cannot be written for the bank: it has no mandate`)
   return {
     endToEndId: item.xId,
     cents: item.amount,
@@ -62,7 +62,8 @@ async function toTransfer({ item, payment }: PlacedPayment, target: WriteTarget)
     const payer = await openPayer(payment, target)
     return { ...shared, payeeName: payer.name, payeeIban: payer.iban }
   }
-  if (!account) throw new Error(`the transfer ${item.xId} has no account to go to`)
+  if (!account)
+    throw new Error(`the transfer ${item.xId} cannot be written for the bank: it names no account to pay to`)
   return {
     ...shared,
     payeeName: account.accountHolderName,
@@ -83,7 +84,10 @@ async function ibanOf(
     heldId !== null && keyVersion !== null && sealed !== null
       ? await bank.engine.accounts.unseal(merchantId, { accountId: heldId, keyVersion, sealed })
       : undefined
-  if (!number) throw new Error(`the account of ${xId} is no longer in the vault`)
+  if (!number)
+    throw new Error(
+      `the payment ${xId} cannot be written for the bank: its account number is no longer in the vault`,
+    )
   return number.reveal()
 }
 
@@ -94,7 +98,8 @@ export interface Payer {
 }
 
 async function openPayer({ xId, keyVersion, sealed }: WrittenPayment, target: WriteTarget): Promise<Payer> {
-  if (keyVersion === null || sealed === null) throw new Error(`the surplus ${xId} has lost its payer`)
+  if (keyVersion === null || sealed === null)
+    throw new Error(`the surplus ${xId} cannot be sent back: its payer is not stored`)
   const record = { recordId: xId, keyVersion, sealed }
   const plain = await target.bank.records.open('bank surplus', target.merchantId, record)
   return JSON.parse(plain.toString())

@@ -64,6 +64,7 @@ export function createCustomerBook(deps: {
     const found: Partial<CustomerLookUp> = known
       ? { customerId: known }
       : await deps.customers.byMerchantCustomerId(merchantId, merchantCustomerId)
+    // The two casts below: newId makes 32 hex digits, which is the form of all these ids.
     const methodId = deps.newId() as StoredMethodId
     if (found.customerId) {
       remember(name, found.customerId)

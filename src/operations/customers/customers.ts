@@ -128,7 +128,9 @@ export async function changeCustomer(
     if (committed.committed) return answer
     if (committed.conflict !== 'customer_changed') throw new CommitRefused(committed.conflict)
   }
-  throw new Error(`customer ${customerId} changed ${maximumRounds} times under our hands`)
+  throw new Error(
+    `customer ${customerId} was changed by others in each of ${maximumRounds} tries to write it`,
+  )
 }
 
 export async function deleteCustomer(

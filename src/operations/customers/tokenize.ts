@@ -42,7 +42,7 @@ interface Admission {
   readonly change: Pick<Change, 'card' | 'account'>
 }
 
-/** 5: as for payments. */
+/** 5: as for payments; admit.ts has the reason. */
 const maximumTries = 5
 
 export async function tokenize(
@@ -68,7 +68,7 @@ export async function tokenize(
     if (committed.committed) return answer
     if (committed.conflict !== 'pseudo_number_taken') throw new CommitRefused(committed.conflict)
   }
-  throw new Error(`no free pseudo number in ${maximumTries} tries`)
+  throw new Error(`no unused pseudo card number was found in ${maximumTries} tries`)
 }
 
 const isAnyCardNumber = (text: string): boolean => isPseudoCardNumber(text) || isCardNumber(text)

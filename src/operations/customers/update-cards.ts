@@ -45,7 +45,7 @@ export interface UpdateRun {
   readonly ask: NonNullable<Connector['updateCards']>
 }
 
-/** 500: a statement of a tenth of a megabyte, and twenty slices at most. */
+/** 500: the parameters of one statement are about 100 KB, and the longest list that a request may hold is twenty slices. */
 const sliceLength = 500
 
 /** The results in the order of the request, a slice at a time. */
@@ -130,10 +130,14 @@ async function askFor(
     if (answers.length === questions.length) return answers
     onAlarm({
       code: 'ANSWER_MISMATCH',
-      message: `${questions.length} cards were asked about, ${answers.length} answered`,
+      message: `the account updater was asked about ${questions.length} cards and answered for ${answers.length}; none was updated`,
     })
   } catch (error) {
-    onAlarm({ code: 'CONNECTOR_THREW', message: 'the account updater threw', error })
+    onAlarm({
+      code: 'CONNECTOR_THREW',
+      message: 'the account updater of a connector threw an error; no card was updated',
+      error,
+    })
   }
   return known.map(() => failed)
 }
@@ -144,7 +148,10 @@ const askTimeoutMs = 20_000
 async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${limitMs} ms`)), limitMs)
+    timer = setTimeout(
+      () => reject(new Error(`the account updater did not answer within ${limitMs} ms`)),
+      limitMs,
+    )
   })
   try {
     return await Promise.race([work, late])

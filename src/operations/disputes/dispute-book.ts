@@ -58,7 +58,9 @@ export async function changeDispute(
     })
     if (result !== 'moved') return result
   }
-  throw new Error(`payment ${payId} changed ${maximumRounds} times under our hands`)
+  throw new Error(
+    `payment ${payId} was changed by others in each of ${maximumRounds} tries to write its dispute`,
+  )
 }
 
 function emitNews({ payment, dispute, news }: DisputeChange, now: Date, engine: Engine) {
@@ -79,6 +81,7 @@ export async function applyDispute(
   engine: Engine,
 ): Promise<DisputeApplied> {
   let matched = false
+  // The form that parseDisputeId accepts: newId makes 32 hex digits.
   const disputeId = `dsp_${engine.newId()}` as DisputeId
   const decide: Decide = (payment, disputes) => {
     const capture = findDisputedCapture(payment, target.capture)

@@ -9,7 +9,7 @@ import type { Engine } from '#operations/engine.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
 import { type DueTimer, timerAt } from '#operations/timer.ts'
 
-/** True: the timer's capture has to do with disputes, and the timer is done. */
+/** False: the timer is not about disputes, because the provider need not be asked about those of this capture. */
 export async function lookForDispute({ timer, merchant, at }: DueTimer, engine: Engine): Promise<boolean> {
   const { merchantId, payId, xId } = timer
   const payment = await engine.payments.byPayId(merchantId, payId)

@@ -61,7 +61,7 @@ export async function listMovements(
   return { data: shown.map(toMovementItem), nextCursor }
 }
 
-/** The parts of a cursor whose form was checked. */
+/** The parts of a cursor whose form was checked: the second is a payId. */
 const toPlace = ([settledAt, payId, sequence]: readonly (string | number)[]): MovementPlace => ({
   settledAt: new Date(Number(settledAt)),
   payId: String(payId) as MovementPlace['payId'],

@@ -20,7 +20,7 @@ export interface IntentConfirmation {
   readonly intentId: IntentId
   /** The payment that results from the intent and the request. Throws where they contradict each other. */
   readonly compose: (intent: Intent) => Pick<CreatePayment, 'command' | 'card' | 'account' | 'wallet'>
-  /** Throws where the card or account may not be used for this intent; asked once it is open. */
+  /** Throws where the card or account may not be used for this intent; called once the intent is known to be open. */
   readonly checkInstrument?: ((intent: Intent) => Promise<void>) | undefined
   readonly key?: OperationKey
 }
@@ -62,7 +62,7 @@ export async function confirmIntent(
       met = error.conflict === 'trans_id_taken' ? { payId } : undefined
     }
   }
-  throw new Error(`intent ${intentId} was claimed ${maximumRounds} times under our hands`)
+  throw new Error(`intent ${intentId} was claimed by others in each of ${maximumRounds} tries to pay it`)
 }
 
 /**

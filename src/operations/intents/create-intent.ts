@@ -27,6 +27,7 @@ export async function createIntent(
   const now = merchantNow(engine.clock, merchant)
   const intent: Intent = {
     merchantId: merchant.merchantId,
+    // The form that parseIntentId accepts.
     intentId: `pi_${randomBytes(idBytes).toString('hex')}` as IntentId,
     request,
     expiresAt: expiresAt ?? intentEnd(now),

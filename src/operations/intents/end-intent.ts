@@ -58,7 +58,7 @@ export async function cancelIntent(
     if (committed.committed) return answer
     if (committed.conflict !== 'intent_taken') throw new CommitRefused(committed.conflict)
   }
-  throw new Error(`intent ${intentId} changed ${maximumRounds} times under our hands`)
+  throw new Error(`intent ${intentId} was changed by others in each of ${maximumRounds} tries to write it`)
 }
 
 function refuse(

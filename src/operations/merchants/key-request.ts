@@ -16,7 +16,7 @@ export function readScopes(text: string): readonly Scope[] {
   const given = splitList(text)
   const wrong = given.find(part => !allScopes.some(scope => scope === part))
   if (wrong !== undefined)
-    throw new KeyRequestFault(`"${wrong}" is no scope; known are ${allScopes.join(', ')}.`)
+    throw new KeyRequestFault(`"${wrong}" is not a scope; there are ${allScopes.join(', ')}.`)
   return allScopes.filter(scope => given.includes(scope))
 }
 
@@ -25,7 +25,7 @@ export function readNetworks(text: string): readonly string[] {
   const wrong = given.find(part => !isNetwork(part))
   if (wrong !== undefined)
     throw new KeyRequestFault(
-      `"${wrong}" is no address and no network such as 203.0.113.0/24 or 2001:db8::/32.`,
+      `"${wrong}" is neither an address nor a network such as 203.0.113.0/24 or 2001:db8::/32.`,
     )
   if (given.length <= networksMax) return given
   throw new KeyRequestFault(`It may name at most ${networksMax} networks.`)

@@ -81,6 +81,7 @@ export function createMerchantAdministration(deps: MerchantDeps): MerchantAdmini
   return {
     ...createKeyAdministration(deps),
     async create(name) {
+      // This is the one place where ids of merchants are made.
       const merchantId = `mer_${randomBytes(8).toString('hex')}` as MerchantId
       const { keyId, keyHash, pepper, apiKey } = await makeKey(merchantId, deps)
       const secret = makeWebhookSecret(deps.keys.webhookSecrets, { merchantId })
@@ -101,6 +102,7 @@ export function createMerchantAdministration(deps: MerchantDeps): MerchantAdmini
     },
     async rotateWebhookSecret(merchantId, overlapHours) {
       const { shown, sealed } = makeWebhookSecret(deps.keys.webhookSecrets, {
+        // Typed by a person: the store changes nothing where no merchant has this id.
         merchantId: merchantId as MerchantId,
       })
       const secretId = deps.newId()

@@ -116,7 +116,7 @@ async function record(attempt: Attempt, engine: Engine): Promise<Begun | undefin
       else if (error.conflict !== 'pseudo_number_taken') throw error
     }
   }
-  throw new Error(`no free pseudo number in ${maximumPseudoNumberTries} tries`)
+  throw new Error(`no unused pseudo number was found in ${maximumPseudoNumberTries} tries`)
 }
 
 const answerOffer = (

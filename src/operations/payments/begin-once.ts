@@ -37,7 +37,7 @@ export async function withKept(
   { connector, accountId }: OpenedAccount,
 ): Promise<Payment> {
   const operation = findOperation(payment, xId)
-  if (!operation) throw new Error(`operation ${xId} is not of payment ${payment.payId}`)
+  if (!operation) throw new Error(`operation ${xId} does not belong to payment ${payment.payId}`)
   const approval = approvingOperation({
     ...payment,
     operations: payment.operations.filter(other => other !== operation),

@@ -62,7 +62,7 @@ async function askOnce<T>(
   { question, timeoutMs, engine }: CallContext,
 ): Promise<T> {
   if (!engine.isAlive()) {
-    const message = `${question.operation} was not sent: this process was cut off and others take over`
+    const message = `${question.operation} was not sent: this process was frozen or cut off from the database, and others may have taken over its work`
     engine.onAlarm({ code: 'PROCESS_CUT_OFF', message, xId: question.reference })
     return withoutAnswer
   }
@@ -84,7 +84,7 @@ async function askOnce<T>(
     if (!controller.signal.aborted)
       engine.onAlarm({
         code: 'CONNECTOR_THREW',
-        message: `${question.operation} threw`,
+        message: `the connector threw an error during ${question.operation}; an inquiry will find out what happened`,
         xId: question.reference,
         error,
       })
@@ -102,7 +102,7 @@ export function verifyEcho<T extends Outcome | CustomerActionOutcome>(
   if (outcome.kind === 'unknown' && outcome.reason !== undefined)
     engine.onAlarm({
       code: 'ANSWER_NOT_UNDERSTOOD',
-      message: `the answer to ${question.operation} was not understood: ${outcome.reason}`,
+      message: `the provider's answer to ${question.operation} was not understood: ${outcome.reason}`,
       xId: question.reference,
     })
   if (!('provider' in outcome)) return outcome
@@ -120,7 +120,7 @@ export function verifyEcho<T extends Outcome | CustomerActionOutcome>(
   if (same) return outcome
   engine.onAlarm({
     code: 'ANSWER_MISMATCH',
-    message: `the answer to ${question.operation} names another reference or amount`,
+    message: `the provider's answer to ${question.operation} names another reference or amount and is not believed`,
     xId: question.reference,
   })
   return { kind: 'unknown', reason: 'it names another reference or amount' }

@@ -108,7 +108,7 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
     )
     if (answer) return answer
   }
-  throw new Error(`no free pseudo number in ${maximumPseudoNumberTries} tries`)
+  throw new Error(`no unused pseudo number was found in ${maximumPseudoNumberTries} tries`)
 }
 
 /** Undefined: the vault has deleted the card, or its pseudo number was taken; the caller tries again. */
@@ -298,6 +298,7 @@ async function begin(
     // The provider account depends on what the customer enters on the page.
     provider: isFormFirst ? undefined : providerOf(provider),
     key: keyReference(request.key),
+    // newId makes 32 hex digits, which is the form of a plan's id.
     planId: request.plan?.planId ?? (beginsPlan(command.details) ? (engine.newId() as PlanId) : undefined),
     clientToken: command.method.clientTokenMinutes !== undefined ? engine.newId() : undefined,
     now,

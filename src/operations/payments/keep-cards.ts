@@ -36,5 +36,5 @@ async function keepOne(
     const again = await vault.admit(merchantId, card.number, { expiryDate, attempt })
     if (!again?.row || (await cards.keep([again.row]))) return
   }
-  throw new Error(`no free pseudo number in ${maximumTries} tries`)
+  throw new Error(`no unused pseudo card number was found in ${maximumTries} tries`)
 }

@@ -87,7 +87,9 @@ export function createPaymentQueue(deps: {
       lane.payment = undefined
       if (committed.conflict !== 'version_changed') throw new CommitRefused(committed.conflict)
     }
-    throw new Error(`payment ${target.payId} changed ${maximumRounds} times under our hands`)
+    throw new Error(
+      `payment ${target.payId} was changed by others in each of ${maximumRounds} tries to write it`,
+    )
   }
 
   /**

@@ -69,7 +69,8 @@ async function writeLater(record: OutcomeRecord, engine: Engine): Promise<void> 
     } catch (error) {
       if (isDatabaseLost(error)) continue
       const { payId } = record.payment
-      const message = 'an outcome could not be written after the database came back; an inquiry follows'
+      const message =
+        'the outcome of an operation could not be written after the database came back; an inquiry will find it out'
       engine.onAlarm({ code: 'OUTCOME_NOT_WRITTEN', message, payId, xId: record.xId, error })
       return
     }
@@ -85,7 +86,9 @@ async function writeOutcome(record: OutcomeRecord, engine: Engine): Promise<Oper
     engine.queue.update(target, stored => toStep(stored, { ...record, knownCustomer, connector }, engine)),
   )
   if (!answer)
-    throw new Error(`payment ${payment.payId} of ${merchant.merchantId} vanished while ${xId} was under way`)
+    throw new Error(
+      `payment ${payment.payId} of ${merchant.merchantId} is gone, although operation ${xId} was under way`,
+    )
   await countDecline(record, engine)
   return answer
 }
@@ -103,7 +106,7 @@ async function countDecline(
     if (type === 'AUTHORIZATION') await engine.velocity.countDecline(merchant, triedBy(payment), now)
     if (type === 'CREDIT') await engine.velocity.releasePayout(merchant, payment.payId)
   } catch (error) {
-    const message = 'a decline was not counted towards the limits'
+    const message = "a decline could not be counted towards the merchant's limits"
     engine.onAlarm({ code: 'DECLINE_NOT_COUNTED', message, payId: payment.payId, xId, error })
   }
 }

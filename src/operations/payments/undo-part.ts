@@ -20,7 +20,7 @@ export function isPart(outcome: Outcome | CustomerActionOutcome, { reference, am
 
 /** Unknown where the provider cannot undo it, or not now: then it is found out later, and never counts as paid. */
 export async function undoPart(inquiry: Inquiry, connector: Connector, engine: Engine): Promise<Outcome> {
-  const message = `${inquiry.operation} was approved in part only`
+  const message = `the provider approved only a part of ${inquiry.operation}; it is asked to undo that`
   engine.onAlarm({ code: 'PARTIAL_APPROVAL', message, xId: inquiry.reference })
   const undone = await undo(inquiry, connector, engine)
   return undone.kind === 'declined' ? { ...undone, detail: partOnly } : { kind: 'unknown' }
@@ -28,7 +28,7 @@ export async function undoPart(inquiry: Inquiry, connector: Connector, engine: E
 
 /** A second payment for the same order. Unknown where the provider cannot undo it: then a person must look. */
 export function undoExtra(inquiry: Inquiry, connector: Connector, engine: Engine): Promise<Outcome> {
-  const message = `${inquiry.operation} was paid although the payment went on with another one`
+  const message = `${inquiry.operation} was paid although the payment went on with another try; the provider is asked to undo it`
   engine.onAlarm({ code: 'PAID_TWICE', message, xId: inquiry.reference })
   return undo(inquiry, connector, engine)
 }

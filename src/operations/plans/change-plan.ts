@@ -71,7 +71,7 @@ async function changePlan(
     if (committed.committed) return { answer, plan: changed }
     if (committed.conflict !== 'plan_changed') throw new CommitRefused(committed.conflict)
   }
-  throw new Error(`plan ${planId} changed ${maximumRounds} times under our hands`)
+  throw new Error(`plan ${planId} was changed by others in each of ${maximumRounds} tries to write it`)
 }
 
 /**

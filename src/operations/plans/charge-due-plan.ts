@@ -68,7 +68,7 @@ async function charge(found: ChargeablePlan, due: Due, engine: Engine): Promise<
       if (conflict !== 'trans_id_taken') throw error
     }
   }
-  throw new Error(`no free transId for plan ${plan.planId}`)
+  throw new Error(`no unused transId was found for a charge of plan ${plan.planId}`)
 }
 
 /** The transId names plan, day and try; if the merchant has used it already, random digits replace day and try. */

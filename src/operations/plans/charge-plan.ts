@@ -46,7 +46,7 @@ export type PlanCharge = ChargeRequest & {
   readonly unscheduled?: boolean
 }
 
-/** 5: a plan that keeps changing soon cannot be charged any more. */
+/** 5: each lost round means that another request has charged or changed the plan; after a few it usually refuses this charge. */
 const maximumRounds = 5
 
 /** Undefined: the merchant has no such plan. */
@@ -108,7 +108,8 @@ export function toChargeCommand(
 ): CreateCommand {
   const { merchant, amount, unscheduled, details, planTurn } = request
   const method = findStoredMethod(type)
-  if (!method) throw new Error(`a plan was made with the unknown method ${type}`)
+  if (!method)
+    throw new Error(`the plan was made with ${type}, which is not a payment method of this version`)
   const isUnscheduled = unscheduled || plan.type === 'UNSCHEDULED'
   checkCharge(method, request)
   return {
@@ -130,7 +131,7 @@ export function toChargeCommand(
   }
 }
 
-/** The method's own limits. */
+/** Throws where the method does not take this currency or capture method. */
 export function checkCharge(
   method: Method,
   { amount, captureMethod }: Pick<ChargeRequest, 'captureMethod'> & { readonly amount: Money },

@@ -9,12 +9,12 @@ import type { Change, Committed } from '#storage/commit/change.ts'
 
 export interface PlanEvent {
   readonly type: EventType
-  /** No request was answered with this result. */
+  /** The merchant must be sent the event, because no request of theirs was answered with this result. */
   readonly owed: boolean
   readonly now: Date
 }
 
-/** Commits a change of a plan. The event is one of its initial payment and has no operation. */
+/** Commits a change of a plan together with its event, which belongs to the plan's initial payment and names no operation. */
 export async function commitWithPlanEvent(
   plan: Pick<Plan, 'merchantId' | 'initialPayId'>,
   change: Change,
@@ -31,7 +31,7 @@ export async function commitWithPlanEvent(
       return { next, alongside: { ...change, ...emitted.alongside }, result: true }
     })
     // Without its initial payment a plan could not have been made.
-    if (!done) throw new Error(`payment ${payId} of a plan has vanished`)
+    if (!done) throw new Error(`payment ${payId}, which began a plan, does not exist any more`)
     return { committed: true }
   } catch (error) {
     if (!(error instanceof CommitRefused)) throw error

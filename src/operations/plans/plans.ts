@@ -133,7 +133,7 @@ export async function cancelPlan(
     if (committed.committed) return answer
     if (committed.conflict !== 'plan_changed') throw new CommitRefused(committed.conflict)
   }
-  throw new Error(`plan ${planId} changed ${maximumRounds} times under our hands`)
+  throw new Error(`plan ${planId} was changed by others in each of ${maximumRounds} tries to write it`)
 }
 
 const toAnswer = (plan: PlanEntry): OperationAnswer => ({

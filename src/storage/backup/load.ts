@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import pg from 'pg'
-import { memberOf } from '#domain/json.ts'
+import { memberOf, textAt } from '#domain/json.ts'
 import type { Header } from '#storage/backup/dump.ts'
 import { listTables, type Table } from '#storage/backup/tables.ts'
 import { migrate } from '#storage/migrate.ts'
@@ -116,7 +116,7 @@ async function fill(client: pg.Client, source: AsyncIterator<string>, firstLine:
     if (end) {
       await flush()
       if (end.sha256 !== hash.digest('hex') || end.rows !== total)
-        throw new BackupError('the backup was changed or damaged: its checksum is another one')
+        throw new BackupError('the backup was changed or damaged: its checksum does not match')
       return total
     }
     hash.update(`${line}\n`)
@@ -125,7 +125,10 @@ async function fill(client: pg.Client, source: AsyncIterator<string>, firstLine:
     if (name !== undefined || waiting.length === rowsAtOnce) await flush()
     if (name === undefined) continue
     table = tables.get(name)
-    if (!table) throw new BackupError(`the backup holds a table ${name} that this version does not know`)
+    if (!table)
+      throw new BackupError(
+        `the backup holds the table ${name}, which this version does not know: restore it with the version that made it, or a newer one`,
+      )
   }
 }
 
@@ -138,13 +141,12 @@ async function insert(client: pg.Client, { name, columns }: Table, rows: readonl
 
 /** Parses only the short lines that are not rows. */
 const readTable = (line: string): string | undefined =>
-  line.startsWith('{"table":') && line.length < 100
-    ? String((parse(line) as { table: string }).table)
-    : undefined
+  line.startsWith('{"table":') && line.length < 100 ? (textAt(parse(line), 'table') ?? '') : undefined
 
 const readEnd = (line: string): { readonly rows: number; readonly sha256: string } | undefined =>
   /^\{"rows":\d+,"sha256":"[0-9a-f]{64}"\}$/.test(line)
-    ? (parse(line) as { rows: number; sha256: string })
+    ? // The pattern has checked both members.
+      (parse(line) as { rows: number; sha256: string })
     : undefined
 
 function parse(line: string): unknown {

@@ -266,7 +266,7 @@ const filesOf = (
        RETURNING key_version AS "keyVersion", sealed`,
       [batch.merchantId, partId, position],
     )
-    if (!part) throw new Error(`the part ${partId} of a file for the bank is not there`)
+    if (!part) throw new Error(`the part ${partId} of a file for the bank is missing from the database`)
     return part
   },
   addFile: ({ type, messageId, payments, sum, sha256 }) =>

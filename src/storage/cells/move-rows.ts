@@ -155,7 +155,8 @@ async function forgetProcesses(client: pg.Client, merchantId: string): Promise<v
 
 /** A cursor takes no parameters. The form of a merchant's id leaves nothing to quote; this checks it a second time. */
 function quote(merchantId: string): string {
-  if (!/^[A-Za-z0-9_-]{1,30}$/.test(merchantId)) throw new Error('not the id of a merchant')
+  if (!/^[A-Za-z0-9_-]{1,30}$/.test(merchantId))
+    throw new Error(`"${merchantId}" is not the id of a merchant`)
   return `'${merchantId}'`
 }
 

@@ -137,7 +137,7 @@ const headerBytes = 24
 /** The column of the rows' numbers, which the rows themselves do not have. */
 const rowNumbers = [undefined, 'integer'] as const
 
-/** RowOf guarantees that each value has its column's type. */
+/** RowOf guarantees that each value has its column's type; the compiler cannot follow that through the column's name. */
 function encodeArray(
   [name, type]: readonly [name: string | undefined, type: ElementType],
   rows: readonly Readonly<Record<string, unknown>>[],

@@ -249,7 +249,10 @@ function pushSurroundings(rows: Rows, change: Change, c: number): void {
   if (change.dispute) rows.dispute.push(fromDispute(change.dispute, c))
 }
 
-/** An error that PostgreSQL itself reports has rolled the statement back; anything else leaves the outcome open. */
+/**
+ * An error that PostgreSQL itself reports has rolled the statement back; anything else leaves the outcome open. Its code is
+ * read by casts, here and below, because errors of the server and of the connection share no class.
+ */
 const isRolledBack = (error: unknown): boolean =>
   typeof (error as { code?: unknown }).code === 'string' &&
   /^[0-9A-Z]{5}$/.test((error as { code: string }).code) &&

@@ -150,6 +150,7 @@ export function toPayment(row: PaymentRow): Payment {
 
 function toOperation(row: OperationRow): Operation {
   return {
+    // The column x_id holds nothing else.
     xId: row.x_id.replaceAll('-', '') as XId,
     sequence: row.sequence,
     type: row.type,

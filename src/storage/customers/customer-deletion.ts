@@ -3,8 +3,10 @@
  * merchant keeps. A number that a pending payment still needs is marked with `delete_after_use_at` and destroyed once no
  * payment needs it.
  */
+
 import type { PoolClient } from 'pg'
 import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
+import { textAt } from '#domain/json.ts'
 import { inTransaction } from '#storage/customers/customer-pages.ts'
 import type { Database } from '#storage/database.ts'
 import { byOtherIndex } from '#storage/planner.ts'
@@ -171,7 +173,7 @@ async function again<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
-      const passing = serverGaveUp.includes(String((error as { code?: unknown }).code))
+      const passing = serverGaveUp.includes(textAt(error, 'code') ?? '')
       if (!passing || tried === maximumTries) throw error
     }
   }

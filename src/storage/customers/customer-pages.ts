@@ -78,6 +78,7 @@ export function createCustomerPages({ readers, writers }: Database): CustomerPag
     const values: unknown[] = [merchantId]
     const where = [`${byOtherIndex('c.merchant_id')} = $1`]
     for (const [name, text] of Object.entries(comparisons)) {
+      // Object.entries forgets the type of the keys.
       const value = conditions[name as keyof CustomerConditions]
       if (value !== undefined) where.push(text.replace('?', `$${values.push(value)}`))
     }

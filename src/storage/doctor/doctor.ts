@@ -161,7 +161,7 @@ async function work(
   const tallies = new Map(checks.map(({ name }) => [name, { open: 0, found: 0, rows: [] as FoundRow[] }]))
   const tallyOf = (name: string) => {
     const tally = tallies.get(name)
-    if (!tally) throw new Error(`no check is called ${name}`)
+    if (!tally) throw new Error(`the doctor has no check with the name ${name}`)
     return tally
   }
   const sentences = new Map(checks.map(({ name, sentence }) => [name, sentence]))

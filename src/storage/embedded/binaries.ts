@@ -26,6 +26,7 @@ export function findBinaries(): Binaries {
   restoreLinks(root)
   const suffix = process.platform === 'win32' ? '.exe' : ''
   const program = (file: string) => join(root, 'native', 'bin', `${file}${suffix}`)
+  // npm installs no package without a version.
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   return {
     folder: join(root, 'native'),
@@ -57,6 +58,7 @@ function findPackage(name: string): string {
 function restoreLinks(root: string): void {
   const list = join(root, 'native', 'pg-symlinks.json')
   if (!existsSync(list)) return
+  // The package of the binaries writes this file; its lock-file hash vouches for the shape.
   const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]
   for (const { source, target } of links) {
     const link = join(root, target)

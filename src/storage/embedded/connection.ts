@@ -13,7 +13,7 @@ const notYetCodes = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', '5
 /** No such database, no such role, wrong password, not admitted: a server that answers this is running. */
 const answeringCodes = new Set(['3D000', '28000', '28P01'])
 
-const codeOf = (error: unknown): string | undefined => (error as { code?: string }).code
+const codeOf = (error: unknown): string | undefined => textAt(error, 'code')
 
 export async function accepts(url: string): Promise<boolean> {
   try {

@@ -185,7 +185,7 @@ async function becomesReady(postmaster: Postmaster, { address, onProgress }: Sta
       announced ||= waitedMs > patienceMs
       if (waitedMs > startTimeoutMs) {
         throw new EmbeddedPostgresError(
-          `The embedded PostgreSQL was not ready within ${startTimeoutMs / 60_000} minutes.`,
+          `The embedded PostgreSQL was not ready within ${startTimeoutMs / 60_000} minutes. See postgres.log in the data folder.`,
         )
       }
       await delay(pollMs)

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { textAt } from '#domain/json.ts'
+import { isRecord, textAt } from '#domain/json.ts'
 import { EmbeddedPostgresError, identifyProcess } from '#storage/embedded/processes.ts'
 
 export type Purpose = 'serve' | 'command'
@@ -175,9 +175,9 @@ function readOwner(file: string): OwnerRecord | undefined {
 }
 
 function isOwnerRecord(value: unknown): value is OwnerRecord {
-  const record = value as Partial<OwnerRecord> | null
+  const record = isRecord(value) ? value : {}
   return (
-    typeof record?.pid === 'number' &&
+    typeof record.pid === 'number' &&
     typeof record.process === 'string' &&
     typeof record.nonce === 'string' &&
     /^[0-9a-f-]{36}$/.test(record.nonce) &&

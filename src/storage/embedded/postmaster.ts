@@ -87,7 +87,7 @@ export function launchPostmaster({ cluster, logFile, binaries, account, settings
   const lifeline = child.stdio[3]
   // Neither may keep an idle process alive: its exit is what stops the database.
   child.unref()
-  if (lifeline !== null && lifeline !== undefined && 'unref' in lifeline) (lifeline.unref as () => void)()
+  if (lifeline && 'unref' in lifeline && typeof lifeline.unref === 'function') lifeline.unref()
   const askToStop = () => {
     if (process.platform === 'win32') spawnSync(binaries.pgCtl, ['stop', '-D', cluster, '-m', 'fast', '-W'])
     else lifeline?.destroy()

@@ -196,6 +196,7 @@ function conditionsOf(filter: PaymentFilter, parameter: Parameter, merchant: str
   const isExact = amountFrom !== undefined && amountFrom === amountTo
   const { from: _from, to: _to, transId, ...rest } = filter
   const given = isExact ? { ...rest, amountFrom: undefined, amountTo: undefined } : rest
+  // Object.entries forgets the type of the keys.
   const conditions = (Object.entries(given) as [keyof PaymentFilter, unknown][]).flatMap(([field, value]) => {
     const condition = conditionByField[field]
     return condition && value !== undefined

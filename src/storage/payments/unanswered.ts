@@ -96,7 +96,7 @@ export function createWorkFinder(database: Database): WorkFinder {
 
     async now() {
       const { rows } = await database.writers.query<{ now: Date }>('SELECT now()')
-      if (!rows[0]) throw new Error('the database does not tell the time')
+      if (!rows[0]) throw new Error('the database returned no time when asked for it')
       return rows[0].now
     },
 
@@ -176,6 +176,7 @@ function createGatewayClaim(database: Database): Pick<WorkFinder, 'claimAlone' |
     try {
       await client.query(`SELECT pg_advisory_lock_shared(${cellLock('$1')})`, [gatewayLock])
     } catch (error) {
+      // pg rejects with nothing but errors.
       giveBack(error as Error)
       throw error
     }

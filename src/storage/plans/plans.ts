@@ -294,6 +294,7 @@ export function createPlanReader({ readers }: Database): PlanReader {
       const values: unknown[] = [merchantId]
       const where = [`${byOtherIndex('pl.merchant_id')} = $1`]
       for (const [name, text] of Object.entries(comparisons)) {
+        // Object.entries forgets the type of the keys.
         const value = conditions[name as keyof PlanConditions]
         if (value !== undefined) where.push(text.replace('?', `$${values.push(value)}`))
       }

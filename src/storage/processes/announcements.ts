@@ -26,7 +26,7 @@ export async function announce(ask: Ask): Promise<number> {
     `INSERT INTO installation (name, value) VALUES ('announcement', '1') ON CONFLICT (name)
      DO UPDATE SET value = (installation.value::bigint + 1)::text RETURNING value::integer AS number`,
   )
-  if (!row) throw new Error('the announcement got no number')
+  if (!row) throw new Error('the database returned no number for the announcement')
   await ask("SELECT pg_notify('tollgate_announcement', current_schema() || ' ' || $1)", [row.number])
   return row.number
 }

@@ -65,6 +65,7 @@ export async function countDifferences({
   const counted = new Map<DifferenceList, number>()
   if (rowCount === 0) return counted
   await matchLines(writers)
+  // Object.entries forgets the type of the keys.
   for (const [list, found] of Object.entries(lists) as [DifferenceList, string][]) {
     const { rows } = await readers.query<{ found: number }>(
       `SELECT count(*)::int AS found FROM (${found}) difference`,

@@ -2,8 +2,10 @@
  * Card ranges: looking one up, and replacing all of them. They are facts about cards, the same for every merchant of
  * the environment, and contain no personal data: besides the rates this is the only table that is not per merchant.
  */
+
 import type { PoolClient } from 'pg'
 import type { BinFacts, BinRange, BinSpan } from '#domain/bin-ranges.ts'
+import { textAt } from '#domain/json.ts'
 import { constraintOf, type Database } from '#storage/database.ts'
 import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
 
@@ -154,4 +156,4 @@ const fromRange = ({ span, ...facts }: BinRange): RowOf<typeof rangeColumns> => 
 
 /** Says which: `Key (span)=([4000000000,4001000000)) is duplicated.` */
 const isRepeated = (error: unknown): error is { detail: string } =>
-  (error as { code?: string }).code === '23505' && constraintOf(error) === 'bin_range_next_pkey'
+  textAt(error, 'code') === '23505' && constraintOf(error) === 'bin_range_next_pkey'

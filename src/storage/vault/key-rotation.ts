@@ -163,7 +163,7 @@ function createRotationStore(client: pg.Client): RotationStore {
         'SELECT value FROM installation WHERE name = $1',
         [rootSecretName],
       )
-      if (!rows[0]) throw new Error('the installation has no root secret')
+      if (!rows[0]) throw new Error('the table installation holds no root secret; restore it from a backup')
       return rows[0].value
     },
     async replaceRoot(expected, value) {

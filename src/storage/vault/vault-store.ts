@@ -64,7 +64,7 @@ export function createVaultStore(database: Database): VaultStore {
         `SELECT split_part(value, ':', 1) AS id FROM installation WHERE name = $1`,
         [rootSecretName],
       )
-      if (!rows[0]) throw new Error('the installation has no root secret')
+      if (!rows[0]) throw new Error('the table installation holds no root secret; restore it from a backup')
       return rows[0].id
     },
     async insertKey(merchantId, key) {

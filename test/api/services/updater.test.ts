@@ -353,7 +353,9 @@ test('a slice that cannot be made cuts the transfer, and is logged', async () =>
   await expect(update(cards)).rejects.toThrow('other side closed')
   answerInstead = undefined
   await queryRows(gateway.databaseUrl, 'ALTER TABLE vault_card_gone RENAME TO vault_card')
-  expect(gateway.logged.some(line => line.includes('"fault"') && line.includes('updateAccounts'))).toBe(true)
+  expect(
+    gateway.logged.some(line => line.includes('a fault on our side') && line.includes('updateAccounts')),
+  ).toBe(true)
   expect((await update(cards)).body.cards).toHaveLength(1_500)
 })
 

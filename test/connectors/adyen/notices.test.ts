@@ -145,7 +145,7 @@ describe('a report that is ready', () => {
     ])
     shop.double.reports.set(late, 'Not,A,Report\r\n')
     const [bad] = await announce(late, addressOf(late))
-    expect(bad?.detail).toContain('Not a settlement details report of Adyen')
+    expect(bad?.detail).toContain('is not a settlement details report of Adyen')
     shop.double.reports.set(late, (await settled()).report.replaceAll(',7\r\n', ',9\r\n'))
     expect(await announce(late, addressOf(late))).toMatchObject([{ state: 'APPLIED' }])
   })

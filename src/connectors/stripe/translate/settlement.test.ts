@@ -96,19 +96,19 @@ test.each([
   [
     'a foreign file',
     'Date;Amount\n2026;1',
-    /not an itemised balance report of Stripe: no column balance_transaction_id/,
+    /not an itemised balance report of Stripe: it has no column balance_transaction_id/,
   ],
-  ['a line without a date', `${header}\ntxn_1,,,eur,1,0,1,charge,ch_1,,`, /without an id or a date/],
+  ['a line without a date', `${header}\ntxn_1,,,eur,1,0,1,charge,ch_1,,`, /has no id or no date/],
   [
     'an amount with too many decimals',
     `${header}\ntxn_1,2026-09-20,,eur,1.005,0,1.005,charge,ch_1,,`,
-    /no exact amount in EUR/,
+    /cannot be exact in EUR/,
   ],
-  ['half a JSON file', '{"object":"list","data":[', /not JSON/],
+  ['half a JSON file', '{"object":"list","data":[', /not a JSON object/],
   [
     'a transaction without an amount',
     '[{"id":"txn_1","currency":"eur","created":1}]',
-    /txn_1: no exact amount/,
+    /txn_1 has an amount that cannot be exact/,
   ],
 ])('%s is refused with a reason', async (_, text, reason) => {
   await expect(read(text)).rejects.toThrow(reason)

@@ -55,7 +55,8 @@ const referenceKeys: Partial<Record<LineType, string>> = { CAPTURE: captureKey, 
 /** An amount that our smallest unit cannot express would make reconciliation impossible. */
 function exactly(amount: number | undefined, currency: string | undefined, id: string): number {
   const money = fromStripeAmount(amount, currency)
-  if (money === undefined) throw new Error(`balance transaction ${id}: no exact amount in ${currency}`)
+  if (money === undefined)
+    throw new Error(`balance transaction ${id} has an amount that cannot be exact in ${currency}`)
   return money.value
 }
 
@@ -66,7 +67,7 @@ export function toSettlementLine(transaction: Wire): SettlementLine {
   const whole = isWire(transaction.source) ? transaction.source : undefined
   const available = dateAt(transaction, 'available_on') ?? dateAt(transaction, 'created')
   if (available === undefined || currency === undefined)
-    throw new Error(`balance transaction ${id}: no date or currency`)
+    throw new Error(`balance transaction ${id} has no date or no currency`)
   const date = available.toISOString().slice(0, 10)
   const type = lineType(
     textAt(transaction, 'reporting_category') ?? textAt(transaction, 'type') ?? '',
@@ -111,7 +112,7 @@ function majorToMinor(text: string | undefined, currency: string, id: string): n
   const [, sign = '', whole = '', decimals = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text ?? '') ?? []
   const kept = decimals.slice(0, exponent)
   if (whole === '' || exponent === undefined || /[1-9]/.test(decimals.slice(exponent))) {
-    throw new Error(`balance transaction ${id}: ${text} is no exact amount in ${currency}`)
+    throw new Error(`balance transaction ${id} has the amount ${text}, which cannot be exact in ${currency}`)
   }
   const value = Number(whole + kept.padEnd(exponent, '0'))
   return sign === '-' && value !== 0 ? -value : value
@@ -121,7 +122,8 @@ export function rowToSettlementLine(row: Row): SettlementLine {
   const id = row[column.id] ?? ''
   const currency = (row[column.currency] ?? '').toUpperCase()
   const date = (row[column.available] || row[column.created] || '').slice(0, 10)
-  if (id === '' || !/^\d{4}-\d{2}-\d{2}$/.test(date)) throw new Error(`a line without an id or a date: ${id}`)
+  if (id === '' || !/^\d{4}-\d{2}-\d{2}$/.test(date))
+    throw new Error(`a line of the report has no id or no date: ${id}`)
   const source = row[column.source] || undefined
   const type = lineType(row[column.category] ?? '', source)
   const references: Partial<Record<LineType, string>> = {
@@ -179,14 +181,17 @@ function headerOf(line: string): readonly string[] {
     name => !names?.includes(name),
   )
   if (names === undefined || missing.length > 0) {
-    throw new Error(`not an itemised balance report of Stripe: no column ${missing.join(', ')}`)
+    throw new Error(
+      `the file is not an itemised balance report of Stripe: it has no column ${missing.join(', ')}`,
+    )
   }
   return names
 }
 
 function cellsOf(names: readonly string[], line: string): Row {
   const cells = splitCsvLine(line)
-  if (cells === undefined) throw new Error('a line of the report has quotes that do not add up')
+  if (cells === undefined)
+    throw new Error('a line of the report has a quotation mark without its counterpart')
   return Object.fromEntries(names.map((name, index) => [name, cells[index]]))
 }
 
@@ -201,7 +206,7 @@ function transactionsOf(json: string): readonly Wire[] {
     .split('\n')
     .map(line => {
       const transaction = parseWire(line)
-      if (transaction === undefined) throw new Error('not JSON: the file holds a line that is no object')
+      if (transaction === undefined) throw new Error('the file holds a line that is not a JSON object')
       return transaction
     })
 }
