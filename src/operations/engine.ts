@@ -81,8 +81,23 @@ export interface Clock {
   readonly waitMs: (milliseconds: number) => Promise<void>
 }
 
+/** What operators set their alarms on; docs/operating.md explains each. */
+export const alarmCodes = [
+  'ANSWER_MISMATCH',
+  'ANSWER_NOT_UNDERSTOOD',
+  'CREDENTIALS_REFUSED',
+  'CONNECTOR_THREW',
+  'DECLINE_NOT_COUNTED',
+  'SETTLE_FAILED',
+  'OUTCOME_NOT_WRITTEN',
+  'TIMER_FAILED',
+  'PROCESS_CUT_OFF',
+  'PARTIAL_APPROVAL',
+  'PAID_TWICE',
+] as const
+
 export interface Alarm {
-  readonly code: string
+  readonly code: (typeof alarmCodes)[number]
   readonly message: string
   readonly payId?: PayId
   readonly xId?: XId

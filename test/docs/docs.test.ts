@@ -9,6 +9,7 @@ import { variables } from '#config.ts'
 import { testCards } from '#connectors/simulator/test-numbers.ts'
 import { endpoints } from '#endpoints/index.ts'
 import { createMetrics } from '#http/telemetry/metrics.ts'
+import { alarmCodes } from '#operations/engine.ts'
 import { tollgate } from '#test/support/command-line.ts'
 import { createTestDatabase } from '#test/support/database.ts'
 import {
@@ -133,6 +134,11 @@ describe('tables', () => {
     const { registry } = createMetrics({ registry: new Registry(), processMetrics: false })
     const shown = readTables(operating, 'metric').map(([name]) => name)
     expect(shown).toEqual((await registry.getMetricsAsJSON()).map(({ name }) => name))
+  })
+
+  test('operating.md explains every code of an alarm', () => {
+    const shown = readTables(operating, 'code').map(([name]) => name)
+    expect(shown.filter(name => name !== 'WEBHOOK_FAILED')).toEqual([...alarmCodes])
   })
 
   test('dependencies.md describes every direct dependency, and nothing else', () => {
