@@ -3,7 +3,12 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BatchQuery } from '#storage/commit/batch-query.ts'
-import { encodeBatch, encodeColumns, selectColumns } from '#storage/commit/binary-columns.ts'
+import {
+  type EncodedBatch,
+  encodeBatch,
+  encodeColumns,
+  selectColumns,
+} from '#storage/commit/binary-columns.ts'
 import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
 
@@ -44,19 +49,16 @@ const sql = `SELECT ${asText} FROM (${selectColumns(1, columns)}) r`
 
 const encode = (rows: readonly Row[]) => encodeBatch(name, () => encodeColumns(columns, rows))
 
-const query = async (messages: Buffer): Promise<BatchQuery> =>
+const ask = (text: string, statement: string, batch: EncodedBatch): Promise<BatchQuery> =>
   new Promise((resolve, reject) => {
-    const batch = new BatchQuery({ name, text: sql, messages })
-    batch.callback = (error, answered) => (answered ? resolve(answered) : reject(error))
-    client.query(batch)
+    const query = new BatchQuery({ name: statement, text, batch })
+    query.callback = (error, answered) => (answered ? resolve(answered) : reject(error))
+    client.query(query)
   })
 
-async function readBinary(rows: readonly Row[]) {
-  const { messages, release } = encode(rows)
-  const answered = await query(messages)
-  release()
-  return answered.rows
-}
+const query = (batch: EncodedBatch) => ask(sql, name, batch)
+
+const readBinary = async (rows: readonly Row[]) => (await query(encode(rows))).rows
 
 async function readJson(rows: readonly Row[]) {
   const text = `SELECT ${asText} FROM ${recordset('$1', columns)}`
@@ -109,31 +111,29 @@ test('rows that fill more than one piece of memory arrive whole', async () => {
 
 test('a buffer is written again when its batch has succeeded, and not before', async () => {
   const row = (word: string): Row => ({ ...empty, c: 0, word })
+  const word = columns.findIndex(([column]) => column === 'word')
   const first = encode([row('first')])
+  const answer = query(first)
   const second = encode([row('second')])
   expect(second.messages.buffer).not.toBe(first.messages.buffer)
-  second.release()
+  expect((await answer).rows[0]?.[word]).toBe('first')
   const third = encode([row('third')])
-  expect(third.messages.buffer).toBe(second.messages.buffer)
-  const word = columns.findIndex(([column]) => column === 'word')
-  expect((await query(first.messages)).rows[0]?.[word]).toBe('first')
-  expect((await query(third.messages)).rows[0]?.[word]).toBe('third')
+  expect(third.messages.buffer).toBe(first.messages.buffer)
+  expect((await query(second)).rows[0]?.[word]).toBe('second')
+  expect((await query(third)).rows[0]?.[word]).toBe('third')
 })
 
-test('an error of the statement is reported, and the connection goes on', async () => {
-  const { messages } = encodeBatch('broken', () => encodeColumns([['c', 'integer']], [{ c: 0 }]))
-  const ask = (text: string) =>
-    new Promise((resolve, reject) => {
-      const batch = new BatchQuery({ name: 'broken', text, messages })
-      batch.callback = (error, answered) => (answered ? resolve(answered.rows) : reject(error))
-      client.query(batch)
-    })
+test('an error of the statement is reported, its buffer is given up, and the connection goes on', async () => {
+  const broken = () => encodeBatch('broken', () => encodeColumns([['c', 'integer']], [{ c: 0 }]))
   const read = (value: string) => `SELECT ${value} FROM (${selectColumns(1, [['c', 'integer']])}) r`
-  await expect(ask(read('nothing'))).rejects.toMatchObject({ code: '42703' })
-  await expect(ask(read('1 / c'))).rejects.toMatchObject({ code: '22012' })
-  expect(await readBinary([{ ...empty, c: 7 }])).toEqual(await readJson([{ ...empty, c: 7 }]))
-  // The statement that the server has not understood may be written anew, the understood one is prepared.
-  await expect(ask(read('1 / c'))).rejects.toMatchObject({ code: '22012' })
+  await expect(ask(read('nothing'), 'broken', broken())).rejects.toMatchObject({ code: '42703' })
+  const failing = broken()
+  await expect(ask(read('1 / c'), 'broken', failing)).rejects.toMatchObject({ code: '22012' })
+  const next = encode([{ ...empty, c: 7 }])
+  expect(next.messages.buffer).not.toBe(failing.messages.buffer)
+  expect((await query(next)).rows).toEqual(await readJson([{ ...empty, c: 7 }]))
+  // The server has not understood the first text of this name, but the second, which stays prepared.
+  await expect(ask(read('1 / c'), 'broken', broken())).rejects.toMatchObject({ code: '22012' })
 })
 
 test.each<[string, Partial<Row>]>([

@@ -3,6 +3,7 @@
  * queries make a value of each of its hundred parameters and copy them, and ask for a description of the result.
  */
 import type { Connection, Submittable } from 'pg'
+import type { EncodedBatch } from '#storage/commit/binary-columns.ts'
 
 /** What the driver's connection has besides its documented members, as its own queries use it. */
 interface Wire extends Connection {
@@ -18,12 +19,12 @@ export class BatchQuery implements Submittable {
   readonly rows: (readonly string[])[] = []
   /** Set by the driver. */
   callback: ((error: unknown, result?: BatchQuery) => void) | undefined
-  readonly #messages: Buffer
+  readonly #batch: EncodedBatch
 
-  constructor({ name, text, messages }: { name: string; text: string; messages: Buffer }) {
+  constructor({ name, text, batch }: { name: string; text: string; batch: EncodedBatch }) {
     this.name = name
     this.text = text
-    this.#messages = messages
+    this.#batch = batch
   }
 
   submit(connection: Connection): void {
@@ -32,13 +33,13 @@ export class BatchQuery implements Submittable {
     // Nobody gets an answer through a closed connection: the driver reports its end to every query.
     if (!wire.stream.writable) return
     if (wire.parsedStatements[name] ?? wire.submittedNamedStatements[name]) {
-      wire.stream.write(this.#messages)
+      wire.stream.write(this.#batch.messages)
       return
     }
     wire.stream.cork()
     wire.parse({ name, text, types: [] }, true)
     wire.submittedNamedStatements[name] = text
-    wire.stream.write(this.#messages)
+    wire.stream.write(this.#batch.messages)
     wire.stream.uncork()
   }
 
@@ -50,7 +51,9 @@ export class BatchQuery implements Submittable {
     // Sync follows, and its answer ends the query.
   }
 
+  /** Only called for a statement that has succeeded. */
   handleReadyForQuery(): void {
+    this.#batch.release()
     this.callback?.(null, this)
   }
 

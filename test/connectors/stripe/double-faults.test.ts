@@ -1,6 +1,6 @@
 /** The connector over real HTTP against the double of Stripe: lost answers, disputes, settlement and the check. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Connector, Inquiry, NoticeFact } from '#connectors/contract.ts'
+import type { Connector, Inquiry } from '#connectors/contract.ts'
 import { createProviderHttp, type ProviderHttpPool } from '#connectors/http.ts'
 import { captureReference, paymentOf, xId } from '#connectors/stripe/examples.test-support.ts'
 import type { XId } from '#domain/ids.ts'
@@ -11,6 +11,7 @@ import {
   keys,
   kindOf,
   openConnectorAt,
+  readFacts,
   signal,
   transactionIdOf,
 } from '#test/support/stripe/connector.ts'
@@ -31,17 +32,7 @@ beforeEach(async () => {
 })
 afterEach(() => double.stop())
 
-/** The facts of all notices so far, as the connector reads them. */
-function factsSoFar(): NoticeFact[] {
-  return double.takeEvents().flatMap(({ payload }) => {
-    const notice = connector.readNotice?.({
-      headers: { 'stripe-signature': double.sign(payload) },
-      body: Buffer.from(payload),
-      query: {},
-    })
-    return notice?.verdict === 'genuine' ? notice.items.map(({ fact }) => fact) : []
-  })
-}
+const factsSoFar = () => readFacts(connector, double)
 
 describe('a lost answer', () => {
   test.each<[Fault, string, string]>([

@@ -1,6 +1,6 @@
 /** The connector over real HTTP against the double of Stripe: cards, pages and debits, and both books at the end. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Connector, Inquiry, NoticeFact } from '#connectors/contract.ts'
+import type { Connector, Inquiry } from '#connectors/contract.ts'
 import { createProviderHttp, type ProviderHttpPool } from '#connectors/http.ts'
 import {
   authorizationOf,
@@ -17,6 +17,7 @@ import {
   keys,
   kindOf,
   openConnectorAt,
+  readFacts,
   signal,
   transactionIdOf,
   withCard,
@@ -38,17 +39,7 @@ beforeEach(async () => {
 })
 afterEach(() => double.stop())
 
-/** The facts of all notices so far, as the connector reads them. */
-function factsSoFar(): NoticeFact[] {
-  return double.takeEvents().flatMap(({ payload }) => {
-    const notice = connector.readNotice?.({
-      headers: { 'stripe-signature': double.sign(payload) },
-      body: Buffer.from(payload),
-      query: {},
-    })
-    return notice?.verdict === 'genuine' ? notice.items.map(({ fact }) => fact) : []
-  })
-}
+const factsSoFar = () => readFacts(connector, double)
 
 describe('a card', () => {
   test('is authorised, incremented, captured twice and refunded, and both books agree', async () => {

@@ -1,5 +1,5 @@
 /** The connector at the double of Stripe, over real HTTP, and the requests that its tests send. */
-import type { AuthorizationOutcome, Connector, Inquiry } from '#connectors/contract.ts'
+import type { AuthorizationOutcome, Connector, Inquiry, NoticeFact } from '#connectors/contract.ts'
 import type { ProviderHttpPool } from '#connectors/http.ts'
 import { stripe } from '#connectors/stripe/connector.ts'
 import {
@@ -66,3 +66,14 @@ export const follow = (
   })
 
 export const kindOf = (outcome: Outcome | undefined): string | undefined => outcome?.kind
+
+/** The facts of all notices so far, as the connector reads them. */
+export const readFacts = (connector: Connector, double: StripeDouble): NoticeFact[] =>
+  double.takeEvents().flatMap(({ payload }) => {
+    const notice = connector.readNotice?.({
+      headers: { 'stripe-signature': double.sign(payload) },
+      body: Buffer.from(payload),
+      query: {},
+    })
+    return notice?.verdict === 'genuine' ? notice.items.map(({ fact }) => fact) : []
+  })
