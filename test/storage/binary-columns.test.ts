@@ -109,6 +109,18 @@ test('rows that fill more than one piece of memory arrive whole', async () => {
   expect(await readBinary(rows)).toEqual(await readJson(rows))
 })
 
+test('a statement may have more than 255 parameters', async () => {
+  const many = Array.from({ length: 300 }, (_, at) => [`n${at}`, 'integer'] as const)
+  const row = Object.fromEntries(many.map(([column], at) => [column, at]))
+  const sum = `SELECT ${many.map(([column]) => column).join(' + ')} FROM (${selectColumns(1, many)}) r`
+  const { rows } = await ask(
+    sum,
+    'many_parameters',
+    encodeBatch('many_parameters', () => encodeColumns(many, [row])),
+  )
+  expect(rows).toEqual([[String((299 * 300) / 2)]])
+})
+
 test('a buffer is written again when its batch has succeeded, and not before', async () => {
   const row = (word: string): Row => ({ ...empty, c: 0, word })
   const word = columns.findIndex(([column]) => column === 'word')

@@ -15,3 +15,20 @@ test('metrics of the process exist once, metrics of a gateway once for each gate
   expect(await second.registry.metrics()).not.toContain('verdict="accepted"')
   expect(await second.registry.metrics()).toMatch(/^process_resident_memory_bytes \d+$/m)
 })
+
+test('outcomes are counted by operation and kind, and reading them changes nothing', async () => {
+  const { registry, countOutcome } = createMetrics({ registry: new Registry(), processMetrics: false })
+  countOutcome('CAPTURE', 'approved')
+  countOutcome('CAPTURE', 'approved')
+  countOutcome('CAPTURE', 'declined')
+  const read = async () =>
+    (await registry.metrics())
+      .split('\n')
+      .filter(line => line.startsWith('tollgate_operation_outcomes_total'))
+  const counted = [
+    'tollgate_operation_outcomes_total{operation="CAPTURE",outcome="approved"} 2',
+    'tollgate_operation_outcomes_total{operation="CAPTURE",outcome="declined"} 1',
+  ]
+  expect(await read()).toEqual(counted)
+  expect(await read()).toEqual(counted)
+})

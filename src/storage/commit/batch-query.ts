@@ -8,7 +8,6 @@ import type { EncodedBatch } from '#storage/commit/binary-columns.ts'
 /** What the driver's connection has besides its documented members, as its own queries use it. */
 interface Wire extends Connection {
   readonly parsedStatements: Readonly<Record<string, string>>
-  readonly submittedNamedStatements: Record<string, string>
 }
 
 export class BatchQuery implements Submittable {
@@ -32,13 +31,12 @@ export class BatchQuery implements Submittable {
     const wire = connection as Wire
     // Nobody gets an answer through a closed connection: the driver reports its end to every query.
     if (!wire.stream.writable) return
-    if (wire.parsedStatements[name] ?? wire.submittedNamedStatements[name]) {
+    if (wire.parsedStatements[name] !== undefined) {
       wire.stream.write(this.#batch.messages)
       return
     }
     wire.stream.cork()
     wire.parse({ name, text, types: [] }, true)
-    wire.submittedNamedStatements[name] = text
     wire.stream.write(this.#batch.messages)
     wire.stream.uncork()
   }
