@@ -4,6 +4,7 @@
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { findOperation } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import { type Gate, openGate } from '#operations/merchants/gate.ts'
 import { settleByInquiry } from '#operations/payments/settle-by-inquiry.ts'
@@ -14,6 +15,8 @@ export interface SettleWorker {
   recover(sentBefore: Date): Promise<number>
   /** Settles operations that a process of an older release, which sends no heartbeats, may have left. */
   recoverAbandoned(): Promise<number>
+  /** Settles what this process could not commit for certain, and what was written after its request had given up. */
+  settleDoubtful(): Promise<number>
   /** Takes over what these dead processes had under way. Returns whether all of it is settled. */
   takeOver(dead: readonly number[]): Promise<boolean>
 }
@@ -58,6 +61,18 @@ export function createSettleWorker({
     }
   }
 
+  async function settleIfWritten(found: Orphan): Promise<boolean> {
+    const { merchantId, payId, xId } = found
+    const payment = await engine.payments.byPayId(merchantId, payId)
+    if (!payment || findOperation(payment, xId)?.state !== 'SENT') {
+      engine.sendings.miss(xId)
+      return false
+    }
+    const isSettled = await settleOne({ ...found, inquiry: 0 })
+    if (isSettled) engine.sendings.end(xId)
+    return isSettled
+  }
+
   async function recover(sentBefore: Date): Promise<number> {
     let settled = 0
     for (;;) {
@@ -84,6 +99,14 @@ export function createSettleWorker({
         if (results.includes(false)) return false
         if (orphans.length < chunk) return true
       }
+    },
+
+    async settleDoubtful() {
+      const doubtful = engine.sendings.listDoubtful()
+      // A process that was cut off may not ask anybody before its next heartbeat.
+      if (doubtful.length === 0 || !engine.isAlive()) return 0
+      const settled = await Promise.all(doubtful.map(settleIfWritten))
+      return settled.filter(Boolean).length
     },
 
     async recoverAbandoned() {
