@@ -40,7 +40,7 @@ export function createSettleWorker({
   findMerchant,
   gate = openGate,
 }: SettleDeps): SettleWorker {
-  async function settleOne(found: Orphan & { inquiry: number }): Promise<boolean> {
+  const settleOne: SettleOne = async found => {
     const leave = gate(found.merchantId)
     if (!leave) return false
     try {
@@ -59,18 +59,6 @@ export function createSettleWorker({
     } finally {
       leave()
     }
-  }
-
-  async function settleIfWritten(found: Orphan): Promise<boolean> {
-    const { merchantId, payId, xId } = found
-    const payment = await engine.payments.byPayId(merchantId, payId)
-    if (!payment || findOperation(payment, xId)?.state !== 'SENT') {
-      engine.sendings.miss(xId)
-      return false
-    }
-    const isSettled = await settleOne({ ...found, inquiry: 0 })
-    if (isSettled) engine.sendings.end(xId)
-    return isSettled
   }
 
   async function recover(sentBefore: Date): Promise<number> {
@@ -101,16 +89,37 @@ export function createSettleWorker({
       }
     },
 
-    async settleDoubtful() {
-      const doubtful = engine.sendings.listDoubtful()
-      // A process that was cut off may not ask anybody before its next heartbeat.
-      if (doubtful.length === 0 || !engine.isAlive()) return 0
-      const settled = await Promise.all(doubtful.map(settleIfWritten))
-      return settled.filter(Boolean).length
-    },
+    settleDoubtful: () => settleDoubtful(settleOne, engine),
 
     async recoverAbandoned() {
       return recover(new Date((await work.now()).getTime() - abandonedAfterMs))
     },
   }
+}
+
+type SettleOne = (found: Orphan & { readonly inquiry: number }) => Promise<boolean>
+
+async function settleDoubtful(settleOne: SettleOne, engine: Engine): Promise<number> {
+  const [first, ...others] = engine.sendings.listDoubtful()
+  // A process that was cut off may not ask anybody before its next heartbeat.
+  if (!first || !engine.isAlive()) return 0
+  // While the database is away, one read fails and not one for each of them.
+  const results = [await settleIfWritten(first, settleOne, engine)]
+  for (let next = 0; next < others.length; next += chunk) {
+    const some = others.slice(next, next + chunk)
+    results.push(...(await Promise.all(some.map(found => settleIfWritten(found, settleOne, engine)))))
+  }
+  return results.filter(Boolean).length
+}
+
+async function settleIfWritten(found: Orphan, settleOne: SettleOne, engine: Engine): Promise<boolean> {
+  const { merchantId, payId, xId } = found
+  const payment = await engine.payments.byPayId(merchantId, payId)
+  if (!payment || findOperation(payment, xId)?.state !== 'SENT') {
+    engine.sendings.miss(xId)
+    return false
+  }
+  const isSettled = await settleOne({ merchantId, payId, xId, inquiry: 0 })
+  if (isSettled) engine.sendings.end(xId)
+  return isSettled
 }

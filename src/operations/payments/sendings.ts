@@ -5,8 +5,8 @@
  */
 import type { XId } from '#domain/ids.ts'
 import type { Clock } from '#operations/engine.ts'
-import { DatabaseSilent } from '#storage/breaker.ts'
 import { type Change, type Committed, CommitUnknown, type OperationWrite } from '#storage/commit/change.ts'
+import { isNeverSent } from '#storage/database.ts'
 import type { Orphan } from '#storage/payments/unanswered.ts'
 
 export interface Sendings {
@@ -123,9 +123,7 @@ export function createSendings(
   }
 }
 
-/** Nothing was sent to a database that is known to be silent. */
-const isInDoubt = (error: unknown): boolean =>
-  error instanceof CommitUnknown && !(error.cause instanceof DatabaseSilent)
+const isInDoubt = (error: unknown): boolean => error instanceof CommitUnknown && !isNeverSent(error.cause)
 
 const none: readonly OperationWrite[] = []
 
