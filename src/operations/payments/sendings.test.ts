@@ -20,17 +20,20 @@ function openBook() {
   let interruptions = 0
   let alive = true
   let fate: Fate = 'written'
+  let written = 0
   const { sendings, commit } = createSendings(
     async () => {
       if (fate === 'unknown') throw new CommitUnknown(new Error('Query read timeout'))
       if (fate === 'not sent') throw new CommitUnknown(new DatabaseSilent())
       if (fate === 'rolled back') throw new Error('a broken constraint')
+      written += 1
       return fate === 'written' ? { committed: true } : { committed: false, conflict: 'version_changed' }
     },
     { isAlive: () => alive, countInterruptions: () => interruptions, nowMs: () => now },
   )
   return {
     sendings,
+    written: () => written,
     async commit(next: Fate) {
       fate = next
       await commit(change).catch(() => undefined)
@@ -72,6 +75,16 @@ test.each<[Fate, boolean]>([
   book.interrupt()
   await book.commit(fate)
   expect(book.sendings.maySend(xId)).toBe(expected)
+})
+
+test('nothing is recorded that could not be sent, because the last heartbeat is too old', async () => {
+  const book = openBook()
+  book.setAlive(false)
+  await book.commit('written')
+  expect(book.written()).toBe(0)
+  book.setAlive(true)
+  await book.commit('written')
+  expect(book.written()).toBe(1)
 })
 
 test.each<[Fate, number]>([

@@ -5,6 +5,7 @@
  */
 import type { XId } from '#domain/ids.ts'
 import type { Clock } from '#operations/engine.ts'
+import { DatabaseSilent } from '#storage/breaker.ts'
 import { type Change, type Committed, CommitUnknown, type OperationWrite } from '#storage/commit/change.ts'
 import { isNeverSent } from '#storage/database.ts'
 import type { Orphan } from '#storage/payments/unanswered.ts'
@@ -70,6 +71,8 @@ export function createSendings(
   }
 
   async function commitSent(written: Change, sent: readonly OperationWrite[]): Promise<Committed> {
+    // What could not be sent is not recorded either: the caller tries again, and the next heartbeat is due by then.
+    if (!isAlive()) throw new DatabaseSilent()
     const begunIn = countInterruptions()
     for (const one of sent) begin(one, begunIn)
     const xIds = sent.map(({ operation }) => operation.xId)
