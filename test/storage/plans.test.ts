@@ -7,8 +7,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { commitStatement } from '#storage/commit/statement.ts'
 import { openDatabase } from '#storage/database.ts'
 import { createWorkFinder } from '#storage/payments/unanswered.ts'
+import { createEmptyDatabase } from '#test/support/database.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { openIntents } from '#test/support/intents.ts'
+import { queryRows } from '#test/support/invariants.ts'
 import { planPayment } from '#test/support/plans.ts'
 
 interface Statement {
@@ -226,4 +228,15 @@ test('a read without an index is found', async () => {
   const { options } = statements.get('payments_by_pay_id') ?? { options: '' }
   const text = 'SELECT 1 FROM operation WHERE response_code = $1'
   expect(await explain({ text, options })).toEqual(['Seq Scan on operation'])
+})
+
+test('statements are not compiled to machine code, on a server that does so by default', async () => {
+  const { url, drop } = await createEmptyDatabase()
+  await queryRows(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET jit = on`)
+  const database = openDatabase(url, () => undefined)
+  const { writers, readers, deliverers } = database
+  const shown = await Promise.all([writers, readers, deliverers].map(pool => pool.query('SHOW jit')))
+  expect(shown.map(({ rows }) => rows[0])).toEqual([{ jit: 'off' }, { jit: 'off' }, { jit: 'off' }])
+  await database.close()
+  await drop()
 })
