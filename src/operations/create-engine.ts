@@ -4,6 +4,7 @@ import type { MerchantId } from '#domain/ids.ts'
 import { createCustomerBook } from '#operations/customers/customer-book.ts'
 import type { Engine } from '#operations/engine.ts'
 import { createPaymentQueue } from '#operations/payments/payment-queue.ts'
+import { createSendings, type Standing } from '#operations/payments/sendings.ts'
 import { createVelocity } from '#operations/payments/velocity.ts'
 import { createDebitReader } from '#storage/bank/items.ts'
 import type { Change, Committed } from '#storage/commit/change.ts'
@@ -46,6 +47,7 @@ export interface EngineParts
     | 'testCrash'
     | 'isAlive'
   > {
+  readonly countInterruptions: Standing['countInterruptions']
   readonly database: Database
   readonly keys: DerivedKeys
   readonly masterKey: Parameters<typeof createKeyRing>[0]
@@ -70,11 +72,16 @@ export function createEngine(parts: EngineParts): Engine {
     environment,
     publishedCards,
     countProcesses,
+    countInterruptions,
     ...handed
   } = parts
-  const { clock, newId } = handed
+  const { clock, newId, isAlive } = handed
   const group = createGroupCommit(database.writers, { onBatch, onEndpoints: handed.endpoints.notice })
-  const commit = announceEvents(group.commit, onEvents)
+  const { commit, sendings } = createSendings(announceEvents(group.commit, onEvents), {
+    isAlive,
+    countInterruptions,
+    nowMs: clock.nowMs,
+  })
   const payments = createPaymentReader(database)
   const store = createVaultStore(database)
   const customers = createCustomerReader(database)
@@ -84,6 +91,7 @@ export function createEngine(parts: EngineParts): Engine {
   return {
     ...handed,
     commit,
+    sendings,
     payments,
     intents: createIntentReader(database),
     queue: createPaymentQueue({ commit, payments, waitMs: clock.waitMs }),

@@ -7,6 +7,7 @@ import type { CustomerBook } from '#operations/customers/customer-book.ts'
 import type { CustomerVault } from '#operations/customers/customers.ts'
 import type { EndpointBook } from '#operations/events/endpoint-book.ts'
 import type { PaymentQueue } from '#operations/payments/payment-queue.ts'
+import type { Sendings } from '#operations/payments/sendings.ts'
 import type { Velocity } from '#operations/payments/velocity.ts'
 import type { DebitReader } from '#storage/bank/items.ts'
 import type { Change, Committed } from '#storage/commit/change.ts'
@@ -64,6 +65,8 @@ export interface Engine {
    * database. Then nothing may be sent any more, because the others may have concluded that it was never sent.
    */
   readonly isAlive: () => boolean
+  /** What this process has recorded and may still send, which a short absence ends for good. */
+  readonly sendings: Sendings
 }
 
 export interface ReturnSubject {

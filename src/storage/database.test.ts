@@ -1,7 +1,8 @@
 /** What is read out of errors of the database. */
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { constraintOf, isConnectionLost } from '#storage/database.ts'
+import { DatabaseSilent } from '#storage/breaker.ts'
+import { constraintOf, isConnectionLost, isNeverSent } from '#storage/database.ts'
 
 test.each([
   ['payment_live_by_trans_id', 'payment_live_by_trans_id'],
@@ -48,6 +49,22 @@ test.each([
 ])('the code %s tells that the connection is lost', code =>
   expect(isConnectionLost(Object.assign(new Error('gone'), { code }))).toBe(true),
 )
+
+test.each([
+  ['ECONNREFUSED', true],
+  ['57P03', true],
+  ['ECONNRESET', false],
+  ['57P01', false],
+  ['EPIPE', false],
+])('after the code %s a statement was certainly not sent: %s', (code, expected) =>
+  expect(isNeverSent(Object.assign(new Error('gone'), { code }))).toBe(expected),
+)
+
+test('nor was it to a silent database or without a connection, but it may have been when its answer did not come', () => {
+  expect(isNeverSent(new DatabaseSilent())).toBe(true)
+  expect(isNeverSent(new Error('timeout exceeded when trying to connect'))).toBe(true)
+  expect(isNeverSent(new Error('Query read timeout'))).toBe(false)
+})
 
 test.each(['23505', '42601', '22P02', '53100'])('the code %s does not', code =>
   expect(isConnectionLost(Object.assign(new Error('no'), { code }))).toBe(false),

@@ -128,7 +128,9 @@ export async function readDurability(database: Database): Promise<Durability> {
 
 /**
  * A pooler that shares server connections between transactions loses session settings and advisory locks, on which the
- * gateway relies. The first query reveals it: the connection does not have our settings.
+ * gateway relies. The first query reveals it: the connection does not have our settings. pgBouncer passes them on in no
+ * mode, so its session mode is refused as well: it cannot be told from the other, and without its settings a connection of a
+ * cell would work in the schema of another one.
  */
 export async function hasSessionSettings(database: Database, process: number): Promise<boolean> {
   const { rows } = await database.writers.query<{ process: string | null; scans: string }>(
@@ -138,8 +140,9 @@ export async function hasSessionSettings(database: Database, process: number): P
 }
 
 export const poolerRefusal =
-  'a pooler in transaction mode stands before the database and drops the settings of our connections; ' +
-  'connect to PostgreSQL directly, or through a pooler in session mode that passes "options" on'
+  'a pooler stands before the database and does not pass on the settings of our connections, as pgBouncer in transaction ' +
+  'mode and in session mode; connect to PostgreSQL directly, or through a proxy that leaves connections as they are, ' +
+  'such as HAProxy'
 
 /** pgBouncer's errors about settings that it does not pass on. */
 export const isRefusedByPooler = (error: unknown): boolean =>
@@ -169,6 +172,15 @@ export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = textAt(error, 'code') ?? ''
   return error instanceof DatabaseSilent || lostCodes.test(code) || lostMessages.test(error.message)
+}
+
+/** No connection was made, so that the server has certainly not seen the statement. */
+export function isNeverSent(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const isUnconnected =
+    /^(57P03|ECONNREFUSED|ENOENT|ENOTFOUND|EAI_AGAIN)$/.test(textAt(error, 'code') ?? '') ||
+    /timeout exceeded when trying to connect|due to connection timeout/.test(error.message)
+  return error instanceof DatabaseSilent || isUnconnected
 }
 
 /**

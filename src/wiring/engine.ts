@@ -74,5 +74,6 @@ export function openEngine(
     },
     testCrash: options.testCrash ?? (() => undefined),
     isAlive: options.isAlive ?? parts.presence.isAlive,
+    countInterruptions: options.countInterruptions ?? parts.presence.countInterruptions,
   })
 }

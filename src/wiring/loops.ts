@@ -94,6 +94,7 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
     start('audit head', logAuditHead, auditPauseMs),
     ...(work.timersByHand ? [] : [start('timers', () => timerWorker.runAllDue(), duePauseMs)]),
     start('settle', () => settleWorker.recoverAbandoned(), abandonedPauseMs),
+    start('doubtful commits', () => settleWorker.settleDoubtful(), duePauseMs),
     start('take over', () => takeOver(presence, settleWorker, work.deliveryStore), takeOverPauseMs),
     ...(limitUses
       ? [

@@ -74,6 +74,8 @@ export interface GatewayOptions {
   readonly httpLimits?: Partial<HttpLimits>
   /** For tests: whether this process still counts as alive. */
   readonly isAlive?: () => boolean
+  /** For tests: how often the others may have taken this process for dead. */
+  readonly countInterruptions?: () => number
   /** For tests that move the clock: they run what is due themselves, and no loop in the background takes part of it. */
   readonly timersByHand?: boolean
 }

@@ -4,6 +4,7 @@
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { findOperation } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import { type Gate, openGate } from '#operations/merchants/gate.ts'
 import { settleByInquiry } from '#operations/payments/settle-by-inquiry.ts'
@@ -14,6 +15,8 @@ export interface SettleWorker {
   recover(sentBefore: Date): Promise<number>
   /** Settles operations that a process of an older release, which sends no heartbeats, may have left. */
   recoverAbandoned(): Promise<number>
+  /** Settles what this process could not commit for certain, and what was written after its request had given up. */
+  settleDoubtful(): Promise<number>
   /** Takes over what these dead processes had under way. Returns whether all of it is settled. */
   takeOver(dead: readonly number[]): Promise<boolean>
 }
@@ -37,7 +40,7 @@ export function createSettleWorker({
   findMerchant,
   gate = openGate,
 }: SettleDeps): SettleWorker {
-  async function settleOne(found: Orphan & { inquiry: number }): Promise<boolean> {
+  const settleOne: SettleOne = async found => {
     const leave = gate(found.merchantId)
     if (!leave) return false
     try {
@@ -86,8 +89,37 @@ export function createSettleWorker({
       }
     },
 
+    settleDoubtful: () => settleDoubtful(settleOne, engine),
+
     async recoverAbandoned() {
       return recover(new Date((await work.now()).getTime() - abandonedAfterMs))
     },
   }
+}
+
+type SettleOne = (found: Orphan & { readonly inquiry: number }) => Promise<boolean>
+
+async function settleDoubtful(settleOne: SettleOne, engine: Engine): Promise<number> {
+  const [first, ...others] = engine.sendings.listDoubtful()
+  // A process that was cut off may not ask anybody before its next heartbeat.
+  if (!first || !engine.isAlive()) return 0
+  // While the database is away, one read fails and not one for each of them.
+  const results = [await settleIfWritten(first, settleOne, engine)]
+  for (let next = 0; next < others.length; next += chunk) {
+    const some = others.slice(next, next + chunk)
+    results.push(...(await Promise.all(some.map(found => settleIfWritten(found, settleOne, engine)))))
+  }
+  return results.filter(Boolean).length
+}
+
+async function settleIfWritten(found: Orphan, settleOne: SettleOne, engine: Engine): Promise<boolean> {
+  const { merchantId, payId, xId } = found
+  const payment = await engine.payments.byPayId(merchantId, payId)
+  if (!payment || findOperation(payment, xId)?.state !== 'SENT') {
+    engine.sendings.miss(xId)
+    return false
+  }
+  const isSettled = await settleOne({ merchantId, payId, xId, inquiry: 0 })
+  if (isSettled) engine.sendings.end(xId)
+  return isSettled
 }

@@ -151,11 +151,34 @@ test('what a dead process had sent is settled by another one, and its key answer
   await first.stop()
 })
 
-test('a process that others may have declared dead sends nothing any more', async () => {
+test('a process that others may have declared dead records nothing new: 503, and 200 after its next heartbeat', async () => {
+  let isAlive = false
   const frozen = await startTestGateway({
     connectors: acquirer.connectors,
     beside: gateway,
-    isAlive: () => false,
+    clock: createTestClock(),
+    isAlive: () => isAlive,
+  })
+  const request = cardPayment()
+  const answer = await frozen.call('POST', '/payments', request)
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2'])
+  const stored = `SELECT 1 FROM payment WHERE trans_id = '${request.transId}'`
+  expect(await queryRows(gateway.databaseUrl, stored)).toEqual([])
+  isAlive = true
+  const again = await frozen.call('POST', '/payments', request)
+  expect(again, again.text).toMatchObject({ status: 200, body: { status: 'OK' } })
+  await frozen.stop()
+})
+
+test('a process that others may have declared dead sends nothing any more', async () => {
+  let isAlive = true
+  const frozen = await startTestGateway({
+    connectors: acquirer.connectors,
+    beside: gateway,
+    isAlive: () => isAlive,
+    testCrash(point) {
+      if (point === 'afterRecord') isAlive = false
+    },
   })
   const before = acquirer.ledger.length
   const answer = await frozen.call('POST', '/payments', cardPayment())
@@ -190,7 +213,9 @@ test('a connection without our session settings is noticed: a pooler in transact
 
 test('a start through a pooler in transaction mode is refused, and leaves no lock behind that a later one waits for', async () => {
   const pooler = await startDatabaseProxy(gateway.databaseUrl, { pools: true })
-  await expect(migrate(pooler.url)).rejects.toThrow(/^a pooler in transaction mode stands before/)
+  await expect(migrate(pooler.url)).rejects.toThrow(
+    /^a pooler stands before the database and does not pass on the settings/,
+  )
   const said: string[] = []
   await migrate(gateway.databaseUrl, { onProgress: line => said.push(line) })
   expect(said).toEqual([])

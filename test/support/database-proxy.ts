@@ -21,6 +21,13 @@ export interface DatabaseProxy {
   freeze(): void
   /** The same from the next message with this text on. */
   freezeAt(text: string): void
+  /**
+   * The same from the next commit on, which is kept: a frozen server that has received it. `skip` lets that many pass
+   * first.
+   */
+  freezeWithCommit(skip?: number): void
+  /** The kept commit is run, and everything passes again: the server has woken up. Nobody hears the commit's answer. */
+  wake(): void
   /** Everything passes again; what was held back is lost with its connections. */
   thaw(): void
   /** The names of all commit statements that were used since the proxy was started. */
@@ -46,7 +53,7 @@ function dropSettings(startup: Buffer): Buffer {
   return passed
 }
 
-type Moment = 'before' | 'after' | 'withAnswer' | 'freeze'
+type Moment = 'before' | 'after' | 'withAnswer' | 'freeze' | 'keep'
 
 /**
  * `pools`: does what a pooler in transaction mode does to us. Settings of a connection are dropped, and the server's connection
@@ -65,6 +72,7 @@ export async function startDatabaseProxy(
   const sockets = new Set<Socket>()
   const commitNames = new Set<string>()
   let frozen = false
+  let kept: { readonly upstream: Socket; readonly sent: Buffer[] } | undefined
   let planned: { mark: Buffer; moment: Moment; skip: number } | undefined
 
   /** Whether this message is the one at which the line is to be cut, and when. */
@@ -92,19 +100,23 @@ export async function startDatabaseProxy(
       socket.on('error', cut)
       socket.on('close', () => {
         sockets.delete(socket)
+        if (kept?.upstream === upstream) return
         if (socket === client ? !pools : !held) cut()
       })
     }
     let isFirst = true
     client.on('data', given => {
+      // The rest of a commit that came in pieces; a goodbye would reach a frozen server too, after the commit.
+      if (kept?.upstream === upstream && !given.equals(goodbye)) kept.sent.push(given)
       if (frozen || (pools && given.equals(goodbye))) return
       const bytes = pools && isFirst ? dropSettings(given) : given
       isFirst = false
       for (const [name] of bytes.toString('latin1').matchAll(/commit_\w+/g)) commitNames.add(name)
       const moment = judge(bytes)
       if (moment === 'before') return cut()
-      if (moment === 'freeze') {
+      if (moment === 'freeze' || moment === 'keep') {
         frozen = true
+        if (moment === 'keep') kept = { upstream, sent: [bytes] }
         return
       }
       swallowing ||= moment === 'after'
@@ -112,7 +124,7 @@ export async function startDatabaseProxy(
       return void upstream.write(bytes)
     })
     upstream.on('data', bytes => {
-      if (frozen) return
+      if (frozen || kept?.upstream === upstream) return
       if (held) held.push(bytes)
       else if (!swallowing) client.write(bytes)
       else if (bytes.includes(readyMark)) cut()
@@ -130,6 +142,14 @@ export async function startDatabaseProxy(
     },
     freezeAt(text) {
       planned = { mark: Buffer.from(text), moment: 'freeze', skip: 0 }
+    },
+    freezeWithCommit(skip = 0) {
+      planned = { mark: commitMark, moment: 'keep', skip }
+    },
+    wake() {
+      frozen = false
+      for (const socket of sockets) if (socket !== kept?.upstream) socket.destroy()
+      kept?.upstream.end(Buffer.concat([...kept.sent, goodbye]))
     },
     thaw() {
       frozen = false

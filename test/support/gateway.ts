@@ -69,6 +69,8 @@ export interface TestGatewayOptions
   readonly databaseSilenceMs?: number
   /** Whether the others still take this process for alive; always unless given, however busy the machine is. */
   readonly isAlive?: () => boolean
+  /** How often they may have taken it for dead; never unless given. */
+  readonly countInterruptions?: () => number
   /** How long a receiver of webhooks may take to answer; as long as in production unless given. */
   readonly webhookAttemptMs?: number
   /** Whether only the test runs what is due; unless given, where it has a clock of its own. */
@@ -143,6 +145,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     databaseSilenceMs: options.databaseSilenceMs ?? 60_000,
     httpLimits: patientLimits,
     isAlive: options.isAlive ?? (() => true),
+    countInterruptions: options.countInterruptions ?? (() => 0),
     timersByHand: options.timersByHand ?? options.clock !== undefined,
   })
   const { merchantId, apiKey } = beside ?? (await gateway.merchants.create('Test shop'))

@@ -34,7 +34,8 @@ export interface Authorization {
 
 export async function authorize(authorization: Authorization, engine: Engine): Promise<OperationAnswer> {
   const { merchant, payment, account, question, captureReference, ask, unattended, at } = authorization
-  const context: CallContext = { question, timeoutMs: account.connector.facts.timeoutMs, engine }
+  const { timeoutMs } = account.connector.facts
+  const context: CallContext = { question, timeoutMs, isSent: true, engine }
   const received = await callProvider<AuthorizationOutcome>(
     {
       ask,

@@ -23,7 +23,9 @@ export interface CallContext {
   readonly question: Question
   /** How long this provider may take for one call. */
   readonly timeoutMs: number
-  readonly engine: Pick<Engine, 'onAlarm' | 'isAlive'>
+  /** The request has an effect, and this process has recorded it; an inquiry has none. */
+  readonly isSent?: boolean
+  readonly engine: Pick<Engine, 'onAlarm' | 'isAlive' | 'sendings'>
 }
 
 /** How to call the provider, how to find out whether the request arrived, and the outcome if there is no answer. */
@@ -35,11 +37,15 @@ export interface ProviderCall<T> {
 
 /** Sends the request, and sends it again only if it certainly never arrived. */
 export async function callProvider<T>(call: ProviderCall<T>, context: CallContext): Promise<T> {
-  let answer = await askOnce(call, 1, context)
-  for (let send = 2; send <= maximumSends && call.outcomeOf(answer).kind === 'unreached'; send += 1) {
-    answer = await askOnce(call, send, context)
+  try {
+    let answer = await askOnce(call, 1, context)
+    for (let send = 2; send <= maximumSends && call.outcomeOf(answer).kind === 'unreached'; send += 1) {
+      answer = await askOnce(call, send, context)
+    }
+    return answer
+  } finally {
+    if (context.isSent) context.engine.sendings.end(context.question.reference)
   }
-  return answer
 }
 
 /** The same for calls that answer with one outcome. */
@@ -59,9 +65,9 @@ export async function callForOutcome(
 async function askOnce<T>(
   { ask, withoutAnswer }: ProviderCall<T>,
   send: number,
-  { question, timeoutMs, engine }: CallContext,
+  { question, timeoutMs, isSent, engine }: CallContext,
 ): Promise<T> {
-  if (!engine.isAlive()) {
+  if (isSent ? !engine.sendings.maySend(question.reference) : !engine.isAlive()) {
     const message = `${question.operation} was not sent: this process was frozen or cut off from the database, and others may have taken over its work`
     engine.onAlarm({ code: 'PROCESS_CUT_OFF', message, xId: question.reference })
     return withoutAnswer

@@ -80,7 +80,7 @@ export async function performFollowUp<Command extends FollowUpCommand>(
   await engine.testCrash('afterRecord')
   const { amount, timeoutMs } = begun
   const question = { operation: kind.type, reference: xId, amount }
-  const context = { question, timeoutMs, engine }
+  const context = { question, timeoutMs, isSent: true, engine }
   const outcome = await callForOutcome(begun.ask, context)
   engine.onOutcome(kind.type, outcome.kind)
   await engine.testCrash('afterCall')

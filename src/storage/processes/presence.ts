@@ -21,6 +21,8 @@ export interface Presence {
    * must not continue as if nothing had happened.
    */
   isAlive(): boolean
+  /** How often a heartbeat came so late that the others may have taken over before it. */
+  countInterruptions(): number
   /** A heartbeat at once, for a start that took long: what is sent right after it must not look like that of a dead process. */
   refresh(): Promise<void>
   /** How many other processes give a heartbeat, as of the last beat. */
@@ -47,6 +49,8 @@ export interface PresenceOptions {
   /** An announcement: shared data must be read again. The sender waits for it. */
   readonly onAnnouncement?: () => Promise<void>
   readonly beatMs?: number
+  /** After how long without a heartbeat the others may take over, less a moment. */
+  readonly aliveForMs?: number
 }
 
 /** 1 s: six beats fit into the time after which a process counts as dead. */
@@ -56,7 +60,7 @@ const defaultBeatMs = 1_000
 const retryMs = 300
 
 /** 5.5 s: this process stops sending a moment before the others take over. */
-const aliveForMs = 5_500
+const defaultAliveForMs = 5_500
 
 /** 2.5 s: a beat that hangs on a broken connection leaves time for one on another connection. */
 const statementTimeoutMs = 2_500
@@ -171,9 +175,28 @@ const beatStatement = `UPDATE gateway_process SET seen_at = now() WHERE process 
     WHERE o.process <> $1 AND o.seen_at > now() - $2 * interval '1 millisecond') AS others,
     ${lastAnnouncement}::integer AS last`
 
-export async function openPresence(url: string, options: PresenceOptions): Promise<Presence> {
-  const { onError, onMerchantChange, onAnnouncement = async () => {}, beatMs = defaultBeatMs } = options
+/** What the heartbeats of this process say about it. */
+function createPulse(aliveForMs: number): Pick<Presence, 'isAlive' | 'countInterruptions'> & {
+  /** `isKnown`: the others had not forgotten this process. */
+  beat(begunAt: number, isKnown: boolean): void
+} {
   let beatAt = performance.now()
+  let interruptions = 0
+  return {
+    isAlive: () => performance.now() - beatAt < aliveForMs,
+    countInterruptions: () => interruptions,
+    beat(begunAt, isKnown) {
+      // The others go by when the database wrote the beat, which was at the latest now.
+      if (!isKnown || performance.now() - beatAt >= aliveForMs) interruptions += 1
+      beatAt = begunAt
+    },
+  }
+}
+
+export async function openPresence(url: string, options: PresenceOptions): Promise<Presence> {
+  const { onError, onMerchantChange, onAnnouncement = async () => {} } = options
+  const { beatMs = defaultBeatMs, aliveForMs = defaultAliveForMs } = options
+  const pulse = createPulse(aliveForMs)
   // Until the first beat, others are assumed.
   let others = 1
   let schema = ''
@@ -212,7 +235,7 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
         process,
         heard,
       ])
-    beatAt = begunAt
+    pulse.beat(begunAt, found !== undefined)
     // A notification is lost if its connection fails, so the beat checks too. The beat does not wait for the
     // acknowledgement.
     void acknowledge(found?.last).catch(onError)
@@ -223,7 +246,8 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
     process,
     refresh: beat,
     others: () => others,
-    isAlive: () => performance.now() - beatAt < aliveForMs,
+    isAlive: pulse.isAlive,
+    countInterruptions: pulse.countInterruptions,
     ...removalOf(process, ask),
     async announce() {
       const number = await announce(ask)
