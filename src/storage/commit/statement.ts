@@ -5,7 +5,9 @@
  * final guard. The SQL is limited to what Citus accepts as well: no now() inside CASE, no `CASE x WHEN`, and no INSERT
  * whose source reads a table.
  */
+
 import { strict as assert } from 'node:assert'
+import { keysOf } from '#domain/json.ts'
 import { keepIn } from '#storage/commit/account-parts.ts'
 import {
   type BatchColumns,
@@ -195,8 +197,7 @@ export type Part = keyof typeof parts
 /** A row of this part, with exactly the part's columns. */
 export type PartRow<P extends Part> = BatchRow<(typeof parts)[P]['columns']>
 
-// Object.keys forgets the type of the keys.
-export const partNames = Object.keys(parts) as Part[]
+export const partNames = keysOf(parts)
 
 /** `c` is the number of the change in its batch. */
 const columnsOf = (part: Part): BatchColumns => [['c', 'integer'], ...parts[part].columns]
