@@ -67,5 +67,8 @@ export function numberOrders(): TakeOrders {
 /** What the issue asks for, of every client. */
 export const concurrency = 64
 
-/** 1 s before each measurement: connections open, caches fill, nothing counts. */
-export const warmUpMs = 1_000
+/**
+ * 3 s before each measurement, in which nothing counts: connections open, caches fill, and a gateway that had nothing to do
+ * while a bare client was measured compiles again what Node has thrown away meanwhile.
+ */
+export const warmUpMs = 3_000

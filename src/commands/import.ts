@@ -2,6 +2,7 @@
  * `bins import` and `rates import`: reference data from files that others publish. Both replace all existing data, or
  * nothing.
  */
+import { strict as assert } from 'node:assert'
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
@@ -147,17 +148,17 @@ async function withPools<T>(
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
-    let result: T | undefined
+    let done: { readonly result: T } | undefined
     for (const { number, url } of database.cells) {
       const pools = openPools(url, error => console.error(`tollgate: ${describeReason(error)}`))
       try {
-        result = await work(pools, number === 0)
+        done = { result: await work(pools, number === 0) }
       } finally {
         await pools.close()
       }
     }
-    // There is always cell 0, so the loop has run.
-    return result as T
+    assert(done, 'there is no cell 0')
+    return done.result
   } finally {
     await database.close()
   }

@@ -3,6 +3,7 @@
  * keys.
  */
 
+import { strict as assert } from 'node:assert'
 import type { Command } from 'commander'
 import { auditCommand } from '#commands/audit-trail.ts'
 import { CommandFault, describeReason, UsageFault } from '#commands/faults.ts'
@@ -62,9 +63,10 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
     .option('--json', 'print one line of JSON')
     .action(async ({ json }: { json?: true }) => {
       const renewed = await withKeys(readConfig(), async ({ database, each }) => {
-        // There is always cell 0.
-        let made = await renewDataKeys(database.masterKey, each[0] as RotationDeps)
-        for (const deps of each.slice(1)) made = addUp(made, await renewDataKeys(database.masterKey, deps))
+        const [first, ...others] = each
+        assert(first, 'there is no cell 0')
+        let made = await renewDataKeys(database.masterKey, first)
+        for (const deps of others) made = addUp(made, await renewDataKeys(database.masterKey, deps))
         // Every stored number was decrypted for this, not for a payment.
         await auditCommand(database.url, { act: 'keys.renew', object: 'vault', after: made })
         return made

@@ -91,5 +91,7 @@ export const isReachable = (config: {
 
 export function isLoopback(host: string): boolean {
   const version = isIP(host)
-  return version === 0 ? host.toLowerCase() === 'localhost' : loopback.check(host, `ipv${version as 4 | 6}`)
+  return version === 0
+    ? host.toLowerCase() === 'localhost'
+    : loopback.check(host, version === 4 ? 'ipv4' : 'ipv6')
 }

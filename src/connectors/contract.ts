@@ -150,7 +150,15 @@ export type HttpAnswer =
 
 // ── A connector for one account ───────────────────────────────────────────────────────────────────────────────────
 
-export interface Connector {
+/** What is done with an existing payment. An operation that the provider lacks is a property that the connector lacks. */
+export interface FollowUps {
+  readonly capture?: FollowUp
+  readonly reverse?: FollowUp
+  readonly refund?: FollowUp
+  readonly increment?: FollowUp
+}
+
+export interface Connector extends FollowUps {
   readonly facts: ConnectorFacts
   /** Undefined: this account does not serve the method. */
   supports(method: Method): Capabilities | undefined
@@ -184,11 +192,6 @@ export interface Connector {
   complete?(returned: CustomerReturn, signal: AbortSignal): Promise<AuthorizationOutcome>
   /** Ends an open action at the provider (expires its page) before the payment is cancelled. */
   cancelAction?(inquiry: Inquiry, signal: AbortSignal): Promise<Outcome>
-  /** Optional operations are optional properties: an absent one is not supported. */
-  readonly capture?: FollowUp
-  readonly reverse?: FollowUp
-  readonly refund?: FollowUp
-  readonly increment?: FollowUp
   /** Money out without a payment behind it. */
   credit?(request: AuthorizationRequest, signal: AbortSignal): Promise<Outcome>
   /** Asks for the outcome. Absent: this provider only sends notices. `unreached`: certainly not received. */

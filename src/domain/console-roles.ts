@@ -2,6 +2,7 @@
  * Who may do what in the console: one table. Pages use it to decide what they show, and the server checks it again
  * before every action.
  */
+import { keysOf } from '#domain/json.ts'
 
 /** From the fewest rights to the most. */
 export const roles = ['viewer', 'support', 'admin', 'owner'] as const
@@ -30,8 +31,7 @@ const leastRole = {
 } as const satisfies Record<string, Role>
 
 export type ConsoleAct = keyof typeof leastRole
-// Object.keys forgets the type of the keys.
-export const consoleActs = Object.keys(leastRole) as readonly ConsoleAct[]
+export const consoleActs = keysOf(leastRole)
 
 export const mayAct = (role: Role, act: ConsoleAct): boolean =>
   roles.indexOf(role) >= roles.indexOf(leastRole[act])

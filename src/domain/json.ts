@@ -1,4 +1,7 @@
-/** JSON without a guaranteed shape: an unexpected value is an absent one, never an exception. */
+/**
+ * JSON without a guaranteed shape: an unexpected value is an absent one, never an exception. And the keys of records
+ * whose shape is known.
+ */
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
@@ -32,6 +35,15 @@ export function parseJson(text: string): unknown {
     return undefined
   }
 }
+
+/** Object.keys forgets the type of the keys. For constants of ours, which have no other keys than their type says. */
+export const keysOf = <Key extends string>(record: Readonly<Record<Key, unknown>>): Key[] =>
+  Object.keys(record) as Key[]
+
+/** Object.entries, with the same limit. */
+export const entriesOf = <Key extends string, Value>(
+  record: Readonly<Record<Key, Value>>,
+): readonly (readonly [Key, Value])[] => keysOf(record).map(key => [key, record[key]] as const)
 
 /** JSON text in which key order and spacing do not matter: the same data gives the same text. */
 export function canonicalJson(value: unknown): string {

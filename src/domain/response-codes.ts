@@ -2,6 +2,7 @@
  * Every response code there is, once: what it means and what the merchant should do. Eight characters `N MMM DDDD`:
  * kind, module, detail. Other rooms name a refusal or a family; only this file knows the digits.
  */
+import { keysOf } from '#domain/json.ts'
 
 /** What a merchant does next. The texts are published, so they are part of the contract. */
 export type Advice =
@@ -245,8 +246,7 @@ export const adviceMeanings: Readonly<Record<Advice, string>> = {
 
 /** The modules in the order of their digits, each with the families or rooms it stands for. */
 export function listModules(): readonly { readonly module: string; readonly speakers: readonly Speaker[] }[] {
-  // Object.keys forgets the type of the keys.
-  const speakers = Object.keys(modules) as Speaker[]
+  const speakers = keysOf(modules)
   return [...knownModules]
     .sort()
     .map(module => ({ module, speakers: speakers.filter(speaker => modules[speaker] === module) }))

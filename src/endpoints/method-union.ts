@@ -3,7 +3,10 @@
  * key by name, so that code generators produce types for all methods. Requests are checked against plain objects
  * instead (src/schemas), because a union that does not match cannot say which field is wrong.
  */
+
+import { strict as assert } from 'node:assert'
 import type { TProperties, TSchema } from 'typebox'
+import { textAt } from '#domain/json.ts'
 import { cardRecord } from '#methods/fields/card.ts'
 import {
   captureObjects,
@@ -204,7 +207,10 @@ const answers: readonly object[] = [
   webhookEvent,
 ]
 
-/** Schemas that replace those with the same title in the document. All above have one, which TypeBox's types do not show. */
+/** Schemas that replace those with the same title in the document. */
 export const describedAs: ReadonlyMap<string, object> = new Map(
-  [...requests, ...answers].map(schema => [(schema as { title: string }).title, schema]),
+  [...requests, ...answers].map(schema => [
+    textAt(schema, 'title') ?? assert.fail('a described schema has no title'),
+    schema,
+  ]),
 )

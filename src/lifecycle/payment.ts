@@ -9,6 +9,7 @@ import { providerResultOutstanding } from '#domain/response-codes.ts'
 import type { OwnDetails, SentDetails } from '#lifecycle/details.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 import type { CaptureType, IntegrationType, Method } from '#methods/rows.ts'
+import type { operationTypes } from '#schemas/payment-record.ts'
 
 export type PaymentStatus =
   | 'AUTHORIZE_REQUEST'
@@ -19,15 +20,7 @@ export type PaymentStatus =
   | 'FAILED'
   | 'REVERSED'
 
-export type OperationType =
-  | 'AUTHORIZATION'
-  | 'CONFIRM'
-  | 'INCREMENTAL'
-  | 'CAPTURE'
-  | 'REVERSAL'
-  | 'REFUND'
-  | 'CREDIT'
-  | 'RETURN'
+export type OperationType = (typeof operationTypes)[number]
 
 /** SENT is internal: recorded before the call, no answer yet. The API shows it as PENDING. */
 export type OperationState =

@@ -2,7 +2,10 @@
  * Bank transfers that customers make. Each booked entry is stored once with the authorisation that waits for the money; the
  * payment keeps waiting while a part is missing. Pure.
  */
+
+import { strict as assert } from 'node:assert'
 import type { XId } from '#domain/ids.ts'
+import { isRecord } from '#domain/json.ts'
 import { add } from '#domain/money.ts'
 import { providerResultOutstanding } from '#domain/response-codes.ts'
 import { toOperation } from '#lifecycle/follow-up.ts'
@@ -36,9 +39,15 @@ interface KeptReceipt {
   readonly value: number
 }
 
+const isReceipt = (value: unknown): value is KeptReceipt =>
+  isRecord(value) && typeof value.key === 'string' && Number.isSafeInteger(value.value)
+
 /** The fields of a provider are JSON of any shape; this one is written below and nowhere else. */
-const receiptsOf = ({ provider }: Operation): readonly KeptReceipt[] =>
-  (provider?.fields?.receipts as readonly KeptReceipt[] | undefined) ?? []
+function receiptsOf({ provider }: Operation): readonly KeptReceipt[] {
+  const receipts = provider?.fields?.receipts ?? []
+  assert(Array.isArray(receipts) && receipts.every(isReceipt), 'the receipts of a transfer cannot be read')
+  return receipts
+}
 
 /** What has arrived so far; undefined: nothing was sent, or this payment is not paid by transfer. */
 export function receivedValue(payment: Payment): number | undefined {

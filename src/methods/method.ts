@@ -1,20 +1,12 @@
 /** What a row of the catalogue says about a payment method. Whatever is special about a method is a column here. */
 import type { MethodFamily } from '#domain/response-codes.ts'
+import type { methodOperations } from '#schemas/payment-method-list.ts'
 
 export type IntegrationType = 'HOSTED' | 'DIRECT'
 export type CaptureType = 'AUTOMATIC' | 'MANUAL' | 'DELAYED'
 /** How the customer gets from the request to the approval. */
 export type Flow = 'direct' | 'multi_step' | 'redirect' | 'qr' | 'voucher' | 'transfer'
-export type MethodOperation =
-  | 'capture'
-  | 'partial_capture'
-  | 'multi_capture'
-  | 'increment'
-  | 'reverse'
-  | 'refund'
-  | 'partial_refund'
-  | 'credit'
-  | 'recurring'
+export type MethodOperation = (typeof methodOperations)[number]
 
 /** When the method takes the money, and what can be done with it afterwards. */
 export interface Terms {

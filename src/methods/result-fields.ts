@@ -4,6 +4,7 @@
  */
 import type { TObject } from 'typebox'
 import { type MethodOperationName, recordObject, resultObject } from '#methods/fields/objects.ts'
+import type { askedOperations } from '#schemas/payment-record.ts'
 
 /** Schemas are named after requests, payments hold operations: the mapping between the two names. */
 const requestOf: Readonly<Record<string, MethodOperationName>> = {
@@ -14,7 +15,7 @@ const requestOf: Readonly<Record<string, MethodOperationName>> = {
   REVERSAL: 'reversal',
   REFUND: 'refund',
   CREDIT: 'credit',
-}
+} satisfies Record<(typeof askedOperations)[number], MethodOperationName>
 
 /** The same for the record of a payment: the provider's fields that its schema names. */
 export function toRecordFields(

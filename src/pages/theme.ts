@@ -4,6 +4,7 @@
  */
 
 import { createHash } from 'node:crypto'
+import { keysOf } from '#domain/json.ts'
 import { toSource } from '#pages/address.ts'
 import { contrast, inkOn, makeReadable, parseColour, type Rgb, textContrast, toHex } from '#pages/colour.ts'
 
@@ -18,8 +19,7 @@ const fonts = {
 } as const
 
 export type FontName = keyof typeof fonts
-// Object.keys forgets the type of the keys.
-export const fontNames = Object.keys(fonts) as readonly FontName[]
+export const fontNames = keysOf(fonts)
 
 export interface Theme {
   /** A path of our own origin or an https address; its origin must be in the policy's `img-src`. */

@@ -80,8 +80,8 @@ export function createProviders(parts: ProviderParts): RunningProviders {
   }
 }
 
-/** One run at a time; a wake-up during a run starts another run after it. */
-function keepRunning(
+/** One run at a time; a wake-up during a run, also one that fails, starts another run after it. */
+export function keepRunning(
   worker: { runDue(): Promise<number> },
   { onError }: Pick<ProviderParts, 'onError'>,
 ): { wake(): void; runDue(): Promise<void>; stop(): Promise<void> } {
@@ -91,17 +91,19 @@ function keepRunning(
   async function run(): Promise<void> {
     do {
       again = false
-      while (!stopped && (await worker.runDue()) > 0);
+      try {
+        while (!stopped && (await worker.runDue()) > 0);
+      } catch (error) {
+        onError(error)
+      }
     } while (again && !stopped)
+    // In the same turn as the look at `again`: a wake-up in between would find a run that no longer looks.
+    running = undefined
   }
   function wake(): void {
     again = true
     if (running || stopped) return
     running = run()
-      .catch(onError)
-      .finally(() => {
-        running = undefined
-      })
   }
   return {
     wake,

@@ -28,8 +28,6 @@ export interface DirectoryDeps {
 /** The engine's directory, and a look-up by the account alone for notices, which do not name a merchant. */
 export interface AccountDirectory extends ProviderDirectory {
   find(accountId: string): Promise<(OpenedAccount & { readonly record: AccountRecord }) | undefined>
-  /** Drops the merchant's accounts from the cache. */
-  forget(merchantId: string): void
 }
 
 /** 500 ms: a busy merchant costs two small reads a second, and a person who adds an account need not wait for it. */
@@ -54,7 +52,7 @@ export function createDirectory(deps: DirectoryDeps): AccountDirectory {
   const definitions = new Map(deps.definitions.map(definition => [definition.facts.name, definition]))
   const simulator = deps.environment === 'test' ? simulated(deps.simulator) : undefined
 
-  const { read, forget } = rememberKnown(deps)
+  const read = rememberKnown(deps)
 
   function openRecord(record: AccountRecord): Promise<Opened | undefined> {
     const definition = definitions.get(record.connector)
@@ -95,13 +93,16 @@ export function createDirectory(deps: DirectoryDeps): AccountDirectory {
       const record = isAccountId(accountId) ? await deps.store.find(accountId) : undefined
       return record && openRecord(record)
     },
-    forget,
   }
 }
 
-function rememberKnown({ store, nowMs }: Pick<DirectoryDeps, 'store' | 'nowMs'>) {
-  const known = new Map<string, Known>()
-  const reading = new Map<string, Promise<Known>>()
+/** Immediate if it is cached, because every payment needs it. A failed look-up is not cached: the next payment tries again. */
+function rememberKnown({
+  store,
+  nowMs,
+}: Pick<DirectoryDeps, 'store' | 'nowMs'>): (merchantId: MerchantId) => Known | Promise<Known> {
+  const known = new Map<MerchantId, Known>()
+  const reading = new Map<MerchantId, Promise<Known>>()
 
   async function load(merchantId: MerchantId): Promise<Known> {
     const accounts = await store.list(merchantId)
@@ -109,33 +110,23 @@ function rememberKnown({ store, nowMs }: Pick<DirectoryDeps, 'store' | 'nowMs'>)
     return { accounts, rules, untilMs: nowMs() + rememberedMs }
   }
 
-  /** A failed look-up is not cached: the next payment tries again. */
   async function readAnew(merchantId: MerchantId): Promise<Known> {
-    const begun = load(merchantId)
-    reading.set(merchantId, begun)
-    // If the merchant was dropped from the cache meanwhile, the outdated result must not be stored.
-    const isCurrent = () => reading.get(merchantId) === begun
     try {
+      const begun = load(merchantId)
+      reading.set(merchantId, begun)
       const found = await begun
       if (known.size >= rememberedMax) known.clear()
-      if (isCurrent()) known.set(merchantId, found)
+      known.set(merchantId, found)
       return found
     } finally {
-      if (isCurrent()) reading.delete(merchantId)
+      reading.delete(merchantId)
     }
   }
 
-  return {
-    /** Immediate if it is cached, because every payment needs it. */
-    read(merchantId: MerchantId): Known | Promise<Known> {
-      const remembered = known.get(merchantId)
-      if (remembered && remembered.untilMs > nowMs()) return remembered
-      return reading.get(merchantId) ?? readAnew(merchantId)
-    },
-    forget(merchantId: string): void {
-      known.delete(merchantId)
-      reading.delete(merchantId)
-    },
+  return merchantId => {
+    const remembered = known.get(merchantId)
+    if (remembered && remembered.untilMs > nowMs()) return remembered
+    return reading.get(merchantId) ?? readAnew(merchantId)
   }
 }
 

@@ -4,7 +4,8 @@ import { choice, closed, flag, formatted, optional, text, whole } from '#schemas
 import { Type } from '#schemas/type.ts'
 
 const integrationTypes = ['HOSTED', 'DIRECT'] as const
-const operations = [
+/** What can be done with a payment, in the order in which rows and answers list it. */
+export const methodOperations = [
   'capture',
   'partial_capture',
   'multi_capture',
@@ -42,7 +43,7 @@ export const methodFilter = closed(
       formatted('country', 'Methods for customers in this country, ISO 3166-1 alpha-3 or alpha-2.'),
     ),
     integrationType: optional(choice(integrationTypes, 'Methods that can be integrated like this.')),
-    operation: optional(choice(operations, 'Methods whose payments can be followed by this.')),
+    operation: optional(choice(methodOperations, 'Methods whose payments can be followed by this.')),
     family: optional(choice(families, 'Methods of this kind.')),
   },
   { title: 'PaymentMethodFilter', description: 'Every condition that is given must hold.' },
@@ -72,7 +73,7 @@ export const listedMethod = closed(
       minItems: 1,
       description: 'The capture methods; the default is AUTOMATIC, or the first where that is missing.',
     }),
-    operations: Type.Array(choice(operations, 'An operation.'), {
+    operations: Type.Array(choice(methodOperations, 'An operation.'), {
       description: 'What can be done after the approval.',
     }),
     currencies: codes('ISO 4217 codes; `*` alone for any.'),

@@ -29,10 +29,21 @@ const recordMethods = closedBut(
   { title: 'RecordPaymentMethods', description: 'The method used, with masked data.' },
 )
 
-export const operationType = choice(
-  ['AUTHORIZATION', 'CONFIRM', 'INCREMENTAL', 'CAPTURE', 'REVERSAL', 'REFUND', 'CREDIT', 'RETURN'],
-  'Kind of operation.',
-)
+/** What we ask providers for; a fault can be ordered for each. */
+export const askedOperations = [
+  'AUTHORIZATION',
+  'CONFIRM',
+  'INCREMENTAL',
+  'CAPTURE',
+  'REVERSAL',
+  'REFUND',
+  'CREDIT',
+] as const
+
+/** All kinds of operations: a return is the act of the customer's bank. */
+export const operationTypes = [...askedOperations, 'RETURN'] as const
+
+export const operationType = choice(operationTypes, 'Kind of operation.')
 
 export const operationStatus = choice(
   ['AUTHORIZE_REQUEST', 'PENDING', 'AUTHORIZED', 'CAPTURE_REQUEST', 'OK', 'FAILED'],

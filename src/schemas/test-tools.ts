@@ -1,6 +1,7 @@
 /** The tools of the test environment: the clock, faults on demand, and the customer's step without a browser. */
 import type { Static } from 'typebox'
 import { choice, closed, formatted, optional, text, whole } from '#schemas/fields.ts'
+import { askedOperations } from '#schemas/payment-record.ts'
 import { Type } from '#schemas/type.ts'
 
 /** The merchant's clock: `GET` and `POST /test/clock`. */
@@ -26,10 +27,7 @@ export type Clock = Static<typeof clock>
 
 export const faultRule = closed(
   {
-    operation: choice(
-      ['AUTHORIZATION', 'CONFIRM', 'INCREMENTAL', 'CAPTURE', 'REVERSAL', 'REFUND', 'CREDIT', '*'],
-      'The operation that fails; `*` for whichever comes next.',
-    ),
+    operation: choice([...askedOperations, '*'], 'The operation that fails; `*` for whichever comes next.'),
     fault: choice(
       ['decline', 'delay', 'lost_request', 'lost_answer', 'error'],
       'What goes wrong. A lost request never arrives; after a lost answer or an error the outcome is unknown.',

@@ -155,7 +155,7 @@ const uuid = 2950
 function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
   if (oid === int8) return parseInt8
   if (oid === uuid) return stripDashes
-  return pg.types.getTypeParser(oid, format as 'text')
+  return format === 'binary' ? pg.types.getTypeParser(oid, 'binary') : pg.types.getTypeParser(oid, 'text')
 }
 
 function parseInt8(value: string): number {

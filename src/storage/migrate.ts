@@ -22,6 +22,9 @@ const minimumServerVersion = 150_000
 /** 10 s: a host that drops packets would otherwise keep a start silent for minutes. */
 const connectTimeoutMs = 10_000
 
+/** Three tries: a server that is busy for a moment does not end a start, and one that is not there is named in half a minute. */
+const connectTriesMs = [connectTimeoutMs, connectTimeoutMs, connectTimeoutMs]
+
 const directory = new URL('../../migrations/', import.meta.url)
 
 export async function migrate(
@@ -30,9 +33,11 @@ export async function migrate(
     onProgress?: (line: string) => void
     /** The last migration to run; all unless given. For restoring a backup of an older schema. */
     upTo?: string | undefined
+    /** How long the server may take for a connection, for each try; three times 10 s unless given. */
+    connectTriesMs?: readonly number[]
   } = {},
 ): Promise<void> {
-  const client = await connectToMigrate(url)
+  const client = await connectPatiently(url, options)
   try {
     await checkServer(client)
     await takeLock(client, options.onProgress)
@@ -61,16 +66,34 @@ export async function migrate(
   }
 }
 
+/** Only silence is met with another try: whatever the server says stands. */
+async function connectPatiently(
+  url: string,
+  options: NonNullable<Parameters<typeof migrate>[1]>,
+): Promise<pg.Client> {
+  const [first = connectTimeoutMs, ...others] = options.connectTriesMs ?? connectTriesMs
+  try {
+    return await connectToMigrate(url, first)
+  } catch (error) {
+    if (others.length === 0 || textAt(error, 'message') !== silence) throw error
+    options.onProgress?.('the database does not answer; trying again …')
+    return connectPatiently(url, { ...options, connectTriesMs: others })
+  }
+}
+
+/** pg's text for a connection that took too long; the error has no code. */
+const silence = 'timeout expired'
+
 /**
  * A lock that is taken through a pooler in transaction mode stays with the pooler's connection when ours has ended, and
  * every later start would wait for it. So we first check whether the connection keeps the settings it was opened with.
  */
-async function connectToMigrate(url: string): Promise<pg.Client> {
+async function connectToMigrate(url: string, connectMs: number): Promise<pg.Client> {
   const { address, options: given } = splitOptions(url)
   const client = new pg.Client({
     connectionString: address,
     options: `-c tollgate.session=kept ${given}`.trimEnd(),
-    connectionTimeoutMillis: connectTimeoutMs,
+    connectionTimeoutMillis: connectMs,
   })
   // The statement that was running reports the failure; without a listener the error event would also end the process.
   client.on('error', () => {})

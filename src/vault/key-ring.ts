@@ -102,16 +102,17 @@ const derive = (root: Buffer, purpose: string): KeyObject =>
 /** 60 s: until then, other processes may still seal addresses with the previous root secret. */
 const lateMs = 60_000
 
+/** The key of a root secret that was replaced by this one. */
+const replacedKey = (key: KeyObject, by: RootSecrets[number] | undefined): PageKey =>
+  by?.madeAtMs === undefined ? { key } : { key, beforeMs: by.madeAtMs + lateMs }
+
 export function deriveAll(roots: RootSecrets): Derived {
   const [newest, ...older] = roots
   const versions = (purpose: string): KeyVersions => [
     derive(newest.secret, purpose),
     ...older.map(({ secret }) => derive(secret, purpose)),
   ]
-  const pageKeys = versions('page token').map((key, index): PageKey => {
-    const replacedAtMs = roots[index - 1]?.madeAtMs
-    return replacedAtMs === undefined ? { key } : { key, beforeMs: replacedAtMs + lateMs }
-  })
+  const [pageKey, ...olderPageKeys] = versions('page token')
   return {
     fingerprints: versions('fingerprint'),
     peppers: roots
@@ -122,8 +123,7 @@ export function deriveAll(roots: RootSecrets): Derived {
     webhookSecrets: versions('webhook secret'),
     pageInventory: derive(newest.secret, 'page inventory'),
     consoleChallenge: derive(newest.secret, 'console challenge'),
-    // One for each root secret, of which there is at least one; `map` forgets that.
-    pageTokens: pageKeys as [PageKey, ...PageKey[]],
+    pageTokens: [{ key: pageKey }, ...olderPageKeys.map((key, index) => replacedKey(key, roots[index]))],
   }
 }
 

@@ -25,7 +25,7 @@ const detours = [
  * services of IBM Cloud. Those of other clouds are in ranges that are not public anyway.
  */
 const cloudServices = ['168.63.129.16/32', '161.26.0.0/16', '166.8.0.0/14'].map(range =>
-  ipaddr.parseCIDR(range),
+  ipaddr.IPv4.parseCIDR(range),
 )
 
 /** Undefined when the address may be connected to, else why not. */
@@ -37,14 +37,10 @@ export function refuseAddress(address: string, policy: AddressPolicy): string | 
   const parsed = ipaddr.process(written)
   const range = parsed.range()
   if (range === 'loopback' && policy.loopback) return undefined
-  // The library's types do not narrow by kind().
-  if (
-    parsed.kind() === 'ipv4' &&
-    cloudServices.some(cloud => (parsed as ipaddr.IPv4).match(cloud as [ipaddr.IPv4, number]))
-  ) {
+  if (parsed instanceof ipaddr.IPv4 && cloudServices.some(cloud => parsed.match(cloud))) {
     return `${address} is not a public address (a service of the cloud itself)`
   }
-  const open = parsed.kind() === 'ipv4' ? range === 'unicast' : isGlobal(parsed as ipaddr.IPv6)
+  const open = parsed instanceof ipaddr.IPv4 ? range === 'unicast' : isGlobal(parsed)
   return open ? undefined : `${address} is not a public address (${range})`
 }
 

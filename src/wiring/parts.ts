@@ -6,6 +6,7 @@ import type { OrderedFaults } from '#connectors/simulator/faults.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { CountExchange } from '#http/authentication/shared-counts.ts'
 import type { TrustedProxies } from '#http/server/client-address.ts'
+import type { HttpLimits } from '#http/server/limits.ts'
 import type { Logger } from '#http/telemetry/log.ts'
 import type { Metrics } from '#http/telemetry/metrics.ts'
 import type { Bank } from '#operations/bank/bank.ts'
@@ -69,6 +70,8 @@ export interface GatewayOptions {
   readonly noticeCrash?: NoticeCrashPoint
   /** For tests: how long a silent database is waited for. */
   readonly databaseSilenceMs?: number
+  /** Limits of the HTTP server other than the usual ones, for tests. */
+  readonly httpLimits?: Partial<HttpLimits>
   /** For tests: whether this process still counts as alive. */
   readonly isAlive?: () => boolean
   /** For tests: how often the others may have taken this process for dead. */

@@ -65,6 +65,7 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
   const http = {
     ...toHttpOptions(shared, cells, doors),
     endpoints: served,
+    limits: options.httpLimits,
     services: servicesOf(cells.home),
     withServices: chooseServices(cells, servicesOf),
   }

@@ -211,6 +211,16 @@ describe('architecture.md', () => {
     expect(files.length).toBeGreaterThan(0)
     expect(files.length).toBeLessThanOrEqual(7)
     expect(files.filter(path => !/\bamount\b/.test(readDocument(path).text))).toEqual([])
+    // What each row says happens in its file is found there by name: `sums.capturing`, `plainAmount`, `bigint` …
+    const rows = [...walk.matchAll(/^\| \d \| `(\S+)` \| (.+) \|$/gm)]
+    expect(rows).toHaveLength(files.length)
+    const lost = rows.flatMap(([, path = '', what = '']) =>
+      [...what.matchAll(/`([\w.]+)`/g)]
+        .map(([, word = '']) => word)
+        .filter(word => !readDocument(path).text.includes(word))
+        .map(word => `${path}: ${word}`),
+    )
+    expect(lost).toEqual([])
   })
 })
 

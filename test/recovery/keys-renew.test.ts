@@ -1,4 +1,5 @@
 /** New data keys and cards sealed anew while shops go on paying with pseudo numbers, each of which must be opened. */
+import { strict as assert } from 'node:assert'
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MerchantId } from '#domain/ids.ts'
@@ -167,6 +168,55 @@ test('a destroyed card stays destroyed', async () => {
   const [first] = shops
   const gone = await payBy(warm, first?.shop as Shop, first?.pseudoNumbers[0] ?? '')
   expect(gone.status).toBe(400)
+})
+
+/** A renewal during which `between` runs after a batch of cards was read and before it is written. */
+async function renewAround(between: () => Promise<void>) {
+  const store = await openRotationStore(database.url)
+  if (!store) throw new Error('somebody else holds the lock')
+  let isFirst = true
+  const reseal: typeof store.reseal = async (holding, changes) => {
+    if (isFirst) await between()
+    isFirst = false
+    return store.reseal(holding, changes)
+  }
+  try {
+    return await renewDataKeys(masterKey, { store: { ...store, reseal }, batch: 500 })
+  } finally {
+    await store.close()
+  }
+}
+
+test('a card that is destroyed while it is sealed anew stays destroyed', async () => {
+  const { shop, pseudoNumbers } = shops[0] ?? assert.fail('there is no shop')
+  const number = pseudoNumbers[1] ?? ''
+  const renewed = await renewAround(async () => {
+    await queryRows(
+      database.url,
+      `UPDATE vault_card SET sealed = NULL, destroyed_at = now() WHERE merchant_id = $1 AND pseudo_number = $2`,
+      [shop.merchantId, number],
+    )
+  })
+  expect(renewed).toEqual({ dataKeys: 3, cards: 7, accounts: 3 })
+  expect((await payBy(cold, shop, number)).status).toBe(400)
+})
+
+test('a card that comes in during a renewal can be used after it, in every process', async () => {
+  const { shop } = shops[1] ?? assert.fail('there is no shop')
+  let number = ''
+  await renewAround(async () => {
+    const { body } = await shop.create('CARD', { card: { number: '4539578763621486' } })
+    number = (await shop.read(body.payId)).paymentMethods.card.pseudoCardNumber
+  })
+  const fresh = await startTestGateway({ databaseUrl: database.url, masterKey, beside: warm })
+  try {
+    for (const at of [warm, cold, fresh]) expect((await payBy(at, shop, number)).body.status).toBe('OK')
+    // The next one seals this card anew, too.
+    expect(await renew()).toEqual({ dataKeys: 3, cards: 8, accounts: 3 })
+    for (const at of [warm, cold, fresh]) expect((await payBy(at, shop, number)).body.status).toBe('OK')
+  } finally {
+    await fresh.stop()
+  }
 })
 
 test('a process that knows the older key takes the newer one after a minute', async () => {

@@ -4,6 +4,7 @@
  */
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { commitStatement } from '#storage/commit/statement.ts'
 import { openDatabase } from '#storage/database.ts'
 import { createWorkFinder } from '#storage/payments/unanswered.ts'
 import { createEmptyDatabase } from '#test/support/database.ts'
@@ -161,9 +162,11 @@ async function explain({ text, options }: Statement): Promise<readonly string[]>
   }
 }
 
+const { name: planCommit } = commitStatement(['payment', 'planStart'])
+
 test('every statement reads growing tables by an index', async () => {
   expect([...statements.keys()]).toEqual(
-    expect.arrayContaining(['commit_6', 'payments_by_pay_id', 'payment_by_trans_id', 'claim_timers']),
+    expect.arrayContaining([planCommit, 'payments_by_pay_id', 'payment_by_trans_id', 'claim_timers']),
   )
   const unbounded: Record<string, readonly string[]> = {}
   for (const [name, statement] of statements) {
@@ -185,30 +188,41 @@ const paymentIndexesOf = (node: Node): readonly string[] => [
  * A plan lives as long as its connection. With some 130 payments in a table without statistics the index of transIds has one
  * level more than the primary key, and the planner took the latter: every new payment then read all others of its merchant.
  */
-test('a taken transId is looked up by its own index, whatever number of payments the plan is made with', async () => {
-  const { text, options } = statements.get('commit_1') ?? { text: '', options: '' }
-  const client = new pg.Client({ connectionString: gateway.databaseUrl, options })
-  await client.connect()
-  try {
-    await client.query('BEGIN')
-    for (let count = 0; count < 240; count += 4) {
-      await client.query(
-        `INSERT INTO payment SELECT copy.* FROM payment p, generate_series(1, 4) n,
+test.each([
+  [['payment', 'card', 'operation']],
+  [['payment', 'settled', 'card', 'operation', 'answered']],
+  [['key', 'payment', 'card', 'operation']],
+] as const)(
+  'a batch of %s looks a taken transId up by its own index, whatever number of payments its plan is made with',
+  async parts => {
+    const { text } = commitStatement(parts)
+    const { options } = statements.get(planCommit) ?? { options: '' }
+    const client = new pg.Client({ connectionString: gateway.databaseUrl, options })
+    await client.connect()
+    try {
+      await client.query('BEGIN')
+      for (let count = 0; count < 240; count += 4) {
+        await client.query(
+          `INSERT INTO payment SELECT copy.* FROM payment p, generate_series(1, 4) n,
            jsonb_populate_record(p, jsonb_build_object(
              'pay_id', gen_random_uuid(), 'trans_id', concat('order-with-a-long-number-', $1::text, '-', n))) AS copy
          WHERE p.pay_id = (SELECT pay_id FROM payment ORDER BY created_at LIMIT 1)`,
-        [count],
-      )
-      const { rows } = await client.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`)
-      expect(paymentIndexesOf(rows[0]['QUERY PLAN'][0].Plan), `${count} payments`).toEqual([
-        'payment_live_by_trans_id',
-      ])
+          [count],
+        )
+        const { rows } = await client.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`)
+        const found = paymentIndexesOf(rows[0]['QUERY PLAN'][0].Plan)
+        expect(found, `${count} payments`).toContain('payment_live_by_trans_id')
+        // A settlement finds its payment by its key.
+        expect(found.filter(name => name !== 'payment_live_by_trans_id')).toEqual(
+          parts.some(part => part === 'settled') ? ['payment_pkey'] : [],
+        )
+      }
+      await client.query('ROLLBACK')
+    } finally {
+      await client.end()
     }
-    await client.query('ROLLBACK')
-  } finally {
-    await client.end()
-  }
-})
+  },
+)
 
 test('a read without an index is found', async () => {
   const { options } = statements.get('payments_by_pay_id') ?? { options: '' }

@@ -102,6 +102,12 @@ const toHeaders = (sent: Record<string, string | string[] | undefined>): Headers
     ),
   )
 
+/**
+ * The client of a test shares its process with the server. When a busy machine stops both for ten seconds just after a
+ * request was written, the usual limits would end its connection before anybody has read it: ECONNRESET or 408.
+ */
+const patientLimits = { headersTimeoutMs: 60_000, keepAliveTimeoutMs: 60_000 }
+
 const masterKeys = new Map<string, string>()
 
 /** For tests that start a gateway on the same database in a process of its own. */
@@ -137,6 +143,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     applyNotice: options.applyNotice,
     noticeCrash: options.noticeCrash,
     databaseSilenceMs: options.databaseSilenceMs ?? 60_000,
+    httpLimits: patientLimits,
     isAlive: options.isAlive ?? (() => true),
     countInterruptions: options.countInterruptions ?? (() => 0),
     timersByHand: options.timersByHand ?? options.clock !== undefined,

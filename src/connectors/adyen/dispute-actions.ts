@@ -5,7 +5,7 @@
 import { isRecord, type Loose, listAt, parseJson, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import { toPdf } from '#connectors/adyen/text-to-pdf.ts'
 import type { DisputeActions, DisputeFacts, Evidence, HttpAnswer, Outcome } from '#connectors/contract.ts'
-import type { XId } from '#domain/ids.ts'
+import { foreignXId } from '#domain/ids.ts'
 
 export type DisputeCall = (path: string, body: Loose, key: string, signal: AbortSignal) => Promise<HttpAnswer>
 
@@ -71,7 +71,7 @@ export function toDocuments({ text, files }: Evidence, defenseDocumentTypeCode: 
 
 /** The engine knows the dispute by its own key; a dispute has no reference of an operation to echo. */
 const toProvider = (dispute: DisputeFacts) => ({
-  echo: { reference: '' as XId, amount: dispute.amount },
+  echo: { reference: foreignXId, amount: dispute.amount },
   transactionId: dispute.providerDisputeId,
 })
 

@@ -5,23 +5,12 @@ import { exampleIds } from '#endpoints/payments/follow-up.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { TooMany } from '#http/server/ports.ts'
-import type { OperationType } from '#lifecycle/payment.ts'
 import { csvHeader, listMovements, streamMovements } from '#operations/finding/movements.ts'
 import { movementList, type OperationQuery, operationQuery } from '#schemas/finding.ts'
+import { operationTypes } from '#schemas/payment-record.ts'
 import { finalStates } from '#storage/payments/movements.ts'
 
 const usualLimit = 100
-
-const types: readonly OperationType[] = [
-  'AUTHORIZATION',
-  'CONFIRM',
-  'INCREMENTAL',
-  'CAPTURE',
-  'REVERSAL',
-  'REFUND',
-  'CREDIT',
-  'RETURN',
-]
 
 export const listOperationsEndpoint = endpoint<Services, undefined, undefined, typeof operationQuery>({
   verb: 'GET',
@@ -106,7 +95,7 @@ export const listOperationsEndpoint = endpoint<Services, undefined, undefined, t
 
 const readFilters = (query: OperationQuery) =>
   readAll({
-    types: () => readList('type', query.type, oneOf(types)) ?? types,
+    types: () => readList('type', query.type, oneOf(operationTypes)) ?? operationTypes,
     states: () => readList('status', query.status, oneOf(finalStates)) ?? finalStates,
     range: () => readRange(query),
   })

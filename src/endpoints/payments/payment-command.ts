@@ -1,6 +1,7 @@
 /** Converts the request for a payment into the engine's command; shared by all endpoints that create one. */
 
 import { parseInstant } from '#domain/dates.ts'
+import { isRecord, memberOf } from '#domain/json.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { Secret } from '#domain/secret.ts'
 import { normalizeAddresses } from '#domain/text.ts'
@@ -81,11 +82,12 @@ export function composePayment(
   { merchant, now }: Pick<Choice, 'merchant' | 'now'>,
 ) {
   const { integrationType, type: _, ...objects } = paymentMethods
+  const object = memberOf(objects, method.key)
   const command = toCommand(body, {
     merchant,
     method,
     integrationType,
-    object: objects[method.key as 'card'],
+    object: isRecord(object) ? object : undefined,
     confirmsLater: confirmsLater(objects),
     now,
   })

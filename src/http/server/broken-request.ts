@@ -57,8 +57,7 @@ export function answerBrokenRequest(error: Broken, socket: Socket): void {
  */
 export function answerExpectations(server: Pick<Server, 'on'>): void {
   server.on('checkExpectation', (request: IncomingMessage, response: Response) => {
-    // Node joins repeated headers of this kind into one text.
-    const { traceId, traceparent } = readTrace(request.headers.traceparent as string | undefined)
+    const { traceId, traceparent } = readTrace(request.headers.traceparent)
     const refusal = new Refusal('expectation', 'Leave the header Expect out, or send 100-continue.')
     const { status, body, contentType } = renderRefusal('customer', refusal, { traceId })
     response.writeHead(status, {

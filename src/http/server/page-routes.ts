@@ -91,8 +91,7 @@ export function addPageRoutes(
 
 /** Collects the bytes of a form that brings files, up to what this route and this visitor are allowed. */
 async function readUpload(request: FastifyRequest, payload: Readable): Promise<Multipart | undefined> {
-  // Fastify types the config of a route as anything; addPageRoutes puts the upload of a route there.
-  const { upload } = request.routeOptions.config as { readonly upload?: Upload }
+  const { upload } = request.routeOptions.config
   const boundary = boundaryOf(request.headers['content-type'])
   if (!upload || boundary === undefined) return undefined
   const isAdmitted = await upload.admits(textsOf(request.headers))

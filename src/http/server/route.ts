@@ -316,7 +316,7 @@ async function pour(
     return await pourAnswer(reply, answered, sender)
   } catch (error) {
     // The client closed the connection in the middle of the answer. Anything may be thrown; only a stream's error has this code.
-    if ((error as { code?: string }).code === 'ERR_STREAM_PREMATURE_CLOSE') return reply
+    if (textAt(error, 'code') === 'ERR_STREAM_PREMATURE_CLOSE') return reply
     toRefusal(error, reply.request, faults)
     return reply
   } finally {

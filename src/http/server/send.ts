@@ -1,4 +1,5 @@
 /** Sends an answer or a refusal, with the headers of every answer of this server. */
+
 import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -8,6 +9,7 @@ import type { Refusal } from '#http/answers/refusal.ts'
 import type { Caller } from '#http/authentication/authentication.ts'
 import type { Quota } from '#http/authentication/rate-limit.ts'
 import type { Answer, Dialect } from '#http/endpoint.ts'
+import type { Upload } from '#http/server/page-routes.ts'
 import type { Prepared } from '#http/server/route.ts'
 import type { Trace } from '#http/server/trace.ts'
 
@@ -23,6 +25,8 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     prepared?: Prepared
+    /** Of a page whose form may bring files. */
+    upload?: Upload | undefined
   }
 }
 

@@ -2,14 +2,11 @@
  * Creates the HTTP server of one environment from the endpoint table. Knows nothing about payments, the database or
  * settings.
  */
+
 import type { KeyObject } from 'node:crypto'
-import Fastify, {
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyRequest,
-  type FastifyServerOptions,
-} from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerOptions } from 'fastify'
 import type { TSchema } from 'typebox'
+import { memberOf, textAt } from '#domain/json.ts'
 import { Refusal, refuseField } from '#http/answers/refusal.ts'
 import type { AccessTokens } from '#http/authentication/access-token.ts'
 import { createAuthentication } from '#http/authentication/authentication.ts'
@@ -200,8 +197,7 @@ const createSetUp =
   (addresses: ClientAddresses) =>
   (request: FastifyRequest): void => {
     request.arrivedAt = performance.now()
-    // Node joins repeated headers of this kind into one text.
-    request.trace = readTrace(request.headers.traceparent as string | undefined)
+    request.trace = readTrace(request.headers.traceparent)
     request.clientAddress = addresses.find(request.socket.remoteAddress, request.headers['x-forwarded-for'])
   }
 
@@ -211,7 +207,8 @@ function refuseFrameworkError(
   faults: Pick<HttpServerOptions<never>, 'logger' | 'retryAfterOf'>,
 ): Refusal {
   // Whatever was thrown: errors that are not Fastify's have neither member.
-  const { code, statusCode } = error as Partial<FastifyError>
+  const code = textAt(error, 'code')
+  const statusCode = memberOf(error, 'statusCode')
   const known = code === undefined ? undefined : frameworkRefusals[code]
   if (known) return known(request.routeOptions.bodyLimit ?? defaultLimits.bodyBytes)
   // The connection broke while the body was read; so nobody receives this answer, and it is not our error.

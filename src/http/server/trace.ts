@@ -27,16 +27,16 @@ function drawHex(): string {
   return hex
 }
 
-export function readTrace(header: string | undefined): Trace {
+export function readTrace(header: string | readonly string[] | undefined): Trace {
   const fresh = drawHex()
   const span = fresh.slice(32)
-  const given = header === undefined ? null : traceparentForm.exec(header)
-  if (given === null || given[1] === zeroTrace || given[2] === zeroSpan) {
+  // Node joins repeated headers of this kind into one text, although its types allow a list.
+  const given = typeof header === 'string' ? traceparentForm.exec(header) : null
+  const givenId = given?.[1]
+  if (!given || givenId === undefined || givenId === zeroTrace || given[2] === zeroSpan) {
     const traceId = fresh.slice(0, 32)
     // 00: not sampled. We keep logs, not spans.
     return { traceId, traceparent: `00-${traceId}-${span}-00` }
   }
-  // The first group of the pattern is not optional.
-  const traceId = given[1] as string
-  return { traceId, traceparent: `00-${traceId}-${span}-${given[3]}` }
+  return { traceId: givenId, traceparent: `00-${givenId}-${span}-${given[3]}` }
 }

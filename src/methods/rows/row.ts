@@ -5,6 +5,7 @@
 import type { MethodFamily } from '#domain/response-codes.ts'
 import type { Flow, IntegrationType, Method, MethodOperation, Terms } from '#methods/method.ts'
 import { coreTypes } from '#methods/rows/core.ts'
+import { methodOperations } from '#schemas/payment-method-list.ts'
 
 /** Countries and currencies are codes with a space between, or `*`. */
 type Row = readonly [
@@ -57,18 +58,6 @@ export const refunds = atOnce('refund', 'partial_refund')
 export const recurs = atOnce('recurring')
 export const refundsRecurs = atOnce('refund', 'partial_refund', 'recurring')
 
-/** The order in which a row lists the operations of its method. */
-const listed: readonly MethodOperation[] = [
-  'capture',
-  'partial_capture',
-  'multi_capture',
-  'increment',
-  'reverse',
-  'refund',
-  'partial_refund',
-  'credit',
-  'recurring',
-]
 const partial: readonly MethodOperation[] = [
   'capture',
   'partial_capture',
@@ -80,7 +69,7 @@ const partial: readonly MethodOperation[] = [
 /** Money can be reserved first and taken in parts later; `more` is what the method can do besides. */
 export const reserves = (authorizationDays: number, ...more: readonly MethodOperation[]): Terms => ({
   capture: ['AUTOMATIC', 'MANUAL'],
-  operations: listed.filter(operation => partial.includes(operation) || more.includes(operation)),
+  operations: methodOperations.filter(operation => partial.includes(operation) || more.includes(operation)),
   authorizationDays,
 })
 

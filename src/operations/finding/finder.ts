@@ -2,6 +2,7 @@
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { csvHeader, streamMovements } from '#operations/finding/movements.ts'
 import { toRecord } from '#operations/payments/answer.ts'
+import { operationTypes } from '#schemas/payment-record.ts'
 import { createGroupCommit } from '#storage/commit/group-commit.ts'
 import type { Database } from '#storage/database.ts'
 import { createEventStore, type EventStatus, type StoredEvent } from '#storage/events/events.ts'
@@ -15,11 +16,6 @@ const perMerchant = 100
 
 /** 1,000 events of one merchant: a list for people. */
 const eventsMax = 1_000
-
-const operationTypes = [
-  ...(['AUTHORIZATION', 'CONFIRM', 'INCREMENTAL', 'CAPTURE'] as const),
-  ...(['REVERSAL', 'REFUND', 'CREDIT', 'RETURN'] as const),
-]
 
 export interface EventFilter {
   readonly merchant?: string

@@ -1,11 +1,10 @@
 /** Creates a payment or a credit: admit the card, record the payment, call the provider or wait for the customer. */
 import type { AccountData, AuthorizationRequest, Unsent, WalletData } from '#connectors/contract.ts'
-import type { OpenedAccount } from '#connectors/directory.ts'
 import type { PlanId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Refusal } from '#domain/response-codes.ts'
 import { type CreateCommand, firstStep, openPayment } from '#lifecycle/create.ts'
-import { lastOperation, type Payment, type PaymentKind, type Prepared } from '#lifecycle/payment.ts'
+import { lastOperation, type Payment, type PaymentKind } from '#lifecycle/payment.ts'
 import { beginsPlan } from '#lifecycle/plan.ts'
 import { undecided } from '#methods/method.ts'
 import { beginsAgreement } from '#methods/offer.ts'
@@ -35,14 +34,9 @@ import {
 import { failOverTo, toAuthorization } from '#operations/payments/fail-over.ts'
 import { MethodMisfit } from '#operations/payments/follow-up.ts'
 import { findPageMisfit } from '#operations/payments/offer.ts'
-import {
-  credentialUse,
-  findMissingAddress,
-  findsBack,
-  returnAddressOf,
-  toContext,
-} from '#operations/payments/payment-context.ts'
+import { credentialUse, findsBack, returnAddressOf, toContext } from '#operations/payments/payment-context.ts'
 import { CommitRefused, reconnectDelaysMs } from '#operations/payments/payment-queue.ts'
+import { checkFit, checkReturnAddress, prepare, withPrepared } from '#operations/payments/prepare-payment.ts'
 import { exceedsLimit, inTurn } from '#operations/payments/try-limits.ts'
 import { openPlan } from '#operations/plans/plan-book.ts'
 import { type OfferReply, type QuoteResult, redeemQuote } from '#operations/quotes/redeem-quote.ts'
@@ -83,16 +77,6 @@ export interface CreatePayment {
   readonly unattended?: boolean
 }
 
-/** The customer has a step to take, and the request names no return address. */
-export class ReturnAddressMissing extends Error {
-  readonly field: string
-
-  constructor(field: string) {
-    super(`${field} is missing: this card asks for 3-D Secure, and the customer must find back from there`)
-    this.field = field
-  }
-}
-
 export async function createPayment(request: CreatePayment, engine: Engine): Promise<OperationAnswer> {
   for (let attempt = 0; attempt < maximumPseudoNumberTries; attempt += 1) {
     const card = request.storedCard ?? requireExpiryDate(await admitCard(request, attempt, engine))
@@ -102,9 +86,9 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
     const quoteResult = card && request.offer && (await readOffer(request, request.offer, card, engine))
     if (quoteResult && !quoteResult.usable) return refuse(request, 'QUOTE_NOT_USABLE', engine)
     const admitted = { card, account, quoteResult }
-    const begun = await begin(request, admitted, choice, engine)
-    const answer = await inTurn(request, begun.payment, engine, () =>
-      place(request, { ...admitted, begun }, engine),
+    const opening = open(request, admitted, choice, engine)
+    const answer = await inTurn(request, opening.payment, engine, () =>
+      place(request, { ...admitted, opening }, engine),
     )
     if (answer) return answer
   }
@@ -114,11 +98,12 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
 /** Undefined: the vault has deleted the card, or its pseudo number was taken; the caller tries again. */
 async function place(
   request: CreatePayment,
-  { card, account, quoteResult, begun }: Admitted & { readonly begun: Authorization },
+  { card, account, quoteResult, opening }: Admitted & { readonly opening: Opening },
   engine: Engine,
 ): Promise<OperationAnswer | undefined> {
+  if (await exceedsLimit(request, opening.payment, engine)) return refuse(request, 'VELOCITY', engine)
+  const begun = await begin(request, opening, engine)
   const { payment } = begun
-  if (await exceedsLimit(request, payment, engine)) return refuse(request, 'VELOCITY', engine)
   const answer = payment.status === 'AUTHORIZE_REQUEST' ? answerWaiting(payment, request, engine) : undefined
   const key = keyRow(request.key, {
     merchant: request.merchant,
@@ -266,12 +251,23 @@ interface Admitted {
   readonly quoteResult?: Extract<QuoteResult, { usable: true }>
 }
 
-async function begin(
+/** A payment and the message about it, before its connector has prepared anything. */
+interface Opening {
+  readonly payment: Payment
+  readonly unsent: Unsent<AuthorizationRequest>
+  readonly choice: Extract<Choice, { others: unknown }>
+  /** The customer fills in a form of ours before any provider is asked. */
+  readonly isFormFirst: boolean
+}
+
+/** Throws if the request cannot be sent like this. */
+function open(
   request: CreatePayment,
   { card, account, quoteResult }: Admitted,
-  { account: provider, others }: Extract<Choice, { others: unknown }>,
+  choice: Opening['choice'],
   engine: Engine,
-): Promise<Authorization> {
+): Opening {
+  const { account: provider } = choice
   const { merchant, kind = 'PAYMENT' } = request
   const { method, details } = request.command
   const command = {
@@ -286,7 +282,7 @@ async function begin(
   const captureXId = automatic ? newXId(engine) : undefined
   const paying = payingCard(request)
   const isFormFirst = kind === 'PAYMENT' && firstStep(command) === 'customer'
-  const unprepared = openPayment({
+  const payment = openPayment({
     command,
     kind,
     payId: newPayId(engine),
@@ -307,11 +303,11 @@ async function begin(
     operation: kind === 'CREDIT' ? ('CREDIT' as const) : ('AUTHORIZATION' as const),
     reference: xId,
     amount: command.amount,
-    payment: toContext(unprepared, {
+    payment: toContext(payment, {
       // Sealing a return address costs time; a payment without accounts and without a customer present needs none.
       returnUrl:
         provider.accountId !== undefined || isPresent(request)
-          ? returnAddressOf(unprepared, xId, engine)
+          ? returnAddressOf(payment, xId, engine)
           : undefined,
     }),
     at: now,
@@ -325,6 +321,17 @@ async function begin(
     customerPresent: isPresent(request),
   }
   checkFit(unsent, provider)
+  if (!isFormFirst) checkReturnAddress(request, unsent, provider)
+  return { payment, unsent, choice, isFormFirst }
+}
+
+async function begin(
+  request: CreatePayment,
+  { payment: unprepared, unsent, choice, isFormFirst }: Opening,
+  engine: Engine,
+): Promise<Authorization> {
+  const { merchant } = request
+  const { account: provider, others } = choice
   const prepared = isFormFirst ? {} : await prepare(request, unsent, provider)
   const payment = withPrepared(unprepared, prepared)
   const message = { ...unsent, kept: prepared }
@@ -340,11 +347,6 @@ async function begin(
   }
 }
 
-const withPrepared = (payment: Payment, prepared: Prepared): Payment =>
-  Object.keys(prepared).length === 0
-    ? payment
-    : { ...payment, operations: payment.operations.map(operation => ({ ...operation, prepared })) }
-
 /** A merchant-initiated payment has no cardholder present, so 3-D Secure is skipped. */
 const payingCard = ({
   card,
@@ -356,33 +358,6 @@ const payingCard = ({
 /** No customer is present for payouts and for merchant-initiated charges. */
 const isPresent = ({ command, kind }: CreatePayment): boolean =>
   kind !== 'CREDIT' && !command.merchantInitiated && findsBack(command)
-
-/** Throws where the provider needs or cannot take a field of the request. */
-function checkFit(
-  unsent: Unsent<AuthorizationRequest>,
-  { connector, accountId }: Pick<OpenedAccount, 'connector' | 'accountId'>,
-): void {
-  const misfit = accountId === undefined ? undefined : connector.findMisfit?.(unsent)
-  if (misfit) throw new MethodMisfit(misfit)
-}
-
-/** What is stored with the operation before the provider is called. Throws if the request cannot be sent like this. */
-async function prepare(
-  { command, kind, wallet }: CreatePayment,
-  unsent: Unsent<AuthorizationRequest>,
-  { connector, accountId }: OpenedAccount,
-): Promise<Prepared> {
-  // A card taken for a later order is not authenticated with 3-D Secure, because the cardholder may not be present.
-  if (kind !== 'CREDIT' && !command.confirmsLater && command.integrationType === 'DIRECT') {
-    const missing = connector.willChallenge?.(unsent) ? findMissingAddress(command.details.urls) : undefined
-    if (missing !== undefined) throw new ReturnAddressMissing(missing)
-  }
-  const kept = (await connector.keep?.({ request: unsent })) ?? {}
-  if (accountId === undefined) return kept
-  // A wallet's payload and a provider's token are not stored with the payment, so the request cannot be repeated.
-  const sentOnce = wallet !== undefined || command.atProvider !== undefined || undefined
-  return { ...kept, account: accountId, ...(sentOnce ? { sentOnce } : {}) }
-}
 
 function refuse(request: CreatePayment, refusal: Refusal, engine: Engine): Promise<OperationAnswer> {
   const { merchantId, transId, refNr, metadata } = request.command

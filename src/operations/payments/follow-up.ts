@@ -2,7 +2,7 @@
  * The steps of every operation on an existing payment: the rule decides, the amount is reserved and recorded, the
  * provider is called, and the result is recorded. The differences between operations are rows of data.
  */
-import type { Connector } from '#connectors/contract.ts'
+import type { Connector, FollowUps } from '#connectors/contract.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
 import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -36,7 +36,7 @@ export interface FollowUpKind<Command extends FollowUpCommand> {
   /** What the request is called where its method object is described. */
   readonly request: MethodOperationName
   /** The connector's property that does it; a connector without it refuses. */
-  readonly send: 'capture' | 'reverse' | 'refund' | 'increment'
+  readonly send: keyof FollowUps
   readonly decide: (payment: Payment, command: Command, now: Date) => Decision
   readonly record: (payment: Payment, command: Command, recording: Recording) => Payment
 }

@@ -70,7 +70,12 @@ function newTotal({ sums }: Payment, { type, amount }: Operation): number {
       return add(sums.captured, sums.capturing)
     case 'REVERSAL':
       return add(sums.reversed, sums.reversing)
-    default:
+    // Named one by one, so that a new type of operation must say what its total is.
+    case 'REFUND':
+    case 'AUTHORIZATION':
+    case 'CONFIRM':
+    case 'CREDIT':
+    case 'RETURN':
       return add(sums.refunded, sums.refunding)
   }
 }

@@ -143,11 +143,10 @@ async function insert(client: pg.Client, { name, columns }: Table, rows: readonl
 const readTable = (line: string): string | undefined =>
   line.startsWith('{"table":') && line.length < 100 ? (textAt(parse(line), 'table') ?? '') : undefined
 
-const readEnd = (line: string): { readonly rows: number; readonly sha256: string } | undefined =>
-  /^\{"rows":\d+,"sha256":"[0-9a-f]{64}"\}$/.test(line)
-    ? // The pattern has checked both members.
-      (parse(line) as { rows: number; sha256: string })
-    : undefined
+function readEnd(line: string): { readonly rows: number; readonly sha256: string } | undefined {
+  const [, rows, sha256] = /^\{"rows":(\d+),"sha256":"([0-9a-f]{64})"\}$/.exec(line) ?? []
+  return rows === undefined || sha256 === undefined ? undefined : { rows: Number(rows), sha256 }
+}
 
 function parse(line: string): unknown {
   try {

@@ -207,19 +207,22 @@ export interface OperationWrite {
  * Why nothing of a change was written. Each means that another change succeeded, so the caller reads again and decides
  * again.
  */
-export type Conflict =
-  | 'key_taken'
-  | 'trans_id_taken'
-  | 'version_changed'
-  | 'pseudo_number_taken'
-  | 'intent_taken'
+export const conflicts = [
+  'key_taken',
+  'trans_id_taken',
+  'version_changed',
+  'pseudo_number_taken',
+  'intent_taken',
   /** Created, deleted or changed by another request in the meantime. */
-  | 'customer_changed'
+  'customer_changed',
   /** The vault has destroyed the number of the card or account. */
-  | 'card_gone'
-  | 'quote_taken'
+  'card_gone',
+  'quote_taken',
   /** Cancelled, suspended or charged by another request in the meantime. */
-  | 'plan_changed'
+  'plan_changed',
+] as const
+
+export type Conflict = (typeof conflicts)[number]
 
 export type Committed =
   | { readonly committed: true }

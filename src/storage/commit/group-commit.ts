@@ -3,10 +3,19 @@
  * or nothing under its own guards and with its own answer. There is no timer: a batch collects changes while others are
  * being written.
  */
+
+import { strict as assert } from 'node:assert'
 import type { Pool } from 'pg'
+import { textAt } from '#domain/json.ts'
 import { BatchQuery } from '#storage/commit/batch-query.ts'
 import { encodeBatch } from '#storage/commit/binary-columns.ts'
-import { type Change, type Committed, CommitUnknown, type Conflict } from '#storage/commit/change.ts'
+import {
+  type Change,
+  type Committed,
+  CommitUnknown,
+  type Conflict,
+  conflicts,
+} from '#storage/commit/change.ts'
 import { fromCustomerUpdate, pushCustomer } from '#storage/commit/customer-change.ts'
 import { fromDispute } from '#storage/commit/dispute-parts.ts'
 import { endpointsRow } from '#storage/commit/event-parts.ts'
@@ -137,12 +146,15 @@ function createWrite(pool: Pool, onEndpoints: GroupCommitOptions['onEndpoints'])
     const refused = new Map<number, Conflict>()
     for (const [c, why = ''] of answered.rows) {
       if (Number(c) === endpointsRow) await noticeEndpoints(onEndpoints, why)
-      // All other rows come from guards, which name a conflict.
-      else refused.set(Number(c), why as Conflict)
+      else refused.set(Number(c), toConflict(why))
     }
     return refused
   }
 }
+
+/** All other rows come from guards, which name a conflict. */
+const toConflict = (why: string): Conflict =>
+  conflicts.find(conflict => conflict === why) ?? assert.fail(`a guard named "${why}", which is no conflict`)
 
 /** The commit is done: if the endpoints cannot be read now, they are read with the next commit. */
 async function noticeEndpoints(onEndpoints: GroupCommitOptions['onEndpoints'], mark: string): Promise<void> {
@@ -249,23 +261,19 @@ function pushSurroundings(rows: Rows, change: Change, c: number): void {
 }
 
 /**
- * An error that PostgreSQL itself reports has rolled the statement back; anything else leaves the outcome open. Its code is
- * read by casts, here and below, because errors of the server and of the connection share no class.
+ * An error that PostgreSQL itself reports has rolled the statement back; anything else leaves the outcome open. Errors of the
+ * server and of the connection share no class, only the member `code`.
  */
 const isRolledBack = (error: unknown): boolean =>
-  typeof (error as { code?: unknown }).code === 'string' &&
-  /^[0-9A-Z]{5}$/.test((error as { code: string }).code) &&
-  !isConnectionClass(error)
+  /^[0-9A-Z]{5}$/.test(textAt(error, 'code') ?? '') && !isConnectionClass(error)
 
 /**
  * Two statements that locked the same rows in different order: nothing of this one was written, and it may be repeated.
  */
-const isLostRace = (error: unknown): boolean =>
-  /^(40001|40P01)$/.test((error as { code?: string }).code ?? '')
+const isLostRace = (error: unknown): boolean => /^(40001|40P01)$/.test(textAt(error, 'code') ?? '')
 
 /** Class 08 and 57P01–57P03: the server ended the connection, so the outcome of the statement is unknown. */
-const isConnectionClass = (error: unknown): boolean =>
-  /^(08|57P0[1-3])/.test((error as { code: string }).code)
+const isConnectionClass = (error: unknown): boolean => /^(08|57P0[1-3])/.test(textAt(error, 'code') ?? '')
 
 const conflictByConstraint: Record<string, Conflict> = {
   idempotency_key_pkey: 'key_taken',

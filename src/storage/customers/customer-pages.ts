@@ -3,8 +3,10 @@
  * (see the table customer_block), so that the last page costs as much as the first. With conditions an index finds the
  * few matches, which are counted.
  */
+
 import type { PoolClient } from 'pg'
 import type { MerchantId } from '#domain/ids.ts'
+import { entriesOf } from '#domain/json.ts'
 import type { Customer } from '#lifecycle/customer.ts'
 import { pageSize } from '#schemas/customer.ts'
 import { type CustomerRow, customerColumns, toCustomer } from '#storage/customers/customers.ts'
@@ -77,9 +79,8 @@ export function createCustomerPages({ readers, writers }: Database): CustomerPag
   ): Promise<CustomerPage> {
     const values: unknown[] = [merchantId]
     const where = [`${byOtherIndex('c.merchant_id')} = $1`]
-    for (const [name, text] of Object.entries(comparisons)) {
-      // Object.entries forgets the type of the keys.
-      const value = conditions[name as keyof CustomerConditions]
+    for (const [name, text] of entriesOf(comparisons)) {
+      const value = conditions[name]
       if (value !== undefined) where.push(text.replace('?', `$${values.push(value)}`))
     }
     const found = where.join(' AND ')

@@ -158,7 +158,9 @@ async function work(
   jobs: readonly Job[],
   { now, onResult, onProgress }: ExaminationOptions,
 ): Promise<readonly CheckResult[]> {
-  const tallies = new Map(checks.map(({ name }) => [name, { open: 0, found: 0, rows: [] as FoundRow[] }]))
+  const tallies = new Map<string, { open: number; found: number; rows: FoundRow[] }>(
+    checks.map(({ name }) => [name, { open: 0, found: 0, rows: [] }]),
+  )
   const tallyOf = (name: string) => {
     const tally = tallies.get(name)
     if (!tally) throw new Error(`the doctor has no check with the name ${name}`)

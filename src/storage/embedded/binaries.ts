@@ -3,6 +3,7 @@
  * nothing.
  */
 
+import { strict as assert } from 'node:assert'
 import { existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
@@ -26,8 +27,8 @@ export function findBinaries(): Binaries {
   restoreLinks(root)
   const suffix = process.platform === 'win32' ? '.exe' : ''
   const program = (file: string) => join(root, 'native', 'bin', `${file}${suffix}`)
-  // npm installs no package without a version.
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+  const version = textAt(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')), 'version')
+  assert(version, `${name} has no version`)
   return {
     folder: join(root, 'native'),
     postgres: program('postgres'),

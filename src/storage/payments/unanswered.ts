@@ -156,8 +156,9 @@ function createGatewayClaim(database: Database): Pick<WorkFinder, 'claimAlone' |
   async function hold(client: PoolClient): Promise<void> {
     let given = false
     let lost: Error | undefined
-    const giveBack = (error?: Error): void => {
-      if (!given) client.release(error)
+    const giveBack = (error?: unknown): void => {
+      // The pool drops a connection that is given back with an error, or with true.
+      if (!given) client.release(error instanceof Error ? error : error !== undefined)
       given = true
     }
     // A connection that is checked out of the pool has no error listener: without one, its end would end the process.
@@ -176,8 +177,7 @@ function createGatewayClaim(database: Database): Pick<WorkFinder, 'claimAlone' |
     try {
       await client.query(`SELECT pg_advisory_lock_shared(${cellLock('$1')})`, [gatewayLock])
     } catch (error) {
-      // pg rejects with nothing but errors.
-      giveBack(error as Error)
+      giveBack(error)
       throw error
     }
     // The answer and the end of the connection may come in one packet: then the claim is already lost.

@@ -2,7 +2,9 @@
  * Reading payment plans and their payments. Every query is scoped by merchant; rows of other merchants are invisible
  * here.
  */
+
 import type { CustomerId, MerchantId, PayId, PlanId, StoredMethodId, XId } from '#domain/ids.ts'
+import { entriesOf } from '#domain/json.ts'
 import type { AccountInstrument, Instrument, Payment, PaymentStatus } from '#lifecycle/payment.ts'
 import type { ChargedMethod, Plan, PlanHistory, PlanStatus, RecurringTerms } from '#lifecycle/plan.ts'
 import { pageSize } from '#schemas/customer.ts'
@@ -293,9 +295,8 @@ export function createPlanReader({ readers }: Database): PlanReader {
     async list(merchantId, page, conditions) {
       const values: unknown[] = [merchantId]
       const where = [`${byOtherIndex('pl.merchant_id')} = $1`]
-      for (const [name, text] of Object.entries(comparisons)) {
-        // Object.entries forgets the type of the keys.
-        const value = conditions[name as keyof PlanConditions]
+      for (const [name, text] of entriesOf(comparisons)) {
+        const value = conditions[name]
         if (value !== undefined) where.push(text.replace('?', `$${values.push(value)}`))
       }
       const found = `payment_plan pl ${withInitial} WHERE ${where.join(' AND ')}`

@@ -4,6 +4,7 @@
  */
 
 import type { MerchantId } from '#domain/ids.ts'
+import { entriesOf } from '#domain/json.ts'
 import type { Database } from '#storage/database.ts'
 import { misstated, unbooked, unsettled } from '#storage/doctor/provider-checks.ts'
 
@@ -65,8 +66,7 @@ export async function countDifferences({
   const counted = new Map<DifferenceList, number>()
   if (rowCount === 0) return counted
   await matchLines(writers)
-  // Object.entries forgets the type of the keys.
-  for (const [list, found] of Object.entries(lists) as [DifferenceList, string][]) {
+  for (const [list, found] of entriesOf(lists)) {
     const { rows } = await readers.query<{ found: number }>(
       `SELECT count(*)::int AS found FROM (${found}) difference`,
     )

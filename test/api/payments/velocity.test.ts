@@ -63,6 +63,16 @@ describe('declines of one card', () => {
     expect((await shop.create('CARD', change, headers)).text).toBe(first.text)
   })
 
+  test('a refused try uses up no ordered fault', async () => {
+    const shop = await openLimited({ declinesPerCard: '1/PT1H' })
+    await decline(shop)
+    const rule = { operation: 'AUTHORIZATION', fault: 'decline', code: '51', times: 1 }
+    expect((await shop.call('POST', '/test/faults', rule)).status).toBe(200)
+    expect(await shop.create('CARD', { card })).toMatchObject(tooMany)
+    const { body } = await shop.create('CARD', { card: { number: '4716067763538366' } })
+    expect(body.responseCode).toBe('21000351')
+  })
+
   test('published test cards never count, and without a limit nothing does', async () => {
     const limited = await openLimited({ declinesPerCard: '1/PT1H', declinesPerAddress: '1/PT1H' })
     const free = await openLimited({})

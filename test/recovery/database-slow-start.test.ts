@@ -1,0 +1,43 @@
+/** A start meets a database that does not answer: it tries again, and gives up with what it met. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { migrate } from '#storage/migrate.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
+import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database-proxy.ts'
+
+let database: TestDatabase
+let proxy: DatabaseProxy
+beforeAll(async () => {
+  database = await createTestDatabase()
+  proxy = await startDatabaseProxy(database.url)
+})
+afterAll(async () => {
+  await proxy.close()
+  await database.drop()
+})
+
+/** 50 ms: nothing passes the frozen line, however long it is waited for. */
+const briefMs = 50
+
+/** 60 s: a bound for what hangs, on a busy machine too. */
+const patientMs = 60_000
+
+test('a database that answers after the first try is migrated', async () => {
+  proxy.freeze()
+  const lines: string[] = []
+  const onProgress = (line: string) => {
+    lines.push(line)
+    proxy.thaw()
+  }
+  await migrate(proxy.url, { onProgress, connectTriesMs: [briefMs, patientMs] })
+  expect(lines).toEqual(['the database does not answer; trying again …'])
+})
+
+test('one that never answers is given up after three tries', async () => {
+  proxy.freeze()
+  const lines: string[] = []
+  const connectTriesMs = [briefMs, briefMs, briefMs]
+  const given = migrate(proxy.url, { onProgress: line => lines.push(line), connectTriesMs })
+  await expect(given).rejects.toThrow('timeout expired')
+  expect(lines).toHaveLength(2)
+  proxy.thaw()
+})
