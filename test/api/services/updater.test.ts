@@ -280,8 +280,11 @@ const manyCards = (count: number) =>
 const statusesOf = ({ body }: TestAnswer): Set<CardUpdate['status']> =>
   new Set(body.cards.map(({ updateStatus }: { updateStatus: CardUpdate['status'] }) => updateStatus))
 
+/** 5 minutes: their pseudo numbers are looked up 32 at a time, three hundred times, and a busy machine lets each of them wait. */
+const manyLookUpsMs = 300_000
+
 describe('ten thousand cards', () => {
-  test('200 fit into one request, and each has its own result', async () => {
+  test('200 fit into one request, and each has its own result', { timeout: manyLookUpsMs }, async () => {
     const cards = manyCards(10_000)
     const answer = await update(cards)
     expect(answer.status).toBe(200)
@@ -294,12 +297,10 @@ describe('ten thousand cards', () => {
       ({ pseudoCardNumber }: { pseudoCardNumber: string }) => pseudoCardNumber,
     )
     expect(new Set(pseudoNumbers).size).toBe(10_000)
-    // Again, by the pseudo numbers of four slices: each leads back to its card. All of them are three hundred look-ups
-    // one after the other, which took more than two minutes on a machine with many busy processes.
-    const some = 2_000
-    const again = await update(pseudoNumbers.slice(0, some).map((number: string) => ({ number })))
+    // Again, by those pseudo numbers: each leads back to its card.
+    const again = await update(pseudoNumbers.map((number: string) => ({ number })))
     expect(again.body.cards.map(({ last4Digits }: { last4Digits: string }) => last4Digits)).toEqual(
-      cards.slice(0, some).map(({ number }) => number.slice(-4)),
+      cards.map(({ number }) => number.slice(-4)),
     )
   })
 
