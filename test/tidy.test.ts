@@ -173,6 +173,21 @@ test('SQL is spoken in storage only', () => {
   )
 })
 
+test('statements that change rows are written so that Citus takes them as well', () => {
+  const refused = {
+    'now() inside COALESCE or CASE': /\bcoalesce\([^()]*,\s*now\(\)|\bCASE\b(?:(?!\bEND\b).)*\bnow\(\)/is,
+    'the text of a column read as a time': /\bSET\b.*?[^$\w.][a-z][\w.]*::timestamptz/is,
+  }
+  const statements = product
+    .filter(file => file.room === 'storage')
+    .flatMap(({ path, code }) => [...code.matchAll(/`[^`]*`/g)].map(([text]) => ({ path, text })))
+    .filter(({ text }) => /\bUPDATE\s+[\w${}]+(\s+\w+)?\s+SET\b/.test(text))
+  const found = Object.entries(refused).flatMap(([what, pattern]) =>
+    statements.filter(({ text }) => pattern.test(text)).map(({ path }) => `${path}: ${what}`),
+  )
+  expect(found).toEqual([])
+})
+
 test('connections to the outside are made in connectors and webhooks only', () => {
   const outgoing =
     /\bfetch\(|from '(undici|node:dgram)'|\b(https?\.(request|get)|(net|tls)\.connect|createConnection)\(/

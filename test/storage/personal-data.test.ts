@@ -127,7 +127,7 @@ const readColumns = async (condition: string): Promise<readonly string[]> =>
     await queryRows<{ name: string }>(
       database.url,
       `SELECT table_name || '.' || column_name AS name FROM information_schema.columns
-       WHERE table_schema = 'public' AND column_name <> 'merchant_id' AND ${condition} ORDER BY 1`,
+       WHERE table_schema = current_schema() AND column_name <> 'merchant_id' AND ${condition} ORDER BY 1`,
     )
   ).map(({ name }) => name)
 

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
+import { nodesOf, withoutSchema } from '#test/support/citus.ts'
 
 export interface TestDatabase {
   readonly url: string
@@ -45,7 +46,7 @@ export async function createEmptyDatabase(
 ): Promise<TestDatabase> {
   const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`
   await administer(templateUrl, `CREATE DATABASE ${name}`)
-  return describeDatabase(templateUrl, name)
+  return describeDatabase(withoutSchema(templateUrl), name)
 }
 
 function describeDatabase(templateUrl: string, name: string): TestDatabase {
@@ -60,6 +61,10 @@ function describeDatabase(templateUrl: string, name: string): TestDatabase {
 }
 
 async function administer(url: string, statement: string): Promise<void> {
+  for (const node of nodesOf(url)) await administerNode(node, statement)
+}
+
+async function administerNode(url: string, statement: string): Promise<void> {
   // From the neighbouring database: one that is copied or dropped must have no connections.
   const client = new pg.Client({ connectionString: nameDatabase(url, 'postgres') })
   await client.connect()

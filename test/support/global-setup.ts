@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { openEmbeddedPostgres } from '#storage/embedded/index.ts'
 import { migrate } from '#storage/migrate.ts'
+import { isOnCitus, prepareCitus } from '#test/support/citus.ts'
 import { copyDataFolder } from '#test/support/copy-folder.ts'
 
 declare module 'vitest' {
@@ -82,9 +83,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
       mayMakeDatabases: true,
     })
     trustLogin(directory)
-    project.provide('templateDatabaseUrl', database.url)
+    const citus = isOnCitus ? await prepareCitus() : undefined
+    project.provide('templateDatabaseUrl', citus?.url ?? database.url)
     project.provide('preparedFolder', prepared)
     return async () => {
+      await citus?.remove()
       await database.stop()
       await remove()
     }

@@ -58,7 +58,8 @@ export const createBankFileStore = ({ readers, writers }: Database): BankFileSto
   },
   async markGiven({ merchantId, batchId, type }) {
     await writers.query(
-      `UPDATE bank_file SET given_at = coalesce(given_at, now()) WHERE merchant_id = $1 AND batch_id = $2 AND type = $3`,
+      `UPDATE bank_file SET given_at = now()
+       WHERE merchant_id = $1 AND batch_id = $2 AND type = $3 AND given_at IS NULL`,
       [merchantId, batchId, type],
     )
   },

@@ -145,12 +145,24 @@ async function forgetProcesses(client: pg.Client, merchantId: string): Promise<v
     "UPDATE operation SET process = NULL WHERE merchant_id = $1 AND state = 'SENT' AND process IS NOT NULL",
     [merchantId],
   )
-  await client.query(
-    `UPDATE installation SET value = least(value::timestamptz,
-       (SELECT min(sent_at) FROM operation WHERE merchant_id = $1 AND state = 'SENT'))::text
-     WHERE name = $2`,
+  await searchAgain(client, merchantId)
+}
+
+/** Reads and writes in two steps, because Citus refuses an UPDATE that reads a time from the text of a column. */
+async function searchAgain(client: pg.Client, merchantId: string): Promise<void> {
+  const { rows } = await client.query<{ until: Date }>(
+    `SELECT least(value::timestamptz,
+       (SELECT min(sent_at) FROM operation WHERE merchant_id = $1 AND state = 'SENT')) AS until
+     FROM installation WHERE name = $2 FOR UPDATE`,
     [merchantId, markName],
   )
+  // Without a mark the search begins with the oldest operation anyway.
+  const [mark] = rows
+  if (mark)
+    await client.query('UPDATE installation SET value = $2 WHERE name = $1', [
+      markName,
+      mark.until.toISOString(),
+    ])
 }
 
 /** A cursor takes no parameters. The form of a merchant's id leaves nothing to quote; this checks it a second time. */

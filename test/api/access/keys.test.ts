@@ -179,8 +179,8 @@ describe('the text of a key and its stored hash', () => {
     const { merchantId } = await gateway.gateway.merchants.create('Thief')
     await queryRows(
       gateway.databaseUrl,
-      `INSERT INTO api_key (merchant_id, key_id, key_hash, bound)
-       SELECT $1, key_id, key_hash, bound FROM api_key WHERE key_id = $2`,
+      `WITH own AS MATERIALIZED (SELECT key_id, key_hash, bound FROM api_key WHERE key_id = $2)
+       INSERT INTO api_key (merchant_id, key_id, key_hash, bound) SELECT $1, key_id, key_hash, bound FROM own`,
       [merchantId, keyId],
     )
     const stolen = { authorization: basic(merchantId, apiKey) }

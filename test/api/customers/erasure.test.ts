@@ -57,7 +57,7 @@ async function stored(merchantId: string): Promise<string> {
   const tables = await queryRows<{ name: string }>(
     gateway.databaseUrl,
     `SELECT table_name AS name FROM information_schema.columns
-     WHERE table_schema = 'public' AND column_name = 'merchant_id'`,
+     WHERE table_schema = current_schema() AND column_name = 'merchant_id'`,
   )
   return JSON.stringify(
     await Promise.all(
