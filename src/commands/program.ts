@@ -118,11 +118,11 @@ async function checkMigrations(settings: Config, json?: true): Promise<void> {
 }
 
 function printPending(pending: Awaited<ReturnType<typeof listPending>>, place: string): void {
-  for (const { name, unsafe } of pending) {
+  for (const { name, unsafe, waits } of pending) {
     console.log(
       `would run ${name}: ${unsafe.length === 0 ? 'safe while the previous release serves' : 'NOT safe'}`,
     )
-    for (const sentence of unsafe) console.log(`  ${sentence}`)
+    for (const sentence of [...unsafe, ...waits]) console.log(`  ${sentence}`)
   }
   if (pending.length === 0) console.log(`Nothing to run: the schema of ${place} is up to date.`)
 }

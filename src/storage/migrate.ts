@@ -9,7 +9,7 @@ import pg from 'pg'
 import { textAt } from '#domain/json.ts'
 import { splitOptions } from '#storage/cells/address.ts'
 import { isRefusedByPooler, poolerRefusal } from '#storage/database.ts'
-import { findUnsafe, readStatements } from '#storage/migration-rules.ts'
+import { findUnsafe, findWaits, readStatements } from '#storage/migration-rules.ts'
 
 export class MigrationError extends Error {}
 
@@ -125,6 +125,8 @@ export interface PendingMigration {
   readonly name: string
   /** What would harm a process of the previous release; empty when it may run while that one serves. */
   readonly unsafe: readonly string[]
+  /** What cannot be written to while it runs. */
+  readonly waits: readonly string[]
 }
 
 /** What `migrate` would run on this database. Changes nothing. */
@@ -139,7 +141,12 @@ export async function listPending(url: string): Promise<readonly PendingMigratio
     const applied = rows[0]?.known ? await readApplied(client) : new Map<string, string>()
     const pending = (await readMigrations()).filter(({ name }) => !applied.has(name))
     // On an empty database nobody serves yet.
-    return pending.map(({ name, sql }) => ({ name, unsafe: applied.size === 0 ? [] : findUnsafe(sql) }))
+    const isEmpty = applied.size === 0
+    return pending.map(({ name, sql }) => ({
+      name,
+      unsafe: isEmpty ? [] : findUnsafe(sql),
+      waits: isEmpty ? [] : findWaits(sql),
+    }))
   } finally {
     await client.end()
   }

@@ -1,7 +1,7 @@
 /** Which statements a migration may hold while the previous release serves. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { findUnsafe, readStatements } from '#storage/migration-rules.ts'
+import { findUnsafe, findWaits, readStatements } from '#storage/migration-rules.ts'
 
 const directory = new URL('../../migrations/', import.meta.url)
 
@@ -41,6 +41,15 @@ test.each([
   'CREATE UNIQUE INDEX i ON t (a)',
 ])('a migration with %s is allowed', sql => {
   expect(findUnsafe(`${sql};`)).toEqual([])
+})
+
+test('an index of a table that has rows makes writes wait, and is named with its table', () => {
+  const sql = `CREATE TABLE young (a text, b text); CREATE INDEX young_by_a ON young (a);
+    CREATE UNIQUE INDEX IF NOT EXISTS old_by_b ON old (b) WHERE b IS NOT NULL;
+    CREATE INDEX CONCURRENTLY old_by_c ON old (c);`
+  expect(findWaits(sql)).toEqual([
+    'writes to old wait while the index old_by_b is built; with many rows, choose a quiet hour',
+  ])
 })
 
 test('statements are split outside of texts, comments and bodies', () => {

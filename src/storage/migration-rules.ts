@@ -54,6 +54,24 @@ export function findUnsafe(sql: string): readonly string[] {
   })
 }
 
+/**
+ * Sentences about tables that nobody can write to while this file runs. An index of a table that the file makes itself is
+ * built in no time, and one of a table with millions of rows in minutes.
+ */
+export function findWaits(sql: string): readonly string[] {
+  const statements = splitStatements(sql)
+  const made = new Set(
+    statements.map(statement => /^CREATE TABLE (?:IF NOT EXISTS )?(\w+)/i.exec(statement)?.[1]),
+  )
+  return statements.flatMap(statement => {
+    const [, index, table] =
+      /^CREATE (?:UNIQUE )?INDEX (?!CONCURRENTLY)(?:IF NOT EXISTS )?(\w+) ON (\w+)/i.exec(statement) ?? []
+    return table === undefined || made.has(table)
+      ? []
+      : [`writes to ${table} wait while the index ${index} is built; with many rows, choose a quiet hour`]
+  })
+}
+
 /** Commas outside brackets and strings separate the subcommands. */
 function countSubcommands(statement: string): number {
   let depth = 0
