@@ -25,5 +25,5 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/health/ready').then(answer => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["node", "--max-semi-space-size=16", "--v8-pool-size=1", "bin/tollgate.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=16", "--v8-pool-size=1", "--no-memory-reducer", "--heap-growing-percent=40", "bin/tollgate.js"]
 CMD ["serve"]

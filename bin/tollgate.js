@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=16 --v8-pool-size=1
+#!/usr/bin/env -S node --max-semi-space-size=16 --v8-pool-size=1 --no-memory-reducer --heap-growing-percent=40
 /**
  * The command `tollgate` for whatever Node is at hand: runs src/main.ts here, or in the Node that npm
  * installed when this one is too old. It decides nothing else.

@@ -6,8 +6,9 @@ test.each([
   ['still starting', 3_900, 5, false],
   ['started, idle', 4_000, 5, true],
   ['started into traffic', 4_000, 900, false],
-  ['still traffic', 30_000, 100, false],
-  ['the traffic pauses', 31_000, 99, true],
+  ['still traffic', 28_000, 100, false],
+  ['the traffic pauses', 29_000, 99, true],
+  ['idle after half a minute of traffic', 30_000, 5, false],
 ])('whether memory is given back while the process is: %s', (_, uptimeMs, usedMs, isDue) => {
   expect(isIdleAfterStart({ uptimeMs, usedMs })).toBe(isDue)
 })

@@ -2,9 +2,9 @@
  * Starting leaves behind more memory than running needs: sources, compiled schemas. Node gives it back only when it has to,
  * which on a large machine is never; so a collection is requested once, in the first idle second after the start.
  *
- * Later ones are left to Node, which gives memory back when nothing has run for some seconds. Requesting one after every
- * busy period cost more than it saved: compiled code went too, and the payments that followed took a quarter more
- * processor time.
+ * Later ones are left to Node, whose own collections for idle processes are switched off (docs/operating.md, flags of Node):
+ * a collection after a busy period cost more than it saved, because compiled code went too, and the payments that followed
+ * took a quarter more processor time. For the same reason a process that is busy from its start on does without.
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -13,6 +13,9 @@ const lookMs = 1_000
 
 /** 4 s: by then the schemas of frequent requests have been compiled in the background (http/body/validation.ts). */
 const afterStartMs = 4_000
+
+/** 30 s: by then a process that is still busy has compiled its hot paths. */
+const startMs = 30_000
 
 /** A tenth of one core: with less, no caller would notice the 50 ms of a collection. */
 const idleShareMax = 0.1
@@ -24,7 +27,9 @@ export function releaseStartMemory(): void {
   const looking = setInterval(() => {
     const { user, system } = process.cpuUsage(before)
     before = process.cpuUsage()
-    if (!isIdleAfterStart({ uptimeMs: process.uptime() * 1000, usedMs: (user + system) / 1000 })) return
+    const uptimeMs = process.uptime() * 1000
+    if (uptimeMs >= startMs) return clearInterval(looking)
+    if (!isIdleAfterStart({ uptimeMs, usedMs: (user + system) / 1000 })) return
     clearInterval(looking)
     // Node exposes the garbage collector only with a flag; set here, it is visible to this file alone.
     setFlagsFromString('--expose-gc')
@@ -36,4 +41,4 @@ export function releaseStartMemory(): void {
 
 /** `usedMs`: the processor time since the last look. */
 export const isIdleAfterStart = ({ uptimeMs, usedMs }: { uptimeMs: number; usedMs: number }): boolean =>
-  uptimeMs >= afterStartMs && usedMs < lookMs * idleShareMax
+  uptimeMs >= afterStartMs && uptimeMs < startMs && usedMs < lookMs * idleShareMax
