@@ -1,4 +1,5 @@
-/** When the memory of the start is given back: in an idle second, not in the middle of traffic. */
+/** When the memory of the start is given back: in an idle second, not in the middle of traffic. And the flags of Node beside it. */
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { isIdleAfterStart } from '#commands/start-memory.ts'
 
@@ -12,3 +13,18 @@ test.each([
 ])('whether memory is given back while the process is: %s', (_, uptimeMs, usedMs, isDue) => {
   expect(isIdleAfterStart({ uptimeMs, usedMs })).toBe(isDue)
 })
+
+const flagsIn = (file: string): readonly string[] => {
+  const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
+  const line = text.split('\n').find(one => one.includes('--max-semi-space-size')) ?? ''
+  return line.match(/--[a-z0-9-]+(=\d+)?/g) ?? []
+}
+
+test.each(['bin/tollgate.js', 'Dockerfile', 'deploy/systemd/tollgate.service'])(
+  'a server that %s starts has the flags of npm start',
+  file => {
+    const flags = flagsIn('package.json')
+    expect(flags).toContain('--no-memory-reducer')
+    expect(flagsIn(file)).toEqual(flags)
+  },
+)
