@@ -96,7 +96,9 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
     }, replaceAfterMs)
   }
 
-  const hasOther = (self: Worker): boolean => [...listening.keys()].some(worker => worker !== self)
+  // One that has died, but whose exit is not reported yet, takes no connections any more.
+  const hasOther = (self: Worker): boolean =>
+    [...listening.keys()].some(worker => worker !== self && worker.isConnected())
   const fork = (): unknown =>
     running.add(forkWorker({ say, hear, onExit, hasOther, environment: address.environment() }))
 

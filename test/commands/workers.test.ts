@@ -1,5 +1,5 @@
 /** Several workers behind one port: they share the traffic, one that stands still is replaced, and stopping drains. */
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { get } from 'node:http'
 import { createServer } from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'
@@ -79,11 +79,24 @@ test('two workers share the traffic, one that is frozen is killed and replaced, 
   expect(await server.exited).toBe(0)
 })
 
-test('workers that have all been killed come back at the same address, also when any free port was asked for', async () => {
+test('workers that are all killed at once leave no client waiting and come back at the same address, also when any free port was asked for', async () => {
   const server = startServer('node', { TOLLGATE_DATA: makeFolder(), PORT: '0', TOLLGATE_WORKERS: '2' })
   const banner = await server.ready()
-  for (const [, pid] of server.stderr().matchAll(/worker \d+ runs as process (\d+)/g))
-    process.kill(Number(pid), 'SIGKILL')
+  const [first = 0, second = 0] = [...server.stderr().matchAll(/worker \d+ runs as process (\d+)/g)].map(
+    ([, pid]) => Number(pid),
+  )
+  // Two connections go to two workers: when one is answered, the other lies with the frozen worker.
+  process.kill(first, 'SIGSTOP')
+  const asked = Array.from({ length: 2 }, () => askAlone(`${new URL(banner.baseUrl).origin}/health/live`))
+  expect(await Promise.race(asked)).toBe(200)
+  // The primary sees both ends at once.
+  process.kill(server.child.pid ?? 0, 'SIGSTOP')
+  for (const pid of [first, second]) {
+    process.kill(pid, 'SIGKILL')
+    await vi.waitFor(() => expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).toContain(') Z '), 10_000)
+  }
+  process.kill(server.child.pid ?? 0, 'SIGCONT')
+  expect(await Promise.allSettled(asked)).toMatchObject([{}, {}])
   // Refused until a worker listens again.
   await vi.waitFor(async () => expect((await pay(banner)).status).toBe(200), 60_000)
   server.child.kill('SIGTERM')
