@@ -96,11 +96,8 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
     }, replaceAfterMs)
   }
 
-  // One that has died, but whose exit is not reported yet, takes no connections any more.
-  const hasOther = (self: Worker): boolean =>
-    [...listening.keys()].some(worker => worker !== self && worker.isConnected())
   const fork = (): unknown =>
-    running.add(forkWorker({ say, hear, onExit, hasOther, environment: address.environment() }))
+    running.add(forkWorker({ say, hear, onExit, listening, environment: address.environment() }))
 
   killWithUs(running)
   for (let forked = 0; forked < count; forked += 1) fork()
@@ -119,7 +116,7 @@ interface WorkerEvents {
   readonly say: (line: string) => void
   readonly hear: (worker: Worker, watch: WorkerWatch, message: ToPrimary) => Promise<void>
   readonly onExit: (worker: Worker, how: string) => void
-  readonly hasOther: (worker: Worker) => boolean
+  readonly listening: ReadonlyMap<Worker, unknown>
   readonly environment: { readonly PORT: string } | undefined
 }
 
@@ -145,13 +142,15 @@ function keepAddress(say: (line: string) => void) {
   }
 }
 
-function forkWorker({ say, hear, onExit, hasOther, environment }: WorkerEvents): Worker {
+function forkWorker({ say, hear, onExit, listening, environment }: WorkerEvents): Worker {
   const worker = cluster.fork(environment)
   say(`worker ${worker.id} runs as process ${worker.process.pid}`)
   const watch = watchWorker(worker, () =>
     say(`worker ${worker.id} does not answer any more; it is killed and replaced`),
   )
-  keepHandedOver(worker, () => hasOther(worker))
+  // One that has died, but whose exit is not reported yet, takes no connections any more.
+  const isOther = (other: Worker): boolean => other !== worker && other.isConnected()
+  keepHandedOver(worker, () => [...listening.keys()].some(isOther))
   worker.on('message', (message: ToPrimary) => {
     if (message?.tollgate) void hear(worker, watch, message)
   })
