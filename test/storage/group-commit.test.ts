@@ -126,6 +126,56 @@ test('a serialisation failure is tried again, and its caller hears nothing', asy
   expect(await countTimers()).toBe(7)
 })
 
+/** One commit that waits for a lock until the returned function is called. */
+async function blockOne(commits: GroupCommit): Promise<() => Promise<void>> {
+  await other.query('BEGIN')
+  await other.query('SELECT FROM timer WHERE pay_id = $1 FOR UPDATE', [ids[0]])
+  const blocked = commits.commit(change(1))
+  await vi.waitFor(
+    async () => {
+      const { rows } = await other.query('SELECT 1 FROM pg_locks WHERE NOT granted')
+      expect(rows).toHaveLength(1)
+    },
+    { timeout: 20_000, interval: 5 },
+  )
+  return async () => {
+    await other.query('COMMIT')
+    expect(await blocked).toEqual({ committed: true })
+  }
+}
+
+test('changes that come one after the other while a batch is written share the next one', async () => {
+  await prepare()
+  const commits = createGroupCommit(database.writers, { patienceMs: 60_000 })
+  const release = await blockOne(commits)
+  const others: Promise<unknown>[] = []
+  for (const number of [2, 3, 4]) {
+    others.push(commits.commit(change(number)))
+    await new Promise(setImmediate)
+    await new Promise(setImmediate)
+  }
+  await release()
+  expect(await Promise.all(others)).toEqual([2, 3, 4].map(() => ({ committed: true })))
+  expect(dropped).toEqual([1, 3])
+})
+
+test('sixteen changes are written beside a batch, without waiting for it', async () => {
+  await prepare()
+  const commits = createGroupCommit(database.writers, { patienceMs: 60_000 })
+  const release = await blockOne(commits)
+  const drops = Array.from({ length: 16 }, (_, index) => commits.commit(change(2 + (index % 7))))
+  expect(await Promise.all(drops)).toEqual(drops.map(() => ({ committed: true })))
+  await release()
+})
+
+test('a batch that waits for a lock holds up no other change for long', async () => {
+  await prepare()
+  const release = await blockOne(groupCommit)
+  expect(await groupCommit.commit(change(2))).toEqual({ committed: true })
+  await release()
+  expect(dropped).toEqual([1, 1])
+})
+
 test('a batch that fails is split by halves until it succeeds', async () => {
   await prepare([deadlock, deadlock])
   const committed = await Promise.all(ids.map((_, index) => groupCommit.commit(change(index + 1))))
