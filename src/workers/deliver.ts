@@ -140,22 +140,18 @@ interface Pump extends Pick<DeliveryDeps, 'onError'> {
   readonly isStopped: () => boolean
 }
 
-/** Runs repeatedly as long as it is woken, one run at a time. */
-function createPump({ run, isStopped, onError }: Pump): () => void {
+/** One run at a time; a wake-up during a run, also one that fails, starts another run after it. */
+export function createPump({ run, isStopped, onError }: Pump): () => void {
   let running = false
   let again = false
 
   async function pump(): Promise<void> {
-    try {
-      while (again && !isStopped()) {
-        again = false
-        await run()
-      }
-    } catch (error) {
-      onError(error)
-    } finally {
-      running = false
+    while (again && !isStopped()) {
+      again = false
+      await run().catch(onError)
     }
+    // In the same turn as the look at `again`: a wake-up in between would find a run that no longer looks.
+    running = false
   }
 
   return () => {

@@ -4,6 +4,8 @@
  */
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { addItems } from '#storage/bank/batch-rows.ts'
+import { dropReplacedLines, settleEntries } from '#storage/bank/entries.ts'
 import { commitStatement } from '#storage/commit/statement.ts'
 import { openDatabase } from '#storage/database.ts'
 import { createWorkFinder } from '#storage/payments/unanswered.ts'
@@ -216,6 +218,51 @@ test.each([
         expect(found.filter(name => name !== 'payment_live_by_trans_id')).toEqual(
           parts.some(part => part === 'settled') ? ['payment_pkey'] : [],
         )
+      }
+      await client.query('ROLLBACK')
+    } finally {
+      await client.end()
+    }
+  },
+)
+
+/** The conditions by which a plan reads one table. */
+const conditionsOn = (table: string, node: Node): readonly string[] => [
+  ...(node['Relation Name'] === table && node['Index Name'] !== undefined ? [node['Index Cond'] ?? ''] : []),
+  ...(node.Plans ?? []).flatMap(child => conditionsOn(table, child)),
+]
+
+/** Rows of one merchant, as many as a day of debits and its statement leave before the tables have statistics. */
+const bankRows = {
+  timer: `INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
+    SELECT $1, gen_random_uuid(), gen_random_uuid(), 'BATCH', '9000-01-01', 0 FROM generate_series(1, $2)`,
+  bank_entry: `INSERT INTO bank_entry (merchant_id, entry_id, provider_account_id, entry_key, state, booked_on, amount, currency,
+      key_version, sealed)
+    SELECT $1, gen_random_uuid(), 'account', gen_random_uuid(), 'NEW', '2026-01-01', 1, 'EUR', 1, '' FROM generate_series(1, $2)`,
+  settlement_line: `INSERT INTO settlement_line (merchant_id, provider_account_id, settlement_id, provider_reference, type, date,
+      gross, fee, net, currency)
+    SELECT $1, 'account', '2026-01-01', gen_random_uuid(), 'CAPTURE', '2026-01-01', 1, 0, 1, 'EUR' FROM generate_series(1, $2)`,
+}
+
+/** The first is prepared, so its plan may be as old as the connection; the others are planned anew each time. */
+test.each([
+  ['a batch', addItems, 'timer', 'pay_id', [0, 100, 5_000]],
+  ['an import', settleEntries, 'bank_entry', 'entry_id', [5_000]],
+  ['an import', dropReplacedLines, 'bank_entry', 'entry_id', [5_000]],
+  ['an import', dropReplacedLines, 'settlement_line', 'provider_reference', [5_000]],
+] as const)(
+  '%s for the bank finds its rows by their own keys, not by the merchant alone: %#',
+  async (_, text, table, key, sizes) => {
+    const { options } = statements.get(planCommit) ?? { options: '' }
+    const client = new pg.Client({ connectionString: gateway.databaseUrl, options })
+    await client.connect()
+    try {
+      await client.query('BEGIN')
+      for (const size of sizes) {
+        await client.query(bankRows[table], [gateway.merchantId, size])
+        const { rows } = await client.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`)
+        const found = conditionsOn(table, rows[0]['QUERY PLAN'][0].Plan)
+        expect(found, `${size} rows`).toEqual([expect.stringContaining(key)])
       }
       await client.query('ROLLBACK')
     } finally {

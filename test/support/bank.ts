@@ -1,4 +1,5 @@
 /** A merchant with an account at a bank, and debits that wait for the next file: many at once, for tests and the bench. */
+import { randomUUIDv7 } from 'node:crypto'
 import pg from 'pg'
 import type { MerchantId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
@@ -52,19 +53,28 @@ export async function seedDebits({ accounts }: Pick<Engine, 'accounts'>, seed: S
     await client.query(seedStatement, [
       merchantId,
       accountId,
-      count,
+      newIds(count),
       cents,
       admitted.accountId,
       JSON.stringify(account),
       seed.dueDate === undefined ? null : JSON.stringify({ fields: { dueDate: seed.dueDate, creditorId } }),
+      newIds(count),
+      newIds(count),
     ])
   } finally {
     await client.end()
   }
 }
 
-const seedStatement = `WITH made AS MATERIALIZED (SELECT n, uuidv7() AS pay_id, uuidv7() AS auth_id, uuidv7() AS capture_id,
-      $4::bigint + n % 100 AS amount, now() AS at FROM generate_series(1, $3::int) n),
+/**
+ * In order, so that the amounts rise with the ids. Made here and not in the statement, because PostgreSQL has no function for
+ * it before version 18.
+ */
+const newIds = (count: number): readonly string[] =>
+  Array.from({ length: count }, () => randomUUIDv7()).sort()
+
+const seedStatement = `WITH made AS MATERIALIZED (SELECT pay_id, auth_id, capture_id, $4::bigint + n % 100 AS amount, now() AS at
+      FROM unnest($3::uuid[], $8::uuid[], $9::uuid[]) WITH ORDINALITY AS given (pay_id, auth_id, capture_id, n)),
     payments AS (INSERT INTO payment (merchant_id, pay_id, kind, trans_id, method, integration_type, status, live, currency,
         amount, authorized, capturing, captured, reversing, reversed, refunding, refunded, capture_percent, capture_method,
         closed_for_capture, details, event_sequence, created_at, updated_at, version, account_id, account, provider_account,

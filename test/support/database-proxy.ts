@@ -66,9 +66,12 @@ export async function startDatabaseProxy(
   const given = new URL(databaseUrl)
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-proxy-'))
   chmodSync(folder, 0o700)
-  const port = given.searchParams.get('port') ?? '5432'
+  const port = given.searchParams.get('port') ?? (given.port || '5432')
   const socketName = `.s.PGSQL.${port}`
-  const target = join(given.searchParams.get('host') ?? '', socketName)
+  // The embedded server listens on a socket in a folder, a cluster of Citus on a port.
+  const home = given.searchParams.get('host')
+  const connect = (): Socket =>
+    home === null ? createConnection(Number(port), given.hostname) : createConnection(join(home, socketName))
   const sockets = new Set<Socket>()
   const commitNames = new Set<string>()
   let frozen = false
@@ -85,7 +88,7 @@ export async function startDatabaseProxy(
   }
 
   const server = createServer(client => {
-    const upstream = createConnection(target)
+    const upstream = connect()
     let swallowing = false
     let held: Buffer[] | undefined
     const cut = () => {

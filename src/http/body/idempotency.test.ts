@@ -178,6 +178,24 @@ test('a call of another process is polled until its answer is there', async () =
   expect(calls).toBe(0)
 })
 
+test('calls that join one whose key another process has taken wait with it and do not try again', async () => {
+  const key = describeKey()
+  const name = ToyKeyStore.nameOf('shop', key)
+  store.rows.set(name, { fingerprint: key.fingerprint })
+  let tried = 0
+  const waiting = Array.from({ length: 10 }, () =>
+    idempotency.run('shop', key, () => {
+      tried++
+      return Promise.reject(new KeyTaken())
+    }),
+  )
+  await clock.advance(1_000)
+  store.rows.set(name, { fingerprint: key.fingerprint, answer: done })
+  await clock.advance(100)
+  expect((await Promise.all(waiting)).map(kindOf)).toEqual(Array(10).fill('200 replayed'))
+  expect(tried).toBe(1)
+})
+
 test('a call of another process that never answers: 409 after 5 s, and never run again', async () => {
   const key = describeKey()
   store.rows.set(ToyKeyStore.nameOf('shop', key), { fingerprint: key.fingerprint })

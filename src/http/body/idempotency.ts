@@ -77,6 +77,9 @@ interface Attempt {
 
 const nothing = Symbol('the first call left nothing to replay')
 
+const isAnswer = (outcome: Answer | Refusal | typeof nothing): outcome is Answer =>
+  outcome !== nothing && !(outcome instanceof Refusal)
+
 const replay = (stored: Answer): Answer => ({
   ...stored,
   headers: { ...stored.headers, 'idempotent-replayed': 'true' },
@@ -121,24 +124,32 @@ async function awaitStored(
   }
 }
 
-/** Runs the call while others can see that it runs. */
+/**
+ * Runs the call while others can see that it runs. If another process has the key, they wait for its answer together: one
+ * after the other would find the same out by a commit of its own.
+ */
 async function runFirst(
   scope: string,
-  { key, call }: Attempt,
-  running: Map<string, Running>,
-): Promise<Answer> {
+  tried: Attempt,
+  { running, ports }: { running: Map<string, Running>; ports: IdempotencyPorts },
+): Promise<Answer | Refusal | typeof nothing> {
+  const { key, call } = tried
   let settle: (kept: Answer | undefined) => void = () => {}
-  const kept = new Promise<Answer | undefined>(resolve => {
+  const settled = new Promise<Answer | undefined>(resolve => {
     settle = resolve
   })
-  running.set(scope, { fingerprint: key.fingerprint, kept })
-  let outcome: Answer | undefined
+  running.set(scope, { fingerprint: key.fingerprint, kept: settled })
+  let kept: Answer | undefined
   try {
-    outcome = await call()
+    const outcome = await call().catch(error => {
+      if (error instanceof KeyTaken) return awaitStored(tried, ports)
+      throw error
+    })
+    if (isAnswer(outcome) && keptStatuses.includes(outcome.status)) kept = outcome
     return outcome
   } finally {
     running.delete(scope)
-    settle(outcome && keptStatuses.includes(outcome.status) ? outcome : undefined)
+    settle(kept)
   }
 }
 
@@ -163,11 +174,11 @@ async function attempt(tried: Attempt, running: Map<string, Running>, ports: Ide
   const first = running.get(scope)
   if (first) return joinRunning(first, tried, ports)
   try {
-    const answered = await runFirst(scope, tried, running)
-    if (keptStatuses.includes(answered.status) || answered.status >= 500) return answered
+    const answered = await runFirst(scope, tried, { running, ports })
+    if (!isAnswer(answered) || keptStatuses.includes(answered.status) || answered.status >= 500)
+      return answered
     return (await findStored(tried, ports)) ?? answered
   } catch (error) {
-    if (error instanceof KeyTaken) return awaitStored(tried, ports)
     const refused = error instanceof NotFound || error instanceof InvalidField
     const stored = refused ? await findStored(tried, ports) : undefined
     if (stored === undefined) throw error

@@ -1,6 +1,5 @@
 /** What a batch writes: the rows of its items, mandates and files, and the statement that moves a page out of the queue. */
 import type { PayId, XId } from '#domain/ids.ts'
-import { lookUp } from '#storage/planner.ts'
 import { type RowOf, recordset } from '#storage/recordset.ts'
 
 export interface NewItem {
@@ -99,10 +98,16 @@ export const mandateRow = (mandate: UsedMandateRow): RowOf<typeof mandateColumns
   last_used_on: mandate.lastUsedOn,
 })
 
-/** The primary key of bank_item refuses an operation that is already in another file, and with it the whole batch. */
+/**
+ * The primary key of bank_item refuses an operation that is already in another file, and with it the whole batch.
+ *
+ * Timers are found by their payments, by index, whatever the size of the table that the plan was made with: a join with the
+ * items would read the whole queue in a plan made while it was short. The cast keeps x_id out of the index conditions: before
+ * version 17 PostgreSQL would look for every pair of a payment and an operation.
+ */
 export const addItems = `WITH items AS MATERIALIZED (SELECT * FROM ${recordset('$4', itemColumns, 'i')}),
-    taken AS (DELETE FROM timer WHERE ctid = ANY (ARRAY(SELECT t.ctid FROM items i CROSS JOIN LATERAL ${lookUp(`SELECT ctid FROM timer
-        WHERE merchant_id = $1 AND pay_id = i.pay_id AND x_id = i.x_id AND kind = 'BATCH'`)} t))),
+    taken AS (DELETE FROM timer WHERE merchant_id = $1 AND pay_id = ANY (ARRAY(SELECT pay_id FROM items)) AND kind = 'BATCH'
+      AND x_id::text = ANY (ARRAY(SELECT x_id::text FROM items))),
     given AS (UPDATE bank_surplus SET batch_id = $3 WHERE merchant_id = $1
       AND x_id = ANY (ARRAY(SELECT x_id FROM items WHERE type = 'SURPLUS'))),
     approvals AS (INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)

@@ -4,7 +4,7 @@
  */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { type BankAccountKey, firstId } from '#storage/bank/batches.ts'
-import type { Database } from '#storage/database.ts'
+import { type Database, inTransaction } from '#storage/database.ts'
 import { lookUp } from '#storage/planner.ts'
 import { insertOne, type RowOf, recordset, toParameters, toRecordset } from '#storage/recordset.ts'
 
@@ -101,11 +101,8 @@ export interface BankLine {
 }
 
 export const createEntryStore = ({ readers, writers }: Database): EntryStore => ({
-  async takeFile(file, take) {
-    const client = await writers.connect()
-    let broken: Error | undefined
-    try {
-      await client.query('BEGIN')
+  takeFile: (file, take) =>
+    inTransaction(writers, async client => {
       await client.query(
         `SELECT set_config('idle_in_transaction_session_timeout', '120000', true),
            set_config('lock_timeout', '60000', true), set_config('statement_timeout', '120000', true)`,
@@ -125,16 +122,7 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
             sha256: file.sha256(),
           }),
         )
-      await client.query('COMMIT')
-    } catch (error) {
-      await client.query('ROLLBACK').catch(failed => {
-        broken = failed
-      })
-      throw error
-    } finally {
-      client.release(broken)
-    }
-  },
+    }),
   async next({ merchantId, accountId }, kind, { after, limit }) {
     const { rows } = await readers.query<StoredEntry>(
       `SELECT ${storedColumns} FROM bank_entry e WHERE merchant_id = $1 AND provider_account_id = $2 AND state = 'NEW' AND entry_id > $3::uuid
@@ -159,8 +147,15 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
     ])
   },
   async settle({ merchantId }, settled, importId) {
-    const rows = settled.map(entry => settledRow(entry, importId))
-    if (rows.length > 0) await writers.query(settleEntries, [merchantId, toRecordset(settledColumns, rows)])
+    if (settled.length === 0) return
+    const rows = toRecordset(
+      settledColumns,
+      settled.map(entry => settledRow(entry, importId)),
+    )
+    await inTransaction(writers, async client => {
+      await client.query(settleEntries, [merchantId, rows])
+      await client.query(dropReplacedLines, [merchantId, rows])
+    })
   },
   async listed(list, { after, limit }) {
     const { rows } = await readers.query<StoredEntry>(
@@ -243,17 +238,25 @@ const settledRow = (
 export const entryLine = (key: string): string => `${entryLinePrefix}${key}`
 const entryLinePrefix = 'E|'
 
-/** The lines of the payments replace the line of the statement entry. */
-const settleEntries = `WITH settled AS (UPDATE bank_entry e SET state = r.state, result = r.result, x_id = r.x_id, fee = r.fee,
-      listed_by = coalesce(e.listed_by, r.listed_by)
-    FROM ${recordset('$2', settledColumns)} WHERE e.merchant_id = $1 AND e.entry_id = r.entry_id
-    RETURNING e.provider_account_id, e.booked_on, e.entry_key, e.state)
-  DELETE FROM settlement_line WHERE ctid = ANY (ARRAY(SELECT l.ctid FROM settled s
+/** Entries are found by their ids, by index: a join would walk through all entries of the merchant while it has no statistics. */
+export const settleEntries = `WITH given AS MATERIALIZED (SELECT * FROM ${recordset('$2', settledColumns)})
+  UPDATE bank_entry e SET state = r.state, result = r.result, x_id = r.x_id, fee = r.fee,
+    listed_by = coalesce(e.listed_by, r.listed_by)
+  FROM given r WHERE e.merchant_id = $1 AND e.entry_id = ANY (ARRAY(SELECT entry_id FROM given)) AND e.entry_id = r.entry_id`
+
+/**
+ * The lines of the payments replace the line of the statement entry. A statement of its own, because Citus deletes rows by their
+ * place only where nothing else is changed.
+ */
+export const dropReplacedLines = `DELETE FROM settlement_line WHERE ctid = ANY (ARRAY(SELECT l.ctid
+    FROM ${recordset('$2', settledColumns)}
+    CROSS JOIN LATERAL ${lookUp(`SELECT provider_account_id, booked_on, entry_key FROM bank_entry
+      WHERE merchant_id = $1 AND entry_id = r.entry_id`)} e
     CROSS JOIN unnest(ARRAY['CAPTURE', 'REFUND', 'CHARGEBACK', 'FEE', 'CORRECTION']) t(type)
     CROSS JOIN LATERAL ${lookUp(`SELECT ctid FROM settlement_line WHERE merchant_id = $1
-      AND provider_account_id = s.provider_account_id AND settlement_id = s.booked_on::text AND type = t.type
-      AND provider_reference = '${entryLinePrefix}' || s.entry_key`)} l
-    WHERE s.state = 'APPLIED'))`
+      AND provider_account_id = e.provider_account_id AND settlement_id = e.booked_on::text AND type = t.type
+      AND provider_reference = '${entryLinePrefix}' || e.entry_key`)} l
+    WHERE r.state = 'APPLIED'))`
 
 const entryColumns = [
   ['merchant_id', 'text'],

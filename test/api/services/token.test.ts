@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { passesLuhn } from '#domain/card-numbers.ts'
 import { isIban } from '#domain/iban.ts'
@@ -220,11 +221,10 @@ test('200 two cards that meet on one pseudo number get two', async () => {
   expect(await tokenOf(another, 'CARD', '4000000000000002')).toBe('0000000000000000')
   const account = await tokenOf(another, 'IBAN', iban)
   // The number that the account would get anew now stands for another one.
-  await queryRows(
-    gateway.databaseUrl,
-    `UPDATE vault_account SET account_id = gen_random_uuid() WHERE merchant_id = $1`,
-    [another.merchantId],
-  )
+  await queryRows(gateway.databaseUrl, `UPDATE vault_account SET account_id = $2 WHERE merchant_id = $1`, [
+    another.merchantId,
+    randomUUID(),
+  ])
   const second = await tokenOf(another, 'IBAN', iban)
   expect(second).toMatch(/^ZZ00[A-Z]{14}3000$/)
   expect(second).not.toBe(account)
