@@ -5,6 +5,7 @@
 
 import type { Pool } from 'pg'
 import { textAt } from '#domain/json.ts'
+import { inTransaction } from '#storage/database.ts'
 
 /**
  * 200 ms: below PostgreSQL's deadlock_timeout (1 s), after which a session that waits for the table cancels the vacuum.
@@ -19,19 +20,12 @@ const isNotNow = (error: unknown): boolean => ['55P03', '57014'].includes(textAt
 
 /** Summarises new ranges. If that is not possible now, searches are slower but still correct. */
 export async function summarizeNewRanges(pool: Pool, index: string): Promise<void> {
-  const client = await pool.connect()
-  try {
-    await client.query('BEGIN')
+  await inTransaction(pool, async client => {
     await client.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`)
     try {
       await client.query('SELECT brin_summarize_new_values($1::regclass)', [index])
     } catch (error) {
       if (!isNotNow(error)) throw error
     }
-    await client.query('COMMIT')
-    client.release()
-  } catch (error) {
-    client.release(true)
-    throw error
-  }
+  })
 }

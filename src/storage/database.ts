@@ -207,3 +207,26 @@ export function constraintOf(error: unknown): string | undefined {
   const named = textAt(error, 'constraint') ?? /\b[a-z][a-z0-9_]*_\d{6,}\b/.exec(message)?.[0]
   return named?.replace(/_\d{6,}$/, '')
 }
+
+/** All or nothing. */
+export async function inTransaction<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect()
+  let broken: Error | undefined
+  try {
+    await client.query('BEGIN')
+    const result = await work(client)
+    await client.query('COMMIT')
+    return result
+  } catch (error) {
+    await client.query('ROLLBACK').catch((rollbackError: Error) => {
+      // A connection that cannot even roll back must not be reused.
+      broken = rollbackError
+    })
+    throw error
+  } finally {
+    client.release(broken)
+  }
+}

@@ -2,8 +2,7 @@
 import { addDuration } from '#domain/duration.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { DeclineLimit, PayoutLimit } from '#domain/velocity.ts'
-import { inTransaction } from '#storage/customers/customer-pages.ts'
-import type { Database } from '#storage/database.ts'
+import { type Database, inTransaction } from '#storage/database.ts'
 
 export type VelocityKind = 'CARD' | 'ADDRESS'
 

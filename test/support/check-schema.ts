@@ -5,7 +5,13 @@ import { annotationKeywords } from '#schemas/fields.ts'
 import { formats } from '#schemas/formats.ts'
 
 // As in the server: a condition speaks about members that are typed beside it.
-const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, allErrors: true })
+const ajv = new Ajv2020({
+  strict: true,
+  strictTypes: false,
+  strictRequired: false,
+  allErrors: true,
+  code: { optimize: false },
+})
 for (const keyword of annotationKeywords) ajv.addKeyword(keyword)
 for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format.check)
 

@@ -61,17 +61,9 @@ function describeDatabase(templateUrl: string, name: string): TestDatabase {
 }
 
 async function administer(url: string, statement: string): Promise<void> {
-  for (const node of nodesOf(url)) await administerNode(node, statement)
-}
-
-async function administerNode(url: string, statement: string): Promise<void> {
-  // From the neighbouring database: one that is copied or dropped must have no connections.
-  const client = new pg.Client({ connectionString: nameDatabase(url, 'postgres') })
-  await client.connect()
-  try {
-    await client.query(statement)
-  } finally {
-    await client.end()
+  for (const node of nodesOf(url)) {
+    // From the neighbouring database: one that is copied or dropped must have no connections.
+    await questionerOf(nameDatabase(node, 'postgres')).query(statement)
   }
 }
 

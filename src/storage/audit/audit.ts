@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
-import type { Database } from '#storage/database.ts'
+import { type Database, inTransaction } from '#storage/database.ts'
 
 export interface AuditEntry {
   /** A system user, a person of the console, an API key, or the gateway itself. */
@@ -173,23 +173,13 @@ async function readHead(pool: Pick<Pool, 'query'>): Promise<AuditHead> {
 
 async function appendRows(writers: Pool, entries: readonly AuditEntry[]): Promise<void> {
   if (entries.length === 0) return
-  const client = await writers.connect()
-  let broken: Error | undefined
-  try {
-    await client.query('BEGIN')
+  await inTransaction(writers, async client => {
     const { rows } = await client.query<AuditHead>('SELECT number, hash FROM audit_head FOR UPDATE')
     let head = rows[0]
     if (!head) throw new Error('the head of the audit trail is missing; "tollgate audit verify" tells more')
     for (const entry of entries) head = await insertRow(client, head, entry)
     await client.query('UPDATE audit_head SET number = $1, hash = $2', [head.number, head.hash])
-    await client.query('COMMIT')
-  } catch (error) {
-    broken = error instanceof Error ? error : new Error(String(error))
-    throw error
-  } finally {
-    // A connection in the middle of a transaction must not be used again.
-    client.release(broken)
-  }
+  })
 }
 
 /** The longest text of an entry; text from unauthenticated clients was cut before. */

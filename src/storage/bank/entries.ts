@@ -4,8 +4,7 @@
  */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { type BankAccountKey, firstId } from '#storage/bank/batches.ts'
-import { inTransaction } from '#storage/customers/customer-pages.ts'
-import type { Database } from '#storage/database.ts'
+import { type Database, inTransaction } from '#storage/database.ts'
 import { lookUp } from '#storage/planner.ts'
 import { insertOne, type RowOf, recordset, toParameters, toRecordset } from '#storage/recordset.ts'
 

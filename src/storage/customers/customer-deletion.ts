@@ -7,8 +7,7 @@
 import type { PoolClient } from 'pg'
 import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
 import { textAt } from '#domain/json.ts'
-import { inTransaction } from '#storage/customers/customer-pages.ts'
-import type { Database } from '#storage/database.ts'
+import { type Database, inTransaction } from '#storage/database.ts'
 import { byOtherIndex } from '#storage/planner.ts'
 
 /** The cards and accounts whose numbers are unknown from now on; undefined when there was nothing to delete. */

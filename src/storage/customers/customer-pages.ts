@@ -4,13 +4,12 @@
  * few matches, which are counted.
  */
 
-import type { PoolClient } from 'pg'
 import type { MerchantId } from '#domain/ids.ts'
 import { entriesOf } from '#domain/json.ts'
 import type { Customer } from '#lifecycle/customer.ts'
 import { pageSize } from '#schemas/customer.ts'
 import { type CustomerRow, customerColumns, toCustomer } from '#storage/customers/customers.ts'
-import type { Database } from '#storage/database.ts'
+import { type Database, inTransaction } from '#storage/database.ts'
 import { byOtherIndex } from '#storage/planner.ts'
 
 export interface CustomerConditions {
@@ -151,25 +150,3 @@ const partText = `WITH numbered AS (
     WHERE b.merchant_id = $1 AND b.first_at = $2::timestamptz RETURNING first_at)
   UPDATE customer_order o SET open_at = newest.first_at FROM (SELECT max(first_at) AS first_at FROM marked) newest
   WHERE o.merchant_id = $1 AND newest.first_at IS NOT NULL`
-
-export async function inTransaction<T>(
-  pool: Database['writers'],
-  work: (client: PoolClient) => Promise<T>,
-): Promise<T> {
-  const client = await pool.connect()
-  let broken: Error | undefined
-  try {
-    await client.query('BEGIN')
-    const result = await work(client)
-    await client.query('COMMIT')
-    return result
-  } catch (error) {
-    await client.query('ROLLBACK').catch((rollbackError: Error) => {
-      // A connection that cannot even roll back must not be reused.
-      broken = rollbackError
-    })
-    throw error
-  } finally {
-    client.release(broken)
-  }
-}

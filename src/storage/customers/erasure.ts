@@ -5,8 +5,7 @@
 import type { PoolClient } from 'pg'
 import type { CustomerId, MerchantId } from '#domain/ids.ts'
 import { erasePersonalData, personalMember } from '#domain/personal-data.ts'
-import { inTransaction } from '#storage/customers/customer-pages.ts'
-import type { Database } from '#storage/database.ts'
+import { type Database, inTransaction } from '#storage/database.ts'
 import { chargedCustomer, foundByJson, merchantCustomer } from '#storage/payments/found-by.ts'
 
 export interface Erasure {

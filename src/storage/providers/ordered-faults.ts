@@ -2,7 +2,7 @@
  * The simulated faults that developers ordered, shared by all processes: one row per merchant, its rules in their
  * order.
  */
-import type { Database } from '#storage/database.ts'
+import { type Database, inTransaction } from '#storage/database.ts'
 
 const readRules = 'SELECT rules FROM ordered_fault WHERE merchant_id = $1'
 
@@ -29,9 +29,7 @@ export const createFaultStore = <Rule>({ readers, writers }: Database): OrderedF
   },
 
   async change(merchantId, change) {
-    const client = await writers.connect()
-    try {
-      await client.query('BEGIN')
+    return inTransaction(writers, async client => {
       // Locks the merchant's row instead of its rules, because there may be no rules yet.
       await client.query('SELECT 1 FROM merchant WHERE merchant_id = $1 FOR NO KEY UPDATE', [merchantId])
       const { rows } = await client.query<{ rules: Rule[] }>(readRules, [merchantId])
@@ -44,12 +42,7 @@ export const createFaultStore = <Rule>({ readers, writers }: Database): OrderedF
            ON CONFLICT (merchant_id) DO UPDATE SET rules = excluded.rules`,
           [merchantId, JSON.stringify(rules)],
         )
-      await client.query('COMMIT')
-      client.release()
       return result
-    } catch (error) {
-      client.release(true)
-      throw error
-    }
+    })
   },
 })

@@ -38,7 +38,14 @@ export interface StripeDocument {
 export function openDocument(newerCodes: ReadonlySet<string>): StripeDocument {
   const document = parseObject(readMaterial('openapi-2023-09-12.json'))
   // Forms are text: numbers and booleans are read out of it, as Stripe does.
-  const ajv = new Ajv({ strict: false, coerceTypes: true, allErrors: true, validateFormats: false })
+  // Not optimised: the schemas are long, and compiling them would take longer than checking.
+  const ajv = new Ajv({
+    strict: false,
+    coerceTypes: true,
+    allErrors: true,
+    validateFormats: false,
+    code: { optimize: false },
+  })
   const compiled = new Map<string, ValidateFunction>()
   const used = new Set<string>()
   const paths = Object.keys(part(document, 'paths'))
