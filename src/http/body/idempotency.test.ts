@@ -103,6 +103,23 @@ test('another body is refused, after the first call and while it runs', async ()
   expect(calls).toBe(1)
 })
 
+test('a call whose key belongs to it in another process is not refused because of another body that runs here', async () => {
+  const held = hold()
+  // Its commit is under way, and the other process has been faster.
+  const wrong = idempotency.run('shop', describeKey({ a: 2 }), () => held.promise)
+  const early = run(async () => done)
+  const key = describeKey()
+  store.rows.set(ToyKeyStore.nameOf('shop', key), { fingerprint: key.fingerprint })
+  await clock.advance(100)
+  const late = run(async () => done)
+  store.rows.set(ToyKeyStore.nameOf('shop', key), { fingerprint: key.fingerprint, answer: done })
+  await clock.advance(100)
+  expect([kindOf(await early), kindOf(await late)]).toEqual(['200 replayed', '200 replayed'])
+  held.end(new KeyTaken())
+  expect(kindOf(await wrong)).toBe('keyReused')
+  expect(calls).toBe(0)
+})
+
 test('other merchants, paths and keys are other scopes', async () => {
   await run(async () => done)
   const key = describeKey()

@@ -153,12 +153,18 @@ async function runFirst(
   }
 }
 
-async function joinRunning(
-  first: Running,
-  { key, deadlineMs }: Attempt,
-  { nowMs, timers }: IdempotencyPorts,
-) {
-  if (!isSameBody(first, key)) return refuseReuse()
+/** Only the store knows whose key it is: another process may have been faster than the call that runs here. */
+async function joinOther(first: Running, tried: Attempt, ports: IdempotencyPorts) {
+  const stored = await ports.keyStore.find(tried.merchantId, tried.key)
+  if (stored) return fromStored(stored, tried.key) ?? awaitStored(tried, ports)
+  await within(pollMs, first.kept, ports.timers)
+  return nothing
+}
+
+async function joinRunning(first: Running, tried: Attempt, ports: IdempotencyPorts) {
+  const { key, deadlineMs } = tried
+  const { nowMs, timers } = ports
+  if (!isSameBody(first, key)) return joinOther(first, tried, ports)
   const ended = await within(
     deadlineMs - nowMs(),
     first.kept.then(kept => ({ kept })),
