@@ -89,6 +89,16 @@ async function countTimers(): Promise<number> {
   return Number(rows[0]?.count)
 }
 
+/** Until a commit waits for `other`. */
+const waitForLock = (): Promise<void> =>
+  vi.waitFor(
+    async () => {
+      const { rows } = await other.query('SELECT 1 FROM pg_locks WHERE NOT granted')
+      expect(rows).toHaveLength(1)
+    },
+    { timeout: 20_000, interval: 5 },
+  )
+
 /** Two that wait for each other; false when PostgreSQL has ended the other one instead of the commit. */
 async function commitLoses(): Promise<boolean> {
   await other.query('TRUNCATE timer')
@@ -96,13 +106,7 @@ async function commitLoses(): Promise<boolean> {
   await other.query('BEGIN')
   await other.query('DELETE FROM timer WHERE pay_id = $1', [ids[1]])
   const committed = groupCommit.commit(change(1, 2))
-  await vi.waitFor(
-    async () => {
-      const { rows } = await other.query('SELECT 1 FROM pg_locks WHERE NOT granted')
-      expect(rows).toHaveLength(1)
-    },
-    { timeout: 20_000, interval: 5 },
-  )
+  await waitForLock()
   const hasLost = await other.query('DELETE FROM timer WHERE pay_id = $1', [ids[0]]).then(
     () => false,
     error => error.code === deadlock,
@@ -131,13 +135,7 @@ async function blockOne(commits: GroupCommit): Promise<() => Promise<void>> {
   await other.query('BEGIN')
   await other.query('SELECT FROM timer WHERE pay_id = $1 FOR UPDATE', [ids[0]])
   const blocked = commits.commit(change(1))
-  await vi.waitFor(
-    async () => {
-      const { rows } = await other.query('SELECT 1 FROM pg_locks WHERE NOT granted')
-      expect(rows).toHaveLength(1)
-    },
-    { timeout: 20_000, interval: 5 },
-  )
+  await waitForLock()
   return async () => {
     await other.query('COMMIT')
     expect(await blocked).toEqual({ committed: true })

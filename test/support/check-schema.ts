@@ -4,13 +4,16 @@ import type { TSchema } from 'typebox'
 import { annotationKeywords } from '#schemas/fields.ts'
 import { formats } from '#schemas/formats.ts'
 
+/** Neither inlined nor optimised: compiling long schemas would take longer than the few checks that follow. */
+export const compiledPlainly = { inlineRefs: false, code: { optimize: false } } as const
+
 // As in the server: a condition speaks about members that are typed beside it.
 const ajv = new Ajv2020({
   strict: true,
   strictTypes: false,
   strictRequired: false,
   allErrors: true,
-  code: { optimize: false },
+  ...compiledPlainly,
 })
 for (const keyword of annotationKeywords) ajv.addKeyword(keyword)
 for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format.check)

@@ -4,6 +4,7 @@
  */
 import { Ajv, type ValidateFunction } from 'ajv'
 import type { HttpRequest } from '#connectors/contract.ts'
+import { compiledPlainly } from '#test/support/check-schema.ts'
 import { type FormTree, parseForm } from '#test/support/stripe/form.ts'
 import { isObject, type JsonObject, parseObject, readMaterial } from '#test/support/stripe/material.ts'
 
@@ -38,13 +39,12 @@ export interface StripeDocument {
 export function openDocument(newerCodes: ReadonlySet<string>): StripeDocument {
   const document = parseObject(readMaterial('openapi-2023-09-12.json'))
   // Forms are text: numbers and booleans are read out of it, as Stripe does.
-  // Not optimised: the schemas are long, and compiling them would take longer than checking.
   const ajv = new Ajv({
     strict: false,
     coerceTypes: true,
     allErrors: true,
     validateFormats: false,
-    code: { optimize: false },
+    ...compiledPlainly,
   })
   const compiled = new Map<string, ValidateFunction>()
   const used = new Set<string>()
