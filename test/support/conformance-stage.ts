@@ -6,7 +6,7 @@ import type { OperationType } from '#lifecycle/payment.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
 import { createCrash } from '#test/support/crash.ts'
-import { cardPayment, startTestGateway, type TestRequest } from '#test/support/gateway.ts'
+import { applyNotices, cardPayment, startTestGateway, type TestRequest } from '#test/support/gateway.ts'
 import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { createLateProvider } from '#test/support/late-provider.ts'
 import { addProviderAccount } from '#test/support/provider-account.ts'
@@ -66,12 +66,13 @@ export async function openStage(provider: Provider): Promise<OpenStage> {
       await post(notice)
       if (order === 'twice') await post(notice)
     }
+    await applyNotices(heir, dying)
     // What came before its payment is tried again.
     await queryRows(
       heir.databaseUrl,
       `UPDATE notice_item SET due_at = now(), leased_until = NULL WHERE due_at IS NOT NULL`,
     )
-    await heir.gateway.notices.runDue()
+    await applyNotices(heir, dying)
     return notices.length
   }
 

@@ -108,6 +108,11 @@ const toHeaders = (sent: Record<string, string | string[] | undefined>): Headers
  */
 const patientLimits = { headersTimeoutMs: 60_000, keepAliveTimeoutMs: 60_000 }
 
+/** Of all gateways of a database at once: the loop of any of them may just have taken an item. */
+export async function applyNotices(...gateways: readonly TestGateway[]): Promise<void> {
+  await Promise.all(gateways.map(({ gateway }) => gateway.notices.runDue()))
+}
+
 const masterKeys = new Map<string, string>()
 
 /** For tests that start a gateway on the same database in a process of its own. */

@@ -22,13 +22,13 @@ export async function queryRows<T extends object = Record<string, unknown>>(
   return (Array.isArray(result) ? result.at(-1) : result).rows as T[]
 }
 
-/** How often the merchant was or will be told about this operation. */
 /** Timers whose time has come, also those that somebody is just running. */
 export async function countDue(databaseUrl: string, nowMs: number): Promise<number> {
   const due = `SELECT 1 FROM timer WHERE run_at <= '${new Date(nowMs).toISOString()}'`
   return (await queryRows(databaseUrl, due)).length
 }
 
+/** How often the merchant was or will be told about this operation. */
 export async function countEvents(databaseUrl: string, xId: string): Promise<number> {
   const rows = await queryRows<{ count: string }>(databaseUrl, 'SELECT count(*) FROM event WHERE x_id = $1', [
     xId,

@@ -21,7 +21,7 @@ import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { acceptLate } from '#operations/payments/paid-late.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
-import { recordOutcome } from '#operations/payments/record-outcome.ts'
+import { type OutcomeRecord, recordIfFirst } from '#operations/payments/record-outcome.ts'
 import { recordReturn } from '#operations/payments/record-return.ts'
 import { undoExtra, undoPart } from '#operations/payments/undo-part.ts'
 
@@ -31,12 +31,17 @@ import { undoExtra, undoPart } from '#operations/payments/undo-part.ts'
  */
 export type Applied = 'applied' | 'repeated' | 'unmatched' | 'ignored'
 
+/** Another notice, an answer or an inquiry decided the operation meanwhile: the fact is applied to what it has become. */
+type Overtaken = 'overtaken'
+
 export interface NoticeAccount {
   readonly merchantId: MerchantId
   readonly accountId: string
 }
 
 type Fact<Kind extends NoticeFact['kind']> = Extract<NoticeFact, { kind: Kind }>
+
+type PaymentFact = Exclude<NoticeFact, Fact<'ignored'> | Fact<'report'>>
 
 export interface NoticeDeps {
   readonly engine: Engine
@@ -62,29 +67,50 @@ export const createApplyNotice =
   async (account: NoticeAccount, { fact }: NoticeItem): Promise<Applied> => {
     if (fact.kind === 'ignored') return 'ignored'
     if (fact.kind === 'report') return deps.applyReport?.(account, fact) ?? 'ignored'
-    const merchant = await deps.findMerchant(account.merchantId)
-    const noticed = merchant && (await findNoticed(merchant, account, fact, deps.engine))
-    if (!noticed) return fact.subject.kept ? 'ignored' : 'unmatched'
-    if (!wasKept(noticed.payment, fact.subject)) return 'ignored'
-    switch (fact.kind) {
-      case 'outcome':
-        return applyOutcome(noticed, fact, deps.engine)
-      case 'takenBack':
-        return applyTakenBack(
-          { ...noticed, operation: noticed.operation ?? lastOf(noticed, fact) },
-          fact,
-          deps.engine,
-        )
-      case 'return':
-        return recordReturn(noticed, fact, deps.engine)
-      case 'dispute': {
-        const returned = returnOf(noticed, fact)
-        return returned
-          ? recordReturn(noticed, returned, deps.engine)
-          : (deps.applyDispute?.(noticed, fact) ?? 'unmatched')
-      }
+    // Ends: an operation that is decided stays so, and a payment has few that are not.
+    for (;;) {
+      const applied = await applyFact(account, fact, deps)
+      if (applied !== 'overtaken') return applied
     }
   }
+
+async function applyFact(
+  account: NoticeAccount,
+  fact: PaymentFact,
+  deps: NoticeDeps,
+): Promise<Applied | Overtaken> {
+  const merchant = await deps.findMerchant(account.merchantId)
+  const noticed = merchant && (await findNoticed(merchant, account, fact, deps.engine))
+  if (!noticed) return fact.subject.kept ? 'ignored' : 'unmatched'
+  if (!wasKept(noticed.payment, fact.subject)) return 'ignored'
+  switch (fact.kind) {
+    case 'outcome':
+      return applyOutcome(noticed, fact, deps.engine)
+    case 'takenBack':
+      return applyTakenBack(
+        { ...noticed, operation: noticed.operation ?? lastOf(noticed, fact) },
+        fact,
+        deps.engine,
+      )
+    case 'return':
+      return recordReturn(noticed, fact, deps.engine)
+    case 'dispute': {
+      const returned = returnOf(noticed, fact)
+      return returned
+        ? recordReturn(noticed, returned, deps.engine)
+        : (deps.applyDispute?.(noticed, fact) ?? 'unmatched')
+    }
+  }
+}
+
+/** `inquiry: 0`: no request waits for this outcome, so the merchant gets an event. */
+async function decide(
+  record: Omit<OutcomeRecord, 'inquiry'>,
+  engine: Engine,
+): Promise<'applied' | Overtaken> {
+  const { isFirst } = await recordIfFirst({ ...record, inquiry: 0 }, engine)
+  return isFirst ? 'applied' : 'overtaken'
+}
 
 /** Whether the connector stored with this payment the data that the notice refers to. */
 const wasKept = ({ operations }: Payment, { kept = {} }: NoticeSubject): boolean =>
@@ -108,7 +134,7 @@ function returnOf(
 async function findNoticed(
   merchant: Merchant,
   account: NoticeAccount,
-  fact: Exclude<NoticeFact, Fact<'ignored'> | Fact<'report'>>,
+  fact: PaymentFact,
   engine: Engine,
 ): Promise<Noticed | undefined> {
   const { reference, transactionId, paymentTransactionId }: NoticeSubject = fact.subject
@@ -147,7 +173,11 @@ const find = (
   engine: Engine,
 ): Promise<{ payId: PayId; xId: XId } | undefined> => engine.references.find(merchantId, accountId, name)
 
-async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Engine): Promise<Applied> {
+async function applyOutcome(
+  noticed: Noticed,
+  fact: Fact<'outcome'>,
+  engine: Engine,
+): Promise<Applied | Overtaken> {
   const operation = noticed.operation ?? namedByType(noticed, fact)
   if (!operation) return noticed.captureXId ? 'unmatched' : applyElsewhere(noticed, fact, engine)
   const { merchant, payment } = noticed
@@ -157,14 +187,13 @@ async function applyOutcome(noticed: Noticed, fact: Fact<'outcome'>, engine: Eng
     if (contradicts(fact, payment, operation)) return 'unmatched'
     if (outcome.kind === 'unknown' || outcome.kind === 'unreached') return 'repeated'
     const capture = captureOf(payment, operation, fact)
-    await recordOutcome(
-      { merchant, payment, xId: operation.xId, outcome: { authorization: outcome, capture }, inquiry: 0 },
+    return decide(
+      { merchant, payment, xId: operation.xId, outcome: { authorization: outcome, capture } },
       engine,
     )
-    return 'applied'
   }
   const captured = await applyToCapture(noticed, operation, fact, engine)
-  if (captured) return 'applied'
+  if (captured) return captured
   if (operation.state === 'FAILED' && outcome.kind === 'approved') {
     if (contradicts(fact, payment, operation)) return 'unmatched'
     if (isUndone(operation, outcome.provider)) return 'repeated'
@@ -241,12 +270,11 @@ async function applyPart(
   { merchant, payment, account }: Noticed,
   operation: Operation,
   engine: Engine,
-): Promise<Applied> {
+): Promise<Applied | Overtaken> {
   const opened = await engine.providers.open(account.merchantId, account.accountId)
   const outcome = opened && (await undoPart(toInquiry(payment, operation), opened.connector, engine))
   if (outcome?.kind !== 'declined') return 'unmatched'
-  await recordOutcome({ merchant, payment, xId: operation.xId, outcome, inquiry: 0 }, engine)
-  return 'applied'
+  return decide({ merchant, payment, xId: operation.xId, outcome }, engine)
 }
 
 /**
@@ -268,13 +296,12 @@ async function applyToCapture(
   { details }: Operation,
   { capture }: Fact<'outcome'>,
   engine: Engine,
-): Promise<boolean> {
+): Promise<'applied' | Overtaken | undefined> {
   const operation = details.captureXId && findOperation(payment, details.captureXId)
-  if (!operation || !capture || !isUndecided(operation) || !('provider' in capture)) return false
+  if (!operation || !capture || !isUndecided(operation) || !('provider' in capture)) return undefined
   const outcome = echoing(capture, payment, operation)
-  if (outcome.kind === 'unknown') return false
-  await recordOutcome({ merchant, payment, xId: operation.xId, outcome, inquiry: 0 }, engine)
-  return true
+  if (outcome.kind === 'unknown') return undefined
+  return decide({ merchant, payment, xId: operation.xId, outcome }, engine)
 }
 
 /** A notice with the payment's id that reports an approval belongs to the operation that requested it. */
@@ -369,7 +396,7 @@ async function applyTakenBack(
   { merchant, payment, operation }: Noticed,
   { detail, provider, amount: reported }: Pick<Fact<'takenBack'>, 'kind' | 'detail' | 'provider' | 'amount'>,
   engine: Engine,
-): Promise<Applied> {
+): Promise<Applied | Overtaken> {
   if (!operation || (reported && isOther(reported, payment, operation))) return 'unmatched'
   const { merchantId, payId } = payment
   const { xId } = operation
@@ -381,8 +408,7 @@ async function applyTakenBack(
       detail,
       provider: provider ?? { echo: { reference: xId, amount } },
     } as const
-    await recordOutcome({ merchant, payment, xId, outcome, inquiry: 0 }, engine)
-    return 'applied'
+    return decide({ merchant, payment, xId, outcome }, engine)
   }
   const result = await engine.queue.update<Applied>({ merchantId, payId }, stored => {
     const now = merchantNow(engine.clock, merchant)

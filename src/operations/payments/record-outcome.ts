@@ -43,11 +43,22 @@ export interface OutcomeRecord {
   readonly unattended?: boolean
 }
 
+export interface Recorded {
+  readonly answer: OperationAnswer
+  /** False if another source decided the operation before: the first answer counts, and this one was not written. */
+  readonly isFirst: boolean
+}
+
+/** Writes the outcome and returns the answer to the request, also where another outcome was written before. */
+export async function recordOutcome(record: OutcomeRecord, engine: Engine): Promise<OperationAnswer> {
+  return (await recordIfFirst(record, engine)).answer
+}
+
 /**
  * Writes the outcome. When the database is away the caller gets the error and answers 503, and the outcome is kept in
  * memory and written once the database is back: a provider's answer must not be lost.
  */
-export async function recordOutcome(record: OutcomeRecord, engine: Engine): Promise<OperationAnswer> {
+export async function recordIfFirst(record: OutcomeRecord, engine: Engine): Promise<Recorded> {
   try {
     return await writeOutcome(record, engine)
   } catch (error) {
@@ -77,20 +88,20 @@ async function writeLater(record: OutcomeRecord, engine: Engine): Promise<void> 
   }
 }
 
-async function writeOutcome(record: OutcomeRecord, engine: Engine): Promise<OperationAnswer> {
+async function writeOutcome(record: OutcomeRecord, engine: Engine): Promise<Recorded> {
   const { merchant, payment, xId } = record
   const target = { merchantId: payment.merchantId, payId: payment.payId, known: payment }
   const account = await engine.providers.open(payment.merchantId, payment.provider?.account)
   const connector = account?.connector
-  const answer = await engine.customerBook.resolveCustomer(payment, knownCustomer =>
+  const recorded = await engine.customerBook.resolveCustomer(payment, knownCustomer =>
     engine.queue.update(target, stored => toStep(stored, { ...record, knownCustomer, connector }, engine)),
   )
-  if (!answer)
+  if (!recorded)
     throw new Error(
       `payment ${payment.payId} of ${merchant.merchantId} is gone, although operation ${xId} was under way`,
     )
-  await countDecline(record, engine)
-  return answer
+  if (recorded.isFirst) await countDecline(record, engine)
+  return recorded
 }
 
 /** The outcome is stored; an error while counting the decline must not suggest that it was lost. */
@@ -116,11 +127,12 @@ interface KnownRecord extends OutcomeRecord {
   readonly connector: Connector | undefined
 }
 
-function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<OperationAnswer> {
+function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Recorded> {
   const { merchant, xId, inquiry, unattended } = record
   const before = findOperation(stored, xId)
   // Another request, here or in another process, was faster: the first answer counts.
-  if (!before || !isUndecided(before)) return { result: answerOperation(stored, xId) }
+  if (!before || !isUndecided(before))
+    return { result: { answer: answerOperation(stored, xId), isFirst: false } }
   const now = record.at ?? merchantNow(engine.clock, merchant)
   const settled = settleAll(stored, xId, record.outcome, now)
   const changed = settled.operations.filter(operation => !stored.operations.includes(operation))
@@ -148,7 +160,7 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Oper
         ? { keyAnswer: { merchantId: stored.merchantId, ...before.key, answer } }
         : {}),
     },
-    result: answer,
+    result: { answer, isFirst: true },
   }
 }
 

@@ -1,10 +1,11 @@
 /** Customers on Adyen's pages: back, never back, twice, too late; and approvals that were undone before anybody heard of them. */
+import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen-gateway.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { createTestClock, type TestClock } from '#test/support/clock.ts'
 import { openPage } from '#test/support/customer-page.ts'
-import { cardPayment } from '#test/support/gateway.ts'
+import { applyNotices, cardPayment, startTestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 import { planPayment } from '#test/support/plans.ts'
 
@@ -243,5 +244,40 @@ describe('an approval that nobody heard of', () => {
     // Adyen repeats until it is heard.
     await shop.double.notify(items)
     await shop.apply()
+  })
+
+  test('its approval and its end, applied by two processes at once', async () => {
+    const { payId, items } = await undone()
+    const other = await startTestGateway({ clock, beside: shop.gateway })
+    const here = shop.double.noticeUrl
+    const { databaseUrl } = shop.gateway
+    const holder = new Client(databaseUrl)
+    await holder.connect()
+    await holder.query('BEGIN')
+    await holder.query('SELECT 1 FROM payment WHERE pay_id = $1 FOR UPDATE', [payId])
+    const expectWaiting = (count: number) =>
+      expect
+        .poll(() =>
+          queryRows(
+            databaseUrl,
+            'SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = $1',
+            ['Lock'],
+          ),
+        )
+        .toHaveLength(count)
+    // Each has read the payment before the other writes.
+    await shop.double.notify([items[0]])
+    await expectWaiting(1)
+    shop.double.noticeUrl = here.replace(shop.gateway.url, other.url)
+    await shop.double.notify([items[1]])
+    await expectWaiting(2)
+    await holder.end()
+    await applyNotices(shop.gateway, other)
+    expect(await shop.record(payId)).toMatchObject({
+      status: 'REVERSED',
+      amount: { authorizedValue: 1000, reversedValue: 1000 },
+    })
+    shop.double.noticeUrl = here
+    await other.stop()
   })
 })

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen-gateway.ts'
 import { type AdyenPayments, ledgerOf, manual, payThrough } from '#test/support/adyen-payments.ts'
 import { createTestClock, type TestClock } from '#test/support/clock.ts'
-import { cardPayment, startTestGateway } from '#test/support/gateway.ts'
+import { applyNotices, cardPayment, startTestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules } from '#test/support/invariants.ts'
 import { planPayment } from '#test/support/plans.ts'
 
@@ -165,10 +165,10 @@ describe('a card', () => {
       const [, owed] = double.ledger.owed.splice(0)
       // The same words about the same payment from an account that never had it.
       await double.notify([{ ...owed, merchantAccountCode: 'StrangeECOM', pspReference: 'S000000000000001' }])
-      await heir.gateway.notices.runDue()
+      await applyNotices(heir, gateway)
       expect(await other.record(body.payId)).toMatchObject({ amount: { capturedValue: 0 } })
       await double.notify([owed])
-      await heir.gateway.notices.runDue()
+      await applyNotices(heir, gateway)
       expect(await other.record(body.payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
       await heir.stop()
     } finally {
