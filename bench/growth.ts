@@ -11,7 +11,7 @@ import { type Stage, withClient } from '#bench/stage.ts'
 import type { Costs } from '#bench/watch.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 
-/** 10,000 to 1,000,000 payments unless asked for more: ten million take an hour to write. */
+/** 10,000 to 1,000,000 payments unless asked for more: ten million take an hour to write, and 70 GB. */
 export const usualPayments = 1_000_000
 const smallest = 10_000
 
@@ -50,7 +50,7 @@ export async function measureGrowth(bench: GrowthBench): Promise<Line[]> {
   const samples = await makeSamples(bench)
   const all: { readonly size: number; readonly figures: Figures }[] = []
   let stored = 0
-  for (let size = smallest; size <= payments; size *= 10) {
+  for (const size of sizesUpTo(payments)) {
     await withClient(stage.gatewayUrl, async client => {
       await addHistory(client, samples, { from: stored + 1, to: size, total: payments })
       await settleHistory(client)
@@ -61,6 +61,13 @@ export async function measureGrowth(bench: GrowthBench): Promise<Line[]> {
     say(`growth, at ${size.toLocaleString('en-GB')} payments: ${JSON.stringify(all.at(-1)?.figures)}`)
   }
   return describeGrowth(all)
+}
+
+/** Ten times as many each, and in the end as many as are asked for. */
+function sizesUpTo(payments: number): readonly number[] {
+  const sizes: number[] = []
+  for (let size = smallest; size < payments; size *= 10) sizes.push(size)
+  return [...sizes, payments]
 }
 
 function describeGrowth(all: readonly { readonly size: number; readonly figures: Figures }[]): Line[] {

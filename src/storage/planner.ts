@@ -59,7 +59,7 @@ export const readerSettings = asOptions({ ...withoutCompiling, enable_seqscan: '
  * For the doctor, which reads whole tables in ranges. The planner estimates a range between two keys as one row, and would
  * then look through all operations of the range for each of its payments: minutes instead of a second (measured with 50,000).
  */
-export const wholeTableSettings = 'SET enable_nestloop = off'
+export const wholeTableSettings = 'SET enable_nestloop = off; SET enable_hashagg = off'
 
 /** The column as a value that no index on it serves, so that the planner takes the index of another condition. */
 export const byOtherIndex = (column: string): string => `${column} || ''`

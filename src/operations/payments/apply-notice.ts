@@ -2,23 +2,25 @@
  * Provider notices, applied as one more source of an outcome for a stored reference: through the same code
  * as any answer, with the right amount, once however often it is reported.
  */
-import type { NoticeFact, NoticeItem, NoticeSubject } from '#connectors/contract.ts'
-import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { NoticeItem } from '#connectors/contract.ts'
+import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Money } from '#domain/money.ts'
 import { resultSubject } from '#lifecycle/event.ts'
 import { recordElsewhere, takeBack } from '#lifecycle/late-truth.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
-import {
-  findOperation,
-  isUndecided,
-  type Operation,
-  type OperationType,
-  openAmount,
-  type Payment,
-} from '#lifecycle/payment.ts'
+import { findOperation, isUndecided, type Operation, openAmount, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
+import {
+  type Fact,
+  findNoticed,
+  isOfKind,
+  type NoticeAccount,
+  type Noticed,
+  type PaymentFact,
+  wasKept,
+} from '#operations/payments/noticed.ts'
 import { acceptLate } from '#operations/payments/paid-late.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
 import { type OutcomeRecord, recordIfFirst } from '#operations/payments/record-outcome.ts'
@@ -34,15 +36,6 @@ export type Applied = 'applied' | 'repeated' | 'unmatched' | 'ignored'
 /** Another notice, an answer or an inquiry decided the operation meanwhile: the fact is applied to what it has become. */
 type Overtaken = 'overtaken'
 
-export interface NoticeAccount {
-  readonly merchantId: MerchantId
-  readonly accountId: string
-}
-
-type Fact<Kind extends NoticeFact['kind']> = Extract<NoticeFact, { kind: Kind }>
-
-type PaymentFact = Exclude<NoticeFact, Fact<'ignored'> | Fact<'report'>>
-
 export interface NoticeDeps {
   readonly engine: Engine
   readonly findMerchant: (merchantId: MerchantId) => Promise<Merchant | undefined>
@@ -50,16 +43,6 @@ export interface NoticeDeps {
   readonly applyDispute?: (noticed: Noticed, fact: Fact<'dispute'>) => Promise<Applied>
   /** A report is ready to be fetched. */
   readonly applyReport?: (account: NoticeAccount, fact: Fact<'report'>) => Promise<Applied>
-}
-
-/** The payment that a notice is about, and the operation where it names one. */
-export interface Noticed {
-  readonly merchant: Merchant
-  readonly account: NoticeAccount
-  readonly payment: Payment
-  readonly operation?: Operation
-  /** The reference of a capture that went with an authorisation and has no operation yet. */
-  readonly captureXId?: XId
 }
 
 export const createApplyNotice =
@@ -112,10 +95,6 @@ async function decide(
   return isFirst ? 'applied' : 'overtaken'
 }
 
-/** Whether the connector stored with this payment the data that the notice refers to. */
-const wasKept = ({ operations }: Payment, { kept = {} }: NoticeSubject): boolean =>
-  operations.some(({ prepared }) => Object.entries(kept).every(([name, value]) => prepared[name] === value))
-
 /** A debit has no disputes: the bank has sent it back, whatever the provider calls it. */
 function returnOf(
   { payment }: Noticed,
@@ -125,53 +104,6 @@ function returnOf(
   const { amount, providerDisputeId: transactionId } = dispute
   return { kind: 'return', subject, amount, detail, transactionId }
 }
-
-/**
- * The first name that is known decides: our reference, the provider's id of the operation, its id of the payment. A
- * name of an operation of another kind only identifies the payment: some providers name the authorisation in notices
- * about its capture or refund. Names that lead to different payments match none.
- */
-async function findNoticed(
-  merchant: Merchant,
-  account: NoticeAccount,
-  fact: PaymentFact,
-  engine: Engine,
-): Promise<Noticed | undefined> {
-  const { reference, transactionId, paymentTransactionId }: NoticeSubject = fact.subject
-  const kind = 'operation' in fact ? fact.operation : undefined
-  const names = [reference, transactionId, paymentTransactionId]
-  const leads = await Promise.all(names.map(name => (name ? find(account, name, engine) : undefined)))
-  if (new Set(leads.flatMap(lead => lead?.payId ?? [])).size > 1) return undefined
-  // Every approval that we ask for carries our reference, so an approval under another one belongs to somebody else.
-  if (reference && !leads[0] && kind && isOfKind(kind, 'AUTHORIZATION')) return undefined
-  let other: Noticed | undefined
-  for (const [index, found] of leads.entries()) {
-    const payment = found && (await engine.payments.byPayId(account.merchantId, found.payId))
-    if (!payment) continue
-    const isOperation = index < 2
-    const operation = isOperation ? findOperation(payment, found.xId) : undefined
-    const captureXId = isOperation && !operation ? found.xId : undefined
-    const noticed = { merchant, account, payment, operation, captureXId }
-    if (!operation || kind === undefined || isOfKind(operation.type, kind)) return noticed
-    other ??= { merchant, account, payment }
-  }
-  return other
-}
-
-/** A confirm approves like an authorisation; a change of the authorised amount is an increment or a partial reversal. */
-const kinds: readonly (readonly OperationType[])[] = [
-  ['AUTHORIZATION', 'CONFIRM'],
-  ['INCREMENTAL', 'REVERSAL'],
-]
-
-const isOfKind = (type: OperationType, kind: OperationType): boolean =>
-  type === kind || kinds.some(alike => alike.includes(type) && alike.includes(kind))
-
-const find = (
-  { merchantId, accountId }: NoticeAccount,
-  name: string,
-  engine: Engine,
-): Promise<{ payId: PayId; xId: XId } | undefined> => engine.references.find(merchantId, accountId, name)
 
 async function applyOutcome(
   noticed: Noticed,

@@ -5,7 +5,8 @@ import { resultSubject } from '#lifecycle/event.ts'
 import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
-import type { Applied, Noticed } from '#operations/payments/apply-notice.ts'
+import type { Applied } from '#operations/payments/apply-notice.ts'
+import type { Noticed } from '#operations/payments/noticed.ts'
 
 type Return = Extract<NoticeFact, { kind: 'return' }>
 

@@ -18,6 +18,8 @@ interface Named {
  */
 export interface OwnCheck extends Named {
   readonly broken: string
+  /** For a list of payments, where `broken` would read a whole table. */
+  readonly brokenOfListed?: string
 }
 
 /** One condition on the rows of a sweep. */
@@ -44,13 +46,19 @@ export interface CheckStatement {
   readonly text: string
 }
 
-export function statementsOf(checks: readonly Check[]): readonly CheckStatement[] {
+/** `listed`: for a list of payments instead of all. */
+export function statementsOf(
+  checks: readonly Check[],
+  { listed = false }: { readonly listed?: boolean } = {},
+): readonly CheckStatement[] {
   const sweeps = new Map<Sweep, RowCheck[]>()
   const own: CheckStatement[] = []
   for (const check of checks) {
     if ('sweep' in check) sweeps.set(check.sweep, [...(sweeps.get(check.sweep) ?? []), check])
-    else
-      own.push({ names: [check.name], text: `SELECT '${check.name}' AS name, b.* FROM (${check.broken}) b` })
+    else {
+      const broken = (listed ? check.brokenOfListed : undefined) ?? check.broken
+      own.push({ names: [check.name], text: `SELECT '${check.name}' AS name, b.* FROM (${broken}) b` })
+    }
   }
   return [...[...sweeps].map(([sweep, rows]) => sweepStatement(sweep, rows)), ...own]
 }
@@ -108,3 +116,9 @@ export function sliceStatement({ text }: CheckStatement, slice: Slice): SlicedSt
   }
   return { text: text.replace(marks, (_, _kind, alias: string) => `(${conditionOn(alias)})`), values }
 }
+
+/**
+ * Counted and not EXISTS: for a condition that is evaluated for few rows, the planner would otherwise read the whole
+ * table first.
+ */
+export const some = (rows: string): string => `((SELECT count(*) FROM ${rows}) > 0)`

@@ -112,8 +112,8 @@ async function planJobs(
   client: pg.ClientBase,
   { since, paymentsAtOnce = defaultPaymentsAtOnce }: ExaminationOptions,
 ): Promise<readonly Job[]> {
-  const statements = statementsOf(checks)
   const touched = since && (await findTouched(client, since))
+  const statements = statementsOf(checks, { listed: touched !== undefined })
   const all: Slice = touched ? { listed: touched } : {}
   const slices: readonly Slice[] = touched
     ? chunksOf(touched, paymentsAtOnce).map(listed => ({ listed }))

@@ -82,7 +82,7 @@ export const providerChecks: readonly Check[] = [
         FROM (SELECT d.*, q.currency AS paid FROM dispute d JOIN payment q USING (merchant_id, pay_id)) d
         GROUP BY merchant_id, pay_id) d
       ON d.merchant_id = p.merchant_id AND d.pay_id = p.pay_id
-      WHERE (p.disputed > 0 OR d.pay_id IS NOT NULL) AND p.disputed <> coalesce(d.open, 0)
+      WHERE {touched p} AND (p.disputed > 0 OR d.pay_id IS NOT NULL) AND p.disputed <> coalesce(d.open, 0)
         AND d.foreign_currency IS NOT TRUE`,
   },
   {

@@ -1,23 +1,28 @@
 /** What must be true of the vault's keys. Read with payment-checks.ts, which has the rest. */
 import type { Check } from '#storage/doctor/check.ts'
+import { byOtherIndex } from '#storage/planner.ts'
 import { rootSecretName } from '#storage/vault/vault-store.ts'
+
+const hasNoKey =
+  '((v.merchant_id, v.key_version) IN (SELECT k.merchant_id, k.key_version FROM vault_key k)) IS NOT TRUE'
+
+/** Read as they lie: in the order of their index, three million cards took 24 seconds instead of one. */
+const merchantId = `${byOtherIndex('v.merchant_id')} AS merchant_id`
 
 export const vaultChecks: readonly Check[] = [
   {
     name: 'card-has-data-key',
     sentence: 'The data key that sealed a card is there.',
-    broken: `SELECT v.merchant_id, NULL::uuid AS pay_id, NULL::uuid AS x_id,
+    broken: `SELECT ${merchantId}, NULL::uuid AS pay_id, NULL::uuid AS x_id,
         format('card %s is sealed with version %s', v.card_id, v.key_version) AS detail
-      FROM vault_card v WHERE v.sealed IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vault_key k
-        WHERE k.merchant_id = v.merchant_id AND k.key_version = v.key_version)`,
+      FROM vault_card v WHERE v.sealed IS NOT NULL AND ${hasNoKey}`,
   },
   {
     name: 'account-has-data-key',
     sentence: 'The data key that sealed a bank account is there.',
-    broken: `SELECT v.merchant_id, NULL::uuid AS pay_id, NULL::uuid AS x_id,
+    broken: `SELECT ${merchantId}, NULL::uuid AS pay_id, NULL::uuid AS x_id,
         format('account %s is sealed with version %s', v.account_id, v.key_version) AS detail
-      FROM vault_account v WHERE v.sealed IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vault_key k
-        WHERE k.merchant_id = v.merchant_id AND k.key_version = v.key_version)`,
+      FROM vault_account v WHERE v.sealed IS NOT NULL AND ${hasNoKey}`,
   },
   ...[
     { name: 'secret', table: 'provider_secret', id: 'secret_id', what: 'the secret of a provider account' },
@@ -29,10 +34,9 @@ export const vaultChecks: readonly Check[] = [
   ].map(({ name, table, id, what }) => ({
     name: `${name}-has-data-key`,
     sentence: `The data key that sealed ${what} is there.`,
-    broken: `SELECT v.merchant_id, NULL::uuid AS pay_id, NULL::uuid AS x_id,
+    broken: `SELECT ${merchantId}, NULL::uuid AS pay_id, NULL::uuid AS x_id,
         format('${name} %s is sealed with version %s', v.${id}, v.key_version) AS detail
-      FROM ${table} v WHERE v.sealed IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vault_key k
-        WHERE k.merchant_id = v.merchant_id AND k.key_version = v.key_version)`,
+      FROM ${table} v WHERE v.sealed IS NOT NULL AND ${hasNoKey}`,
   })),
   {
     name: 'one-master-key',

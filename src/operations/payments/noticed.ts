@@ -1,0 +1,76 @@
+/** Which payment and operation of ours a provider's notice is about. */
+import type { NoticeFact, NoticeSubject } from '#connectors/contract.ts'
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { findOperation, type Operation, type OperationType, type Payment } from '#lifecycle/payment.ts'
+import type { Engine } from '#operations/engine.ts'
+
+export interface NoticeAccount {
+  readonly merchantId: MerchantId
+  readonly accountId: string
+}
+
+export type Fact<Kind extends NoticeFact['kind']> = Extract<NoticeFact, { kind: Kind }>
+
+export type PaymentFact = Exclude<NoticeFact, Fact<'ignored'> | Fact<'report'>>
+
+/** The payment that a notice is about, and the operation where it names one. */
+export interface Noticed {
+  readonly merchant: Merchant
+  readonly account: NoticeAccount
+  readonly payment: Payment
+  readonly operation?: Operation
+  /** The reference of a capture that went with an authorisation and has no operation yet. */
+  readonly captureXId?: XId
+}
+
+/** Whether the connector stored with this payment the data that the notice refers to. */
+export const wasKept = ({ operations }: Payment, { kept = {} }: NoticeSubject): boolean =>
+  operations.some(({ prepared }) => Object.entries(kept).every(([name, value]) => prepared[name] === value))
+
+/**
+ * The first name that is known decides: our reference, the provider's id of the operation, its id of the payment. A
+ * name of an operation of another kind only identifies the payment: some providers name the authorisation in notices
+ * about its capture or refund. Names that lead to different payments match none.
+ */
+export async function findNoticed(
+  merchant: Merchant,
+  account: NoticeAccount,
+  fact: PaymentFact,
+  engine: Engine,
+): Promise<Noticed | undefined> {
+  const { reference, transactionId, paymentTransactionId }: NoticeSubject = fact.subject
+  const kind = 'operation' in fact ? fact.operation : undefined
+  const names = [reference, transactionId, paymentTransactionId]
+  const leads = await Promise.all(names.map(name => (name ? find(account, name, engine) : undefined)))
+  if (new Set(leads.flatMap(lead => lead?.payId ?? [])).size > 1) return undefined
+  // Every approval that we ask for carries our reference, so an approval under another one belongs to somebody else.
+  if (reference && !leads[0] && kind && isOfKind(kind, 'AUTHORIZATION')) return undefined
+  let other: Noticed | undefined
+  for (const [index, found] of leads.entries()) {
+    const payment = found && (await engine.payments.byPayId(account.merchantId, found.payId))
+    if (!payment) continue
+    const isOperation = index < 2
+    const operation = isOperation ? findOperation(payment, found.xId) : undefined
+    const captureXId = isOperation && !operation ? found.xId : undefined
+    const noticed = { merchant, account, payment, operation, captureXId }
+    if (!operation || kind === undefined || isOfKind(operation.type, kind)) return noticed
+    other ??= { merchant, account, payment }
+  }
+  return other
+}
+
+/** A confirm approves like an authorisation; a change of the authorised amount is an increment or a partial reversal. */
+const kinds: readonly (readonly OperationType[])[] = [
+  ['AUTHORIZATION', 'CONFIRM'],
+  ['INCREMENTAL', 'REVERSAL'],
+]
+
+export const isOfKind = (type: OperationType, kind: OperationType): boolean =>
+  type === kind || kinds.some(alike => alike.includes(type) && alike.includes(kind))
+
+const find = (
+  { merchantId, accountId }: NoticeAccount,
+  name: string,
+  engine: Engine,
+): Promise<{ payId: PayId; xId: XId } | undefined> => engine.references.find(merchantId, accountId, name)
