@@ -109,21 +109,31 @@ export interface Durability {
   readonly unguardedStandby: boolean
 }
 
+const durabilitySettings = [
+  'fsync',
+  'full_page_writes',
+  'synchronous_commit',
+  'synchronous_standby_names',
+] as const
+
+/** By functions: the views of settings and standbys read all settings and all connections, for milliseconds at every start. */
+const durabilityStatement = `SELECT ${durabilitySettings.map(name => `current_setting('${name}') AS ${name}`).join(', ')},
+  EXISTS (SELECT 1 FROM pg_stat_get_wal_senders()) AS "hasStandby"`
+
+type DurabilityRow = Readonly<Record<(typeof durabilitySettings)[number], string>> & {
+  readonly hasStandby: boolean
+}
+
 export async function readDurability(database: Database): Promise<Durability> {
-  const { rows } = await database.writers.query<{ name: string; setting: string }>(
-    `SELECT name, setting FROM pg_settings
-     WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'synchronous_standby_names')`,
-  )
-  const settings = new Map(rows.map(({ name, setting }) => [name, setting]))
-  const standbys = await database.writers.query('SELECT 1 FROM pg_stat_replication LIMIT 1')
-  const isGuarded = settings.get('synchronous_standby_names') !== ''
+  const { rows } = await database.writers.query<DurabilityRow>(durabilityStatement)
+  const [row] = rows
+  if (!row) throw new Error('the database did not tell its settings')
   // local: the commit waits for this server's disk alone, although a standby should have it too.
-  const isWeak = (name: string, setting: string): boolean =>
-    setting === 'off' || (name === 'synchronous_commit' && setting === 'local')
-  const weak = [...settings]
-    .filter(([name, setting]) => isWeak(name, setting))
-    .map(([name, setting]) => `${name} = ${setting}`)
-  return { durable: weak.length === 0, weak, unguardedStandby: standbys.rows.length > 0 && !isGuarded }
+  const weak = durabilitySettings
+    .filter(name => row[name] === 'off' || (name === 'synchronous_commit' && row[name] === 'local'))
+    .map(name => `${name} = ${row[name]}`)
+  const isGuarded = row.synchronous_standby_names !== ''
+  return { durable: weak.length === 0, weak, unguardedStandby: row.hasStandby && !isGuarded }
 }
 
 /**
