@@ -166,6 +166,16 @@ test('sixteen changes are written beside a batch, without waiting for it', async
   await release()
 })
 
+test('sixteen changes are sent before the event loop turns to the next request', async () => {
+  await prepare()
+  const sizes: number[] = []
+  const commits = createGroupCommit(database.writers, { onBatch: size => sizes.push(size) })
+  const drops = Array.from({ length: 20 }, (_, index) => commits.commit(change(1 + (index % 8))))
+  expect(sizes).toEqual([16])
+  expect(await Promise.all(drops)).toEqual(drops.map(() => ({ committed: true })))
+  expect(sizes).toEqual([16, 4])
+})
+
 test('a batch that waits for a lock holds up no other change for long', async () => {
   await prepare()
   const release = await blockOne(groupCommit)

@@ -114,7 +114,9 @@ export function createGroupCommit(pool: Pool, options: GroupCommitOptions = {}):
     commit(change) {
       return new Promise((resolve, reject) => {
         queue.push({ change, resolve, reject })
-        schedule()
+        // At once, not at the end of the event loop's turn: PostgreSQL writes these while further requests are read.
+        if (queue.length >= worthABatch && mayStart()) start()
+        else schedule()
       })
     },
   }
