@@ -17,7 +17,7 @@ import {
 import type { AnyJson } from '#test/support/any-json.ts'
 import { createTestClock, type TestClock } from '#test/support/clock.ts'
 import { cardPayment } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
+import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 
 let shop: AdyenGateway
 let clock: TestClock
@@ -46,6 +46,21 @@ describe('notices', () => {
     await follow(payId, 'captures', 1000)
     await shop.apply()
     expect(await statusOf(payId)).toBe('OK')
+  })
+
+  test('of a decline that overtake its answer count it once towards the limits', async () => {
+    const { merchants } = shop.gateway.gateway
+    await merchants.set(shop.gateway.merchantId, { declinesPerCard: '5/PT1H' })
+    shop.double.ledger.declining.add('AUTHORIZATION')
+    shop.double.beforeAnswer = () => shop.settle()
+    // Not one of the published test cards, whose declines never count.
+    const { body } = await post('/payments', cardPayment({ card: { number: '4532015112830366' } }))
+    expect(body.status).toBe('FAILED')
+    const rows = await queryRows(
+      shop.gateway.databaseUrl,
+      'SELECT cardinality(declines) AS count FROM velocity',
+    )
+    expect(rows).toEqual([{ count: 1 }])
   })
 
   test('twice and in the wrong order do no harm', async () => {
