@@ -6,7 +6,7 @@ import { rootSecretName } from '#storage/vault/vault-store.ts'
 const hasNoKey =
   '((v.merchant_id, v.key_version) IN (SELECT k.merchant_id, k.key_version FROM vault_key k)) IS NOT TRUE'
 
-/** Read as they lie: in the order of their index, three million cards took 24 seconds instead of one. */
+/** Rows are read in the order of the table: in that of the index, three million cards took 24 seconds instead of one. */
 const merchantId = `${byOtherIndex('v.merchant_id')} AS merchant_id`
 
 export const vaultChecks: readonly Check[] = [

@@ -252,32 +252,36 @@ describe('an approval that nobody heard of', () => {
     const here = shop.double.noticeUrl
     const { databaseUrl } = shop.gateway
     const holder = new Client(databaseUrl)
-    await holder.connect()
-    await holder.query('BEGIN')
-    await holder.query('SELECT 1 FROM payment WHERE pay_id = $1 FOR UPDATE', [payId])
-    const expectWaiting = (count: number) =>
-      expect
-        .poll(() =>
-          queryRows(
-            databaseUrl,
-            'SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = $1',
-            ['Lock'],
-          ),
-        )
-        .toHaveLength(count)
-    // Each has read the payment before the other writes.
-    await shop.double.notify([items[0]])
-    await expectWaiting(1)
-    shop.double.noticeUrl = here.replace(shop.gateway.url, other.url)
-    await shop.double.notify([items[1]])
-    await expectWaiting(2)
-    await holder.end()
-    await applyNotices(shop.gateway, other)
-    expect(await shop.record(payId)).toMatchObject({
-      status: 'REVERSED',
-      amount: { authorizedValue: 1000, reversedValue: 1000 },
-    })
-    shop.double.noticeUrl = here
-    await other.stop()
+    try {
+      await holder.connect()
+      await holder.query('BEGIN')
+      await holder.query('SELECT 1 FROM payment WHERE pay_id = $1 FOR UPDATE', [payId])
+      const expectWaiting = (count: number) =>
+        expect
+          .poll(() =>
+            queryRows(
+              databaseUrl,
+              'SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = $1',
+              ['Lock'],
+            ),
+          )
+          .toHaveLength(count)
+      // Each has read the payment before the other writes.
+      await shop.double.notify([items[0]])
+      await expectWaiting(1)
+      shop.double.noticeUrl = here.replace(shop.gateway.url, other.url)
+      await shop.double.notify([items[1]])
+      await expectWaiting(2)
+      await holder.query('COMMIT')
+      await applyNotices(shop.gateway, other)
+      expect(await shop.record(payId)).toMatchObject({
+        status: 'REVERSED',
+        amount: { authorizedValue: 1000, reversedValue: 1000 },
+      })
+    } finally {
+      await holder.end()
+      shop.double.noticeUrl = here
+      await other.stop()
+    }
   })
 })
