@@ -23,7 +23,6 @@ import { addOperatorCommands } from '#commands/operator.ts'
 import { addProviderCommands } from '#commands/provider.ts'
 import { addRetentionCommands } from '#commands/retention.ts'
 import { addRouteCommands } from '#commands/route.ts'
-import { serve } from '#commands/serve.ts'
 import { addSettlementCommands } from '#commands/settlements.ts'
 import { addVaultCommands } from '#commands/vault.ts'
 import { addScriptTagCommand, addVerifyPageCommand } from '#commands/verify-page.ts'
@@ -46,7 +45,11 @@ export function buildProgram(readConfig: () => Config): Command {
     .command('serve')
     .description('Starts the gateway and serves until SIGTERM or Ctrl-C.')
     .addHelpText('after', `\n${renderVariables()}`)
-    .action(() => serve(readConfig()))
+    .action(async () => {
+      // Loaded only here, see run.ts.
+      const { serve } = await import('#commands/serve.ts')
+      await serve(readConfig())
+    })
 
   program
     .command('migrate')

@@ -1,18 +1,18 @@
 /**
  * Runs the command that the command line names. A server does not load the other commands, which would stay in its
- * memory.
+ * memory; a command does not load the server, whose workers and metrics take a third of its time.
  */
 import cluster from 'node:cluster'
-import { reportFault } from '#commands/cluster.ts'
 import { describeFault, toExitCode } from '#commands/faults.ts'
-import { serve } from '#commands/serve.ts'
 import { config, showsStacks } from '#config.ts'
 
 /** Never throws: the error is printed on standard error, and the exit code is for the shell. */
 export async function run(words: readonly string[]): Promise<number> {
   try {
-    if (words.length === 0 || (words.length === 1 && words[0] === 'serve')) await serve(config())
-    else {
+    if (words.length === 0 || (words.length === 1 && words[0] === 'serve')) {
+      const { serve } = await import('#commands/serve.ts')
+      await serve(config())
+    } else {
       const { buildProgram } = await import('#commands/program.ts')
       await buildProgram(config).parseAsync(words, { from: 'user' })
     }
@@ -20,8 +20,10 @@ export async function run(words: readonly string[]): Promise<number> {
   } catch (error) {
     const sentence = describeFault(error, showsStacks())
     // A worker's primary prints the sentence, once for all of them.
-    if (sentence !== undefined && cluster.isWorker) await reportFault(sentence)
-    else if (sentence !== undefined) console.error(sentence)
+    if (sentence !== undefined && cluster.isWorker) {
+      const { reportFault } = await import('#commands/cluster.ts')
+      await reportFault(sentence)
+    } else if (sentence !== undefined) console.error(sentence)
     return toExitCode(error)
   }
 }

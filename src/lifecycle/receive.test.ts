@@ -1,7 +1,7 @@
 /** How much of each transfer is beyond what was asked for. */
 import { expect, test } from 'vitest'
 import { now, operationOf, paymentOf } from '#lifecycle/example-payment.test-support.ts'
-import { addReceipt, receiptPlace } from '#lifecycle/receive.ts'
+import { addLaterReceipt, addReceipt, receiptPlace } from '#lifecycle/receive.ts'
 
 test.each([
   { received: [1000], beyond: [0] },
@@ -18,4 +18,19 @@ test.each([
   )
   expect(received.map((_, at) => receiptPlace(paid, `E${at}`).surplus)).toEqual(beyond)
   expect(receiptPlace(paid, 'another')).toMatchObject({ surplus: 0, completes: false })
+})
+
+test('a receipt says for ever whether its payment was still waiting when it came', () => {
+  const operations = [operationOf({ state: 'AUTHORIZE_REQUEST' })]
+  const begun = addReceipt(paymentOf({ status: 'AUTHORIZE_REQUEST', operations }), {
+    key: 'E0',
+    value: 400,
+    now,
+  })
+  const failed = begun.operations.map(operation => ({ ...operation, state: 'FAILED' as const }))
+  const ended = addLaterReceipt(
+    { ...begun, status: 'FAILED', operations: failed },
+    { key: 'E1', value: 600, now },
+  )
+  expect(['E0', 'E1'].map(key => receiptPlace(ended, key).isLate)).toEqual([false, true])
 })

@@ -37,6 +37,8 @@ export const awaitedTransfer = (payment: Payment): Operation | undefined =>
 interface KeptReceipt {
   readonly key: string
   readonly value: number
+  /** It came when the payment had stopped waiting. What came before is given back by the end of the payment itself. */
+  readonly late?: true
 }
 
 const isReceipt = (value: unknown): value is KeptReceipt =>
@@ -69,6 +71,8 @@ export interface ReceiptPlace {
   readonly surplus: number
   /** Whether the amount is complete with this receipt. */
   readonly completes: boolean
+  /** Whether the payment had stopped waiting when this receipt came. */
+  readonly isLate: boolean
   /** The capture that takes the money, where the authorisation asked for it. */
   readonly captureXId?: XId
 }
@@ -84,11 +88,12 @@ export function receiptPlace(payment: Payment, key: string): ReceiptPlace {
       const captureXId = paid?.details.captureXId
       const surplus = beyond(after) - beyond(before)
       const completes = before < wanted && after >= wanted
-      return { before, surplus, completes, ...(captureXId === undefined ? {} : { captureXId }) }
+      const isLate = receipt.late === true
+      return { before, surplus, completes, isLate, ...(captureXId === undefined ? {} : { captureXId }) }
     }
     before = after
   }
-  return { before, surplus: 0, completes: false }
+  return { before, surplus: 0, completes: false, isLate: false }
 }
 
 /** The authorisation that has ended although a part of its money had arrived; undefined: nothing is to be given back. */
@@ -102,7 +107,7 @@ export function addReceipt(payment: Payment, receipt: Receipt): Payment {
   const waiting = awaitedTransfer(payment)
   if (!waiting || hasReceipt(payment, receipt.key)) return payment
   const pending: Operation = { ...waiting, state: 'PENDING', responseCode: providerResultOutstanding }
-  return withReceipt({ ...payment, status: 'PENDING' }, waiting, pending, receipt)
+  return withReceipt({ ...payment, status: 'PENDING' }, waiting, pending, receipt, {})
 }
 
 /** The authorisation whose money has arrived, or which has ended without it. */
@@ -117,7 +122,7 @@ export const endedTransfer = (payment: Payment): Operation | undefined =>
 export function addLaterReceipt(payment: Payment, receipt: Receipt): Payment {
   const ended = endedTransfer(payment)
   if (!ended || hasReceipt(payment, receipt.key)) return payment
-  return withReceipt(payment, ended, ended, receipt)
+  return withReceipt(payment, ended, ended, receipt, { late: true })
 }
 
 function withReceipt(
@@ -125,6 +130,7 @@ function withReceipt(
   replaced: Operation,
   operation: Operation,
   { key, value, payer, now }: Receipt,
+  mark: Pick<KeptReceipt, 'late'>,
 ): Payment {
   const provider = operation.provider ?? {
     echo: {
@@ -132,7 +138,7 @@ function withReceipt(
       amount: { value: operation.amount, currency: payment.amount.currency },
     },
   }
-  const receipts = [...receiptsOf(operation), { key, value }]
+  const receipts = [...receiptsOf(operation), { key, value, ...mark }]
   const received: Operation = {
     ...operation,
     provider: { ...provider, fields: { ...provider.fields, receipts } },

@@ -32,7 +32,7 @@ export interface Bank {
   readonly testCrash: (point: BankCrashPoint) => void | Promise<void>
 }
 
-export type BankCrashPoint = 'batchStored' | 'fileWritten' | 'fileTaken' | 'entryApplied'
+export type BankCrashPoint = 'batchStored' | 'fileWritten' | 'fileTaken' | 'receiptKept' | 'entryApplied'
 
 /** What the operator asked for cannot be done; the message says what to change. */
 export class BankFault extends Error {}

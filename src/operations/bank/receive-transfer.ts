@@ -95,18 +95,32 @@ export async function receiveTransfer(received: Received, bank: Bank): Promise<A
   const payId = entry.payId ?? (await transfers.find(references))
   if (payId === undefined) return undefined
   await bank.entries.matched(entry, payId)
-  const payment = await keepReceipt(payId, received, bank)
-  if (!payment) return undefined
-  const awaited = awaitedTransfer(payment)
-  const { before, surplus } = receiptPlace(payment, fact.key)
-  const isUseless = payment.status === 'FAILED' && !isLateApproval(payment, { ...received, before })
-  const back = isUseless ? fact.amount.value : surplus
+  const kept = await keepReceipt(payId, received, bank)
+  if (!kept) return undefined
+  await bank.testCrash('receiptKept')
+  const payment = await approveWhole(kept, received, bank)
+  const { surplus } = receiptPlace(payment, fact.key)
+  const back = isUseless(payment, received) ? fact.amount.value : surplus
   if (back > 0) await keepSurplus({ ...received, payId, amount: back }, bank)
-  if (!isUseless && (receivedValue(payment) ?? 0) >= payment.amount.value)
-    await approve(payment, received, bank)
-  const lines = isUseless ? surplusLines(payment, received) : receivedLines(payment, received)
-  await bank.entries.addLines(account, lines)
-  return { result: 'RECEIVED', count: 1, xId: awaited?.xId ?? entryXId(account, fact.key) }
+  await bank.entries.addLines(account, linesOf(payment, received))
+  return { result: 'RECEIVED', count: 1, xId: awaitedTransfer(kept)?.xId ?? entryXId(account, fact.key) }
+}
+
+/** Approves a payment whose whole amount has arrived, and returns it as it is then: it may have ended at this moment. */
+async function approveWhole(payment: Payment, received: Received, bank: Bank): Promise<Payment> {
+  const isWhole = (receivedValue(payment) ?? 0) >= payment.amount.value
+  if (!isWhole || isUseless(payment, received)) return payment
+  await approve(payment, received, bank)
+  return (await bank.engine.payments.byPayId(payment.merchantId, payment.payId)) ?? payment
+}
+
+/**
+ * Whether the payment has ended and this money changes nothing about it, so all of it goes back. What came before the end
+ * cannot approve it late: the end has put it into the queue for paying back.
+ */
+const isUseless = (payment: Payment, received: Received): boolean => {
+  const { before, isLate } = receiptPlace(payment, received.fact.key)
+  return payment.status === 'FAILED' && !(isLate && isLateApproval(payment, { ...received, before }))
 }
 
 /** For a payment that has ended: a partial amount approves nothing, and a full one must be refundable or kept. */
@@ -118,9 +132,13 @@ const isLateApproval = (
   fact.amount.value >= amount.value &&
   (method.operations.includes('refund') || account.merchant.paidLate === 'keep')
 
-const surplusLines = ({ payId }: Payment, { fact }: Received): BankLine[] => {
+function linesOf(payment: Payment, received: Received): BankLine[] {
+  if (!isUseless(payment, received)) return receivedLines(payment, received)
+  const { fact } = received
   const names = { fact, transactionId: fact.bankReference, providerReference: fact.key }
-  return [{ ...lineOf('CORRECTION', fact.amount.value, names), payId }]
+  // What came before the end has been a reserve since then.
+  const type = receiptPlace(payment, fact.key).isLate ? 'CORRECTION' : 'RESERVE'
+  return [{ ...lineOf(type, fact.amount.value, names), payId: payment.payId }]
 }
 
 /**

@@ -1,0 +1,114 @@
+/** Payments that end while the money for them is being read from a file: what arrived goes back, and only once. */
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Bank, BankCrashPoint } from '#operations/bank/bank.ts'
+import { testIbans } from '#test/support/bank.ts'
+import { statement } from '#test/support/bank-files.ts'
+import { type BankStage, importFiles, openBankStage } from '#test/support/bank-stage.ts'
+import type { CommandsHere } from '#test/support/command-here.ts'
+import type { TestGateway } from '#test/support/gateway.ts'
+
+let stage: BankStage
+let gateway: TestGateway
+let commands: CommandsHere
+beforeAll(async () => {
+  stage = await openBankStage()
+  ;({ gateway, commands } = stage)
+})
+afterAll(() => stage.close())
+
+/** 10 euros, by a method that can be refunded or by one that cannot. */
+const order = async (method: string, transId: string): Promise<string> => {
+  const [type, key] =
+    method === 'a refundable method' ? ['SEPACREDITTRANSFER', 'sepaCreditTransfer'] : ['INVOICE', 'invoice']
+  const { body } = await gateway.call('POST', '/payments', {
+    transId,
+    amount: { value: 1000, currency: 'EUR' },
+    ...(type === 'INVOICE' ? { captureMethod: { type: 'MANUAL' } } : {}),
+    paymentMethods: { integrationType: 'DIRECT', type, [key as string]: {} },
+  })
+  return body.payId
+}
+
+const cancel = async (payId: string): Promise<void> => {
+  const { status } = await gateway.call('POST', `/payments/${payId}/cancellations`, {})
+  expect(status).toBe(200)
+}
+
+const fileWith = (text: string, cents: number): string => {
+  const payer = { name: 'Ann Mueller', iban: testIbans.good }
+  return commands.file(`${text}.xml`, statement([{ reference: text, cents, text, payer }]))
+}
+
+const bankThat = (act: (point: BankCrashPoint) => void | Promise<void>): Bank => ({
+  ...gateway.gateway.bank,
+  testCrash: act,
+})
+
+const givenBack = async (folder: string) => {
+  const { files } = await commands.json(
+    ...['bank', 'batch', '--account', stage.accountId, '--out', join(commands.folder, folder)],
+  )
+  return files.map(({ payments, sum }: Record<string, unknown>) => ({ payments, sum }))
+}
+
+const linesOf = async (payId: string) => {
+  const { body } = await gateway.call('GET', `/settlements?payId=${payId}`)
+  return body.data.map(({ type, gross }: Record<string, unknown>) => [type, gross]).toSorted()
+}
+
+const expectEnded = async (payId: string, received: number, folder: string): Promise<void> => {
+  const { body } = await gateway.call('GET', `/payments/getByPayId/${payId}`)
+  expect(body).toMatchObject({
+    status: 'FAILED',
+    amount: { capturedValue: 0, receivedValue: received, refundedValue: 0 },
+  })
+  expect(await linesOf(payId)).toEqual([['RESERVE', received]])
+  expect(await givenBack(folder)).toEqual([{ payments: 1, sum: received }])
+  expect(await givenBack(`${folder}-again`)).toEqual([])
+  const range = ['--from', '2026-01-01', '--to', '2199-01-01']
+  expect(await commands.json('reconcile', '--account', stage.accountId, ...range)).toEqual({
+    oursWithoutTheirs: [],
+    theirsWithoutOurs: [],
+    amountsDiffer: [],
+  })
+  expect(await commands.json('doctor')).toMatchObject({ healthy: true })
+}
+
+let orders = 0
+const methods = ['a refundable method', 'a method without refunds']
+const amounts = [
+  { much: 'the amount', cents: 1000 },
+  { much: 'more than the amount', cents: 1200 },
+]
+const cases = methods.flatMap(method => amounts.map(amount => ({ method, ...amount })))
+
+test.each(cases)(
+  '$much by $method goes back once when the payment ends at that moment',
+  async ({ method, cents }) => {
+    const name = `meanwhile ${++orders}`
+    const payId = await order(method, name)
+    const path = fileWith(name, cents)
+    const bank = bankThat(async point => {
+      if (point === 'receiptKept') await cancel(payId)
+    })
+    expect(await importFiles([path], bank)).toMatchObject({ booked: 1, unmatched: [] })
+    await expectEnded(payId, cents, name)
+  },
+)
+
+test.each(cases)(
+  '$much by $method goes back once when the payment ends after a crash',
+  async ({ method, cents }) => {
+    const name = `crashed ${++orders}`
+    const payId = await order(method, name)
+    const path = fileWith(name, cents)
+    const dying = bankThat(point => {
+      if (point === 'receiptKept') throw new Error(`died at ${point}`)
+    })
+    await expect(importFiles([path], dying)).rejects.toThrow('died')
+    await cancel(payId)
+    await importFiles([path], gateway.gateway.bank)
+    await expectEnded(payId, cents, name)
+  },
+)
