@@ -97,6 +97,7 @@ export const alarmCodes = [
   'PROCESS_CUT_OFF',
   'PARTIAL_APPROVAL',
   'PAID_TWICE',
+  'UNDONE_NOT_RECORDED',
 ] as const
 
 export interface Alarm {

@@ -16,9 +16,12 @@ let deliver: LateStage['deliver']
 let tell: LateStage['tell']
 
 beforeAll(async () => {
-  ;({ provider, gateway, read, eventsOf, runTimers, deliver, tell } = await openLateStage({
-    clock,
-  }))
+  // A notice is applied while the provider undoes something, which takes its time on a busy machine.
+  const patience = { facts: { timeoutMs: 60_000 } }
+  ;({ provider, gateway, read, eventsOf, runTimers, deliver, tell } = await openLateStage(
+    { clock },
+    patience,
+  ))
 })
 afterAll(async () => {
   expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
@@ -225,4 +228,65 @@ test('a try that is paid although the payment went on with another one is undone
     amount: { authorizedValue: 1000, capturedValue: 1000 },
   })
   expect(provider.ledger.find(({ reference }) => reference === left)).toMatchObject({ state: 'undone' })
+})
+
+/** The notice of what is just being undone arrives and is applied before the provider has answered. */
+async function undoneWhileTold(): Promise<void> {
+  provider.beforeUndo = deliver
+  clock.move(10 * 60 * secondMs)
+  // Ends: each run asks once more, until there is nothing to ask.
+  while ((await runTimers()) > 0);
+  provider.beforeUndo = async () => undefined
+}
+
+test('an approval that is told while it is undone is released again', async () => {
+  provider.arm('AUTHORIZATION', 'lostAfter')
+  const { body } = await gateway.call('POST', '/payments', cardPayment({ captureMethod: { type: 'MANUAL' } }))
+  expect(body.status).toBe('PENDING')
+  await undoneWhileTold()
+  expect(provider.ledger.find(({ reference }) => reference === body.xId)).toMatchObject({ state: 'undone' })
+  expect(await read(body.payId)).toMatchObject({
+    status: 'REVERSED',
+    amount: { authorizedValue: 1000, reversedValue: 1000, capturedValue: 0 },
+    operations: [{ type: 'AUTHORIZATION' }, { type: 'REVERSAL', status: 'OK' }],
+  })
+  expect(await eventsOf(body.payId)).toEqual(['payment.authorized', 'payment.reversed'])
+})
+
+test.each([
+  ['captures', 'CAPTURE', { capturedValue: 0, refundedValue: 0 }],
+  ['refunds', 'REFUND', { capturedValue: 1000, refundedValue: 0 }],
+] as const)('what is told while it is undone has failed after all: %s', async (path, type, amount) => {
+  const isCapture = type === 'CAPTURE'
+  const captureMethod = { type: isCapture ? 'MANUAL' : 'AUTOMATIC' }
+  const { body: paid } = await gateway.call('POST', '/payments', cardPayment({ captureMethod }))
+  await deliver()
+  provider.arm(type, 'lostAfter')
+  const { body } = await gateway.call('POST', `/payments/${paid.payId}/${path}`, {
+    transId: 'then',
+    amount: euros(1000),
+  })
+  expect(body.status).toBe('PENDING')
+  await undoneWhileTold()
+  expect(provider.ledger.find(({ reference }) => reference === body.xId)).toMatchObject({ state: 'undone' })
+  const record = await read(paid.payId)
+  expect(record).toMatchObject({ status: isCapture ? 'AUTHORIZED' : 'OK', amount })
+  expect(record.operations.at(-1)).toMatchObject({ type, status: 'FAILED' })
+})
+
+test('a payment that was captured while its approval was undone is left to a person', async () => {
+  provider.arm('AUTHORIZATION', 'lostAfter')
+  const { body } = await gateway.call('POST', '/payments', cardPayment({ captureMethod: { type: 'MANUAL' } }))
+  clock.move(10 * 60 * secondMs)
+  provider.beforeUndo = async () => {
+    await deliver()
+    const captured = { transId: 'quick', amount: euros(1000) }
+    await gateway.call('POST', `/payments/${body.payId}/captures`, captured)
+    await deliver()
+  }
+  while ((await runTimers()) > 0);
+  provider.beforeUndo = async () => undefined
+  expect(await read(body.payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  const alarms = gateway.logged.filter(line => line.includes('UNDONE_NOT_RECORDED'))
+  expect(alarms.map(line => JSON.parse(line).payId)).toEqual([body.payId])
 })

@@ -68,6 +68,8 @@ export interface LateProvider {
   readonly requests: readonly OperationRequest[]
   /** Runs before a request is answered: a notice may be faster than the answer. */
   beforeAnswer: () => Promise<void>
+  /** Runs before something is undone: its notice may be on the way. */
+  beforeUndo: () => Promise<void>
 }
 
 interface Page {
@@ -206,6 +208,7 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
 
   /** "Make sure that it did not happen." */
   async function undo(inquiry: Inquiry): Promise<Outcome> {
+    await provider.beforeUndo()
     for (const entry of ledger) {
       const isIt = entry.reference === inquiry.reference && entry.state === 'approved'
       if (isIt) entry.state = 'undone'
@@ -289,6 +292,7 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
     },
     say: item => void outbox.push(item),
     beforeAnswer: async () => undefined,
+    beforeUndo: async () => undefined,
   }
   return provider
 }

@@ -3,7 +3,7 @@ import type { NoticeFact } from '#connectors/contract.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
-import { createLateProvider, type LateProvider } from '#test/support/late-provider.ts'
+import { createLateProvider, type LateOptions, type LateProvider } from '#test/support/late-provider.ts'
 import { addProviderAccount } from '#test/support/provider-account.ts'
 
 /** What the provider signs its notices with. */
@@ -25,8 +25,11 @@ export interface LateStage {
   lastState(): Promise<string | undefined>
 }
 
-export async function openLateStage(options: TestGatewayOptions = {}): Promise<LateStage> {
-  const provider = createLateProvider()
+export async function openLateStage(
+  options: TestGatewayOptions = {},
+  late: LateOptions = {},
+): Promise<LateStage> {
+  const provider = createLateProvider(late)
   const gateway = await startTestGateway({
     ...options,
     definitions: [provider.definition, ...(options.definitions ?? [])],

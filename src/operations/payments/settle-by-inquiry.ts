@@ -2,7 +2,7 @@
 import type { AuthorizationOutcome, Connector } from '#connectors/contract.ts'
 import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import type { Outcome } from '#lifecycle/outcome.ts'
+import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import {
   findOperation,
   isUnanswered,
@@ -12,11 +12,12 @@ import {
   sentAt,
 } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
+import { createApplyNotice } from '#operations/payments/apply-notice.ts'
 import { verifyBoth } from '#operations/payments/authorize.ts'
 import { callProvider } from '#operations/payments/call-provider.ts'
 import { giveBackLate } from '#operations/payments/paid-late.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
-import { recordOutcome } from '#operations/payments/record-outcome.ts'
+import { recordIfFirst } from '#operations/payments/record-outcome.ts'
 import { repeatOf } from '#operations/payments/repeat.ts'
 
 export interface UnansweredOperation {
@@ -44,8 +45,11 @@ export async function settleByInquiry(unanswered: UnansweredOperation, engine: E
     operation.prepared.account ?? payment.provider?.account,
   )
   const subject = { payment, operation, now: at ?? merchantNow(engine.clock, merchant) }
-  const outcome = account ? await clearUp(subject, account.connector, engine) : { authorization: unknown }
-  await recordOutcome({ merchant, payment, xId, outcome, inquiry, at }, engine)
+  const { outcome, undone } = account
+    ? await clearUp(subject, account.connector, engine)
+    : { outcome: { authorization: unknown } }
+  const { isFirst } = await recordIfFirst({ merchant, payment, xId, outcome, inquiry, at }, engine)
+  if (!isFirst && undone) await applyUndone({ merchant, payment, operation, undone }, engine)
   // The capture of a payment that was approved too late is known only now.
   if (operation.prepared.paidLate) await giveBackLate(merchant, payment, engine)
   return true
@@ -60,36 +64,80 @@ interface Subject {
 
 const unknown: Outcome = { kind: 'unknown' }
 
+type Declined = Extract<Outcome, { kind: 'declined' }>
+
+interface Cleared {
+  readonly outcome: AuthorizationOutcome
+  /** The provider has made sure, at our request, that it did not happen. */
+  readonly undone?: Declined
+}
+
+/**
+ * A notice of the success arrived while the provider undid it: what was approved is released again, and what had been done
+ * has failed after all. A reference of its own, because the provider may answer with the one that it undid.
+ */
+async function applyUndone(
+  {
+    merchant,
+    payment: { merchantId, payId, provider },
+    operation: { xId, type, prepared },
+    undone,
+  }: Pick<Subject, 'payment' | 'operation'> & { readonly merchant: Merchant; readonly undone: Declined },
+  engine: Engine,
+): Promise<void> {
+  const accountId = prepared.account ?? provider?.account
+  const payment = await engine.payments.byPayId(merchantId, payId)
+  if (!payment || accountId === undefined) return
+  const approved = findOperation(payment, xId)?.provider?.transactionId
+  const facts: ProviderFacts = {
+    ...undone.provider,
+    transactionId: `${xId}-undo`,
+    fields: { ...undone.provider.fields, ...(approved === undefined ? {} : { undone: approved }) },
+  }
+  const apply = createApplyNotice({ engine, findMerchant: async () => merchant })
+  const applied = await apply(
+    { merchantId, accountId },
+    {
+      key: `${xId}-undo`,
+      fact: {
+        kind: 'outcome',
+        operation: type,
+        subject: { reference: xId },
+        outcome: { ...undone, provider: facts },
+      },
+    },
+  )
+  if (applied !== 'unmatched') return
+  const message = `the provider undid ${type} after it had told its success, and the payment has gone on since; compare it with the provider's books`
+  engine.onAlarm({ code: 'UNDONE_NOT_RECORDED', message, payId, xId })
+}
+
 /**
  * What became of a request whose answer was lost, by what the connector declares: wait for a notice, look it up, repeat
  * it under the same key, undo it. The first that gives a definite answer decides. A card is never sent a second time.
  */
-async function clearUp(
-  subject: Subject,
-  connector: Connector,
-  engine: Engine,
-): Promise<AuthorizationOutcome> {
+async function clearUp(subject: Subject, connector: Connector, engine: Engine): Promise<Cleared> {
   const { payment, operation, now } = subject
   const { lostAnswer, timeoutMs } = connector.facts
   const ageMs = now.getTime() - sentAt(operation).getTime()
-  if (ageMs < lostAnswer.noticeWithinMs) return { authorization: unknown }
+  if (ageMs < lostAnswer.noticeWithinMs) return { outcome: { authorization: unknown } }
   const found = await lookUp(subject, connector, engine)
   // The customer has not acted yet: there is nothing to repeat or to undo, and a page that is not found may still be made.
   if (!isUnanswered(operation))
-    return found.authorization.kind === 'unreached' ? { authorization: unknown } : found
-  if (found.authorization.kind !== 'unknown') return found
+    return { outcome: found.authorization.kind === 'unreached' ? { authorization: unknown } : found }
+  if (found.authorization.kind !== 'unknown') return { outcome: found }
   // A look-up that is not settled yet may still find it.
-  if (ageMs < (lostAnswer.lookUpSettledMs ?? 0)) return found
+  if (ageMs < (lostAnswer.lookUpSettledMs ?? 0)) return { outcome: found }
   // The provider has the request and said that it takes longer: there is nothing to repeat or to undo.
-  if (operation.provider && !operation.provider.fields?.notUnderstood) return found
+  if (operation.provider && !operation.provider.fields?.notUnderstood) return { outcome: found }
   const again = repeatOf(payment, operation, connector, engine)
   if (again && ageMs <= (lostAnswer.repeatWithinMs ?? -1)) {
     const repeated = await ask({ payment, operation, timeoutMs, ask: again }, engine)
-    if (isConclusive(repeated.authorization)) return repeated
+    if (isConclusive(repeated.authorization)) return { outcome: repeated }
   }
   const { undo } = connector
-  if (!lostAnswer.undo || !undo) return found
-  return ask(
+  if (!lostAnswer.undo || !undo) return { outcome: found }
+  const outcome = await ask(
     {
       payment,
       operation,
@@ -98,6 +146,8 @@ async function clearUp(
     },
     engine,
   )
+  const { authorization } = outcome
+  return { outcome, ...(authorization.kind === 'declined' ? { undone: authorization } : {}) }
 }
 
 /**
