@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { validateXML } from 'xmllint-wasm'
 import { isoFile, isoFilesAbsent } from '#connectors/bank/iso-files.test-support.ts'
+import { examine } from '#storage/doctor/doctor.ts'
 import { testIbans } from '#test/support/bank.ts'
+import { statusReport } from '#test/support/bank-files.ts'
 import { type BankStage, openBankStage } from '#test/support/bank-stage.ts'
 import type { CommandsHere } from '#test/support/command-here.ts'
 import type { TestGateway } from '#test/support/gateway.ts'
@@ -121,4 +123,57 @@ test('without a word of the bank a debit counts as paid after approveAfterDays',
   expect(await record(payId)).toMatchObject({ status: 'CAPTURE_REQUEST' })
   await advance('P20D')
   expect(await record(payId)).toMatchObject({ status: 'OK' })
+})
+
+/** It counted as paid without the bank's word; the file that the bank had rejected it with. */
+async function paidSilently(name: string): Promise<{ payId: string; rejection: string }> {
+  const payId = await debit(name, testIbans.good)
+  const { files } = await commands.json(
+    ...['bank', 'batch', '--account', accountId, '--out', join(commands.folder, name)],
+  )
+  await advance('P21D')
+  const paid = await record(payId)
+  expect(paid).toMatchObject({ status: 'OK', amount: { capturedValue: 2500 } })
+  const [, messageId = ''] = /<MsgId>(\w+)</.exec(readFileSync(files[0].path, 'utf8')) ?? []
+  const report = statusReport(messageId, [{ endToEndId: paid.operations.at(-1).xId, reason: 'AC04' }])
+  return { payId, rejection: commands.file(`${name}.xml`, report) }
+}
+
+const eventsOf = async (payId: string): Promise<string[]> =>
+  (await gateway.call('GET', `/events?payId=${payId}`)).body.data.map(({ type }: { type: string }) => type)
+
+const expectHealthy = async () =>
+  expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+
+test('a debit that counted as paid, and that the bank had rejected, has failed after all', async () => {
+  const { payId, rejection } = await paidSilently('rejectedLate')
+  const imported = await commands.json('bank', 'import', rejection)
+  expect(imported).toMatchObject({ rejected: 1, unmatched: [] })
+  expect(await record(payId)).toMatchObject({
+    status: 'AUTHORIZED',
+    amount: { capturedValue: 0 },
+    operations: [{ type: 'AUTHORIZATION' }, { type: 'CAPTURE', status: 'FAILED' }],
+  })
+  expect(await eventsOf(payId)).toContain('capture.failed')
+  await expectHealthy()
+  expect(await commands.json('bank', 'import', rejection)).toMatchObject({ rejected: 0, unmatched: [] })
+})
+
+test('a rejected debit that is about to be refunded is returned, and the refund is not paid', async () => {
+  const { payId, rejection } = await paidSilently('refundedLate')
+  const refund = { transId: 'refundedLate-r', amount: { value: 2500, currency: 'EUR' } }
+  expect((await gateway.call('POST', `/payments/${payId}/refunds`, refund)).status).toBe(200)
+  expect(await commands.json('bank', 'import', rejection)).toMatchObject({ rejected: 1, unmatched: [] })
+  const { files } = await commands.json(
+    ...['bank', 'batch', '--account', accountId, '--out', join(commands.folder, 'refundedLate-out')],
+  )
+  expect(files).toEqual([])
+  const { operations } = await record(payId)
+  expect(operations.map(({ type, status }: Record<string, string>) => [type, status])).toEqual([
+    ['AUTHORIZATION', 'OK'],
+    ['CAPTURE', 'OK'],
+    ['REFUND', 'FAILED'],
+    ['RETURN', 'OK'],
+  ])
+  await expectHealthy()
 })

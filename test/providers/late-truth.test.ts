@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { NoticeFact } from '#connectors/contract.ts'
 import { examine } from '#storage/doctor/doctor.ts'
-import { createTestClock } from '#test/support/clock.ts'
+import { createTestClock, dayMs } from '#test/support/clock.ts'
 import { cardPayment } from '#test/support/gateway.ts'
 import { type LateStage, openLateStage, word } from '#test/support/late-stage.ts'
 
@@ -13,13 +13,15 @@ let accountId: LateStage['accountId']
 let read: LateStage['read']
 let eventsOf: LateStage['eventsOf']
 let deliver: LateStage['deliver']
+let runTimers: LateStage['runTimers']
 let tell: LateStage['tell']
 let lastState: LateStage['lastState']
 
 beforeAll(async () => {
-  ;({ provider, gateway, accountId, read, eventsOf, deliver, tell, lastState } = await openLateStage({
-    clock,
-  }))
+  ;({ provider, gateway, accountId, read, eventsOf, deliver, runTimers, tell, lastState } =
+    await openLateStage({
+      clock,
+    }))
 })
 afterAll(async () => {
   expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
@@ -64,6 +66,15 @@ test('a capture that is taken back leaves an authorisation that can be captured 
   await deliver()
   expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
   expect(await eventsOf(payId)).toContain('capture.failed')
+})
+
+test('an authorisation that is open again because its capture was taken back lapses at its end', async () => {
+  const { payId, capture } = await captured()
+  await tell({ kind: 'takenBack', operation: 'CAPTURE', subject: named(capture), detail: '0305' })
+  expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+  clock.move(400 * dayMs)
+  await runTimers()
+  expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { reversedValue: 1000 } })
 })
 
 test('a refund that is taken back counts no longer', async () => {

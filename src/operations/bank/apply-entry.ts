@@ -10,9 +10,9 @@ import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import type { ImportCounts } from '#operations/bank/import-file.ts'
 import { receiveTransfer, type TransferBook } from '#operations/bank/receive-transfer.ts'
-import { entryXId, returnDebit, takeBackTransfer } from '#operations/bank/return-debit.ts'
+import { entryXId, type FailedItem, returnDebit, takeBackItem } from '#operations/bank/return-debit.ts'
 import { suspendPlanOf } from '#operations/bank/suspend-plan.ts'
-import { recordOutcome } from '#operations/payments/record-outcome.ts'
+import { recordIfFirst } from '#operations/payments/record-outcome.ts'
 import type { BankLine, EntryResult, StoredEntry } from '#storage/bank/entries.ts'
 import type { BankItem, BlockName } from '#storage/bank/items.ts'
 
@@ -245,21 +245,22 @@ const lineNames = ({ xId }: BankItem, { bankReference }: Pick<TransactionFact, '
 const named = ({ bankReference }: Pick<TransactionFact, 'bankReference'>) =>
   bankReference === undefined ? {} : { transactionId: bankReference }
 
-/** The outcome of the operation behind an item. An operation that has an answer keeps it. */
+/** The outcome of the operation behind an item. An operation that has an answer keeps it: then this returns false. */
 async function settleItem(
   item: BankItem,
   { merchant }: BankAccount,
   { engine }: Bank,
   toOutcome: (provider: ProviderFacts) => Outcome,
-): Promise<void> {
+): Promise<boolean> {
   // Paying back a surplus is not an operation of the payment.
-  if (item.type === 'SURPLUS') return
+  if (item.type === 'SURPLUS') return true
   const payment = await engine.payments.byPayId(item.merchantId, item.payId)
   if (!payment)
     throw new Error(`payment ${item.payId}, which an entry of the bank belongs to, does not exist`)
   const echo = { reference: item.xId, amount: { value: item.amount, currency: payment.amount.currency } }
   const outcome = toOutcome({ echo })
-  await recordOutcome({ merchant, payment, xId: item.xId, outcome, unattended: true }, engine)
+  const record = { merchant, payment, xId: item.xId, outcome, unattended: true }
+  return (await recordIfFirst(record, engine)).isFirst
 }
 
 async function applyRejection(
@@ -293,15 +294,28 @@ async function reject(
 ): Promise<void> {
   await Promise.all(
     items.map(async item => {
-      await settleItem(item, account, bank, provider => ({
+      const isFirst = await settleItem(item, account, bank, provider => ({
         kind: 'declined',
         detail: detailOf(reason),
         provider: { ...provider, ...reasonFacts(reason) },
       }))
+      if (!isFirst) await rejectLate({ item, account, reason }, bank)
       await endMandateOf(item, { reason, on: item.dueOn, xId: item.xId }, account, bank)
     }),
   )
   await bank.items.mark(account, items, { rejected: reason ?? 'NARR' })
+}
+
+/**
+ * A debit counted as paid without the bank's word, and the file with its rejection comes only now. One that was refunded
+ * meanwhile is returned, so that the refund is not paid.
+ */
+async function rejectLate(failed: FailedItem, bank: Bank): Promise<void> {
+  if (await takeBackItem(failed, bank)) return
+  const { item, account, reason = 'NARR' } = failed
+  const key = `rejected ${item.xId}`
+  await returnDebit({ ...failed, key }, bank)
+  await bank.items.mark(account, [item], { returnedBy: key, rejected: reason })
 }
 
 /** Money of a debit goes back, or a transfer of ours comes back because its account does not exist any more. */
@@ -314,6 +328,7 @@ async function returnItem(
   const fee = item.type === 'DEBIT' ? feeOf(fact, item.amount) : 0
   if (fee === undefined || item.rejected !== null) return undefined
   if (item.returned) return { result: 'RETURNED', count: 0, repeated: 1, xId: item.xId }
+  const reason = fact.returned?.reason
   // Files may arrive in any order: a returned item must have been booked before.
   const bookFirst = async (): Promise<number> =>
     item.booked ? 0 : (await book([item], fact, account, bank)).count
@@ -321,14 +336,14 @@ async function returnItem(
   let lines: readonly BankLine[]
   if (item.type === 'DEBIT') {
     booked = await bookFirst()
-    await returnDebit({ fact, item, account }, bank)
+    await returnDebit({ item, account, reason, key: fact.key }, bank)
     lines = returnedLines(fact, item, fee)
     const xId = entryXId(account, fact.key)
-    await endMandateOf(item, { reason: fact.returned?.reason, on: fact.bookedOn, xId }, account, bank)
+    await endMandateOf(item, { reason, on: fact.bookedOn, xId }, account, bank)
   } else {
     if (fact.amount.value !== item.amount) return undefined
     booked = await bookFirst()
-    if (item.type === 'TRANSFER') await takeBackTransfer({ fact, item, account }, bank)
+    if (item.type === 'TRANSFER') await takeBackItem({ item, account, reason }, bank)
     lines = [counterLine(fact, item)]
   }
   const count = await bank.items.mark(account, [item], { returnedBy: fact.key, lines })

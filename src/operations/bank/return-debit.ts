@@ -1,6 +1,5 @@
 /** A debit that the customer's bank has sent back, recorded as an operation of its payment with the bank's reason. */
 import { createHash } from 'node:crypto'
-import type { TransactionFact } from '#connectors/bank/bank-facts.ts'
 import { detailOf, reasonFacts } from '#connectors/bank/bank-facts.ts'
 import type { XId } from '#domain/ids.ts'
 import { returnCapture } from '#lifecycle/debit-return.ts'
@@ -10,17 +9,23 @@ import { findOperation } from '#lifecycle/payment.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { merchantNow } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
+import { approvalTimers } from '#operations/timer.ts'
 import type { BankAccountKey } from '#storage/bank/batches.ts'
 import type { BankItem } from '#storage/bank/items.ts'
 
+export interface FailedItem {
+  readonly item: BankItem
+  readonly account: BankAccount
+  readonly reason: string | undefined
+}
+
+/** `key`: of the bank's entry that says so. */
 export async function returnDebit(
-  returned: { readonly fact: TransactionFact; readonly item: BankItem; readonly account: BankAccount },
+  { item, account, reason, key }: FailedItem & { readonly key: string },
   { engine }: Bank,
 ): Promise<void> {
-  const { fact, item, account } = returned
   const { merchantId, payId, xId: capture } = item
-  const reason = fact.returned?.reason
-  const xId = entryXId(account, fact.key)
+  const xId = entryXId(account, key)
   await engine.queue.update({ merchantId, payId }, stored => {
     // Recorded before, by a run that was cut off.
     if (findOperation(stored, xId)) return { result: true }
@@ -35,23 +40,26 @@ export async function returnDebit(
   })
 }
 
-/** A transfer of ours came back: its refund or payout has failed after all. */
-export async function takeBackTransfer(
-  returned: { readonly fact: TransactionFact; readonly item: BankItem; readonly account: BankAccount },
+/**
+ * What counted as done has failed after all: a transfer of ours came back, or the bank had rejected a debit that counted as
+ * paid without its word. Returns false for a debit that was refunded meanwhile: it can only be returned.
+ */
+export async function takeBackItem(
+  { item, account, reason }: FailedItem,
   { engine }: Bank,
-): Promise<void> {
-  const { fact, item, account } = returned
+): Promise<boolean> {
   const { merchantId, payId, xId } = item
-  const reason = fact.returned?.reason
-  await engine.queue.update({ merchantId, payId }, stored => {
+  const isTakenBack = await engine.queue.update({ merchantId, payId }, stored => {
     const now = merchantNow(engine.clock, account.merchant)
-    const sent = findOperation(stored, xId)?.provider
-    const provider = sent && { ...sent, ...reasonFacts(reason) }
+    const sent = findOperation(stored, xId)
+    const provider = sent?.provider && { ...sent.provider, ...reasonFacts(reason) }
     const next = takeBack(stored, { xId, detail: detailOf(reason), provider, now })
-    if (!next) return { result: false }
+    if (!next) return { result: sent?.state === 'FAILED' }
     const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
-    return { next: emitted.payment, alongside: emitted.alongside, result: true }
+    const setTimers = approvalTimers(stored, next, account.merchant)
+    return { next: emitted.payment, alongside: { ...emitted.alongside, setTimers }, result: true }
   })
+  return isTakenBack === true
 }
 
 /**

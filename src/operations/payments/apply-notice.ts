@@ -26,6 +26,7 @@ import { toInquiry } from '#operations/payments/payment-context.ts'
 import { type OutcomeRecord, recordIfFirst } from '#operations/payments/record-outcome.ts'
 import { recordReturn } from '#operations/payments/record-return.ts'
 import { undoExtra, undoPart } from '#operations/payments/undo-part.ts'
+import { approvalTimers } from '#operations/timer.ts'
 
 /**
  * `repeated`: already known. `unmatched`: it matches nothing of ours, or not yet. `ignored`: it has no consequence for
@@ -347,7 +348,11 @@ async function applyTakenBack(
     const next = takeBack(stored, { xId, detail, provider, now })
     if (!next) return { result: findOperation(stored, xId)?.state === 'FAILED' ? 'repeated' : 'unmatched' }
     const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
-    return { next: emitted.payment, alongside: emitted.alongside, result: 'applied' }
+    return {
+      next: emitted.payment,
+      alongside: { ...emitted.alongside, setTimers: approvalTimers(stored, next, merchant) },
+      result: 'applied',
+    }
   })
   return result ?? 'unmatched'
 }

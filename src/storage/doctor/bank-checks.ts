@@ -28,11 +28,12 @@ export const bankChecks: readonly Check[] = [
   },
   {
     name: 'bank-booked-is-taken',
-    sentence: 'What the bank has booked counts as taken, and what it has rejected does not.',
+    sentence:
+      'What the bank has booked counts as taken, and what it has rejected does not, unless it was returned.',
     broken: `SELECT i.merchant_id, i.pay_id, i.x_id, format('%s, but the operation is %s',
         CASE WHEN i.booked_by IS NULL THEN 'rejected' ELSE 'booked' END, o.state) AS detail
       FROM bank_item i JOIN operation o ON o.merchant_id = i.merchant_id AND o.pay_id = i.pay_id AND o.x_id = i.x_id
       WHERE (i.booked_by IS NOT NULL AND i.returned_by IS NULL AND o.state <> 'OK')
-        OR (i.rejected IS NOT NULL AND o.state = 'OK' AND i.booked_by IS NULL)`,
+        OR (i.rejected IS NOT NULL AND o.state = 'OK' AND i.booked_by IS NULL AND i.returned_by IS NULL)`,
   },
 ]
