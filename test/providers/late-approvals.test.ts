@@ -101,6 +101,32 @@ test.each([
   expect(await eventsOf(payId)).toEqual(['payment.failed', 'payment.paid_late', 'capture.failed', ...then])
 })
 
+test('a late approval whose capture nobody tells is asked for, and then given back', async () => {
+  const { payId, xId } = await expired('PROVIDERP')
+  await tell({
+    kind: 'outcome',
+    operation: 'AUTHORIZATION',
+    subject: named(xId),
+    amount: euros(1000),
+    outcome: {
+      kind: 'approved',
+      provider: { echo: { reference: xId as never, amount: euros(1000) }, transactionId: `late_${xId}` },
+    },
+  })
+  expect((await read(payId)).operations).toMatchObject([
+    { status: 'OK' },
+    { type: 'CAPTURE', status: 'PENDING' },
+  ])
+  clock.move(10 * 60 * secondMs)
+  while ((await runTimers()) > 0);
+  await deliver()
+  // The provider has made sure that nothing was captured.
+  expect(await read(payId)).toMatchObject({
+    status: 'REVERSED',
+    amount: { capturedValue: 0, reversedValue: 1000 },
+  })
+})
+
 test('a late approval that is kept and not captured lapses at its end', async () => {
   await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
   const captureMethod = { type: 'MANUAL' }

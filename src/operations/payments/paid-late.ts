@@ -5,11 +5,12 @@ import type { Merchant } from '#domain/merchant.ts'
 import { paidLateSubjects } from '#lifecycle/event.ts'
 import { approveLate, lateRest } from '#lifecycle/late-truth.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
-import { isClosedLate, type Operation, type Payment } from '#lifecycle/payment.ts'
+import { isClosedLate, isUnanswered, type Operation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvents } from '#operations/events/emit-event.ts'
 import { refund, reverse } from '#operations/payments/follow-up-kinds.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
+import { inquiryTimer } from '#operations/payments/record-outcome.ts'
 import { approvalTimers } from '#operations/timer.ts'
 
 export interface LatePayment {
@@ -44,14 +45,21 @@ async function writeApproval(
   engine: Engine,
 ): Promise<boolean> {
   const { merchantId, payId } = payment
+  const connector = (await engine.providers.open(merchantId, payment.provider?.account))?.connector
   const written = await engine.queue.update({ merchantId, payId }, stored => {
     const now = merchantNow(engine.clock, merchant)
     const next = approveLate(stored, { xId, outcome, capture, isTransIdTaken, now })
     if (!next) return { result: false }
     const emissions = paidLateSubjects(next, xId, now).map(subject => ({ subject, owed: true }))
     const emitted = emitEvents(next, { emissions, now }, engine)
-    // Money that is only given back needs no expiry timer.
-    const setTimers = isTransIdTaken ? [] : approvalTimers(stored, next, merchant)
+    const setTimers = [
+      // Money that is only given back needs no expiry timer.
+      ...(isTransIdTaken ? [] : approvalTimers(stored, next, merchant)),
+      // Until it is known what became of the capture, nothing is given back.
+      ...next.operations
+        .filter(operation => isUnanswered(operation) && !stored.operations.includes(operation))
+        .flatMap(operation => inquiryTimer(next, operation, { merchant, attempt: 0, connector }) ?? []),
+    ]
     const timers = setTimers.length > 0 ? { setTimers } : {}
     return { next: emitted.payment, alongside: { ...emitted.alongside, ...timers }, result: true }
   })

@@ -211,6 +211,23 @@ function settleAll(payment: Payment, xId: XId, outcome: AuthorizationOutcome | O
 const withTimers = (writes: Pick<Change, 'setTimers' | 'dropTimers'>, more: readonly Timer[]) =>
   more.length > 0 ? { ...writes, setTimers: [...(writes.setTimers ?? []), ...more] } : writes
 
+/** When the provider is asked about an operation that has no answer; undefined: it is not, or not any more. */
+export function inquiryTimer(
+  { merchantId, payId, method }: Payment,
+  operation: Operation,
+  asking: {
+    readonly merchant: Merchant
+    readonly attempt: number
+    readonly connector: Connector | undefined
+  },
+): Timer | undefined {
+  const { merchant, attempt, connector } = asking
+  if (waitsForFile(operation, connector)) return undefined
+  const time = inquiryTime(sentAt(operation), attempt, connector?.facts.pendingMs(method, operation.type))
+  const { xId } = operation
+  return time && timerAt({ merchantId, payId, xId, kind: 'INQUIRY' }, time, merchant, attempt)
+}
+
 /** Undecided operations get their next inquiry; an approval starts the clocks of its capture and its end. */
 function timerWrites(
   before: Payment,
@@ -222,19 +239,13 @@ function timerWrites(
   const dropTimers: TimerKey[] = []
   for (const operation of touched) {
     const attempt = inquiry === undefined ? 0 : inquiry + 1
-    const lastMs = connector?.facts.pendingMs(after.method, operation.type)
     const isOpen = isUnanswered(operation) || isAskedFor(after, operation, connector)
-    const isAsked = isOpen && !waitsForFile(operation, connector)
-    const time = isAsked ? inquiryTime(sentAt(operation), attempt, lastMs) : undefined
-    const key = {
-      merchantId: after.merchantId,
-      payId: after.payId,
-      xId: operation.xId,
-      kind: 'INQUIRY' as const,
-    }
-    if (time) setTimers.push(timerAt(key, time, merchant, attempt))
+    const timer = isOpen ? inquiryTimer(after, operation, { merchant, attempt, connector }) : undefined
+    const { merchantId, payId } = after
+    if (timer) setTimers.push(timer)
     // The customer came back from the provider's page meanwhile, and the provider was asked then.
-    else if (inquiry !== undefined || after.provider !== undefined) dropTimers.push(key)
+    else if (inquiry !== undefined || after.provider !== undefined)
+      dropTimers.push({ merchantId, payId, xId: operation.xId, kind: 'INQUIRY' })
   }
   // The customer has to act again. The expiry timer may have fired while the provider decided.
   if (after.status === 'AUTHORIZE_REQUEST' && before.status !== 'AUTHORIZE_REQUEST')
