@@ -14,8 +14,8 @@ import { type LateStage, openLateStage } from '#test/support/late-stage.ts'
 import { createRandom, type Random } from '#test/support/random.ts'
 import { inLongRun } from '#test/support/size.ts'
 
-const seeds = Array.from({ length: inLongRun(2, 40) }, (_, at) => at + 1)
-const steps = inLongRun(80, 300)
+const seeds = Array.from({ length: inLongRun(2, 20) }, (_, at) => at + 1)
+const steps = inLongRun(80, 200)
 /** After so many steps the books are examined: a fault is then found near the step that made it. */
 const examinedEvery = inLongRun(40, 20)
 
