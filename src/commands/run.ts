@@ -1,6 +1,6 @@
 /**
  * Runs the command that the command line names. A server does not load the other commands, which would stay in its
- * memory; a command does not load the server, whose workers and metrics take a third of its time.
+ * memory; a command does not load the server, whose workers and metrics would take an eighth of its time.
  */
 import cluster from 'node:cluster'
 import { describeFault, toExitCode } from '#commands/faults.ts'
