@@ -100,7 +100,7 @@ export async function receiveTransfer(received: Received, bank: Bank): Promise<A
   await bank.testCrash('receiptKept')
   const payment = await approveWhole(kept, received, bank)
   const { surplus } = receiptPlace(payment, fact.key)
-  const back = isUseless(payment, received) ? fact.amount.value : surplus
+  const back = goesBackWhole(payment, received) ? fact.amount.value : surplus
   if (back > 0) await keepSurplus({ ...received, payId, amount: back }, bank)
   await bank.entries.addLines(account, linesOf(payment, received))
   return { result: 'RECEIVED', count: 1, xId: awaitedTransfer(kept)?.xId ?? entryXId(account, fact.key) }
@@ -109,16 +109,16 @@ export async function receiveTransfer(received: Received, bank: Bank): Promise<A
 /** Approves a payment whose whole amount has arrived, and returns it as it is then: it may have ended at this moment. */
 async function approveWhole(payment: Payment, received: Received, bank: Bank): Promise<Payment> {
   const isWhole = (receivedValue(payment) ?? 0) >= payment.amount.value
-  if (!isWhole || isUseless(payment, received)) return payment
+  if (!isWhole || goesBackWhole(payment, received)) return payment
   await approve(payment, received, bank)
   return (await bank.engine.payments.byPayId(payment.merchantId, payment.payId)) ?? payment
 }
 
 /**
- * Whether the payment has ended and this money changes nothing about it, so all of it goes back. What came before the end
- * cannot approve it late: the end has put it into the queue for paying back.
+ * Whether the payment has ended and this money cannot approve it any more. What came before the end never can: the end has
+ * put it into the queue for paying back.
  */
-const isUseless = (payment: Payment, received: Received): boolean => {
+const goesBackWhole = (payment: Payment, received: Received): boolean => {
   const { before, isLate } = receiptPlace(payment, received.fact.key)
   return payment.status === 'FAILED' && !(isLate && isLateApproval(payment, { ...received, before }))
 }
@@ -133,10 +133,10 @@ const isLateApproval = (
   (method.operations.includes('refund') || account.merchant.paidLate === 'keep')
 
 function linesOf(payment: Payment, received: Received): BankLine[] {
-  if (!isUseless(payment, received)) return receivedLines(payment, received)
+  if (!goesBackWhole(payment, received)) return receivedLines(payment, received)
   const { fact } = received
   const names = { fact, transactionId: fact.bankReference, providerReference: fact.key }
-  // What came before the end has been a reserve since then.
+  // What came before the end was kept as a reserve.
   const type = receiptPlace(payment, fact.key).isLate ? 'CORRECTION' : 'RESERVE'
   return [{ ...lineOf(type, fact.amount.value, names), payId: payment.payId }]
 }

@@ -19,7 +19,7 @@ export interface FailedItem {
   readonly reason: string | undefined
 }
 
-/** `key`: of the bank's entry that says so. */
+/** `key`: what it is known by, so that it is recorded once; the key of the bank's entry where it has one. */
 export async function returnDebit(
   { item, account, reason, key }: FailedItem & { readonly key: string },
   { engine }: Bank,

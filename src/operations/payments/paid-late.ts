@@ -40,12 +40,13 @@ export async function recordLateApproval(late: LatePayment, engine: Engine): Pro
 }
 
 async function writeApproval(
-  { merchant, payment, operation: { xId }, outcome, capture }: LatePayment,
+  { merchant, payment, operation: { xId, prepared }, outcome, capture }: LatePayment,
   { isTransIdTaken }: { readonly isTransIdTaken: boolean },
   engine: Engine,
 ): Promise<boolean> {
   const { merchantId, payId } = payment
-  const connector = (await engine.providers.open(merchantId, payment.provider?.account))?.connector
+  const accountId = prepared.account ?? payment.provider?.account
+  const connector = (await engine.providers.open(merchantId, accountId))?.connector
   const written = await engine.queue.update({ merchantId, payId }, stored => {
     const now = merchantNow(engine.clock, merchant)
     const next = approveLate(stored, { xId, outcome, capture, isTransIdTaken, now })

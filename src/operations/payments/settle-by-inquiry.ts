@@ -74,7 +74,7 @@ interface Cleared {
 
 /**
  * A notice of the success arrived while the provider undid it: what was approved is released again, and what had been done
- * has failed after all. A reference of its own, because the provider may answer with the one that it undid.
+ * has failed after all. It gets a reference of its own, because the provider may answer with that of what it undid.
  */
 async function applyUndone(
   {
