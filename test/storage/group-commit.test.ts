@@ -1,7 +1,7 @@
 /** What a group commit makes of a database that refuses, loses a deadlock or ends the connection in the middle. */
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
 import { type Change, CommitUnknown } from '#storage/commit/change.ts'
 import { createGroupCommit, type GroupCommit } from '#storage/commit/group-commit.ts'
 import { type Database, openDatabase } from '#storage/database.ts'
@@ -245,4 +245,20 @@ test('a value that no column can hold fails its own change and none that share i
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   expect(results[1]).toMatchObject({ reason: { code: '22P03' } })
   expect(await countTimers()).toBe(ids.length - 2)
+})
+
+test('two changes to one plan never share a statement, which would write only one of them', async () => {
+  const batches: number[] = []
+  const { commit } = createGroupCommit(database.writers, { onBatch: changes => void batches.push(changes) })
+  const endOf = (planId: string): Change => ({
+    movePlan: {
+      merchantId: 'mer_0000000000000001' as MerchantId,
+      planId: planId as PlanId,
+      nextPaymentDate: undefined,
+      now: new Date(),
+    },
+  })
+  const [one = '', another = ''] = ids
+  await Promise.all([endOf(one), endOf(one), endOf(another)].map(commit))
+  expect(batches).toEqual([2, 1])
 })

@@ -100,8 +100,8 @@ export function createGroupCommit(pool: Pool, options: GroupCommitOptions = {}):
   function start(): void {
     clearTimeout(patience)
     patience = undefined
-    const batch = queue.slice(0, maximumBatch)
-    queue = queue.slice(maximumBatch)
+    const { batch, rest } = takeBatch(queue)
+    queue = rest
     inFlight += 1
     options.onBatch?.(batch.length)
     void writeBatch(write, batch).finally(() => {
@@ -120,6 +120,28 @@ export function createGroupCommit(pool: Pool, options: GroupCommitOptions = {}):
       })
     },
   }
+}
+
+const planOf = ({ startPlan, beginTurn, endTurn, holdPlan, movePlan, updatePlan, changePlan }: Change) =>
+  (startPlan ?? beginTurn ?? endTurn ?? holdPlan ?? movePlan ?? updatePlan?.plan ?? changePlan?.plan)?.planId
+
+/**
+ * A statement writes a row once and leaves out, without a word, what else it was to write there. So of two changes to one
+ * plan, its end and the outcome of its charge for example, the second waits for another batch.
+ */
+function takeBatch(queue: readonly Waiting[]): { readonly batch: Waiting[]; readonly rest: Waiting[] } {
+  const batch = queue.slice(0, maximumBatch)
+  const rest = queue.slice(maximumBatch)
+  const plans = new Set<string>()
+  const first = batch.filter(({ change }) => {
+    const planId = planOf(change)
+    if (planId === undefined) return true
+    const isFirst = !plans.has(planId)
+    plans.add(planId)
+    return isFirst
+  })
+  if (first.length === batch.length) return { batch, rest }
+  return { batch: first, rest: [...batch.filter(waiting => !first.includes(waiting)), ...rest] }
 }
 
 const done: Committed = { committed: true }
