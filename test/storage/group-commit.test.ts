@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import type { MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
 import { type Change, CommitUnknown } from '#storage/commit/change.ts'
 import { createGroupCommit, type GroupCommit } from '#storage/commit/group-commit.ts'
-import { type Database, openDatabase } from '#storage/database.ts'
+import { type Database, openDatabase, writerConnections } from '#storage/database.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database-proxy.ts'
 
@@ -247,18 +247,30 @@ test('a value that no column can hold fails its own change and none that share i
   expect(await countTimers()).toBe(ids.length - 2)
 })
 
+const merchantId = 'mer_0000000000000001' as MerchantId
+const moveOf = (planId = ''): Change => ({
+  movePlan: { merchantId, planId: planId as PlanId, nextPaymentDate: undefined, now: new Date() },
+})
+
 test('two changes to one plan never share a statement, which would write only one of them', async () => {
   const batches: number[] = []
   const { commit } = createGroupCommit(database.writers, { onBatch: changes => void batches.push(changes) })
-  const endOf = (planId: string): Change => ({
-    movePlan: {
-      merchantId: 'mer_0000000000000001' as MerchantId,
-      planId: planId as PlanId,
-      nextPaymentDate: undefined,
-      now: new Date(),
-    },
-  })
-  const [one = '', another = ''] = ids
-  await Promise.all([endOf(one), endOf(one), endOf(another)].map(commit))
+  const [one, another] = ids
+  await Promise.all([moveOf(one), moveOf(one), moveOf(another)].map(commit))
   expect(batches).toEqual([2, 1])
+})
+
+test('many changes to one plan hold up no other change', async () => {
+  await prepare()
+  const batches: number[] = []
+  const { commit } = createGroupCommit(database.writers, {
+    patienceMs: 60_000,
+    onBatch: changes => void batches.push(changes),
+  })
+  const busy = Array.from({ length: 32 }, () => moveOf(ids[0]))
+  const others = ids.map((_, index) => change(index + 1))
+  await Promise.all([...busy, ...others].map(commit))
+  // On every connection a change to the plan may already wait for the others.
+  expect(batches.slice(0, writerConnections + 1)).toContain(1 + others.length)
+  expect(await countTimers()).toBe(0)
 })

@@ -53,6 +53,14 @@ const methodColumns = [
   ['brand', 'text'],
 ] as const
 
+const last = (column: string): string =>
+  `(array_agg(i.${column} ORDER BY i.c DESC) FILTER (WHERE i.${column} IS NOT NULL))[1] AS ${column}`
+
+/** All uses of a method in one row, because a statement writes a row once. */
+const allUses = `SELECT i.merchant_id, i.customer_id, i.held_id, max(i.used_at) AS used_at, ${last('expiry_date')},
+    ${last('card_holder_name')}, ${last('account_holder_name')}
+  FROM method_use_in i WHERE ${accepted} GROUP BY i.merchant_id, i.customer_id, i.held_id`
+
 export const customerParts = {
   customer: {
     columns: customerColumns,
@@ -100,7 +108,7 @@ export const customerParts = {
         card_holder_name = coalesce(i.card_holder_name, t.card_holder_name),
         account_holder_name = coalesce(i.account_holder_name, t.account_holder_name),
         updated_at = CASE WHEN ${renews} THEN i.used_at ELSE t.updated_at END
-      FROM method_use_in i WHERE ${sameMethod} AND ${accepted}
+      FROM (${allUses}) i WHERE ${sameMethod}
         AND (${renews} OR (t.held_id, t.customer_id) IN (SELECT held_id, customer_id FROM method_free))`,
   },
 } satisfies Record<string, { columns: Columns; write: (() => string) | undefined }>

@@ -122,26 +122,35 @@ export function createGroupCommit(pool: Pool, options: GroupCommitOptions = {}):
   }
 }
 
-const planOf = ({ startPlan, beginTurn, endTurn, holdPlan, movePlan, updatePlan, changePlan }: Change) =>
-  (startPlan ?? beginTurn ?? endTurn ?? holdPlan ?? movePlan ?? updatePlan?.plan ?? changePlan?.plan)?.planId
+/** The plan, intent and quote that a change writes, if any. */
+function rowsOf(change: Change): readonly string[] {
+  const { startPlan, beginTurn, endTurn, holdPlan, movePlan, updatePlan, changePlan } = change
+  const plan =
+    startPlan ?? beginTurn ?? endTurn ?? holdPlan ?? movePlan ?? updatePlan?.plan ?? changePlan?.plan
+  const intent = change.claimIntent ?? change.endIntent
+  if (!plan && !intent && !change.useQuote) return nothing
+  return [plan?.planId, intent?.intentId, change.useQuote?.quoteId].filter(id => id !== undefined)
+}
+
+const nothing: readonly string[] = []
 
 /**
  * A statement writes a row once and leaves out, without a word, what else it was to write there. So of two changes to one
  * plan, its end and the outcome of its charge for example, the second waits for another batch.
  */
 function takeBatch(queue: readonly Waiting[]): { readonly batch: Waiting[]; readonly rest: Waiting[] } {
-  const batch = queue.slice(0, maximumBatch)
-  const rest = queue.slice(maximumBatch)
-  const plans = new Set<string>()
-  const first = batch.filter(({ change }) => {
-    const planId = planOf(change)
-    if (planId === undefined) return true
-    const isFirst = !plans.has(planId)
-    plans.add(planId)
-    return isFirst
-  })
-  if (first.length === batch.length) return { batch, rest }
-  return { batch: first, rest: [...batch.filter(waiting => !first.includes(waiting)), ...rest] }
+  const batch: Waiting[] = []
+  const rest: Waiting[] = []
+  const written = new Set<string>()
+  for (const [index, waiting] of queue.entries()) {
+    if (batch.length === maximumBatch) return { batch, rest: [...rest, ...queue.slice(index)] }
+    const rows = rowsOf(waiting.change)
+    if (rows.some(id => written.has(id))) rest.push(waiting)
+    else batch.push(waiting)
+    // Also those of a change that waits, which a later one must not overtake.
+    for (const id of rows) written.add(id)
+  }
+  return { batch, rest }
 }
 
 const done: Committed = { committed: true }

@@ -1,5 +1,6 @@
 /** The guards of a batch: which of its changes are refused, and why. */
 import { accountRefusals } from '#storage/commit/account-parts.ts'
+import type { Conflict } from '#storage/commit/change.ts'
 import {
   keyKey,
   paymentChoice,
@@ -22,10 +23,36 @@ export const inputName = (part: string): string =>
   `${part.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)}_in`
 
 /**
- * The changes that are refused, and why. A key or transId that is taken refuses its change; so does a payment whose
- * version has moved on, or an intent that another payment has claimed. The update of the payment, and of the intent, is
- * itself part of the guard: in a race the row is locked and checked again, so the rest of the change depends on whether
- * that update happened.
+ * A row that a change expects as it was read: a plan, an intent, a quote. It is locked and compared before anything of
+ * the batch is written, because a change may have several guards, and none may have written what another one refuses.
+ */
+interface RowGuard {
+  /** The row `t` that a row `i` of the part expects: `table t WHERE …`. */
+  readonly row: string
+  /** The conflict to report if there is no such row. */
+  readonly why: Conflict
+}
+
+const rowGuards = Object.entries<RowGuard>({
+  ...intentGuards,
+  ...planGuards,
+  // A quote is used by one payment.
+  quote: { row: `dcc_quote t WHERE ${match(quoteKey)} AND t.pay_id IS NULL`, why: 'quote_taken' },
+})
+
+/** The changes whose row is as they expect it. In a subquery, so that the plan goes from the change to its row. */
+const lockRow = (input: string, { row }: RowGuard): string =>
+  `${input}_held AS MATERIALIZED (SELECT i.c FROM ${input} i CROSS JOIN LATERAL (
+    SELECT 1 FROM ${row} FOR NO KEY UPDATE) held)`
+
+const refuseOthers = (input: string, { why }: RowGuard): string =>
+  `SELECT i.c, '${why}' AS why FROM ${input} i WHERE i.c NOT IN (SELECT c FROM ${input}_held)`
+
+/**
+ * The changes that are refused, and why. A key or transId that is taken refuses its change; so does a plan or an intent
+ * that is not as the change expects it. Last comes the version of the payment, or of the customer, whose update is itself
+ * the guard: in a race the row is locked and checked again, so the rest of the change depends on whether that update
+ * happened. A change has one such update at most.
  */
 export function guards(present: readonly string[]): string[] {
   const taken: string[] = []
@@ -48,16 +75,18 @@ export function guards(present: readonly string[]): string[] {
         AND t.sealed IS NOT NULL AND t.delete_after_use_at IS NULL)`)
   }
   taken.push(...accountRefusals(present), ...customerRefusals(present), ...planRefusals(present))
+  const held = rowGuards
+    .map(([part, guard]) => [part, inputName(part), guard] as const)
+    .filter(([part]) => present.includes(part))
+  taken.push(...held.map(([, input, guard]) => refuseOthers(input, guard)))
   const none = 'SELECT NULL::integer AS c, NULL::text AS why WHERE false'
   const early = `taken AS MATERIALIZED (${taken.join(' UNION ALL ') || none})`
   const updates = (['settled', 'revised', 'chosen'] as const)
     .filter(part => present.includes(part))
     .map(updatePayment)
-  updates.push(...intentGuards(present))
-  if (present.includes('quote')) updates.push(takeQuote())
   if (present.includes('customerUpdate')) updates.push(customerUpdateGuard)
-  updates.push(...planGuards(present))
-  return [...customerLocks(present), early, ...updates.map(({ cte }) => cte), refusedBy(updates)]
+  const locks = [...customerLocks(present), ...held.map(([, input, guard]) => lockRow(input, guard))]
+  return [...locks, early, ...updates.map(({ cte }) => cte), refusedBy(updates)]
 }
 
 interface GuardingUpdate {
@@ -66,18 +95,6 @@ interface GuardingUpdate {
   readonly updated: string
   /** The conflict to report if the update did not happen. */
   readonly why: string
-}
-
-/**
- * A quote is used by one payment. As with a payment's version, the row is locked and checked again.
- * A change that takes a quote updates no payment, so the two kinds of guard never meet in one.
- */
-function takeQuote(): GuardingUpdate {
-  const input = inputName('quote')
-  const updated = 'quote_updated'
-  const cte = `${updated} AS (UPDATE dcc_quote t SET pay_id = i.pay_id FROM ${input} i
-      WHERE ${match(quoteKey)} AND t.pay_id IS NULL AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`
-  return { cte, input, updated, why: 'quote_taken' }
 }
 
 const updatedColumns = {

@@ -1,6 +1,6 @@
 /**
  * The SQL of a batch's payment plans: births, starts, turns and changes. Every statement finds its plan by the primary
- * key. What must not happen twice is a guard: an update on whose success the rest of the change depends.
+ * key. What must not happen twice has a guard.
  */
 import { checkedLast } from '#storage/planner.ts'
 import type { Columns } from '#storage/recordset.ts'
@@ -61,7 +61,6 @@ export const planParts = {
   },
   // Only a guard.
   planCharge: { columns: key, write: undefined },
-  // Written by its guard.
   planTurn: {
     columns: [
       ...key,
@@ -69,7 +68,8 @@ export const planParts = {
       ['expected_version', 'integer'],
       ['updated_at', 'timestamptz'],
     ] as const,
-    write: undefined,
+    write: () => `UPDATE payment_plan t SET charging_pay_id = i.pay_id, updated_at = i.updated_at,
+        version = t.version + 1 FROM plan_turn_in i WHERE ${samePlan} AND ${accepted}`,
   },
   // Only a guard.
   planHold: { columns: [...key, ['expected_version', 'integer']] as const, write: undefined },
@@ -109,8 +109,11 @@ export const planParts = {
       ['version', 'integer'],
       ['expected_version', 'integer'],
     ] as const,
-    // Written by its guard.
-    write: undefined,
+    // The plan has ended: its card is released, so that the number is no longer kept for the plan.
+    write: () => `UPDATE payment_plan t SET status = i.status, cancelled_at = i.cancelled_at,
+        cancellation_reason = i.cancellation_reason, metadata = i.metadata, next_payment_date = NULL,
+        ended_method_id = ${methodOfCard}, card_id = NULL, updated_at = i.updated_at, version = i.version
+      FROM plan_update_in i WHERE ${samePlan} AND ${accepted}`,
   },
   planChange: {
     columns: [
@@ -129,8 +132,12 @@ export const planParts = {
       ['version', 'integer'],
       ['expected_version', 'integer'],
     ] as const,
-    // Written by its guard.
-    write: undefined,
+    // A plan that continues with other terms or another status.
+    write: () => `UPDATE payment_plan t SET status = i.status, amount = i.amount, recurring = i.recurring,
+        metadata = i.metadata, card_id = i.card_id, scheme_reference_id = i.scheme_reference_id,
+        charged_method = i.charged_method, charged_account = i.charged_account,
+        next_payment_date = i.next_payment_date, tries = i.tries, updated_at = i.updated_at, version = i.version
+      FROM plan_change_in i WHERE ${samePlan} AND ${accepted}`,
   },
 } satisfies Record<string, { columns: Columns; write: (() => string) | undefined }>
 
@@ -143,49 +150,16 @@ export const planRefusals = (present: readonly string[]): string[] =>
       ]
     : []
 
-const guards = {
+const unchanged = `payment_plan t WHERE ${samePlan} AND t.version = i.expected_version`
+
+export const planGuards = {
   // Of all changes that expect this version of the plan, one charges it.
   planTurn: {
-    input: 'plan_turn_in',
-    updated: 'plan_turned',
+    row: `${unchanged} AND t.status = 'ACTIVE' AND t.charging_pay_id IS NULL`,
     why: 'plan_changed',
-    cte: `plan_turned AS (UPDATE payment_plan t SET charging_pay_id = i.pay_id, updated_at = i.updated_at,
-        version = t.version + 1 FROM plan_turn_in i
-      WHERE ${samePlan} AND t.version = i.expected_version AND t.status = 'ACTIVE' AND t.charging_pay_id IS NULL
-        AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`,
   },
-  // Nothing changes, but the row is locked: a process that settles a charge of the plan comes wholly before or after.
-  planHold: {
-    input: 'plan_hold_in',
-    updated: 'plan_held',
-    why: 'plan_changed',
-    cte: `plan_held AS (UPDATE payment_plan t SET version = t.version FROM plan_hold_in i
-      WHERE ${samePlan} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`,
-  },
-  // A plan that continues with other terms or another status.
-  planChange: {
-    input: 'plan_change_in',
-    updated: 'plan_changed',
-    why: 'plan_changed',
-    cte: `plan_changed AS (UPDATE payment_plan t SET status = i.status, amount = i.amount, recurring = i.recurring,
-        metadata = i.metadata, card_id = i.card_id, scheme_reference_id = i.scheme_reference_id,
-        charged_method = i.charged_method, charged_account = i.charged_account,
-        next_payment_date = i.next_payment_date, tries = i.tries, updated_at = i.updated_at, version = i.version
-      FROM plan_change_in i
-      WHERE ${samePlan} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`,
-  },
-  // The plan has ended: its card is released, so that the number is no longer kept for the plan.
-  planUpdate: {
-    input: 'plan_update_in',
-    updated: 'plan_updated',
-    why: 'plan_changed',
-    cte: `plan_updated AS (UPDATE payment_plan t SET status = i.status, cancelled_at = i.cancelled_at,
-        cancellation_reason = i.cancellation_reason, metadata = i.metadata, next_payment_date = NULL,
-        ended_method_id = ${methodOfCard}, card_id = NULL, updated_at = i.updated_at, version = i.version
-      FROM plan_update_in i
-      WHERE ${samePlan} AND t.version = i.expected_version AND i.c NOT IN (SELECT c FROM taken) RETURNING i.c)`,
-  },
-}
-
-export const planGuards = (present: readonly string[]) =>
-  Object.entries(guards).flatMap(([part, guard]) => (present.includes(part) ? [guard] : []))
+  // Only locked: a process that settles a charge of the plan comes wholly before or after.
+  planHold: { row: unchanged, why: 'plan_changed' },
+  planChange: { row: unchanged, why: 'plan_changed' },
+  planUpdate: { row: unchanged, why: 'plan_changed' },
+} as const

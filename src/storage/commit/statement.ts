@@ -117,8 +117,10 @@ const parts = {
     ] as const,
     write: insertInto('dcc_quote', 'quoted'),
   },
-  // Written by its guard.
-  quote: { columns: [...quoteKey, ['pay_id', 'uuid']] as const, write: undefined },
+  quote: {
+    columns: [...quoteKey, ['pay_id', 'uuid']] as const,
+    write: updateOf({ table: 'dcc_quote', part: 'quote', key: quoteKey, state: [['pay_id', 'uuid']] }),
+  },
   operation: {
     columns: [...operationKey, ...operationState, ...operationBirth] as const,
     write: insertInto('operation', 'operation'),
