@@ -11,7 +11,7 @@ import { runInNewContext } from 'node:vm'
 
 const lookMs = 1_000
 
-/** 4 s: by then the schemas of frequent requests have been compiled in the background (http/body/validation.ts). */
+/** 4 s after the port was opened: by then the schemas of frequent requests are being compiled (http/body/validation.ts). */
 const afterStartMs = 4_000
 
 /** 30 s: by then a process that is still busy has compiled its hot paths. */
@@ -22,23 +22,32 @@ const idleShareMax = 0.1
 
 type GarbageCollector = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void
 
-export function releaseStartMemory(): void {
+/**
+ * To be called when the port is open. Counted from then on and not from the start of the process: a first start, which
+ * makes the database, takes longer, and the schemas would be compiled after the collection.
+ */
+export function releaseStartMemory(collect = collectGarbage): void {
+  const begunMs = performance.now()
   let before = process.cpuUsage()
   const looking = setInterval(() => {
     const { user, system } = process.cpuUsage(before)
     before = process.cpuUsage()
-    const uptimeMs = process.uptime() * 1000
-    if (uptimeMs >= startMs) return clearInterval(looking)
-    if (!isIdleAfterStart({ uptimeMs, usedMs: (user + system) / 1000 })) return
+    const servingMs = performance.now() - begunMs
+    if (servingMs >= startMs) return clearInterval(looking)
+    if (!isIdleAfterStart({ servingMs, usedMs: (user + system) / 1000 })) return
     clearInterval(looking)
-    // Node exposes the garbage collector only with a flag; set here, it is visible to this file alone.
-    setFlagsFromString('--expose-gc')
-    const collect = runInNewContext('gc') as GarbageCollector
-    setFlagsFromString('--no-expose-gc')
-    collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+    collect()
   }, lookMs).unref()
 }
 
+function collectGarbage(): void {
+  // Node exposes the garbage collector only with a flag; set here, it is visible to this file alone.
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as GarbageCollector
+  setFlagsFromString('--no-expose-gc')
+  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+}
+
 /** `usedMs`: the processor time since the last look. */
-export const isIdleAfterStart = ({ uptimeMs, usedMs }: { uptimeMs: number; usedMs: number }): boolean =>
-  uptimeMs >= afterStartMs && uptimeMs < startMs && usedMs < lookMs * idleShareMax
+export const isIdleAfterStart = ({ servingMs, usedMs }: { servingMs: number; usedMs: number }): boolean =>
+  servingMs >= afterStartMs && servingMs < startMs && usedMs < lookMs * idleShareMax
