@@ -6,7 +6,7 @@ import { examine } from '#storage/doctor/doctor.ts'
 import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock, dayMs } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { countDue, findBrokenRules } from '#test/support/invariants.ts'
+import { countDue, findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { beginPlan, chargePlan, listPayments, readPlan } from '#test/support/plans.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
 
@@ -131,4 +131,40 @@ test('many charges by hand with one transId: one payment', async () => {
   )
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
   expect((await readPlan(shop, planId)).numberOfPayments).toBe(2)
+})
+
+test('cancelling while the first payment is refunded elsewhere: both are done, and both events are written', async () => {
+  await left.gateway.merchants.endpoints.add({
+    ...{ merchantId: shop.merchantId, url: 'http://127.0.0.1:9/plans' },
+    ...{ kind: 'ENHANCED', types: ['plan.cancelled', 'refund.succeeded'] },
+  })
+  const plans = await Promise.all((await begin(20)).map(planId => readPlan(shop, planId)))
+  const { authorization } = shop
+  const refund = (payId: string, turn: number) =>
+    right.call(
+      'POST',
+      `/payments/${payId}/refunds`,
+      { transId: `back ${turn} of ${payId}`, amount: { value: 1, currency: 'EUR' } },
+      { authorization },
+    )
+  const ended = await Promise.all(
+    plans.map(async ({ paymentPlanId, initialPayId }) => {
+      const [{ status, body }, ...refunds] = await Promise.all([
+        left.call('POST', `/payment-plans/${paymentPlanId}/cancel`, {}, { authorization }),
+        ...[1, 2, 3].map(turn => refund(initialPayId, turn)),
+      ])
+      return [status, body.status, ...refunds.map(refunded => refunded.status)]
+    }),
+  )
+  expect(ended).toEqual(plans.map(() => [200, 'CANCELLED', 200, 200, 200]))
+  const counts = await queryRows(
+    left.databaseUrl,
+    `SELECT p.event_sequence AS counted, count(*)::integer AS written,
+       count(*) FILTER (WHERE e.type = 'plan.cancelled')::integer AS cancelled
+     FROM payment p JOIN event e ON e.merchant_id = p.merchant_id AND e.pay_id = p.pay_id
+     WHERE p.pay_id = ANY ($1::uuid[]) GROUP BY p.pay_id, p.event_sequence`,
+    [plans.map(({ initialPayId }) => initialPayId)],
+  )
+  expect(counts).toHaveLength(plans.length)
+  for (const { counted, written, cancelled } of counts) expect([counted, cancelled]).toEqual([written, 1])
 })
