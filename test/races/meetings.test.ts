@@ -5,6 +5,7 @@
 import { expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
 import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
+import type { AnyJson } from '#test/support/any-json.ts'
 import { createTestClock, dayMs, type TestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
 import { confirmation, eur } from '#test/support/intents.ts'
@@ -95,6 +96,46 @@ const refund: Act = async scene => {
   return payId === undefined ? undefined : scene.ask('POST', `/payments/${payId}/refunds`, body)
 }
 
+const reserve: Act = async scene => {
+  const captureMethod = scene.random.pick([
+    { type: 'MANUAL' },
+    { type: 'DELAYED', delayed: { delayedHours: 5 } },
+  ] as const)
+  const answer = await scene.ask(
+    'POST',
+    '/payments',
+    methodPayment('CARD', { ...about(scene), captureMethod }),
+  )
+  remember(scene, answer)
+  return answer
+}
+
+const withPayment =
+  (path: string, body: (scene: Scene) => object): Act =>
+  async scene => {
+    const payId = recent(scene, scene.payIds)
+    return payId === undefined ? undefined : scene.ask('POST', `/payments/${payId}/${path}`, body(scene))
+  }
+
+const part = (scene: Scene) => ({
+  transId: `part-${++scene.next}`,
+  amount: eur(scene.random.pick([100, 400, 1000])),
+})
+
+/** The methods of a known customer: one of them is removed, or a plan is charged with it from now on. */
+const useMethods: Act = async scene => {
+  const id = recent(scene, scene.customerIds)
+  if (id === undefined) return undefined
+  const listed = await scene.ask('GET', `/customers/${id}/paymentMethods`)
+  // A customer that was deleted meanwhile has none.
+  const methodId: string | undefined = recent(scene, (listed.body.data ?? []) as AnyJson[])?.id
+  const plan = recent(scene, scene.plans)
+  if (methodId === undefined) return listed
+  return plan && scene.random.chance(0.5)
+    ? scene.ask('PATCH', `/payment-plans/${plan.planId}`, { paymentMethodId: methodId })
+    : scene.ask('DELETE', `/customers/${id}/paymentMethods/${methodId}`)
+}
+
 const withCustomer =
   (verb: string, body?: (scene: Scene) => object): Act =>
   async scene => {
@@ -136,7 +177,9 @@ const loseAnswer: Act = async ({ random, acquirer }) => {
 
 const acts: readonly Act[] = [
   ...[beginPlan, pay, pay, patchPlan, patchPlan, refund, refund, openIntent, replay, loseAnswer],
-  ...[runTimers, runTimers, runTimers],
+  ...[runTimers, runTimers, runTimers, reserve, reserve, useMethods],
+  ...['captures', 'captures', 'reversals', 'incrementals'].map(path => withPayment(path, part)),
+  withPayment('cancellations', () => ({})),
   withPlan('POST', '/pause', () => ({})),
   withPlan('POST', '/resume', ({ random }) => ({ chargeNow: random.chance(0.5) })),
   withPlan('POST', '/resume', () => ({})),

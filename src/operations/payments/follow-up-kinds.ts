@@ -59,13 +59,14 @@ export const increment = perform<IncrementalCommand>({
  */
 export async function captureDelayed({ timer, merchant, at }: DueTimer, engine: Engine): Promise<void> {
   const { merchantId, payId } = timer
-  const payment = await engine.payments.byPayId(merchantId, payId)
-  const open = payment ? openAmount(payment) : 0
-  if (!payment || open === 0 || payment.closedForCapture || isLapsed(payment, at)) {
-    await engine.commit({ dropTimers: [timer] })
-    return
-  }
+  const payment = await engine.queue.update({ merchantId, payId }, stored =>
+    openAmount(stored) === 0 || stored.closedForCapture || isLapsed(stored, at)
+      ? { alongside: { dropTimers: [timer] }, result: undefined }
+      : { result: stored },
+  )
+  if (!payment) return
   const { transId, refNr, amount } = payment
-  const command = { transId, refNr, amount: { value: open, currency: amount.currency }, details: {} }
+  const open = { value: openAmount(payment), currency: amount.currency }
+  const command = { transId, refNr, amount: open, details: {} }
   await capture({ merchant, payId, command, at, unattended: true, timer }, engine)
 }
