@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { AuthorizationOutcome, Inquiry } from '#connectors/contract.ts'
 import type { PayId, XId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
 import { captureDelayed } from '#operations/payments/follow-up-kinds.ts'
 import { createPaymentQueue } from '#operations/payments/payment-queue.ts'
 import { settleByInquiry } from '#operations/payments/settle-by-inquiry.ts'
@@ -28,8 +29,36 @@ afterAll(async () => {
   await left.stop()
 })
 
+/** The timer of a delayed capture fires, and something happens in the other process after it has read the payment. */
+async function captureMeanwhile(payId: PayId, happens: (merchant: Merchant) => Promise<void>) {
+  const merchant = (await left.gateway.merchants.list()).find(one => one.merchantId === shop.merchantId)
+  if (!merchant) throw new Error('the shop is not there')
+  const { engine } = left.gateway
+  const { payments, clock: time } = engine
+  let isFirst = true
+  const queue = createPaymentQueue({
+    payments,
+    waitMs: time.waitMs,
+    async commit(change) {
+      if (isFirst) {
+        isFirst = false
+        await happens(merchant)
+      }
+      return engine.commit(change)
+    },
+  })
+  const [first] = (await shop.read(payId)).operations
+  const timer = { merchantId: merchant.merchantId, payId, xId: first.xId as XId, kind: 'CAPTURE' as const }
+  const at = new Date(clock.nowMs() + 5 * hourMs)
+  clock.move(6 * hourMs)
+  await captureDelayed({ timer: { ...timer, attempt: 0 }, merchant, at }, { ...engine, queue })
+  while ((await left.gateway.timerWorker.runDue()) > 0);
+  return (await shop.read(payId)).amount
+}
+
+const captureMethod = { type: 'DELAYED', delayed: { delayedHours: 5 } }
+
 test('a delayed capture is made though its timer found everything being reversed, which then failed', async () => {
-  const captureMethod = { type: 'DELAYED', delayed: { delayedHours: 5 } }
   const payId = (await shop.create('CARD', { captureMethod })).body.payId as PayId
   acquirer.failNext('REVERSAL', 'lost_answer')
   const { inquire } = acquirer.connector
@@ -41,25 +70,21 @@ test('a delayed capture is made though its timer found everything being reversed
   })
   const { body } = await shop.act(payId, 'reversals', 1000)
   expect(body.status).toBe('PENDING')
-  const merchant = (await left.gateway.merchants.list()).find(one => one.merchantId === shop.merchantId)
-  if (!merchant) throw new Error('the shop is not there')
-  const { merchantId } = merchant
-  const { engine } = left.gateway
-  const { payments, clock: time } = engine
-  const queue = createPaymentQueue({
-    payments,
-    waitMs: time.waitMs,
-    // The timer has seen that everything is being reversed. Now the other process learns that it was not.
-    async commit(change) {
-      await settleByInquiry({ merchant, payId, xId: body.xId as XId, inquiry: 0 }, right.gateway.engine)
-      return engine.commit(change)
-    },
+  const amount = await captureMeanwhile(
+    payId,
+    async merchant =>
+      void (await settleByInquiry({ merchant, payId, xId: body.xId, inquiry: 0 }, right.gateway.engine)),
+  )
+  expect(amount).toMatchObject({ capturedValue: 1000, reversedValue: 0 })
+})
+
+test('a delayed capture takes what a reversal leaves in the same moment', async () => {
+  const payId = (await shop.create('CARD', { captureMethod })).body.payId as PayId
+  const { authorization } = shop
+  const body = { transId: 'a part', amount: { value: 400, currency: 'EUR' } }
+  const amount = await captureMeanwhile(payId, async () => {
+    const { status } = await right.call('POST', `/payments/${payId}/reversals`, body, { authorization })
+    expect(status).toBe(200)
   })
-  const { operations } = await shop.read(payId)
-  const timer = { merchantId, payId, xId: operations[0].xId as XId, kind: 'CAPTURE' as const, attempt: 0 }
-  const at = new Date(clock.nowMs() + 5 * hourMs)
-  clock.move(6 * hourMs)
-  await captureDelayed({ timer, merchant, at }, { ...engine, queue })
-  while ((await left.gateway.timerWorker.runDue()) > 0);
-  expect((await shop.read(payId)).amount).toMatchObject({ capturedValue: 1000, reversedValue: 0 })
+  expect(amount).toMatchObject({ capturedValue: 600, reversedValue: 400 })
 })

@@ -5,16 +5,16 @@
 import { type CaptureCommand, decideCapture, reserveCapture } from '#lifecycle/capture.ts'
 import type { FollowUpCommand } from '#lifecycle/follow-up.ts'
 import { decideIncremental, type IncrementalCommand, recordIncremental } from '#lifecycle/incremental.ts'
-import { isLapsed, openAmount } from '#lifecycle/payment.ts'
+import { isLapsed, openAmount, type Payment } from '#lifecycle/payment.ts'
 import { decideRefund, type RefundCommand, reserveRefund } from '#lifecycle/refund.ts'
 import { decideReversal, reserveReversal } from '#lifecycle/reversal.ts'
 import type { Engine } from '#operations/engine.ts'
-import { type FollowUp, type FollowUpKind, performFollowUp } from '#operations/payments/follow-up.ts'
+import { type DerivedFollowUp, type FollowUpKind, performFollowUp } from '#operations/payments/follow-up.ts'
 import type { DueTimer } from '#operations/timer.ts'
 
 const perform =
   <Command extends FollowUpCommand>(kind: FollowUpKind<Command>) =>
-  (request: FollowUp<Command>, engine: Engine) =>
+  (request: DerivedFollowUp<Command>, engine: Engine) =>
     performFollowUp(kind, request, engine)
 
 /** Takes money from an authorised payment. */
@@ -58,15 +58,11 @@ export const increment = perform<IncrementalCommand>({
  * that was captured, closed or reversed by hand meanwhile is left alone.
  */
 export async function captureDelayed({ timer, merchant, at }: DueTimer, engine: Engine): Promise<void> {
-  const { merchantId, payId } = timer
-  const payment = await engine.queue.update({ merchantId, payId }, stored =>
-    openAmount(stored) === 0 || stored.closedForCapture || isLapsed(stored, at)
-      ? { alongside: { dropTimers: [timer] }, result: undefined }
-      : { result: stored },
-  )
-  if (!payment) return
-  const { transId, refNr, amount } = payment
-  const open = { value: openAmount(payment), currency: amount.currency }
-  const command = { transId, refNr, amount: open, details: {} }
-  await capture({ merchant, payId, command, at, unattended: true, timer }, engine)
+  const takeRest = (payment: Payment): CaptureCommand | undefined => {
+    const { transId, refNr, amount, closedForCapture } = payment
+    const value = openAmount(payment)
+    if (value === 0 || closedForCapture || isLapsed(payment, at)) return undefined
+    return { transId, refNr, amount: { value, currency: amount.currency }, details: {} }
+  }
+  await capture({ merchant, payId: timer.payId, command: takeRest, at, unattended: true, timer }, engine)
 }
