@@ -27,8 +27,11 @@ export interface PlanTurn {
   /** The due day after this one; absent where there is none. */
   readonly next?: string
   readonly expiryDate?: string
-  /** Given where the gateway charges by itself: the day it charges for, and how often that was declined before. */
-  readonly automatic?: { readonly dueDate: string; readonly tries: number }
+  /**
+   * Given where the gateway charges by itself: the day it charges for, how often that was declined before, and whether the
+   * merchant asked for it on that day.
+   */
+  readonly automatic?: { readonly dueDate: string; readonly tries: number; readonly asked?: true }
 }
 
 /** Facts of an intent that decide whether another try may follow. */

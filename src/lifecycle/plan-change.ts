@@ -72,6 +72,7 @@ export function resumePlan(plan: Plan, { chargeNow, now }: { chargeNow: boolean;
     ...plan,
     status: 'ACTIVE',
     nextPaymentDate: chargeNow ? today : nextPaymentAfter(plan, today),
+    askedOn: chargeNow ? today : plan.askedOn,
     tries: 0,
     updatedAt: now,
     version: plan.version + 1,

@@ -51,7 +51,7 @@ const automaticTurn = (plan: Plan, dueDate: string): AutomaticTurn => ({
   initialPayId: plan.initialPayId,
   next: nextPaymentAfter(plan, dueDate),
   expiryDate: plan.recurring?.expiryDate,
-  automatic: { dueDate, tries: plan.tries },
+  automatic: { dueDate, tries: plan.tries, ...(plan.askedOn === dueDate ? { asked: true } : {}) },
 })
 
 /**

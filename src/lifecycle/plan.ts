@@ -45,6 +45,8 @@ export interface Plan {
   /** Where the plan was moved to another stored method: how it is charged since. */
   readonly charged?: ChargedMethod
   readonly nextPaymentDate?: string
+  /** The day on which the merchant last asked for a charge at once, whether that day was charged before or not. */
+  readonly askedOn?: string
   /** The automatic charge that is under way. */
   readonly chargingPayId?: PayId
   /** How often the payment of that date has been declined. */

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { nameDamage } from '#test/support/damage.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
 import { startTestGateway } from '#test/support/gateway.ts'
-import { beginPlan, chargePlan } from '#test/support/plans.ts'
-import { openShop } from '#test/support/shop.ts'
+import { beginPlan, chargePlan, readPlan } from '#test/support/plans.ts'
+import { openShop, type Shop } from '#test/support/shop.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -23,6 +23,7 @@ beforeAll(async () => {
     const { paymentPlanId } = await begin('charged', { useCase: 'FIXED' })
     await chargePlan(shop, paymentPlanId)
     await shop.advance('P3D')
+    await chargeAgain(shop, 'automatic')
     await begin('under way', daily)
     await shop.fail({ operation: 'AUTHORIZATION', fault: 'lost_answer' })
     await shop.advance('PT24H')
@@ -31,6 +32,17 @@ beforeAll(async () => {
   }
 })
 afterAll(() => database.drop())
+
+/** The day was charged already, and the merchant asks for a charge at once. */
+async function chargeAgain(shop: Shop, transId: string): Promise<void> {
+  const { body } = await shop.call('GET', `/payments/getByTransId/${transId}`)
+  const path = `/payment-plans/${body.paymentPlanId}`
+  const { numberOfPayments } = await readPlan(shop, body.paymentPlanId)
+  await shop.call('POST', `${path}/pause`, {})
+  expect((await shop.call('POST', `${path}/resume`, { chargeNow: true })).status).toBe(200)
+  const { data } = (await shop.call('GET', `${path}/payments`)).body
+  expect(data).toHaveLength(numberOfPayments + 1)
+}
 
 const of = (transId: string) => `initial_pay_id = (SELECT pay_id FROM payment WHERE trans_id = '${transId}')`
 const set = (change: string, transId: string) => `UPDATE payment_plan SET ${change} WHERE ${of(transId)}`

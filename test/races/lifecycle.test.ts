@@ -21,6 +21,7 @@ beforeAll(async () => {
   left = await startTestGateway({ connectors })
   right = await startTestGateway({ connectors, beside: left })
   shop = await openShop(left)
+  await left.gateway.merchants.set(shop.merchantId, { requestsPerSecond: 100_000 })
   crowds = [gatherCrowd(left, shop.authorization), gatherCrowd(right, shop.authorization)]
 })
 afterAll(async () => {

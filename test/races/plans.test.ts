@@ -1,11 +1,12 @@
 /** Two processes at the same plans: every due day is charged once, and what ends a plan ends it for both. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { Engine } from '#operations/engine.ts'
 import { runPlan } from '#operations/plans/charge-due-plan.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock, dayMs } from '#test/support/clock.ts'
-import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { startTestGateway, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
 import { countDue, findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { beginPlan, chargePlan, listPayments, readPlan } from '#test/support/plans.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
@@ -167,4 +168,54 @@ test('cancelling while the first payment is refunded elsewhere: both are done, a
   )
   expect(counts).toHaveLength(plans.length)
   for (const { counted, written, cancelled } of counts) expect([counted, cancelled]).toEqual([written, 1])
+})
+
+/** The plan's timer fires, and the merchant changes the plan just after the timer has read it. */
+async function changeMeanwhile(planId: string, change: () => Promise<TestAnswer>): Promise<Date | undefined> {
+  const { engine, merchants } = left.gateway
+  const merchant = (await merchants.list()).find(({ merchantId }) => merchantId === shop.merchantId)
+  if (!merchant) throw new Error('the shop is not there')
+  const { initialPayId } = await readPlan(shop, planId)
+  const key = { merchantId: merchant.merchantId, payId: initialPayId as PayId, xId: planId as XId }
+  const plans: Engine['plans'] = {
+    ...engine.plans,
+    async findChargeable(merchantId, id) {
+      const found = await engine.plans.findChargeable(merchantId, id)
+      expect((await change()).status).toBe(200)
+      return found
+    },
+  }
+  const timer = { ...key, kind: 'PLAN' as const, attempt: 0 }
+  await runPlan({ timer, merchant, at: new Date(clock.nowMs()) }, { ...engine, plans })
+  await runBoth()
+  const [kept] = await queryRows<{ run_at: Date }>(
+    left.databaseUrl,
+    `SELECT run_at FROM timer WHERE x_id = $1 AND kind = 'PLAN'`,
+    [planId],
+  )
+  return kept?.run_at
+}
+
+test('a plan that is resumed while its old timer fires keeps its new one', async () => {
+  const [planId = ''] = await begin(1)
+  const post = (path: string) => shop.call('POST', `/payment-plans/${planId}/${path}`, {})
+  await post('pause')
+  const { nextPaymentDate } = await readPlan(shop, planId)
+  expect(nextPaymentDate).toBeUndefined()
+  const runAt = await changeMeanwhile(planId, () => post('resume'))
+  const resumed = await readPlan(shop, planId)
+  expect(resumed.status).toBe('ACTIVE')
+  expect(runAt?.toISOString().slice(0, 10)).toBe(resumed.nextPaymentDate)
+})
+
+test('a plan that gets an earlier end while its timer waits ends then', async () => {
+  const { body } = await beginPlan(shop, {
+    recurring: { frequency: 'MONTHLY', autoCharge: true, useCase: 'FIXED' },
+  })
+  const planId = body.paymentPlanId as string
+  const inThreeDays = new Date(clock.nowMs() + 3 * dayMs).toISOString().slice(0, 10)
+  const runAt = await changeMeanwhile(planId, () =>
+    shop.call('PATCH', `/payment-plans/${planId}`, { recurring: { expiryDate: inThreeDays } }),
+  )
+  expect(runAt?.getTime()).toBe(Date.parse(inThreeDays) + dayMs)
 })

@@ -1,7 +1,9 @@
 /** What others do with stored methods: choose from a known customer's cards, and put a new card in the place of an old one. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import type { CustomerId, MerchantId, PayId, StoredMethodId } from '#domain/ids.ts'
 import type { StoredMethods } from '#storage/customers/stored-methods.ts'
+import { examine } from '#storage/doctor/doctor.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
 
@@ -84,4 +86,44 @@ test('a card that is not in the vault replaces no other', async () => {
   const card = { cardId: '0'.repeat(32), last4Digits: '0000', brand: 'visa' }
   const replacement = { merchantId: merchantId(), cardId: kept?.cardId ?? '', next: card, now }
   expect(await methods.replaceCard(replacement)).toBe(0)
+})
+
+test('a card that is deleted while it pays is not stored again', async () => {
+  const merchantCustomerId = 'pays and deletes'
+  const customerInfo = { merchantCustomerId, email: 'ada@example.com' }
+  const { body } = await shop.create('CARD', { customerInfo, card: { number: '4000000000000077' } })
+  const customerId = body.customerInfo.gatewayCustomerId as CustomerId
+  const { engine } = gateway.gateway
+  const payment = await engine.payments.byPayId(merchantId(), body.payId as PayId)
+  const [card] = await methods.listRemembered(merchantId(), merchantCustomerId)
+  if (!payment || !card) throw new Error('the card was not stored')
+  const { cardId, methodId, brand, last4Digits } = card
+  const method = { cardId, methodId, brand, last4Digits, type: 'CARD' }
+  const other = new pg.Client({ connectionString: gateway.databaseUrl })
+  await other.connect()
+  try {
+    await other.query('BEGIN')
+    await other.query('SELECT 1 FROM payment WHERE pay_id = $1 FOR UPDATE', [payment.payId])
+    // It has seen the card among the customer's methods, and waits for its payment.
+    const committed = engine.commit({
+      updatePayment: {
+        payment: { ...payment, version: payment.version + 1 },
+        expectedVersion: payment.version,
+        extent: 'settled',
+      },
+      customer: { merchantId: merchantId(), customerId, method, usedAt: now },
+    })
+    await vi.waitFor(async () => {
+      const { rows } = await other.query('SELECT 1 FROM pg_locks WHERE NOT granted')
+      expect(rows).toHaveLength(1)
+    })
+    const path = `/customers/${customerId}/paymentMethods/${methodId}`
+    expect((await shop.call('DELETE', path)).status).toBe(200)
+    await other.query('COMMIT')
+    expect(await committed).toEqual({ committed: true })
+  } finally {
+    await other.end()
+  }
+  expect(await cardsOf(merchantCustomerId)).toEqual([])
+  expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
 })

@@ -5,16 +5,16 @@
 import { type CaptureCommand, decideCapture, reserveCapture } from '#lifecycle/capture.ts'
 import type { FollowUpCommand } from '#lifecycle/follow-up.ts'
 import { decideIncremental, type IncrementalCommand, recordIncremental } from '#lifecycle/incremental.ts'
-import { isLapsed, openAmount } from '#lifecycle/payment.ts'
+import { isLapsed, openAmount, type Payment } from '#lifecycle/payment.ts'
 import { decideRefund, type RefundCommand, reserveRefund } from '#lifecycle/refund.ts'
 import { decideReversal, reserveReversal } from '#lifecycle/reversal.ts'
 import type { Engine } from '#operations/engine.ts'
-import { type FollowUp, type FollowUpKind, performFollowUp } from '#operations/payments/follow-up.ts'
+import { type DerivedFollowUp, type FollowUpKind, performFollowUp } from '#operations/payments/follow-up.ts'
 import type { DueTimer } from '#operations/timer.ts'
 
 const perform =
   <Command extends FollowUpCommand>(kind: FollowUpKind<Command>) =>
-  (request: FollowUp<Command>, engine: Engine) =>
+  (request: DerivedFollowUp<Command>, engine: Engine) =>
     performFollowUp(kind, request, engine)
 
 /** Takes money from an authorised payment. */
@@ -58,14 +58,11 @@ export const increment = perform<IncrementalCommand>({
  * that was captured, closed or reversed by hand meanwhile is left alone.
  */
 export async function captureDelayed({ timer, merchant, at }: DueTimer, engine: Engine): Promise<void> {
-  const { merchantId, payId } = timer
-  const payment = await engine.payments.byPayId(merchantId, payId)
-  const open = payment ? openAmount(payment) : 0
-  if (!payment || open === 0 || payment.closedForCapture || isLapsed(payment, at)) {
-    await engine.commit({ dropTimers: [timer] })
-    return
+  const takeRest = (payment: Payment): CaptureCommand | undefined => {
+    const { transId, refNr, amount, closedForCapture } = payment
+    const value = openAmount(payment)
+    if (value === 0 || closedForCapture || isLapsed(payment, at)) return undefined
+    return { transId, refNr, amount: { value, currency: amount.currency }, details: {} }
   }
-  const { transId, refNr, amount } = payment
-  const command = { transId, refNr, amount: { value: open, currency: amount.currency }, details: {} }
-  await capture({ merchant, payId, command, at, unattended: true, timer }, engine)
+  await capture({ merchant, payId: timer.payId, command: takeRest, at, unattended: true, timer }, engine)
 }

@@ -54,8 +54,13 @@ export interface FollowUp<Command extends FollowUpCommand> {
   readonly timer?: TimerKey
 }
 
+/** What is asked for may follow from the payment as it is stored; undefined: nothing is left to ask for. */
+export interface DerivedFollowUp<Command extends FollowUpCommand> extends Omit<FollowUp<Command>, 'command'> {
+  readonly command: Command | ((payment: Payment) => Command | undefined)
+}
+
 type Begun =
-  | { readonly answered: OperationAnswer }
+  | { readonly answered: OperationAnswer | 'nothing to do' }
   | {
       readonly answered?: undefined
       readonly payment: Payment
@@ -64,10 +69,10 @@ type Begun =
       readonly amount: Money
     }
 
-/** Undefined: the merchant has no such payment. */
+/** Undefined: the merchant has no such payment, or there was nothing to do. */
 export async function performFollowUp<Command extends FollowUpCommand>(
   kind: FollowUpKind<Command>,
-  request: FollowUp<Command>,
+  request: DerivedFollowUp<Command>,
   engine: Engine,
 ): Promise<OperationAnswer | undefined> {
   const { merchant, payId, at, unattended } = request
@@ -75,7 +80,7 @@ export async function performFollowUp<Command extends FollowUpCommand>(
   const begun = await engine.queue.update({ merchantId: merchant.merchantId, payId }, payment =>
     begin(payment, { kind, request, xId }, engine),
   )
-  if (!begun) return undefined
+  if (!begun || begun.answered === 'nothing to do') return undefined
   if (begun.answered) return begun.answered
   await engine.testCrash('afterRecord')
   const { amount, timeoutMs } = begun
@@ -113,7 +118,7 @@ export function checkObjects(
 
 interface Beginning<Command extends FollowUpCommand> {
   readonly kind: FollowUpKind<Command>
-  readonly request: FollowUp<Command>
+  readonly request: DerivedFollowUp<Command>
   readonly xId: XId
 }
 
@@ -146,7 +151,9 @@ async function record<Command extends FollowUpCommand>(
   { kind, request, xId, account }: Beginning<Command> & { readonly account: OpenedAccount | undefined },
   engine: Engine,
 ): Promise<Step<Begun>> {
-  const { merchant, command, key, timer } = request
+  const { merchant, key, timer } = request
+  const command = typeof request.command === 'function' ? request.command(payment) : request.command
+  if (!command) return { ...alongside(undefined, timer), result: { answered: 'nothing to do' } }
   checkObjects(payment, command, kind.request)
   const now = request.at ?? merchantNow(engine.clock, merchant)
   const offered = account ? narrowed(payment, account) : payment

@@ -58,6 +58,16 @@ const maximumRounds = 50
 /** After a lost connection the database may be coming back: about 6 s in all, then the worker settles what is left. */
 export const reconnectDelaysMs = [100, 400, 1_500, 4_000]
 
+/**
+ * A payment that stays as it is, while its timers do not: whoever changes it meanwhile may set the same timers, and those
+ * must not be lost.
+ */
+const holdFor = (
+  { merchantId, payId, version: expectedVersion }: Payment,
+  alongside: Change | undefined,
+): Pick<Change, 'holdPayment'> =>
+  alongside?.dropTimers || alongside?.setTimers ? { holdPayment: { merchantId, payId, expectedVersion } } : {}
+
 interface Lane {
   tail: Promise<unknown>
   waiting: number
@@ -79,7 +89,8 @@ export function createPaymentQueue(deps: {
       const { next, alongside, result } = await step(payment)
       const moved = next !== undefined && next !== payment
       if (!moved && !alongside) return result
-      const committed = await deps.commit({ ...(moved ? writesBetween(payment, next) : {}), ...alongside })
+      const writes = moved ? writesBetween(payment, next) : holdFor(payment, alongside)
+      const committed = await deps.commit({ ...writes, ...alongside })
       if (committed.committed) {
         if (moved) lane.payment = next
         return result

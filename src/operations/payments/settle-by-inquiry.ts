@@ -19,6 +19,7 @@ import { giveBackLate } from '#operations/payments/paid-late.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
 import { recordIfFirst } from '#operations/payments/record-outcome.ts'
 import { repeatOf } from '#operations/payments/repeat.ts'
+import type { TimerKey } from '#operations/timer.ts'
 
 export interface UnansweredOperation {
   readonly merchant: Merchant
@@ -36,7 +37,7 @@ export async function settleByInquiry(unanswered: UnansweredOperation, engine: E
   const payment = await engine.payments.byPayId(merchant.merchantId, payId)
   const operation = payment && findOperation(payment, xId)
   if (!payment || !operation || !isUndecided(operation)) {
-    await engine.commit({ dropTimers: [{ merchantId: merchant.merchantId, payId, xId, kind: 'INQUIRY' }] })
+    await dropInquiry({ merchantId: merchant.merchantId, payId, xId, kind: 'INQUIRY' }, engine)
     return false
   }
   const { merchantId } = merchant
@@ -53,6 +54,15 @@ export async function settleByInquiry(unanswered: UnansweredOperation, engine: E
   // The capture of a payment that was approved too late is known only now.
   if (operation.prepared.paidLate) await giveBackLate(merchant, payment, engine)
   return true
+}
+
+/** An operation that was decided may be open again since, by a late approval for example, with a timer of its own. */
+async function dropInquiry(timer: TimerKey, engine: Engine): Promise<void> {
+  await engine.queue.update(timer, stored => {
+    const operation = findOperation(stored, timer.xId)
+    const isOver = !operation || !isUndecided(operation)
+    return { ...(isOver ? { alongside: { dropTimers: [timer] } } : {}), result: true }
+  })
 }
 
 interface Subject {

@@ -25,7 +25,7 @@ export async function runPlan({ timer, merchant, at }: DueTimer, engine: Engine)
       await rest(found?.plan, { timer, merchant, at }, engine)
       return
     case 'wait':
-      await engine.commit({ setTimers: [timerAt(timer, move.until, merchant)] })
+      await wait(found?.plan, { until: move.until, timer, merchant, at }, engine)
       return
     case 'complete':
       if (found) await end(found.plan, 'COMPLETED', { timer, merchant, at }, engine)
@@ -78,14 +78,26 @@ const transIds = ({ planId }: Plan, { automatic: { dueDate, tries } }: Automatic
 ]
 
 /**
- * Nothing to do. Settling the charge of an active plan sets this same timer, so it is only dropped while the
- * plan is as it was seen; a plan that has ended no longer needs it.
+ * Nothing to do. Resuming the plan and settling its charge set this same timer, so it is only dropped while the plan is as
+ * it was seen.
  */
 async function rest(plan: Plan | undefined, due: Omit<Due, 'turn'>, engine: Engine): Promise<void> {
-  const holdPlan = plan?.status === 'ACTIVE' ? { ...plan, expectedVersion: plan.version } : undefined
-  const { committed } = await engine.commit({ holdPlan, dropTimers: [due.timer] })
+  const { committed } = await engine.commit({ holdPlan: asSeen(plan), dropTimers: [due.timer] })
   if (!committed) await lookAgain(due, engine)
 }
+
+/** Too early, for example because the due day was moved. If it is moved again meanwhile, its own timer must stay. */
+async function wait(
+  plan: Plan | undefined,
+  { until, ...due }: Omit<Due, 'turn'> & { readonly until: Date },
+  engine: Engine,
+): Promise<void> {
+  const setTimers = [timerAt(due.timer, until, due.merchant)]
+  const { committed } = await engine.commit({ holdPlan: asSeen(plan), setTimers })
+  if (!committed) await lookAgain(due, engine)
+}
+
+const asSeen = (plan: Plan | undefined) => plan && { ...plan, expectedVersion: plan.version }
 
 /** If several processes see that a plan has ended, one writes it and the others read the plan again. */
 async function end(

@@ -150,6 +150,8 @@ export interface Change {
   readonly insertPayment?: Payment
   /** Written only while the stored version is still `expectedVersion`. */
   readonly updatePayment?: PaymentUpdate
+  /** Written only while the stored version is still the expected one; the row is locked until the commit. */
+  readonly holdPayment?: PaymentHold
   /** Written with the payment: see marks.ts. */
   readonly mark?: Mark
   readonly unmark?: Unmark
@@ -186,6 +188,12 @@ export interface Change {
   readonly updatePlan?: PlanUpdate
   /** The same for a plan that continues or ends: other terms, a pause, its end. */
   readonly changePlan?: PlanUpdate
+}
+
+export interface PaymentHold {
+  readonly merchantId: MerchantId
+  readonly payId: PayId
+  readonly expectedVersion: number
 }
 
 export interface PaymentUpdate {

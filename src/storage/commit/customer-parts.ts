@@ -53,6 +53,9 @@ const methodColumns = [
   ['brand', 'text'],
 ] as const
 
+/** The changes whose card or account is new to its customer, and locked in the vault. */
+const aliveAndNew = 'SELECT c FROM vault_card_alive UNION ALL SELECT c FROM vault_account_alive'
+
 const last = (column: string): string =>
   `(array_agg(i.${column} ORDER BY i.c DESC) FILTER (WHERE i.${column} IS NOT NULL))[1] AS ${column}`
 
@@ -91,13 +94,14 @@ export const customerParts = {
   },
   method: {
     columns: methodColumns,
-    // The same card or account may arrive twice at once; the first row wins.
+    // The same card or account may arrive twice at once; the first row wins. One that was stored before is not inserted:
+    // a request may have deleted it since, and its number with it.
     write:
       () => `INSERT INTO stored_method (merchant_id, customer_id, method_id, type, card_id, account_id, last4_digits,
         brand, expiry_date, card_holder_name, account_holder_name, created_at, updated_at, last_used_at)
       SELECT DISTINCT ON (merchant_id, customer_id, held_id) merchant_id, customer_id, method_id, type, card_id,
         account_id, last4_digits, brand, expiry_date, card_holder_name, account_holder_name, used_at, used_at, used_at
-      FROM method_in i WHERE ${accepted} ORDER BY merchant_id, customer_id, held_id
+      FROM method_in i WHERE ${accepted} AND i.c IN (${aliveAndNew}) ORDER BY merchant_id, customer_id, held_id
       ON CONFLICT (merchant_id, customer_id, held_id) DO NOTHING`,
   },
   methodUse: {
@@ -146,8 +150,7 @@ const refusals: Partial<Record<CustomerPart, string>> = {
       AND t.merchant_customer_id = i.merchant_customer_id AND t.c < i.c)`,
   customerUse: `SELECT i.c, 'customer_changed' AS why FROM customer_use_in i WHERE NOT EXISTS (
     SELECT 1 FROM customer t WHERE ${sameCustomer})`,
-  method: `SELECT i.c, 'card_gone' AS why FROM method_in i WHERE i.c NOT IN (
-    SELECT c FROM vault_card_alive UNION ALL SELECT c FROM vault_account_alive)
+  method: `SELECT i.c, 'card_gone' AS why FROM method_in i WHERE i.c NOT IN (${aliveAndNew})
     AND NOT EXISTS (SELECT 1 FROM stored_method t WHERE ${sameMethod})`,
 }
 

@@ -219,6 +219,7 @@ const emptyRows = (): Rows => ({
   settled: [],
   revised: [],
   chosen: [],
+  paymentHold: [],
   card: [],
   account: [],
   quoted: [],
@@ -275,6 +276,10 @@ function pushPayment(rows: Rows, change: Change, c: number): void {
     if (extent === 'settled') rows.settled.push({ ...fromPaymentState(payment, c), expected_version })
     else if (extent === 'revised') rows.revised.push({ ...fromPaymentTerms(payment, c), expected_version })
     else rows.chosen.push({ ...fromPaymentChoice(payment, c), expected_version })
+  }
+  if (change.holdPayment) {
+    const { merchantId: merchant_id, payId: pay_id, expectedVersion: expected_version } = change.holdPayment
+    rows.paymentHold.push({ c, merchant_id, pay_id, expected_version })
   }
   if (change.card) rows.card.push(fromCard(change.card, c))
   if (change.account) rows.account.push(fromAccount(change.account, c))

@@ -23,8 +23,9 @@ export const inputName = (part: string): string =>
   `${part.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)}_in`
 
 /**
- * A row that a change expects as it was read: a plan, an intent, a quote. It is locked and compared before anything of
- * the batch is written, because a change may have several guards, and none may have written what another one refuses.
+ * A row that a change expects as it was read: a plan, an intent, a quote, or a payment that it leaves as it is. It is
+ * locked and compared before anything of the batch is written, because a change may have several guards, and none may
+ * have written what another one refuses.
  */
 interface RowGuard {
   /** The row `t` that a row `i` of the part expects: `table t WHERE …`. */
@@ -36,6 +37,11 @@ interface RowGuard {
 const rowGuards = Object.entries<RowGuard>({
   ...intentGuards,
   ...planGuards,
+  // Only locked: another process that changes the payment comes wholly before or after.
+  paymentHold: {
+    row: `payment t WHERE ${match(paymentKey)} AND t.version = i.expected_version`,
+    why: 'version_changed',
+  },
   // A quote is used by one payment.
   quote: { row: `dcc_quote t WHERE ${match(quoteKey)} AND t.pay_id IS NULL`, why: 'quote_taken' },
 })

@@ -133,6 +133,7 @@ const fromChange = ({ plan, expectedVersion }: PlanUpdate, c: number): Row<'plan
   charged_method: plan.charged?.type,
   charged_account: plan.charged?.account,
   next_payment_date: plan.nextPaymentDate,
+  asked_on: plan.askedOn,
   tries: plan.tries,
   updated_at: plan.updatedAt,
   version: plan.version,

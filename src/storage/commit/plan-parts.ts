@@ -127,6 +127,7 @@ export const planParts = {
       ['charged_method', 'text'],
       ['charged_account', 'json'],
       ['next_payment_date', 'date'],
+      ['asked_on', 'date'],
       ['tries', 'smallint'],
       ['updated_at', 'timestamptz'],
       ['version', 'integer'],
@@ -136,7 +137,8 @@ export const planParts = {
     write: () => `UPDATE payment_plan t SET status = i.status, amount = i.amount, recurring = i.recurring,
         metadata = i.metadata, card_id = i.card_id, scheme_reference_id = i.scheme_reference_id,
         charged_method = i.charged_method, charged_account = i.charged_account,
-        next_payment_date = i.next_payment_date, tries = i.tries, updated_at = i.updated_at, version = i.version
+        next_payment_date = i.next_payment_date, asked_on = i.asked_on, tries = i.tries, updated_at = i.updated_at,
+        version = i.version
       FROM plan_change_in i WHERE ${samePlan} AND ${accepted}`,
   },
 } satisfies Record<string, { columns: Columns; write: (() => string) | undefined }>

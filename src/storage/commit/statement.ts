@@ -79,6 +79,8 @@ const parts = {
     ] as const,
     write: undefined,
   },
+  // Only a guard.
+  paymentHold: { columns: [...paymentKey, ['expected_version', 'integer']] as const, write: undefined },
   card: {
     columns: cardColumns,
     // A number that is marked for deletion is kept if its card pays again.
@@ -265,6 +267,8 @@ const usual = [
  * a moderate load are (measured: at half of the full rate two batches in five held both).
  */
 const shapes: readonly (readonly Part[])[] = [
+  // The timer for the end of an authorisation finds nothing to do once the payment is captured, which most are.
+  ['paymentHold', 'timerDrop'],
   ['settled', 'operation', 'answered'],
   ['payment', 'card', 'operation'],
   ['payment', 'settled', 'card', 'operation', 'answered'],

@@ -1,0 +1,90 @@
+/** A timer that finds nothing to do in one process, while another one sets it anew. */
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { AuthorizationOutcome, Inquiry } from '#connectors/contract.ts'
+import type { PayId, XId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { captureDelayed } from '#operations/payments/follow-up-kinds.ts'
+import { createPaymentQueue } from '#operations/payments/payment-queue.ts'
+import { settleByInquiry } from '#operations/payments/settle-by-inquiry.ts'
+import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
+import { createTestClock } from '#test/support/clock.ts'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { openShop, type Shop } from '#test/support/shop.ts'
+
+const hourMs = 3_600_000
+const clock = createTestClock()
+let acquirer: Acquirer
+let left: TestGateway
+let right: TestGateway
+let shop: Shop
+beforeAll(async () => {
+  acquirer = createAcquirer()
+  const { connectors } = acquirer
+  left = await startTestGateway({ clock, connectors })
+  right = await startTestGateway({ clock, connectors, beside: left })
+  shop = await openShop(left)
+})
+afterAll(async () => {
+  await right.stop()
+  await left.stop()
+})
+
+/** The timer of a delayed capture fires, and something happens in the other process after it has read the payment. */
+async function captureMeanwhile(payId: PayId, happens: (merchant: Merchant) => Promise<void>) {
+  const merchant = (await left.gateway.merchants.list()).find(one => one.merchantId === shop.merchantId)
+  if (!merchant) throw new Error('the shop is not there')
+  const { engine } = left.gateway
+  const { payments, clock: time } = engine
+  let isFirst = true
+  const queue = createPaymentQueue({
+    payments,
+    waitMs: time.waitMs,
+    async commit(change) {
+      if (isFirst) {
+        isFirst = false
+        await happens(merchant)
+      }
+      return engine.commit(change)
+    },
+  })
+  const [first] = (await shop.read(payId)).operations
+  const timer = { merchantId: merchant.merchantId, payId, xId: first.xId as XId, kind: 'CAPTURE' as const }
+  const at = new Date(clock.nowMs() + 5 * hourMs)
+  clock.move(6 * hourMs)
+  await captureDelayed({ timer: { ...timer, attempt: 0 }, merchant, at }, { ...engine, queue })
+  while ((await left.gateway.timerWorker.runDue()) > 0);
+  return (await shop.read(payId)).amount
+}
+
+const captureMethod = { type: 'DELAYED', delayed: { delayedHours: 5 } }
+
+test('a delayed capture is made though its timer found everything being reversed, which then failed', async () => {
+  const payId = (await shop.create('CARD', { captureMethod })).body.payId as PayId
+  acquirer.failNext('REVERSAL', 'lost_answer')
+  const { inquire } = acquirer.connector
+  onTestFinished(() => void Object.assign(acquirer.connector, { inquire }))
+  Object.assign(acquirer.connector, {
+    inquire: async ({ reference, amount }: Inquiry): Promise<AuthorizationOutcome> => ({
+      authorization: { kind: 'declined', detail: '0305', provider: { echo: { reference, amount } } },
+    }),
+  })
+  const { body } = await shop.act(payId, 'reversals', 1000)
+  expect(body.status).toBe('PENDING')
+  const amount = await captureMeanwhile(
+    payId,
+    async merchant =>
+      void (await settleByInquiry({ merchant, payId, xId: body.xId, inquiry: 0 }, right.gateway.engine)),
+  )
+  expect(amount).toMatchObject({ capturedValue: 1000, reversedValue: 0 })
+})
+
+test('a delayed capture takes what a reversal leaves in the same moment', async () => {
+  const payId = (await shop.create('CARD', { captureMethod })).body.payId as PayId
+  const { authorization } = shop
+  const body = { transId: 'a part', amount: { value: 400, currency: 'EUR' } }
+  const amount = await captureMeanwhile(payId, async () => {
+    const { status } = await right.call('POST', `/payments/${payId}/reversals`, body, { authorization })
+    expect(status).toBe(200)
+  })
+  expect(amount).toMatchObject({ capturedValue: 600, reversedValue: 400 })
+})
