@@ -267,8 +267,6 @@ const usual = [
  * a moderate load are (measured: at half of the full rate two batches in five held both).
  */
 const shapes: readonly (readonly Part[])[] = [
-  // The timer for the end of an authorisation finds nothing to do once the payment is captured, which most are.
-  ['paymentHold', 'timerDrop'],
   ['settled', 'operation', 'answered'],
   ['payment', 'card', 'operation'],
   ['payment', 'settled', 'card', 'operation', 'answered'],
@@ -276,7 +274,7 @@ const shapes: readonly (readonly Part[])[] = [
   ['key', 'settled', 'operation', 'answered', 'keyAnswer', 'timer'],
   ['key', 'settled', 'operation', 'answered', 'keyAnswer', 'timer', 'event', 'providerReference'],
   usual,
-  [...usual, 'event', 'timerDrop', 'intent', 'intentClaim', 'providerReference'],
+  [...usual, 'event', 'paymentHold', 'timerDrop', 'intent', 'intentClaim', 'providerReference'],
   [
     ...usual,
     ...(['event', 'customer', 'customerUse', 'method', 'methodUse'] as const),
