@@ -8,7 +8,7 @@ import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { startTestGateway, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
 import { confirmation, eur, type IntentShop, openIntents } from '#test/support/intents.ts'
 import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
-import { openShop, refused, type Shop } from '#test/support/shop.ts'
+import { findMerchant, openShop, refused, type Shop } from '#test/support/shop.ts'
 
 let acquirer: Acquirer
 let left: TestGateway
@@ -108,10 +108,8 @@ test('two intents of one transId: one is paid, the other stays open', async () =
 test('forty payments that claim one intent in the same moment: one is made', async () => {
   const id = (await intents.intent()) as IntentId
   const method = findMethod('CARD')
-  const merchant = (await left.gateway.merchants.list()).find(
-    ({ merchantId }) => merchantId === shop.merchantId,
-  )
-  if (!method || !merchant) throw new Error('the shop or its method is gone')
+  const merchant = await findMerchant(shop, left)
+  if (!method) throw new Error('the method is gone')
   const { merchantId } = merchant
   const heard = acquirer.ledger.length
   const results = await Promise.allSettled(

@@ -1,6 +1,6 @@
 /** Two processes at the same plans: every due day is charged once, and what ends a plan ends it for both. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { PayId, XId } from '#domain/ids.ts'
 import type { Engine } from '#operations/engine.ts'
 import { runPlan } from '#operations/plans/charge-due-plan.ts'
 import { examine } from '#storage/doctor/doctor.ts'
@@ -9,7 +9,7 @@ import { createTestClock, dayMs } from '#test/support/clock.ts'
 import { startTestGateway, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
 import { countDue, findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { beginPlan, chargePlan, listPayments, readPlan } from '#test/support/plans.ts'
-import { openShop, type Shop } from '#test/support/shop.ts'
+import { findMerchant, openShop, type Shop } from '#test/support/shop.ts'
 
 const clock = createTestClock()
 let acquirer: Acquirer
@@ -72,9 +72,8 @@ test('timers that several have seen charge once, and none is lost', async () => 
   const plans = await Promise.all(planIds.map(planId => readPlan(shop, planId)))
   clock.move(dayMs)
   const at = new Date(clock.nowMs())
-  const merchantId = shop.merchantId as MerchantId
-  const merchant = (await left.gateway.merchants.list()).find(({ merchantId: id }) => id === merchantId)
-  if (!merchant) throw new Error('the shop is not there')
+  const merchant = await findMerchant(shop, left)
+  const { merchantId } = merchant
   const run = (
     { paymentPlanId, initialPayId }: { paymentPlanId: XId; initialPayId: PayId },
     on: TestGateway,
@@ -172,9 +171,8 @@ test('cancelling while the first payment is refunded elsewhere: both are done, a
 
 /** The plan's timer fires, and the merchant changes the plan just after the timer has read it. */
 async function changeMeanwhile(planId: string, change: () => Promise<TestAnswer>): Promise<Date | undefined> {
-  const { engine, merchants } = left.gateway
-  const merchant = (await merchants.list()).find(({ merchantId }) => merchantId === shop.merchantId)
-  if (!merchant) throw new Error('the shop is not there')
+  const { engine } = left.gateway
+  const merchant = await findMerchant(shop, left)
   const { initialPayId } = await readPlan(shop, planId)
   const key = { merchantId: merchant.merchantId, payId: initialPayId as PayId, xId: planId as XId }
   const plans: Engine['plans'] = {

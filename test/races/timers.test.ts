@@ -6,10 +6,11 @@ import type { Merchant } from '#domain/merchant.ts'
 import { captureDelayed } from '#operations/payments/follow-up-kinds.ts'
 import { createPaymentQueue } from '#operations/payments/payment-queue.ts'
 import { settleByInquiry } from '#operations/payments/settle-by-inquiry.ts'
+import { examine } from '#storage/doctor/doctor.ts'
 import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { openShop, type Shop } from '#test/support/shop.ts'
+import { findMerchant, openShop, type Shop } from '#test/support/shop.ts'
 
 const hourMs = 3_600_000
 const clock = createTestClock()
@@ -25,14 +26,14 @@ beforeAll(async () => {
   shop = await openShop(left)
 })
 afterAll(async () => {
+  expect((await examine(left.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
   await right.stop()
   await left.stop()
 })
 
 /** The timer of a delayed capture fires, and something happens in the other process after it has read the payment. */
 async function captureMeanwhile(payId: PayId, happens: (merchant: Merchant) => Promise<void>) {
-  const merchant = (await left.gateway.merchants.list()).find(one => one.merchantId === shop.merchantId)
-  if (!merchant) throw new Error('the shop is not there')
+  const merchant = await findMerchant(shop, left)
   const { engine } = left.gateway
   const { payments, clock: time } = engine
   let isFirst = true

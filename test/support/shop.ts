@@ -2,6 +2,7 @@
  * A merchant of its own on a running gateway: its own clock, faults and payments, reached over HTTP. Tests say what the
  * shop does; what it must hear is said in the test.
  */
+import type { Merchant } from '#domain/merchant.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { basic, cardPayment, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
@@ -101,6 +102,16 @@ export function methodPayment(type: ServedType, change: Change = {}): Record<str
     paymentMethods: { integrationType: 'DIRECT', type, [key]: object },
     ...change,
   }
+}
+
+/** The shop's merchant as the engine knows it, for tests that call operations themselves. */
+export async function findMerchant(
+  { merchantId }: Pick<Shop, 'merchantId'>,
+  { gateway }: TestGateway,
+): Promise<Merchant> {
+  const found = (await gateway.merchants.list()).find(merchant => merchant.merchantId === merchantId)
+  if (!found) throw new Error(`there is no merchant ${merchantId}`)
+  return found
 }
 
 export async function openShop(gateway: TestGateway): Promise<Shop> {
