@@ -21,11 +21,11 @@ const growthMax = 1.1
 /** 500 follow-ups: a second of work, after a second of preparation. */
 const followUps = 500
 
-/** 64 payments are sent at once to the process that is killed. */
-const paymentsAtOnce = 64
+/** 64 payments under way when the process is killed. */
+const killedAt = 64
 
-/** 20 kills: the simulator answers within milliseconds, so a kill may come when all is settled already. */
-const killsMax = 20
+/** 15 s: longer than it takes to send and record them, shorter than the provider's timeout. */
+const thinkMs = 15_000
 
 /** 2 s: the processor time of a connection that has ended is counted a moment later, and is not to be a payment's. */
 const settledMs = 2_000
@@ -132,45 +132,38 @@ async function killAndRecover(
   stage: Stage,
   name: string,
 ): Promise<{ readonly startMs: number; readonly recoveryMs: number }> {
-  return withClient(stage.gatewayUrl, async client => {
-    const isUnderWay = async () =>
-      (
-        await client.query(
-          `SELECT 1 FROM operation WHERE state = 'SENT' AND sent_at > now() - interval '5 minutes' LIMIT 1`,
-        )
-      ).rowCount !== 0
-    for (let attempt = 1; attempt <= killsMax; attempt += 1) {
-      const { readyMs, killedAt, answered } = await killUnderWay(stage, `${name}-${attempt}`, isUnderWay)
-      // What is answered in spite of all was committed before the kill, so that nothing is left to recover.
-      if (answered === paymentsAtOnce || !(await isUnderWay())) continue
-      while (await isUnderWay()) await delay(50)
-      return { startMs: readyMs, recoveryMs: performance.now() - killedAt }
-    }
-    throw new Error(`nothing was left to recover after ${killsMax} kills`)
-  })
-}
-
-async function killUnderWay(
-  stage: Stage,
-  name: string,
-  isUnderWay: () => Promise<boolean>,
-): Promise<{ readonly readyMs: number; readonly killedAt: number; readonly answered: number }> {
   const { pid, port, readyMs } = await startGateway({
     dataDirectory: await stage.makeFolder(name),
     environment: stage.environment,
   })
-  const sent = Array.from({ length: paymentsAtOnce }, (_, index) =>
-    postPayment(port, stage, `${name}-${index}`),
+  await slowProvider(port, stage)
+  const sent = Promise.allSettled(
+    Array.from({ length: killedAt }, (_, index) => postPayment(port, stage, `${name}-${index}`)),
   )
-  let isOver = false
-  const settled = Promise.allSettled(sent).finally(() => {
-    isOver = true
+  return withClient(stage.gatewayUrl, async client => {
+    const countUnderWay = async () =>
+      (
+        await client.query(
+          `SELECT 1 FROM operation WHERE state = 'SENT' AND sent_at > now() - interval '5 minutes'`,
+        )
+      ).rowCount
+    while ((await countUnderWay()) !== killedAt) await delay(50)
+    process.kill(pid, 'SIGKILL')
+    const begun = performance.now()
+    await sent
+    while ((await countUnderWay()) !== 0) await delay(50)
+    return { startMs: readyMs, recoveryMs: performance.now() - begun }
   })
-  while (!(isOver || (await isUnderWay()))) await delay(1)
-  process.kill(pid, 'SIGKILL')
-  const killedAt = performance.now()
-  const answered = (await settled).filter(({ status }) => status === 'fulfilled').length
-  return { readyMs, killedAt, answered }
+}
+
+/** Makes the provider think about the next payments, so that all of them are under way at the same moment. */
+async function slowProvider(port: number, { authorization }: Stage): Promise<void> {
+  const answer = await fetch(`http://127.0.0.1:${port}/api/v2/test/faults`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json' },
+    body: JSON.stringify({ operation: 'AUTHORIZATION', fault: 'delay', delayMs: thinkMs, times: killedAt }),
+  })
+  if (!answer.ok) throw new Error(`the provider could not be slowed down: ${answer.status}`)
 }
 
 async function postPayment(
