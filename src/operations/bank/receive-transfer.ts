@@ -29,7 +29,7 @@ import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { entryXId } from '#operations/bank/return-debit.ts'
 import { merchantNow } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
-import { giveBackLate, lateTimers, recordLateApproval } from '#operations/payments/paid-late.ts'
+import { giveBackLate, recordLateApproval } from '#operations/payments/paid-late.ts'
 import { recordOutcome } from '#operations/payments/record-outcome.ts'
 import type { BankLine, StoredEntry } from '#storage/bank/entries.ts'
 import type { Surplus, WaitingTransfer } from '#storage/bank/transfers.ts'
@@ -253,10 +253,7 @@ async function approve(payment: Payment, { fact, account }: Received, { engine }
     const { captureXId } = ended.details
     const outcome = approved(ended.xId, ended.provider)
     const capture = captureXId === undefined ? undefined : approved(captureXId)
-    await recordLateApproval(
-      { merchant, payment, operation: ended, outcome, capture, moneyFollows: true },
-      engine,
-    )
+    await recordLateApproval({ merchant, payment, operation: ended, outcome, capture }, engine)
   }
   const xId = captureOf(account, fact)
   await engine.queue.update({ merchantId, payId }, stored => {
@@ -265,9 +262,7 @@ async function approve(payment: Payment, { fact, account }: Received, { engine }
     const next = captureReceived(stored, { xId, provider: approved(xId).provider, now })
     if (!next) return { result: false }
     const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
-    const setTimers = lateTimers(next, merchant, now)
-    const timers = setTimers.length > 0 ? { setTimers } : {}
-    return { next: emitted.payment, alongside: { ...emitted.alongside, ...timers }, result: true }
+    return { next: emitted.payment, alongside: emitted.alongside, result: true }
   })
   // Does nothing unless the payment had ended before.
   await giveBackLate(merchant, payment, engine)

@@ -27,8 +27,6 @@ export interface LatePayment {
   readonly operation: Operation
   readonly outcome: Outcome
   readonly capture?: Outcome
-  /** The caller books the money itself in its next step; before that nothing is given back. */
-  readonly moneyFollows?: boolean
 }
 
 /** After a crash between the two steps the notice is applied again, which performs the second step. */
@@ -50,7 +48,7 @@ export async function recordLateApproval(late: LatePayment, engine: Engine): Pro
 }
 
 async function writeApproval(
-  { merchant, payment, operation: { xId, prepared }, outcome, capture, moneyFollows }: LatePayment,
+  { merchant, payment, operation: { xId, prepared }, outcome, capture }: LatePayment,
   { isTransIdTaken }: { readonly isTransIdTaken: boolean },
   engine: Engine,
 ): Promise<boolean> {
@@ -63,9 +61,8 @@ async function writeApproval(
     if (!next) return { result: false }
     const emissions = paidLateSubjects(next, xId, now).map(subject => ({ subject, owed: true }))
     const emitted = emitEvents(next, { emissions, now }, engine)
-    const isBooked = next.sums.captured + next.sums.capturing > 0
     const setTimers = [
-      ...(moneyFollows && !isBooked ? [] : lateTimers(next, merchant, now)),
+      ...lateTimers(next, merchant, now),
       // Money that is only given back needs no expiry timer.
       ...(isTransIdTaken ? [] : approvalTimers(stored, next, merchant)),
       // Until it is known what became of the capture, nothing is given back.
@@ -110,7 +107,7 @@ function restToGiveBack(merchant: Merchant, payment: Payment): LateRest | undefi
 }
 
 /** What is not given back at once, because a provider refuses or another refund is under way, is tried again. */
-export function lateTimers(payment: Payment, merchant: Merchant, now: Date): readonly Timer[] {
+function lateTimers(payment: Payment, merchant: Merchant, now: Date): readonly Timer[] {
   const { merchantId, payId } = payment
   const late = paidLateOperation(payment)
   const time = giveBackTime(now, 0)
