@@ -1,10 +1,11 @@
 /** Approvals that come too late: after the end of the payment, for a part of it, or for a try that was left. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
-import { createTestClock, dayMs, minuteMs, secondMs } from '#test/support/clock.ts'
+import { createTestClock, dayMs, secondMs } from '#test/support/clock.ts'
 import { cardPayment } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 import { type LateStage, openLateStage, word } from '#test/support/late-stage.ts'
+import { euros, hostedBody, type LateCustomers, lateCustomers, named } from '#test/support/paid-late.ts'
 
 const clock = createTestClock()
 let provider: LateStage['provider']
@@ -14,54 +15,21 @@ let eventsOf: LateStage['eventsOf']
 let runTimers: LateStage['runTimers']
 let deliver: LateStage['deliver']
 let tell: LateStage['tell']
+let expired: LateCustomers['expired']
+let paidLate: LateCustomers['paidLate']
 
 beforeAll(async () => {
   // A notice is applied while the provider undoes something, which takes its time on a busy machine.
   const patience = { facts: { timeoutMs: 60_000 } }
-  ;({ provider, gateway, read, eventsOf, runTimers, deliver, tell } = await openLateStage(
-    { clock },
-    patience,
-  ))
+  const stage = await openLateStage({ clock }, patience)
+  ;({ provider, gateway, read, eventsOf, runTimers, deliver, tell } = stage)
+  ;({ expired, paidLate } = lateCustomers(stage, clock))
 })
 afterAll(async () => {
   expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
   await gateway.stop()
 })
 beforeEach(() => gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'return' }))
-
-const euros = (value: number) => ({ value, currency: 'EUR' })
-const named = (xId: string) => ({ reference: xId as never })
-
-const hostedBody = (type: string, more: Record<string, unknown> = {}) => {
-  const { paymentMethods: _, ...body } = cardPayment({
-    urls: { return: 'https://shop.example/back', cancel: 'https://shop.example/cancel' },
-    ...more,
-  })
-  return { ...body, paymentMethods: { integrationType: 'HOSTED', type } }
-}
-
-/** A page that was open until its payment expired. */
-async function expired(type = 'IDEAL'): Promise<{ payId: string; xId: string; transId: string }> {
-  const { body } = await gateway.call('POST', '/payments', hostedBody(type))
-  clock.move(dayMs + secondMs)
-  await runTimers()
-  expect((await read(body.payId)).status).toBe('FAILED')
-  return body
-}
-
-/** A page that is paid although its provider could not be told to end it. */
-async function paidLate(): Promise<string> {
-  const { payId, xId } = await expired()
-  provider.payAnyway(xId)
-  await deliver()
-  await deliver()
-  return payId
-}
-
-async function giveBackTimers(payId: string): Promise<number> {
-  const text = `SELECT 1 FROM timer WHERE kind = 'GIVE_BACK' AND pay_id = '${payId}'`
-  return (await queryRows(gateway.databaseUrl, text)).length
-}
 
 test('an approval after the end is given back by itself, and the payment ends REVERSED', async () => {
   const payId = await paidLate()
@@ -70,79 +38,6 @@ test('an approval after the end is given back by itself, and the payment ends RE
     amount: { capturedValue: 1000, refundedValue: 1000 },
   })
   expect(await eventsOf(payId)).toEqual(['payment.failed', 'payment.paid_late', 'refund.succeeded'])
-})
-
-/** Lets the time pass in which what could not be given back is tried again. */
-async function waitAndTry(ms: number): Promise<void> {
-  clock.move(ms)
-  await runTimers()
-  await deliver()
-}
-
-test('what the provider refuses to take back is tried again until it does', async () => {
-  provider.arm('REFUND', 'decline')
-  provider.arm('REFUND', 'unreached')
-  const payId = await paidLate()
-  expect(await read(payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 0 } })
-  await waitAndTry(minuteMs)
-  expect(await read(payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 0 } })
-  await waitAndTry(10 * minuteMs)
-  expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { refundedValue: 1000 } })
-  expect(await eventsOf(payId)).toEqual([
-    ...['payment.failed', 'payment.paid_late', 'refund.failed', 'refund.failed', 'refund.succeeded'],
-  ])
-  await waitAndTry(400 * dayMs)
-  expect((await read(payId)).operations).toHaveLength(5)
-  expect(await giveBackTimers(payId)).toBe(0)
-})
-
-test('a part that the merchant refunds meanwhile does not hide the rest', async () => {
-  provider.arm('REFUND', 'decline')
-  const payId = await paidLate()
-  const part = { transId: 'part', amount: euros(400) }
-  expect((await gateway.call('POST', `/payments/${payId}/refunds`, part)).body.status).toBe('PENDING')
-  clock.move(minuteMs)
-  await runTimers()
-  expect((await read(payId)).operations).toHaveLength(4)
-  await deliver()
-  expect(await read(payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 400 } })
-  await waitAndTry(60 * minuteMs)
-  expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { refundedValue: 1000 } })
-})
-
-test('after a month of tries a person is told, and nothing is tried any more', async () => {
-  for (let tries = 0; tries < 10; tries += 1) provider.arm('REFUND', 'decline')
-  const payId = await paidLate()
-  for (let days = 0; days < 20; days += 1) await waitAndTry(dayMs)
-  expect(await giveBackTimers(payId)).toBe(1)
-  for (let days = 20; days < 40; days += 1) await waitAndTry(dayMs)
-  expect(await giveBackTimers(payId)).toBe(0)
-  expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000, refundedValue: 0 } })
-  const alarms = gateway.logged.filter(line => line.includes('NOT_GIVEN_BACK') && line.includes(payId))
-  expect(alarms).toHaveLength(1)
-})
-
-test('a merchant who wants to keep it from now on is not refunded', async () => {
-  provider.arm('REFUND', 'decline')
-  const payId = await paidLate()
-  await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
-  await waitAndTry(dayMs)
-  expect(await read(payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 0 } })
-  expect(await giveBackTimers(payId)).toBe(0)
-})
-
-test('a reservation that the provider does not release is released later', async () => {
-  const captureMethod = { type: 'MANUAL' }
-  const { body } = await gateway.call('POST', '/payments', hostedBody('PROVIDERP', { captureMethod }))
-  clock.move(dayMs + secondMs)
-  await runTimers()
-  provider.arm('REVERSAL', 'decline')
-  provider.payAnyway(body.xId)
-  await deliver()
-  await deliver()
-  expect((await read(body.payId)).status).toBe('AUTHORIZED')
-  await waitAndTry(minuteMs)
-  expect(await read(body.payId)).toMatchObject({ status: 'REVERSED', amount: { reversedValue: 1000 } })
 })
 
 test('an approval after the end is kept where the merchant wants that', async () => {

@@ -107,7 +107,7 @@ function restToGiveBack(merchant: Merchant, payment: Payment): LateRest | undefi
 }
 
 /** What is not given back at once, because a provider refuses or another refund is under way, is tried again. */
-function lateTimers(payment: Payment, merchant: Merchant, now: Date): readonly Timer[] {
+export function lateTimers(payment: Payment, merchant: Merchant, now: Date): readonly Timer[] {
   const { merchantId, payId } = payment
   const late = paidLateOperation(payment)
   const time = giveBackTime(now, 0)
