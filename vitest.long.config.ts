@@ -14,7 +14,7 @@ export default defineConfig({
       'test/simulation/**/*.test.ts',
       'test/webhooks/chaos.test.ts',
       'test/races/lifecycle.test.ts',
-      'test/races/meetings.test.ts',
+      'test/races/meetings*.test.ts',
       'test/api/customers/customers-list.test.ts',
       'test/api/payments/every-method.test.ts',
     ],

@@ -24,6 +24,9 @@ const followUps = 500
 /** 64 payments under way when the process is killed. */
 const killedAt = 64
 
+/** 15 s: longer than it takes to send and record them, shorter than the provider's timeout. */
+const thinkMs = 15_000
+
 /** 2 s: the processor time of a connection that has ended is counted a moment later, and is not to be a payment's. */
 const settledMs = 2_000
 
@@ -129,28 +132,38 @@ async function killAndRecover(
   stage: Stage,
   name: string,
 ): Promise<{ readonly startMs: number; readonly recoveryMs: number }> {
-  const gateway = await startGateway({
+  const { pid, port, readyMs } = await startGateway({
     dataDirectory: await stage.makeFolder(name),
     environment: stage.environment,
   })
-  const sent = Array.from({ length: killedAt }, (_, index) =>
-    postPayment(gateway.port, stage, `${name}-${index}`).catch(() => undefined),
+  await slowProvider(port, stage)
+  const sent = Promise.allSettled(
+    Array.from({ length: killedAt }, (_, index) => postPayment(port, stage, `${name}-${index}`)),
   )
-  // As soon as the first is answered, the others are somewhere on their way.
-  await Promise.race(sent)
-  process.kill(gateway.pid, 'SIGKILL')
-  const begun = performance.now()
-  await Promise.all(sent)
-  await withClient(stage.gatewayUrl, async client => {
-    const isLeft = async () =>
+  return withClient(stage.gatewayUrl, async client => {
+    const countUnderWay = async () =>
       (
         await client.query(
-          `SELECT 1 FROM operation WHERE state = 'SENT' AND sent_at > now() - interval '5 minutes' LIMIT 1`,
+          `SELECT 1 FROM operation WHERE state = 'SENT' AND sent_at > now() - interval '5 minutes'`,
         )
-      ).rowCount !== 0
-    while (await isLeft()) await delay(50)
+      ).rowCount
+    while ((await countUnderWay()) !== killedAt) await delay(50)
+    process.kill(pid, 'SIGKILL')
+    const begun = performance.now()
+    await sent
+    while ((await countUnderWay()) !== 0) await delay(50)
+    return { startMs: readyMs, recoveryMs: performance.now() - begun }
   })
-  return { startMs: gateway.readyMs, recoveryMs: performance.now() - begun }
+}
+
+/** Makes the provider think about the next payments, so that all of them are under way at the same moment. */
+async function slowProvider(port: number, { authorization }: Stage): Promise<void> {
+  const answer = await fetch(`http://127.0.0.1:${port}/api/v2/test/faults`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json' },
+    body: JSON.stringify({ operation: 'AUTHORIZATION', fault: 'delay', delayMs: thinkMs, times: killedAt }),
+  })
+  if (!answer.ok) throw new Error(`the provider could not be slowed down: ${answer.status}`)
 }
 
 async function postPayment(

@@ -177,13 +177,23 @@ export function approveLate(
   return isTransIdTaken ? { ...settled, status: 'REVERSED' } : settled
 }
 
-/** What must still be given back of a payment that was paid too late; undefined: nothing, or it is under way. */
-export function lateRest(
-  payment: Payment,
-): { readonly refunds: boolean; readonly value: number } | undefined {
+export const paidLateOperation = ({ operations }: Payment): Operation | undefined =>
+  operations.find(({ prepared }) => prepared.paidLate === true)
+
+export interface LateRest {
+  /** Captured money is refunded, an authorisation is reversed. */
+  readonly refunds: boolean
+  readonly value: number
+}
+
+/**
+ * What must still be given back of a payment that was paid too late; undefined: nothing. While something is under way,
+ * nobody knows how much is left.
+ */
+export function lateRest(payment: Payment): LateRest | 'under way' | undefined {
   const { sums } = payment
-  const isLate = payment.operations.some(({ prepared }) => prepared.paidLate === true)
-  if (!isLate || sums.capturing + sums.reversing + sums.refunding > 0) return undefined
+  if (!paidLateOperation(payment)) return undefined
+  if (sums.capturing + sums.reversing + sums.refunding > 0) return 'under way'
   if (sums.captured > 0) {
     const value = sums.captured - sums.refunded - sums.returned
     return value > 0 ? { refunds: true, value } : undefined
@@ -191,3 +201,25 @@ export function lateRest(
   const value = openAmount(payment)
   return value > 0 ? { refunds: false, value } : undefined
 }
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
+
+/** What could not be given back is tried again after these times, for a month in all: providers refund for longer. */
+const giveBackWaitsMs = [
+  minuteMs,
+  10 * minuteMs,
+  hourMs,
+  6 * hourMs,
+  ...[1, 2, 4, 8, 16].map(days => days * dayMs),
+]
+
+/** When to try again after that many tries; undefined: no more. */
+export function giveBackTime(now: Date, tries: number): Date | undefined {
+  const waitMs = giveBackWaitsMs[tries]
+  return waitMs === undefined ? undefined : new Date(now.getTime() + waitMs)
+}
+
+/** An hour: what is under way may wait for an answer, or for the next file to a bank. */
+export const afterUnderWay = (now: Date): Date => new Date(now.getTime() + hourMs)

@@ -8,6 +8,7 @@ import { add, subtract } from '#domain/money.ts'
 import { detailCode, providerResultOutstanding, success, unreachedCode } from '#domain/response-codes.ts'
 import { mayTryAgain } from '#lifecycle/attempt.ts'
 import { endsCapturing } from '#lifecycle/capture.ts'
+import { customerDeadline } from '#lifecycle/create.ts'
 import { awaitAction, endPage } from '#lifecycle/customer-step.ts'
 import { toOperation } from '#lifecycle/follow-up.ts'
 import type { CustomerActionOutcome, Outcome } from '#lifecycle/outcome.ts'
@@ -133,9 +134,10 @@ const effects: Record<OperationType, Effects> = {
 
 /** On a hosted page the customer may try again; anywhere else a decline ends the payment. */
 function failTry(payment: Payment, _: Operation, now: Date): Payment {
-  return mayTryAgain(payment, now)
-    ? { ...payment, status: 'AUTHORIZE_REQUEST', awaits: 'CUSTOMER' }
-    : failPayment(payment)
+  if (!mayTryAgain(payment, now)) return failPayment(payment)
+  // A provider that was asked at once and gave the customer nothing to do has set no deadline.
+  const expiresAt = payment.expiresAt ?? customerDeadline(payment.method, now)
+  return { ...payment, status: 'AUTHORIZE_REQUEST', awaits: 'CUSTOMER', expiresAt }
 }
 
 function authorize(payment: Payment, operation: Operation, now: Date): Payment {

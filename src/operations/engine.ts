@@ -98,6 +98,7 @@ export const alarmCodes = [
   'PARTIAL_APPROVAL',
   'PAID_TWICE',
   'UNDONE_NOT_RECORDED',
+  'NOT_GIVEN_BACK',
 ] as const
 
 export interface Alarm {

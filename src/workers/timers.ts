@@ -12,6 +12,7 @@ import { type Gate, openGate } from '#operations/merchants/gate.ts'
 import { returnDebit } from '#operations/payments/debit-return.ts'
 import { expirePayment, lapseAuthorization } from '#operations/payments/expire.ts'
 import { captureDelayed } from '#operations/payments/follow-up-kinds.ts'
+import { giveBackDue } from '#operations/payments/paid-late.ts'
 import { settleByInquiry } from '#operations/payments/settle-by-inquiry.ts'
 import { runPlan } from '#operations/plans/charge-due-plan.ts'
 import type { DueTimer } from '#operations/timer.ts'
@@ -28,6 +29,7 @@ const work: Record<TimerKind, (due: DueTimer, engine: Engine) => Promise<unknown
   PLAN: runPlan,
   ANNOUNCE: announceDebit,
   APPROVE: approveDebit,
+  GIVE_BACK: giveBackDue,
   // Its time lies thousands of years ahead: the row is the queue for the next file to the bank.
   BATCH: async () => undefined,
 }

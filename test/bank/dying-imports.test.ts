@@ -151,6 +151,12 @@ async function recover({ payId }: Scene): Promise<void> {
     const unanswered = { merchant, payId: payId as PayId, xId: x_id as XId, inquiry: 0 }
     await settleByInquiry(unanswered, bank.engine)
   }
+  // Nobody imports the file again before it is tried once more to give back what was paid too late.
+  await queryRows(
+    stage.gateway.databaseUrl,
+    `UPDATE timer SET run_at = now() WHERE pay_id = '${payId}'::uuid AND kind = 'GIVE_BACK'`,
+  )
+  await stage.gateway.gateway.timerWorker.runDue()
 }
 
 /** Everything that the file has changed, without the names that differ from scene to scene. */

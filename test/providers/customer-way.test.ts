@@ -126,6 +126,27 @@ test('a customer who turns back ends the page at the provider first', async () =
   expect(await read(payId)).toMatchObject({ status: 'FAILED' })
 })
 
+test.each(['decline', 'lostBefore'] as const)(
+  'a page that the provider did not make (%s) can be asked for again until the payment expires',
+  async behaviour => {
+    provider.arm('AUTHORIZATION', behaviour)
+    const { body } = await create()
+    clock.move(hourMs)
+    while ((await runTimers()) > 0);
+    const waiting = await read(body.payId)
+    expect(waiting).toMatchObject({
+      status: 'AUTHORIZE_REQUEST',
+      expirationTime: expect.any(String),
+      operations: [{ status: 'FAILED' }],
+    })
+    expect(Date.parse(waiting.expirationTime)).toBeGreaterThan(clock.nowMs())
+    expect(await findBrokenRules(gateway.databaseUrl)).toEqual({})
+    clock.move(2 * dayMs)
+    await runTimers()
+    expect(await read(body.payId)).toMatchObject({ status: 'FAILED', responseCode: '23000402' })
+  },
+)
+
 test('a page that is paid when the time is over makes the payment go on as paid', async () => {
   const { payId, fields } = await openPage()
   provider.act(fields.reference ?? '', 'approve')

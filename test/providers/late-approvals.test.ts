@@ -5,6 +5,7 @@ import { createTestClock, dayMs, secondMs } from '#test/support/clock.ts'
 import { cardPayment } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 import { type LateStage, openLateStage, word } from '#test/support/late-stage.ts'
+import { euros, hostedBody, type LateCustomers, lateCustomers, named } from '#test/support/paid-late.ts'
 
 const clock = createTestClock()
 let provider: LateStage['provider']
@@ -14,49 +15,21 @@ let eventsOf: LateStage['eventsOf']
 let runTimers: LateStage['runTimers']
 let deliver: LateStage['deliver']
 let tell: LateStage['tell']
+let expired: LateCustomers['expired']
+let paidLate: LateCustomers['paidLate']
 
 beforeAll(async () => {
   // A notice is applied while the provider undoes something, which takes its time on a busy machine.
   const patience = { facts: { timeoutMs: 60_000 } }
-  ;({ provider, gateway, read, eventsOf, runTimers, deliver, tell } = await openLateStage(
-    { clock },
-    patience,
-  ))
+  const stage = await openLateStage({ clock }, patience)
+  ;({ provider, gateway, read, eventsOf, runTimers, deliver, tell } = stage)
+  ;({ expired, paidLate } = lateCustomers(stage, clock))
 })
 afterAll(async () => {
   expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
   await gateway.stop()
 })
 beforeEach(() => gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'return' }))
-
-const euros = (value: number) => ({ value, currency: 'EUR' })
-const named = (xId: string) => ({ reference: xId as never })
-
-const hostedBody = (type: string, more: Record<string, unknown> = {}) => {
-  const { paymentMethods: _, ...body } = cardPayment({
-    urls: { return: 'https://shop.example/back', cancel: 'https://shop.example/cancel' },
-    ...more,
-  })
-  return { ...body, paymentMethods: { integrationType: 'HOSTED', type } }
-}
-
-/** A page that was open until its payment expired. */
-async function expired(type = 'IDEAL'): Promise<{ payId: string; xId: string; transId: string }> {
-  const { body } = await gateway.call('POST', '/payments', hostedBody(type))
-  clock.move(dayMs + secondMs)
-  await runTimers()
-  expect((await read(body.payId)).status).toBe('FAILED')
-  return body
-}
-
-/** A page that is paid although its provider could not be told to end it. */
-async function paidLate(): Promise<string> {
-  const { payId, xId } = await expired()
-  provider.payAnyway(xId)
-  await deliver()
-  await deliver()
-  return payId
-}
 
 test('an approval after the end is given back by itself, and the payment ends REVERSED', async () => {
   const payId = await paidLate()

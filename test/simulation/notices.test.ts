@@ -4,14 +4,12 @@
  * Nothing gives a 5xx, and the doctor finds nothing afterwards.
  */
 import { expect, test } from 'vitest'
-import type { NoticeFact } from '#connectors/contract.ts'
 import { examine } from '#storage/doctor/doctor.ts'
-import type { AnyJson } from '#test/support/any-json.ts'
-import { createTestClock, dayMs, secondMs, type TestClock } from '#test/support/clock.ts'
-import { cardPayment } from '#test/support/gateway.ts'
+import { createTestClock, dayMs, hourMs, secondMs, type TestClock } from '#test/support/clock.ts'
 import { findBrokenRules } from '#test/support/invariants.ts'
 import { type LateStage, openLateStage } from '#test/support/late-stage.ts'
-import { createRandom, type Random } from '#test/support/random.ts'
+import { act, create, makeFact, type NoticeScene } from '#test/support/notice-acts.ts'
+import { createRandom } from '#test/support/random.ts'
 import { inLongRun } from '#test/support/size.ts'
 
 const seeds = Array.from({ length: inLongRun(2, 20) }, (_, at) => at + 1)
@@ -19,112 +17,8 @@ const steps = inLongRun(80, 200)
 /** After so many steps the books are examined: a fault is then found near the step that made it. */
 const examinedEvery = inLongRun(40, 20)
 
-interface Scene extends LateStage {
+interface Scene extends LateStage, Omit<NoticeScene, keyof LateStage> {
   readonly clock: TestClock
-  readonly random: Random
-  readonly payIds: string[]
-  /** Names of what the provider does by itself. */
-  next: number
-}
-
-const hourMs = 60 * 60 * secondMs
-
-const euros = (value: number) => ({ value, currency: 'EUR' })
-const part = (random: Random): number => random.pick([1000, 1000, 600, 400, 150])
-
-async function create({ random, gateway, provider, payIds }: Scene): Promise<string> {
-  const type = random.pick(['AUTOMATIC', 'AUTOMATIC', 'MANUAL', 'MANUAL', 'DELAYED'])
-  const behaviour = random.pick([
-    'approve',
-    'approve',
-    'approve',
-    'decline',
-    'lostAfter',
-    'lostBefore',
-  ] as const)
-  provider.arm('AUTHORIZATION', behaviour)
-  const captureMethod = type === 'DELAYED' ? { type, delayed: { delayedHours: 5 } } : { type }
-  const { body, status, text } = await gateway.call('POST', '/payments', cardPayment({ captureMethod }))
-  if (body.payId) payIds.push(body.payId)
-  return `create ${body.payId} ${type} ${behaviour}: ${status} ${body.status ?? text}`
-}
-
-async function act(scene: Scene, payId: string): Promise<string> {
-  const { random, gateway, provider } = scene
-  const [path, type] = random.pick([
-    ['captures', 'CAPTURE'],
-    ['captures', 'CAPTURE'],
-    ['refunds', 'REFUND'],
-    ['reversals', 'REVERSAL'],
-    ['incrementals', 'INCREMENTAL'],
-    ['cancellations', undefined],
-  ] as const)
-  const behaviour = random.pick(['approve', 'approve', 'decline', 'lostAfter'] as const)
-  if (type) provider.arm(type, behaviour)
-  const value = part(random)
-  const body = type ? { transId: `act-${++scene.next}`, amount: euros(value) } : {}
-  const answer = await gateway.call('POST', `/payments/${payId}/${path}`, body)
-  return `${path} ${value} ${behaviour} of ${payId}: ${answer.status} ${answer.body?.status ?? answer.text}`
-}
-
-function makeFact(scene: Scene, { payId, operations }: AnyJson): NoticeFact {
-  const { random } = scene
-  const [first] = operations
-  const one = random.pick(operations as AnyJson[])
-  const amount = euros(part(random))
-  const transactionId = `by-itself-${++scene.next}`
-  const subject = { transactionId, paymentTransactionId: `late_${first.xId}` }
-  const own = { reference: one.xId }
-  const provider = {
-    echo: { reference: one.xId, amount: euros(one.amount.value) },
-    transactionId: `late_${one.xId}`,
-  }
-  switch (random.below(7)) {
-    case 0:
-      return { kind: 'takenBack', operation: one.type, subject: own, detail: '0305' }
-    case 1:
-    case 2: {
-      const type = random.pick(['CAPTURE', 'REFUND', 'REVERSAL'] as const)
-      const made = { echo: { reference: payId, amount }, transactionId }
-      return {
-        kind: 'outcome',
-        operation: type,
-        subject,
-        amount,
-        outcome: { kind: 'approved', provider: made },
-      }
-    }
-    case 3:
-      return {
-        kind: 'outcome',
-        operation: one.type,
-        subject: own,
-        outcome: { kind: 'declined', detail: '0305', provider },
-      }
-    case 4:
-      return {
-        kind: 'outcome',
-        operation: one.type,
-        subject: own,
-        amount: euros(one.amount.value),
-        outcome: { kind: 'approved', provider },
-      }
-    case 5:
-      return { kind: 'return', subject: own, amount, detail: '0351', transactionId }
-    default:
-      return {
-        kind: 'dispute',
-        subject: random.chance(0.5) ? own : subject,
-        dispute: {
-          providerDisputeId: `du_${payId}`,
-          stage: random.pick(['INQUIRY', 'CHARGEBACK'] as const),
-          status: random.pick(['OPEN', 'WON', 'LOST'] as const),
-          amount,
-          reasonCode: '4837',
-          reasonGroup: 'FRAUD',
-        },
-      }
-  }
 }
 
 async function step(scene: Scene): Promise<string> {

@@ -20,4 +20,6 @@ export function createTestClock(fromMs = startMs): TestClock {
 }
 
 export const secondMs = 1_000
-export const dayMs = 24 * 60 * 60 * 1_000
+export const minuteMs = 60 * 1_000
+export const hourMs = 60 * minuteMs
+export const dayMs = 24 * hourMs

@@ -8,13 +8,15 @@ export interface OpenPage {
   readonly html: string
 }
 
-/** Follows to wherever the payment stands: the form, the provider's page, the challenge. */
+/** Follows to wherever the payment stands: the form, the provider's page, the challenge. Not back to the shop. */
 export async function openPage(url: string): Promise<OpenPage> {
-  const response = await fetch(url)
+  const response = await fetch(url, { redirect: 'manual' })
   const html = await response.text()
+  const next = new URL(response.headers.get('location') ?? url, url)
+  if (next.href !== url && next.hostname === new URL(url).hostname) return openPage(next.href)
   const inputs = html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)
   const hidden = Object.fromEntries([...inputs].map(([, name, value]) => [name, value]))
-  return { url: response.url, hidden, html }
+  return { url, hidden, html }
 }
 
 export async function sendForm(

@@ -185,7 +185,10 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
   ): Promise<AuthorizationOutcome> {
     if (request.card || !request.customerPresent) return { authorization: await receive(request, signal) }
     requests.push(request)
-    if (armed.get('AUTHORIZATION')?.shift() === 'lostBefore') return { authorization: { kind: 'unknown' } }
+    const behaviour = armed.get('AUTHORIZATION')?.shift()
+    if (behaviour === 'lostBefore') return { authorization: { kind: 'unknown' } }
+    if (behaviour === 'decline')
+      return { authorization: { kind: 'declined', detail: '0305', provider: factsOf(request) } }
     pages.set(request.reference, { request, state: 'open' })
     const fields = { reference: request.reference, back: request.payment.returnUrl ?? '' }
     const { verb = sitePath === undefined ? 'POST' : 'GET' } = options

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { createFaultBook, type FaultRule } from '#connectors/simulator/faults.ts'
+import {
+  createFaultBook,
+  type FaultRule,
+  type FaultStore,
+  shareFaults,
+} from '#connectors/simulator/faults.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
 
@@ -56,4 +61,52 @@ test('a merchant’s faults do not affect another merchant', () => {
   expect(book.list(mine)).toHaveLength(1)
   book.clear(mine)
   expect(book.take(mine, 'CAPTURE')).toBeUndefined()
+})
+
+describe('rules that several processes share', () => {
+  /** Rules of one merchant in memory, how often they were looked up, and a hand on the answers. */
+  function openStore(...given: FaultRule[]) {
+    let rules: readonly FaultRule[] = given
+    const seen = { lookUps: 0, beforeListed: async () => {} }
+    const store: FaultStore = {
+      async listMerchants() {
+        const merchants = rules.length > 0 ? [mine] : []
+        await seen.beforeListed()
+        return merchants
+      },
+      read: async () => rules,
+      async change(_, change) {
+        seen.lookUps += 1
+        const changed = change(rules)
+        rules = changed.rules
+        return changed.result
+      },
+    }
+    return { store, seen }
+  }
+  const nobody = async () => {}
+
+  test('a merchant whose rules are used up is not looked up any more', async () => {
+    const { store, seen } = openStore(rule('CAPTURE', '05'))
+    const faults = shareFaults(store, nobody)
+    await faults.load()
+    const codes: (string | undefined)[] = []
+    for (let time = 0; time < 4; time += 1)
+      codes.push((await faults.use(mine, book => book.take(mine, 'CAPTURE')))?.code)
+    expect(codes).toEqual(['05', undefined, undefined, undefined])
+    expect(seen.lookUps).toBe(2)
+  })
+
+  test('a list that was read before a new rule does not hide the rule', async () => {
+    const { store, seen } = openStore()
+    const faults = shareFaults(store, () => faults.load())
+    let answer = () => {}
+    seen.beforeListed = () => new Promise(resolve => (answer = resolve))
+    const slow = faults.load()
+    seen.beforeListed = nobody
+    await faults.add(mine, rule('CAPTURE', '05'))
+    answer()
+    await slow
+    expect(await faults.use(mine, book => book.take(mine, 'CAPTURE'))).toMatchObject({ code: '05' })
+  })
 })

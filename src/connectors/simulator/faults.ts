@@ -77,20 +77,36 @@ const noFaults = createFaultBook()
 /** `announce` makes all processes load again: from then on none of them serves a payment without the new rule. */
 export function shareFaults(store: FaultStore, announce: () => Promise<void>): SharedFaults {
   let owners: ReadonlySet<string> = new Set()
+  let begun = 0
+  let newest = 0
+
+  /** Of two at the same time the one that began later has read what is newer, whichever ends first. */
+  async function load(): Promise<void> {
+    begun += 1
+    const turn = begun
+    const read = new Set(await store.listMerchants())
+    if (turn < newest) return
+    newest = turn
+    owners = read
+  }
+
+  async function lookUp<T>(merchantId: MerchantId, decide: (book: FaultBook) => T): Promise<T> {
+    let isUsedUp = false
+    const decided = await store.change(merchantId, rules => {
+      isUsedUp = rules.length === 0
+      const book = createFaultBook()
+      for (const rule of rules) book.add(merchantId, rule)
+      const result = decide(book)
+      return { rules: book.list(merchantId), result }
+    })
+    if (isUsedUp) await load()
+    return decided
+  }
+
   return {
-    async load() {
-      owners = new Set(await store.listMerchants())
-    },
-    use(merchantId, decide) {
-      // Payments of merchants without rules must not wait for the look-up.
-      if (!owners.has(merchantId)) return decide(noFaults)
-      return store.change(merchantId, rules => {
-        const book = createFaultBook()
-        for (const rule of rules) book.add(merchantId, rule)
-        const result = decide(book)
-        return { rules: book.list(merchantId), result }
-      })
-    },
+    load,
+    // Payments of merchants without rules must not wait for the look-up.
+    use: (merchantId, decide) => (owners.has(merchantId) ? lookUp(merchantId, decide) : decide(noFaults)),
     async add(merchantId, rule) {
       await store.change(merchantId, rules => ({ rules: [...rules, rule], result: undefined }))
       await announce()

@@ -21,7 +21,7 @@ import {
   type PaymentFact,
   wasKept,
 } from '#operations/payments/noticed.ts'
-import { acceptLate } from '#operations/payments/paid-late.ts'
+import { acceptLate, lateTimers } from '#operations/payments/paid-late.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
 import { type OutcomeRecord, recordIfFirst } from '#operations/payments/record-outcome.ts'
 import { recordReturn } from '#operations/payments/record-return.ts'
@@ -350,7 +350,10 @@ async function applyTakenBack(
     const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
     return {
       next: emitted.payment,
-      alongside: { ...emitted.alongside, setTimers: approvalTimers(stored, next, merchant) },
+      alongside: {
+        ...emitted.alongside,
+        setTimers: [...approvalTimers(stored, next, merchant), ...lateTimers(next, merchant, now)],
+      },
       result: 'applied',
     }
   })

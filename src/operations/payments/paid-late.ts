@@ -3,7 +3,14 @@
  */
 import type { Merchant } from '#domain/merchant.ts'
 import { paidLateSubjects } from '#lifecycle/event.ts'
-import { approveLate, lateRest } from '#lifecycle/late-truth.ts'
+import {
+  afterUnderWay,
+  approveLate,
+  giveBackTime,
+  type LateRest,
+  lateRest,
+  paidLateOperation,
+} from '#lifecycle/late-truth.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 import { isClosedLate, isUnanswered, type Operation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
@@ -11,7 +18,8 @@ import { emitEvents } from '#operations/events/emit-event.ts'
 import { refund, reverse } from '#operations/payments/follow-up-kinds.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import { inquiryTimer } from '#operations/payments/record-outcome.ts'
-import { approvalTimers } from '#operations/timer.ts'
+import { approvalTimers, type DueTimer, timerAt } from '#operations/timer.ts'
+import type { Timer } from '#storage/commit/change.ts'
 
 export interface LatePayment {
   readonly merchant: Merchant
@@ -54,6 +62,7 @@ async function writeApproval(
     const emissions = paidLateSubjects(next, xId, now).map(subject => ({ subject, owed: true }))
     const emitted = emitEvents(next, { emissions, now }, engine)
     const setTimers = [
+      ...lateTimers(next, merchant, now),
       // Money that is only given back needs no expiry timer.
       ...(isTransIdTaken ? [] : approvalTimers(stored, next, merchant)),
       // Until it is known what became of the capture, nothing is given back.
@@ -67,18 +76,60 @@ async function writeApproval(
   return written === true
 }
 
-/** Returns whether there was something to give back. Kept money stays, unless its transId belongs to another payment. */
+/** Kept money stays, unless its transId belongs to another payment. */
+const isKept = (merchant: Merchant, payment: Payment): boolean =>
+  merchant.paidLate === 'keep' && !isClosedLate(payment)
+
+/** Returns whether there was something to give back. */
 export async function giveBackLate(
   merchant: Merchant,
   { merchantId, payId }: Pick<Payment, 'merchantId' | 'payId'>,
   engine: Engine,
+  at?: Date,
 ): Promise<boolean> {
   const payment = await engine.payments.byPayId(merchantId, payId)
-  const rest = payment && lateRest(payment)
-  if (!payment || !rest || (merchant.paidLate === 'keep' && !isClosedLate(payment))) return false
-  const { transId, refNr, amount } = payment
-  const command = { transId, refNr, amount: { value: rest.value, currency: amount.currency }, details: {} }
-  const request = { merchant, payId, command, unattended: true }
-  await (rest.refunds ? refund(request, engine) : reverse(request, engine))
-  return true
+  const rest = payment && restToGiveBack(merchant, payment)
+  if (!rest) return false
+  // The merchant may give back a part of it at this moment.
+  const command = (stored: Payment) => {
+    const left = restToGiveBack(merchant, stored)
+    if (left?.refunds !== rest.refunds) return undefined
+    const { transId, refNr, amount } = stored
+    return { transId, refNr, amount: { value: left.value, currency: amount.currency }, details: {} }
+  }
+  const request = { merchant, payId, command, at, unattended: true }
+  return (await (rest.refunds ? refund(request, engine) : reverse(request, engine))) !== undefined
+}
+
+function restToGiveBack(merchant: Merchant, payment: Payment): LateRest | undefined {
+  const rest = isKept(merchant, payment) ? undefined : lateRest(payment)
+  return rest === 'under way' ? undefined : rest
+}
+
+/** What is not given back at once, because a provider refuses or another refund is under way, is tried again. */
+export function lateTimers(payment: Payment, merchant: Merchant, now: Date): readonly Timer[] {
+  const { merchantId, payId } = payment
+  const late = paidLateOperation(payment)
+  const time = giveBackTime(now, 0)
+  if (!late || !time || isKept(merchant, payment) || !lateRest(payment)) return []
+  return [timerAt({ merchantId, payId, xId: late.xId, kind: 'GIVE_BACK' }, time, merchant)]
+}
+
+/** Tries once more, and comes back as long as something is left and the tries are not used up. */
+export async function giveBackDue({ timer, merchant, at }: DueTimer, engine: Engine): Promise<void> {
+  const { attempt, ...key } = timer
+  const mayTry = giveBackTime(at, attempt) !== undefined
+  const isTried = mayTry && (await giveBackLate(merchant, key, engine, at))
+  const tries = isTried ? attempt + 1 : attempt
+  const isGivenUp = await engine.queue.update(key, payment => {
+    const rest = isKept(merchant, payment) ? undefined : lateRest(payment)
+    const isWaiting = rest === 'under way' && !(isTried && giveBackTime(at, tries))
+    const time = isWaiting ? afterUnderWay(at) : rest && giveBackTime(at, tries)
+    return time
+      ? { alongside: { setTimers: [timerAt(key, time, merchant, tries)] }, result: false }
+      : { alongside: { dropTimers: [key] }, result: rest !== undefined }
+  })
+  if (!isGivenUp) return
+  const message = 'money that was paid too late could not be given back; refund it at the provider'
+  engine.onAlarm({ code: 'NOT_GIVEN_BACK', message, payId: key.payId, xId: key.xId })
 }

@@ -101,7 +101,7 @@ export interface ReplayRow {
  * PLAN: the next charge of a payment plan, or its end; it belongs to the plan's initial payment. RETURN: ask whether a
  * captured debit was returned, or a capture disputed and how that ended. BATCH: waits for the next file to the bank;
  * never due. ANNOUNCE: send the merchant the collection date of a debit. APPROVE: a debit that nobody has returned
- * counts as paid.
+ * counts as paid. GIVE_BACK: money that was paid too late and could not be given back at once.
  */
 export type TimerKind =
   | 'INQUIRY'
@@ -113,6 +113,7 @@ export type TimerKind =
   | 'BATCH'
   | 'ANNOUNCE'
   | 'APPROVE'
+  | 'GIVE_BACK'
 
 export interface Timer {
   readonly merchantId: MerchantId

@@ -1,0 +1,142 @@
+/** Money that was paid too late and cannot be given back at once: it is tried again, for as long as there is some left. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { examine } from '#storage/doctor/doctor.ts'
+import { createTestClock, dayMs, minuteMs } from '#test/support/clock.ts'
+import { cardPayment } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
+import { type LateStage, openLateStage } from '#test/support/late-stage.ts'
+import { euros, type LateCustomers, lateCustomers, named } from '#test/support/paid-late.ts'
+
+const clock = createTestClock()
+let provider: LateStage['provider']
+let gateway: LateStage['gateway']
+let read: LateStage['read']
+let eventsOf: LateStage['eventsOf']
+let runTimers: LateStage['runTimers']
+let deliver: LateStage['deliver']
+let tell: LateStage['tell']
+let expired: LateCustomers['expired']
+let paidLate: LateCustomers['paidLate']
+
+beforeAll(async () => {
+  // On a busy machine an answer may take longer than the provider's usual limit.
+  const stage = await openLateStage({ clock }, { facts: { timeoutMs: 60_000 } })
+  ;({ provider, gateway, read, eventsOf, runTimers, deliver, tell } = stage)
+  ;({ expired, paidLate } = lateCustomers(stage, clock))
+})
+afterAll(async () => {
+  expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+  await gateway.stop()
+})
+beforeEach(() => gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'return' }))
+
+async function giveBackTimers(payId: string): Promise<number> {
+  const text = `SELECT 1 FROM timer WHERE kind = 'GIVE_BACK' AND pay_id = '${payId}'`
+  return (await queryRows(gateway.databaseUrl, text)).length
+}
+
+/** Lets the time pass in which what could not be given back is tried again. */
+async function waitAndTry(ms: number): Promise<void> {
+  clock.move(ms)
+  await runTimers()
+  await deliver()
+}
+
+test('what the provider refuses to take back is tried again until it does', async () => {
+  provider.arm('REFUND', 'decline')
+  provider.arm('REFUND', 'unreached')
+  const payId = await paidLate()
+  expect(await read(payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 0 } })
+  await waitAndTry(minuteMs)
+  expect(await read(payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 0 } })
+  await waitAndTry(10 * minuteMs)
+  expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { refundedValue: 1000 } })
+  expect(await eventsOf(payId)).toEqual([
+    ...['payment.failed', 'payment.paid_late', 'refund.failed', 'refund.failed', 'refund.succeeded'],
+  ])
+  await waitAndTry(400 * dayMs)
+  expect((await read(payId)).operations).toHaveLength(5)
+  expect(await giveBackTimers(payId)).toBe(0)
+})
+
+test('a part that the merchant refunds meanwhile does not hide the rest', async () => {
+  provider.arm('REFUND', 'decline')
+  const payId = await paidLate()
+  const part = { transId: 'part', amount: euros(400) }
+  expect((await gateway.call('POST', `/payments/${payId}/refunds`, part)).body.status).toBe('PENDING')
+  clock.move(minuteMs)
+  await runTimers()
+  expect((await read(payId)).operations).toHaveLength(4)
+  await deliver()
+  expect(await read(payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 400 } })
+  await waitAndTry(60 * minuteMs)
+  expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { refundedValue: 1000 } })
+})
+
+test.each(['free', 'taken'])('what came back to us is given back once more (transId %s)', async transIds => {
+  const { payId, xId, transId } = await expired()
+  if (transIds === 'taken') await gateway.call('POST', '/payments', cardPayment({ transId }))
+  provider.payAnyway(xId)
+  await deliver()
+  await deliver()
+  const [, , refund] = (await read(payId)).operations
+  await tell({ kind: 'takenBack', operation: 'REFUND', subject: named(refund.xId), detail: '0305' })
+  expect(await read(payId)).toMatchObject({ amount: { capturedValue: 1000, refundedValue: 0 } })
+  expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+  await waitAndTry(minuteMs)
+  expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { refundedValue: 1000 } })
+})
+
+test('the doctor finds money that nobody will give back any more', async () => {
+  const { payId, xId, transId } = await expired()
+  await gateway.call('POST', '/payments', cardPayment({ transId }))
+  provider.arm('REFUND', 'decline')
+  provider.payAnyway(xId)
+  await deliver()
+  await deliver()
+  const findings = async () =>
+    (await examine(gateway.databaseUrl)).filter(({ found }) => found > 0).map(({ name }) => name)
+  const rename = (from: string, to: string) =>
+    queryRows(
+      gateway.databaseUrl,
+      `UPDATE timer SET kind = '${to}' WHERE kind = '${from}' AND pay_id = '${payId}'`,
+    )
+  expect(await findings()).toEqual([])
+  await rename('GIVE_BACK', 'DISPUTE')
+  expect(await findings()).toEqual(['status-fits-sums'])
+  await rename('DISPUTE', 'GIVE_BACK')
+  await waitAndTry(minuteMs)
+  expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { refundedValue: 1000 } })
+})
+
+test('after a month of tries a person is told, and nothing is tried any more', async () => {
+  for (let tries = 0; tries < 10; tries += 1) provider.arm('REFUND', 'decline')
+  const payId = await paidLate()
+  for (let days = 0; days < 20; days += 1) await waitAndTry(dayMs)
+  expect(await giveBackTimers(payId)).toBe(1)
+  for (let days = 20; days < 40; days += 1) await waitAndTry(dayMs)
+  expect(await giveBackTimers(payId)).toBe(0)
+  expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000, refundedValue: 0 } })
+  const alarms = gateway.logged.filter(line => line.includes('NOT_GIVEN_BACK') && line.includes(payId))
+  expect(alarms).toHaveLength(1)
+})
+
+test('a merchant who wants to keep it from now on is not refunded', async () => {
+  provider.arm('REFUND', 'decline')
+  const payId = await paidLate()
+  await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
+  await waitAndTry(dayMs)
+  expect(await read(payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 0 } })
+  expect(await giveBackTimers(payId)).toBe(0)
+})
+
+test('a reservation that the provider does not release is released later', async () => {
+  const { payId, xId } = await expired('PROVIDERP', { captureMethod: { type: 'MANUAL' } })
+  provider.arm('REVERSAL', 'decline')
+  provider.payAnyway(xId)
+  await deliver()
+  await deliver()
+  expect((await read(payId)).status).toBe('AUTHORIZED')
+  await waitAndTry(minuteMs)
+  expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { reversedValue: 1000 } })
+})
