@@ -212,9 +212,11 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
   /** "Make sure that it did not happen." */
   async function undo(inquiry: Inquiry): Promise<Outcome> {
     await provider.beforeUndo()
+    const asked = requests.find(({ reference }) => reference === inquiry.reference)
+    const captured = asked && 'captureReference' in asked ? asked.captureReference : undefined
     for (const entry of ledger) {
-      const isIt = entry.reference === inquiry.reference && entry.state === 'approved'
-      if (isIt) entry.state = 'undone'
+      const isIt = entry.reference === inquiry.reference || entry.reference === captured
+      if (isIt && entry.state === 'approved') entry.state = 'undone'
     }
     outbox = outbox.filter(({ key }) => key !== `notice-${inquiry.reference}`)
     return { kind: 'declined', detail: '0391', provider: factsOf(inquiry) }
