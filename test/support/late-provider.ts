@@ -209,15 +209,33 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
     }
   }
 
-  /** "Make sure that it did not happen." */
+  /**
+   * "Make sure that it did not happen." What was told before is told of once more, under the reference of what was undone: the
+   * answer to this question may be lost, and the first notice may be read after it.
+   */
   async function undo(inquiry: Inquiry): Promise<Outcome> {
     await provider.beforeUndo()
-    for (const entry of ledger) {
-      const isIt = entry.reference === inquiry.reference && entry.state === 'approved'
-      if (isIt) entry.state = 'undone'
-    }
-    outbox = outbox.filter(({ key }) => key !== `notice-${inquiry.reference}`)
-    return { kind: 'declined', detail: '0391', provider: factsOf(inquiry) }
+    const { reference, operation } = inquiry
+    const asked = requests.find(request => request.reference === reference)
+    // With an approval goes the capture that was asked for in the same message; a refund only names the capture it is of.
+    const approves = asked?.operation === 'AUTHORIZATION' && 'captureReference' in asked
+    const captured = approves ? asked.captureReference : undefined
+    const undone = ledger.filter(
+      entry =>
+        [reference, captured].includes(entry.reference as Inquiry['reference']) && entry.state === 'approved',
+    )
+    for (const entry of undone) entry.state = 'undone'
+    const isUntold = outbox.some(({ key }) => key === `notice-${reference}`)
+    outbox = outbox.filter(({ key }) => key !== `notice-${reference}`)
+    const facts = factsOf(inquiry)
+    const fields = undone.length > 0 ? { fields: { undone: facts.transactionId } } : {}
+    const outcome: Outcome = { kind: 'declined', detail: '0391', provider: { ...facts, ...fields } }
+    if (undone.length > 0 && !isUntold)
+      outbox.push({
+        key: `undone-${reference}`,
+        fact: { kind: 'outcome', operation, subject: { reference }, outcome },
+      })
+    return outcome
   }
 
   async function cancelAction(inquiry: Inquiry): Promise<Outcome> {

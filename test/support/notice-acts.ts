@@ -16,7 +16,7 @@ export interface NoticeScene {
   next: number
 }
 
-const part = (random: Random): number => random.pick([1000, 1000, 600, 400, 150])
+export const part = (random: Random): number => random.pick([1000, 1000, 600, 400, 150])
 
 export async function create({ random, gateway, provider, payIds }: NoticeScene): Promise<string> {
   const type = random.pick(['AUTOMATIC', 'AUTOMATIC', 'MANUAL', 'MANUAL', 'DELAYED'])
