@@ -22,7 +22,7 @@ import {
 import { methodPayment, tokenOf, urls } from '#test/support/shop.ts'
 import { inLongRun } from '#test/support/size.ts'
 
-const seeds = Array.from({ length: inLongRun(2, 20) }, (_, at) => at + 1)
+const seeds = Array.from({ length: inLongRun(1, 20) }, (_, at) => at + 1)
 const rounds = inLongRun(8, 40)
 
 interface PageScene extends Scene {
