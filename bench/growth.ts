@@ -11,7 +11,7 @@ import { type Stage, withClient } from '#bench/stage.ts'
 import type { Costs } from '#bench/watch.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 
-/** 10,000 to 1,000,000 payments unless asked for more: ten million take an hour to write, and 70 GB. */
+/** 10,000 to 1,000,000 payments unless asked for more: ten million take two hours to write, and 60 GB. */
 export const usualPayments = 1_000_000
 const smallest = 10_000
 
