@@ -215,11 +215,23 @@ const giveBackWaitsMs = [
   ...[1, 2, 4, 8, 16].map(days => days * dayMs),
 ]
 
+const later = (now: Date, waitMs: number): Date => new Date(now.getTime() + waitMs)
+
 /** When to try again after that many tries; undefined: no more. */
 export function giveBackTime(now: Date, tries: number): Date | undefined {
   const waitMs = giveBackWaitsMs[tries]
-  return waitMs === undefined ? undefined : new Date(now.getTime() + waitMs)
+  return waitMs === undefined ? undefined : later(now, waitMs)
 }
 
-/** An hour: what is under way may wait for an answer, or for the next file to a bank. */
-export const afterUnderWay = (now: Date): Date => new Date(now.getTime() + hourMs)
+/**
+ * When to look again at what is left; undefined: nothing is, or all tries are used up. What somebody else has under way
+ * takes no try: it may wait for an answer, or for the next file to a bank, so it is looked at every hour.
+ */
+export function nextGiveBack(
+  rest: LateRest | 'under way' | undefined,
+  { now, tries, isTried }: { readonly now: Date; readonly tries: number; readonly isTried: boolean },
+): Date | undefined {
+  if (!rest) return undefined
+  const next = giveBackTime(now, tries)
+  return rest === 'under way' && !(isTried && next) ? later(now, hourMs) : next
+}

@@ -31,7 +31,7 @@ interface Scene extends Omit<NoticeScene, 'gateway'> {
 
 const pickGateway = ({ random, gateways }: Scene): TestGateway => random.pick(gateways)
 
-/** As a view of the scene through one of the two processes. */
+/** The scene as one of the two processes serves it. What the provider does by itself there gets names of its own. */
 const through = (scene: Scene): NoticeScene => ({
   ...scene,
   gateway: pickGateway(scene),
@@ -174,6 +174,10 @@ test.each(cases)('$name, seed $seed', { timeout: 600_000 }, async ({ acts, agree
       clock.move(scene.random.pick([minuteMs, minuteMs, minuteMs, hourMs, dayMs]))
       if (round % 4 !== 0) continue
       await settle(scene)
+      const failed = scene.gateways.flatMap(({ logged }) =>
+        logged.filter(line => /"status":5\d\d|TIMER_FAILED/.test(line)),
+      )
+      expect(failed).toEqual([])
       const found = (await examine(left.databaseUrl)).filter(one => one.found > 0)
       const broken = await findBrokenRules(left.databaseUrl)
       const differences = agrees ? await compareBooks(scene) : []

@@ -4,11 +4,11 @@
 import type { Merchant } from '#domain/merchant.ts'
 import { paidLateSubjects } from '#lifecycle/event.ts'
 import {
-  afterUnderWay,
   approveLate,
   giveBackTime,
   type LateRest,
   lateRest,
+  nextGiveBack,
   paidLateOperation,
 } from '#lifecycle/late-truth.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
@@ -77,8 +77,8 @@ async function writeApproval(
 }
 
 /** Kept money stays, unless its transId belongs to another payment. */
-const isKept = (merchant: Merchant, payment: Payment): boolean =>
-  merchant.paidLate === 'keep' && !isClosedLate(payment)
+const unkeptRest = (merchant: Merchant, payment: Payment): LateRest | 'under way' | undefined =>
+  merchant.paidLate === 'keep' && !isClosedLate(payment) ? undefined : lateRest(payment)
 
 /** Returns whether there was something to give back. */
 export async function giveBackLate(
@@ -88,12 +88,12 @@ export async function giveBackLate(
   at?: Date,
 ): Promise<boolean> {
   const payment = await engine.payments.byPayId(merchantId, payId)
-  const rest = payment && restToGiveBack(merchant, payment)
-  if (!rest) return false
+  const rest = payment && unkeptRest(merchant, payment)
+  if (!rest || rest === 'under way') return false
   // The merchant may give back a part of it at this moment.
   const command = (stored: Payment) => {
-    const left = restToGiveBack(merchant, stored)
-    if (left?.refunds !== rest.refunds) return undefined
+    const left = unkeptRest(merchant, stored)
+    if (!left || left === 'under way' || left.refunds !== rest.refunds) return undefined
     const { transId, refNr, amount } = stored
     return { transId, refNr, amount: { value: left.value, currency: amount.currency }, details: {} }
   }
@@ -101,17 +101,12 @@ export async function giveBackLate(
   return (await (rest.refunds ? refund(request, engine) : reverse(request, engine))) !== undefined
 }
 
-function restToGiveBack(merchant: Merchant, payment: Payment): LateRest | undefined {
-  const rest = isKept(merchant, payment) ? undefined : lateRest(payment)
-  return rest === 'under way' ? undefined : rest
-}
-
 /** What is not given back at once, because a provider refuses or another refund is under way, is tried again. */
 export function lateTimers(payment: Payment, merchant: Merchant, now: Date): readonly Timer[] {
   const { merchantId, payId } = payment
   const late = paidLateOperation(payment)
   const time = giveBackTime(now, 0)
-  if (!late || !time || isKept(merchant, payment) || !lateRest(payment)) return []
+  if (!late || !time || !unkeptRest(merchant, payment)) return []
   return [timerAt({ merchantId, payId, xId: late.xId, kind: 'GIVE_BACK' }, time, merchant)]
 }
 
@@ -122,9 +117,8 @@ export async function giveBackDue({ timer, merchant, at }: DueTimer, engine: Eng
   const isTried = mayTry && (await giveBackLate(merchant, key, engine, at))
   const tries = isTried ? attempt + 1 : attempt
   const isGivenUp = await engine.queue.update(key, payment => {
-    const rest = isKept(merchant, payment) ? undefined : lateRest(payment)
-    const isWaiting = rest === 'under way' && !(isTried && giveBackTime(at, tries))
-    const time = isWaiting ? afterUnderWay(at) : rest && giveBackTime(at, tries)
+    const rest = unkeptRest(merchant, payment)
+    const time = nextGiveBack(rest, { now: at, tries, isTried })
     return time
       ? { alongside: { setTimers: [timerAt(key, time, merchant, tries)] }, result: false }
       : { alongside: { dropTimers: [key] }, result: rest !== undefined }
