@@ -79,6 +79,8 @@ test.each(['free', 'taken'])('what came back to us is given back once more (tran
   provider.payAnyway(xId)
   await deliver()
   await deliver()
+  await waitAndTry(minuteMs)
+  expect(await giveBackTimers(payId)).toBe(0)
   const [, , refund] = (await read(payId)).operations
   await tell({ kind: 'takenBack', operation: 'REFUND', subject: named(refund.xId), detail: '0305' })
   expect(await read(payId)).toMatchObject({ amount: { capturedValue: 1000, refundedValue: 0 } })
