@@ -235,6 +235,8 @@ export interface Capabilities {
   readonly refund: boolean
   readonly partialRefund: boolean
   readonly increment: boolean
+  /** The provider is told the new authorised total and not the difference, so its amount changes once at a time. */
+  readonly amountByTotal?: boolean
   readonly credit: boolean
   /** Later payments without the customer. */
   readonly storedCredentials: boolean

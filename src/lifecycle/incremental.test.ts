@@ -34,6 +34,12 @@ const raised = (state: Operation['state']) =>
     ],
   })
 
+/** The provider of this account is told the new total. */
+const byTotal = (payment: Payment): Payment => ({
+  ...payment,
+  method: { ...payment.method, amountByTotal: true },
+})
+
 // Each line: what is true, the payment, the command, the answer (undefined: go ahead). In the order of the guards.
 const cases: [string, Payment, IncrementalCommand, Refusal | undefined, Date?][] = [
   ['an authorised card', paymentOf(), more(500), undefined],
@@ -65,6 +71,16 @@ const cases: [string, Payment, IncrementalCommand, Refusal | undefined, Date?][]
   ['beyond it with a raise under way', raised('SENT'), more(top), 'ABOVE_OPEN_AMOUNT'],
   ['beyond it with a raise unknown', raised('PENDING'), more(top), 'ABOVE_OPEN_AMOUNT'],
   ['a failed raise counts for nothing', raised('FAILED'), more(top), undefined],
+  ['a raise under way, added to by a difference', raised('SENT'), more(1), undefined],
+  [
+    'a raise under way, at a provider that is told totals',
+    byTotal(raised('SENT')),
+    more(1),
+    'OUTCOME_OUTSTANDING',
+  ],
+  ['a raise unknown there', byTotal(raised('PENDING')), more(1), 'OUTCOME_OUTSTANDING'],
+  ['that, after the currency', byTotal(raised('PENDING')), usd(1), 'CURRENCY_DIFFERS'],
+  ['a failed raise there', byTotal(raised('FAILED')), more(1), undefined],
 ]
 
 describe('decideIncremental', () => {

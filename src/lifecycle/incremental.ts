@@ -6,6 +6,7 @@ import {
   isLapsed,
   lacksAuthorization,
   lacksOutcome,
+  lacksTotal,
   type Payment,
   withOperation,
 } from '#lifecycle/payment.ts'
@@ -24,6 +25,7 @@ export function decideIncremental(payment: Payment, command: IncrementalCommand,
   if (status === 'REVERSED') return refuse('ALREADY_REVERSED')
   if (add(sums.captured, sums.capturing) > 0) return refuse('ALREADY_CAPTURED')
   if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
+  if (lacksTotal(payment)) return refuse('OUTCOME_OUTSTANDING')
   // The sum must not exceed the largest amount that the contract allows.
   if (add(possiblyAuthorized(payment), command.amount.value) > maximumAmount)
     return refuse('ABOVE_OPEN_AMOUNT')

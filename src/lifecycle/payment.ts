@@ -261,6 +261,17 @@ export const lacksOutcome = ({ kind, status, operations }: Payment): boolean =>
       (operation.type === 'AUTHORIZATION' || operation.type === 'CONFIRM') && isUnanswered(operation),
   )
 
+/**
+ * A change of the authorised amount has no answer yet, at a provider that is told totals: two totals that are counted from
+ * the same sum would overwrite each other, while our own sums would count both changes.
+ */
+export const lacksTotal = ({ method, operations }: Payment): boolean =>
+  method.amountByTotal === true &&
+  operations.some(
+    operation =>
+      (operation.type === 'INCREMENTAL' || operation.type === 'REVERSAL') && isUnanswered(operation),
+  )
+
 /** The operation that approved the payment: its confirm if it had one, else its authorisation. */
 export function approvingOperation(payment: Payment): Operation {
   const approving = payment.operations.findLast(({ type }) => type === 'AUTHORIZATION' || type === 'CONFIRM')

@@ -200,6 +200,26 @@ describe('a card', () => {
     expect(await statusOf(payId)).toBe('REVERSED')
   })
 
+  // Adyen is told the new total. Two totals that were counted from the same sum would overwrite each other.
+  test.each([
+    ['incrementals', 'incrementals'],
+    ['incrementals', 'reversals'],
+    ['reversals', 'incrementals'],
+    ['reversals', 'reversals'],
+  ])('%s without an answer, and %s meanwhile: 422, wait', async (first, second) => {
+    const payId = await authorized()
+    expect((await follow(payId, first, 500)).body.status).toBe('PENDING')
+    const { status, body } = await follow(payId, second, 200)
+    expect([status, body.responseCode]).toEqual([422, '20200014'])
+    await shop.settle()
+    expect((await follow(payId, second, 200)).status).toBe(200)
+    await shop.settle()
+    const total = (first === 'reversals' ? 500 : 1500) + (second === 'reversals' ? -200 : 200)
+    expect(ledgerOf(shop, await shop.record(payId)).authorised).toBe(total)
+    const { authorizedValue, reversedValue } = (await shop.record(payId)).amount
+    expect(authorizedValue - reversedValue).toBe(total)
+  })
+
   test('422 for a DIRECT card where the account has no raw cards', async () => {
     await shop.commands.run('provider', 'set', shop.accountId, '--set', 'rawCards=false')
     const other = await startAdyenGateway({ rawCards: false })

@@ -85,6 +85,18 @@ describe('a card number', () => {
     await expectSameBooks(body.payId)
   })
 
+  test('two increments at once: Stripe is told the new total, so the second is refused until the first has its answer', async () => {
+    const { body } = await create(manual)
+    const raise = (transId: string, value: number) =>
+      shop.gateway.call('POST', `/payments/${body.payId}/incrementals`, { transId, amount: euros(value) })
+    const answers = await Promise.all([raise('i1', 100), raise('i2', 200)])
+    const codes = answers.map(answer => answer.body.responseCode)
+    expect(codes.toSorted()).toEqual(['00000000', '20200014'])
+    const { intents } = shop.double.books
+    const intent = [...intents.values()].find(({ metadata }) => metadata.tollgate === body.xId)
+    expect((await read(body.payId)).amount.authorizedValue).toBe(intent?.amount)
+  })
+
   test.each([
     ['the merchant says that it is the last one', false, { captureMethod: { manual: { final: true } } }],
     ['the account has no multicapture', true, {}],
