@@ -23,6 +23,25 @@ export interface Returned {
   readonly now: Date
 }
 
+/**
+ * The capture that a return of this amount is about: the one that is named, else the last one that fits. A bank takes the
+ * whole debit back, also after a part was refunded; some providers name only what was left of it. Any other amount fits none.
+ */
+export function findReturnedCapture(
+  payment: Payment,
+  named: Operation | undefined,
+  value: number,
+): Operation | undefined {
+  const isReturned = ({ xId }: Operation): boolean =>
+    payment.operations.some(({ type, details }) => type === 'RETURN' && details.refundOf === xId)
+  const fits = (capture: Operation): boolean =>
+    capture.type === 'CAPTURE' &&
+    capture.state === 'OK' &&
+    ((value === capture.amount && !isReturned(capture)) || value === restOf(payment, capture))
+  const only = named?.type === 'CAPTURE' ? named.xId : undefined
+  return payment.operations.findLast(capture => (only === undefined || capture.xId === only) && fits(capture))
+}
+
 /** Undefined: there is no such capture, or no amount is named and nothing is left of the capture. */
 export function returnCapture(payment: Payment, returned: Returned): Payment | undefined {
   const { xId, detail, provider, now } = returned

@@ -236,6 +236,34 @@ test('money that a bank sends back is a return, once', async () => {
   expect(record.operations).toHaveLength(3)
 })
 
+// The bank takes back what it names, whatever was refunded before. What it names is the debit, or what is left of it.
+test.each([
+  ['the whole debit after a refund of 300, named by the capture', 300, 1000, 1000, 'capture'],
+  ['the whole debit after a refund of 300, named by the payment', 300, 1000, 1000, 'payment'],
+  ['the rest after a refund of 300, named by the capture', 300, 700, 700, 'capture'],
+  ['the rest after a refund of 300, named by the payment', 300, 700, 700, 'payment'],
+  ['an amount that is neither, named by the capture', 0, 400, 0, 'capture'],
+  ['an amount that is neither, named by the payment', 0, 400, 0, 'payment'],
+])('a return counts what the bank took: %s', async (_, refunded, told, returned, name) => {
+  const { payId, authorization, capture } = await captured()
+  if (refunded > 0)
+    await gateway.call('POST', `/payments/${payId}/refunds`, { transId: 'part', amount: euros(refunded) })
+  for (const transactionId of [`ret-${payId}`, `ret-${payId}`, `another-${payId}`])
+    await tell({
+      kind: 'return',
+      subject: name === 'capture' ? named(capture) : { paymentTransactionId: `late_${authorization}` },
+      amount: euros(told),
+      detail: '0351',
+      transactionId,
+    })
+  expect(await lastState()).toBe('UNMATCHED')
+  expect((await read(payId)).amount).toMatchObject({
+    capturedValue: 1000,
+    refundedValue: refunded,
+    returnedValue: returned,
+  })
+})
+
 test('what names nothing of ours changes nothing and stays in the inbox', async () => {
   await tell({
     kind: 'takenBack',
