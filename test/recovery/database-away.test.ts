@@ -3,9 +3,14 @@
  * all of it works again by itself. What a provider has answered meanwhile is written once the database is back.
  */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { PayId } from '#domain/ids.ts'
+import type { Engine } from '#operations/engine.ts'
+import { capture } from '#operations/payments/follow-up-kinds.ts'
+import { CommitUnknown } from '#storage/commit/change.ts'
 import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database-proxy.ts'
 import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { findMerchant } from '#test/support/shop.ts'
 
 let acquirer: Acquirer
 let direct: TestGateway
@@ -110,4 +115,34 @@ test('an outcome that the provider gave while the database was away is written w
     const again = await gateway.call('POST', '/payments', request, { 'idempotency-key': 'away-1' })
     expect(again).toMatchObject({ status: 200, body: { status: 'OK' } })
   }, 30_000)
+})
+
+test('an outcome that is written after its 503 is told by an event, because nobody was answered', async () => {
+  const request = cardPayment({
+    captureMethod: { type: 'MANUAL' },
+    urls: { webhook: 'http://127.0.0.1:9/away' },
+  })
+  const payId: PayId = (await direct.call('POST', '/payments', request)).body.payId
+  const { engine } = direct.gateway
+  let updates = 0
+  const away: Engine = {
+    ...engine,
+    clock: { ...engine.clock, waitMs: async () => undefined },
+    queue: {
+      // The first update records the capture, the second one is its outcome.
+      update: (target, step) =>
+        ++updates === 2
+          ? Promise.reject(new CommitUnknown(new Error('the database is away')))
+          : engine.queue.update(target, step),
+    },
+  }
+  const merchant = await findMerchant(direct, direct)
+  const command = { transId: 'away', amount: { value: 1000, currency: 'EUR' }, details: {} }
+  await expect(capture({ merchant, payId, command }, away)).rejects.toThrow(CommitUnknown)
+  await vi.waitFor(async () => {
+    const { body } = await direct.call('GET', `/payments/getByPayId/${payId}`)
+    expect(body).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  }, 30_000)
+  const { body } = await direct.call('GET', `/events?page=1&payId=${payId}`)
+  expect(body.data).toMatchObject([{ payId, url: 'http://127.0.0.1:9/away' }])
 })

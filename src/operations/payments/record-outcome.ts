@@ -75,7 +75,8 @@ async function writeLater(record: OutcomeRecord, engine: Engine): Promise<void> 
   for (let tried = 0; tried < laterTries; tried += 1) {
     await engine.clock.waitMs(laterPauseMs)
     try {
-      await writeOutcome(record, engine)
+      // The request was answered 503, so the merchant learns the outcome from an event.
+      await writeOutcome({ ...record, unattended: true }, engine)
       return
     } catch (error) {
       if (isDatabaseLost(error)) continue
