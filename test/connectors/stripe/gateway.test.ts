@@ -10,6 +10,7 @@ import { findBrokenRules } from '#test/support/invariants.ts'
 import { planPayment } from '#test/support/plans.ts'
 import { openStripeShop, type StripeShop } from '#test/support/stripe/account.ts'
 import type { Fault } from '#test/support/stripe/double.ts'
+import { deliverTo } from '#test/support/stripe/orders.ts'
 
 const clock = createTestClock()
 const minuteMs = 60 * secondMs
@@ -114,6 +115,26 @@ describe('a card number', () => {
     shop.double.books.capturesOnce = false
     await expectSameBooks(body.payId)
   })
+
+  // Stripe shows only what was captured in all, which may be either of the two.
+  test.each(['before', 'after'] as const)(
+    'two captures of the same amount without an answer, of which one arrived: notices come %s the inquiry',
+    async when => {
+      const { body } = await create(manual)
+      const capture = (transId: string) =>
+        shop.gateway.call('POST', `/payments/${body.payId}/captures`, { transId, amount: euros(300) })
+      shop.double.arm('POST', /capture$/, 'lost before')
+      expect((await capture('c1')).body.status).toBe('PENDING')
+      expect((await capture('c2')).body.status).toBe('PENDING')
+      if (when === 'before') await deliverTo(shop)
+      clock.move(11 * secondMs)
+      await heir.gateway.timerWorker.runDue()
+      await deliverTo(shop)
+      await settle()
+      expect((await read(body.payId)).amount.capturedValue).toBe(300)
+      await expectSameBooks(body.payId)
+    },
+  )
 
   test('the rest is released too where the answer to the last capture was lost', async () => {
     const { body } = await create(manual)
