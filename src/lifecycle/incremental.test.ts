@@ -23,6 +23,8 @@ const usd = (value: number) => more(value, { amount: { value, currency: 'USD' } 
 
 const reversed = paymentOf({ status: 'REVERSED', sums: { reversed: 1000 } })
 const credit = paymentOf({ kind: 'CREDIT', status: 'OK', sums: { authorized: 0, refunded: 1000 } })
+/** Approved for 0: the card exists, and nothing is held on it. */
+const verified = (status: Payment['status']) => paymentOf({ status, sums: { authorized: 0 } })
 const week = later(7 * 24)
 const top = maximumAmount - 1000
 /** A raise of 1 that is in this state. */
@@ -57,6 +59,9 @@ const cases: [string, Payment, IncrementalCommand, Refusal | undefined, Date?][]
   ['no answer yet', paymentOf({ status: 'PENDING', sums: { authorized: 0 } }), more(1), 'NOT_AUTHORIZED'],
   ['declined', paymentOf({ status: 'FAILED', sums: { authorized: 0 } }), more(1), 'NOT_AUTHORIZED'],
   ['a credit', credit, more(1), 'NOT_AUTHORIZED'],
+  ['an account verified, no amount approved', verified('AUTHORIZED'), more(1), 'NOT_AUTHORIZED'],
+  ['that, with its capture of nothing', verified('OK'), more(1), 'NOT_AUTHORIZED'],
+  ['that, long ago', verified('AUTHORIZED'), more(1), 'NOT_AUTHORIZED', week],
   ['lapsed this instant', paymentOf(), more(1), 'EXPIRED', week],
   ['one millisecond before it lapses', paymentOf(), more(1), undefined, new Date(week.getTime() - 1)],
   ['lapsed and released', reversed, more(1), 'EXPIRED', week],
