@@ -94,7 +94,7 @@ export const planParts = {
   planProgress: {
     columns: [...key, ['next_payment_date', 'date'], ['updated_at', 'timestamptz']] as const,
     // Two simultaneous charges count for the same day; an older one that is settled late does not move the date back.
-    write: () => `UPDATE payment_plan t SET updated_at = i.updated_at,
+    write: () => `UPDATE payment_plan t SET updated_at = i.updated_at, version = t.version + 1,
         next_payment_date = CASE WHEN i.next_payment_date IS NULL THEN NULL
           ELSE greatest(t.next_payment_date, i.next_payment_date) END
       FROM plan_progress_in i WHERE ${samePlan} AND ${checkedLast("t.status = 'ACTIVE' AND t.next_payment_date IS NOT NULL")}

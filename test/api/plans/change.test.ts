@@ -1,5 +1,5 @@
 /** Plans that go on otherwise: another price, card or end, a pause, and a way out of SUSPENDED. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules } from '#test/support/invariants.ts'
 import { beginPlan, chargePlan, listPayments, moveTo, readPlan } from '#test/support/plans.ts'
@@ -136,6 +136,53 @@ test('200 an earlier last day ends the plan then', async () => {
   await moveTo(shop, '2027-03-01T00:00:00Z')
   expect([(await readPlan(shop, planId)).status, await amountsOf(planId)]).toEqual(['COMPLETED', [1000]])
   expect(await act(planId, 'resume')).toMatchObject(refused('27000001'))
+})
+
+describe('while a charge is under way whose answer was lost', () => {
+  async function startCharge(recurring: object, change: { card?: object } = {}): Promise<string> {
+    const terms = { frequency: 'MONTHLY', useCase: 'FIXED', autoCharge: true, ...recurring }
+    const planId = (await beginPlan(shop, { recurring: terms, payment: change })).body.paymentPlanId
+    await shop.fail({ operation: 'AUTHORIZATION', fault: 'lost_answer' })
+    await moveTo(shop, '2027-02-15T00:00:00Z')
+    return planId
+  }
+  const typesOf = async (payId: string): Promise<string[]> =>
+    (await shop.call('GET', `/events?page=1&payId=${payId}`)).body.data.map(
+      (event: { body: { type: string } }) => event.body.type,
+    )
+
+  test.each([true, false])('a later last day: the plan goes on (charged by the gateway: %s)', async auto => {
+    const planId = await startCharge({ expiryDate: '2027-02-20', autoCharge: auto })
+    if (!auto) expect((await chargePlan(shop, planId)).body.status).toBe('PENDING')
+    expect((await patch(planId, { recurring: { expiryDate: '2027-12-31' } })).status).toBe(200)
+    await shop.advance('PT1M')
+    expect((await readPlan(shop, planId)).nextPaymentDate).toBe('2027-03-15')
+    await moveTo(shop, '2027-04-15T00:00:00Z')
+    expect(await amountsOf(planId)).toHaveLength(auto ? 4 : 2)
+  })
+
+  test('an earlier last day: the plan ends then', async () => {
+    const planId = await startCharge({ frequency: 'YEARLY', startDate: '2027-02-15' })
+    expect((await patch(planId, { recurring: { expiryDate: '2027-03-01' } })).status).toBe(200)
+    await shop.advance('PT1M')
+    expect((await readPlan(shop, planId)).nextPaymentDate).toBeUndefined()
+    await moveTo(shop, '2027-03-02T00:00:00Z')
+    expect((await readPlan(shop, planId)).status).toBe('COMPLETED')
+  })
+
+  test.each(['cancel', 'pause'] as const)(
+    '%s: a final decline tells nobody that it is suspended',
+    async what => {
+      // The card has expired by the time of the charge.
+      const planId = await startCharge({}, { card: { expiryDate: '202701' } })
+      const { status } = (await act(planId, what, {})).body
+      await shop.advance('PT1M')
+      expect((await readPlan(shop, planId)).status).toBe(status)
+      const [last] = await listPayments(shop, planId)
+      expect(last?.status).toBe('FAILED')
+      expect(await typesOf(last?.payId)).toEqual(['plan.charge_failed'])
+    },
+  )
 })
 
 test('422 27000001 a plan that has ended', async () => {
