@@ -205,6 +205,40 @@ test.each([
   expect([answer.status, answer.text]).toEqual([400, expect.stringContaining(field)])
 })
 
+test('400 a last day before the first', async () => {
+  const planId = await start({ startDate: '2027-06-01' })
+  const { status, body } = await patch(planId, { recurring: { expiryDate: '2027-05-31' } })
+  expect([status, body.field, body.error]).toEqual([
+    400,
+    'recurring.expiryDate',
+    expect.stringContaining('2027-06-01'),
+  ])
+})
+
+test('400 chargeNow of a plan without an amount, and it stays paused', async () => {
+  const verification = {
+    amount: { value: 0, currency: 'EUR' },
+    card: { eventToken: 'ACCOUNT_VERIFICATION' },
+  }
+  const begun = await beginPlan(shop, { recurring: { frequency: 'MONTHLY' }, payment: verification })
+  const planId = begun.body.paymentPlanId
+  await act(planId, 'pause')
+  const { status, body } = await act(planId, 'resume', { chargeNow: true })
+  expect([status, body.field]).toEqual([400, 'chargeNow'])
+  expect((await readPlan(shop, planId)).status).toBe('PAUSED')
+})
+
+test.each([true, false])(
+  '422 27000002 chargeNow before startDate, and it stays paused (charged by the gateway: %s)',
+  async autoCharge => {
+    const planId = await start({ autoCharge, startDate: '2027-06-01' })
+    await act(planId, 'pause')
+    expect(await act(planId, 'resume', { chargeNow: true })).toMatchObject(refused('27000002'))
+    expect([(await readPlan(shop, planId)).status, await amountsOf(planId)]).toEqual(['PAUSED', [1000]])
+    expect((await act(planId, 'resume')).body.nextPaymentDate).toBe('2027-06-01')
+  },
+)
+
 test('404 another merchant’s plan', async () => {
   const planId = await start()
   const other = await openShop(gateway)
