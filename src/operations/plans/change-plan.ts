@@ -199,5 +199,5 @@ async function charge(plan: Plan, merchant: Merchant, engine: Engine): Promise<v
   }
   const { planId, amount } = plan
   const transId = `${planId}-${engine.newId().slice(-20)}`
-  await chargePlan({ merchant, planId, transId, amount, details: {} }, engine)
+  await chargePlan({ merchant, planId, transId, amount, details: {}, unattended: true }, engine)
 }

@@ -67,6 +67,27 @@ test.each([true, false])('200 chargeNow charges at once (charged by the gateway:
   expect((await readPlan(shop, planId)).status).toBe('ACTIVE')
 })
 
+test.each([
+  [true, 'plan.charged'],
+  [false, 'plan.charged'],
+  [true, 'plan.charge_failed'],
+  [false, 'plan.charge_failed'],
+])(
+  'chargeNow is answered with the plan, so its result is sent (by the gateway: %s): %s',
+  async (autoCharge, type) => {
+    const webhook = 'http://127.0.0.1:1/plans'
+    const recurring = { frequency: 'MONTHLY', useCase: 'FIXED', autoCharge }
+    const planId = (await beginPlan(shop, { recurring, payment: { urls: { webhook } } })).body.paymentPlanId
+    await act(planId, 'pause')
+    if (type === 'plan.charge_failed')
+      await shop.fail({ operation: 'AUTHORIZATION', fault: 'decline', code: '51' })
+    await act(planId, 'resume', { chargeNow: true })
+    const [charge] = await listPayments(shop, planId)
+    const { data } = (await shop.call('GET', `/events?page=1&payId=${charge?.payId}`)).body
+    expect(data).toMatchObject([{ url: webhook, body: { type, paymentPlanId: planId } }])
+  },
+)
+
 test('200 a SUSPENDED plan resumes with another card of the customer', async () => {
   const planId = await start()
   await shop.fail({ operation: 'AUTHORIZATION', fault: 'decline', code: '05' })
