@@ -69,13 +69,11 @@ async function writeApproval(
       const next = approveLate(stored, { xId, outcome, capture, isTransIdTaken, now })
       if (!next) return { result: false }
       const joined = joinCustomer(stored, next, knownCustomer, now)
-      const { timers, ...begun } = isKept
-        ? beginPlan(stored, joined.payment, { merchant, now })
-        : nothingBegun
+      const begun = isKept ? beginPlan(stored, joined.payment, { merchant, now }) : nothingBegun
       const emissions = paidLateSubjects(next, xId, now).map(subject => ({ subject, owed: true }))
       const emitted = emitEvents(joined.payment, { emissions, now }, engine)
       const setTimers = [
-        ...timers,
+        ...begun.timers,
         ...lateTimers(next, merchant, now),
         // Money that is only given back needs no expiry timer.
         ...(isTransIdTaken ? [] : approvalTimers(stored, next, merchant)),
@@ -89,7 +87,7 @@ async function writeApproval(
         alongside: {
           ...emitted.alongside,
           ...joined.alongside,
-          ...begun,
+          ...begun.change,
           ...ended,
           ...(setTimers.length > 0 ? { setTimers } : {}),
         },
@@ -100,11 +98,13 @@ async function writeApproval(
   return (await written) === true
 }
 
-const nothingBegun: ReturnType<typeof movePlan> = { timers: [] }
+type Begun = ReturnType<typeof movePlan>
+
+const nothingBegun: Begun = { change: {}, timers: [] }
 
 /** Kept money begins its plan, like any approval. The turn of a charge has ended with its failure. */
-const beginPlan: typeof movePlan = (before, after, at) =>
-  beginsPlan(after.details) ? movePlan(before, after, at) : nothingBegun
+const beginPlan = (before: Payment, after: Payment, at: { merchant: Merchant; now: Date }): Begun =>
+  beginsPlan(after.details) ? movePlan(before, after, { ...at, plan: undefined }) : nothingBegun
 
 /**
  * A plan that waits for a failed payment counts as cancelled. The payment is no longer failed while its money is given
