@@ -178,7 +178,14 @@ export async function openInstruments(
 const toAccountData = (
   { accountHolderName, code, bankName, mandateId, dateOfSignature }: NonNullable<ChargeablePlan['account']>,
   number: AccountData['number'],
-): AccountData => ({ number, holderName: accountHolderName, code, bankName, mandateId, dateOfSignature })
+): AccountData => ({
+  number,
+  holderName: accountHolderName ?? '',
+  code,
+  bankName,
+  mandateId,
+  dateOfSignature,
+})
 
 /** A card that is on file, as the vault would admit it. It is never stored again: a deleted number stays deleted. */
 export async function openStoredCard(
