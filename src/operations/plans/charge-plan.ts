@@ -162,7 +162,7 @@ export const commonCommand = ({
 
 /** The card or account of a plan, opened. Undefined: its number was deleted. A wallet needs neither. */
 export async function openInstruments(
-  { plan, card, account }: ChargeablePlan,
+  { plan, card, account, isAccountDeleted }: ChargeablePlan,
   engine: Engine,
 ): Promise<Pick<CreatePayment, 'storedCard' | 'cardholderName' | 'account'> | undefined> {
   const { merchantId } = plan
@@ -171,6 +171,7 @@ export async function openInstruments(
     return storedCard && { storedCard, cardholderName: card.cardHolderName }
   }
   if (!account) return plan.schemeReferenceId === undefined ? {} : undefined
+  if (isAccountDeleted) return undefined
   const number = await engine.accounts.reopen(merchantId, account.accountId)
   return number && { account: toAccountData(account, number) }
 }

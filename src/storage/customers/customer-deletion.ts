@@ -65,7 +65,7 @@ export function createCustomerDeletion({ writers }: Database): CustomerDeletion 
             [merchantId, customerId, methodId],
           )
           if (rows[0])
-            await suspendPlans(client, { merchantId, customerId, cardId: rows[0].held_id, methodId })
+            await suspendPlans(client, { merchantId, customerId, heldId: rows[0].held_id, methodId })
           return rows[0] && { forgotten: await forgetNumbers(client, merchantId, [rows[0].held_id]) }
         }),
       ),
@@ -104,8 +104,8 @@ async function deleteCustomer(
     'DELETE FROM stored_method WHERE merchant_id = $1 AND customer_id = $2 RETURNING held_id, method_id',
     [merchantId, customerId],
   )
-  for (const { held_id: cardId, method_id: methodId } of rows) {
-    await suspendPlans(client, { merchantId, customerId, cardId, methodId })
+  for (const { held_id: heldId, method_id: methodId } of rows) {
+    await suspendPlans(client, { merchantId, customerId, heldId, methodId })
   }
   await client.query(
     `WITH gone AS (DELETE FROM customer WHERE merchant_id = $1 AND customer_id = $2 RETURNING created_at)
@@ -116,18 +116,28 @@ async function deleteCustomer(
   return { forgotten: await forgetNumbers(client, merchantId, heldIds) }
 }
 
-/** Plans on a deleted card can no longer be charged. They keep the id of the card. */
+/** The account of a plan is that of its initial payment, or the one that the plan was moved to. */
+const isChargedFrom = (accountId: string) => `CASE WHEN pl.charged_method IS NULL
+  THEN EXISTS (SELECT 1 FROM payment p WHERE p.merchant_id = pl.merchant_id AND p.pay_id = pl.initial_pay_id
+    AND p.account_id = ${accountId})
+  ELSE (pl.charged_account ->> 'accountId')::uuid = ${accountId} END`
+
+/**
+ * Plans on a deleted card or account can no longer be charged. They keep the id of the stored method, also those that have
+ * ended, which do not change otherwise.
+ */
 async function suspendPlans(
   client: PoolClient,
-  method: { merchantId: MerchantId; customerId: CustomerId; cardId: string; methodId: StoredMethodId },
+  method: { merchantId: MerchantId; customerId: CustomerId; heldId: string; methodId: StoredMethodId },
 ): Promise<void> {
   await client.query(
     `UPDATE payment_plan pl SET status = CASE WHEN pl.status = 'ACTIVE' THEN 'SUSPENDED' ELSE pl.status END,
        card_id = NULL, ended_method_id = $4, version = version + 1,
-       updated_at = greatest(pl.updated_at, (SELECT now() + clock_offset_ms * interval '1 millisecond' FROM merchant
-         WHERE merchant_id = $1))
-     WHERE ${byOtherIndex('pl.merchant_id')} = $1 AND pl.customer_id = $2 AND pl.card_id = $3`,
-    [method.merchantId, method.customerId, method.cardId, method.methodId],
+       updated_at = CASE WHEN pl.status IN ('CANCELLED', 'COMPLETED') THEN pl.updated_at ELSE greatest(pl.updated_at,
+         (SELECT now() + clock_offset_ms * interval '1 millisecond' FROM merchant WHERE merchant_id = $1)) END
+     WHERE ${byOtherIndex('pl.merchant_id')} = $1 AND pl.customer_id = $2
+       AND (pl.card_id = $3 OR ${isChargedFrom('$3')})`,
+    [method.merchantId, method.customerId, method.heldId, method.methodId],
   )
 }
 

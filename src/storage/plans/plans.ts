@@ -33,6 +33,8 @@ export interface ChargeablePlan {
   /** Absent where the plan is charged without a card, or where its number was deleted. */
   readonly card?: { readonly cardId: string; readonly expiryDate?: string; readonly cardHolderName?: string }
   readonly account?: AccountInstrument
+  /** The customer has deleted the account. Its number may still be there, because another customer keeps it. */
+  readonly isAccountDeleted: boolean
   /** The provider account that stores the card or account, and its token for it. */
   readonly atProvider?: { readonly account: string; readonly token: string }
 }
@@ -115,8 +117,10 @@ const columns = `pl.merchant_id, pl.plan_id, pl.initial_pay_id, pl.type, ${shown
   pl.version`
 
 const withInitial = `JOIN payment p ON p.merchant_id = pl.merchant_id AND p.pay_id = pl.initial_pay_id`
+/** An account is that of the initial payment, until the plan is moved to another stored method. */
 const withMethod = `LEFT JOIN stored_method m ON m.merchant_id = pl.merchant_id AND m.customer_id = pl.customer_id
-  AND (m.card_id = pl.card_id OR m.account_id = (pl.charged_account ->> 'accountId')::uuid)`
+  AND (m.card_id = pl.card_id OR m.account_id = CASE WHEN pl.charged_method IS NULL THEN p.account_id
+    ELSE (pl.charged_account ->> 'accountId')::uuid END)`
 
 const toPlan = (row: PlanRow): Plan => ({
   merchantId: row.merchant_id,
@@ -198,6 +202,7 @@ function toChargeable(row: ChargeableRow): ChargeablePlan {
   const plan = toPlan(row)
   const isFirstCard = row.instrument_card_id === row.card_id
   const dateBefore = isFirstCard ? row.instrument?.expiryDate : (row.vault_expiry_date ?? undefined)
+  const account = toAccount(row, plan)
   return {
     plan,
     method: plan.charged?.type ?? row.method,
@@ -211,7 +216,9 @@ function toChargeable(row: ChargeableRow): ChargeablePlan {
             expiryDate: row.stored_expiry_date ?? dateBefore,
             cardHolderName: row.stored_holder_name ?? row.instrument?.cardHolderName,
           },
-    account: toAccount(row, plan),
+    account,
+    isAccountDeleted:
+      account !== undefined && plan.customerId !== undefined && row.stored_last4_digits === null,
     atProvider:
       plan.charged || row.provider_account === null || row.provider_token === null
         ? undefined
@@ -221,12 +228,17 @@ function toChargeable(row: ChargeableRow): ChargeablePlan {
 
 /** The account of the initial payment, or the stored one that the plan was moved to; none after a move to a card. */
 function toAccount(row: ChargeableRow, { charged }: Plan): AccountInstrument | undefined {
-  if (!charged) return row.account ?? undefined
+  const storedName = row.account_holder_name ?? undefined
+  // A retention blanks the initial payment; the stored account keeps its holder as long as the customer is kept.
+  if (!charged)
+    return row.account
+      ? { ...row.account, accountHolderName: row.account.accountHolderName ?? storedName }
+      : undefined
   return (
     charged.account && {
       ...charged.account,
       last4Digits: row.stored_last4_digits ?? '',
-      accountHolderName: row.account_holder_name ?? '',
+      accountHolderName: storedName,
     }
   )
 }
