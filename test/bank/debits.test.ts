@@ -257,6 +257,26 @@ describe('a debit of a customer who is deleted before the file is made', () => {
     expect((await record(other.body.payId)).status).toBe('CAPTURE_REQUEST')
   })
 
+  test.each(['', '?erase=payments'])(
+    'is collected, and the number is destroyed once it is in the file: DELETE%s',
+    async erase => {
+      const { body } = await debit(customerOf('gone'), {
+        account: { number: testIbans.returned, accountHolderName: 'Ann Müller' },
+      })
+      const { gatewayCustomerId } = body.customerInfo
+      const path = `/customers/${gatewayCustomerId}`
+      const [{ pseudoBankAccountNumber }] = (await gateway.call('GET', `${path}/paymentMethods`)).body.data
+      expect((await gateway.call('DELETE', `${path}${erase}`)).status).toBe(200)
+      const again = { account: { number: pseudoBankAccountNumber, accountHolderName: 'Ann Müller' } }
+      expect((await debit({}, again)).status).toBe(400)
+      const { deleteUnused } = gateway.gateway.engine.customers
+      expect(await deleteUnused()).toBe(0)
+      expect(await batch()).toMatchObject([{ type: 'pain.008.001.08', payments: 1, sum: 1000 }])
+      expect(await record(body.payId)).toMatchObject({ status: 'CAPTURE_REQUEST' })
+      expect(await deleteUnused()).toBe(1)
+    },
+  )
+
   test('refunds whose payer was blanked by the retention are paid', async () => {
     const { body } = await debit(customerOf('old'))
     await importText(
