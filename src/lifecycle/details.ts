@@ -12,8 +12,13 @@ type Sent = Static<TObject<typeof recordDetails>>
 
 /** Fields of the request as they came, without card data. */
 export type SentDetails = {
-  readonly [Field in Exclude<keyof Sent, 'refNr' | 'captureMethod' | HintField>]?: Sent[Field]
+  readonly [Field in Exclude<
+    keyof Sent,
+    'refNr' | 'captureMethod' | 'customerInfo' | HintField
+  >]?: Sent[Field]
 } & {
+  /** Every request has an email address in it; a payment whose personal data was erased does not. */
+  readonly customerInfo?: Partial<Sent['customerInfo']>
   /** The parts that the amount is made of. */
   readonly amount?: Omit<Static<typeof createAmount>, 'value' | 'currency'>
 }

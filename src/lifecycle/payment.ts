@@ -195,7 +195,8 @@ export interface CardholderOffer {
 export interface AccountInstrument {
   readonly accountId: string
   readonly last4Digits: string
-  readonly accountHolderName: string
+  /** Absent once the personal data of the payment was erased. */
+  readonly accountHolderName?: string
   readonly code?: string
   readonly bankName?: string
   readonly mandateId?: string

@@ -195,7 +195,7 @@ export async function openStoredAccount(
   if (!number) return undefined
   const { code, bankName, mandateId, dateOfSignature } = rest
   return {
-    account: { number, holderName: accountHolderName, code, bankName, mandateId, dateOfSignature },
+    account: { number, holderName: accountHolderName ?? '', code, bankName, mandateId, dateOfSignature },
     storedAccount: { accountId, number, last4Digits },
   }
 }

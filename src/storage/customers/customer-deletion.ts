@@ -33,13 +33,14 @@ type VaultOf = (typeof vaults)[number]
 
 /**
  * A payment that waits, for its confirm or for a customer who may still come back, has an expiry timer, by which it is
- * found.
+ * found. One that waits for the next file of a bank has a batch timer: its debit or transfer cannot be written without the
+ * number.
  */
 const isAwaited = ({
   id,
 }: VaultOf): string => `EXISTS (SELECT 1 FROM timer w JOIN payment p ON p.merchant_id = w.merchant_id AND p.pay_id = w.pay_id
-  WHERE w.merchant_id = v.merchant_id AND w.kind = 'EXPIRE' AND p.${id} = v.${id}
-    AND (p.status = 'AUTHORIZE_REQUEST' OR p.status = 'PENDING' AND p.awaits = 'CUSTOMER'))`
+  WHERE w.merchant_id = v.merchant_id AND w.kind IN ('EXPIRE', 'BATCH') AND p.${id} = v.${id}
+    AND (w.kind = 'BATCH' OR p.status = 'AUTHORIZE_REQUEST' OR p.status = 'PENDING' AND p.awaits = 'CUSTOMER'))`
 
 const isKept = ({
   id,

@@ -227,12 +227,17 @@ function toChargeable(row: ChargeableRow): ChargeablePlan {
 
 /** The account of the initial payment, or the stored one that the plan was moved to; none after a move to a card. */
 function toAccount(row: ChargeableRow, { charged }: Plan): AccountInstrument | undefined {
-  if (!charged) return row.account ?? undefined
+  const storedName = row.account_holder_name ?? undefined
+  // A retention blanks the initial payment; the stored account keeps its holder as long as the customer is kept.
+  if (!charged)
+    return row.account
+      ? { ...row.account, accountHolderName: row.account.accountHolderName ?? storedName }
+      : undefined
   return (
     charged.account && {
       ...charged.account,
       last4Digits: row.stored_last4_digits ?? '',
-      accountHolderName: row.account_holder_name ?? '',
+      accountHolderName: storedName,
     }
   )
 }
