@@ -182,6 +182,7 @@ function toGatewayOptions(config: Config, database: OpenDatabase) {
     simulatorLatencyMs,
     console: config.console,
     consolePort: config.consolePort,
+    workers: config.workers,
   }
 }
 

@@ -3,6 +3,7 @@
  * before every action.
  */
 import { keysOf } from '#domain/json.ts'
+import { isPrintable } from '#domain/text.ts'
 
 /** From the fewest rights to the most. */
 export const roles = ['viewer', 'support', 'admin', 'owner'] as const
@@ -45,6 +46,10 @@ export function isWithinRefundLimit(
   const limit = limits.find(text => text.endsWith(amount.currency))
   return limit !== undefined && amount.value <= Number(limit.slice(0, -3))
 }
+
+/** Lenient: an address of an internal network needs no dot. 254 is the limit of RFC 5321. */
+export const isOperatorEmail = (text: string): boolean =>
+  /^[^@\s]+@[^@\s]+$/.test(text) && text.length <= 254 && isPrintable(text)
 
 /** `20000EUR`: smallest units and currency. */
 export const isRefundLimit = (text: string): boolean => /^\d{1,12}[A-Z]{3}$/.test(text)

@@ -15,6 +15,7 @@ import { describeApi } from '#http/reference/openapi.ts'
 import { keepServed } from '#http/reference/placeholders.ts'
 import { referencePages } from '#http/reference/render-reference.ts'
 import type { CallInside } from '#http/server/inside-call.ts'
+import { limitsOfOne } from '#http/server/limits.ts'
 import type { AccessWatch, Credentials } from '#http/server/ports.ts'
 import { createHttpServer, type HttpServer } from '#http/server/server.ts'
 import { storedMethodsOf } from '#operations/customers/stored-methods.ts'
@@ -65,7 +66,7 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
   const http = {
     ...toHttpOptions(shared, cells, doors),
     endpoints: served,
-    limits: options.httpLimits,
+    limits: { ...limitsOfOne(options.workers ?? 1), ...options.httpLimits },
     services: servicesOf(cells.home),
     withServices: chooseServices(cells, servicesOf),
   }

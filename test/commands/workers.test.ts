@@ -1,7 +1,7 @@
 /** Several workers behind one port: they share the traffic, one that stands still is replaced, and stopping drains. */
 import { readFileSync, rmSync } from 'node:fs'
 import { get } from 'node:http'
-import { createServer } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'
 import { type Banner, killRest, login, makeDataFolder, startServer } from '#test/support/command-line.ts'
 import { afterwards, cleanUpAll } from '#test/support/embedded.ts'
@@ -103,6 +103,50 @@ test('workers that are all killed at once leave no client waiting and come back 
   server.child.kill('SIGTERM')
   expect(await server.exited).toBe(0)
 }, 300_000)
+
+/** A connection that sends these bytes and nothing else. */
+function hold(origin: string, bytes: string): Promise<Socket> {
+  return new Promise(resolve => {
+    const socket = connect(Number(new URL(origin).port), '127.0.0.1', () => {
+      socket.write(bytes)
+      resolve(socket)
+    })
+    afterwards(() => void socket.destroy())
+    // The server resets a connection that it does not take.
+    socket.on('error', () => undefined).resume()
+  })
+}
+
+async function holdMany(count: number, origin: string, bytes: string): Promise<readonly Socket[]> {
+  const held: Socket[] = []
+  while (held.length < count) held.push(await hold(origin, bytes))
+  return held
+}
+
+const countIdleDrops = async (origin: string): Promise<number> => {
+  const metrics = await (await fetch(`${origin}/metrics`)).text()
+  return Number(
+    /^tollgate_connections_dropped_total\{reason="address_idle"\} (\d+)$/m.exec(metrics)?.[1] ?? 0,
+  )
+}
+
+test('one address holds no more connections with several workers than with one', async () => {
+  const server = startServer('node', { TOLLGATE_DATA: makeFolder(), PORT: '0', TOLLGATE_WORKERS: '2' })
+  const banner = await server.ready()
+  const origin = new URL(banner.baseUrl).origin
+  const isOpen = (socket: Socket): boolean => !socket.closed
+
+  // The other 100 end later, because they are idle for too long.
+  const idle = await holdMany(250, origin, '')
+  await vi.waitFor(async () => expect(await countIdleDrops(origin)).toBeGreaterThanOrEqual(150), 30_000)
+  for (const socket of idle) socket.destroy()
+
+  // A body that does not come keeps the request under way.
+  const request = `POST /api/v2/payments HTTP/1.1\r\nHost: x\r\nAuthorization: ${login(banner)}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`
+  const busy = await holdMany(1_200, origin, request)
+  await vi.waitFor(() => expect(busy.filter(isOpen).length).toBeLessThanOrEqual(1_000), 30_000)
+  expect(busy.filter(isOpen).length).toBeGreaterThan(500)
+})
 
 test('a port that is taken is reported once', async () => {
   const taken = createServer()

@@ -209,9 +209,26 @@ test('303 a plan is paused, resumed, and cancelled only when asked twice', async
   expect(await read(plan)).toContain('CANCELLED')
 })
 
+/** What the command line refuses, too: the last one would write in red wherever a terminal shows it. */
+const unfitNames = [' ', 'x'.repeat(129), 'a\nb', '\u001b[31mred'].map(name => ({ name }))
+
+test('422 a merchant and a provider account get a name of visible characters that is not too long', async () => {
+  for (const { name } of unfitNames) {
+    const forms = [
+      ['/console/merchants', { name }],
+      [at('/providers/new'), { connector: 'simulator', name }],
+    ] as const
+    for (const [address, form] of forms) {
+      const refused = await owner.post(address, form)
+      expect([name, address, refused.status]).toEqual([name, address, 422])
+      expect(await refused.text()).toContain('1 to 128 visible characters')
+    }
+  }
+})
+
 test('200 an API key keeps to its networks and its end, and is revoked only when asked twice', async () => {
   const fields = { name: 'till', scopes: '', allowFrom: '10.0.0.0/8', expires: '2099-12-31' }
-  for (const wrong of [{ allowFrom: 'here' }, { expires: '2001-01-01' }, { scopes: 'all' }, { name: ' ' }]) {
+  for (const wrong of [{ allowFrom: 'here' }, { expires: '2001-01-01' }, { scopes: 'all' }, ...unfitNames]) {
     const refused = await owner.post(at('/keys'), { ...fields, ...wrong })
     expect([refused.status, (await refused.text()).includes('role="alert"')]).toEqual([422, true])
   }

@@ -47,6 +47,21 @@ test('303 the role, merchants and refund limit of a person are changed, and nobo
   expect((await helper.get('/console/merchants')).status).toBe(303)
 })
 
+test('422 a person gets an address that can be read and merchants that exist', async () => {
+  const person = { email: 'typo@example.com', role: 'viewer' }
+  const unknown = await owner.post('/console/operators', {
+    ...person,
+    merchants: `${gateway.merchantId},mer_typo`,
+  })
+  expect([unknown.status, (await unknown.text()).includes('There is no merchant mer_typo')]).toEqual([
+    422,
+    true,
+  ])
+  const unreadable = await owner.post('/console/operators', { ...person, email: '\u001b[31m@example.com' })
+  expect(unreadable.status).toBe(422)
+  expect(await read('/console/operators')).not.toContain(person.email)
+})
+
 test('303 an owner ends the session of another person', async () => {
   const helper = await signUp(gateway, { role: 'viewer' })
   const list = await read('/console/operators')
