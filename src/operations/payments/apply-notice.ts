@@ -129,7 +129,7 @@ async function applyOutcome(
   if (captured) return captured
   if (operation.state === 'FAILED' && outcome.kind === 'approved') {
     if (contradicts(fact, payment, operation)) return 'unmatched'
-    if (isUndone(operation, outcome.provider)) return 'repeated'
+    if (isUndone(operation, outcome.provider) || isOldNews(operation, outcome.provider)) return 'repeated'
     if (payment.status !== 'FAILED' && !operation.prepared.paidLate)
       return applyExtra(noticed, operation, engine)
     return acceptLate(
@@ -166,6 +166,13 @@ function isOtherTry({ type, provider }: Operation, { fields, transactionId }: Pr
 /** The provider had approved it, and undid it because we asked: a late notice of the approval changes nothing. */
 const isUndone = ({ provider }: Operation, { transactionId }: ProviderFacts): boolean =>
   transactionId !== undefined && provider?.fields?.undone === transactionId
+
+/**
+ * A capture or refund that the provider has failed under this id: the notice of its success is older, and came last. A try
+ * of a customer may be declined and then approved under one id.
+ */
+const isOldNews = ({ type, provider }: Operation, { transactionId }: ProviderFacts): boolean =>
+  !isOfKind(type, 'AUTHORIZATION') && transactionId !== undefined && provider?.transactionId === transactionId
 
 /** Remembers which approval of a failed try was undone, so that the notice of that approval is finished too. */
 async function markUndone(
@@ -339,7 +346,11 @@ async function applyTakenBack(
     const outcome = {
       kind: 'declined',
       detail,
-      provider: provider ?? { echo: { reference: xId, amount } },
+      // With the provider's id of the operation, where it is known: the notice of the success may still come.
+      provider: provider ?? {
+        echo: { reference: xId, amount },
+        transactionId: operation.provider?.transactionId,
+      },
     } as const
     return decide({ merchant, payment, xId, outcome }, engine)
   }

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
 import { cardPayment } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
+import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { openStripeShop, type StripeShop } from '#test/support/stripe/account.ts'
 import {
   deliverTo,
@@ -78,6 +78,13 @@ describe('what Stripe tells by itself', () => {
     await deliver('reversed', direct)
     expect((await read(payId, direct)).amount.refundedValue).toBe(0)
     await expectSameBooks(payId, direct)
+    // The older news, which came last, needs nobody.
+    const left = await queryRows(
+      direct.gateway.databaseUrl,
+      "SELECT item_key FROM notice_item WHERE state = 'UNMATCHED'",
+    )
+    expect(left).toEqual([])
+    expect(direct.gateway.logged.filter(line => line.includes('PAID_TWICE'))).toEqual([])
   })
 
   test('a capture and a cancellation in the dashboard are recorded', async () => {
