@@ -83,11 +83,17 @@ export function createPaymentQueue(deps: {
 
   async function attempt<T>(lane: Lane, target: Target, step: StepOf<T>): Promise<T | undefined> {
     for (let round = 0; round < maximumRounds; round += 1) {
+      const isRead = lane.payment === undefined
       lane.payment ??= await deps.payments.byPayId(target.merchantId, target.payId)
       const { payment } = lane
       if (payment?.merchantId !== target.merchantId) return undefined
       const { next, alongside, result } = await step(payment)
       const moved = next !== undefined && next !== payment
+      // No version guards a refusal, and others may have changed the payment since a step before this one has read it.
+      if (!moved && !isRead) {
+        lane.payment = undefined
+        continue
+      }
       if (!moved && !alongside) return result
       const writes = moved ? writesBetween(payment, next) : holdFor(payment, alongside)
       const committed = await deps.commit({ ...writes, ...alongside })
