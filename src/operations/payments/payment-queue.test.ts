@@ -68,3 +68,13 @@ test('a step that writes needs no second reading of what the step before it has 
   expect(versions).toEqual([payment.version, payment.version + 1, payment.version + 2])
   expect(reads()).toBe(1)
 })
+
+test('refusals that wait together are decided by one reading that began after the last of them had come', async () => {
+  const payment = paymentOf()
+  const { merchantId, payId } = payment
+  const { queue, reads } = openStore(payment)
+  const refuse = () => queue.update({ merchantId, payId }, ({ version }) => ({ result: version }))
+  const answers = await Promise.all(Array.from({ length: 20 }, refuse))
+  expect(answers).toEqual(Array.from({ length: 20 }, () => payment.version))
+  expect(reads()).toBe(1)
+})
