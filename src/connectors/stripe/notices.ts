@@ -289,7 +289,7 @@ function refund(object: Wire, event: Wire): NoticeFact | undefined {
 }
 
 function dispute(object: Wire, event: Wire): NoticeFact | undefined {
-  const facts = readDispute(object)
+  const facts = readDispute(object, textAt(event, 'data', 'previous_attributes', 'status'))
   const paymentId = idAt(object, 'payment_intent')
   const chargeId = idAt(object, 'charge')
   if (facts === undefined) return undefined

@@ -247,6 +247,19 @@ describe('a dispute', () => {
     expect((await read(payId, direct)).amount.disputedValue).toBe(0)
   })
 
+  test.each(['won', 'lost'])('is lost, appealed, and %s by the appeal', async end => {
+    const { payId, list } = await dispute()
+    const { providerDisputeId, disputeId } = list[0]
+    for (const status of ['lost', 'appeal_needs_response', 'appeal_under_review', end]) {
+      const type = /^appeal/.test(status) ? 'charge.dispute.updated' : 'charge.dispute.closed'
+      direct.double.books.moveDispute(providerDisputeId, status, type)
+      await deliver('twice', direct)
+    }
+    const { body } = await direct.gateway.call('GET', `/disputes/${disputeId}`)
+    expect(body).toMatchObject({ stage: 'PRE_ARBITRATION', status: end.toUpperCase() })
+    expect((await read(payId, direct)).amount.disputedValue).toBe(end === 'won' ? 0 : 1000)
+  })
+
   test('is accepted, and the money is lost', async () => {
     const { payId, list } = await dispute()
     expect((await direct.gateway.call('POST', `/disputes/${list[0].disputeId}/accept`, {})).status).toBe(200)
