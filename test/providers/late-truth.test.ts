@@ -236,6 +236,21 @@ test('money that a bank sends back is a return, once', async () => {
   expect(record.operations).toHaveLength(3)
 })
 
+test('a bank takes back what it names, also after a part was refunded, and never more than was captured', async () => {
+  const { payId, capture } = await captured()
+  const refund = { transId: 'r', amount: euros(400) }
+  await gateway.call('POST', `/payments/${payId}/refunds`, refund)
+  await deliver()
+  const back = (value: number): NoticeFact => ({
+    ...{ kind: 'return', subject: named(capture), amount: euros(value), detail: '0351' },
+    transactionId: `ret-${value}-${payId}`,
+  })
+  await tell(back(1001))
+  expect(await lastState()).toBe('UNMATCHED')
+  await tell(back(1000))
+  expect(await read(payId)).toMatchObject({ amount: { refundedValue: 400, returnedValue: 1000 } })
+})
+
 test('what names nothing of ours changes nothing and stays in the inbox', async () => {
   await tell({
     kind: 'takenBack',

@@ -1,5 +1,6 @@
 /** Captured money that went back to the customer's bank, as reported by a notice or a statement. */
 import type { NoticeFact } from '#connectors/contract.ts'
+import { add } from '#domain/money.ts'
 import { returnCapture } from '#lifecycle/debit-return.ts'
 import { resultSubject } from '#lifecycle/event.ts'
 import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
@@ -23,7 +24,8 @@ export async function recordReturn(
     const capture = returnedCapture(stored, operation, amount.value)
     const now = merchantNow(engine.clock, merchant)
     const provider = { echo: { reference: xId, amount }, transactionId, responseCode: detail.slice(-2) }
-    const next = capture && returnCapture(stored, { capture: capture.xId, xId, detail, provider, now })
+    const back = { xId, amount: amount.value, detail, provider, now }
+    const next = capture && returnCapture(stored, { ...back, capture: capture.xId })
     if (!next) return { result: 'unmatched' }
     const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
     return { next: emitted.payment, alongside: emitted.alongside, result: 'applied' }
@@ -34,14 +36,25 @@ export async function recordReturn(
 const isRecorded = ({ operations }: Payment, transactionId: string): boolean =>
   operations.some(({ provider, details }) => provider?.transactionId === transactionId && details.refundOf)
 
-/** The capture that is named; else the last one of that amount. */
+/**
+ * The capture that is named; else the last one of that amount. The bank takes back what it names, whatever was refunded
+ * before, but no capture twice.
+ */
 function returnedCapture(
   { operations }: Payment,
   named: Operation | undefined,
   value: number,
 ): Operation | undefined {
-  if (named?.type === 'CAPTURE') return named
+  const returned = (capture: Operation): number =>
+    operations
+      .filter(({ type, details }) => type === 'RETURN' && details.refundOf === capture.xId)
+      .reduce((sum, { amount }) => add(sum, amount), 0)
+  const meant = named?.type === 'CAPTURE' ? named : undefined
   return operations.findLast(
-    ({ type, state, amount }) => type === 'CAPTURE' && state === 'OK' && amount === value,
+    operation =>
+      operation.type === 'CAPTURE' &&
+      operation.state === 'OK' &&
+      (meant ? operation.xId === meant.xId : operation.amount === value) &&
+      add(returned(operation), value) <= operation.amount,
   )
 }
