@@ -141,6 +141,8 @@ async function applyOutcome(
     return markUndone({ ...noticed, operation }, outcome.provider, engine)
   // A customer may try several times under one reference; only an approved try can be taken back.
   if (outcome.kind === 'declined' && isOtherTry(operation, outcome.provider)) return 'repeated'
+  if (outcome.kind === 'approved' && isOtherTry(operation, outcome.provider))
+    return reportSecond(operation, engine)
   if (operation.state === 'OK' && outcome.kind === 'declined') {
     const { detail, provider } = outcome
     return applyTakenBack({ ...noticed, operation }, { ...fact, kind: 'takenBack', detail, provider }, engine)
@@ -161,6 +163,13 @@ function isOtherTry({ type, provider }: Operation, { fields, transactionId }: Pr
   const named = fields?.undone ?? transactionId
   const approved = isOfKind(type, 'AUTHORIZATION') ? provider?.transactionId : undefined
   return named !== undefined && approved !== undefined && named !== approved
+}
+
+/** It cannot be undone by our reference, which the first payment has too: it stays listed until a person has looked. */
+function reportSecond({ type, xId }: Operation, engine: Engine): Applied {
+  const message = `the provider reports a second payment for the same ${type}; give it back there, for it is not in our books`
+  engine.onAlarm({ code: 'PAID_TWICE', message, xId })
+  return 'unmatched'
 }
 
 /** The provider had approved it, and undid it because we asked: a late notice of the approval changes nothing. */
