@@ -112,6 +112,27 @@ test('a refund made in the dashboard is recorded once, as the provider’s', asy
   expect(record.operations).toHaveLength(3)
 })
 
+test('a refund in the dashboard of more than one capture took is recorded, and may be taken back', async () => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment({ captureMethod: { type: 'MANUAL' } }))
+  await deliver()
+  const { payId } = body
+  for (const value of [400, 600]) {
+    await gateway.call('POST', `/payments/${payId}/captures`, { transId: `c${value}`, amount: euros(value) })
+    await deliver()
+  }
+  const transactionId = `whole-${payId}`
+  const subject = { transactionId, paymentTransactionId: `late_${body.xId}` }
+  const echo = { reference: body.xId, amount: euros(900) }
+  const refund = { operation: 'REFUND', subject, amount: euros(900) } as const
+  await tell({ kind: 'outcome', ...refund, outcome: { kind: 'approved', provider: { echo, transactionId } } })
+  expect(await read(payId)).toMatchObject({ amount: { capturedValue: 1000, refundedValue: 900 } })
+  expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+  const more = { transId: 'more', amount: euros(101) }
+  expect((await gateway.call('POST', `/payments/${payId}/refunds`, more)).body.responseCode).toMatch(/^2020/)
+  await tell({ kind: 'takenBack', ...refund, detail: '0305' })
+  expect(await read(payId)).toMatchObject({ amount: { refundedValue: 0 } })
+})
+
 test.each([
   ['approved', 'in another currency', dollars(1000)],
   ['approved', 'of more', euros(1001)],
