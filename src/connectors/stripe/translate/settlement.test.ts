@@ -92,6 +92,17 @@ test('the report that the dashboard exports is read', async () => {
   ])
 })
 
+test('a description with line breaks and quotation marks is one cell of its line', async () => {
+  const text = [
+    `${header},description`,
+    'txn_1,2026-09-20 09:46:40,2026-09-21 00:00:00,eur,10.00,0.44,9.56,charge,ch_1,,,"Two shirts,',
+    '',
+    'a ""red"" and a blue one"',
+    `txn_2,2026-09-20 09:46:40,2026-09-21 00:00:00,eur,-4.00,0.00,-4.00,refund,re_1,,${refundReference},`,
+  ].join('\n')
+  expect(await read(text)).toEqual(lines)
+})
+
 test.each([
   [
     'a foreign file',

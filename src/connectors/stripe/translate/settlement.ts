@@ -3,6 +3,7 @@
  * line each) and the itemised CSV report that can be downloaded from the dashboard.
  */
 import type { SettlementLine } from '#connectors/contract.ts'
+import { readRecords } from '#connectors/csv-lines.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import {
   captureKey,
@@ -145,28 +146,11 @@ export function rowToSettlementLine(row: Row): SettlementLine {
   }
 }
 
-/** 64 MiB of JSON on one line: more than any list of a hundred transactions, less than memory. */
-const lineMax = 64 * 1024 * 1024
-
-async function* linesOf(file: AsyncIterable<Uint8Array>): AsyncIterable<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  let rest = ''
-  for await (const chunk of file) {
-    rest += decoder.decode(chunk, { stream: true })
-    if (rest.length > lineMax) throw new Error(`a line of the file is longer than ${lineMax} characters`)
-    const lines = rest.split(/\r?\n/)
-    rest = lines.pop() ?? ''
-    yield* lines
-  }
-  rest += decoder.decode()
-  if (rest !== '') yield rest
-}
-
 /** JSON begins with a bracket; everything else has to be the report. */
 export async function* readSettlement(file: AsyncIterable<Uint8Array>): AsyncIterable<SettlementLine> {
   let names: readonly string[] | undefined
   let json = ''
-  for await (const line of linesOf(file)) {
+  for await (const line of readRecords(file, new TextDecoder('utf-8', { fatal: true }))) {
     if (line.trim() === '') continue
     if (names === undefined && (json !== '' || /^\s*[[{]/.test(line))) json += `${line}\n`
     else if (names === undefined) names = headerOf(line)
