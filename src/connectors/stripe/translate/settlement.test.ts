@@ -103,6 +103,15 @@ test('a description with line breaks and quotation marks is one cell of its line
   expect(await read(text)).toEqual(lines)
 })
 
+test('the two lines of a refund that failed name the same refund and add up to nothing', async () => {
+  const failure = { ...refund, id: 'txn_3', type: 'refund_failure', reporting_category: 'refund_failure' }
+  const both = await read(JSON.stringify([refund, { ...failure, amount: 400, net: 400 }]))
+  expect(both.map(({ type, transactionId, gross }) => [type, transactionId, gross])).toEqual([
+    ['REFUND', 're_1', -400],
+    ['REFUND', 're_1', 400],
+  ])
+})
+
 test.each([
   [
     'a foreign file',
@@ -135,7 +144,7 @@ test.each([
   ['stripe_fee', undefined, 'FEE'],
   ['reserve_hold', undefined, 'RESERVE'],
   ['payout_failure', undefined, 'PAYOUT'],
-  ['refund_failure', undefined, 'CORRECTION'],
+  ['refund_failure', 're_1', 'REFUND'],
   ['a type of tomorrow', undefined, 'CORRECTION'],
 ])('%s of %s is %s', (type, source, expected) => {
   expect(lineType(type, source)).toBe(expected)

@@ -28,7 +28,8 @@ const setOf = (list: string): ReadonlySet<string> => new Set(list.trim().split(/
 /** What Stripe calls type, and in reports reporting_category. Everything else is a correction. */
 const typesByMeaning: readonly (readonly [LineType, ReadonlySet<string>])[] = [
   ['CAPTURE', setOf('charge payment')],
-  ['REFUND', setOf('refund payment_refund partial_capture_reversal payment_reversal')],
+  // A refund that failed has a second line, which brings its money back.
+  ['REFUND', setOf('refund refund_failure payment_refund partial_capture_reversal payment_reversal')],
   ['CHARGEBACK', setOf('dispute dispute_reversal')],
   [
     'FEE',
