@@ -141,6 +141,8 @@ async function applyOutcome(
     return markUndone({ ...noticed, operation }, outcome.provider, engine)
   // A customer may try several times under one reference; only an approved try can be taken back.
   if (outcome.kind === 'declined' && isOtherTry(operation, outcome.provider)) return 'repeated'
+  if (outcome.kind === 'approved' && isOtherTry(operation, outcome.provider))
+    return reportSecond(operation, engine)
   if (operation.state === 'OK' && outcome.kind === 'declined') {
     const { detail, provider } = outcome
     return applyTakenBack({ ...noticed, operation }, { ...fact, kind: 'takenBack', detail, provider }, engine)
@@ -161,6 +163,13 @@ function isOtherTry({ type, provider }: Operation, { fields, transactionId }: Pr
   const named = fields?.undone ?? transactionId
   const approved = isOfKind(type, 'AUTHORIZATION') ? provider?.transactionId : undefined
   return named !== undefined && approved !== undefined && named !== approved
+}
+
+/** It cannot be undone by our reference, which the first payment has too: it stays listed until a person has looked. */
+function reportSecond({ type, xId }: Operation, engine: Engine): Applied {
+  const message = `the provider reports a second payment for the same ${type}; give it back there, for it is not in our books`
+  engine.onAlarm({ code: 'PAID_TWICE', message, xId })
+  return 'unmatched'
 }
 
 /** The provider had approved it, and undid it because we asked: a late notice of the approval changes nothing. */
@@ -294,11 +303,12 @@ async function applyElsewhere(
       amount: { currency },
     },
   }: Noticed,
-  { operation: type, outcome, amount, subject }: Fact<'outcome'>,
+  { operation: type, outcome, amount, total, subject }: Fact<'outcome'>,
   engine: Engine,
 ): Promise<Applied> {
   if (outcome.kind !== 'approved') return 'ignored'
-  if (amount && amount.currency !== currency) return 'unmatched'
+  const named = amount ?? total
+  if (named && named.currency !== currency) return 'unmatched'
   const xId = newXId(engine)
   const opened = await engine.providers.open(account.merchantId, account.accountId)
   const releasesRest = opened?.connector.supports(method)?.partialCaptureReleasesRest
@@ -308,13 +318,17 @@ async function applyElsewhere(
   }
   const result = await engine.queue.update<Applied>({ merchantId, payId }, stored => {
     if (findOperation(stored, xId)) return { result: 'applied' }
-    const isKnown = stored.operations.some(
-      operation => operation.provider?.transactionId === provider.transactionId,
-    )
+    // A capture of ours that has no answer yet may be the one that is meant.
+    if (total && stored.operations.some(each => each.type === 'CAPTURE' && isUndecided(each)))
+      return { result: 'unmatched' }
+    const isKnown = total
+      ? total.value <= stored.sums.captured
+      : stored.operations.some(operation => operation.provider?.transactionId === provider.transactionId)
     // An amount that is no longer open was released before, by our own capture or reversal.
     if (isKnown || (type === 'REVERSAL' && hasReleased(stored))) return { result: 'repeated' }
     const now = merchantNow(engine.clock, merchant)
-    const next = recordElsewhere(stored, { type, xId, amount: amount?.value, provider, releasesRest, now })
+    const value = total ? total.value - stored.sums.captured : amount?.value
+    const next = recordElsewhere(stored, { type, xId, amount: value, provider, releasesRest, now })
     if (!next) return { result: 'unmatched' }
     const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
     return { next: emitted.payment, alongside: emitted.alongside, result: 'applied' }

@@ -150,11 +150,12 @@ const moneyChecks: readonly Check[] = [
   {
     name: 'refund-per-capture',
     sentence:
-      'Every refund gives back one capture of its payment, and no capture gives back or has returned more than it took.',
+      'Every refund of ours gives back one capture of its payment, and no capture gives back or has returned more than it took.',
     broken: `SELECT r.merchant_id, r.pay_id, c.x_id, format('%s of %s for a capture of %s', r.type, r.given,
         coalesce(c.amount, 0)) AS detail
       FROM (SELECT merchant_id, pay_id, type, details->>'refundOf' AS capture, sum(amount) AS given FROM operation
         WHERE type IN ('REFUND', 'RETURN') AND state <> 'FAILED' AND {range operation}
+          AND (details->>'refundOf' IS NOT NULL OR details->>'origin' IS DISTINCT FROM 'PROVIDER')
         GROUP BY merchant_id, pay_id, type, details->>'refundOf') r
       LEFT JOIN operation c ON {range c} AND c.merchant_id = r.merchant_id AND c.pay_id = r.pay_id
         AND c.type = 'CAPTURE' AND c.state = 'OK' AND replace(c.x_id::text, '-', '') = r.capture
