@@ -104,12 +104,12 @@ export function readAnswer({ status, text }: InsideAnswer): Json | undefined {
   return status < 300 ? JSON.parse(text || '{}') : undefined
 }
 
-/** The refusal of an endpoint, in one sentence. */
+/** The refusal of an endpoint in its own words, which name the field, its value and what is allowed. */
 export function readRefusal({ text }: InsideAnswer): string {
   const body: Json = JSON.parse(text || '{}')
-  const [fault] = toRows(body.errors)
-  const first = fault?.error ?? fault?.message
-  return String(first ?? body.responseDescription ?? body.detail ?? body.title ?? 'This was refused.')
+  const faults = isJson(body.errors) ? Object.values(body.errors).flat().join(' ') : ''
+  const said = body.error ?? body.responseDescription ?? body.detail ?? body.title
+  return faults || String(said ?? 'This was refused.')
 }
 
 /**

@@ -114,6 +114,47 @@ test('200 an endpoint is added with its secret shown once, gets a new secret, an
 })
 
 test.each([
+  ['/links/new', { amount: '0', currency: 'EUR' }, 'amount.value is 0; allowed is a whole number of 1 to'],
+  ['/links/new', { amount: '10', currency: 'ZZZ' }, 'amount.currency is &quot;ZZZ&quot;'],
+  ['/test/clock', { advance: 'P1000Y' }, 'advance is P1000Y'],
+  [
+    '/test/faults',
+    { operation: 'X', fault: 'decline', times: '1' },
+    'operation is &quot;X&quot;; allowed is one of',
+  ],
+  ['/keys', { name: 'x'.repeat(129) }, 'The name has 129 characters; allowed are 1 to 128'],
+  ['/endpoints', { url: `https://shop.example/${'x'.repeat(2048)}` }, 'characters; allowed are 2048 at most'],
+])('422 %s tells which field is wrong, its value and what is allowed: %j', async (path, fields, said) => {
+  const refused = await owner.post(at(path), fields)
+  expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining(said)])
+})
+
+test('400 a list with two wrong filters names both of them', async () => {
+  const refused = await owner.get(at('/payments?amountFrom=-1&status=NOPE'))
+  const page = await refused.text()
+  expect([refused.status, page.includes('amountFrom is &quot;-1&quot;')]).toEqual([400, true])
+  expect(page).toContain('status holds &quot;NOPE&quot;; allowed: AUTHORIZE_REQUEST')
+})
+
+test.each([
+  ['', 'The name has 0 characters'],
+  ['x'.repeat(129), 'The name has 129 characters'],
+])(
+  '422 a merchant is not made under the name "%s", which would be left out or cut off',
+  async (name, said) => {
+    const refused = await owner.post('/console/merchants', { name })
+    expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining(said)])
+  },
+)
+
+test('the address of an endpoint is stored as the URL standard writes it', async () => {
+  const page = await (
+    await owner.post(at('/endpoints'), { url: 'HTTP://127.0.0.1:80/a b'.replace(' ', '%20') })
+  ).text()
+  expect(page).toContain('title="http://127.0.0.1/a%20b"')
+})
+
+test.each([
   { url: 'ftp://shop.example', types: '' },
   { url: 'https://user:secret@shop.example', types: '' },
   { url: 'https://shop.example', types: 'payment.exploded' },

@@ -99,16 +99,17 @@ interface Rights {
 }
 
 /** What the form asks for, or what is wrong with it. */
-function readRights({ request, operator }: Visit): Rights | string {
+function readRights({ request, operator, merchants: visible }: Visit): Rights | string {
   const { role = '', merchants = '', refundLimit = '' } = request.form ?? {}
   const known = roles.find(one => one === role)
   if (known === undefined) return `The role must be one of ${roles.join(', ')}.`
   const limits = split(refundLimit)
-  if (!limits.every(isRefundLimit))
-    return 'A refund limit looks like 20000EUR; several are separated by commas.'
+  const wrong = limits.find(limit => !isRefundLimit(limit))
+  if (wrong !== undefined)
+    return `The refund limit is ${wrong}; it must be smallest units and a currency, such as 20000EUR. Several are separated by commas.`
   const { merchants: scope } = operator
   const wanted = split(merchants)
-  const foreign = scope && wanted.find(merchant => !scope.includes(merchant))
+  const foreign = wanted.find(merchant => !visible.some(({ merchantId }) => merchantId === merchant))
   if (foreign !== undefined) return `There is no merchant ${foreign} that you may see.`
   return {
     role: known,
@@ -123,7 +124,10 @@ const refuse = (visit: Visit, message: string): Promise<PageAnswer> =>
 async function addOperator(visit: Visit): Promise<PageAnswer> {
   const { email = '' } = visit.request.form ?? {}
   if (!/^[^@\s]+@[^@\s]+$/.test(email) || email.length > 254)
-    return refuse(visit, 'This is not an e-mail address.')
+    return refuse(
+      visit,
+      `The e-mail address is ${email.slice(0, 254)}; it must be one such as ada@example.com.`,
+    )
   const rights = readRights(visit)
   if (typeof rights === 'string') return refuse(visit, rights)
   const { people, peopleStore } = visit.deps
