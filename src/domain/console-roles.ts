@@ -2,6 +2,7 @@
  * Who may do what in the console: one table. Pages use it to decide what they show, and the server checks it again
  * before every action.
  */
+import { isActiveCurrency } from '#domain/currencies.ts'
 import { keysOf } from '#domain/json.ts'
 import { isPrintable } from '#domain/text.ts'
 
@@ -51,5 +52,6 @@ export function isWithinRefundLimit(
 export const isOperatorEmail = (text: string): boolean =>
   /^[^@\s]+@[^@\s]+$/.test(text) && text.length <= 254 && isPrintable(text)
 
-/** `20000EUR`: smallest units and currency. */
-export const isRefundLimit = (text: string): boolean => /^\d{1,12}[A-Z]{3}$/.test(text)
+/** `20000EUR`: smallest units and an active currency. */
+export const isRefundLimit = (text: string): boolean =>
+  /^\d{1,12}[A-Z]{3}$/.test(text) && isActiveCurrency(text.slice(-3))

@@ -62,6 +62,16 @@ test('422 a person gets an address that can be read and merchants that exist', a
   expect(await read('/console/operators')).not.toContain(person.email)
 })
 
+test.each([
+  [{ merchants: 'mer_misspelt' }, 'There is no merchant mer_misspelt'],
+  [{ refundLimit: '500EUR,100XXX' }, 'The refund limit is 100XXX'],
+  [{ email: 'nobody' }, 'The e-mail address is nobody'],
+])('422 a person is not added with %j, which would let them see or refund nothing', async (entries, said) => {
+  const person = { email: 'careless@example.com', role: 'support', ...entries }
+  const refused = await owner.post('/console/operators', person)
+  expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining(said)])
+})
+
 test('303 an owner ends the session of another person', async () => {
   const helper = await signUp(gateway, { role: 'viewer' })
   const list = await read('/console/operators')

@@ -23,8 +23,6 @@ import type { ListedKey } from '#storage/api-keys.ts'
 const administration = (visit: Visit) => visit.deps.merchantsAs(visit.audit)
 const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}`
 
-const nameRule = `1 to ${nameMax} visible characters`
-
 const isAllScopes = (scopes: readonly string[]): boolean => allScopes.every(scope => scopes.includes(scope))
 
 const keyColumns = (visit: MerchantVisit): readonly TypedColumn<ListedKey>[] => [
@@ -97,11 +95,14 @@ async function showKeys(visit: MerchantVisit, { made, problem }: { made?: Part; 
   })
 }
 
+const wrongName = (name: string): string =>
+  `The name has ${[...name.trim()].length} characters; allowed are 1 to ${nameMax}, all of them visible.`
+
 /** The key that the form requests; throws an error about what is wrong. */
 function readKeyRequest({ request, deps }: MerchantVisit): KeyRequest {
   const { name = '', scopes = '', allowFrom = '', expires = '' } = request.form ?? {}
   const given = readName(name)
-  if (given === undefined) throw new KeyRequestFault(`The name must be ${nameRule}.`)
+  if (given === undefined) throw new KeyRequestFault(wrongName(name))
   return {
     name: given,
     scopes: scopes.trim() === '' ? allScopes : readScopes(scopes),
@@ -172,9 +173,10 @@ async function showMerchants(visit: Visit, problem?: string) {
 
 async function makeMerchant(visit: Visit) {
   if (visit.operator.merchants !== undefined) return seeOther('/console/merchants')
-  const name = readName(visit.request.form?.name ?? '')
-  if (name === undefined) return showMerchants(visit, `The name must be ${nameRule}.`)
-  const { merchantId, apiKey, webhookSecret } = await administration(visit).create(name)
+  const { name = '' } = visit.request.form ?? {}
+  const given = readName(name)
+  if (given === undefined) return showMerchants(visit, wrongName(name))
+  const { merchantId, apiKey, webhookSecret } = await administration(visit).create(given)
   const main = html`<p class="note good" role="status">These are shown this once.</p>${renderPairs([
     ['merchant id', html`<code data-copy>${merchantId}</code>`],
     ['API key', html`<code data-copy>${apiKey}</code>`],

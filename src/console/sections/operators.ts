@@ -104,8 +104,9 @@ function readRights({ request, operator, merchants: seen }: Visit): Rights | str
   const known = roles.find(one => one === role)
   if (known === undefined) return `The role must be one of ${roles.join(', ')}.`
   const limits = split(refundLimit)
-  if (!limits.every(isRefundLimit))
-    return 'A refund limit looks like 20000EUR; several are separated by commas.'
+  const wrong = limits.find(limit => !isRefundLimit(limit))
+  if (wrong !== undefined)
+    return `The refund limit is ${wrong}; it must be smallest units and a currency, such as 20000EUR. Several are separated by commas.`
   const { merchants: scope } = operator
   const wanted = split(merchants)
   const unknown = wanted.find(merchant => !seen.some(({ merchantId }) => merchantId === merchant))
@@ -122,7 +123,11 @@ const refuse = (visit: Visit, message: string): Promise<PageAnswer> =>
 
 async function addOperator(visit: Visit): Promise<PageAnswer> {
   const { email = '' } = visit.request.form ?? {}
-  if (!isOperatorEmail(email)) return refuse(visit, 'This is not an e-mail address.')
+  if (!isOperatorEmail(email))
+    return refuse(
+      visit,
+      `The e-mail address is ${email.slice(0, 254)}; it must be one such as ada@example.com.`,
+    )
   const rights = readRights(visit)
   if (typeof rights === 'string') return refuse(visit, rights)
   const { people, peopleStore } = visit.deps
