@@ -84,7 +84,8 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
   if (consolePort !== undefined) {
     const separate = await createHttpServer({ ...http, endpoints: [], pageRoutes: consoleRoutes })
     const { host } = options.listen ?? { host: '127.0.0.1' }
-    server.addHook('onListen', async () => void (await separate.listen({ host, port: consolePort })))
+    // Not onListen, whose errors Fastify swallows: the API would serve, and our links lead to whoever has the port.
+    server.addHook('onReady', async () => void (await separate.listen({ host, port: consolePort })))
     server.addHook('onClose', async () => separate.close())
   }
   return server
