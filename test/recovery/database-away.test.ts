@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database-proxy.ts'
 import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
 
 let acquirer: Acquirer
 let direct: TestGateway
@@ -64,6 +65,9 @@ test('503 with Retry-After everywhere while the database is silent, and 200 agai
   expect([token.status, token.headers.get('retry-after')]).toEqual([503, '2'])
   const ready = await fetch(`${gateway.url}/health/ready`)
   expect([ready.status, ready.headers.get('retry-after')]).toEqual([503, '1'])
+  expect(await ready.json()).toMatchObject({
+    reasons: ['the database cannot be reached, or does not answer'],
+  })
   const live = await fetch(`${gateway.url}/health/live`)
   expect(live.status).toBe(200)
   proxy.thaw()
@@ -110,4 +114,37 @@ test('an outcome that the provider gave while the database was away is written w
     const again = await gateway.call('POST', '/payments', request, { 'idempotency-key': 'away-1' })
     expect(again).toMatchObject({ status: 200, body: { status: 'OK' } })
   }, 30_000)
+})
+
+/** PostgreSQL's error for a full disk, raised by a trigger. */
+const fillDisk = (table: string, act: string) =>
+  queryRows(
+    direct.databaseUrl,
+    `CREATE OR REPLACE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN RAISE 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;
+     CREATE TRIGGER full_disk BEFORE ${act} ON ${table} FOR EACH ROW EXECUTE FUNCTION full_disk()`,
+  )
+const makeRoom = (table: string) => queryRows(direct.databaseUrl, `DROP TRIGGER full_disk ON ${table}`)
+
+test('503 with Retry-After while the disk of the database is full: nobody is asked, and the same key pays once there is room', async () => {
+  const [request, key] = [cardPayment(), { 'idempotency-key': 'full-disk' }]
+  await fillDisk('payment', 'INSERT')
+  const refused = await gateway.call('POST', '/payments', request, key)
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
+  expect(acquirer.ledger).toEqual([])
+  await makeRoom('payment')
+  const paid = await gateway.call('POST', '/payments', request, key)
+  expect(paid, paid.text).toMatchObject({ status: 200, body: { status: 'OK' } })
+})
+
+test('an outcome that found the disk full is written once there is room', async () => {
+  const request = cardPayment()
+  await fillDisk('operation', 'UPDATE')
+  const unwritten = await gateway.call('POST', '/payments', request)
+  expect([unwritten.status, unwritten.headers.get('retry-after')]).toEqual([503, '2'])
+  await makeRoom('operation')
+  await vi.waitFor(async () => {
+    const { body } = await gateway.call('GET', `/payments/getByTransId/${request.transId}`)
+    expect(body).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  }, 20_000)
 })
