@@ -2,7 +2,8 @@
 import type { Command } from 'commander'
 import { auditCommand } from '#commands/audit-trail.ts'
 import { CommandFault, UsageFault } from '#commands/faults.ts'
-import { openDatabase } from '#commands/open-database.ts'
+import { noSuchMerchant } from '#commands/merchant.ts'
+import { openDatabase, withMerchants } from '#commands/open-database.ts'
 import { findConsoleOrigin } from '#commands/served.ts'
 import type { Config } from '#config.ts'
 import type { People } from '#console/people.ts'
@@ -41,6 +42,7 @@ function describeAdd(operator: Command, readConfig: () => Config): void {
     .action(async ({ email, role, merchants, json }: Words) => {
       const person = { email: checkEmail(email), role: checkRole(role), merchants: readList(merchants) }
       const config = readConfig()
+      await requireMerchants(config, person.merchants)
       const path = await withStore(config, async (people, _, audit) => {
         const made = await people.add(person)
         if (made) await audit('operator.add', email, { role, merchants: person.merchants })
@@ -99,7 +101,9 @@ function describeSet(operator: Command, readConfig: () => Config): void {
     .option('--json', 'print one line of JSON')
     .action(async ({ email, json, ...words }: Words) => {
       const change = toChange(words)
-      const person = await withStore(readConfig(), async (_, store, audit) => {
+      const config = readConfig()
+      await requireMerchants(config, change.merchants)
+      const person = await withStore(config, async (_, store, audit) => {
         const { operatorId } = await findPerson(store, email)
         await store.set(operatorId, change)
         await audit('operator.set', email, change)
@@ -189,6 +193,19 @@ function checkRole(role: string | undefined): Role {
   const found = roles.find(known => known === role)
   if (found) return found
   throw new UsageFault(`--role ${role}: must be one of ${roles.toReversed().join(', ')}`)
+}
+
+/** With a mistyped id a person would see nothing, and nobody would know why. */
+async function requireMerchants(config: Config, wanted: readonly string[] | null | undefined): Promise<void> {
+  if (!wanted) return
+  if (wanted.length === 0) throw new UsageFault('--merchants names no merchant')
+  const known = new Set(
+    await withMerchants(config, async merchants =>
+      (await merchants.list()).map(one => String(one.merchantId)),
+    ),
+  )
+  const unknown = wanted.find(merchantId => !known.has(merchantId))
+  if (unknown !== undefined) throw noSuchMerchant(unknown)
 }
 
 const readList = (text: string | undefined): readonly string[] | undefined =>
