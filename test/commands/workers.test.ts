@@ -1,7 +1,8 @@
 /** Several workers behind one port: they share the traffic, one that stands still is replaced, and stopping drains. */
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { type Banner, killRest, login, makeDataFolder, startServer } from '#test/support/command-line.ts'
 import { afterwards, cleanUpAll } from '#test/support/embedded.ts'
@@ -100,6 +101,29 @@ test('workers that are all killed at once leave no client waiting and come back 
   // Refused until a worker listens again.
   await vi.waitFor(async () => expect((await pay(banner)).status).toBe(200), 60_000)
   server.child.kill('SIGTERM')
+  expect(await server.exited).toBe(0)
+})
+
+test('a worker whose replacement cannot start: the reason is said, and it is tried again until it can', async () => {
+  const folder = makeFolder()
+  const server = startServer('node', { TOLLGATE_DATA: folder, PORT: '0', TOLLGATE_WORKERS: '2' })
+  await server.ready()
+  const keyFile = join(folder, 'master.key')
+  const key = readFileSync(keyFile)
+  writeFileSync(keyFile, `${Buffer.alloc(32, 7).toString('base64')}\n`)
+  const [, pid] = /worker 1 runs as process (\d+)/.exec(server.stderr()) ?? []
+  process.kill(Number(pid), 'SIGKILL')
+  await vi.waitFor(
+    () => expect(server.stderr()).toMatch(/worker \d+ ended \(this database was sealed with the master key /),
+    60_000,
+  )
+  writeFileSync(keyFile, key)
+  // The last one that was started stays.
+  await vi.waitFor(async () => {
+    const pids = [...server.stderr().matchAll(/runs as process (\d+)/g)].map(([, number]) => Number(number))
+    expect(server.stdout()).toContain(`"worker":${pids.length}`)
+  }, 60_000)
+  server.child.kill('SIGINT')
   expect(await server.exited).toBe(0)
 })
 
