@@ -182,6 +182,11 @@ test.each([
   ['cut off', (lines: string[]) => lines.slice(0, -1), 'is cut off'],
   ['changed', (lines: string[]) => lines.map(line => line.replace('"Ada ', '"Eve ')), 'changed or damaged'],
   ['not a backup', () => ['{"hello": 1}'], 'not a backup'],
+  [
+    'of a newer release, whose columns would be lost',
+    ([header = '', ...rows]: string[]) => [header.replace(/"\]/, '","9999-newer.sql"]'), ...rows],
+    'of a newer release, whose schema has 9999-newer.sql',
+  ],
   ['not even JSON', () => ['hello'], 'not JSON'],
 ])('a backup that is %s is refused, and nothing of it is kept', async (_, damage, sentence) => {
   const lines = gunzipSync(readFileSync(file)).toString().trimEnd().split('\n')

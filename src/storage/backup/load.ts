@@ -5,7 +5,7 @@ import pg from 'pg'
 import { memberOf, textAt } from '#domain/json.ts'
 import type { Header } from '#storage/backup/dump.ts'
 import { BackupError, listTables, type Table } from '#storage/backup/tables.ts'
-import { migrate } from '#storage/migrate.ts'
+import { listMigrations, migrate } from '#storage/migrate.ts'
 import { rootSecretName } from '#storage/vault/vault-store.ts'
 
 /** 500 rows are about half a megabyte in one statement. */
@@ -54,6 +54,7 @@ async function loadCell(
   { onProgress = () => {}, admit }: LoadOptions,
 ): Promise<Loaded> {
   const header = readHeader(first)
+  await refuseNewer(header)
   const url = await urlOf(header.cell ?? 0)
   await refuseFilled(url, header)
   // Creates the schema of the time of the backup; newer migrations run after the rows are loaded.
@@ -84,6 +85,16 @@ function readHeader(line: string): Header {
 
 const isHeader = (value: unknown): value is Header =>
   memberOf(value, 'tollgateBackup') === 1 && Array.isArray(memberOf(value, 'migrations'))
+
+/** What a newer release keeps in columns that this one does not have would be dropped without a word. */
+async function refuseNewer({ migrations }: Header): Promise<void> {
+  const known = new Set(await listMigrations())
+  const newer = migrations.find(name => !known.has(name))
+  if (newer !== undefined)
+    throw new BackupError(
+      `the backup is of a newer release, whose schema has ${newer}: restore it with that release, or a newer one`,
+    )
+}
 
 /**
  * A load that was refused or cut off leaves the empty tables of its backup behind. They may be filled, unless they are newer
