@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAuditStore } from '#storage/audit/audit.ts'
 import { openDatabase } from '#storage/database.ts'
+import { commandsHere } from '#test/support/command-here.ts'
 import { listActs, type Person, signUp } from '#test/support/console.ts'
-import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 
 let gateway: TestGateway
@@ -122,4 +123,33 @@ test('200 the audit trail goes on to older acts, also for an owner of some merch
     next = /rel="next" href="([^"]+)"/.exec(page)?.[1]?.replaceAll('&amp;', '&')
   }
   expect(seen).toEqual(acts.toReversed())
+})
+
+test('the command takes only merchants that there are: with a mistyped id a person would see nothing', async () => {
+  const commands = commandsHere(gateway.databaseUrl, {
+    TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl),
+  })
+  const add = (merchants: string) =>
+    commands.run(
+      'operator',
+      'add',
+      '--email',
+      'typed@example.com',
+      '--role',
+      'viewer',
+      '--merchants',
+      merchants,
+    )
+  const unknown = {
+    code: 1,
+    stderr: expect.stringContaining('there is no merchant "mer_typo"; "tollgate merchant list" shows all'),
+  }
+  expect(await add(`${gateway.merchantId},mer_typo`)).toMatchObject(unknown)
+  expect(await add(' , ')).toMatchObject({ code: 2, stderr: expect.stringContaining('names no merchant') })
+  expect(await add(gateway.merchantId)).toMatchObject({ code: 0 })
+  const set = (merchants: string) =>
+    commands.run('operator', 'set', '--email', 'typed@example.com', '--merchants', merchants)
+  expect(await set('mer_typo')).toMatchObject(unknown)
+  expect(await set('all')).toMatchObject({ code: 0 })
+  commands.remove()
 })

@@ -10,6 +10,7 @@ import { CommitUnknown } from '#storage/commit/change.ts'
 import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database-proxy.ts'
 import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
 import { findMerchant } from '#test/support/shop.ts'
 
 let acquirer: Acquirer
@@ -69,6 +70,9 @@ test('503 with Retry-After everywhere while the database is silent, and 200 agai
   expect([token.status, token.headers.get('retry-after')]).toEqual([503, '2'])
   const ready = await fetch(`${gateway.url}/health/ready`)
   expect([ready.status, ready.headers.get('retry-after')]).toEqual([503, '1'])
+  expect(await ready.json()).toMatchObject({
+    reasons: ['the database cannot be reached, or does not answer'],
+  })
   const live = await fetch(`${gateway.url}/health/live`)
   expect(live.status).toBe(200)
   proxy.thaw()
@@ -145,4 +149,37 @@ test('an outcome that is written after its 503 is told by an event, because nobo
   }, 30_000)
   const { body } = await direct.call('GET', `/events?page=1&payId=${payId}`)
   expect(body.data).toMatchObject([{ payId, url: 'http://127.0.0.1:9/away' }])
+})
+
+/** PostgreSQL's error for a full disk, raised by a trigger. */
+const fillDisk = (table: string, act: string) =>
+  queryRows(
+    direct.databaseUrl,
+    `CREATE OR REPLACE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN RAISE 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;
+     CREATE TRIGGER full_disk BEFORE ${act} ON ${table} FOR EACH ROW EXECUTE FUNCTION full_disk()`,
+  )
+const makeRoom = (table: string) => queryRows(direct.databaseUrl, `DROP TRIGGER full_disk ON ${table}`)
+
+test('503 with Retry-After while the disk of the database is full: nobody is asked, and the same key pays once there is room', async () => {
+  const [request, key] = [cardPayment(), { 'idempotency-key': 'full-disk' }]
+  await fillDisk('payment', 'INSERT')
+  const refused = await gateway.call('POST', '/payments', request, key)
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
+  expect(acquirer.ledger).toEqual([])
+  await makeRoom('payment')
+  const paid = await gateway.call('POST', '/payments', request, key)
+  expect(paid, paid.text).toMatchObject({ status: 200, body: { status: 'OK' } })
+})
+
+test('an outcome that found the disk full is written once there is room', async () => {
+  const request = cardPayment()
+  await fillDisk('operation', 'UPDATE')
+  const unwritten = await gateway.call('POST', '/payments', request)
+  expect([unwritten.status, unwritten.headers.get('retry-after')]).toEqual([503, '2'])
+  await makeRoom('operation')
+  await vi.waitFor(async () => {
+    const { body } = await gateway.call('GET', `/payments/getByTransId/${request.transId}`)
+    expect(body).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  }, 20_000)
 })

@@ -34,6 +34,7 @@ const operationFacts: Readonly<Record<string, string>> = {
   refunded: `(sum(amount) FILTER (WHERE type IN ('REFUND', 'CREDIT') AND state = 'OK'))::bigint`,
   refunding: `(sum(amount) FILTER (WHERE type IN ('REFUND', 'CREDIT') AND ${unanswered}))::bigint`,
   returned: `(sum(amount) FILTER (WHERE type = 'RETURN'))::bigint`,
+  raises: `count(*) FILTER (WHERE type = 'INCREMENTAL')`,
   undecided: `bool_or(type IN ('AUTHORIZATION', 'CONFIRM', 'CREDIT') AND ${unanswered})`,
   waits: `bool_or(state = 'AUTHORIZE_REQUEST')`,
   failed: `bool_or(state = 'FAILED')`,
@@ -131,6 +132,17 @@ const moneyChecks: readonly Check[] = [
     'What may have been refunded is the sum of the refunds and credits without an answer.',
   ),
   sumCheck('returned', 'What was taken back is the sum of the returned debits.'),
+  {
+    name: 'reversed-rest',
+    sentence:
+      'What is reversed beyond the reversals is the whole rest of an authorisation that has ended or was closed.',
+    sweep: payments,
+    // A raise that was under way at the end may open something again, with a later end.
+    when: `p.reversed > coalesce(o.reversed, 0) AND ${open} > 0 AND NOT p.closed_for_capture AND o.raises = 0
+      AND (p.authorization_expires_at > p.updated_at) IS NOT FALSE`,
+    detail: `format('reversed is %s, the operations make %s, and %s is still open', p.reversed, coalesce(o.reversed, 0),
+      ${open})`,
+  },
   {
     name: 'capture-ceiling',
     sentence: 'No more is captured and reversed, certainly or possibly, than the authorisation allows.',
