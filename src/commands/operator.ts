@@ -159,7 +159,8 @@ async function withStore<T>(
     const tools: Tools = {
       audit: (act, object, after) => auditCommand(databaseUrl, { act, object, ...(after ? { after } : {}) }),
       async requireMerchants(ids) {
-        if (!ids || ids.length === 0) return
+        if (!ids) return
+        if (ids.length === 0) throw new UsageFault('--merchants names no merchant')
         const { environment } = config
         const { merchants, close } = await openMerchants({ environment, cells, masterKey })
         const known = (await merchants.list().finally(close)).map(({ merchantId }) => merchantId)

@@ -96,7 +96,7 @@ async function showKeys(visit: MerchantVisit, { made, problem }: { made?: Part; 
 }
 
 const wrongName = (name: string): string =>
-  `The name has ${[...name.trim()].length} characters; allowed are 1 to ${nameMax}, all of them visible.`
+  `The name has ${[...name.trim()].length} characters; allowed are 1 to ${nameMax} visible characters.`
 
 /** The key that the form requests; throws an error about what is wrong. */
 function readKeyRequest({ request, deps }: MerchantVisit): KeyRequest {
