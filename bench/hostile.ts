@@ -202,11 +202,15 @@ const objects = (count: number, fields: number): string =>
     ),
   })
 
+/** Each is a mistake of its own, and short bodies are told all of theirs. */
+const wrong = Object.fromEntries(Array.from({ length: 900 }, (_, field) => [`metadat${field}`, 1]))
+
 const bodiesOf = ({ authorization }: Shop): readonly Stranger[] =>
   [
     { name: '60 objects of 1,000 fields', body: objects(60, 1_000) },
     { name: '600 objects of 100 fields', body: objects(600, 100) },
     { name: '2,000 fields', body: objects(20, 100) },
+    { name: '900 mistakes', body: JSON.stringify(wrong) },
     { name: '1 MiB of text', body: JSON.stringify({ metadata: { a: 'x'.repeat(1_000_000) } }) },
     { name: '100,000 values', body: `{"metadata":{"a":[${'1,'.repeat(99_000)}1]}}` },
     { name: '33,000 objects', body: `{"metadata":{"a":[${'{"a":1},'.repeat(33_000)}1]}}` },

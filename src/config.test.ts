@@ -92,6 +92,8 @@ test.each<[Record<string, string>, Partial<Config>]>([
 test.each([
   [{ PORT: '65536' }, 'PORT is "65536", but must be a whole number from 0 to 65535'],
   [{ PORT: '80a' }, 'PORT is "80a"'],
+  [{ PORT: '9000', TOLLGATE_CONSOLE_PORT: '9000' }, 'TOLLGATE_CONSOLE_PORT is 9000, the port of the API'],
+  [{ TOLLGATE_CONSOLE_PORT: '8080' }, 'TOLLGATE_CONSOLE_PORT is 8080, the port of the API'],
   [{ TOLLGATE_DCC_MARKUP: '20.01' }, 'TOLLGATE_DCC_MARKUP is "20.01", but must be a percentage from 0 to 20'],
   [
     { TOLLGATE_SIMULATOR_LATENCY_MS: '10001' },

@@ -1,7 +1,7 @@
 /** `backup`, `restore` and `move-to`: copies all data out of a running gateway's database, and into an empty one. */
 
 import { createReadStream, createWriteStream } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { open, rename, rm, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
@@ -18,9 +18,11 @@ import type { Config } from '#config.ts'
 import { textAt } from '#domain/json.ts'
 import type { Act } from '#operations/audit/audit.ts'
 import { dumpDatabase } from '#storage/backup/dump.ts'
-import { BackupError, loadDatabase } from '#storage/backup/load.ts'
+import { type LoadOptions, loadDatabase } from '#storage/backup/load.ts'
+import { BackupError } from '#storage/backup/tables.ts'
 import { type CellAddress, cellName } from '#storage/cells/address.ts'
 import { createSchema, isServed, readSources } from '#storage/cells/create-cell.ts'
+import { rootSecretName } from '#storage/vault/vault-store.ts'
 
 const say = (line: string): void => console.error(line)
 
@@ -34,6 +36,7 @@ export function addBackupCommands(program: Command, readConfig: () => Config): v
     .requiredOption('--out <file>', 'the file to write')
     .option('--json', 'print one line of JSON')
     .action(async ({ out, json }: { out: string; json?: true }) => {
+      await refuseFolder(out)
       const rows = await withDatabase(readConfig(), async database => {
         const written = await writeBackup(database.cells, out)
         await auditCopy(database.url, { act: 'backup', object: basename(out), after: { rows: written } })
@@ -48,6 +51,7 @@ export function addBackupCommands(program: Command, readConfig: () => Config): v
     .option('--json', 'print one line of JSON')
     .action(async (file: string, { json }: { json?: true }) => {
       const config = readConfig()
+      await requireReadable(file)
       const rows = await withDatabase(config, database => restore(config, database, file), { restores: true })
       console.log(json ? JSON.stringify({ file, rows }) : `${rows} rows read from ${file}`)
     })
@@ -90,6 +94,31 @@ async function withDatabase<T>(
   }
 }
 
+async function refuseFolder(out: string): Promise<void> {
+  const found = await stat(out).catch(() => undefined)
+  if (found?.isDirectory()) throw new CommandFault(`${out} is a folder; --out takes the name of a file in it`)
+}
+
+/** Before a database is made for it. */
+async function requireReadable(file: string): Promise<void> {
+  try {
+    const opened = await open(file)
+    const isFolder = (await opened.stat()).isDirectory()
+    await opened.close()
+    if (!isFolder) return
+  } catch (error) {
+    const code = textAt(error, 'code')
+    const why = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`
+    throw new CommandFault(`${file} ${why}`, { cause: error })
+  }
+  throw new CommandFault(`${file} is a folder; name the file of a backup`)
+}
+
+/** The fault of the file and not of the database, whose errors may have the same codes. */
+const isFileFault = (error: unknown): boolean =>
+  /^(open|rename)$/.test(textAt(error, 'syscall') ?? '') ||
+  /^(ENOSPC|EDQUOT|EFBIG|EIO)$/.test(textAt(error, 'code') ?? '')
+
 async function writeBackup(cells: readonly CellAddress[], out: string): Promise<number> {
   let total = 0
   const progress = showProgress('Writing rows')
@@ -108,14 +137,18 @@ async function writeBackup(cells: readonly CellAddress[], out: string): Promise<
         yield `${line}\n`
       }
   }
-  // Complete before it gets its name, and readable by its owner only.
+  // Complete and on the disk before it gets its name, and readable by its owner only.
   const draft = `${out}.part`
   try {
-    await pipeline(Readable.from(toText()), createGzip(), createWriteStream(draft, { mode: 0o600 }))
+    const drain = createWriteStream(draft, { mode: 0o600, flush: true })
+    await pipeline(Readable.from(toText()), createGzip(), drain)
     await rename(draft, out)
   } catch (error) {
     await rm(draft, { force: true })
-    throw error
+    if (!isFileFault(error)) throw error
+    throw new CommandFault(`${out} cannot be written (${textAt(error, 'code')}); no backup was made`, {
+      cause: error,
+    })
   } finally {
     progress.end()
   }
@@ -124,9 +157,11 @@ async function writeBackup(cells: readonly CellAddress[], out: string): Promise<
 
 async function restore(config: Config, database: OpenDatabase, file: string): Promise<number> {
   const cells = [...database.cells]
-  const rows = await readBackup(place(database.url, config, cells), file)
   const { environment, dataDirectory } = config
-  // Also proves that the master key is the right one.
+  const rows = await readBackup(place(database.url, config, cells), file, {
+    onProgress: say,
+    admit: installation => admit(installation, config, database),
+  })
   const { merchants, close } = await openMerchants({
     environment,
     cells,
@@ -140,6 +175,21 @@ async function restore(config: Config, database: OpenDatabase, file: string): Pr
     await close()
   }
   return rows
+}
+
+/** Refuses rows that could not be served here: of the other environment, or sealed with another master key. */
+async function admit(
+  installation: ReadonlyMap<string, string>,
+  { environment }: Pick<Config, 'environment'>,
+  { masterKey }: Pick<OpenDatabase, 'masterKey'>,
+): Promise<void> {
+  const owner = installation.get('environment') ?? environment
+  if (owner !== environment)
+    throw new CommandFault(
+      `the backup is of the ${owner} environment, but TOLLGATE_ENVIRONMENT is ${environment}; nothing was restored`,
+    )
+  const [keyId] = installation.get(rootSecretName)?.split(':') ?? []
+  if (keyId !== undefined) await masterKey.find(keyId)
 }
 
 /** Where the rows of each cell go. Cell 0 comes first, and its directory says which database each of the others is in. */
@@ -158,15 +208,21 @@ const place =
     return url
   }
 
-async function readBackup(urlOf: (cell: number) => Promise<string>, file: string): Promise<number> {
-  const unpacked = createReadStream(file).pipe(createGunzip())
+async function readBackup(
+  urlOf: (cell: number) => Promise<string>,
+  file: string,
+  options: LoadOptions,
+): Promise<number> {
+  const packed = createReadStream(file)
+  const unpacked = packed.pipe(createGunzip())
+  // `pipe` does not pass it on, and an error that nobody listens to ends the process.
+  packed.once('error', error => unpacked.destroy(error))
   const lines = createInterface({ input: unpacked, crlfDelay: Number.POSITIVE_INFINITY })
   const failed = new Promise<never>((_, reject) => unpacked.once('error', reject))
   try {
-    return (await Promise.race([loadDatabase(urlOf, lines, say), failed])).rows
+    return (await Promise.race([loadDatabase(urlOf, lines, options), failed])).rows
   } catch (error) {
     const code = textAt(error, 'code')
-    if (code === 'ENOENT') throw new CommandFault(`${file} does not exist`, { cause: error })
     if (code?.startsWith('Z_'))
       throw new CommandFault(`${file} is damaged or cut off and cannot be restored (${code})`, {
         cause: error,
@@ -188,7 +244,7 @@ async function moveTo(database: OpenDatabase, target: string): Promise<number> {
   async function* dumpAll(): AsyncGenerator<string> {
     for (const cell of moving) yield* dumpDatabase(cell)
   }
-  const { rows } = await loadDatabase(place(target, { cellUrls: [] }), dumpAll(), say)
+  const { rows } = await loadDatabase(place(target, { cellUrls: [] }), dumpAll(), { onProgress: say })
   await requireUnserved(
     moving,
     'a gateway was started meanwhile, and what it took is missing in the copy; stop it, empty the target and repeat',

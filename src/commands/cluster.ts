@@ -49,7 +49,7 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
   const listening = new Map<Worker, Ready>()
   let stopping = false
   let started = false
-  let fault: string | undefined
+  const faults = new WeakMap<Worker, string>()
   const address = keepAddress(say)
 
   function onReady(worker: Worker, news: Ready): void {
@@ -67,7 +67,7 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
         return onReady(worker, message.ready)
       case 'fault':
         // The name of the program is put before it where it is printed.
-        fault = message.sentence.replace(/^tollgate: /, '')
+        faults.set(worker, message.sentence.replace(/^tollgate: /, ''))
         return
       case 'pong':
         return watch.onPong()
@@ -80,6 +80,7 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
 
   function onExit(worker: Worker, how: string): void {
     const { processes } = listening.get(worker) ?? { processes: [] }
+    const fault = faults.get(worker)
     running.delete(worker)
     listening.delete(worker)
     if (stopping) return
@@ -89,7 +90,7 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
       reject(new CommandFault(fault ?? `worker ${worker.id} ended before it was ready (${how})`))
       return
     }
-    say(`worker ${worker.id} ended (${how}); another one takes its place`)
+    say(`worker ${worker.id} ended (${fault ?? how}); another one takes its place`)
     // Not unref: when all workers have ended, nothing else keeps this process running until the next one starts.
     setTimeout(() => {
       if (!stopping) fork()

@@ -5,8 +5,7 @@ import { withMerchants } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
 import { type EventType, eventTypeNames, isEventType } from '#domain/event-types.ts'
 import type { WebhookKind } from '#domain/merchant.ts'
-import { isWebAddress } from '#domain/text.ts'
-import { addressPolicies, refuseUrl } from '#webhooks/policies.ts'
+import { addressPolicies, readEndpointAddress } from '#webhooks/policies.ts'
 
 /** 720 hours: 30 days, as for keys. */
 const overlapHoursMax = 720
@@ -142,14 +141,15 @@ async function findEndpoint(ids: readonly string[], { endpoints }: Merchants): P
 const unknownMerchant = (id: string | undefined): CommandFault =>
   new CommandFault(`there is no merchant "${id}"; "tollgate merchant list" shows all`)
 
-/** The same rule as at every delivery, so that an address that can never be called is refused right away. */
 function checkAddress(text: string, { environment }: Config): string {
-  const refusal = isWebAddress(text)
-    ? refuseUrl(new URL(text), addressPolicies[environment])
-    : 'it must be an http or https address without credentials in it'
-  if (refusal !== undefined) throw new CommandFault(`--url ${text} cannot be used: ${refusal}`)
-  return text
+  const read = readEndpointAddress(text, addressPolicies[environment])
+  if ('refusal' in read)
+    throw new CommandFault(`--url ${text.slice(0, shownMax)} cannot be used: ${read.refusal}`)
+  return read.address
 }
+
+/** 100: enough of an address to know it again. */
+const shownMax = 100
 
 function parseTypes(text: string): readonly EventType[] {
   const types = text.split(',').map(type => type.trim())

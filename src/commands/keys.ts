@@ -161,7 +161,7 @@ async function rotateWhereItLies(
 }
 
 const isUnwritable = (error: unknown): boolean =>
-  ['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV'].includes(String(textAt(error, 'code')))
+  ['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV', 'ENOSPC', 'EDQUOT'].includes(String(textAt(error, 'code')))
 
 const unwritable = (file: string, cause: unknown): CommandFault =>
   new CommandFault(

@@ -7,14 +7,12 @@ import { withMerchants } from '#commands/open-database.ts'
 import { addPageOptions, type PageOptions, toPageChange } from '#commands/page-settings.ts'
 import type { Config } from '#config.ts'
 import type { WebhookKind } from '#domain/merchant.ts'
-import { isPrintable, isWebAddress, normalizeAddress } from '#domain/text.ts'
+import { isWebAddress, nameMax, normalizeAddress, readName } from '#domain/text.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import type { MerchantSettings } from '#storage/merchants.ts'
 
 type ListedMerchant = Awaited<ReturnType<MerchantAdministration['list']>>[number]
 
-/** 128: the column's width, enough for any company's name. */
-const nameMax = 128
 /** 1,000,000: beyond what one process can answer, so it means "no limit". */
 const requestsPerSecondMax = 1_000_000
 /** 2048: the contract's limit for every address. */
@@ -139,9 +137,8 @@ export const noSuchMerchant = (id: string): CommandFault =>
   new CommandFault(`there is no merchant "${id}"; "tollgate merchant list" shows all`)
 
 export function parseName(text: string): string {
-  const name = text.trim()
-  const length = [...name].length
-  if (length >= 1 && length <= nameMax && isPrintable(name)) return name
+  const name = readName(text)
+  if (name !== undefined) return name
   throw new InvalidArgumentError(`It must be 1 to ${nameMax} visible characters.`)
 }
 

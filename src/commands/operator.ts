@@ -1,13 +1,16 @@
 /** `operator`: the people of the console, and the links with which they set up how to sign in. */
 import type { Command } from 'commander'
+import { openMerchants } from '#cells/open-merchants.ts'
 import { auditCommand } from '#commands/audit-trail.ts'
 import { CommandFault, UsageFault } from '#commands/faults.ts'
+import { noSuchMerchant } from '#commands/merchant.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { findConsoleOrigin } from '#commands/served.ts'
+import { toVisible } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import type { People } from '#console/people.ts'
 import { withPeople } from '#console/people.ts'
-import { isRefundLimit, type Role, roles } from '#domain/console-roles.ts'
+import { isOperatorEmail, isRefundLimit, type Role, roles } from '#domain/console-roles.ts'
 import type { Operator, OperatorChange, PeopleStore } from '#storage/console/people.ts'
 
 interface Words {
@@ -41,7 +44,8 @@ function describeAdd(operator: Command, readConfig: () => Config): void {
     .action(async ({ email, role, merchants, json }: Words) => {
       const person = { email: checkEmail(email), role: checkRole(role), merchants: readList(merchants) }
       const config = readConfig()
-      const path = await withStore(config, async (people, _, audit) => {
+      const path = await withStore(config, async (people, _, { audit, requireMerchants }) => {
+        await requireMerchants(person.merchants)
         const made = await people.add(person)
         if (made) await audit('operator.add', email, { role, merchants: person.merchants })
         return made
@@ -62,7 +66,7 @@ function describeLink(operator: Command, readConfig: () => Config): void {
     .option('--json', 'print one line of JSON')
     .action(async ({ email, json }: Words) => {
       const config = readConfig()
-      const made = await withStore(config, async (people, store, audit) => {
+      const made = await withStore(config, async (people, store, { audit }) => {
         const person = await findPerson(store, email)
         await audit('operator.link', email)
         return { path: await people.makeLink(person.operatorId), role: person.role }
@@ -99,8 +103,9 @@ function describeSet(operator: Command, readConfig: () => Config): void {
     .option('--json', 'print one line of JSON')
     .action(async ({ email, json, ...words }: Words) => {
       const change = toChange(words)
-      const person = await withStore(readConfig(), async (_, store, audit) => {
+      const person = await withStore(readConfig(), async (_, store, { audit, requireMerchants }) => {
         const { operatorId } = await findPerson(store, email)
+        await requireMerchants(change.merchants)
         await store.set(operatorId, change)
         await audit('operator.set', email, change)
         return findPerson(store, email)
@@ -116,7 +121,7 @@ function describeRemove(operator: Command, readConfig: () => Config): void {
     .requiredOption('--email <email>', 'their e-mail address')
     .option('--json', 'print one line of JSON')
     .action(async ({ email, json }: Words) => {
-      await withStore(readConfig(), async (_, store, audit) => {
+      await withStore(readConfig(), async (_, store, { audit }) => {
         const { operatorId } = await findPerson(store, email)
         await store.remove(operatorId)
         await audit('operator.remove', email)
@@ -137,19 +142,33 @@ function toChange({ role, merchants, refundLimit }: Omit<Words, 'email' | 'json'
   }
 }
 
-type AuditAct = (act: string, object: string, after?: unknown) => Promise<void>
+interface Tools {
+  readonly audit: (act: string, object: string, after?: unknown) => Promise<void>
+  /** Fails with the first id that no merchant has. */
+  readonly requireMerchants: (ids: readonly string[] | null | undefined) => Promise<void>
+}
 
 async function withStore<T>(
   config: Config,
-  work: (people: People, store: PeopleStore, audit: AuditAct) => Promise<T>,
+  work: (people: People, store: PeopleStore, tools: Tools) => Promise<T>,
 ): Promise<T> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
-    const audit: AuditAct = (act, object, after) =>
-      auditCommand(database.url, { act, object, ...(after ? { after } : {}) })
-    const { url: databaseUrl, masterKey } = database
-    return await withPeople({ databaseUrl, masterKey }, (people, store) => work(people, store, audit))
+    const { url: databaseUrl, masterKey, cells } = database
+    const tools: Tools = {
+      audit: (act, object, after) => auditCommand(databaseUrl, { act, object, ...(after ? { after } : {}) }),
+      async requireMerchants(ids) {
+        if (!ids) return
+        if (ids.length === 0) throw new UsageFault('--merchants names no merchant')
+        const { environment } = config
+        const { merchants, close } = await openMerchants({ environment, cells, masterKey })
+        const known = (await merchants.list().finally(close)).map(({ merchantId }) => merchantId)
+        const unknown = ids.find(id => !known.some(merchantId => merchantId === id))
+        if (unknown !== undefined) throw noSuchMerchant(unknown)
+      },
+    }
+    return await withPeople({ databaseUrl, masterKey }, (people, store) => work(people, store, tools))
   } finally {
     await database.close()
   }
@@ -181,8 +200,8 @@ const toShown = ({
 })
 
 function checkEmail(email: string): string {
-  if (/^[^@\s]+@[^@\s]+$/.test(email) && email.length <= 254) return email
-  throw new UsageFault(`--email ${email}: must be an e-mail address`)
+  if (isOperatorEmail(email)) return email
+  throw new UsageFault(`--email ${toVisible(email)}: must be an e-mail address`)
 }
 
 function checkRole(role: string | undefined): Role {

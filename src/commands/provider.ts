@@ -6,13 +6,10 @@ import { openDatabase } from '#commands/open-database.ts'
 import { overCells } from '#commands/over-cells.ts'
 import { collectPair, type Pairs, printTable, readSecrets } from '#commands/provider-options.ts'
 import type { Config } from '#config.ts'
-import { isPrintable } from '#domain/text.ts'
+import { nameMax, readName } from '#domain/text.ts'
 import type { ShownAccount } from '#providers/administration.ts'
 import type { Providers } from '#providers/open-providers.ts'
 import { AccountFault, UnknownHere } from '#providers/settings.ts'
-
-/** 128: the column's width. */
-const nameMax = 128
 
 const jsonOption = () => new Option('--json', 'print one line of JSON')
 const printJson = (value: unknown): void => console.log(JSON.stringify(value))
@@ -211,9 +208,8 @@ function originOf({ publicUrl, host, port, tls }: Config): string {
 }
 
 function parseName(text: string): string {
-  const name = text.trim()
-  const length = [...name].length
-  if (length >= 1 && length <= nameMax && isPrintable(name)) return name
+  const name = readName(text)
+  if (name !== undefined) return name
   throw new InvalidArgumentError(`It must be 1 to ${nameMax} visible characters.`)
 }
 

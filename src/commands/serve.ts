@@ -20,7 +20,7 @@ import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import { rememberServed } from '#commands/served.ts'
 import { releaseStartMemory } from '#commands/start-memory.ts'
 import type { Config } from '#config.ts'
-import { textAt } from '#domain/json.ts'
+import { memberOf, textAt } from '#domain/json.ts'
 import type { Gateway } from '#gateway.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 
@@ -182,6 +182,7 @@ function toGatewayOptions(config: Config, database: OpenDatabase) {
     simulatorLatencyMs,
     console: config.console,
     consolePort: config.consolePort,
+    workers: config.workers,
   }
 }
 
@@ -192,12 +193,16 @@ async function openDemo(
   return environment === 'test' ? readOrCreateDemoMerchant(dataDirectory, merchants) : undefined
 }
 
-async function listen({ host, port, npmScript }: Config, gateway: Gateway): Promise<string> {
+async function listen(config: Config, gateway: Gateway): Promise<string> {
+  const { host, port, consolePort, npmScript } = config
   try {
     return await gateway.listen()
   } catch (error) {
     const code = textAt(error, 'code')
     const fault = (sentence: string) => new CommandFault(sentence, { cause: error })
+    const isConsole = consolePort !== undefined && memberOf(error, 'port') === consolePort
+    if (code === 'EADDRINUSE' && isConsole)
+      throw fault(`port ${consolePort} is taken; set TOLLGATE_CONSOLE_PORT to another one`)
     if (code === 'EADDRINUSE') {
       const free = await findFreePort(host, port + 1)
       const command = npmScript === undefined ? 'tollgate serve' : 'npm start'
@@ -207,7 +212,10 @@ async function listen({ host, port, npmScript }: Config, gateway: Gateway): Prom
           : `port ${port} is taken; the next free one is ${free}: PORT=${free} ${command}`,
       )
     }
-    if (code === 'EACCES') throw fault(`port ${port} is reserved for privileged users; set PORT above 1023`)
+    if (code === 'EACCES') {
+      const [reserved, name] = isConsole ? [consolePort, 'TOLLGATE_CONSOLE_PORT'] : [port, 'PORT']
+      throw fault(`port ${reserved} is reserved for privileged users; set ${name} above 1023`)
+    }
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
       throw fault(`HOST is "${host}", which is not an address of this machine (${code})`)
     }

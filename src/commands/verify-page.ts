@@ -125,10 +125,10 @@ export function addScriptTagCommand(program: Command, readConfig: () => Config):
     .command('script-tag')
     .description('Prints the element that loads the script for embedded checkouts, with its integrity hash.')
     .option('--json', 'print one line of JSON')
-    .action(({ json }: { readonly json?: true }) => {
+    .action(async ({ json }: { readonly json?: true }) => {
       const { url, integrity, brotli } = loadAssets().embed
       const src = new URL(url, guessBaseUrl(readConfig())).href
-      if (json) console.log(JSON.stringify({ src, integrity, compressedBytes: brotli.length }))
+      if (json) console.log(JSON.stringify({ src, integrity, compressedBytes: (await brotli()).length }))
       else console.log(`<script src="${src}" integrity="${integrity}" crossorigin="anonymous"></script>`)
     })
 }

@@ -8,8 +8,10 @@ interface Reader {
 
 const portMax = 65_535
 
+export const defaultPort = '8080'
+
 export function readPort({ text, fault }: Reader): number {
-  const value = text('PORT') ?? '8080'
+  const value = text('PORT') ?? defaultPort
   if (/^\d{1,5}$/.test(value) && Number(value) <= portMax) return Number(value)
   fault(`PORT is "${value}", but must be a whole number from 0 to ${portMax}`)
   return 0

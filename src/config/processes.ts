@@ -1,5 +1,6 @@
 /** Settings of the worker processes, their shutdown, the console and the cells. */
 import { availableParallelism } from 'node:os'
+import { defaultPort } from '#config/network.ts'
 import { Secret } from '#domain/secret.ts'
 
 /** What the readers of single variables need. */
@@ -13,6 +14,10 @@ export function readConsolePort({ text, fault }: VariableReader): number | undef
   const value = text('TOLLGATE_CONSOLE_PORT')
   if (value === undefined) return undefined
   const port = /^\d{1,5}$/.test(value) ? Number(value) : 0
+  if (port >= 1 && port === Number(text('PORT') ?? defaultPort)) {
+    fault(`TOLLGATE_CONSOLE_PORT is ${port}, the port of the API: leave it out to serve the console there`)
+    return undefined
+  }
   if (port >= 1 && port <= 65_535) return port
   fault(`TOLLGATE_CONSOLE_PORT is "${value}", but must be a port from 1 to 65535`)
   return undefined

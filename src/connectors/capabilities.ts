@@ -22,6 +22,7 @@ export const narrowMethod = (method: Method, can: Capabilities): Method => ({
   operations: method.operations.filter(operation => abilities[operation](can)),
   reversesWholeOnly: !can.partialReversal || undefined,
   partialCaptureReleasesRest: can.partialCaptureReleasesRest || undefined,
+  amountByTotal: can.amountByTotal || undefined,
 })
 
 /** An amount that the provider cannot express exactly, or that is too small for it. */

@@ -63,10 +63,7 @@ export interface ConnectorFacts {
   readonly batched?: boolean
   /** A larger notice is refused unread. For providers whose signature can be checked only after parsing. */
   readonly noticeBytesMax?: number
-  /**
-   * For a provider without a web site of its own: the path of its pages, which are served beside ours. Begins and ends
-   * with a slash; the token of the return address follows.
-   */
+  /** Where the pages of a provider without a web site lie beside ours: `/path/`, then the token of the return address. */
   readonly sitePath?: string
   /** It moves no real money and exists in the test environment only. */
   readonly testOnly?: boolean
@@ -235,6 +232,8 @@ export interface Capabilities {
   readonly refund: boolean
   readonly partialRefund: boolean
   readonly increment: boolean
+  /** The provider is told the new authorised total and not the difference, so its amount changes once at a time. */
+  readonly amountByTotal?: boolean
   readonly credit: boolean
   /** Later payments without the customer. */
   readonly storedCredentials: boolean
@@ -364,6 +363,8 @@ export interface Inquiry {
   readonly authorizationTransactionId?: string
   readonly captureReference?: XId
   readonly sentAt: Date
+  /** The amounts of the payment's other operations of this kind that have no answer either. */
+  readonly unansweredBeside?: readonly number[]
   readonly kept?: Kept
 }
 

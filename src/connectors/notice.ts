@@ -61,6 +61,11 @@ export type NoticeFact =
       readonly operation: OperationType
       readonly subject: NoticeSubject
       readonly amount?: Money
+      /**
+       * What is captured in all after a capture whose author the notice does not name. One that adds nothing to our
+       * sum is ours; what it adds was captured elsewhere.
+       */
+      readonly total?: Money
       readonly outcome: Outcome
       readonly capture?: Outcome
     }

@@ -9,6 +9,7 @@ import type { Role } from '#domain/console-roles.ts'
 import { type ConsoleAct, mayAct } from '#domain/console-roles.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { refusalCodes } from '#domain/response-codes.ts'
 import type { TestTools } from '#endpoints/services.ts'
 import type { CallInside, InsideAnswer, InsideRequest, InsideStream } from '#http/server/inside-call.ts'
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
@@ -103,12 +104,24 @@ export function readAnswer({ status, text }: InsideAnswer): Json | undefined {
   return status < 300 ? JSON.parse(text || '{}') : undefined
 }
 
-/** The refusal of an endpoint, in one sentence. */
+/** The refusal of an endpoint in its own words, which name the field, its value and what is allowed. */
 export function readRefusal({ text }: InsideAnswer): string {
   const body: Json = JSON.parse(text || '{}')
-  const [fault] = toRows(body.errors)
-  const first = fault?.error ?? fault?.message
-  return String(first ?? body.responseDescription ?? body.detail ?? body.title ?? 'This was refused.')
+  const faults = isJson(body.errors) ? Object.values(body.errors).flat().join(' ') : ''
+  const said = body.error ?? body.responseDescription ?? body.detail ?? body.title
+  return faults || String(said ?? 'This was refused.')
+}
+
+/**
+ * For the form that is shown again after a refusal. An endpoint repeats a 422 under its key whatever is sent then, so the
+ * form gets a new one. A key that was used with other entries stays: the person must look first at what came of those.
+ */
+export function withNewKey(visit: MerchantVisit, answer: InsideAnswer): MerchantVisit {
+  const { request } = visit
+  const isUsedUp = answer.status === 422 && JSON.parse(answer.text).responseCode !== refusalCodes.KEY_REUSED
+  if (!request.form || !isUsedUp) return visit
+  const { key: _, ...form } = request.form
+  return { ...visit, request: { ...request, form } }
 }
 
 export type Json = { readonly [member: string]: unknown }

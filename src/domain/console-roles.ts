@@ -2,7 +2,9 @@
  * Who may do what in the console: one table. Pages use it to decide what they show, and the server checks it again
  * before every action.
  */
+import { isActiveCurrency } from '#domain/currencies.ts'
 import { keysOf } from '#domain/json.ts'
+import { isPrintable } from '#domain/text.ts'
 
 /** From the fewest rights to the most. */
 export const roles = ['viewer', 'support', 'admin', 'owner'] as const
@@ -46,5 +48,10 @@ export function isWithinRefundLimit(
   return limit !== undefined && amount.value <= Number(limit.slice(0, -3))
 }
 
-/** `20000EUR`: smallest units and currency. */
-export const isRefundLimit = (text: string): boolean => /^\d{1,12}[A-Z]{3}$/.test(text)
+/** Lenient: an address of an internal network needs no dot. 254 is the limit of RFC 5321. */
+export const isOperatorEmail = (text: string): boolean =>
+  /^[^@\s]+@[^@\s]+$/.test(text) && text.length <= 254 && isPrintable(text)
+
+/** `20000EUR`: smallest units and an active currency. */
+export const isRefundLimit = (text: string): boolean =>
+  /^\d{1,12}[A-Z]{3}$/.test(text) && isActiveCurrency(text.slice(-3))

@@ -1,7 +1,4 @@
-/**
- * One line of a CSV file (RFC 4180) into its cells. Line breaks within cells are not supported, because files are read
- * line by line.
- */
+/** One record of a CSV file (RFC 4180) into its cells. */
 
 const quote = '"'
 

@@ -12,6 +12,16 @@ const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 /** Identifiers are read aloud, pasted and searched for, so each of their characters must be visible or a space. */
 export const isPrintable = (text: string): boolean => !invisible.test(text)
 
+/** 128: the width of the columns for names. */
+export const nameMax = 128
+
+/** A name that people give to something of theirs. Undefined unless it is 1 to 128 visible characters. */
+export function readName(text: string): string | undefined {
+  const name = text.trim()
+  const { length } = [...name]
+  return length >= 1 && length <= nameMax && isPrintable(name) ? name : undefined
+}
+
 /**
  * The shape of an email address, in any script: a local part, an at sign, a domain with at least one dot. Whether mail
  * arrives there is known only after sending. 64 and 254 are the limits of RFC 5321.

@@ -83,12 +83,14 @@ export const isApproval = (before: Payment, after: Payment): boolean =>
 /** On a hosted page customers decide whether their card is saved; elsewhere the merchant did, by naming the customer. */
 export const keepsCard = ({ own }: Payment): boolean => own.keepCard !== false
 
-/** The customer record that an approved payment creates. */
+/**
+ * The customer record that an approved payment creates; undefined where the personal data of the payment was erased before
+ * its approval: it must not come back, and without an email address there is no customer.
+ */
 export function customerDataOf({ details }: Payment): CustomerData | undefined {
-  const { customerInfo, billingAddress } = details
-  if (!customerInfo) return undefined
-  const { firstName, lastName, email, phone } = customerInfo
-  const { streetName, city, postalCode, state, country } = billingAddress ?? {}
+  const { firstName, lastName, email, phone } = details.customerInfo ?? {}
+  if (email === undefined) return undefined
+  const { streetName, city, postalCode, state, country } = details.billingAddress ?? {}
   const address = { streetName, city, postalCode, state, country }
   const isKnown = Object.values(address).some(line => line !== undefined)
   return { firstName, lastName, email, phone, billingAddress: isKnown ? address : undefined }

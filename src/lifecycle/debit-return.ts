@@ -23,6 +23,32 @@ export interface Returned {
   readonly now: Date
 }
 
+/**
+ * The capture that a return of this amount is about: the one that is named; else the last one that took it, or of which it is
+ * left. The bank takes back what it names, whatever was refunded before, but of no capture more than it took.
+ */
+export function findReturnedCapture(
+  payment: Payment,
+  named: Operation | undefined,
+  value: number,
+): Operation | undefined {
+  const only = named?.type === 'CAPTURE' ? named.xId : undefined
+  const isMeant = (capture: Operation): boolean =>
+    only === undefined ? value === capture.amount || value === restOf(payment, capture) : capture.xId === only
+  return payment.operations.findLast(
+    capture =>
+      capture.type === 'CAPTURE' &&
+      capture.state === 'OK' &&
+      isMeant(capture) &&
+      add(returnedOf(payment, capture), value) <= capture.amount,
+  )
+}
+
+const returnedOf = ({ operations }: Payment, { xId }: Operation): number =>
+  operations
+    .filter(({ type, details }) => type === 'RETURN' && details.refundOf === xId)
+    .reduce((sum, { amount }) => add(sum, amount), 0)
+
 /** Undefined: there is no such capture, or no amount is named and nothing is left of the capture. */
 export function returnCapture(payment: Payment, returned: Returned): Payment | undefined {
   const { xId, detail, provider, now } = returned

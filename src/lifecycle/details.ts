@@ -12,8 +12,13 @@ type Sent = Static<TObject<typeof recordDetails>>
 
 /** Fields of the request as they came, without card data. */
 export type SentDetails = {
-  readonly [Field in Exclude<keyof Sent, 'refNr' | 'captureMethod' | HintField>]?: Sent[Field]
+  readonly [Field in Exclude<
+    keyof Sent,
+    'refNr' | 'captureMethod' | 'customerInfo' | HintField
+  >]?: Sent[Field]
 } & {
+  /** Every request has an email address in it; a payment whose personal data was erased does not. */
+  readonly customerInfo?: Partial<Sent['customerInfo']>
   /** The parts that the amount is made of. */
   readonly amount?: Omit<Static<typeof createAmount>, 'value' | 'currency'>
 }
@@ -21,12 +26,17 @@ export type SentDetails = {
 /** The allow list: the fields of the request that the payment's record shows. */
 const shownFields: ReadonlySet<string> = new Set(Object.keys(recordDetails))
 
-/** Facts of a plan that are needed to advance it once the outcome of its payment is known. */
+/**
+ * Facts of a plan, as they were when its payment was made, that are needed to advance it once the outcome is known. Its
+ * terms may have changed by then, and those of that moment count.
+ */
 export interface PlanTurn {
   readonly initialPayId: PayId
   /** The due day after this one; absent where there is none. */
   readonly next?: string
   readonly expiryDate?: string
+  /** Given where the merchant charges: the day up to which the charge pays. */
+  readonly paid?: string
   /**
    * Given where the gateway charges by itself: the day it charges for, how often that was declined before, and whether the
    * merchant asked for it on that day.

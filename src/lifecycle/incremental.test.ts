@@ -23,6 +23,8 @@ const usd = (value: number) => more(value, { amount: { value, currency: 'USD' } 
 
 const reversed = paymentOf({ status: 'REVERSED', sums: { reversed: 1000 } })
 const credit = paymentOf({ kind: 'CREDIT', status: 'OK', sums: { authorized: 0, refunded: 1000 } })
+/** Approved for 0: the card exists, and nothing is held on it. */
+const verified = (status: Payment['status']) => paymentOf({ status, sums: { authorized: 0 } })
 const week = later(7 * 24)
 const top = maximumAmount - 1000
 /** A raise of 1 that is in this state. */
@@ -33,6 +35,12 @@ const raised = (state: Operation['state']) =>
       operationOf({ xId: xIdOf(2), sequence: 2, type: 'INCREMENTAL', state, amount: 1 }),
     ],
   })
+
+/** The provider of this account is told the new total. */
+const byTotal = (payment: Payment): Payment => ({
+  ...payment,
+  method: { ...payment.method, amountByTotal: true },
+})
 
 // Each line: what is true, the payment, the command, the answer (undefined: go ahead). In the order of the guards.
 const cases: [string, Payment, IncrementalCommand, Refusal | undefined, Date?][] = [
@@ -51,6 +59,9 @@ const cases: [string, Payment, IncrementalCommand, Refusal | undefined, Date?][]
   ['no answer yet', paymentOf({ status: 'PENDING', sums: { authorized: 0 } }), more(1), 'NOT_AUTHORIZED'],
   ['declined', paymentOf({ status: 'FAILED', sums: { authorized: 0 } }), more(1), 'NOT_AUTHORIZED'],
   ['a credit', credit, more(1), 'NOT_AUTHORIZED'],
+  ['an account verified, no amount approved', verified('AUTHORIZED'), more(1), 'NOT_AUTHORIZED'],
+  ['that, with its capture of nothing', verified('OK'), more(1), 'NOT_AUTHORIZED'],
+  ['that, long ago', verified('AUTHORIZED'), more(1), 'NOT_AUTHORIZED', week],
   ['lapsed this instant', paymentOf(), more(1), 'EXPIRED', week],
   ['one millisecond before it lapses', paymentOf(), more(1), undefined, new Date(week.getTime() - 1)],
   ['lapsed and released', reversed, more(1), 'EXPIRED', week],
@@ -65,6 +76,16 @@ const cases: [string, Payment, IncrementalCommand, Refusal | undefined, Date?][]
   ['beyond it with a raise under way', raised('SENT'), more(top), 'ABOVE_OPEN_AMOUNT'],
   ['beyond it with a raise unknown', raised('PENDING'), more(top), 'ABOVE_OPEN_AMOUNT'],
   ['a failed raise counts for nothing', raised('FAILED'), more(top), undefined],
+  ['a raise under way, added to by a difference', raised('SENT'), more(1), undefined],
+  [
+    'a raise under way, at a provider that is told totals',
+    byTotal(raised('SENT')),
+    more(1),
+    'OUTCOME_OUTSTANDING',
+  ],
+  ['a raise unknown there', byTotal(raised('PENDING')), more(1), 'OUTCOME_OUTSTANDING'],
+  ['that, after the currency', byTotal(raised('PENDING')), usd(1), 'CURRENCY_DIFFERS'],
+  ['a failed raise there', byTotal(raised('FAILED')), more(1), undefined],
 ]
 
 describe('decideIncremental', () => {

@@ -6,6 +6,7 @@ import {
   isLapsed,
   lacksAuthorization,
   lacksOutcome,
+  lacksTotal,
   type Payment,
   withOperation,
 } from '#lifecycle/payment.ts'
@@ -19,11 +20,13 @@ export function decideIncremental(payment: Payment, command: IncrementalCommand,
   const { method, status, sums } = payment
   if (!method.operations.includes('increment')) return refuse('METHOD_LACKS_OPERATION')
   if (lacksOutcome(payment)) return refuse('OUTCOME_OUTSTANDING')
-  if (lacksAuthorization(payment)) return refuse('NOT_AUTHORIZED')
+  // The verification of an account approved no amount, so there is none to raise.
+  if (lacksAuthorization(payment) || sums.authorized === 0) return refuse('NOT_AUTHORIZED')
   if (isLapsed(payment, now)) return refuse('EXPIRED')
   if (status === 'REVERSED') return refuse('ALREADY_REVERSED')
   if (add(sums.captured, sums.capturing) > 0) return refuse('ALREADY_CAPTURED')
   if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
+  if (lacksTotal(payment)) return refuse('OUTCOME_OUTSTANDING')
   // The sum must not exceed the largest amount that the contract allows.
   if (add(possiblyAuthorized(payment), command.amount.value) > maximumAmount)
     return refuse('ABOVE_OPEN_AMOUNT')

@@ -55,7 +55,9 @@ type Undo = (payment: Payment, operation: Operation, now: Date) => Payment | und
 const effects: Readonly<Partial<Record<OperationType, Undo>>> = {
   CAPTURE: (payment, operation, now) => {
     const { sums } = payment
-    if (restOf(payment, operation) < operation.amount) return undefined
+    const isGivenBack =
+      restOf(payment, operation) < operation.amount || refundable(payment) < operation.amount
+    if (isGivenBack) return undefined
     const captured = subtract(sums.captured, operation.amount)
     const released = { ...payment, sums: { ...sums, captured }, closedForCapture: false }
     if (captured > 0) return released
@@ -87,11 +89,12 @@ export interface Elsewhere {
 /** Books a capture, reversal or refund made in the provider's dashboard. Undefined: it does not fit this payment. */
 export function recordElsewhere(payment: Payment, elsewhere: Elsewhere): Payment | undefined {
   const { type, xId, provider, now } = elsewhere
+  // A provider refunds the payment, which may be more than any one of its captures took.
   const capture = type === 'REFUND' ? refundedCapture(payment, elsewhere.amount) : undefined
-  const most = type === 'REFUND' ? capture && restOf(payment, capture) : openAmount(payment)
-  const amount = elsewhere.amount ?? most
+  const most = type === 'REFUND' ? refundable(payment) : openAmount(payment)
+  const amount = elsewhere.amount ?? (capture ? restOf(payment, capture) : most)
   const isOpen = payment.kind === 'PAYMENT' && (payment.status !== 'FAILED' || type === 'REFUND')
-  if (!isOpen || amount === undefined || !most || amount <= 0 || amount > most) return undefined
+  if (!isOpen || amount <= 0 || amount > most) return undefined
   const sums = moved(payment, type, amount)
   if (!sums) return undefined
   const { transId, refNr, sequence } = lastOperation(payment)
@@ -140,7 +143,11 @@ function statusAfter(payment: Payment, type: OperationType): Payment['status'] {
   return type === 'REVERSAL' && sums.reversed >= sums.authorized ? 'REVERSED' : status
 }
 
-/** The last capture with that much left. */
+/** What was captured and has not gone back, certainly or possibly. */
+const refundable = ({ sums }: Payment): number =>
+  sums.captured - add(add(sums.refunded, sums.refunding), sums.returned)
+
+/** The last capture with that much left; undefined: the refund is of several. */
 const refundedCapture = (payment: Payment, amount: number | undefined): Operation | undefined =>
   payment.operations.findLast(
     operation =>

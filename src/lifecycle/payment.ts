@@ -195,7 +195,8 @@ export interface CardholderOffer {
 export interface AccountInstrument {
   readonly accountId: string
   readonly last4Digits: string
-  readonly accountHolderName: string
+  /** Absent once the personal data of the payment was erased. */
+  readonly accountHolderName?: string
   readonly code?: string
   readonly bankName?: string
   readonly mandateId?: string
@@ -259,6 +260,17 @@ export const lacksOutcome = ({ kind, status, operations }: Payment): boolean =>
   operations.some(
     operation =>
       (operation.type === 'AUTHORIZATION' || operation.type === 'CONFIRM') && isUnanswered(operation),
+  )
+
+/**
+ * A change of the authorised amount has no answer yet, at a provider that is told totals: two totals that are counted from
+ * the same sum would overwrite each other, while our own sums would count both changes.
+ */
+export const lacksTotal = ({ method, operations }: Payment): boolean =>
+  method.amountByTotal === true &&
+  operations.some(
+    operation =>
+      (operation.type === 'INCREMENTAL' || operation.type === 'REVERSAL') && isUnanswered(operation),
   )
 
 /** The operation that approved the payment: its confirm if it had one, else its authorisation. */

@@ -61,9 +61,16 @@ export const pausePlan = (plan: Plan, now: Date): Plan => ({
   version: plan.version + 1,
 })
 
-export function decideResume(plan: Plan, now: Date): Decision {
+/** Nothing is charged at once before the day from which the customer has agreed to be charged. */
+export function decideResume(
+  plan: Plan,
+  { chargeNow, now }: { readonly chargeNow: boolean; readonly now: Date },
+): Decision {
   if (plan.status !== 'PAUSED' && plan.status !== 'SUSPENDED') return refuse('PLAN_NOT_ACTIVE')
-  return isOver(plan, dayOf(now)) ? refuse('OUTSIDE_PLAN_PERIOD') : accept
+  const today = dayOf(now)
+  const { startDate } = plan.recurring ?? {}
+  const isEarly = chargeNow && startDate !== undefined && today < startDate
+  return isEarly || isOver(plan, today) ? refuse('OUTSIDE_PLAN_PERIOD') : accept
 }
 
 export function resumePlan(plan: Plan, { chargeNow, now }: { chargeNow: boolean; now: Date }): Plan {

@@ -5,7 +5,14 @@ import { paymentOf } from '#lifecycle/example-payment.test-support.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import { examplePlan } from '#lifecycle/plan.test-support.ts'
 import type { Plan } from '#lifecycle/plan.ts'
-import { type AutomaticTurn, decideMove, manualTurn, nextMoment, settleTurn } from '#lifecycle/plan-turn.ts'
+import {
+  type AutomaticTurn,
+  decideMove,
+  manualTurn,
+  nextAfterManual,
+  nextMoment,
+  settleTurn,
+} from '#lifecycle/plan-turn.ts'
 
 const automatic = { frequency: 'MONTHLY', autoCharge: true } as const
 const at = (text: string) => new Date(`${text}T00:00:00Z`)
@@ -78,19 +85,24 @@ describe('what a plan does when its timer fires', () => {
 })
 
 describe('a charge that the merchant makes', () => {
-  test.each<[string, Partial<Plan>, day: string, next: string | undefined]>([
-    ['on the day', {}, '2027-02-28', '2027-03-31'],
-    ['ahead of it', {}, '2027-02-03', '2027-03-31'],
-    ['late', {}, '2027-03-05', '2027-03-31'],
-    ['so late that another day has passed', {}, '2027-04-02', '2027-04-30'],
-    [
-      'the last one',
-      { recurring: { frequency: 'MONTHLY', expiryDate: '2027-03-30' } },
-      '2027-02-28',
-      undefined,
-    ],
-  ])('%s', (_, change, day, next) => {
-    expect(manualTurn(examplePlan(change), day)).toEqual({ initialPayId: examplePlan().initialPayId, next })
+  const ending = { recurring: { frequency: 'MONTHLY', expiryDate: '2027-03-30' } } as const
+  test.each<[string, Partial<Plan>, day: string, paid: string, next: string | undefined]>([
+    ['on the day', {}, '2027-02-28', '2027-02-28', '2027-03-31'],
+    ['ahead of it', {}, '2027-02-03', '2027-02-28', '2027-03-31'],
+    ['late', {}, '2027-03-05', '2027-03-05', '2027-03-31'],
+    ['so late that another day has passed', {}, '2027-04-02', '2027-04-02', '2027-04-30'],
+    ['the last one', ending, '2027-02-28', '2027-02-28', undefined],
+  ])('%s', (_, change, day, paid, next) => {
+    const { initialPayId } = examplePlan()
+    expect(manualTurn(examplePlan(change), day)).toEqual({ initialPayId, paid, next })
+  })
+  test('counts by the terms that hold once it is approved', () => {
+    const { initialPayId } = examplePlan()
+    const paid = '2027-02-28'
+    expect(nextAfterManual(examplePlan(), { initialPayId, paid })).toBe('2027-03-31')
+    expect(nextAfterManual(examplePlan(ending), { initialPayId, paid, next: '2027-03-31' })).toBeUndefined()
+    // Written by a version that did not note the day.
+    expect(nextAfterManual(examplePlan(), { initialPayId, next: '2027-03-31' })).toBe('2027-03-31')
   })
   test('leaves the schedule alone where the gateway charges, or where nothing is due', () => {
     expect(manualTurn(examplePlan({ recurring: automatic }), '2027-02-28')).toBeUndefined()
@@ -99,12 +111,13 @@ describe('a charge that the merchant makes', () => {
 })
 
 describe('what a plan does with the outcome of a charge', () => {
-  const turn = (tries: number, change: Partial<AutomaticTurn> = {}): AutomaticTurn => ({
+  const turn = (tries: number): AutomaticTurn => ({
     initialPayId: examplePlan().initialPayId,
     next: '2027-03-31',
     automatic: { dueDate: '2027-02-28', tries },
-    ...change,
   })
+  const plan = examplePlan({ recurring: automatic })
+  const endingOn = (expiryDate: string) => examplePlan({ recurring: { ...automatic, expiryDate } })
   const failed = (responseCode: string): Payment => {
     const payment = paymentOf()
     const operations = payment.operations.map(operation => ({
@@ -118,7 +131,7 @@ describe('what a plan does with the outcome of a charge', () => {
   const now = at('2027-02-28')
 
   test('an approved charge moves the plan to the next due day', () => {
-    expect(settleTurn(paid, turn(2), now)).toEqual({
+    expect(settleTurn(paid, turn(2), { plan, now })).toEqual({
       status: 'ACTIVE',
       nextPaymentDate: '2027-03-31',
       tries: 0,
@@ -126,20 +139,49 @@ describe('what a plan does with the outcome of a charge', () => {
     })
   })
   test('after a late approval the next due day is charged at once, but not before its time', () => {
-    expect(settleTurn(paid, turn(0), at('2027-05-05')).wakeAt).toEqual(at('2027-05-05'))
+    expect(settleTurn(paid, turn(0), { plan, now: at('2027-05-05') }).wakeAt).toEqual(at('2027-05-05'))
   })
-  test('after the last approval the plan wakes up for its end, if it has one', () => {
-    const last = { next: undefined }
-    expect(settleTurn(paid, turn(0, last), now)).toEqual({
+  test('after the last approval the plan wakes up for its end', () => {
+    expect(settleTurn(paid, turn(0), { plan: endingOn('2027-03-15'), now })).toEqual({
       status: 'ACTIVE',
       nextPaymentDate: undefined,
       tries: 0,
-      wakeAt: undefined,
+      wakeAt: at('2027-03-16'),
     })
-    expect(settleTurn(paid, turn(0, { ...last, expiryDate: '2027-03-15' }), now).wakeAt).toEqual(
-      at('2027-03-16'),
-    )
   })
+  test('the end that the plan has by then counts, not the one it had when the charge began', () => {
+    const begun = { ...turn(0), next: undefined, expiryDate: '2027-03-15' }
+    const later = { plan: endingOn('2027-12-31'), now }
+    expect(settleTurn(paid, begun, later)).toMatchObject({
+      nextPaymentDate: '2027-03-31',
+      wakeAt: at('2027-03-31'),
+    })
+  })
+  test.each([paid, failed('21000351'), failed('21000305')])(
+    'a plan that was cancelled or paused meanwhile stays as it is, and sets no timer (%#)',
+    payment => {
+      for (const status of ['CANCELLED', 'PAUSED'] as const) {
+        const ended = { ...plan, status, nextPaymentDate: undefined }
+        expect(settleTurn(payment, turn(0), { plan: ended, now })).toEqual({
+          status,
+          nextPaymentDate: undefined,
+          tries: 0,
+        })
+      }
+    },
+  )
+  test.each([paid, failed('21000351')])(
+    'a plan that was resumed meanwhile goes on where it was resumed: nothing is made up (%#)',
+    payment => {
+      const resumed = { plan: { ...plan, nextPaymentDate: '2027-06-30' }, now: at('2027-06-15') }
+      expect(settleTurn(payment, turn(0), resumed)).toEqual({
+        status: 'ACTIVE',
+        nextPaymentDate: '2027-06-30',
+        tries: 0,
+        wakeAt: at('2027-06-30'),
+      })
+    },
+  )
   test.each<[code: string, tries: number, wakeAt: string | undefined]>([
     ['21000351', 0, '2027-03-01'],
     ['21000361', 1, '2027-03-03'],
@@ -153,7 +195,7 @@ describe('what a plan does with the outcome of a charge', () => {
     // A simulation's own code that only ends like a soft one.
     ['21001351', 0, undefined],
   ])('a charge declined with %s after %i tries is repeated on %s', (code, tries, wakeAt) => {
-    expect(settleTurn(failed(code), turn(tries), now)).toEqual({
+    expect(settleTurn(failed(code), turn(tries), { plan, now })).toEqual({
       status: wakeAt ? 'ACTIVE' : 'SUSPENDED',
       nextPaymentDate: '2027-02-28',
       tries: tries + 1,

@@ -5,7 +5,7 @@
 import { addDays, dayOf, startOfDay } from '#domain/calendar.ts'
 import type { PlanTurn } from '#lifecycle/details.ts'
 import { approvingOperation, type Payment } from '#lifecycle/payment.ts'
-import { isOver, nextPaymentAfter, type Plan } from '#lifecycle/plan.ts'
+import { isOver, nextPaymentAfter, type Plan, type PlanStatus } from '#lifecycle/plan.ts'
 
 /** Days after the due day on which a declined payment is tried: at once, then after 1, 3 and 7, as the contract says. */
 const tryDays = [0, 1, 3, 7] as const
@@ -62,34 +62,51 @@ export function manualTurn(plan: Plan, day: string): PlanTurn | undefined {
   const { recurring, nextPaymentDate } = plan
   if (recurring?.autoCharge || nextPaymentDate === undefined) return undefined
   const paid = nextPaymentDate > day ? nextPaymentDate : day
-  return { initialPayId: plan.initialPayId, next: nextPaymentAfter(plan, paid) }
+  return { initialPayId: plan.initialPayId, next: nextPaymentAfter(plan, paid), paid }
 }
 
+/** The due day after a charge by the merchant, by the terms of the plan as they are now. */
+export const nextAfterManual = (plan: Plan, { paid, next }: PlanTurn): string | undefined =>
+  paid === undefined ? next : nextPaymentAfter(plan, paid)
+
 export interface TurnResult {
-  readonly status: 'ACTIVE' | 'SUSPENDED'
+  readonly status: PlanStatus
   readonly nextPaymentDate?: string
   readonly tries: number
   /** When the timer of the plan fires next. Not in the past, even if several due days were missed: they are charged in order. */
   readonly wakeAt?: Date
 }
 
-/** The plan after the payment of an automatic turn has been settled. */
-export function settleTurn(payment: Payment, turn: AutomaticTurn, now: Date): TurnResult {
-  const { dueDate, tries } = turn.automatic
-  if (payment.status !== 'FAILED') return wake(turn, { nextPaymentDate: turn.next, tries: 0 }, now)
+/**
+ * The plan, as it is now, after the payment of an automatic turn has been settled. While the payment was under way the
+ * plan may have been cancelled or paused, which it stays, or resumed on a later day, which then is the next one.
+ */
+export function settleTurn(
+  payment: Payment,
+  { automatic: { dueDate, tries } }: AutomaticTurn,
+  { plan, now }: { readonly plan: Plan; readonly now: Date },
+): TurnResult {
+  const { status, nextPaymentDate } = plan
+  if (status !== 'ACTIVE') return { status, nextPaymentDate, tries: plan.tries }
+  const isResumed = nextPaymentDate !== undefined && nextPaymentDate > dueDate
+  if (payment.status !== 'FAILED') {
+    const next = isResumed ? nextPaymentDate : nextPaymentAfter(plan, dueDate)
+    return wake(plan, { nextPaymentDate: next, tries: 0 }, now)
+  }
   const isSoft = softDeclines.test(approvingOperation(payment).responseCode)
   if (!isSoft || tries + 1 >= tryDays.length) {
     return { status: 'SUSPENDED', nextPaymentDate: dueDate, tries: tries + 1 }
   }
-  return wake(turn, { nextPaymentDate: dueDate, tries: tries + 1 }, now)
+  const again = isResumed ? { nextPaymentDate, tries: 0 } : { nextPaymentDate: dueDate, tries: tries + 1 }
+  return wake(plan, again, now)
 }
 
 function wake(
-  { expiryDate }: PlanTurn,
+  { recurring }: Plan,
   progress: { readonly nextPaymentDate?: string; readonly tries: number },
   now: Date,
 ): TurnResult {
-  const moment = nextMoment({ recurring: { autoCharge: true, expiryDate }, ...progress })
+  const moment = nextMoment({ recurring: { ...recurring, autoCharge: true }, ...progress })
   const wakeAt = moment && new Date(Math.max(moment.getTime(), now.getTime()))
   return { status: 'ACTIVE', ...progress, wakeAt }
 }

@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { Refusal } from '#domain/response-codes.ts'
-import { later, methodOf, now, paymentOf, xIdOf } from '#lifecycle/example-payment.test-support.ts'
+import {
+  later,
+  methodOf,
+  now,
+  operationOf,
+  paymentOf,
+  xIdOf,
+} from '#lifecycle/example-payment.test-support.ts'
 import type { FollowUpCommand } from '#lifecycle/follow-up.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import { decideReversal, reserveReversal } from '#lifecycle/reversal.ts'
@@ -16,6 +23,17 @@ const reversed = paymentOf({ status: 'REVERSED', sums: { reversed: 1000 } })
 const credit = paymentOf({ kind: 'CREDIT', status: 'OK', sums: { authorized: 0, refunded: 1000 } })
 const week = later(7 * 24)
 const justBefore = new Date(week.getTime() - 1)
+
+const byTotal = { ...paymentOf().method, amountByTotal: true }
+/** A raise of 1 has no answer yet. */
+const raising = (method = paymentOf().method) =>
+  paymentOf({
+    method,
+    operations: [
+      operationOf({}),
+      operationOf({ xId: xIdOf(2), sequence: 2, type: 'INCREMENTAL', state: 'PENDING', amount: 1 }),
+    ],
+  })
 
 // Each line: what is true, the payment, the command, the answer (undefined: go ahead). In the order of the guards.
 const cases: [string, Payment, FollowUpCommand, Refusal | undefined, Date?][] = [
@@ -82,6 +100,14 @@ const cases: [string, Payment, FollowUpCommand, Refusal | undefined, Date?][] = 
     'ABOVE_OPEN_AMOUNT',
   ],
   ['never 115 % of it', paymentOf({ method: methodOf('PROVIDERP') }), giveBack(1001), 'ABOVE_OPEN_AMOUNT'],
+  ['a raise under way', raising(), giveBack(1), undefined],
+  [
+    'a raise under way, at a provider that is told totals',
+    raising(byTotal),
+    giveBack(1),
+    'OUTCOME_OUTSTANDING',
+  ],
+  ['that, for the whole rest', raising(byTotal), giveBack(1000), undefined],
 ]
 
 describe('decideReversal', () => {

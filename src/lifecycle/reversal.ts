@@ -11,6 +11,7 @@ import {
   isLapsed,
   lacksAuthorization,
   lacksOutcome,
+  lacksTotal,
   openAmount,
   type Payment,
   withOperation,
@@ -29,6 +30,8 @@ export function decideReversal(payment: Payment, command: FollowUpCommand, now: 
   if (command.amount.value > openAmount(payment)) return refuse('ABOVE_OPEN_AMOUNT')
   if (method.reversesWholeOnly && command.amount.value < openAmount(payment))
     return refuse('METHOD_LACKS_OPERATION')
+  // Giving back the whole rest names no total.
+  if (lacksTotal(payment) && command.amount.value < openAmount(payment)) return refuse('OUTCOME_OUTSTANDING')
   return accept
 }
 

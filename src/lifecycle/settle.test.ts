@@ -46,6 +46,13 @@ describe('an authorisation', () => {
     },
   )
 
+  test('that is to be captured later waits for that, unless it verified an account and holds nothing', () => {
+    const delayed = { ...opened(), captureMethod: { type: 'DELAYED', delayedHours: 5 } } as const
+    const verification = { ...delayed, operations: [{ ...authorization, amount: 0 }] }
+    expect(settle(delayed, xIdOf(1), outcomes.approved, now).status).toBe('CAPTURE_REQUEST')
+    expect(settle(verification, xIdOf(1), outcomes.approved, now).status).toBe('AUTHORIZED')
+  })
+
   test('lives for the days of its method', () => {
     expect(settle(opened(), xIdOf(1), outcomes.approved, now).authorizationExpiresAt).toEqual(later(7 * 24))
   })

@@ -141,9 +141,11 @@ function failTry(payment: Payment, _: Operation, now: Date): Payment {
 }
 
 function authorize(payment: Payment, operation: Operation, now: Date): Payment {
+  // The verification of an account leaves nothing to capture, so no delayed capture will ever end its wait.
+  const isScheduled = payment.captureMethod.type === 'DELAYED' && operation.amount > 0
   return {
     ...withSums(payment, { authorized: operation.amount }),
-    status: payment.captureMethod.type === 'DELAYED' ? 'CAPTURE_REQUEST' : 'AUTHORIZED',
+    status: isScheduled ? 'CAPTURE_REQUEST' : 'AUTHORIZED',
     awaits: undefined,
     authorizationExpiresAt: authorizationEnd(payment, now),
   }

@@ -23,6 +23,8 @@ export interface Terms {
   readonly reversesWholeOnly?: boolean
   /** A partial capture releases the rest: set for accounts that work that way, never in a row. */
   readonly partialCaptureReleasesRest?: boolean
+  /** The authorised amount is changed by naming the new total: set for accounts that work that way, never in a row. */
+  readonly amountByTotal?: boolean
 }
 
 export interface Method extends Terms {

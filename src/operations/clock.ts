@@ -5,8 +5,8 @@ import type { Clock } from '#operations/engine.ts'
 import type { ClockStore } from '#storage/clock.ts'
 
 export interface TestClock {
-  /** The merchant's time after moving it to that instant. */
-  moveTo(merchant: Merchant, instantMs: number): Promise<Date>
+  /** The merchant's time after moving it. */
+  move(merchant: Merchant, way: ClockWay): Promise<Date>
   /** About how many charges of plans would become due by then. */
   countCharges(merchant: Merchant, instantMs: number): Promise<number>
   /**
@@ -15,6 +15,9 @@ export interface TestClock {
    */
   isTooMuch(merchant: Merchant, instantMs: number, dueMax: number): Promise<boolean>
 }
+
+/** By so much, whatever else moves the clock at that moment; or to an instant, and not beyond. */
+export type ClockWay = { readonly byMs: number } | { readonly toMs: number }
 
 export interface TestClockDeps {
   readonly clock: Clock
@@ -47,9 +50,9 @@ export function createTestClock(deps: TestClockDeps): TestClock {
       const { count, first } = await deps.store.countDue(merchantId, until, dueMax + 1)
       return count > dueMax && until.getTime() > (first?.getTime() ?? 0) + smallStepMs
     },
-    async moveTo({ merchantId, clockOffsetMs }, instantMs) {
-      const byMs = instantMs - (deps.clock.nowMs() + clockOffsetMs)
-      if (byMs > 0) await deps.store.advance(merchantId, Math.ceil(byMs))
+    async move({ merchantId }, way) {
+      if ('toMs' in way) await deps.store.setOffset(merchantId, Math.ceil(way.toMs - deps.clock.nowMs()))
+      else if (way.byMs > 0) await deps.store.advance(merchantId, Math.ceil(way.byMs))
       deps.onChange(merchantId)
       const hasDue = () => deps.store.hasDue(merchantId, new Date(deps.clock.nowMs()))
       do {

@@ -8,10 +8,14 @@ export const isDatabaseLost = (error: unknown): boolean =>
   error instanceof CommitUnknown ||
   error instanceof MerchantUnavailable ||
   isConnectionLost(error) ||
-  isOverdue(error)
+  isOverdue(error) ||
+  isExhausted(error)
 
 /** 57014 and 55P03: the server gave the statement up because it, or a lock it needed, took too long. */
 export const isOverdue = (error: unknown): boolean => /^(57014|55P03)$/.test(textAt(error, 'code') ?? '')
+
+/** 53 and 58030: the server has no room on its disk, no memory or no connection left, or its disk fails. Nothing was written. */
+const isExhausted = (error: unknown): boolean => /^(53|58030)/.test(textAt(error, 'code') ?? '')
 
 /** 2 s: an embedded database is back by then, and a client that waits longer loses nothing by it. */
 export const retryAfterSeconds = 2

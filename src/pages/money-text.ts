@@ -58,8 +58,14 @@ export function formatMoney({ value, currency }: Money, locale: string): string 
         maximumFractionDigits: exponent,
       }),
   )
-  return formatter.format(toNumeral(toDecimal(value, exponent)))
+  const text = formatter.format(toNumeral(toDecimal(value, exponent)))
+  return endsInDollar.test(text) ? `${text}${leftToRight}` : text
 }
+
+/** Text from right to left that ends in a symbol such as US$. */
+const endsInDollar = /^[\u200e\u200f\u061c].*[A-Z]\$$/
+/** An invisible mark. Without it the dollar sign takes the direction of the text, and US$ is shown as $US. */
+const leftToRight = '\u200e'
 
 /** A decimal written with a point, as in quotes of exchange rates; its own count of decimals is kept. */
 export function formatDecimal(decimal: string, locale: string): string {

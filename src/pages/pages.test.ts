@@ -80,6 +80,16 @@ describe('money', () => {
     expect(plain(formatMoney({ value, currency }, locale))).toBe(expected)
   })
 
+  test.each([
+    [4999, 'USD', 'ar', '\u200f49.99\u00a0US$\u200e'],
+    [-4999, 'BRL', 'ar', '\u200f\u200e-49.99\u00a0R$\u200e'],
+    [4999, 'BRL', 'he', '\u200f49.99\u00a0\u200fR$\u200e'],
+    [4999, 'EUR', 'ar', '\u200f49.99\u00a0€'],
+    [4999, 'USD', 'fr', '49,99\u00a0$US'],
+  ])('%d %s in %s keeps the sign of its dollar behind the letters', (value, currency, locale, expected) => {
+    expect(formatMoney({ value, currency }, locale)).toBe(expected)
+  })
+
   test('every currency shows as many decimals as it has', () => {
     const wrong = currencies.filter(({ code, exponent }) => {
       const shown = formatMoney({ value: 1, currency: code }, 'en').match(/\d+(?:\.(\d+))?/)

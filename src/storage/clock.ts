@@ -5,8 +5,10 @@ import { dueDeliveries, lockOrder } from '#storage/events/deliveries.ts'
 import { byOtherIndex } from '#storage/planner.ts'
 
 export interface ClockStore {
-  /** Only forward. */
+  /** Only forward. Of several at the same time, each moves it that far. */
   advance(merchantId: MerchantId, byMs: number): Promise<void>
+  /** Ahead of real time by that much; stays where it is if it is further. Of several at the same time, the furthest counts. */
+  setOffset(merchantId: MerchantId, offsetMs: number): Promise<void>
   /** How many days of the merchant's active plans lie before that instant. */
   countCharges(merchantId: MerchantId, until: Date): Promise<number>
   /** How many timers and deliveries of the merchant are due by that real time, counted up to the limit, and when the first is. */
@@ -19,28 +21,39 @@ export interface ClockStore {
   hasDue(merchantId: MerchantId, now: Date): Promise<boolean>
 }
 
+/**
+ * The way is measured with the merchant's row locked: another call, or another process, may have moved the clock since the
+ * caller read it.
+ */
+const moveStatement = (way: string): string => {
+  const ahead = `(SELECT ms FROM way) * interval '1 millisecond'`
+  return `WITH way AS MATERIALIZED (SELECT ${way} AS ms FROM merchant WHERE merchant_id = $1 FOR UPDATE),
+      moved AS (UPDATE timer SET run_at = run_at - ${ahead} WHERE ${byOtherIndex('merchant_id')} = $1),
+      locked AS MATERIALIZED (SELECT t.event_id FROM event t
+        WHERE t.merchant_id = $1 AND t.due_at IS NOT NULL ${lockOrder}),
+      events AS (UPDATE event SET due_at = due_at - ${ahead}
+        WHERE merchant_id = $1 AND due_at IS NOT NULL AND (SELECT count(*) FROM locked) > 0),
+      locked_too AS MATERIALIZED (SELECT t.endpoint_id FROM event_delivery t
+        WHERE t.merchant_id = $1 AND t.due_at IS NOT NULL ${lockOrder}),
+      deliveries AS (UPDATE event_delivery SET due_at = due_at - ${ahead}
+        WHERE merchant_id = $1 AND due_at IS NOT NULL AND (SELECT count(*) FROM locked_too) > 0),
+      endpoint_secrets AS (UPDATE webhook_endpoint_secret SET expires_at = expires_at - ${ahead}
+        WHERE merchant_id = $1 AND expires_at IS NOT NULL),
+      secrets AS (UPDATE webhook_secret SET expires_at = expires_at - ${ahead}
+        WHERE merchant_id = $1 AND expires_at IS NOT NULL)
+    UPDATE merchant SET clock_offset_ms = clock_offset_ms + (SELECT ms FROM way) WHERE merchant_id = $1`
+}
+
+const byStatement = moveStatement('$2::bigint')
+const toStatement = moveStatement('greatest($2::bigint - clock_offset_ms, 0)')
+
 export function createClockStore({ writers }: Database): ClockStore {
   return {
     async advance(merchantId, byMs) {
-      await writers.query(
-        `WITH moved AS (UPDATE timer SET run_at = run_at - $2 * interval '1 millisecond'
-             WHERE ${byOtherIndex('merchant_id')} = $1),
-           locked AS MATERIALIZED (SELECT t.event_id FROM event t
-             WHERE t.merchant_id = $1 AND t.due_at IS NOT NULL ${lockOrder}),
-           events AS (UPDATE event SET due_at = due_at - $2 * interval '1 millisecond'
-             WHERE merchant_id = $1 AND due_at IS NOT NULL AND (SELECT count(*) FROM locked) > 0),
-           locked_too AS MATERIALIZED (SELECT t.endpoint_id FROM event_delivery t
-             WHERE t.merchant_id = $1 AND t.due_at IS NOT NULL ${lockOrder}),
-           deliveries AS (UPDATE event_delivery SET due_at = due_at - $2 * interval '1 millisecond'
-             WHERE merchant_id = $1 AND due_at IS NOT NULL AND (SELECT count(*) FROM locked_too) > 0),
-           endpoint_secrets AS (UPDATE webhook_endpoint_secret
-             SET expires_at = expires_at - $2 * interval '1 millisecond'
-             WHERE merchant_id = $1 AND expires_at IS NOT NULL),
-           secrets AS (UPDATE webhook_secret SET expires_at = expires_at - $2 * interval '1 millisecond'
-             WHERE merchant_id = $1 AND expires_at IS NOT NULL)
-         UPDATE merchant SET clock_offset_ms = clock_offset_ms + $2 WHERE merchant_id = $1`,
-        [merchantId, byMs],
-      )
+      await writers.query(byStatement, [merchantId, byMs])
+    },
+    async setOffset(merchantId, offsetMs) {
+      await writers.query(toStatement, [merchantId, offsetMs])
     },
     async countCharges(merchantId, until) {
       const { rows } = await writers.query<{ charges: number }>(

@@ -152,6 +152,10 @@ export async function listPending(url: string): Promise<readonly PendingMigratio
   }
 }
 
+/** The names of all migrations of this release, in their order. */
+export const listMigrations = async (): Promise<readonly string[]> =>
+  (await readdir(directory)).filter(name => name.endsWith('.sql')).sort()
+
 interface Migration {
   readonly name: string
   readonly sql: string
@@ -159,9 +163,8 @@ interface Migration {
 }
 
 async function readMigrations(): Promise<readonly Migration[]> {
-  const names = (await readdir(directory)).filter(name => name.endsWith('.sql')).sort()
   return Promise.all(
-    names.map(async name => {
+    (await listMigrations()).map(async name => {
       const sql = await readFile(new URL(name, directory), 'utf8')
       return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
     }),

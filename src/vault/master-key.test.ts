@@ -1,6 +1,15 @@
 /** Which keys a process knows while the master key is being changed. */
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createMasterRing, type MasterKey, MasterKeyError, toMasterKey } from '#vault/master-key.ts'
+import {
+  createMasterRing,
+  type MasterKey,
+  MasterKeyError,
+  readOrMakeMasterKeys,
+  toMasterKey,
+} from '#vault/master-key.ts'
 
 const makeKey = (byte: number): MasterKey => toMasterKey(Buffer.alloc(32, byte).toString('base64'), 'a key')
 const [before, after, stranger] = [makeKey(1), makeKey(2), makeKey(3)]
@@ -37,4 +46,14 @@ test('a key that the source does not have is named, with the one it has', async 
   const refusal = ring.find(stranger.id)
   await expect(refusal).rejects.toThrow(MasterKeyError)
   await expect(refusal).rejects.toThrow(`sealed with the master key ${stranger.id}, but ${before.id}`)
+})
+
+test('of many who make the key at once all get the same one, and no draft of it stays behind', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-key-'))
+  const path = join(folder, 'master.key')
+  const made = await Promise.all(Array.from({ length: 20 }, () => readOrMakeMasterKeys(path)))
+  expect(new Set(made.map(([{ id }]) => id)).size).toBe(1)
+  expect(readdirSync(folder)).toEqual(['master.key'])
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  rmSync(folder, { recursive: true })
 })

@@ -4,8 +4,9 @@
  * two, the newest first; every sealed value names the key that sealed it.
  */
 
-import { createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
-import { mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
+import { createHash, createSecretKey, type KeyObject, randomBytes, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { link, mkdir, open, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { textAt } from '#domain/json.ts'
 
@@ -73,15 +74,30 @@ export const toRing = (master: MasterKey | MasterRing): MasterRing =>
 /** Test only. The file is created for its owner alone and never overwritten: of two processes that create it at once, the first one's key stays. */
 export async function readOrMakeMasterKeys(path: string): Promise<readonly [MasterKey, ...MasterKey[]]> {
   await mkdir(dirname(path), { recursive: true })
-  try {
-    const file = await open(path, 'wx', 0o600)
-    await file.writeFile(makeKeyText())
-    await file.sync()
-    await file.close()
-  } catch (error) {
-    if (textAt(error, 'code') !== 'EEXIST') throw error
-  }
+  if (!existsSync(path)) await makeMasterKey(path)
   return readMasterKeys(path)
+}
+
+/** Complete and on the disk before it gets its name: a full disk or a crash leaves no empty file that no start accepts. */
+async function makeMasterKey(path: string): Promise<void> {
+  const draft = `${path}.${randomUUID()}`
+  try {
+    await writeFile(draft, makeKeyText(), { mode: 0o600, flag: 'wx', flush: true })
+    await link(draft, path)
+    await syncFolder(dirname(path))
+  } catch (error) {
+    const code = textAt(error, 'code')
+    if (code === 'EEXIST') return
+    throw new MasterKeyError(`the master key cannot be written to ${path} (${code})`, { cause: error })
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  if (process.platform === 'win32') return
+  const folder = await open(path)
+  await folder.sync().finally(() => folder.close())
 }
 
 /** Puts a new key in front of those in the file. It is on the disk before anything can be sealed with it. */
@@ -117,6 +133,5 @@ async function replaceFile(path: string, content: string): Promise<void> {
     await file.close()
   }
   await rename(draft, target)
-  const folder = await open(dirname(target))
-  await folder.sync().finally(() => folder.close())
+  await syncFolder(dirname(target))
 }

@@ -58,6 +58,8 @@ export interface GatewayOptions {
   readonly sender?: Sender
   /** Which of several processes behind one port this is; alone unless given. */
   readonly worker?: number
+  /** How many processes are behind the port; 1 unless given. */
+  readonly workers?: number
   /** The metrics of all processes behind the port; those of this one unless given. */
   readonly collectMetrics?: () => Promise<string>
   /** The console on the same port; off where it is not wanted. On unless given. */

@@ -15,11 +15,12 @@ import { describeApi } from '#http/reference/openapi.ts'
 import { keepServed } from '#http/reference/placeholders.ts'
 import { referencePages } from '#http/reference/render-reference.ts'
 import type { CallInside } from '#http/server/inside-call.ts'
+import { limitsOfOne } from '#http/server/limits.ts'
 import type { AccessWatch, Credentials } from '#http/server/ports.ts'
 import { createHttpServer, type HttpServer } from '#http/server/server.ts'
 import { storedMethodsOf } from '#operations/customers/stored-methods.ts'
 import { createLookUps } from '#operations/look-ups.ts'
-import { retryAfterOf } from '#operations/lost-database.ts'
+import { isDatabaseLost, retryAfterOf } from '#operations/lost-database.ts'
 import { rememberMerchants } from '#operations/merchants/remembered-merchants.ts'
 import { createReportRoute } from '#pages/csp-reports.ts'
 import { createPageRoutes } from '#pages/routes.ts'
@@ -65,7 +66,7 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
   const http = {
     ...toHttpOptions(shared, cells, doors),
     endpoints: served,
-    limits: options.httpLimits,
+    limits: { ...limitsOfOne(options.workers ?? 1), ...options.httpLimits },
     services: servicesOf(cells.home),
     withServices: chooseServices(cells, servicesOf),
   }
@@ -84,7 +85,8 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
   if (consolePort !== undefined) {
     const separate = await createHttpServer({ ...http, endpoints: [], pageRoutes: consoleRoutes })
     const { host } = options.listen ?? { host: '127.0.0.1' }
-    server.addHook('onListen', async () => void (await separate.listen({ host, port: consolePort })))
+    // Not onListen, whose errors Fastify swallows: the API would serve, and our links lead to whoever has the port.
+    server.addHook('onReady', async () => void (await separate.listen({ host, port: consolePort })))
     server.addHook('onClose', async () => separate.close())
   }
   return server
@@ -237,7 +239,12 @@ const watchHealth = ({ metrics }: Shared, cells: Cells) => ({
   readiness: async () => {
     const { home } = cells
     if (cells.all().some(cell => cell !== home && cell.presence.isAlive())) return []
-    await home.database.ping()
+    try {
+      await home.database.ping()
+    } catch (error) {
+      if (!isDatabaseLost(error)) throw error
+      return ['the database cannot be reached, or does not answer']
+    }
     return home.presence.isAlive() ? [] : ['this process was cut off from the database a moment ago']
   },
   readinessDetails: () => ({

@@ -239,6 +239,62 @@ describe('a debit', () => {
   })
 })
 
+describe('a debit of a customer who is deleted before the file is made', () => {
+  const customerOf = (merchantCustomerId: string) => ({
+    customerInfo: { merchantCustomerId, email: 'ann@shop.example' },
+  })
+
+  test('is collected without the name when the personal data was erased; the other debits of the account too', async () => {
+    // Another customer keeps the same account, so its number outlives the deletion.
+    const [erased, other] = [await debit(customerOf('erased')), await debit(customerOf('other'))]
+    const { gatewayCustomerId } = erased.body.customerInfo
+    const deleted = await gateway.call('DELETE', `/customers/${gatewayCustomerId}?erase=payments`)
+    expect(deleted.status, deleted.text).toBe(200)
+    const [file] = await batch()
+    expect(file).toMatchObject({ payments: 2, sum: 2000 })
+    const text = readFileSync(file.path, 'utf8')
+    expect(text.match(/<Dbtr><Nm>[^<]*/g)).toEqual(['<Dbtr><Nm>NOTPROVIDED', '<Dbtr><Nm>Ann Mueller'])
+    expect((await record(other.body.payId)).status).toBe('CAPTURE_REQUEST')
+  })
+
+  test.each(['', '?erase=payments'])(
+    'is collected, and the number is destroyed once it is in the file: DELETE%s',
+    async erase => {
+      const { body } = await debit(customerOf('gone'), {
+        account: { number: testIbans.returned, accountHolderName: 'Ann Müller' },
+      })
+      const { gatewayCustomerId } = body.customerInfo
+      const path = `/customers/${gatewayCustomerId}`
+      const [{ pseudoBankAccountNumber }] = (await gateway.call('GET', `${path}/paymentMethods`)).body.data
+      expect((await gateway.call('DELETE', `${path}${erase}`)).status).toBe(200)
+      const again = { account: { number: pseudoBankAccountNumber, accountHolderName: 'Ann Müller' } }
+      expect((await debit({}, again)).status).toBe(400)
+      const { deleteUnused } = gateway.gateway.engine.customers
+      expect(await deleteUnused()).toBe(0)
+      expect(await batch()).toMatchObject([{ type: 'pain.008.001.08', payments: 1, sum: 1000 }])
+      expect(await record(body.payId)).toMatchObject({ status: 'CAPTURE_REQUEST' })
+      expect(await deleteUnused()).toBe(1)
+    },
+  )
+
+  test('refunds whose payer was blanked by the retention are paid', async () => {
+    const { body } = await debit(customerOf('old'))
+    await importText(
+      statement([{ cents: 1000, endToEndId: endToEndIdIn((await batch())[0]), reference: 'OLD' }]),
+    )
+    await gateway.gateway.merchants.set(gateway.merchantId, { personalDataFor: 'P30D' })
+    const { status, text } = await gateway.call('POST', '/test/clock', { advance: 'P31D' })
+    expect(status, text).toBe(200)
+    await gateway.gateway.merchants.set(gateway.merchantId, { personalDataFor: null })
+    const refund = await gateway.call('POST', `/payments/${body.payId}/refunds`, {
+      transId: 'back',
+      amount: { value: 1000, currency: 'EUR' },
+    })
+    expect(refund.status, refund.text).toBe(200)
+    expect(await batch()).toMatchObject([{ type: 'pain.001.001.09', payments: 1, sum: 1000 }])
+  })
+})
+
 test('303 on our page the customer agrees to a mandate of ours and is debited with the next batch', async () => {
   const begun = await gateway.call('POST', '/payments', {
     transId: 'page-1',

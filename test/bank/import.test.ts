@@ -173,6 +173,43 @@ test('a sum that names the message alone is booked only if it is the sum of the 
   expect(await commands.json('bank', 'import', right)).toMatchObject({ booked: 2, unmatched: [] })
 })
 
+test.each(['after', 'before'])(
+  'a sum that the bank takes back %s its booking is known returns every payment, and is never a booking',
+  async order => {
+    await seed(2)
+    const account = await bank.account(accountId)
+    await makeBatch(account, undefined, bank)
+    const [file] = await giveOutNew(account, join(commands.folder, `taken back ${order}`), bank)
+    const text = readFileSync(file?.path ?? '', 'utf8')
+    const blockId = /<PmtInfId>(\w+)</.exec(text)?.[1]
+    const sum = { cents: 2003, blockId }
+    const booked = commands.file(`there ${order}.xml`, statement([{ reference: `THERE ${order}`, ...sum }]))
+    const reversal = statement([{ reference: `BACK ${order}`, direction: 'DBIT', ...sum }])
+    const back = commands.file(`back ${order}.xml`, reversal)
+    const counts = { rejected: 0, unmatched: [] }
+    if (order === 'after') {
+      expect(await importFiles([booked], bank)).toMatchObject({ ...counts, booked: 2, returned: 0 })
+      expect(await importFiles([back], bank)).toMatchObject({ ...counts, booked: 0, returned: 2 })
+    } else {
+      expect(await importFiles([back], bank)).toMatchObject({ ...counts, booked: 2, returned: 2 })
+      expect(await importFiles([booked], bank)).toMatchObject({ ...counts, booked: 0, repeated: 2 })
+    }
+    expect(await importFiles([back], bank)).toMatchObject({ ...counts, booked: 0, returned: 0 })
+    const xIds = referencesIn(file?.path ?? '').join(',')
+    const payments = await queryRows(
+      gateway.databaseUrl,
+      `SELECT p.captured::int, (SELECT sum(o.amount)::int FROM operation o WHERE o.merchant_id = p.merchant_id
+         AND o.pay_id = p.pay_id AND o.type = 'RETURN' AND o.state = 'OK') AS returned
+       FROM payment p JOIN bank_item i USING (merchant_id, pay_id)
+       WHERE i.x_id = ANY ('{${xIds}}'::uuid[]) ORDER BY p.captured`,
+    )
+    expect(payments).toEqual([
+      { captured: 1001, returned: 1001 },
+      { captured: 1002, returned: 1002 },
+    ])
+  },
+)
+
 describe('a crash', () => {
   const batch = async (folder: string) => {
     const account = await bank.account(accountId)

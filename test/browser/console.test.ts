@@ -10,6 +10,7 @@ import {
   findBrowser,
   findViolations,
   leaveBrowser,
+  narrowest,
   phone,
   visitAnew,
 } from '#test/support/visitor.ts'
@@ -171,6 +172,7 @@ describe.runIf(found)('in a browser', () => {
   const looks: [string, BrowserContextOptions, readonly string[]][] = [
     ['light on a desktop', { colorScheme: 'light' }, listed],
     ['dark on a phone', { colorScheme: 'dark', viewport: phone, hasTouch: true }, some],
+    ['light on the narrowest phone', { colorScheme: 'light', viewport: narrowest }, []],
   ]
 
   test.each(looks)(

@@ -103,6 +103,71 @@ test('without the key nothing is restored, and no new key is written', async () 
   expect(existsSync(join(data, 'demo.json'))).toBe(false)
 })
 
+test('with another key, or for the other environment, nothing is kept, and the right one may follow in the same place', async () => {
+  const target = await createEmptyDatabase()
+  const key = readFileSync(join(source, 'master.key'), 'utf8').trim()
+  const restore = async (env: Record<string, string>) => {
+    const commands = commandsHere(target.url, env)
+    const result = await commands.run('restore', file)
+    commands.remove()
+    return result
+  }
+  const otherKey = Buffer.alloc(32, 7).toString('base64')
+  expect(await restore({ TOLLGATE_MASTER_KEY: otherKey })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('sealed with the master key'),
+  })
+  expect(await queryRows(target.url, 'SELECT 1 FROM merchant')).toEqual([])
+  expect(await restore({ TOLLGATE_MASTER_KEY: key, TOLLGATE_ENVIRONMENT: 'live' })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('the backup is of the test environment'),
+  })
+  expect(await queryRows(target.url, 'SELECT 1 FROM merchant')).toEqual([])
+  expect(await restore({ TOLLGATE_MASTER_KEY: key })).toMatchObject({ code: 0 })
+  expect(await restore({ TOLLGATE_MASTER_KEY: key })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('not empty'),
+  })
+  await target.drop()
+})
+
+test.each([
+  [
+    'restore',
+    'a file that is not there',
+    (folder: string) => ['restore', join(folder, 'nothing.gz')],
+    'does not exist',
+  ],
+  ['restore', 'a folder', (folder: string) => ['restore', folder], 'is a folder'],
+  ['backup', 'a folder', (folder: string) => ['backup', '--out', folder], 'is a folder'],
+  [
+    'backup',
+    'a file in a folder that is not there',
+    (folder: string) => ['backup', '--out', join(folder, 'nothing', 'b.gz')],
+    'cannot be written (ENOENT)',
+  ],
+])('%s of %s is refused in one sentence', async (_command, _what, words, sentence) => {
+  const folder = keepTrack(makeEmptyFolder())
+  // As a process: an error that nobody handles would end it with a stack.
+  const refused = await tollgate(words(folder), { TOLLGATE_DATA: source })
+  expect(refused.code).toBe(1)
+  expect(refused.stderr.trim().split('\n').at(-1)).toMatch(/^tollgate: /)
+  expect(refused.stderr).toContain(sentence)
+  expect(refused.stderr).not.toContain('unexpected')
+})
+
+test('a database without anything of ours is not backed up as if it were one', async () => {
+  const empty = await createEmptyDatabase()
+  const commands = commandsHere(empty.url, { TOLLGATE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') })
+  expect(await commands.run('backup', '--out', join(commands.folder, 'b.gz'))).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('nothing to copy'),
+  })
+  expect(existsSync(join(commands.folder, 'b.gz'))).toBe(false)
+  commands.remove()
+  await empty.drop()
+})
+
 test('a folder whose key is lost is not started with another one', async () => {
   const key = join(source, 'master.key')
   const text = readFileSync(key)
@@ -117,6 +182,11 @@ test.each([
   ['cut off', (lines: string[]) => lines.slice(0, -1), 'is cut off'],
   ['changed', (lines: string[]) => lines.map(line => line.replace('"Ada ', '"Eve ')), 'changed or damaged'],
   ['not a backup', () => ['{"hello": 1}'], 'not a backup'],
+  [
+    'of a newer release, whose columns would be lost',
+    ([header = '', ...rows]: string[]) => [header.replace(/"\]/, '","9999-newer.sql"]'), ...rows],
+    'of a newer release, whose schema has 9999-newer.sql',
+  ],
   ['not even JSON', () => ['hello'], 'not JSON'],
 ])('a backup that is %s is refused, and nothing of it is kept', async (_, damage, sentence) => {
   const lines = gunzipSync(readFileSync(file)).toString().trimEnd().split('\n')
@@ -128,6 +198,8 @@ test.each([
   const { rows } = await client.query("SELECT to_regclass('payment') IS NOT NULL AS made")
   if (rows[0]?.made) expect((await client.query('SELECT 1 FROM payment')).rows).toEqual([])
   await client.end()
+  // Tables without rows are in nobody's way: the whole backup may follow.
+  await loadDatabase(async () => target.url, Readable.from(lines))
   await target.drop()
 })
 

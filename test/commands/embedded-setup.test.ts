@@ -144,6 +144,16 @@ test('a log that has grown too large is set aside at the start', async () => {
   expect(statSync(join(directory, 'postgres.log')).size).toBeLessThan(10_000)
 })
 
+test('an empty password file, which a full disk leaves behind, is replaced', async () => {
+  const directory = makePreparedFolder()
+  const file = join(directory, 'postgres.password')
+  writeFileSync(file, '')
+  const { url } = await open(directory)
+  expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
+  expect(readFileSync(file, 'utf8')).toHaveLength(32)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+})
+
 test('a cluster of another PostgreSQL version is refused, not touched', async () => {
   const directory = makePreparedFolder()
   writeFileSync(join(clusterOf(directory), 'PG_VERSION'), '17\n')

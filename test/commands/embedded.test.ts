@@ -1,6 +1,6 @@
 /** The embedded PostgreSQL with real servers and real processes, each test in a data folder of its own. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { chooseAccount } from '#storage/embedded/account.ts'
@@ -63,9 +63,12 @@ test('a command attaches to the database of a serving process and leaves it runn
   const directory = makePreparedFolder()
   const owner = startOwner(directory, 'serve')
   const { url } = await owner.listen()
+  const { mtimeMs } = statSync(directory)
   const attached = await openEmbeddedPostgres({ directory, purpose: 'command' })
   expect(attached).toMatchObject({ started: false, url })
   await attached.stop()
+  // No file was made there, not even for a moment: on a full disk that would fail.
+  expect(statSync(directory).mtimeMs).toBe(mtimeMs)
   expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
 })
 

@@ -178,3 +178,18 @@ test('an unknown merchant is reported', async () => {
       stderr: expect.stringContaining('there is no merchant "mer_1"'),
     })
 })
+
+test('a person of the console gets an address that can be read and merchants that exist', async () => {
+  const add = (email: string, merchants: string) =>
+    run('operator', 'add', '--email', email, '--role', 'viewer', '--merchants', merchants)
+  const typo = await add('ada@example.com', `${merchantId},mer_typo`)
+  expect([typo.code, typo.stderr]).toEqual([1, expect.stringContaining('there is no merchant "mer_typo"')])
+  const unreadable = await add('\u001b[31m@example.com', merchantId)
+  expect([unreadable.code, unreadable.stderr]).toEqual([2, expect.not.stringContaining('\u001b')])
+  expect(await json('operator', 'list')).toEqual([])
+
+  expect((await add('ada@example.com', merchantId)).code).toBe(0)
+  const moved = await run('operator', 'set', '--email', 'ada@example.com', '--merchants', 'mer_typo')
+  expect([moved.code, moved.stderr]).toEqual([1, expect.stringContaining('there is no merchant "mer_typo"')])
+  expect(await json('operator', 'list')).toMatchObject([{ merchants: [merchantId] }])
+})

@@ -122,6 +122,18 @@ test('a taken port is named, with the next free one and the command to use it', 
   holder.close()
 })
 
+test('a taken port of the console ends the start: the link that makes the first owner must not lead to a stranger', async () => {
+  const holder = createServer().listen(0, '127.0.0.1')
+  await once(holder, 'listening')
+  const { port } = holder.address() as AddressInfo
+  const refused = startServer('node', { ...settings(), TOLLGATE_CONSOLE_PORT: String(port) })
+  expect(await refused.exited).toBe(1)
+  expect(refused.stderr()).toContain(
+    `tollgate: port ${port} is taken; set TOLLGATE_CONSOLE_PORT to another one\n`,
+  )
+  holder.close()
+})
+
 test('a second server on the same folder is refused, and the first keeps serving', async () => {
   const first = startServer('node', settings())
   const { baseUrl } = await first.ready()

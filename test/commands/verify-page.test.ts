@@ -1,10 +1,12 @@
 /** `verify-page` against a gateway whose answers somebody changes on their way: each change is named, and none is invented. */
+import { createHash } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { compareServed } from '#commands/verify-page.ts'
 import { openDatabase } from '#storage/database.ts'
 import { createInstallation } from '#storage/installation.ts'
+import { commandsHere } from '#test/support/command-here.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { openPageShop } from '#test/support/page-shop.ts'
 import { type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
@@ -95,4 +97,15 @@ test('a page without its policy is found', async () => {
     "the policy of the page lacks script-src 'self'",
     "the policy of the page lacks connect-src 'self'",
   ])
+})
+
+test('script-tag --json tells the address, hash and compressed size of the script', async () => {
+  const commands = commandsHere(gateway.databaseUrl)
+  const tag = await commands.json('script-tag')
+  commands.remove()
+  const served = await fetch(new URL(new URL(tag.src).pathname, gateway.url))
+  const script = Buffer.from(await served.arrayBuffer())
+  expect(tag.integrity).toBe(`sha384-${createHash('sha384').update(script).digest('base64')}`)
+  expect(tag.compressedBytes).toBeGreaterThan(100)
+  expect(tag.compressedBytes).toBeLessThan(script.length)
 })

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readApiKey } from '#domain/api-key.ts'
 import { listActs, type Person, signUp } from '#test/support/console.ts'
+import { mainOf, readForms } from '#test/support/console-forms.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 
@@ -38,6 +39,64 @@ test('422 a link for an amount that is none is refused with what was typed', asy
   expect([refused.status, (await refused.text()).includes('value="ten"')]).toEqual([422, true])
 })
 
+/** As a browser sends the form that a page shows: all of its fields, with other entries for some. */
+const send = (action: string, page: string, entries: Record<string, string> = {}) => {
+  const form = readForms(mainOf(page)).find(one => one.action === action)
+  return owner.post(action, { ...form?.fields, ...entries })
+}
+
+test('303 after a refusal the same form is corrected and sent again: its key was used up by the first amount', async () => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment())
+  const address = at(`/payments/${body.payId}/refunds`)
+  const asked = await send(address, await read(address), { amount: '999999' })
+  const refused = await send(address, await asked.text())
+  const page = await refused.text()
+  expect([refused.status, page.includes('above what can be refunded')]).toEqual([422, true])
+  const askedAgain = await send(address, page, { amount: '300' })
+  expect((await send(address, await askedAgain.text())).status).toBe(303)
+  const { body: record } = await gateway.call('GET', `/payments/getByPayId/${body.payId}`)
+  expect(record.amount.refundedValue).toBe(300)
+})
+
+test('303 a refund that was declined is tried again with the same amount: the first answer is not repeated', async () => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment())
+  const address = at(`/payments/${body.payId}/refunds`)
+  await gateway.call('POST', '/test/faults', { operation: 'REFUND', fault: 'decline', times: 1 })
+  const asked = await send(address, await read(address), { amount: '300' })
+  const declined = await send(address, await asked.text())
+  expect(declined.status).toBe(422)
+  const askedAgain = await send(address, await declined.text())
+  expect((await send(address, await askedAgain.text())).status).toBe(303)
+})
+
+test('422 a form whose first entries took effect is not done a second time with others', async () => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment())
+  const address = at(`/payments/${body.payId}/refunds`)
+  const asked = await (await send(address, await read(address), { amount: '300' })).text()
+  expect((await send(address, asked)).status).toBe(303)
+  const changed = await send(address, asked, { amount: '400', once: 'another' })
+  expect(changed.status).toBe(422)
+  expect((await send(address, await changed.text(), { sure: 'yes' })).status).toBe(422)
+  const { body: record } = await gateway.call('GET', `/payments/getByPayId/${body.payId}`)
+  expect(record.amount.refundedValue).toBe(300)
+})
+
+test('303 a link that no account could take is made after the currency was corrected in the same form', async () => {
+  const { merchantId } = await gateway.gateway.merchants.create('A shop with a bank')
+  const bank = {
+    connector: 'bank',
+    name: 'Our bank',
+    'set.creditorName': 'Shop',
+    'set.creditorIban': 'DE02120300000000202051',
+    'set.creditorId': 'DE98ZZZ09999999999',
+  }
+  expect((await owner.post(`/console/m/${merchantId}/providers/new`, bank)).status).toBe(303)
+  const address = `/console/m/${merchantId}/links/new`
+  const refused = await send(address, await read(address), { amount: '1000', currency: 'USD' })
+  expect(refused.status).toBe(422)
+  expect((await send(address, await refused.text(), { currency: 'EUR' })).status).toBe(303)
+})
+
 test('200 an endpoint is added with its secret shown once, gets a new secret, and is removed', async () => {
   const url = 'http://127.0.0.1:9/hook'
   const added = await (await owner.post(at('/endpoints'), { url, types: 'payment.captured' })).text()
@@ -52,6 +111,47 @@ test('200 an endpoint is added with its secret shown once, gets a new secret, an
     'webhook.rotate-secret by the owner',
     'webhook.remove by the owner',
   ])
+})
+
+test.each([
+  ['/links/new', { amount: '0', currency: 'EUR' }, 'amount.value is 0; allowed is a whole number of 1 to'],
+  ['/links/new', { amount: '10', currency: 'ZZZ' }, 'amount.currency is &quot;ZZZ&quot;'],
+  ['/test/clock', { advance: 'P1000Y' }, 'advance is P1000Y'],
+  [
+    '/test/faults',
+    { operation: 'X', fault: 'decline', times: '1' },
+    'operation is &quot;X&quot;; allowed is one of',
+  ],
+  ['/keys', { name: 'x'.repeat(129) }, 'The name has 129 characters; allowed are 1 to 128'],
+  ['/endpoints', { url: `https://shop.example/${'x'.repeat(2048)}` }, 'characters; allowed are 2048 at most'],
+])('422 %s tells which field is wrong, its value and what is allowed: %j', async (path, fields, said) => {
+  const refused = await owner.post(at(path), fields)
+  expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining(said)])
+})
+
+test('400 a list with two wrong filters names both of them', async () => {
+  const refused = await owner.get(at('/payments?amountFrom=-1&status=NOPE'))
+  const page = await refused.text()
+  expect([refused.status, page.includes('amountFrom is &quot;-1&quot;')]).toEqual([400, true])
+  expect(page).toContain('status holds &quot;NOPE&quot;; allowed: AUTHORIZE_REQUEST')
+})
+
+test.each([
+  ['', 'The name has 0 characters'],
+  ['x'.repeat(129), 'The name has 129 characters'],
+])(
+  '422 a merchant is not made under the name "%s", which would be left out or cut off',
+  async (name, said) => {
+    const refused = await owner.post('/console/merchants', { name })
+    expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining(said)])
+  },
+)
+
+test('the address of an endpoint is stored as the URL standard writes it', async () => {
+  const page = await (
+    await owner.post(at('/endpoints'), { url: 'HTTP://127.0.0.1:80/a b'.replace(' ', '%20') })
+  ).text()
+  expect(page).toContain('title="http://127.0.0.1/a%20b"')
 })
 
 test.each([
@@ -209,9 +309,26 @@ test('303 a plan is paused, resumed, and cancelled only when asked twice', async
   expect(await read(plan)).toContain('CANCELLED')
 })
 
+/** What the command line refuses, too: the last one would write in red wherever a terminal shows it. */
+const unfitNames = [' ', 'x'.repeat(129), 'a\nb', '\u001b[31mred'].map(name => ({ name }))
+
+test('422 a merchant and a provider account get a name of visible characters that is not too long', async () => {
+  for (const { name } of unfitNames) {
+    const forms = [
+      ['/console/merchants', { name }],
+      [at('/providers/new'), { connector: 'simulator', name }],
+    ] as const
+    for (const [address, form] of forms) {
+      const refused = await owner.post(address, form)
+      expect([name, address, refused.status]).toEqual([name, address, 422])
+      expect(await refused.text()).toContain('1 to 128 visible characters')
+    }
+  }
+})
+
 test('200 an API key keeps to its networks and its end, and is revoked only when asked twice', async () => {
   const fields = { name: 'till', scopes: '', allowFrom: '10.0.0.0/8', expires: '2099-12-31' }
-  for (const wrong of [{ allowFrom: 'here' }, { expires: '2001-01-01' }, { scopes: 'all' }, { name: ' ' }]) {
+  for (const wrong of [{ allowFrom: 'here' }, { expires: '2001-01-01' }, { scopes: 'all' }, ...unfitNames]) {
     const refused = await owner.post(at('/keys'), { ...fields, ...wrong })
     expect([refused.status, (await refused.text()).includes('role="alert"')]).toEqual([422, true])
   }

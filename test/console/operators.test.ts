@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAuditStore } from '#storage/audit/audit.ts'
 import { openDatabase } from '#storage/database.ts'
+import { commandsHere } from '#test/support/command-here.ts'
 import { listActs, type Person, signUp } from '#test/support/console.ts'
-import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 
 let gateway: TestGateway
@@ -45,6 +46,31 @@ test('303 the role, merchants and refund limit of a person are changed, and nobo
   expect((await helper.get('/console/merchants')).status).toBe(200)
   expect((await owner.post(`${address}/remove`, { sure: 'yes' })).status).toBe(303)
   expect((await helper.get('/console/merchants')).status).toBe(303)
+})
+
+test('422 a person gets an address that can be read and merchants that exist', async () => {
+  const person = { email: 'typo@example.com', role: 'viewer' }
+  const unknown = await owner.post('/console/operators', {
+    ...person,
+    merchants: `${gateway.merchantId},mer_typo`,
+  })
+  expect([unknown.status, (await unknown.text()).includes('There is no merchant mer_typo')]).toEqual([
+    422,
+    true,
+  ])
+  const unreadable = await owner.post('/console/operators', { ...person, email: '\u001b[31m@example.com' })
+  expect(unreadable.status).toBe(422)
+  expect(await read('/console/operators')).not.toContain(person.email)
+})
+
+test.each([
+  [{ merchants: 'mer_misspelt' }, 'There is no merchant mer_misspelt'],
+  [{ refundLimit: '500EUR,100XXX' }, 'The refund limit is 100XXX'],
+  [{ email: 'nobody' }, 'The e-mail address is nobody'],
+])('422 a person is not added with %j, which would let them see or refund nothing', async (entries, said) => {
+  const person = { email: 'careless@example.com', role: 'support', ...entries }
+  const refused = await owner.post('/console/operators', person)
+  expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining(said)])
 })
 
 test('303 an owner ends the session of another person', async () => {
@@ -97,4 +123,33 @@ test('200 the audit trail goes on to older acts, also for an owner of some merch
     next = /rel="next" href="([^"]+)"/.exec(page)?.[1]?.replaceAll('&amp;', '&')
   }
   expect(seen).toEqual(acts.toReversed())
+})
+
+test('the command takes only merchants that there are: with a mistyped id a person would see nothing', async () => {
+  const commands = commandsHere(gateway.databaseUrl, {
+    TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl),
+  })
+  const add = (merchants: string) =>
+    commands.run(
+      'operator',
+      'add',
+      '--email',
+      'typed@example.com',
+      '--role',
+      'viewer',
+      '--merchants',
+      merchants,
+    )
+  const unknown = {
+    code: 1,
+    stderr: expect.stringContaining('there is no merchant "mer_typo"; "tollgate merchant list" shows all'),
+  }
+  expect(await add(`${gateway.merchantId},mer_typo`)).toMatchObject(unknown)
+  expect(await add(' , ')).toMatchObject({ code: 2, stderr: expect.stringContaining('names no merchant') })
+  expect(await add(gateway.merchantId)).toMatchObject({ code: 0 })
+  const set = (merchants: string) =>
+    commands.run('operator', 'set', '--email', 'typed@example.com', '--merchants', merchants)
+  expect(await set('mer_typo')).toMatchObject(unknown)
+  expect(await set('all')).toMatchObject({ code: 0 })
+  commands.remove()
 })

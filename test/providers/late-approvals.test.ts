@@ -47,6 +47,37 @@ test('an approval after the end is kept where the merchant wants that', async ()
 })
 
 test.each([
+  ['keep', 1, 'ACTIVE'],
+  // Given back: nothing was agreed.
+  ['return', 0, 'CANCELLED'],
+] as const)(
+  'a late payment that begins a plan starts it where it is kept (%s)',
+  async (setting, customers, plan) => {
+    await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: setting })
+    const merchantCustomerId = `late customer ${setting}`
+    const { payId, xId, paymentPlanId } = await expired('PROVIDERP', {
+      customerInfo: { merchantCustomerId, email: 'ada@example.com' },
+      credentialOnFile: {
+        type: 'RECURRING',
+        initialPayment: true,
+        recurring: { frequency: 'MONTHLY', useCase: 'FIXED' },
+      },
+    })
+    provider.payAnyway(xId)
+    await deliver()
+    await deliver()
+    expect((await read(payId)).status).toBe(setting === 'keep' ? 'OK' : 'REVERSED')
+    const found = await gateway.call(
+      'GET',
+      `/customers?page=1&merchantCustomerId=${encodeURIComponent(merchantCustomerId)}`,
+    )
+    expect(found.body.totalNumberOfItems).toBe(customers)
+    const { body } = await gateway.call('GET', `/payment-plans/${paymentPlanId}`)
+    expect(body.status).toBe(plan)
+  },
+)
+
+test.each([
   ['keep', { status: 'AUTHORIZED', amount: { authorizedValue: 1000, reversedValue: 0 } }, []],
   [
     'return',

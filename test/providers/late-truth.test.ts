@@ -112,6 +112,27 @@ test('a refund made in the dashboard is recorded once, as the provider’s', asy
   expect(record.operations).toHaveLength(3)
 })
 
+test('a refund in the dashboard of more than one capture took is recorded, and may be taken back', async () => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment({ captureMethod: { type: 'MANUAL' } }))
+  await deliver()
+  const { payId } = body
+  for (const value of [400, 600]) {
+    await gateway.call('POST', `/payments/${payId}/captures`, { transId: `c${value}`, amount: euros(value) })
+    await deliver()
+  }
+  const transactionId = `whole-${payId}`
+  const subject = { transactionId, paymentTransactionId: `late_${body.xId}` }
+  const echo = { reference: body.xId, amount: euros(900) }
+  const refund = { operation: 'REFUND', subject, amount: euros(900) } as const
+  await tell({ kind: 'outcome', ...refund, outcome: { kind: 'approved', provider: { echo, transactionId } } })
+  expect(await read(payId)).toMatchObject({ amount: { capturedValue: 1000, refundedValue: 900 } })
+  expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+  const more = { transId: 'more', amount: euros(101) }
+  expect((await gateway.call('POST', `/payments/${payId}/refunds`, more)).body.responseCode).toMatch(/^2020/)
+  await tell({ kind: 'takenBack', ...refund, detail: '0305' })
+  expect(await read(payId)).toMatchObject({ amount: { refundedValue: 0 } })
+})
+
 test.each([
   ['approved', 'in another currency', dollars(1000)],
   ['approved', 'of more', euros(1001)],
@@ -234,6 +255,51 @@ test('money that a bank sends back is a return, once', async () => {
   const record = await read(payId)
   expect(record).toMatchObject({ status: 'OK', amount: { returnedValue: 1000, refundedValue: 0 } })
   expect(record.operations).toHaveLength(3)
+})
+
+// The bank takes back what it names, whatever was refunded before. Where no capture is named, that is a whole one or what is left of it.
+test.each([
+  ['the whole debit after a refund of 300, named by the capture', 300, 1000, 1000, 'capture'],
+  ['the whole debit after a refund of 300, named by the payment', 300, 1000, 1000, 'payment'],
+  ['the rest after a refund of 300, named by the capture', 300, 700, 700, 'capture'],
+  ['the rest after a refund of 300, named by the payment', 300, 700, 700, 'payment'],
+  ['an amount that is neither, named by the payment', 0, 400, 0, 'payment'],
+])('a return counts what the bank took: %s', async (_, refunded, told, returned, name) => {
+  const { payId, authorization, capture } = await captured()
+  if (refunded > 0)
+    await gateway.call('POST', `/payments/${payId}/refunds`, { transId: 'part', amount: euros(refunded) })
+  for (const transactionId of [`ret-${payId}`, `ret-${payId}`, `another-${payId}`])
+    await tell({
+      kind: 'return',
+      subject: name === 'capture' ? named(capture) : { paymentTransactionId: `late_${authorization}` },
+      amount: euros(told),
+      detail: '0351',
+      transactionId,
+    })
+  expect(await lastState()).toBe('UNMATCHED')
+  expect((await read(payId)).amount).toMatchObject({
+    capturedValue: 1000,
+    refundedValue: refunded,
+    returnedValue: returned,
+  })
+})
+
+test('a bank takes back what it names, also after a part was refunded, and never more than was captured', async () => {
+  const { payId, capture } = await captured()
+  const refund = { transId: 'r', amount: euros(400) }
+  await gateway.call('POST', `/payments/${payId}/refunds`, refund)
+  await deliver()
+  const back = (value: number, xId = capture): NoticeFact => ({
+    ...{ kind: 'return', subject: named(xId), amount: euros(value), detail: '0351' },
+    transactionId: `ret-${value}-${payId}`,
+  })
+  await tell(back(1001))
+  expect(await lastState()).toBe('UNMATCHED')
+  await tell(back(1000))
+  expect(await read(payId)).toMatchObject({ amount: { refundedValue: 400, returnedValue: 1000 } })
+  const parts = await captured()
+  await tell(back(400, parts.capture))
+  expect((await read(parts.payId)).amount.returnedValue).toBe(400)
 })
 
 test('what names nothing of ours changes nothing and stays in the inbox', async () => {

@@ -1,7 +1,8 @@
 /** Two processes at the same plans: every due day is charged once, and what ends a plan ends it for both. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { PayId, XId } from '#domain/ids.ts'
+import type { PayId, PlanId, XId } from '#domain/ids.ts'
 import type { Engine } from '#operations/engine.ts'
+import { updatePlan } from '#operations/plans/change-plan.ts'
 import { runPlan } from '#operations/plans/charge-due-plan.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
@@ -193,6 +194,27 @@ async function changeMeanwhile(planId: string, change: () => Promise<TestAnswer>
   )
   return kept?.run_at
 }
+
+test('a plan that is changed while a charge by hand is settled keeps the due day that the charge has moved', async () => {
+  const recurring = { frequency: 'DAILY', useCase: 'FIXED' }
+  const planId = (await beginPlan(shop, { recurring })).body.paymentPlanId as PlanId
+  const { nextPaymentDate: before } = await readPlan(shop, planId)
+  const { engine } = left.gateway
+  const merchant = await findMerchant(shop, left)
+  let charged = 0
+  const plans: Engine['plans'] = {
+    ...engine.plans,
+    async find(merchantId, id) {
+      const found = await engine.plans.find(merchantId, id)
+      if (charged++ === 0) expect((await chargePlan(shop, planId)).status).toBe(200)
+      return found
+    },
+  }
+  await updatePlan({ merchant, planId, patch: { metadata: { note: 'changed' } } }, { ...engine, plans })
+  const after = await readPlan(shop, planId)
+  expect(after.metadata).toEqual({ note: 'changed' })
+  expect(Date.parse(after.nextPaymentDate) - Date.parse(before)).toBe(dayMs)
+})
 
 test('a plan that is resumed while its old timer fires keeps its new one', async () => {
   const [planId = ''] = await begin(1)

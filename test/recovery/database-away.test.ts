@@ -3,9 +3,15 @@
  * all of it works again by itself. What a provider has answered meanwhile is written once the database is back.
  */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { PayId } from '#domain/ids.ts'
+import type { Engine } from '#operations/engine.ts'
+import { capture } from '#operations/payments/follow-up-kinds.ts'
+import { CommitUnknown } from '#storage/commit/change.ts'
 import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database-proxy.ts'
 import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
+import { findMerchant } from '#test/support/shop.ts'
 
 let acquirer: Acquirer
 let direct: TestGateway
@@ -64,6 +70,9 @@ test('503 with Retry-After everywhere while the database is silent, and 200 agai
   expect([token.status, token.headers.get('retry-after')]).toEqual([503, '2'])
   const ready = await fetch(`${gateway.url}/health/ready`)
   expect([ready.status, ready.headers.get('retry-after')]).toEqual([503, '1'])
+  expect(await ready.json()).toMatchObject({
+    reasons: ['the database cannot be reached, or does not answer'],
+  })
   const live = await fetch(`${gateway.url}/health/live`)
   expect(live.status).toBe(200)
   proxy.thaw()
@@ -110,4 +119,67 @@ test('an outcome that the provider gave while the database was away is written w
     const again = await gateway.call('POST', '/payments', request, { 'idempotency-key': 'away-1' })
     expect(again).toMatchObject({ status: 200, body: { status: 'OK' } })
   }, 30_000)
+})
+
+test('an outcome that is written after its 503 is told by an event, because nobody was answered', async () => {
+  const request = cardPayment({
+    captureMethod: { type: 'MANUAL' },
+    urls: { webhook: 'http://127.0.0.1:9/away' },
+  })
+  const payId: PayId = (await direct.call('POST', '/payments', request)).body.payId
+  const { engine } = direct.gateway
+  let updates = 0
+  const away: Engine = {
+    ...engine,
+    clock: { ...engine.clock, waitMs: async () => undefined },
+    queue: {
+      // The first update records the capture, the second one is its outcome.
+      update: (target, step) =>
+        ++updates === 2
+          ? Promise.reject(new CommitUnknown(new Error('the database is away')))
+          : engine.queue.update(target, step),
+    },
+  }
+  const merchant = await findMerchant(direct, direct)
+  const command = { transId: 'away', amount: { value: 1000, currency: 'EUR' }, details: {} }
+  await expect(capture({ merchant, payId, command }, away)).rejects.toThrow(CommitUnknown)
+  await vi.waitFor(async () => {
+    const { body } = await direct.call('GET', `/payments/getByPayId/${payId}`)
+    expect(body).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  }, 30_000)
+  const { body } = await direct.call('GET', `/events?page=1&payId=${payId}`)
+  expect(body.data).toMatchObject([{ payId, url: 'http://127.0.0.1:9/away' }])
+})
+
+/** PostgreSQL's error for a full disk, raised by a trigger. */
+const fillDisk = (table: string, act: string) =>
+  queryRows(
+    direct.databaseUrl,
+    `CREATE OR REPLACE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN RAISE 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;
+     CREATE TRIGGER full_disk BEFORE ${act} ON ${table} FOR EACH ROW EXECUTE FUNCTION full_disk()`,
+  )
+const makeRoom = (table: string) => queryRows(direct.databaseUrl, `DROP TRIGGER full_disk ON ${table}`)
+
+test('503 with Retry-After while the disk of the database is full: nobody is asked, and the same key pays once there is room', async () => {
+  const [request, key] = [cardPayment(), { 'idempotency-key': 'full-disk' }]
+  await fillDisk('payment', 'INSERT')
+  const refused = await gateway.call('POST', '/payments', request, key)
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
+  expect(acquirer.ledger).toEqual([])
+  await makeRoom('payment')
+  const paid = await gateway.call('POST', '/payments', request, key)
+  expect(paid, paid.text).toMatchObject({ status: 200, body: { status: 'OK' } })
+})
+
+test('an outcome that found the disk full is written once there is room', async () => {
+  const request = cardPayment()
+  await fillDisk('operation', 'UPDATE')
+  const unwritten = await gateway.call('POST', '/payments', request)
+  expect([unwritten.status, unwritten.headers.get('retry-after')]).toEqual([503, '2'])
+  await makeRoom('operation')
+  await vi.waitFor(async () => {
+    const { body } = await gateway.call('GET', `/payments/getByTransId/${request.transId}`)
+    expect(body).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  }, 20_000)
 })

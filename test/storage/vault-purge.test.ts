@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { purgeVault } from '#storage/vault/vault-purge.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
-import { openShop, type Shop } from '#test/support/shop.ts'
+import { chargePlan } from '#test/support/plans.ts'
+import { done, openShop, type Shop } from '#test/support/shop.ts'
 
 let gateway: TestGateway
 let shop: Shop
@@ -118,7 +119,7 @@ test('a card that comes back after it was destroyed is kept again, under the sam
   expect((await payByPseudo(pseudo)).status).toBe(200)
 })
 
-test('accounts as cards: unused ones are destroyed, those of a customer stay', async () => {
+test('accounts as cards: unused ones are destroyed, those of a customer, a plan and a file to be made stay', async () => {
   const own = await openShop(gateway)
   const debit = (number: string, more: object = {}) =>
     own.create('DIRECTDEBIT', {
@@ -133,6 +134,22 @@ test('accounts as cards: unused ones are destroyed, those of a customer stay', a
   expect((await debit('DE89370400440532013000', { customerInfo })).status).toBe(200)
   expect((await debit('NL91ABNA0417164300')).status).toBe(200)
   expect((await debit('GL8964710001000206')).status).toBe(200)
+  // No customer is named, so nothing but the plan keeps the account.
+  const credentialOnFile = {
+    type: 'RECURRING',
+    initialPayment: true,
+    recurring: { frequency: 'YEARLY', useCase: 'FIXED' },
+  }
+  const { body: yearly } = await debit('DE02120300000000202051', { credentialOnFile })
+  const { body: over } = await debit('DE75512108001245126199', { credentialOnFile })
+  await own.call('POST', `/payment-plans/${over.paymentPlanId}/cancel`, {})
+  const { body: filed } = await debit('FR1420041010050500013M02606')
+  await queryRows(
+    gateway.databaseUrl,
+    `INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
+     SELECT merchant_id, pay_id, x_id, 'BATCH', 'infinity', 0 FROM operation WHERE merchant_id = $1 AND x_id = $2`,
+    [own.merchantId, filed.xId],
+  )
   // Left behind by a deletion whose order has ended since.
   await queryRows(
     gateway.databaseUrl,
@@ -143,10 +160,14 @@ test('accounts as cards: unused ones are destroyed, those of a customer stay', a
   await purge()
   const rows = await queryRows<{ tail: string }>(
     gateway.databaseUrl,
-    `SELECT right(pseudo_number, 4) AS tail FROM vault_account WHERE merchant_id = $1 AND sealed IS NOT NULL`,
+    `SELECT right(pseudo_number, 4) AS tail FROM vault_account WHERE merchant_id = $1 AND sealed IS NOT NULL ORDER BY 1`,
     [own.merchantId],
   )
-  expect(rows).toEqual([{ tail: '3000' }])
+  expect(rows).toEqual([{ tail: '2051' }, { tail: '2606' }, { tail: '3000' }])
+  expect(await chargePlan(own, yearly.paymentPlanId)).toMatchObject(done('OK'))
+  await queryRows(gateway.databaseUrl, `DELETE FROM timer WHERE kind = 'BATCH' AND merchant_id = $1`, [
+    own.merchantId,
+  ])
 })
 
 test('many are destroyed in small steps, each of which stands', async () => {

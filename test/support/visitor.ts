@@ -11,6 +11,8 @@ import { expect } from 'vitest'
 import { launchBrowser } from '#test/support/browser.ts'
 
 export const phone = { width: 390, height: 844 }
+/** A small phone, or a wide screen at a zoom of 400 %. */
+export const narrowest = { width: 320, height: 640 }
 export const desktop = { width: 1280, height: 860 }
 
 /** One for all files that this process runs: a start takes seconds of a processor. It ends with the process. */

@@ -96,6 +96,7 @@ export function toCapabilities(method: Method, terms: AdyenTerms): Capabilities 
     // Changing an authorised amount, up or down, is a feature of card schemes.
     partialReversal: isCard,
     increment: isCard,
+    amountByTotal: true,
     refund: true,
     partialRefund: true,
     // Money out without a payment is another contract with Adyen (Payout API).

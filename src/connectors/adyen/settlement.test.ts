@@ -55,6 +55,12 @@ test('a capture that Adyen made by itself is found by the authorisation', async 
   expect(line?.reference).toBe(xIdOf(1))
 })
 
+test('a cell with a line break belongs to its line', async () => {
+  const plain = row('Settled', 'GBP,,5.00,1,GBP,,4.88,,0.04,0.01,0.07')
+  const broken = plain.replace('ShopECOM', '"Shop\nECOM"')
+  expect(await read([headings, broken, plain])).toEqual(await read([headings, plain, plain]))
+})
+
 test('how the file is cut into pieces, its line ends and empty lines do not matter', async () => {
   const lines = [`\uFEFF${headings}`, row('Settled', 'GBP,,5.00,1,GBP,,4.88,,0.04,0.01,0.07'), '']
   const whole = await read(lines)

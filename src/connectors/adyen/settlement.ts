@@ -3,6 +3,7 @@
  * setting, and orders them differently from account to account.
  */
 import type { SettlementLine } from '#connectors/contract.ts'
+import { readRecords } from '#connectors/csv-lines.ts'
 import { splitCsvLine } from '#domain/csv.ts'
 import { exponentOf } from '#domain/currencies.ts'
 import { parseXId } from '#domain/ids.ts'
@@ -41,7 +42,8 @@ type Cell = (heading: string) => string
 export async function* readSettlementReport(file: AsyncIterable<Uint8Array>): AsyncGenerator<SettlementLine> {
   let headings: readonly string[] | undefined
   let number = 0
-  for await (const cells of readRows(file)) {
+  for await (const record of readRecords(file, new TextDecoder())) {
+    const cells = splitRow(record)
     number += 1
     if (cells.length === 1 && cells[0] === '') continue
     if (headings === undefined) {
@@ -99,20 +101,8 @@ function parseDecimal(text: string, currency: string, where: string): number {
   return sign === '-' ? exact(0 - value) : value
 }
 
-/** Line by line, however the file is chunked, so that the report is never in memory as a whole. */
-async function* readRows(file: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
-  const decoder = new TextDecoder()
-  let rest = ''
-  for await (const chunk of file) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
-    rest = lines.pop() ?? ''
-    yield* lines.map(splitRow)
-  }
-  yield splitRow(rest + decoder.decode())
-}
-
 function splitRow(line: string): readonly string[] {
-  const cells = splitCsvLine(line.replace(/\r$/, ''))
+  const cells = splitCsvLine(line)
   if (cells === undefined)
     throw new Error('Settlement details report: a line has a quotation mark without its counterpart')
   return cells

@@ -7,10 +7,11 @@ import {
   type FileFrame,
   type FileHeader,
   groupHeader,
+  nameMax,
   partyOf,
   remittanceOf,
 } from '#connectors/bank/initiation.ts'
-import { element, euroAmount, leaf, xmlDeclaration } from '#connectors/bank/sepa-text.ts'
+import { element, euroAmount, leaf, toSepaText, xmlDeclaration } from '#connectors/bank/sepa-text.ts'
 
 export interface Debit {
   /** Our reference, which comes back in every answer of the bank. */
@@ -90,7 +91,7 @@ export function writeDebit(debit: Debit): string {
 
 function amendmentOf({ originalCreditorId, originalCreditorName, newAccount }: MandateAmendment): string {
   const original = [
-    originalCreditorName === undefined ? '' : leaf('Nm', originalCreditorName),
+    originalCreditorName === undefined ? '' : leaf('Nm', toSepaText(originalCreditorName, nameMax)),
     originalCreditorId === undefined ? '' : schemeId(originalCreditorId),
   ].join('')
   return [

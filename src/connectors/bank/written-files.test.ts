@@ -9,6 +9,7 @@ import { creditTransferFrame, type Transfer, writeTransfer } from '#connectors/b
 import { type Debit, directDebitFrame, writeDebit } from '#connectors/bank/direct-debits.ts'
 import { type BlockHeader, type FileFrame, type FileHeader, inOrder } from '#connectors/bank/initiation.ts'
 import { isoFile, isoFilesAbsent } from '#connectors/bank/iso-files.test-support.ts'
+import { isSepaText } from '#connectors/bank/sepa-text.ts'
 
 const creditor = {
   name: 'Müller & Söhne GmbH',
@@ -161,6 +162,12 @@ describe('a file compared with another project’s', () => {
       ['PmtInf/DrctDbtTxInf/DrctDbtTx/MndtRltdInf/AmdmntInd', 'false', undefined],
     ])
   })
+})
+
+test('every text of an amended debit keeps to the SEPA character set, the former name of the creditor too', () => {
+  const renamed = { ...amended, amendment: { ...amended.amendment, originalCreditorName: creditor.name } }
+  expect(leavesOf(writeDebit(renamed)).filter(([, text]) => !isSepaText(text))).toEqual([])
+  expect(writeDebit(renamed)).toContain('<Nm>Mueller + Soehne GmbH</Nm>')
 })
 
 test('a block whose contents differ from its header is never finished', () => {

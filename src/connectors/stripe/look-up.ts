@@ -163,19 +163,37 @@ async function findInList(
   return undefined
 }
 
+/** 10: two thousand sums. More captures without an answer wait for their notices. */
+const besideMax = 10
+
+/** Whether some of these amounts make exactly this sum. */
+const canMake = ([first, ...others]: readonly number[], sum: number): boolean =>
+  first === undefined ? sum === 0 : canMake(others, sum) || canMake(others, sum - first)
+
+/**
+ * Whether a total that has grown by so much holds this amount. The growth may also come from other operations without an
+ * answer; undefined: it can be explained with this one and without it, or in no way.
+ */
+function isHeld(grown: number, amount: number, beside: readonly number[]): boolean | undefined {
+  if (beside.length > besideMax) return undefined
+  const [held, notHeld] = [canMake(beside, grown - amount), canMake(beside, grown)]
+  return held === notHeld ? undefined : held
+}
+
 /** Captures and increments show in a total of the intent: it has grown by the amount, or it has not. */
 async function lookUpTotal(
   inquiry: Inquiry,
   name: 'amount' | 'amount_received',
   tools: LookUp,
 ): Promise<Outcome> {
-  const { reference, amount, payment, authorizationTransactionId: id } = inquiry
+  const { reference, amount, payment, authorizationTransactionId: id, unansweredBeside = [] } = inquiry
   const intent = await fetchApproval(id, tools)
   const total = fromStripeAmount(numberAt(intent, name), textAt(intent, 'currency'))
   if (intent === undefined || total === undefined || total.currency !== amount.currency) return unknown
   const before = name === 'amount' ? payment.authorizedValue : payment.capturedValue
-  if (total.value === before) return unreached
-  if (total.value !== before + amount.value) return unknown
+  const held = isHeld(total.value - before, amount.value, unansweredBeside)
+  if (held === undefined) return unknown
+  if (!held) return unreached
   const charge = name === 'amount_received' ? idAt(intent, 'latest_charge') : undefined
   return {
     kind: 'approved',

@@ -151,6 +151,7 @@ export function capabilitiesOf(method: Method, rawCards: boolean): Capabilities 
     refund: refundable,
     partialRefund: refundable,
     increment: card,
+    amountByTotal: true,
     credit: false,
     storedCredentials: reusable.has(code),
   }

@@ -196,9 +196,16 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
     {
       kind: 'outcome',
       operation: 'CAPTURE',
-      subject: { transactionId: 'ch_1', paymentTransactionId: 'pi_1' },
-      amount,
+      subject: { paymentTransactionId: 'pi_1' },
+      total: amount,
     },
+  ],
+  [
+    'the end of captures that somebody else made',
+    'payment_intent.succeeded',
+    intentOf('succeeded', { capture_method: 'manual' }),
+    { request: { idempotency_key: null } },
+    { kind: 'outcome', operation: 'CAPTURE', subject: { paymentTransactionId: 'pi_1' }, total: amount },
   ],
   [
     'an authorisation that was released',
@@ -344,9 +351,10 @@ test.each<[string, string, unknown, EventParts?]>([
     sessionOf('complete', { payment_status: 'unpaid' }),
   ],
   [
-    'the end of a capture that its charge has told',
+    'the end of a capture of ours that its charge has told',
     'payment_intent.succeeded',
     intentOf('succeeded', { capture_method: 'manual' }),
+    { request: { idempotency_key: captureReference } },
   ],
   [
     'what is left after a capture',

@@ -24,6 +24,7 @@ import {
   wireAt,
 } from '#connectors/stripe/translate/wire.ts'
 import { foreignXId, parseXId, type XId } from '#domain/ids.ts'
+import type { Money } from '#domain/money.ts'
 import type { Declined, Outcome } from '#lifecycle/outcome.ts'
 
 const accepted = { status: 200, body: '{"received":true}', type: 'application/json' } as const
@@ -44,30 +45,31 @@ export function readNotice(
   const occurredAt = dateAt(event, 'created')
   // An endpoint of the sandbox may lead here by mistake. Its money is not real.
   const foreign = event.livemode === !terms.live
-  const fact = foreign || object === undefined ? undefined : readers[type]?.(object, event)
+  const read = foreign || object === undefined ? undefined : readers[type]?.(object, event)
+  const known = [read ?? []].flat()
+  const ignored: NoticeFact = { kind: 'ignored', name: foreign ? `${type} of the other mode` : type }
+  const facts = known.length > 0 ? known : [ignored]
   return {
     verdict: 'genuine',
-    items: [
-      {
-        key: id,
-        ...(occurredAt === undefined ? {} : { occurredAt }),
-        fact: fact ?? { kind: 'ignored', name: foreign ? `${type} of the other mode` : type },
-      },
-    ],
+    items: facts.map((fact, index) => ({
+      key: index === 0 ? id : `${id}/${index}`,
+      ...(occurredAt === undefined ? {} : { occurredAt }),
+      fact,
+    })),
     answer: accepted,
   }
 }
 
-type Reader = (object: Wire, event: Wire) => NoticeFact | undefined
+/** Most events are one fact. */
+type Reader = (object: Wire, event: Wire) => NoticeFact | readonly NoticeFact[] | undefined
 
 const readers: Readonly<Record<string, Reader>> = {
   'checkout.session.completed': paidSession,
   'checkout.session.async_payment_succeeded': paidSession,
   'checkout.session.async_payment_failed': session => failedSession(session, generalDecline),
   'checkout.session.expired': session => failedSession(session, timedOut, { pageEnded: true }),
-  'payment_intent.succeeded': intent =>
-    // A manual capture is reported by its charge, with the amount of this capture.
-    textAt(intent, 'capture_method') === 'manual' ? releasedRest(intent) : authorization(intent),
+  'payment_intent.succeeded': (intent, event) =>
+    textAt(intent, 'capture_method') === 'manual' ? capturedWhole(intent, event) : authorization(intent),
   'payment_intent.amount_capturable_updated': capturable,
   'payment_intent.processing': authorization,
   'payment_intent.payment_failed': intent =>
@@ -175,23 +177,44 @@ function capturable(intent: Wire, event: Wire): NoticeFact | undefined {
   return followUp('INCREMENTAL', { id: `${id}/${caller}`, paymentId: id, amount: added, caller })
 }
 
+/** Several captures of one charge share its id: the key of our request, or the total of the charge, tells them apart. */
 function captured(charge: Wire, event: Wire): NoticeFact | undefined {
   const before = numberAt(event, 'data', 'previous_attributes', 'amount_captured') ?? 0
-  const amount = fromStripeAmount(
-    (numberAt(charge, 'amount_captured') ?? 0) - before,
-    textAt(charge, 'currency'),
-  )
+  const all = numberAt(charge, 'amount_captured') ?? 0
+  const currency = textAt(charge, 'currency')
   const paymentId = idAt(charge, 'payment_intent')
   const id = textAt(charge, 'id')
-  if (amount === undefined || paymentId === undefined || id === undefined) return undefined
-  return followUp('CAPTURE', { id, paymentId, amount, caller: callerOf(event) })
+  const caller = callerOf(event)
+  if (paymentId === undefined || id === undefined) return undefined
+  if (caller === undefined) return capturedElsewhere(id, paymentId, fromStripeAmount(all, currency))
+  const amount = fromStripeAmount(all - before, currency)
+  return amount === undefined ? undefined : followUp('CAPTURE', { id, paymentId, amount, caller })
+}
+
+/** Its author is unknown: somebody at the dashboard, or another program. */
+function capturedElsewhere(id: string, paymentId: string, total: Money | undefined): NoticeFact | undefined {
+  if (total === undefined) return undefined
+  const { amount: _, ...fact } = followUp('CAPTURE', { id, paymentId, amount: total, caller: undefined })
+  return { ...fact, subject: { paymentTransactionId: paymentId }, total }
+}
+
+/** All of it was captured, by one or several captures; ours are reported by their charge, with the amount of each. */
+function capturedWhole(intent: Wire, event: Wire): readonly NoticeFact[] {
+  const paymentId = textAt(intent, 'id')
+  const charge = idAt(intent, 'latest_charge')
+  const total = fromStripeAmount(numberAt(intent, 'amount_received'), textAt(intent, 'currency'))
+  const elsewhere =
+    callerOf(event) === undefined && paymentId !== undefined && charge !== undefined
+      ? capturedElsewhere(charge, paymentId, total)
+      : undefined
+  return [elsewhere ?? [], releasedRest(intent) ?? []].flat()
 }
 
 interface FollowUpNews {
   /** The provider's id of the operation itself, which must not be that of the approval. */
   readonly id: string
   readonly paymentId: string
-  readonly amount: { readonly value: number; readonly currency: string }
+  readonly amount: Money
   /** Absent if it was made in Stripe's dashboard, or by Stripe itself. */
   readonly caller: XId | undefined
 }
@@ -199,7 +222,7 @@ interface FollowUpNews {
 function followUp(
   operation: 'CAPTURE' | 'INCREMENTAL' | 'REVERSAL',
   { id, paymentId, amount, caller }: FollowUpNews,
-): NoticeFact {
+): Extract<NoticeFact, { kind: 'outcome' }> {
   const reference = caller ?? foreignXId
   const outcome: Outcome = {
     kind: 'approved',
@@ -266,7 +289,7 @@ function refund(object: Wire, event: Wire): NoticeFact | undefined {
 }
 
 function dispute(object: Wire, event: Wire): NoticeFact | undefined {
-  const facts = readDispute(object)
+  const facts = readDispute(object, textAt(event, 'data', 'previous_attributes', 'status'))
   const paymentId = idAt(object, 'payment_intent')
   const chargeId = idAt(object, 'charge')
   if (facts === undefined) return undefined

@@ -14,6 +14,7 @@ import {
 } from '#console/views/parts.ts'
 import { scopes as allScopes } from '#domain/api-key.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { nameMax, readName } from '#domain/text.ts'
 import { html, type Part } from '#http/html.ts'
 import { KeyRequestFault, readExpiry, readNetworks, readScopes } from '#operations/merchants/key-request.ts'
 import type { KeyRequest } from '#operations/merchants/merchants.ts'
@@ -94,12 +95,16 @@ async function showKeys(visit: MerchantVisit, { made, problem }: { made?: Part; 
   })
 }
 
+const wrongName = (name: string): string =>
+  `The name has ${[...name.trim()].length} characters; allowed are 1 to ${nameMax} visible characters.`
+
 /** The key that the form requests; throws an error about what is wrong. */
 function readKeyRequest({ request, deps }: MerchantVisit): KeyRequest {
   const { name = '', scopes = '', allowFrom = '', expires = '' } = request.form ?? {}
-  if (name.trim() === '') throw new KeyRequestFault('Give the key a name.')
+  const given = readName(name)
+  if (given === undefined) throw new KeyRequestFault(wrongName(name))
   return {
-    name: name.trim().slice(0, 128),
+    name: given,
     scopes: scopes.trim() === '' ? allScopes : readScopes(scopes),
     allowFrom: allowFrom.trim() === '' ? [] : readNetworks(allowFrom),
     ...(expires === '' ? {} : { expiresAt: readExpiry(expires, deps.nowMs()) }),
@@ -156,19 +161,22 @@ const merchantColumns: readonly TypedColumn<Merchant>[] = [
   },
 ]
 
-async function showMerchants(visit: Visit) {
-  const main = html`${renderTable(visit.merchants, merchantColumns, 'No merchants that you may see.', 'Merchants')}${
+async function showMerchants(visit: Visit, problem?: string) {
+  const main = html`${renderProblem(problem)}${renderTable(visit.merchants, merchantColumns, 'No merchants that you may see.', 'Merchants')}${
     may(visit, 'merchants') && visit.operator.merchants === undefined
-      ? html`<h2>New merchant</h2>${renderForm({ action: '/console/merchants', csrf: visit.csrf, fields: [{ name: 'name', label: 'Name', required: true }], button: 'Make a merchant' })}${renderTerminal('merchant create --name "My shop"')}`
+      ? html`<h2>New merchant</h2>${renderForm({ action: '/console/merchants', csrf: visit.csrf, fields: [{ name: 'name', label: 'Name', required: true, value: visit.request.form?.name ?? '' }], button: 'Make a merchant' })}${renderTerminal('merchant create --name "My shop"')}`
       : ''
   }`
-  return renderInside(loadConsoleAssets(), visit, { title: 'Merchants', main })
+  const status = problem === undefined ? 200 : 422
+  return renderInside(loadConsoleAssets(), visit, { title: 'Merchants', main, status })
 }
 
 async function makeMerchant(visit: Visit) {
+  if (visit.operator.merchants !== undefined) return seeOther('/console/merchants')
   const { name = '' } = visit.request.form ?? {}
-  if (name.trim() === '' || visit.operator.merchants !== undefined) return seeOther('/console/merchants')
-  const { merchantId, apiKey, webhookSecret } = await administration(visit).create(name.trim().slice(0, 128))
+  const given = readName(name)
+  if (given === undefined) return showMerchants(visit, wrongName(name))
+  const { merchantId, apiKey, webhookSecret } = await administration(visit).create(given)
   const main = html`<p class="note good" role="status">These are shown this once.</p>${renderPairs([
     ['merchant id', html`<code data-copy>${merchantId}</code>`],
     ['API key', html`<code data-copy>${apiKey}</code>`],
@@ -184,6 +192,6 @@ export const administrationPages: readonly MerchantPage[] = [
 ]
 
 export const merchantListPages: readonly GlobalPage[] = [
-  { verb: 'GET', path: '/merchants', act: 'read', show: showMerchants },
+  { verb: 'GET', path: '/merchants', act: 'read', show: visit => showMerchants(visit) },
   { verb: 'POST', path: '/merchants', act: 'merchants', show: makeMerchant },
 ]

@@ -12,10 +12,9 @@ import {
   type TypedColumn,
 } from '#console/views/parts.ts'
 import { eventTypeNames, isEventType } from '#domain/event-types.ts'
-import { isWebAddress } from '#domain/text.ts'
 import { html, type Part } from '#http/html.ts'
 import type { WebhookEndpoint } from '#storage/events/endpoints.ts'
-import { addressPolicies, refuseUrl } from '#webhooks/policies.ts'
+import { addressPolicies, readEndpointAddress } from '#webhooks/policies.ts'
 
 const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}/endpoints`
 const endpointsOf = (visit: MerchantVisit) => visit.deps.merchantsAs(visit.audit).endpoints
@@ -69,12 +68,8 @@ async function showEndpoints(
   return renderInside(loadConsoleAssets(), visit, { title: 'Webhook endpoints', main, merchant, status })
 }
 
-function refuseAddress(url: string, environment: 'test' | 'live'): string | undefined {
-  const refusal = isWebAddress(url)
-    ? refuseUrl(new URL(url), addressPolicies[environment])
-    : 'it must be an http or https address without credentials in it'
-  return refusal && `The address ${url} cannot be used: ${refusal}.`
-}
+/** 100: enough of an address to know it again; the whole one stays in its field. */
+const shownMax = 100
 
 async function addEndpoint(visit: MerchantVisit) {
   const { url = '', types = '', kind } = visit.request.form ?? {}
@@ -84,13 +79,16 @@ async function addEndpoint(visit: MerchantVisit) {
     .filter(type => type !== '')
   const known = wanted.filter(isEventType)
   const unknown = wanted.find(type => !isEventType(type))
-  const problem =
-    refuseAddress(url, visit.deps.environment) ??
-    (unknown === undefined ? undefined : `${unknown} is no type of event; the list is below.`)
-  if (problem !== undefined) return showEndpoints(visit, { problem })
+  const read = readEndpointAddress(url, addressPolicies[visit.deps.environment])
+  if ('refusal' in read) {
+    const problem = `The address ${url.slice(0, shownMax)} cannot be used: ${read.refusal}.`
+    return showEndpoints(visit, { problem })
+  }
+  if (unknown !== undefined)
+    return showEndpoints(visit, { problem: `${unknown} is no type of event; the list is below.` })
   const added = await endpointsOf(visit).add({
     merchantId: visit.merchant.merchantId,
-    url,
+    url: read.address,
     kind: kind === 'BASIC' ? 'BASIC' : 'ENHANCED',
     ...(known.length > 0 ? { types: known } : {}),
   })

@@ -2,7 +2,14 @@
 import { renderSVG } from 'uqr'
 import { amountHint, amountProblem, readAmount } from '#console/amount.ts'
 import { loadConsoleAssets } from '#console/assets.ts'
-import { type MerchantPage, type MerchantVisit, may, readAnswer, readRefusal } from '#console/context.ts'
+import {
+  type MerchantPage,
+  type MerchantVisit,
+  may,
+  readAnswer,
+  readRefusal,
+  withNewKey,
+} from '#console/context.ts'
 import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
 import {
   pick,
@@ -78,7 +85,7 @@ async function makeLink(visit: MerchantVisit) {
     key: `console-${form.key}`,
   })
   const made = readAnswer(answer)
-  if (!made) return showLinkForm(visit, readRefusal(answer))
+  if (!made) return showLinkForm(withNewKey(visit, answer), readRefusal(answer))
   await visit.audit({ act: 'link.create', object: String(made.id), after: body })
   return seeOther(`${baseOf(visit)}/links/${String(made.id)}?done=saved`)
 }

@@ -13,7 +13,7 @@ import {
   showTime,
   type TypedColumn,
 } from '#console/views/parts.ts'
-import { isRefundLimit, type Role, roles } from '#domain/console-roles.ts'
+import { isOperatorEmail, isRefundLimit, type Role, roles } from '#domain/console-roles.ts'
 import { html, type Part } from '#http/html.ts'
 import type { PageAnswer } from '#http/server/page-routes.ts'
 import type { Operator, StoredSession } from '#storage/console/people.ts'
@@ -99,17 +99,18 @@ interface Rights {
 }
 
 /** What the form asks for, or what is wrong with it. */
-function readRights({ request, operator }: Visit): Rights | string {
+function readRights({ request, operator, merchants: seen }: Visit): Rights | string {
   const { role = '', merchants = '', refundLimit = '' } = request.form ?? {}
   const known = roles.find(one => one === role)
   if (known === undefined) return `The role must be one of ${roles.join(', ')}.`
   const limits = split(refundLimit)
-  if (!limits.every(isRefundLimit))
-    return 'A refund limit looks like 20000EUR; several are separated by commas.'
+  const wrong = limits.find(limit => !isRefundLimit(limit))
+  if (wrong !== undefined)
+    return `The refund limit is ${wrong}; it must be smallest units and a currency, such as 20000EUR. Several are separated by commas.`
   const { merchants: scope } = operator
   const wanted = split(merchants)
-  const foreign = scope && wanted.find(merchant => !scope.includes(merchant))
-  if (foreign !== undefined) return `There is no merchant ${foreign} that you may see.`
+  const unknown = wanted.find(merchant => !seen.some(({ merchantId }) => merchantId === merchant))
+  if (unknown !== undefined) return `There is no merchant ${unknown} that you may see.`
   return {
     role: known,
     merchants: wanted.length > 0 ? wanted : scope,
@@ -122,8 +123,11 @@ const refuse = (visit: Visit, message: string): Promise<PageAnswer> =>
 
 async function addOperator(visit: Visit): Promise<PageAnswer> {
   const { email = '' } = visit.request.form ?? {}
-  if (!/^[^@\s]+@[^@\s]+$/.test(email) || email.length > 254)
-    return refuse(visit, 'This is not an e-mail address.')
+  if (!isOperatorEmail(email))
+    return refuse(
+      visit,
+      `The e-mail address is ${email.slice(0, 254)}; it must be one such as ada@example.com.`,
+    )
   const rights = readRights(visit)
   if (typeof rights === 'string') return refuse(visit, rights)
   const { people, peopleStore } = visit.deps

@@ -12,6 +12,7 @@ import {
   readAnswer,
   readRefusal,
   toRows,
+  withNewKey,
 } from '#console/context.ts'
 import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
 import { renderStory } from '#console/sections/story.ts'
@@ -293,7 +294,7 @@ async function doAct(visit: MerchantVisit, act: MoneyAct) {
     body: toBody(act, { transId: `console-${key}`.slice(0, 64), amount, currency }),
     key: `console-${key}`,
   })
-  if (answer.status >= 300) return askAct(visit, act, readRefusal(answer))
+  if (answer.status >= 300) return askAct(withNewKey(visit, answer), act, readRefusal(answer))
   await visit.audit({ act: `payment.${act.act}`, object: payId, after: { amount: Number(amount), currency } })
   const isPending = readAnswer(answer)?.status === 'PENDING'
   return seeOther(`${addressOf(visit, payId)}?done=${isPending ? 'pending' : act.done}`)

@@ -6,6 +6,7 @@ import { loadConsoleAssets } from '#console/assets.ts'
 import type { MerchantPage, MerchantVisit } from '#console/context.ts'
 import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
 import { type Field, renderForm, renderPairs, renderProblem, renderTerminal } from '#console/views/parts.ts'
+import { nameMax, readName } from '#domain/text.ts'
 import { html, type Part } from '#http/html.ts'
 import type { ConnectorForm, ShownAccount } from '#providers/administration.ts'
 import { AccountFault } from '#providers/settings.ts'
@@ -77,11 +78,9 @@ function readEntries(visit: MerchantVisit) {
   }
 }
 
-const nameMax = 64
-
 function checkName(name: string): void {
-  if (name === '' || name.length > nameMax)
-    throw new AccountFault(`the name must have 1 to ${nameMax} characters`)
+  if (readName(name) === undefined)
+    throw new AccountFault(`the name must have 1 to ${nameMax} visible characters`)
 }
 
 const terminalOf = (connector: ConnectorForm, command: string): Part =>

@@ -80,7 +80,8 @@ export const moveClockEndpoint = endpoint<Services, typeof clockRequest>({
           `would make more than ${dueMax} captures, expiries, inquiries and deliveries due; so many are not run in one call, so move in smaller steps`,
         )
       }
-      const moved = await services.testTools.clock.moveTo(merchant, target)
+      const way = body.advance === undefined ? { toMs: target } : { byMs: target - nowMs }
+      const moved = await services.testTools.clock.move(merchant, way)
       const clockOffsetMs = moved.getTime() - clock.nowMs()
       return { body: { now: moved.toISOString() }, merchant: { ...merchant, clockOffsetMs } }
     }),

@@ -5,7 +5,7 @@
 
 import type { ErrorObject } from 'ajv'
 import { scrubCardNumbers } from '#domain/card-numbers.ts'
-import { isRecord, memberOf } from '#domain/json.ts'
+import { isRecord, type JsonObject, memberOf } from '#domain/json.ts'
 import type { FieldError } from '#http/answers/refusal.ts'
 import { joinPath, startOf } from '#http/body/json-text.ts'
 import {
@@ -42,15 +42,17 @@ export interface Explained {
 }
 
 export function explainErrors(errors: readonly ErrorObject[], explained: Explained): FieldError[] {
-  const findings = foldAlternatives(keepStrictest(errors.slice(0, consideredMax).filter(speaksForItself)))
-    .map(error => explainError(error, explained))
-    .map(finding => ({ ...finding, place: placeOf(finding.path, explained.value) }))
+  const placeOf = createPlaces(explained.value)
+  const sorted = foldAlternatives(keepStrictest(errors.slice(0, consideredMax).filter(speaksForItself)))
+    .map(error => ({ error, place: placeOf(pathOf(error, explained.value)) }))
     .sort((a, b) => comparePlaces(a.place, b.place))
   const unique = new Map<string, FieldError>()
-  for (const { path, text } of findings) {
+  for (const { error } of sorted) {
+    // Words cost the most, so only those that are shown are looked for: whoever sends a thousand mistakes waits no longer.
+    if (unique.size >= renderedMax) break
+    const { path, text } = explainError(error, explained)
     const field = path.length === 0 ? explained.wholeName : path.reduce<string>(joinPath, '')
-    const error = `${field} ${text}.`
-    if (unique.size < renderedMax) unique.set(error, { field, error })
+    unique.set(`${field} ${text}`, { field, error: `${field} ${text}.` })
   }
   return [...unique.values()]
 }
@@ -233,14 +235,39 @@ function readPointer(pointer: string, value: unknown): Path {
     })
 }
 
+/** By keyword: the member that an error is about, where it is not the value at the error's own path. */
+const memberOfError: Readonly<Record<string, string>> = {
+  required: 'missingProperty',
+  dependentRequired: 'missingProperty',
+  additionalProperties: 'additionalProperty',
+  unevaluatedProperties: 'unevaluatedProperty',
+  propertyNames: 'propertyName',
+}
+
+/** The path that the explanation of an error names. */
+function pathOf({ keyword, instancePath, params }: ErrorObject, value: unknown): Path {
+  const path = readPointer(instancePath, value)
+  const member = memberOfError[keyword]
+  return member === undefined ? path : [...path, String(params[member])]
+}
+
 /** The position of a path in the document, as one number per step. Missing members come after all present ones. */
-function placeOf(path: Path, value: unknown): number[] {
-  let at = value
-  return path.map(segment => {
-    const place = typeof segment === 'number' ? segment : isRecord(at) ? Object.keys(at).indexOf(segment) : -1
-    at = memberOf(at, segment)
-    return place === -1 ? Number.MAX_SAFE_INTEGER : place
-  })
+function createPlaces(value: unknown): (path: Path) => number[] {
+  const places = new Map<object, ReadonlyMap<string, number>>()
+  const placesIn = (owner: JsonObject): ReadonlyMap<string, number> => {
+    const known = places.get(owner) ?? new Map(Object.keys(owner).map((name, index) => [name, index]))
+    places.set(owner, known)
+    return known
+  }
+  return path => {
+    let at = value
+    return path.map(segment => {
+      const place =
+        typeof segment === 'number' ? segment : isRecord(at) ? placesIn(at).get(segment) : undefined
+      at = memberOf(at, segment)
+      return place ?? Number.MAX_SAFE_INTEGER
+    })
+  }
 }
 
 function comparePlaces(a: readonly number[], b: readonly number[]): number {

@@ -243,3 +243,24 @@ describe('conditions between fields', () => {
     expect(least({}, 2)).toEqual([{ field: 'body', error: 'body must have at least 1 of its fields: a.' }])
   })
 })
+
+test('of a thousand mistakes only those that are shown are put into words, because words cost the most', () => {
+  let worded = 0
+  const counted = {
+    never: {
+      check: () => false,
+      get allowed() {
+        worded += 1
+        return 'something else'
+      },
+    },
+  }
+  const every = createValidation({ formats: counted }).compile(
+    Type.Record(Type.String(), Type.String({ format: 'never' })),
+    'body',
+  )
+  const names = Array.from({ length: 1_000 }, (_, index) => `n${index}`)
+  const errors = every(Object.fromEntries(names.map(name => [name, 'x'])), 10_000)
+  expect(errors.map(({ field }) => field)).toEqual(names.slice(0, 20))
+  expect(worded).toBe(20)
+})

@@ -37,3 +37,15 @@ export const defaultLimits: HttpLimits = {
   // 20: hardly any client sends a second request before it has the answer to the first.
   pipelinedPerConnection: 20,
 }
+
+/**
+ * The limits per address are those of the port, however many processes are behind it: each has an equal part of them. The
+ * processes get connections in turn, but a busy one gets fewer, so an address may reach its limit a little earlier.
+ */
+export function limitsOfOne(processes: number): Pick<HttpLimits, 'openPerAddress' | 'idlePerAddress'> {
+  const partOf = (limit: number): number => Math.max(1, Math.floor(limit / processes))
+  return {
+    openPerAddress: partOf(defaultLimits.openPerAddress),
+    idlePerAddress: partOf(defaultLimits.idlePerAddress),
+  }
+}

@@ -3,15 +3,14 @@
  * effect is tied to the entry or to the payment's state, so that applying an entry again changes nothing.
  */
 import type { RejectionFact, TransactionFact, WholeBlock } from '#connectors/bank/bank-facts.ts'
-import { detailOf, endsMandate, reasonFacts } from '#connectors/bank/bank-facts.ts'
+import { detailOf, reasonFacts } from '#connectors/bank/bank-facts.ts'
 import { feeLine, lineOf } from '#connectors/bank/settlement.ts'
-import type { XId } from '#domain/ids.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
+import { endMandateOf } from '#operations/bank/end-mandate.ts'
 import type { ImportCounts } from '#operations/bank/import-file.ts'
 import { receiveTransfer, type TransferBook } from '#operations/bank/receive-transfer.ts'
 import { entryXId, type FailedItem, returnDebit, takeBackItem } from '#operations/bank/return-debit.ts'
-import { suspendPlanOf } from '#operations/bank/suspend-plan.ts'
 import { recordIfFirst } from '#operations/payments/record-outcome.ts'
 import type { BankLine, EntryResult, StoredEntry } from '#storage/bank/entries.ts'
 import type { BankItem, BlockName } from '#storage/bank/items.ts'
@@ -135,13 +134,13 @@ async function applyTransaction(
 ): Promise<Applied | undefined> {
   if (fact.amount.currency !== 'EUR') return undefined
   const block = sumOf(fact)
-  if (block) return bookBlock({ fact, block, payments: fact.wholeBlock?.payments, account }, bank)
+  if (block) return applyBlock({ fact, block, account }, bank)
   if (item) return applyToItem(fact, item, account, bank)
   // A debit that we did not cause (bank charges, the owner's cheque) is only listed.
   return fact.direction === 'CRDT' ? receiveTransfer({ fact, entry, transfers, account }, bank) : undefined
 }
 
-/** Our batch that the entry books as one sum; undefined: the entry is about single payments. */
+/** Our batch that the entry books, or takes back, as one sum; undefined: the entry is about single payments. */
 export const sumOf = ({ returned, wholeBlock }: TransactionFact): BlockName | undefined =>
   returned ? undefined : ourBlock(wholeBlock)
 
@@ -163,33 +162,54 @@ async function applyToItem(
   return { result: 'BOOKED', ...(await book([item], fact, account, bank)), xId: item.xId }
 }
 
-/** One sum for a whole payment information: it is ours only if it is the sum of what was not rejected. */
-async function bookBlock(
-  booking: {
-    readonly fact: TransactionFact
-    readonly block: BlockName
-    readonly payments: number | undefined
-    readonly account: BankAccount
-  },
+/**
+ * One sum for a whole payment information: it is ours only if it is the sum of what was not rejected. Against its own
+ * direction the bank takes back what it had booked: every payment of it is returned.
+ */
+async function applyBlock(
+  { fact, block, account }: { readonly fact: TransactionFact; block: BlockName; account: BankAccount },
   bank: Bank,
 ): Promise<Applied | undefined> {
-  const { fact, block, payments, account } = booking
   const total = await bank.items.total(account, block)
-  const isWhole =
-    total.payments > 0 && total.sum === fact.amount.value && (payments ?? total.payments) === total.payments
-  if (!isWhole) return undefined
-  let [count, repeated] = [0, 0]
+  const payments = fact.wholeBlock?.payments ?? total.payments
+  if (total.payments === 0 || total.sum !== fact.amount.value || payments !== total.payments) return undefined
+  const comesIn = isOfDebits(block) ? 'CRDT' : 'DBIT'
+  const apply = fact.direction === comesIn ? book : returnAll
+  const done = { count: 0, booked: 0, repeated: 0 }
   for await (const items of pagesOf(account, block, bank)) {
-    const booked = await book(
+    const part = await apply(
       items.filter(item => item.rejected === null),
       fact,
       account,
       bank,
     )
-    count += booked.count
-    repeated += booked.repeated
+    done.count += part.count
+    done.booked += part.booked ?? 0
+    done.repeated += part.repeated ?? 0
   }
-  return { result: 'BOOKED', count, repeated }
+  return { result: fact.direction === comesIn ? 'BOOKED' : 'RETURNED', ...done }
+}
+
+const isOfDebits = ({ blockId, messageId }: BlockName): boolean =>
+  (blockId ?? messageId)?.startsWith('D') === true
+
+/** Each under a key of its own, because each payment has a return of its own. */
+async function returnAll(
+  items: readonly BankItem[],
+  fact: TransactionFact,
+  account: BankAccount,
+  bank: Bank,
+): Promise<Omit<Applied, 'result'>> {
+  const returned = await Promise.all(
+    items.map(item => {
+      const key = `${item.xId}|${fact.key}`.slice(0, 250)
+      const amount = { ...fact.amount, value: item.amount }
+      return returnItem({ ...fact, key, amount, charges: 0 }, item, account, bank)
+    }),
+  )
+  const sum = (name: 'count' | 'booked' | 'repeated') =>
+    returned.reduce((total, each) => total + (each?.[name] ?? 0), 0)
+  return { count: sum('count'), booked: sum('booked'), repeated: sum('repeated') }
 }
 
 /** 200: outcomes that are recorded side by side share their commits. */
@@ -213,7 +233,7 @@ export async function book(
   fact: Pick<TransactionFact, 'key' | 'bankReference' | 'bookedOn'>,
   account: BankAccount,
   bank: Bank,
-): Promise<{ readonly count: number; readonly repeated: number }> {
+): Promise<Omit<Applied, 'result'>> {
   const open = items.filter(item => !item.booked)
   await Promise.all(
     open.map(item =>
@@ -368,17 +388,4 @@ function feeOf({ amount, originalAmount, charges }: TransactionFact, debit: numb
   if (amount.value === debit) return charges
   const isWithCharges = amount.value - charges === debit || originalAmount?.value === debit
   return amount.value > debit && isWithCharges ? amount.value - debit : undefined
-}
-
-/** Ends the mandate where the bank's reason says so. `xId`: the operation that came back with this reason. */
-async function endMandateOf(
-  item: BankItem,
-  end: { readonly reason: string | undefined; readonly on: string; readonly xId: XId },
-  account: BankAccount,
-  bank: Bank,
-): Promise<void> {
-  const { reason, on, xId } = end
-  if (item.mandateId === null || reason === undefined || !endsMandate(reason)) return
-  await bank.items.endMandate(account, { mandateId: item.mandateId, on, reason })
-  await suspendPlanOf(item, xId, account, bank.engine)
 }

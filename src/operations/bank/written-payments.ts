@@ -38,6 +38,9 @@ export async function writePayments(
   }
 }
 
+/** The files say NOTPROVIDED for it: money that is owed still moves when personal data was erased. */
+const erasedName = ''
+
 async function toDebit({ item, payment }: PlacedPayment, target: WriteTarget): Promise<Debit> {
   const { account, dateOfSignature } = payment
   if (!account || item.mandateId === undefined || dateOfSignature === null)
@@ -48,7 +51,7 @@ async function toDebit({ item, payment }: PlacedPayment, target: WriteTarget): P
     mandateId: item.mandateId,
     signedOn: toIsoDay(dateOfSignature),
     ...(item.amendment ? { amendment: item.amendment } : {}),
-    debtorName: account.accountHolderName,
+    debtorName: account.accountHolderName ?? erasedName,
     debtorIban: await ibanOf(payment, target),
     ...(account.code === undefined ? {} : { debtorBic: account.code }),
     remittance: textOf(payment),
@@ -66,7 +69,7 @@ async function toTransfer({ item, payment }: PlacedPayment, target: WriteTarget)
     throw new Error(`the transfer ${item.xId} cannot be written for the bank: it names no account to pay to`)
   return {
     ...shared,
-    payeeName: account.accountHolderName,
+    payeeName: account.accountHolderName ?? erasedName,
     payeeIban: await ibanOf(payment, target),
     ...(account.code === undefined ? {} : { payeeBic: account.code }),
   }

@@ -134,16 +134,18 @@ function writeCustomer(payment: Payment, knownCustomer: KnownCustomer, now: Date
     const charged = payment.instrument?.cardId ?? payment.account?.accountId
     return { merchantId, customerId, charged, usedAt: now }
   }
-  const data = customerDataOf(payment)
   const { bornAfter, withoutCard, methodId } = knownCustomer
-  const createdAt = bornAfter && new Date(Math.max(now.getTime(), bornAfter.getTime()))
+  const method = withoutCard ? undefined : methodOf(payment, methodId)
+  if (!bornAfter) return { merchantId, customerId, method, usedAt: now }
+  const data = customerDataOf(payment)
+  const createdAt = new Date(Math.max(now.getTime(), bornAfter.getTime()))
   return (
     data && {
       merchantId,
       customerId,
-      birth: createdAt && { ...data, merchantCustomerId, createdAt },
-      method: withoutCard ? undefined : methodOf(payment, methodId),
-      usedAt: createdAt ?? now,
+      birth: { ...data, merchantCustomerId, createdAt },
+      method,
+      usedAt: createdAt,
     }
   )
 }

@@ -93,8 +93,10 @@ async function answerDispute(
   if (!connector?.disputes) return refuse('METHOD_LACKS_OPERATION')
   if (refusal) return refuse(refusal)
   await before?.(dispute)
-  const outcome = await hand(connector.disputes, dispute, signal)?.catch(() => undefined)
-  if (outcome === undefined) return refuse('METHOD_LACKS_OPERATION')
+  const handed = hand(connector.disputes, dispute, signal)
+  if (!handed) return refuse('METHOD_LACKS_OPERATION')
+  // A connector that throws leaves open whether the provider took the answer.
+  const outcome = await handed.catch((): Outcome => ({ kind: 'unknown' }))
   if (outcome.kind === 'declined')
     return storeRefusal(
       toRefusal(detailCode(payment.method.family, outcome.detail)),

@@ -129,7 +129,7 @@ async function applyOutcome(
   if (captured) return captured
   if (operation.state === 'FAILED' && outcome.kind === 'approved') {
     if (contradicts(fact, payment, operation)) return 'unmatched'
-    if (isUndone(operation, outcome.provider)) return 'repeated'
+    if (isUndone(operation, outcome.provider) || isOldNews(operation, outcome.provider)) return 'repeated'
     if (payment.status !== 'FAILED' && !operation.prepared.paidLate)
       return applyExtra(noticed, operation, engine)
     return acceptLate(
@@ -141,6 +141,8 @@ async function applyOutcome(
     return markUndone({ ...noticed, operation }, outcome.provider, engine)
   // A customer may try several times under one reference; only an approved try can be taken back.
   if (outcome.kind === 'declined' && isOtherTry(operation, outcome.provider)) return 'repeated'
+  if (outcome.kind === 'approved' && isOtherTry(operation, outcome.provider))
+    return reportSecond(operation, engine)
   if (operation.state === 'OK' && outcome.kind === 'declined') {
     const { detail, provider } = outcome
     return applyTakenBack({ ...noticed, operation }, { ...fact, kind: 'takenBack', detail, provider }, engine)
@@ -163,9 +165,23 @@ function isOtherTry({ type, provider }: Operation, { fields, transactionId }: Pr
   return named !== undefined && approved !== undefined && named !== approved
 }
 
+/** It cannot be undone by our reference, which the first payment has too: it stays listed until a person has looked. */
+function reportSecond({ type, xId }: Operation, engine: Engine): Applied {
+  const message = `the provider reports a second payment for the same ${type}; give it back there, for it is not in our books`
+  engine.onAlarm({ code: 'PAID_TWICE', message, xId })
+  return 'unmatched'
+}
+
 /** The provider had approved it, and undid it because we asked: a late notice of the approval changes nothing. */
 const isUndone = ({ provider }: Operation, { transactionId }: ProviderFacts): boolean =>
   transactionId !== undefined && provider?.fields?.undone === transactionId
+
+/**
+ * A capture or refund that the provider has failed under this id: the notice of its success is older, and came last. A try
+ * of a customer may be declined and then approved under one id.
+ */
+const isOldNews = ({ type, provider }: Operation, { transactionId }: ProviderFacts): boolean =>
+  !isOfKind(type, 'AUTHORIZATION') && transactionId !== undefined && provider?.transactionId === transactionId
 
 /** Remembers which approval of a failed try was undone, so that the notice of that approval is finished too. */
 async function markUndone(
@@ -287,11 +303,12 @@ async function applyElsewhere(
       amount: { currency },
     },
   }: Noticed,
-  { operation: type, outcome, amount, subject }: Fact<'outcome'>,
+  { operation: type, outcome, amount, total, subject }: Fact<'outcome'>,
   engine: Engine,
 ): Promise<Applied> {
   if (outcome.kind !== 'approved') return 'ignored'
-  if (amount && amount.currency !== currency) return 'unmatched'
+  const named = amount ?? total
+  if (named && named.currency !== currency) return 'unmatched'
   const xId = newXId(engine)
   const opened = await engine.providers.open(account.merchantId, account.accountId)
   const releasesRest = opened?.connector.supports(method)?.partialCaptureReleasesRest
@@ -301,13 +318,17 @@ async function applyElsewhere(
   }
   const result = await engine.queue.update<Applied>({ merchantId, payId }, stored => {
     if (findOperation(stored, xId)) return { result: 'applied' }
-    const isKnown = stored.operations.some(
-      operation => operation.provider?.transactionId === provider.transactionId,
-    )
+    // A capture of ours that has no answer yet may be the one that is meant.
+    if (total && stored.operations.some(each => each.type === 'CAPTURE' && isUndecided(each)))
+      return { result: 'unmatched' }
+    const isKnown = total
+      ? total.value <= stored.sums.captured
+      : stored.operations.some(operation => operation.provider?.transactionId === provider.transactionId)
     // An amount that is no longer open was released before, by our own capture or reversal.
     if (isKnown || (type === 'REVERSAL' && hasReleased(stored))) return { result: 'repeated' }
     const now = merchantNow(engine.clock, merchant)
-    const next = recordElsewhere(stored, { type, xId, amount: amount?.value, provider, releasesRest, now })
+    const value = total ? total.value - stored.sums.captured : amount?.value
+    const next = recordElsewhere(stored, { type, xId, amount: value, provider, releasesRest, now })
     if (!next) return { result: 'unmatched' }
     const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
     return { next: emitted.payment, alongside: emitted.alongside, result: 'applied' }
@@ -339,7 +360,11 @@ async function applyTakenBack(
     const outcome = {
       kind: 'declined',
       detail,
-      provider: provider ?? { echo: { reference: xId, amount } },
+      // With the provider's id of the operation, where it is known: the notice of the success may still come.
+      provider: provider ?? {
+        echo: { reference: xId, amount },
+        transactionId: operation.provider?.transactionId,
+      },
     } as const
     return decide({ merchant, payment, xId, outcome }, engine)
   }

@@ -13,7 +13,7 @@ import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { keyRow, type OperationKey } from '#operations/key.ts'
 import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/payments/answer.ts'
-import { endAction } from '#operations/payments/end-action.ts'
+import { endAction, hasOtherPage } from '#operations/payments/end-action.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
 
 export interface CancelPayment {
@@ -24,11 +24,26 @@ export interface CancelPayment {
   readonly key?: OperationKey
 }
 
+/** 5: each lost round is another page that the customer has opened while the one before was ended. */
+const maximumRounds = 5
+
 /** Undefined: the merchant has no such payment. */
 export async function cancelPayment(
   request: CancelPayment,
   engine: Engine,
 ): Promise<OperationAnswer | undefined> {
+  for (let round = 1; ; round += 1) {
+    const answer = await cancelAsSeen(request, { isLast: round === maximumRounds }, engine)
+    if (answer !== 'moved') return answer
+  }
+}
+
+/** `moved`: the customer has opened another page meanwhile, which must be ended first. */
+async function cancelAsSeen(
+  request: CancelPayment,
+  { isLast }: { readonly isLast: boolean },
+  engine: Engine,
+): Promise<OperationAnswer | 'moved' | undefined> {
   const { merchant, payId } = request
   const { merchantId } = merchant
   const found = await engine.payments.byPayId(merchantId, payId)
@@ -38,8 +53,10 @@ export async function cancelPayment(
     ? await endAction({ merchant, payment: found }, engine)
     : 'ended'
   const xId = newXId(engine)
-  return engine.queue.update({ merchantId, payId }, payment => {
-    if (atProvider !== 'ended') return refused(payment, 'OUTCOME_OUTSTANDING', request, engine)
+  return engine.queue.update<OperationAnswer | 'moved'>({ merchantId, payId }, payment => {
+    const isMoved = hasOtherPage(payment, found)
+    if (isMoved && !isLast) return { result: 'moved' }
+    if (isMoved || atProvider !== 'ended') return refused(payment, 'OUTCOME_OUTSTANDING', request, engine)
     const now = merchantNow(engine.clock, merchant)
     const decision = decideCancellation(payment)
     const ended = decision.accepted ? withdrawRequest(payment, { now, xId }) : undefined

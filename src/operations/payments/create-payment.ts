@@ -64,6 +64,8 @@ export interface CreatePayment {
   readonly intent?: Pick<IntentClaim, 'intentId' | 'expectedPayId' | 'declines'>
   /** A card on file, used instead of a card in the request; it must still exist when the payment is stored. */
   readonly storedCard?: AdmittedCard
+  /** The same for an account, whose holder and mandate come in `account`. */
+  readonly storedAccount?: AdmittedAccount
   /** The name on that card. */
   readonly cardholderName?: string
   /** The plan within which the payment is made; with a turn where the gateway makes it automatically. */
@@ -80,7 +82,7 @@ export interface CreatePayment {
 export async function createPayment(request: CreatePayment, engine: Engine): Promise<OperationAnswer> {
   for (let attempt = 0; attempt < maximumPseudoNumberTries; attempt += 1) {
     const card = request.storedCard ?? requireExpiryDate(await admitCard(request, attempt, engine))
-    const account = request.account && (await admitAccount(request, attempt, engine))
+    const account = request.storedAccount ?? (await admitAccount(request, attempt, engine))
     const choice = await chooseFor(request, card, engine)
     if (!choice.account) return refuse(request, choice.refusal, engine)
     const quoteResult = card && request.offer && (await readOffer(request, request.offer, card, engine))
@@ -150,7 +152,10 @@ async function place(
   // The vault has deleted the number since it was read: the number is stored again, or is unknown by now.
   if (committed.conflict === 'card_gone' && card && !request.storedCard)
     engine.vault.forget(request.merchant.merchantId, card.cardId)
-  else if (committed.conflict !== 'pseudo_number_taken' && !(committed.conflict === 'card_gone' && account))
+  else if (
+    committed.conflict !== 'pseudo_number_taken' &&
+    !(committed.conflict === 'card_gone' && account && !request.storedAccount)
+  )
     throw new CommitRefused(committed.conflict)
   return undefined
 }

@@ -5,7 +5,7 @@
 import type { AuthorizationOutcome } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { abandonTry } from '#lifecycle/customer-step.ts'
-import { openTry, type Payment } from '#lifecycle/payment.ts'
+import { type Operation, openTry, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { verifyBoth } from '#operations/payments/authorize.ts'
 import { callProvider } from '#operations/payments/call-provider.ts'
@@ -20,12 +20,26 @@ export interface OpenAction {
   readonly payment: Payment
 }
 
+/** The try whose customer was sent to a provider account and may still pay there. */
+function tryAtProvider(payment: Payment): Operation | undefined {
+  const waiting = openTry(payment)
+  return waiting?.prepared.step !== undefined && waiting.prepared.account !== undefined ? waiting : undefined
+}
+
+/** Whether the customer has opened another page since the payment was seen like that: nobody has ended that one. */
+export function hasOtherPage(stored: Payment, seen: Payment): boolean {
+  const [waiting, before] = [tryAtProvider(stored), tryAtProvider(seen)]
+  return (
+    waiting !== undefined &&
+    (waiting.xId !== before?.xId || waiting.prepared.attempt !== before.prepared.attempt)
+  )
+}
+
 /** A payment without an open page at a provider account is `ended` at once. */
 export async function endAction({ merchant, payment }: OpenAction, engine: Engine): Promise<EndedAction> {
-  const waiting = openTry(payment)
-  const accountId = waiting?.prepared.account
-  if (waiting?.prepared.step === undefined || accountId === undefined) return 'ended'
-  const account = await engine.providers.open(payment.merchantId, accountId)
+  const waiting = tryAtProvider(payment)
+  if (!waiting) return 'ended'
+  const account = await engine.providers.open(payment.merchantId, waiting.prepared.account)
   if (!account) return 'unknown'
   const { connector } = account
   const inquiry = toInquiry(payment, waiting)
@@ -63,8 +77,8 @@ export async function leaveTry(
   { merchant, payment }: OpenAction,
   engine: Engine,
 ): Promise<Payment | undefined> {
-  const waiting = openTry(payment)
-  if (waiting?.prepared.step === undefined || waiting.prepared.account === undefined) return payment
+  const waiting = tryAtProvider(payment)
+  if (!waiting) return payment
   if ((await endAction({ merchant, payment }, engine)) !== 'ended') return undefined
   const { merchantId, payId } = payment
   return engine.queue.update({ merchantId, payId }, stored => {

@@ -5,7 +5,7 @@ import type { Payment } from '#lifecycle/payment.ts'
 import { giveBackTimers } from '#operations/bank/batch-timers.ts'
 import { type Engine, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
-import { endAction } from '#operations/payments/end-action.ts'
+import { endAction, hasOtherPage } from '#operations/payments/end-action.ts'
 import { type DueTimer, timerAt } from '#operations/timer.ts'
 
 export const lapseAuthorization = (due: DueTimer, engine: Engine): Promise<void> =>
@@ -34,6 +34,7 @@ export async function expirePayment(due: DueTimer, engine: Engine): Promise<void
       deadline: stored => stored.expiresAt,
       // The last try shows how the request ended.
       subject: (_, after) => endingSubject(after, due.at),
+      isMoved: stored => payment !== undefined && hasOtherPage(stored, payment),
     },
     engine,
   )
@@ -43,11 +44,13 @@ interface Deadline {
   readonly rule: (payment: Payment, ending: Ending) => Payment | undefined
   readonly deadline: (payment: Payment) => Date | undefined
   readonly subject: (before: Payment, after: Payment) => EventSubject
+  /** The customer has opened a page at a provider meanwhile, which must be ended first. */
+  readonly isMoved?: (stored: Payment) => boolean
 }
 
 async function end(
   { timer, merchant, at }: DueTimer,
-  { rule, deadline, subject }: Deadline,
+  { rule, deadline, subject, isMoved }: Deadline,
   engine: Engine,
 ): Promise<void> {
   const { merchantId, payId } = timer
@@ -58,6 +61,7 @@ async function end(
     if (until && until.getTime() > at.getTime()) {
       return { alongside: { setTimers: [timerAt(timer, until, merchant)] }, result: true }
     }
+    if (isMoved?.(payment)) return { alongside: { setTimers: [timerAt(timer, at, merchant)] }, result: true }
     const ended = rule(payment, ending)
     if (!ended) return { alongside: { dropTimers: [timer] }, result: true }
     const emitted = emitEvent(ended, { subject: subject(payment, ended), owed: true, now: at }, engine)

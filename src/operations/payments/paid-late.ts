@@ -13,13 +13,16 @@ import {
 } from '#lifecycle/late-truth.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 import { isClosedLate, isUnanswered, type Operation, type Payment } from '#lifecycle/payment.ts'
+import { beginsPlan } from '#lifecycle/plan.ts'
+import { joinCustomer, type KnownCustomer } from '#operations/customers/customer-book.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvents } from '#operations/events/emit-event.ts'
 import { refund, reverse } from '#operations/payments/follow-up-kinds.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import { inquiryTimer } from '#operations/payments/record-outcome.ts'
+import { movePlan } from '#operations/plans/plan-book.ts'
 import { approvalTimers, type DueTimer, timerAt } from '#operations/timer.ts'
-import type { Timer } from '#storage/commit/change.ts'
+import type { Change, Timer } from '#storage/commit/change.ts'
 
 export interface LatePayment {
   readonly merchant: Merchant
@@ -48,32 +51,72 @@ export async function recordLateApproval(late: LatePayment, engine: Engine): Pro
 }
 
 async function writeApproval(
-  { merchant, payment, operation: { xId, prepared }, outcome, capture }: LatePayment,
+  late: LatePayment,
   { isTransIdTaken }: { readonly isTransIdTaken: boolean },
   engine: Engine,
 ): Promise<boolean> {
+  const { merchant, payment, operation } = late
   const { merchantId, payId } = payment
-  const accountId = prepared.account ?? payment.provider?.account
+  const accountId = operation.prepared.account ?? payment.provider?.account
   const connector = (await engine.providers.open(merchantId, accountId))?.connector
-  const written = await engine.queue.update({ merchantId, payId }, stored => {
-    const now = merchantNow(engine.clock, merchant)
-    const next = approveLate(stored, { xId, outcome, capture, isTransIdTaken, now })
-    if (!next) return { result: false }
-    const emissions = paidLateSubjects(next, xId, now).map(subject => ({ subject, owed: true }))
-    const emitted = emitEvents(next, { emissions, now }, engine)
-    const setTimers = [
-      ...lateTimers(next, merchant, now),
-      // Money that is only given back needs no expiry timer.
-      ...(isTransIdTaken ? [] : approvalTimers(stored, next, merchant)),
-      // Until it is known what became of the capture, nothing is given back.
-      ...next.operations
-        .filter(operation => isUnanswered(operation) && !stored.operations.includes(operation))
-        .flatMap(operation => inquiryTimer(next, operation, { merchant, attempt: 0, connector }) ?? []),
-    ]
-    const timers = setTimers.length > 0 ? { setTimers } : {}
-    return { next: emitted.payment, alongside: { ...emitted.alongside, ...timers }, result: true }
-  })
-  return written === true
+  const isKept = merchant.paidLate === 'keep' && !isTransIdTaken
+  const ended = isKept ? {} : await endPlanOf(payment, engine)
+  const write = (knownCustomer?: KnownCustomer) =>
+    engine.queue.update({ merchantId, payId }, stored => {
+      const now = merchantNow(engine.clock, merchant)
+      const { xId } = operation
+      const { outcome, capture } = late
+      const next = approveLate(stored, { xId, outcome, capture, isTransIdTaken, now })
+      if (!next) return { result: false }
+      const joined = joinCustomer(stored, next, knownCustomer, now)
+      const begun = isKept ? beginPlan(stored, joined.payment, { merchant, now }) : nothingBegun
+      const emissions = paidLateSubjects(next, xId, now).map(subject => ({ subject, owed: true }))
+      const emitted = emitEvents(joined.payment, { emissions, now }, engine)
+      const setTimers = [
+        ...begun.timers,
+        ...lateTimers(next, merchant, now),
+        // Money that is only given back needs no expiry timer.
+        ...(isTransIdTaken ? [] : approvalTimers(stored, next, merchant)),
+        // Until it is known what became of the capture, nothing is given back.
+        ...next.operations
+          .filter(one => isUnanswered(one) && !stored.operations.includes(one))
+          .flatMap(one => inquiryTimer(next, one, { merchant, attempt: 0, connector }) ?? []),
+      ]
+      return {
+        next: emitted.payment,
+        alongside: {
+          ...emitted.alongside,
+          ...joined.alongside,
+          ...begun.change,
+          ...ended,
+          ...(setTimers.length > 0 ? { setTimers } : {}),
+        },
+        result: true,
+      }
+    })
+  const written = isKept ? engine.customerBook.resolveCustomer(payment, write) : write()
+  return (await written) === true
+}
+
+type Begun = ReturnType<typeof movePlan>
+
+const nothingBegun: Begun = { change: {}, timers: [] }
+
+/** Kept money begins its plan, like any approval. The turn of a charge has ended with its failure. */
+const beginPlan = (before: Payment, after: Payment, at: { merchant: Merchant; now: Date }): Begun =>
+  beginsPlan(after.details) ? movePlan(before, after, { ...at, plan: undefined }) : nothingBegun
+
+/**
+ * A plan that waits for a failed payment counts as cancelled. The payment is no longer failed while its money is given
+ * back, so the plan is written as what it has been since.
+ */
+async function endPlanOf(
+  { merchantId, planId, details }: Payment,
+  engine: Engine,
+): Promise<Pick<Change, 'updatePlan'>> {
+  const plan = planId && beginsPlan(details) ? await engine.plans.find(merchantId, planId) : undefined
+  if (plan?.status !== 'CANCELLED') return {}
+  return { updatePlan: { plan: { ...plan, version: plan.version + 1 }, expectedVersion: plan.version } }
 }
 
 /** Kept money stays, unless its transId belongs to another payment. */

@@ -4,7 +4,7 @@
  */
 import type { PaymentContext } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
-import { type Operation, type Payment, sentAt } from '#lifecycle/payment.ts'
+import { isUnanswered, type Operation, type Payment, sentAt } from '#lifecycle/payment.ts'
 import { credentialTerms } from '#lifecycle/plan.ts'
 import type { Method } from '#methods/rows.ts'
 import type { Engine } from '#operations/engine.ts'
@@ -135,16 +135,21 @@ export function toInquiry(
   operation: Operation,
   about: { readonly type?: Operation['type']; readonly reference?: XId } = {},
 ) {
-  const { xId, type, amount, prepared, details, provider } = operation
+  const { xId, amount, prepared, details, provider } = operation
+  const { type = operation.type, reference = xId } = about
+  const beside = payment.operations.filter(
+    other => other.type === type && other.xId !== reference && isUnanswered(other),
+  )
   return {
-    operation: about.type ?? type,
-    reference: about.reference ?? xId,
+    operation: type,
+    reference,
     amount: { value: amount, currency: payment.amount.currency },
     payment: toContext(payment, { details }),
     provider,
     authorizationTransactionId: approvalIdOf(payment),
     captureReference: details.refundOf,
     sentAt: sentAt(operation),
+    ...(beside.length === 0 ? {} : { unansweredBeside: beside.map(other => other.amount) }),
     kept: prepared,
   }
 }

@@ -72,6 +72,24 @@ interface Lane {
   tail: Promise<unknown>
   waiting: number
   payment: Payment | undefined
+  /** The payment was stored like that when so many steps had been asked for, or later. */
+  seenAt: number
+}
+
+interface Asked<T> {
+  readonly target: Target
+  readonly step: StepOf<T>
+  /** How many steps had been asked for by then. */
+  readonly cameAt: number
+}
+
+async function read(
+  lane: Lane,
+  { merchantId, payId }: Target,
+  { payments, seenAt }: { readonly payments: PaymentReader; readonly seenAt: number },
+): Promise<void> {
+  lane.payment = await payments.byPayId(merchantId, payId)
+  lane.seenAt = seenAt
 }
 
 export function createPaymentQueue(deps: {
@@ -81,18 +99,26 @@ export function createPaymentQueue(deps: {
 }): PaymentQueue {
   const lanes = new Map<string, Lane>()
 
-  async function attempt<T>(lane: Lane, target: Target, step: StepOf<T>): Promise<T | undefined> {
+  let asked = 0
+
+  async function attempt<T>(lane: Lane, { target, step, cameAt }: Asked<T>): Promise<T | undefined> {
     for (let round = 0; round < maximumRounds; round += 1) {
-      lane.payment ??= await deps.payments.byPayId(target.merchantId, target.payId)
+      if (!lane.payment) await read(lane, target, { payments: deps.payments, seenAt: asked })
       const { payment } = lane
       if (payment?.merchantId !== target.merchantId) return undefined
       const { next, alongside, result } = await step(payment)
       const moved = next !== undefined && next !== payment
+      // No version guards a refusal, and another process may have changed the payment before this step was asked for.
+      if (!moved && lane.seenAt < cameAt) {
+        lane.payment = undefined
+        continue
+      }
       if (!moved && !alongside) return result
       const writes = moved ? writesBetween(payment, next) : holdFor(payment, alongside)
+      const seenAt = asked
       const committed = await deps.commit({ ...writes, ...alongside })
       if (committed.committed) {
-        if (moved) lane.payment = next
+        if (moved) Object.assign(lane, { payment: next, seenAt })
         return result
       }
       lane.payment = undefined
@@ -107,30 +133,32 @@ export function createPaymentQueue(deps: {
    * A commit with an unknown outcome is looked up, not repeated blindly: the step sees the stored state and decides
    * again.
    */
-  async function persist<T>(lane: Lane, target: Target, step: StepOf<T>): Promise<T | undefined> {
+  async function persist<T>(lane: Lane, request: Asked<T>): Promise<T | undefined> {
     for (const delayMs of reconnectDelaysMs) {
       try {
-        return await attempt(lane, target, step)
+        return await attempt(lane, request)
       } catch (error) {
         lane.payment = undefined
         if (!(error instanceof CommitUnknown) && !isConnectionLost(error)) throw error
         await deps.waitMs(delayMs)
       }
     }
-    return attempt(lane, target, step)
+    return attempt(lane, request)
   }
 
   return {
     update(target, step) {
       const id = target.payId
+      asked += 1
+      const cameAt = asked
       let lane = lanes.get(id)
       if (!lane) {
-        lane = { tail: Promise.resolve(), waiting: 0, payment: target.known }
+        lane = { tail: Promise.resolve(), waiting: 0, payment: target.known, seenAt: cameAt }
         lanes.set(id, lane)
       }
       const mine = lane
       mine.waiting += 1
-      const turn = mine.tail.then(() => persist(mine, target, step))
+      const turn = mine.tail.then(() => persist(mine, { target, step, cameAt }))
       // The next in line runs whether or not this one succeeded; the caller still sees the error.
       mine.tail = turn.then(
         () => undefined,

@@ -16,6 +16,8 @@ import {
   type Payment,
   sentAt,
 } from '#lifecycle/payment.ts'
+import type { Plan } from '#lifecycle/plan.ts'
+import { turnOf } from '#lifecycle/plan-turn.ts'
 import { settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
 import { batchTimers, waitsForFile } from '#operations/bank/batch-timers.ts'
 import { joinCustomer, type KnownCustomer } from '#operations/customers/customer-book.ts'
@@ -24,7 +26,7 @@ import { type Emission, emitEvents } from '#operations/events/emit-event.ts'
 import { isDatabaseLost } from '#operations/lost-database.ts'
 import { answerOperation, type OperationAnswer } from '#operations/payments/answer.ts'
 import { returnTimers } from '#operations/payments/debit-return.ts'
-import type { Step } from '#operations/payments/payment-queue.ts'
+import { CommitRefused, type Step } from '#operations/payments/payment-queue.ts'
 import { triedBy } from '#operations/payments/velocity.ts'
 import { movePlan } from '#operations/plans/plan-book.ts'
 import { approvalTimers, expiryTimer, type TimerKey, timerAt } from '#operations/timer.ts'
@@ -75,7 +77,8 @@ async function writeLater(record: OutcomeRecord, engine: Engine): Promise<void> 
   for (let tried = 0; tried < laterTries; tried += 1) {
     await engine.clock.waitMs(laterPauseMs)
     try {
-      await writeOutcome(record, engine)
+      // The request was answered 503, so the merchant learns the outcome from an event.
+      await writeOutcome({ ...record, unattended: true }, engine)
       return
     } catch (error) {
       if (isDatabaseLost(error)) continue
@@ -93,8 +96,13 @@ async function writeOutcome(record: OutcomeRecord, engine: Engine): Promise<Reco
   const target = { merchantId: payment.merchantId, payId: payment.payId, known: payment }
   const account = await engine.providers.open(payment.merchantId, payment.provider?.account)
   const connector = account?.connector
-  const recorded = await engine.customerBook.resolveCustomer(payment, knownCustomer =>
-    engine.queue.update(target, stored => toStep(stored, { ...record, knownCustomer, connector }, engine)),
+  const recorded = await whilePlanChanges(() =>
+    engine.customerBook.resolveCustomer(payment, knownCustomer =>
+      engine.queue.update(target, async stored => {
+        const plan = await findTurnsPlan(stored, engine)
+        return toStep(stored, { ...record, knownCustomer, connector, plan }, engine)
+      }),
+    ),
   )
   if (!recorded)
     throw new Error(
@@ -102,6 +110,27 @@ async function writeOutcome(record: OutcomeRecord, engine: Engine): Promise<Reco
     )
   if (recorded.isFirst) await countDecline(record, engine)
   return recorded
+}
+
+/** The plan whose turn the payment is, as it stands now. */
+async function findTurnsPlan(payment: Payment, { plans }: Engine): Promise<Plan | undefined> {
+  const { merchantId, planId } = payment
+  return planId && turnOf(payment) ? (await plans.findChargeable(merchantId, planId))?.plan : undefined
+}
+
+/** 50: when many processes change one plan, each round lets at least one of them through. */
+const maximumRounds = 50
+
+/** Writes again when the plan was changed after it was read. */
+async function whilePlanChanges<T>(write: () => Promise<T>): Promise<T> {
+  for (let round = 1; ; round += 1) {
+    try {
+      return await write()
+    } catch (error) {
+      const isChanged = error instanceof CommitRefused && error.conflict === 'plan_changed'
+      if (!isChanged || round === maximumRounds) throw error
+    }
+  }
 }
 
 /** The outcome is stored; an error while counting the decline must not suggest that it was lost. */
@@ -125,6 +154,7 @@ async function countDecline(
 interface KnownRecord extends OutcomeRecord {
   readonly knownCustomer: KnownCustomer | undefined
   readonly connector: Connector | undefined
+  readonly plan: Plan | undefined
 }
 
 function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Recorded> {
@@ -140,9 +170,10 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Reco
   const touched = changed.length === 0 && inquiry !== undefined ? [before] : changed
   const decided = changed.some(operation => !isUnanswered(operation))
   const joined = joinCustomer(stored, settled, record.knownCustomer, now)
-  const { timers, ...moved } = movePlan(stored, joined.payment, { merchant, now })
+  const { timers, change, suspended } = movePlan(stored, joined.payment, { merchant, now, plan: record.plan })
   const owed = inquiry !== undefined || unattended === true || alwaysHasEvent(stored, before)
-  const emissions = decided && isFinal(settled) ? emissionsOf(joined.payment, { xId, owed, now, moved }) : []
+  const emissions =
+    decided && isFinal(settled) ? emissionsOf(joined.payment, { xId, owed, now, suspended }) : []
   const emitted = emitEvents(joined.payment, { emissions, now }, engine)
   const answer = answerOperation(emitted.payment, xId, pageFor(emitted.payment, before, record, engine))
   return {
@@ -150,7 +181,7 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Reco
     alongside: {
       ...emitted.alongside,
       ...joined.alongside,
-      ...moved,
+      ...change,
       ...withTimers(timerWrites(stored, settled, touched, { ...record, timers }), [
         ...returnTimers({ payment: settled, touched, merchant }, record.connector),
         ...batchTimers({ before: stored, payment: settled, touched, merchant }, record.connector),
@@ -167,10 +198,9 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Reco
 /** The result, and the end of the payment's plan if the result ends it. */
 function emissionsOf(
   payment: Payment,
-  { xId, owed, now, moved }: { xId: XId; owed: boolean; now: Date; moved: Pick<Change, 'endTurn'> },
+  { xId, owed, now, suspended }: { xId: XId; owed: boolean; now: Date; suspended: boolean | undefined },
 ): readonly Emission[] {
   const subjects = resultSubjects(payment, xId, now)
-  const suspended = moved.endTurn?.status === 'SUSPENDED'
   return [
     ...subjects.map(subject => ({ subject, owed })),
     ...(suspended

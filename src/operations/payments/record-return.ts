@@ -1,8 +1,8 @@
 /** Captured money that went back to the customer's bank, as reported by a notice or a statement. */
 import type { NoticeFact } from '#connectors/contract.ts'
-import { returnCapture } from '#lifecycle/debit-return.ts'
+import { findReturnedCapture, returnCapture } from '#lifecycle/debit-return.ts'
 import { resultSubject } from '#lifecycle/event.ts'
-import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
+import { findOperation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import type { Applied } from '#operations/payments/apply-notice.ts'
@@ -20,10 +20,11 @@ export async function recordReturn(
     if (findOperation(stored, xId)) return { result: 'applied' }
     if (isRecorded(stored, transactionId)) return { result: 'repeated' }
     if (amount.currency !== stored.amount.currency) return { result: 'unmatched' }
-    const capture = returnedCapture(stored, operation, amount.value)
+    const capture = findReturnedCapture(stored, operation, amount.value)
     const now = merchantNow(engine.clock, merchant)
     const provider = { echo: { reference: xId, amount }, transactionId, responseCode: detail.slice(-2) }
-    const next = capture && returnCapture(stored, { capture: capture.xId, xId, detail, provider, now })
+    const back = capture && { capture: capture.xId, xId, amount: amount.value, detail, provider, now }
+    const next = back && returnCapture(stored, back)
     if (!next) return { result: 'unmatched' }
     const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
     return { next: emitted.payment, alongside: emitted.alongside, result: 'applied' }
@@ -33,15 +34,3 @@ export async function recordReturn(
 
 const isRecorded = ({ operations }: Payment, transactionId: string): boolean =>
   operations.some(({ provider, details }) => provider?.transactionId === transactionId && details.refundOf)
-
-/** The capture that is named; else the last one of that amount. */
-function returnedCapture(
-  { operations }: Payment,
-  named: Operation | undefined,
-  value: number,
-): Operation | undefined {
-  if (named?.type === 'CAPTURE') return named
-  return operations.findLast(
-    ({ type, state, amount }) => type === 'CAPTURE' && state === 'OK' && amount === value,
-  )
-}

@@ -1,6 +1,7 @@
 /** Changes a payment's own data in one commit; no provider is called. */
 import type { PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { offerFor } from '#lifecycle/attempt.ts'
 import { awaitsCustomer, openTry, type Payment } from '#lifecycle/payment.ts'
 import { decideUpdate, type UpdateCommand, update } from '#lifecycle/update.ts'
 import { findCurrencyMisfit } from '#methods/catalogue.ts'
@@ -48,7 +49,7 @@ async function toStep(payment: Payment, request: Update, engine: Engine): Promis
   const decision = decideUpdate(payment, command)
   const updated =
     decision.accepted && !isAtProvider(payment, command) ? update(payment, command, now) : undefined
-  if (updated) checkUpdated(updated, command)
+  if (updated) checkUpdated(updated, request)
   const refusal = updated ? await findUnserved(updated, request, engine) : undefined
   const next = refusal ? undefined : updated
   const answer = next
@@ -77,10 +78,18 @@ async function findUnserved(
   throw new MethodMisfit(misfit)
 }
 
-/** Checks that need the stored payment: a currency that its method lacks, metadata that is too large when merged. */
-function checkUpdated({ method, details }: Payment, command: UpdateCommand): void {
-  const misfit = command.amount && findCurrencyMisfit(method, command.amount.currency)
+/**
+ * Checks that need the stored payment: a currency that its method lacks, or that no method of its page takes, and metadata
+ * that is too large when merged.
+ */
+function checkUpdated(updated: Payment, { merchant, command }: Update): void {
+  const { method, details, amount } = updated
+  const misfit = command.amount && findCurrencyMisfit(method, amount.currency)
   if (misfit) throw new MethodMisfit(misfit)
+  if (command.amount && awaitsCustomer(updated) && offerFor(updated, merchant.methods).length === 0) {
+    const error = `no payment method of the page fits ${amount.value} ${amount.currency}; GET /payment-methods lists what each one takes`
+    throw new MethodMisfit({ field: 'amount.currency', error })
+  }
   const wrong = command.metadata && checkMetadata(details.metadata)
   if (wrong) throw new MethodMisfit({ field: 'metadata', error: wrong })
 }

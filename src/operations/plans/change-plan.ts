@@ -125,6 +125,11 @@ function checkPatch(plan: Plan, { amount, expiryDate }: PatchRequest['patch'], n
     const error = `is ${expiryDate}; it must not lie before today, ${dayOf(now)}`
     throw new MethodMisfit({ field: 'recurring.expiryDate', error })
   }
+  const { startDate } = plan.recurring ?? {}
+  if (expiryDate !== undefined && startDate !== undefined && expiryDate < startDate) {
+    const error = `is ${expiryDate}; it must not lie before startDate, ${startDate}`
+    throw new MethodMisfit({ field: 'recurring.expiryDate', error })
+  }
 }
 
 /** Another stored method of the same customer that can be charged without them. */
@@ -169,8 +174,14 @@ export async function resume(
 ): Promise<OperationAnswer | undefined> {
   const { chargeNow, merchant } = request
   const step = {
-    decide: decideResume,
-    change: (plan: PlanEntry, now: Date) => resumePlan(plan, { chargeNow, now }),
+    decide: (plan: Plan, now: Date) => decideResume(plan, { chargeNow, now }),
+    change(plan: PlanEntry, now: Date) {
+      if (chargeNow && plan.amount.value === 0) {
+        const error = 'is true; this plan began without an amount, so resume it and then charge one'
+        throw new MethodMisfit({ field: 'chargeNow', error })
+      }
+      return resumePlan(plan, { chargeNow, now })
+    },
   }
   const done = await changePlan(request, step, engine)
   if (done?.plan && chargeNow) await charge(done.plan, merchant, engine)
@@ -186,7 +197,7 @@ async function charge(plan: Plan, merchant: Merchant, engine: Engine): Promise<v
     const timer = { ...planTimer(plan, plan.initialPayId), attempt: 0 }
     return runPlan({ timer, merchant, at }, engine)
   }
-  const transId = `${plan.planId}-${engine.newId().slice(-20)}`
-  const amount = plan.amount.value > 0 ? plan.amount : undefined
-  await chargePlan({ merchant, planId: plan.planId, transId, amount, details: {} }, engine)
+  const { planId, amount } = plan
+  const transId = `${planId}-${engine.newId().slice(-20)}`
+  await chargePlan({ merchant, planId, transId, amount, details: {}, unattended: true }, engine)
 }

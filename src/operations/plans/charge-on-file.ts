@@ -3,6 +3,7 @@ import type { CardData } from '#connectors/contract.ts'
 import type { CustomerId, StoredMethodId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import type { CreateCommand } from '#lifecycle/create.ts'
+import { isStoredCard, type StoredMethod } from '#lifecycle/customer.ts'
 import { defaultCapture, findMethod } from '#methods/catalogue.ts'
 import type { Method } from '#methods/rows.ts'
 import type { Engine } from '#operations/engine.ts'
@@ -13,6 +14,8 @@ import {
   type ChargeRequest,
   checkCharge,
   commonCommand,
+  type Instruments,
+  openStoredAccount,
   openStoredCard,
 } from '#operations/plans/charge-plan.ts'
 
@@ -25,20 +28,33 @@ export async function chargeStoredMethod(
 ): Promise<OperationAnswer | undefined> {
   const { merchant, customerId, methodId, key } = request
   const { merchantId } = merchant
-  const stored = await engine.storedMethods.find(merchantId, customerId, methodId)
-  const storedCard = stored && (await openStoredCard(merchantId, stored, engine))
+  const stored = await engine.storedMethods.findAny(merchantId, customerId, methodId)
+  const instruments = stored && (await openStored(stored, engine))
   const method = stored && findMethod(stored.type)
-  if (!stored || !storedCard || !method) return undefined
-  const schemeReferenceId = await engine.plans.findSchemeReference(merchantId, customerId, stored.cardId)
+  if (!stored || !instruments || !method) return undefined
+  const schemeReferenceId = isStoredCard(stored)
+    ? await engine.plans.findSchemeReference(merchantId, customerId, stored.cardId)
+    : undefined
   const own = { chargedCustomerId: customerId }
   const command = { ...toCommand(request, method, schemeReferenceId), own }
   try {
-    const { cardHolderName } = stored
-    return await createPayment({ merchant, command, storedCard, cardholderName: cardHolderName, key }, engine)
+    return await createPayment({ merchant, command, ...instruments, key }, engine)
   } catch (error) {
     if (error instanceof CommitRefused && error.conflict === 'card_gone') return undefined
     throw error
   }
+}
+
+/** The stored card, or the stored account with the mandate under which it was last debited. Undefined: its number was deleted. */
+async function openStored(stored: StoredMethod, engine: Engine): Promise<Instruments | undefined> {
+  const { merchantId } = stored
+  if (isStoredCard(stored)) {
+    const storedCard = await openStoredCard(merchantId, stored, engine)
+    return storedCard && { storedCard, cardholderName: stored.cardHolderName }
+  }
+  const { accountId, last4Digits, accountHolderName = '' } = stored
+  const last = await engine.plans.findLastAccount(merchantId, stored)
+  return openStoredAccount(merchantId, { ...last, accountId, last4Digits, accountHolderName }, engine)
 }
 
 /** Charges the card by its pseudo number, with the scheme's reference to the cardholder's agreement. */

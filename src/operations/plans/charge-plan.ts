@@ -2,7 +2,6 @@
  * Charging a plan: an ordinary payment with the customer's stored card or account, without the customer being present:
  * at the merchant's request, by the gateway on the due day, or unscheduled.
  */
-import type { AccountData } from '#connectors/contract.ts'
 import { dayOf } from '#domain/calendar.ts'
 import { detectBrand } from '#domain/card-brands.ts'
 import { maskCard } from '#domain/card-numbers.ts'
@@ -13,6 +12,7 @@ import type { Refusal } from '#domain/response-codes.ts'
 import type { CreateCommand } from '#lifecycle/create.ts'
 import type { Decision } from '#lifecycle/decision.ts'
 import type { PlanTurn, SentDetails } from '#lifecycle/details.ts'
+import type { AccountInstrument } from '#lifecycle/payment.ts'
 import { decidePlanCharge, decideUnscheduled, fixedAmount, type Plan } from '#lifecycle/plan.ts'
 import { manualTurn } from '#lifecycle/plan-turn.ts'
 import { findCurrencyMisfit, findStoredMethod } from '#methods/catalogue.ts'
@@ -44,6 +44,8 @@ export type PlanCharge = ChargeRequest & {
   readonly planId: PlanId
   /** Unscheduled: any amount, at any time while the plan is active. */
   readonly unscheduled?: boolean
+  /** No request is answered with the result: the merchant gets an event, at the initial payment's address if that has one. */
+  readonly unattended?: boolean
 }
 
 /** 5: each lost round means that another request has charged or changed the plan; after a few it usually refuses this charge. */
@@ -83,16 +85,21 @@ async function prepareCharge(
   request: PlanCharge & { readonly amount: Money },
   engine: Engine,
 ): Promise<CreatePayment | undefined> {
-  const { plan } = found
-  const { merchant, unscheduled } = request
+  const { plan, webhook } = found
+  const { merchant, unscheduled, unattended } = request
   const instruments = await openInstruments(found, engine)
   const planTurn = unscheduled ? undefined : manualTurn(plan, dayOf(merchantNow(engine.clock, merchant)))
   return (
     instruments && {
       merchant,
-      command: toChargeCommand(found, { ...request, planTurn }),
+      command: toChargeCommand(found, {
+        ...request,
+        planTurn,
+        ...(unattended && webhook !== undefined ? { details: { urls: { webhook } } } : {}),
+      }),
       ...instruments,
       plan: { planId: plan.planId },
+      unattended,
     }
   )
 }
@@ -162,23 +169,36 @@ export const commonCommand = ({
 
 /** The card or account of a plan, opened. Undefined: its number was deleted. A wallet needs neither. */
 export async function openInstruments(
-  { plan, card, account }: ChargeablePlan,
+  { plan, card, account, methodDeleted }: ChargeablePlan,
   engine: Engine,
-): Promise<Pick<CreatePayment, 'storedCard' | 'cardholderName' | 'account'> | undefined> {
+): Promise<Instruments | undefined> {
   const { merchantId } = plan
+  if (methodDeleted) return undefined
   if (card) {
     const storedCard = await openStoredCard(merchantId, card, engine)
     return storedCard && { storedCard, cardholderName: card.cardHolderName }
   }
   if (!account) return plan.schemeReferenceId === undefined ? {} : undefined
-  const number = await engine.accounts.reopen(merchantId, account.accountId)
-  return number && { account: toAccountData(account, number) }
+  return openStoredAccount(merchantId, account, engine)
 }
 
-const toAccountData = (
-  { accountHolderName, code, bankName, mandateId, dateOfSignature }: NonNullable<ChargeablePlan['account']>,
-  number: AccountData['number'],
-): AccountData => ({ number, holderName: accountHolderName, code, bankName, mandateId, dateOfSignature })
+export type Instruments = Pick<CreatePayment, 'storedCard' | 'cardholderName' | 'account' | 'storedAccount'>
+
+/** An account that is on file. Like a card it is never stored again: a deleted number stays deleted. */
+export async function openStoredAccount(
+  merchantId: MerchantId,
+  account: AccountInstrument,
+  { accounts }: Pick<Engine, 'accounts'>,
+): Promise<Instruments | undefined> {
+  const { accountId, last4Digits, accountHolderName, ...rest } = account
+  const number = await accounts.reopen(merchantId, accountId)
+  if (!number) return undefined
+  const { code, bankName, mandateId, dateOfSignature } = rest
+  return {
+    account: { number, holderName: accountHolderName ?? '', code, bankName, mandateId, dateOfSignature },
+    storedAccount: { accountId, number, last4Digits },
+  }
+}
 
 /** A card that is on file, as the vault would admit it. It is never stored again: a deleted number stays deleted. */
 export async function openStoredCard(

@@ -8,8 +8,8 @@ import type { Merchant } from '#domain/merchant.ts'
 import { isApproval, namedCustomer } from '#lifecycle/customer.ts'
 import type { PlanTurn } from '#lifecycle/details.ts'
 import { approvingOperation, type Payment } from '#lifecycle/payment.ts'
-import { beginsPlan, credentialTerms, nextPaymentAfter } from '#lifecycle/plan.ts'
-import { isAutomatic, nextMoment, settleTurn, turnOf } from '#lifecycle/plan-turn.ts'
+import { beginsPlan, credentialTerms, nextPaymentAfter, type Plan } from '#lifecycle/plan.ts'
+import { isAutomatic, nextAfterManual, nextMoment, settleTurn, turnOf } from '#lifecycle/plan-turn.ts'
 import { type TimerKey, timerAt } from '#operations/timer.ts'
 import type { Change, Timer } from '#storage/commit/change.ts'
 
@@ -31,16 +31,24 @@ export function openPlan(payment: Payment): Pick<Change, 'insertPlan'> {
   }
 }
 
-type Moved = Pick<Change, 'startPlan' | 'endTurn' | 'movePlan'> & { readonly timers: readonly Timer[] }
+interface Moved {
+  readonly change: Pick<Change, 'startPlan' | 'endTurn' | 'movePlan' | 'holdPlan'>
+  readonly timers: readonly Timer[]
+  /** The plan is charged no more, because of this payment. */
+  readonly suspended?: boolean
+}
 
-const unmoved: Moved = { timers: [] }
+const unmoved: Moved = { change: {}, timers: [] }
+
+interface Moving {
+  readonly merchant: Merchant
+  readonly now: Date
+  /** The plan as it is now, where the payment is a turn of one. */
+  readonly plan: Plan | undefined
+}
 
 /** What the outcome that brought the payment from one state to the other means for its plan. */
-export function movePlan(
-  before: Payment,
-  after: Payment,
-  { merchant, now }: { readonly merchant: Merchant; readonly now: Date },
-): Moved {
+export function movePlan(before: Payment, after: Payment, { merchant, now, plan }: Moving): Moved {
   const { planId } = after
   if (planId === undefined) return unmoved
   if (beginsPlan(after.details)) {
@@ -48,8 +56,8 @@ export function movePlan(
   }
   const turn = turnOf(after)
   const failed = after.status === 'FAILED' && before.status !== 'FAILED'
-  if (!turn || !(failed || isApproval(before, after))) return unmoved
-  return endTurn({ ...after, planId }, turn, { merchant, now })
+  if (!turn || !plan || !(failed || isApproval(before, after))) return unmoved
+  return endTurn(after, turn, { merchant, now, plan })
 }
 
 type PlannedPayment = Payment & { readonly planId: PlanId }
@@ -61,37 +69,41 @@ function startPlan(payment: PlannedPayment, merchant: Merchant, now: Date): Move
   // On a page the customer may have chosen a method that cannot be charged again: then there is nothing to start.
   const isRepeatable = method.operations.includes('recurring')
   const wakeAt = isRepeatable ? nextMoment({ recurring, nextPaymentDate, tries: 0 }) : undefined
-  return {
-    startPlan: {
-      merchantId,
-      planId,
-      status: isRepeatable ? 'ACTIVE' : 'SUSPENDED',
-      // The approved amount: a confirm may have asked for less than was first agreed.
-      amount: { value: payment.sums.authorized, currency: payment.amount.currency },
-      customerId,
-      merchantCustomerId: customerId && namedCustomer(payment),
-      cardId: instrument?.cardId,
-      schemeReferenceId: instrument && approvingOperation(payment).provider?.schemeReferenceId,
-      nextPaymentDate,
-      now,
-    },
-    timers: wakeAt ? [timerAt(planTimer(payment, payId), wakeAt, merchant)] : [],
-  }
+  const start = {
+    merchantId,
+    planId,
+    status: isRepeatable ? 'ACTIVE' : 'SUSPENDED',
+    // The approved amount: a confirm may have asked for less than was first agreed.
+    amount: { value: payment.sums.authorized, currency: payment.amount.currency },
+    customerId,
+    merchantCustomerId: customerId && namedCustomer(payment),
+    cardId: instrument?.cardId,
+    schemeReferenceId: instrument && approvingOperation(payment).provider?.schemeReferenceId,
+    nextPaymentDate,
+    now,
+  } as const
+  const timers = wakeAt ? [timerAt(planTimer(payment, payId), wakeAt, merchant)] : []
+  return { change: { startPlan: start }, timers }
 }
 
+/** Written only while the plan is as it was read: its terms and its status decide what comes next. */
 function endTurn(
-  payment: PlannedPayment,
+  payment: Payment,
   turn: PlanTurn,
-  { merchant, now }: { readonly merchant: Merchant; readonly now: Date },
+  { merchant, now, plan }: Moving & { readonly plan: Plan },
 ): Moved {
-  const { merchantId, planId, payId } = payment
+  const { merchantId, planId } = plan
+  const { status, payId } = payment
+  const holdPlan = { merchantId, planId, expectedVersion: plan.version }
   if (!isAutomatic(turn)) {
-    const paid = payment.status !== 'FAILED'
-    return paid ? { movePlan: { merchantId, planId, nextPaymentDate: turn.next, now }, timers: [] } : unmoved
+    if (status === 'FAILED') return unmoved
+    const nextPaymentDate = nextAfterManual(plan, turn)
+    return { change: { movePlan: { merchantId, planId, nextPaymentDate, now }, holdPlan }, timers: [] }
   }
-  const { wakeAt, ...result } = settleTurn(payment, turn, now)
+  const { wakeAt, ...result } = settleTurn(payment, turn, { plan, now })
   return {
-    endTurn: { merchantId, planId, payId, ...result, now },
-    timers: wakeAt ? [timerAt(planTimer(payment, turn.initialPayId), wakeAt, merchant)] : [],
+    change: { endTurn: { merchantId, planId, payId, ...result, now }, holdPlan },
+    timers: wakeAt ? [timerAt(planTimer(plan, plan.initialPayId), wakeAt, merchant)] : [],
+    suspended: plan.status === 'ACTIVE' && result.status === 'SUSPENDED',
   }
 }

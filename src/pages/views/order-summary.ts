@@ -31,11 +31,14 @@ export interface OrderSummary {
 /** 50: more than anybody reads before paying; the rest is counted. */
 const linesMax = 50
 
+/** 12: as many large characters as fit beside each other on the narrowest phones. */
+const dueMax = 12
+
 export function renderOrderSummary(frame: PageFrame, order: OrderSummary): Html {
   const { texts, locale } = frame.language
   const amount = formatMoney(order.amount, locale)
   return html`<p class="due-label">${fill(texts.payTo, { merchant: frame.merchantName ?? '' })}</p>
-<p class="due">${amount}</p>
+<p class="due${amount.length > dueMax && ' long'}">${amount}</p>
 ${(order.descriptions ?? []).map(text => html`<p class="about"><bdi>${text}</bdi></p>`)}
 ${renderDetails(frame, order, amount)}`
 }

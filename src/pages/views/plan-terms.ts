@@ -30,11 +30,12 @@ const interval = (frequency: Frequency, locale: string): string =>
 export function renderPlan(frame: PageFrame, plan: PlanTerms, error?: string): Html {
   const { texts, locale } = frame.language
   const { amount, frequency, firstCharge, lastCharge } = plan
-  const row = (label: string, value: string): Html => html`<dt>${label}</dt><dd>${value}</dd>`
-  return html`<section class="plan" data-plan aria-label="${texts.planTitle}">
+  const row = (label: string, value: string): Html =>
+    html`<div><dt>${label}</dt><dd><bdi>${value}</bdi></dd></div>`
+  return html`<section class="terms" data-plan aria-label="${texts.planTitle}">
 <h2>${texts.planTitle}</h2>
-<dl>${row(texts.amount, formatMoney(amount, locale))}${frequency ? row(texts.planInterval, interval(frequency, locale)) : ''}${row(texts.planFirst, formatDay(firstCharge, locale))}${row(texts.planLast, lastCharge === undefined ? texts.planOpenEnd : formatDay(lastCharge, locale))}</dl>
-<p>${withMerchant(frame, texts.planHowToEnd)}</p>
+<dl class="facts">${row(texts.amount, formatMoney(amount, locale))}${frequency ? row(texts.planInterval, interval(frequency, locale)) : ''}${row(texts.planFirst, formatDay(firstCharge, locale))}${row(texts.planLast, lastCharge === undefined ? texts.planOpenEnd : formatDay(lastCharge, locale))}</dl>
+<p class="hint">${withMerchant(frame, texts.planHowToEnd)}</p>
 ${renderTick({
   name: 'planConsent',
   label: fill(texts.planConsent, { merchant: frame.merchantName ?? texts.merchant }),

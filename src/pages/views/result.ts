@@ -12,6 +12,7 @@ export type ResultKind = 'paid' | 'pending' | 'failed' | 'cancelled'
 export interface ResultModel {
   readonly kind: ResultKind
   readonly amount?: Money | undefined
+  /** Empty if no method was chosen. */
   readonly methodLabel?: string | undefined
   readonly reference?: string | undefined
   /** ISO 8601. */
@@ -48,7 +49,7 @@ export function renderResult(frame: PageFrame, model: ResultModel): string {
     main: html`<div class="outcome" data-kind="${model.kind}"><span class="badge">${icon(look.icon)}</span>
 <h1>${texts[look.title]}</h1>
 <p class="lead">${withMerchant(frame, texts[look.text])}</p></div>
-<dl class="facts">${rows.map(([label, value]) => value !== undefined && html`<div><dt>${label}</dt><dd><bdi>${value}</bdi></dd></div>`)}</dl>
+<dl class="facts">${rows.map(([label, value]) => value && html`<div><dt>${label}</dt><dd><bdi>${value}</bdi></dd></div>`)}</dl>
 ${back !== undefined && html`<p class="buttons"><a class="primary" href="${back}"><span>${withMerchant(frame, texts.backToMerchant) || texts.continueButton}</span></a></p>`}`,
   })
 }

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import pg from 'pg'
-import { listTables, type Table } from '#storage/backup/tables.ts'
+import { BackupError, listTables, type Table } from '#storage/backup/tables.ts'
 
 export interface Header {
   readonly tollgateBackup: 1
@@ -59,6 +59,11 @@ export async function* dumpDatabase(
 }
 
 async function readHeader(client: pg.Client): Promise<Header> {
+  const made = await client.query<{ made: boolean }>(
+    "SELECT to_regclass('schema_migration') IS NOT NULL AND to_regclass('installation') IS NOT NULL AS made",
+  )
+  if (!made.rows[0]?.made)
+    throw new BackupError('the database holds nothing of Tollgate: there is nothing to copy')
   const migrations = await client.query<{ name: string }>('SELECT name FROM schema_migration ORDER BY name')
   const environment = await client.query<{ value: string }>(
     "SELECT value FROM installation WHERE name = 'environment'",

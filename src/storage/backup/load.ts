@@ -4,11 +4,9 @@ import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { memberOf, textAt } from '#domain/json.ts'
 import type { Header } from '#storage/backup/dump.ts'
-import { listTables, type Table } from '#storage/backup/tables.ts'
-import { migrate } from '#storage/migrate.ts'
-
-/** The backup or the target cannot be used; the message is a sentence for the operator. */
-export class BackupError extends Error {}
+import { BackupError, listTables, type Table } from '#storage/backup/tables.ts'
+import { listMigrations, migrate } from '#storage/migrate.ts'
+import { rootSecretName } from '#storage/vault/vault-store.ts'
 
 /** 500 rows are about half a megabyte in one statement. */
 const rowsAtOnce = 500
@@ -18,6 +16,12 @@ export interface Loaded {
   readonly rows: number
 }
 
+export interface LoadOptions {
+  readonly onProgress?: (line: string) => void
+  /** Called with what the rows of cell 0 say about their installation, before anything is kept; throws to refuse them. */
+  readonly admit?: (installation: ReadonlyMap<string, string>) => Promise<void>
+}
+
 /**
  * Cell by cell, in the order of the backup; `urlOf` returns the address of each, which may depend on rows of earlier
  * cells.
@@ -25,15 +29,15 @@ export interface Loaded {
 export async function loadDatabase(
   urlOf: (cell: number) => Promise<string>,
   lines: AsyncIterable<string>,
-  onProgress: (line: string) => void = () => {},
+  options: LoadOptions = {},
 ): Promise<Loaded> {
   const source = lines[Symbol.asyncIterator]()
   const first = await source.next()
-  let loaded = await loadCell(urlOf, { source, first: first.done ? '' : first.value }, onProgress)
+  let loaded = await loadCell(urlOf, { source, first: first.done ? '' : first.value }, options)
   for (;;) {
     const next = await source.next()
     if (next.done) return loaded
-    const more = await loadCell(urlOf, { source, first: next.value }, onProgress)
+    const more = await loadCell(urlOf, { source, first: next.value }, options)
     loaded = { ...loaded, rows: loaded.rows + more.rows }
   }
 }
@@ -47,11 +51,12 @@ interface Section {
 async function loadCell(
   urlOf: (cell: number) => Promise<string>,
   { source, first }: Section,
-  onProgress: (line: string) => void,
+  { onProgress = () => {}, admit }: LoadOptions,
 ): Promise<Loaded> {
   const header = readHeader(first)
+  await refuseNewer(header)
   const url = await urlOf(header.cell ?? 0)
-  await refuseFilled(url)
+  await refuseFilled(url, header)
   // Creates the schema of the time of the backup; newer migrations run after the rows are loaded.
   await migrate(url, { onProgress, upTo: header.migrations.at(-1) })
   const client = new pg.Client({ connectionString: url })
@@ -61,6 +66,7 @@ async function loadCell(
   try {
     await client.query('BEGIN')
     rows = await fill(client, source, first)
+    if (header.cell === undefined) await admit?.(await readInstallation(client))
     await client.query('COMMIT')
   } finally {
     await client.end()
@@ -80,19 +86,44 @@ function readHeader(line: string): Header {
 const isHeader = (value: unknown): value is Header =>
   memberOf(value, 'tollgateBackup') === 1 && Array.isArray(memberOf(value, 'migrations'))
 
-async function refuseFilled(url: string): Promise<void> {
+/** What a newer release keeps in columns that this one does not have would be dropped without a word. */
+async function refuseNewer({ migrations }: Header): Promise<void> {
+  const known = new Set(await listMigrations())
+  const newer = migrations.find(name => !known.has(name))
+  if (newer !== undefined)
+    throw new BackupError(
+      `the backup is of a newer release, whose schema has ${newer}: restore it with that release, or a newer one`,
+    )
+}
+
+/**
+ * A load that was refused or cut off leaves the empty tables of its backup behind. They may be filled, unless they are newer
+ * than this backup: the migrations in between have run without its rows.
+ */
+async function refuseFilled(url: string, { migrations }: Header): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})
   await client.connect()
   try {
-    const { rows } = await client.query<{ filled: boolean }>(
-      "SELECT to_regclass('merchant') IS NOT NULL AS filled",
+    const { rows } = await client.query<{ made: boolean }>(
+      "SELECT to_regclass('merchant') IS NOT NULL AND to_regclass('installation') IS NOT NULL AS made",
     )
-    if (!rows[0]?.filled) return
+    if (!rows[0]?.made) return
+    const { rows: found } = await client.query<{ filled: boolean }>(
+      `SELECT EXISTS (SELECT 1 FROM merchant) OR EXISTS (SELECT 1 FROM installation WHERE name = $1)
+         OR EXISTS (SELECT 1 FROM schema_migration WHERE name <> ALL($2)) AS filled`,
+      [rootSecretName, migrations],
+    )
+    if (!found[0]?.filled) return
     throw new BackupError('the database is not empty; restore into a new data folder or an empty database')
   } finally {
     await client.end()
   }
+}
+
+async function readInstallation(client: pg.Client): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await client.query<{ name: string; value: string }>('SELECT name, value FROM installation')
+  return new Map(rows.map(({ name, value }) => [name, value]))
 }
 
 async function fill(client: pg.Client, source: AsyncIterator<string>, firstLine: string): Promise<number> {

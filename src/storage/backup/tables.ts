@@ -1,6 +1,9 @@
 /** Which tables a backup holds, in an order in which they can be filled: referenced tables come first. */
 import type pg from 'pg'
 
+/** The backup or a database cannot be used; the message is a sentence for the operator. */
+export class BackupError extends Error {}
+
 export interface Table {
   /** Quoted where it must be. */
   readonly name: string

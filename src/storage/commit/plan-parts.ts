@@ -26,9 +26,11 @@ const birthColumns = [
 
 const names = birthColumns.map(([name]) => name).join(', ')
 
-/** The stored method by the card that the plan is about to release. */
-const methodOfCard = `(SELECT m.method_id FROM stored_method m WHERE m.merchant_id = t.merchant_id
-  AND m.customer_id = t.customer_id AND m.card_id = t.card_id)`
+/** The stored method by the card that the plan is about to release, or by its account: that of the initial payment until it is moved. */
+const methodCharged = `(SELECT m.method_id FROM stored_method m WHERE m.merchant_id = t.merchant_id
+  AND m.customer_id = t.customer_id AND (m.card_id = t.card_id OR m.account_id = CASE WHEN t.charged_method IS NULL
+    THEN (SELECT p.account_id FROM payment p WHERE p.merchant_id = t.merchant_id AND p.pay_id = t.initial_pay_id)
+    ELSE (t.charged_account ->> 'accountId')::uuid END))`
 
 export const planParts = {
   plan: {
@@ -92,7 +94,8 @@ export const planParts = {
   planProgress: {
     columns: [...key, ['next_payment_date', 'date'], ['updated_at', 'timestamptz']] as const,
     // Two simultaneous charges count for the same day; an older one that is settled late does not move the date back.
-    write: () => `UPDATE payment_plan t SET updated_at = i.updated_at,
+    // With a new version, so that a change of the plan that was decided before does not bring the old date back.
+    write: () => `UPDATE payment_plan t SET updated_at = i.updated_at, version = t.version + 1,
         next_payment_date = CASE WHEN i.next_payment_date IS NULL THEN NULL
           ELSE greatest(t.next_payment_date, i.next_payment_date) END
       FROM plan_progress_in i WHERE ${samePlan} AND ${checkedLast("t.status = 'ACTIVE' AND t.next_payment_date IS NOT NULL")}
@@ -112,7 +115,7 @@ export const planParts = {
     // The plan has ended: its card is released, so that the number is no longer kept for the plan.
     write: () => `UPDATE payment_plan t SET status = i.status, cancelled_at = i.cancelled_at,
         cancellation_reason = i.cancellation_reason, metadata = i.metadata, next_payment_date = NULL,
-        ended_method_id = ${methodOfCard}, card_id = NULL, updated_at = i.updated_at, version = i.version
+        ended_method_id = coalesce(${methodCharged}, t.ended_method_id), card_id = NULL, updated_at = i.updated_at, version = i.version
       FROM plan_update_in i WHERE ${samePlan} AND ${accepted}`,
   },
   planChange: {

@@ -278,7 +278,7 @@ const shapes: readonly (readonly Part[])[] = [
   [
     ...usual,
     ...(['event', 'customer', 'customerUse', 'method', 'methodUse'] as const),
-    ...(['plan', 'planStart', 'planCharge', 'planResult', 'planProgress'] as const),
+    ...(['plan', 'planStart', 'planCharge', 'planHold', 'planResult', 'planProgress'] as const),
   ],
   partNames,
 ]

@@ -33,13 +33,14 @@ type VaultOf = (typeof vaults)[number]
 
 /**
  * A payment that waits, for its confirm or for a customer who may still come back, has an expiry timer, by which it is
- * found.
+ * found. One that waits for the next file of a bank has a batch timer: its debit or transfer cannot be written without the
+ * number.
  */
 const isAwaited = ({
   id,
 }: VaultOf): string => `EXISTS (SELECT 1 FROM timer w JOIN payment p ON p.merchant_id = w.merchant_id AND p.pay_id = w.pay_id
-  WHERE w.merchant_id = v.merchant_id AND w.kind = 'EXPIRE' AND p.${id} = v.${id}
-    AND (p.status = 'AUTHORIZE_REQUEST' OR p.status = 'PENDING' AND p.awaits = 'CUSTOMER'))`
+  WHERE w.merchant_id = v.merchant_id AND w.kind IN ('EXPIRE', 'BATCH') AND p.${id} = v.${id}
+    AND (w.kind = 'BATCH' OR p.status = 'AUTHORIZE_REQUEST' OR p.status = 'PENDING' AND p.awaits = 'CUSTOMER'))`
 
 const isKept = ({
   id,
@@ -65,7 +66,7 @@ export function createCustomerDeletion({ writers }: Database): CustomerDeletion 
             [merchantId, customerId, methodId],
           )
           if (rows[0])
-            await suspendPlans(client, { merchantId, customerId, cardId: rows[0].held_id, methodId })
+            await suspendPlans(client, { merchantId, customerId, heldId: rows[0].held_id, methodId })
           return rows[0] && { forgotten: await forgetNumbers(client, merchantId, [rows[0].held_id]) }
         }),
       ),
@@ -104,8 +105,8 @@ async function deleteCustomer(
     'DELETE FROM stored_method WHERE merchant_id = $1 AND customer_id = $2 RETURNING held_id, method_id',
     [merchantId, customerId],
   )
-  for (const { held_id: cardId, method_id: methodId } of rows) {
-    await suspendPlans(client, { merchantId, customerId, cardId, methodId })
+  for (const { held_id: heldId, method_id: methodId } of rows) {
+    await suspendPlans(client, { merchantId, customerId, heldId, methodId })
   }
   await client.query(
     `WITH gone AS (DELETE FROM customer WHERE merchant_id = $1 AND customer_id = $2 RETURNING created_at)
@@ -116,18 +117,24 @@ async function deleteCustomer(
   return { forgotten: await forgetNumbers(client, merchantId, heldIds) }
 }
 
-/** Plans on a deleted card can no longer be charged. They keep the id of the card. */
+/**
+ * Plans on a deleted card or account can no longer be charged. They keep the id of the stored method. A plan that was
+ * never moved leads to the account of its initial payment.
+ */
 async function suspendPlans(
   client: PoolClient,
-  method: { merchantId: MerchantId; customerId: CustomerId; cardId: string; methodId: StoredMethodId },
+  method: { merchantId: MerchantId; customerId: CustomerId; heldId: string; methodId: StoredMethodId },
 ): Promise<void> {
   await client.query(
-    `UPDATE payment_plan pl SET status = CASE WHEN pl.status = 'ACTIVE' THEN 'SUSPENDED' ELSE pl.status END,
+    `UPDATE payment_plan pl SET status = CASE WHEN pl.status IN ('ACTIVE', 'PAUSED') THEN 'SUSPENDED' ELSE pl.status END,
        card_id = NULL, ended_method_id = $4, version = version + 1,
        updated_at = greatest(pl.updated_at, (SELECT now() + clock_offset_ms * interval '1 millisecond' FROM merchant
          WHERE merchant_id = $1))
-     WHERE ${byOtherIndex('pl.merchant_id')} = $1 AND pl.customer_id = $2 AND pl.card_id = $3`,
-    [method.merchantId, method.customerId, method.cardId, method.methodId],
+     WHERE ${byOtherIndex('pl.merchant_id')} = $1 AND pl.customer_id = $2 AND pl.status NOT IN ('CANCELLED', 'COMPLETED')
+       AND (pl.card_id = $3 OR (pl.charged_account ->> 'accountId')::uuid = $3
+         OR pl.charged_method IS NULL AND pl.card_id IS NULL AND EXISTS (SELECT 1 FROM payment p WHERE p.merchant_id = pl.merchant_id
+           AND p.pay_id = pl.initial_pay_id AND p.account_id = $3))`,
+    [method.merchantId, method.customerId, method.heldId, method.methodId],
   )
 }
 

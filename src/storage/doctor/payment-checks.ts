@@ -34,6 +34,7 @@ const operationFacts: Readonly<Record<string, string>> = {
   refunded: `(sum(amount) FILTER (WHERE type IN ('REFUND', 'CREDIT') AND state = 'OK'))::bigint`,
   refunding: `(sum(amount) FILTER (WHERE type IN ('REFUND', 'CREDIT') AND ${unanswered}))::bigint`,
   returned: `(sum(amount) FILTER (WHERE type = 'RETURN'))::bigint`,
+  raises: `count(*) FILTER (WHERE type = 'INCREMENTAL')`,
   undecided: `bool_or(type IN ('AUTHORIZATION', 'CONFIRM', 'CREDIT') AND ${unanswered})`,
   waits: `bool_or(state = 'AUTHORIZE_REQUEST')`,
   failed: `bool_or(state = 'FAILED')`,
@@ -132,6 +133,17 @@ const moneyChecks: readonly Check[] = [
   ),
   sumCheck('returned', 'What was taken back is the sum of the returned debits.'),
   {
+    name: 'reversed-rest',
+    sentence:
+      'What is reversed beyond the reversals is the whole rest of an authorisation that has ended or was closed.',
+    sweep: payments,
+    // A raise that was under way at the end may open something again, with a later end.
+    when: `p.reversed > coalesce(o.reversed, 0) AND ${open} > 0 AND NOT p.closed_for_capture AND o.raises = 0
+      AND (p.authorization_expires_at > p.updated_at) IS NOT FALSE`,
+    detail: `format('reversed is %s, the operations make %s, and %s is still open', p.reversed, coalesce(o.reversed, 0),
+      ${open})`,
+  },
+  {
     name: 'capture-ceiling',
     sentence: 'No more is captured and reversed, certainly or possibly, than the authorisation allows.',
     sweep: payments,
@@ -150,11 +162,12 @@ const moneyChecks: readonly Check[] = [
   {
     name: 'refund-per-capture',
     sentence:
-      'Every refund gives back one capture of its payment, and no capture gives back or has returned more than it took.',
+      'Every refund of ours gives back one capture of its payment, and no capture gives back or has returned more than it took.',
     broken: `SELECT r.merchant_id, r.pay_id, c.x_id, format('%s of %s for a capture of %s', r.type, r.given,
         coalesce(c.amount, 0)) AS detail
       FROM (SELECT merchant_id, pay_id, type, details->>'refundOf' AS capture, sum(amount) AS given FROM operation
         WHERE type IN ('REFUND', 'RETURN') AND state <> 'FAILED' AND {range operation}
+          AND (details->>'refundOf' IS NOT NULL OR details->>'origin' IS DISTINCT FROM 'PROVIDER')
         GROUP BY merchant_id, pay_id, type, details->>'refundOf') r
       LEFT JOIN operation c ON {range c} AND c.merchant_id = r.merchant_id AND c.pay_id = r.pay_id
         AND c.type = 'CAPTURE' AND c.state = 'OK' AND replace(c.x_id::text, '-', '') = r.capture

@@ -8,7 +8,7 @@ import { linkSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync }
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isRecord, textAt } from '#domain/json.ts'
-import { EmbeddedPostgresError, identifyProcess } from '#storage/embedded/processes.ts'
+import { asWriteFault, EmbeddedPostgresError, identifyProcess } from '#storage/embedded/processes.ts'
 
 export type Purpose = 'serve' | 'command'
 
@@ -91,6 +91,9 @@ export async function takeOwnership(request: OwnershipRequest): Promise<Ownershi
 /** Undefined: the folder is ours now. Otherwise the live process that owns it. */
 function tryToOwn(directory: string, mine: OwnerRecord): OwnerRecord | undefined {
   const file = ownerFile(directory)
+  const owner = readOwner(file)
+  // Without writing anything: commands must be able to look at a gateway whose disk is full.
+  if (owner !== undefined && isAlive(owner)) return owner
   const draft = writeDraft(directory, mine)
   try {
     if (tryToLink(draft, file)) return undefined
@@ -134,7 +137,12 @@ const isAlive = (owner: OwnerRecord): boolean => identifyProcess(owner.pid) === 
 /** Written under another name and then renamed, so that readers never see half an entry. */
 function writeDraft(directory: string, record: OwnerRecord): string {
   const draft = join(directory, `owner.${record.nonce}.draft`)
-  writeFileSync(draft, `${JSON.stringify(record)}\n`, { mode: 0o600 })
+  try {
+    writeFileSync(draft, `${JSON.stringify(record)}\n`, { mode: 0o600 })
+  } catch (cause) {
+    rmSync(draft, { force: true })
+    throw asWriteFault(directory, cause)
+  }
   return draft
 }
 

@@ -101,3 +101,14 @@ function readIfPresent(path: string): string | undefined {
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError'
 }
+
+/** A file of the data folder could not be written. */
+export function asWriteFault(directory: string, cause: unknown): EmbeddedPostgresError {
+  const code = textAt(cause, 'code')
+  const advice =
+    code === 'ENOSPC' || code === 'EDQUOT' ? 'Make room on its disk' : 'Make it writable for this user'
+  return new EmbeddedPostgresError(
+    `The data folder ${directory} cannot be written to (${code}). ${advice}, or choose another with TOLLGATE_DATA.`,
+    { cause },
+  )
+}

@@ -5,12 +5,12 @@
  */
 import { spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { chownSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Account } from '#storage/embedded/account.ts'
 import type { Binaries } from '#storage/embedded/binaries.ts'
 import { excuseStalePid } from '#storage/embedded/postmaster.ts'
-import { EmbeddedPostgresError } from '#storage/embedded/processes.ts'
+import { asWriteFault, EmbeddedPostgresError } from '#storage/embedded/processes.ts'
 
 export const databaseName = 'tollgate'
 export const roleName = 'tollgate_gateway'
@@ -18,13 +18,24 @@ export const roleName = 'tollgate_gateway'
 /** The superuser that initdb creates. Nobody logs in with it. */
 export const superuserName = 'tollgate'
 
-/** Beside the cluster and not in it, so that a copy of the cluster alone gives no access. */
+/**
+ * Beside the cluster and not in it, so that a copy of the cluster alone gives no access. An empty file, which a full disk or a
+ * power failure can leave behind, is replaced: nobody can log in without a password.
+ */
 export function readOrMakePassword(directory: string): string {
   const file = join(directory, 'postgres.password')
-  if (!existsSync(file)) {
-    writeFileSync(file, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx' })
+  const found = existsSync(file) ? readFileSync(file, 'utf8').trim() : ''
+  if (found !== '') return found
+  const made = randomBytes(24).toString('base64url')
+  const draft = `${file}.new`
+  try {
+    writeFileSync(draft, made, { mode: 0o600, flush: true })
+    renameSync(draft, file)
+  } catch (cause) {
+    rmSync(draft, { force: true })
+    throw asWriteFault(directory, cause)
   }
-  return readFileSync(file, 'utf8').trim()
+  return made
 }
 
 export interface RoleOptions {

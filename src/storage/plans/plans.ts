@@ -33,6 +33,8 @@ export interface ChargeablePlan {
   /** Absent where the plan is charged without a card, or where its number was deleted. */
   readonly card?: { readonly cardId: string; readonly expiryDate?: string; readonly cardHolderName?: string }
   readonly account?: AccountInstrument
+  /** The stored card or account was deleted: whatever else is known of it, it must not be charged. */
+  readonly methodDeleted?: boolean
   /** The provider account that stores the card or account, and its token for it. */
   readonly atProvider?: { readonly account: string; readonly token: string }
 }
@@ -115,8 +117,10 @@ const columns = `pl.merchant_id, pl.plan_id, pl.initial_pay_id, pl.type, ${shown
   pl.version`
 
 const withInitial = `JOIN payment p ON p.merchant_id = pl.merchant_id AND p.pay_id = pl.initial_pay_id`
+/** The account of the initial payment until the plan is moved to another method. */
+const accountId = `CASE WHEN pl.charged_method IS NULL THEN p.account_id ELSE (pl.charged_account ->> 'accountId')::uuid END`
 const withMethod = `LEFT JOIN stored_method m ON m.merchant_id = pl.merchant_id AND m.customer_id = pl.customer_id
-  AND (m.card_id = pl.card_id OR m.account_id = (pl.charged_account ->> 'accountId')::uuid)`
+  AND (m.card_id = pl.card_id OR m.account_id = ${accountId})`
 
 const toPlan = (row: PlanRow): Plan => ({
   merchantId: row.merchant_id,
@@ -189,6 +193,7 @@ interface ChargeableRow extends PlanRow {
   stored_last4_digits: string | null
   account_holder_name: string | null
   account: AccountInstrument | null
+  method_deleted: boolean
   provider_account: string | null
   provider_token: string | null
 }
@@ -212,6 +217,7 @@ function toChargeable(row: ChargeableRow): ChargeablePlan {
             cardHolderName: row.stored_holder_name ?? row.instrument?.cardHolderName,
           },
     account: toAccount(row, plan),
+    methodDeleted: row.method_deleted,
     atProvider:
       plan.charged || row.provider_account === null || row.provider_token === null
         ? undefined
@@ -221,12 +227,17 @@ function toChargeable(row: ChargeableRow): ChargeablePlan {
 
 /** The account of the initial payment, or the stored one that the plan was moved to; none after a move to a card. */
 function toAccount(row: ChargeableRow, { charged }: Plan): AccountInstrument | undefined {
-  if (!charged) return row.account ?? undefined
+  const storedName = row.account_holder_name ?? undefined
+  // A retention blanks the initial payment; the stored account keeps its holder as long as the customer is kept.
+  if (!charged)
+    return row.account
+      ? { ...row.account, accountHolderName: row.account.accountHolderName ?? storedName }
+      : undefined
   return (
     charged.account && {
       ...charged.account,
       last4Digits: row.stored_last4_digits ?? '',
-      accountHolderName: row.account_holder_name ?? '',
+      accountHolderName: storedName,
     }
   )
 }
@@ -268,7 +279,7 @@ export function createPlanReader({ readers }: Database): PlanReader {
                  p.details->'urls'->>'webhook' AS webhook, p.card_id AS instrument_card_id,
                  v.expiry_date AS vault_expiry_date, m.expiry_date AS stored_expiry_date,
                  m.card_holder_name AS stored_holder_name, m.last4_digits AS stored_last4_digits,
-                 m.account_holder_name, p.provider_account, ${providerToken} AS provider_token
+                 m.account_holder_name, pl.ended_method_id IS NOT NULL AND m.method_id IS NULL AS method_deleted, p.provider_account, ${providerToken} AS provider_token
                FROM ${wantedRows} CROSS JOIN LATERAL ${lookUp(`SELECT * FROM payment_plan pl
                  WHERE pl.merchant_id = w.merchant_id AND pl.plan_id = w.id`)} pl
                ${withInitial} ${withMethod}

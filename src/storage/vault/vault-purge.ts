@@ -62,9 +62,18 @@ export async function purgeVault(databaseUrl: string, options: PurgeOptions): Pr
   }
 }
 
+/** A plan that began with the account is charged from it, and refers to it by its initial payment only. */
+const chargesAccount = `EXISTS (SELECT 1 FROM payment_plan pl WHERE pl.merchant_id = p.merchant_id AND pl.plan_id = p.plan_id
+  AND pl.initial_pay_id = p.pay_id AND pl.charged_method IS NULL AND pl.status NOT IN ('CANCELLED', 'COMPLETED'))`
+
+/** A debit or transfer that will be written into the next file of a bank. */
+const waitsForFile = `EXISTS (SELECT 1 FROM timer w WHERE w.merchant_id = p.merchant_id AND w.pay_id = p.pay_id
+  AND w.kind = 'BATCH')`
+
 /** A recent payment, or one that is under way: its confirmation will need the number. */
 const needs = (limit: string): string =>
-  `(p.updated_at >= ${limit}.until OR p.status IN ('AUTHORIZE_REQUEST', 'PENDING'))`
+  `(p.updated_at >= ${limit}.until OR p.status IN ('AUTHORIZE_REQUEST', 'PENDING')
+    OR p.account_id IS NOT NULL AND (${chargesAccount} OR ${waitsForFile}))`
 
 /**
  * One walk over all payments, because no index leads from a number to its payments: such an index would slow down every

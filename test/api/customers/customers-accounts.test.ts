@@ -5,7 +5,8 @@ import { storedMethodDetail, storedMethodList } from '#schemas/customer.ts'
 import { compileCheck } from '#test/support/check-schema.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
-import { openShop, type Shop } from '#test/support/shop.ts'
+import { chargePlan, readPlan } from '#test/support/plans.ts'
+import { done, openShop, refused, type Shop } from '#test/support/shop.ts'
 
 let gateway: TestGateway
 let shop: Shop
@@ -209,5 +210,88 @@ describe('deleting a customer’s account', () => {
     await pay()
     expect(await vaultRows()).toMatchObject([{ sealed: expect.any(Buffer), delete_after_use_at: null }])
     expect(await methodsOf(id)).toHaveLength(1)
+  })
+})
+
+describe('plans that are charged from a stored account', () => {
+  const other = 'DE02120300000000202051'
+
+  async function begin(name = 'ada') {
+    const { status, body, text } = await shop.create('DIRECTDEBIT', {
+      customerInfo: personOf(name),
+      credentialOnFile: {
+        type: 'RECURRING',
+        initialPayment: true,
+        recurring: { frequency: 'MONTHLY', useCase: 'FIXED', autoCharge: true },
+      },
+      paymentMethods: {
+        integrationType: 'DIRECT',
+        type: 'DIRECTDEBIT',
+        directDebit: { account: { number: iban, accountHolderName: 'Ada Lovelace' } },
+      },
+    })
+    expect(status, text).toBe(200)
+    return { planId: body.paymentPlanId, customerId: body.customerInfo.gatewayCustomerId }
+  }
+
+  test('name the stored account', async () => {
+    const { planId, customerId } = await begin()
+    const [{ id }] = await methodsOf(customerId)
+    expect(await readPlan(shop, planId)).toMatchObject({ status: 'ACTIVE', paymentMethodId: id })
+    const { body } = await get(`/customers/${customerId}/payment-plans`)
+    expect(body.data).toMatchObject([{ paymentPlanId: planId, paymentMethodId: id }])
+    expect(await chargePlan(shop, planId)).toMatchObject(done('OK'))
+  })
+
+  // Where another customer keeps the same account its number stays, but not the permission to charge this customer.
+  test.each(['account', 'customer', 'account, which another customer keeps'])(
+    'are SUSPENDED with the deletion of the %s, and not charged again',
+    async what => {
+      const { planId, customerId } = await begin()
+      if (what.endsWith('keeps')) await pay(iban, { name: 'charles' })
+      const { paymentMethodId } = await readPlan(shop, planId)
+      const path = `/customers/${customerId}`
+      const removed = await remove(what === 'customer' ? path : `${path}/paymentMethods/${paymentMethodId}`)
+      expect(removed.status).toBe(200)
+      expect(await readPlan(shop, planId)).toMatchObject({ status: 'SUSPENDED', paymentMethodId })
+      expect(await chargePlan(shop, planId)).toMatchObject(refused('27000001'))
+      await shop.call('POST', `/payment-plans/${planId}/resume`, {})
+      expect(await chargePlan(shop, planId)).toMatchObject(refused('27000001'))
+      await shop.advance('P40D')
+      expect(await readPlan(shop, planId)).toMatchObject({ status: 'SUSPENDED', numberOfPayments: 1 })
+    },
+  )
+
+  test('follow a move: the account that they were moved to counts, the first one no more', async () => {
+    const { planId, customerId } = await begin()
+    await pay(other)
+    const methods: { id: string; last4Digits: string }[] = await methodsOf(customerId)
+    const [first, second] = ['3000', '2051'].map(
+      digits => methods.find(({ last4Digits }) => last4Digits === digits)?.id,
+    )
+    const moved = await shop.call('PATCH', `/payment-plans/${planId}`, { paymentMethodId: second })
+    expect(moved).toMatchObject({ status: 200, body: { paymentMethodId: second } })
+    await remove(`/customers/${customerId}/paymentMethods/${first}`)
+    expect(await readPlan(shop, planId)).toMatchObject({ status: 'ACTIVE', paymentMethodId: second })
+    expect(await chargePlan(shop, planId)).toMatchObject(done('OK'))
+    await remove(`/customers/${customerId}/paymentMethods/${second}`)
+    expect(await readPlan(shop, planId)).toMatchObject({ status: 'SUSPENDED', paymentMethodId: second })
+  })
+
+  test('are charged in the name of the holder after the retention has blanked their initial payment', async () => {
+    const { planId } = await begin()
+    await gateway.gateway.merchants.set(shop.merchantId, { personalDataFor: 'P10D' })
+    await shop.advance('P11D')
+    const { body } = await chargePlan(shop, planId)
+    const { paymentMethods } = await shop.read(body.payId)
+    expect(paymentMethods.directDebit.account).toMatchObject({ accountHolderName: 'Ada Lovelace' })
+  })
+
+  test('that have ended stay as they ended', async () => {
+    const { planId, customerId } = await begin()
+    await shop.call('POST', `/payment-plans/${planId}/cancel`, {})
+    const ended = await readPlan(shop, planId)
+    await remove(`/customers/${customerId}`)
+    expect(await readPlan(shop, planId)).toEqual(ended)
   })
 })

@@ -166,6 +166,84 @@ test('an intent that has led to no payment is blanked with its customer, and sta
   await shop.call('DELETE', `/customers/${customerId}?erase=payments`)
   expect(await stored(shop.merchantId)).not.toMatch(traces)
   expect((await shop.call('GET', `/payment-intents/${intent.id}`)).body.status).toBe('OPEN')
+  const confirmed = await shop.call('POST', `/payment-intents/${intent.id}/confirm`, {
+    integrationType: 'DIRECT',
+    type: 'CARD',
+    card: { number: '4242424242424242', expiryDate: '203012' },
+  })
+  expect(confirmed, confirmed.text).toMatchObject({ status: 200, body: { status: 'OK' } })
+  await expectNobody(shop)
+})
+
+/** Without an email address there is no customer, and the person asked to be forgotten. */
+async function expectNobody(shop: Shop): Promise<void> {
+  const { body } = await shop.call('GET', '/customers?page=1&merchantCustomerId=C-1')
+  expect(body.data).toEqual([])
+  expect(await stored(shop.merchantId)).not.toMatch(traces)
+}
+
+/** Payments that are approved after their personal data was erased: how each begins, and what approves it. */
+const underWay: Readonly<
+  Record<
+    string,
+    { begin: (shop: Shop) => Promise<string>; approve: (shop: Shop, payId: string) => Promise<unknown> }
+  >
+> = {
+  'whose answer was lost': {
+    async begin(shop) {
+      await shop.fail({ operation: 'AUTHORIZATION', fault: 'lost_answer' })
+      return (await pay(shop, { transId: 'lost' }, 'lost')).payId
+    },
+    approve: shop => shop.advance('PT1M'),
+  },
+  'that waits for its confirm': {
+    begin: async shop =>
+      (await pay(shop, { transId: 'order', card: { eventToken: 'ORDER' } }, 'order')).payId,
+    approve: async (shop, payId) => {
+      const { amount } = await shop.read(payId)
+      return shop.act(payId, 'confirms', amount.value)
+    },
+  },
+  'whose customer is on the page': {
+    async begin(shop) {
+      const { transId, amount, ...rest } = intentOf('session')
+      const session = await shop.call('POST', '/payments/sessions', { transId, amount, ...rest })
+      expect(session.status, session.text).toBe(200)
+      return session.body.payId
+    },
+    approve: (shop, payId) => shop.customer(payId, 'approve'),
+  },
+}
+
+test.each(Object.entries(underWay))(
+  'a payment %s is approved although its customer was erased meanwhile',
+  async (_, { begin, approve }) => {
+    const shop = await openShop(gateway)
+    const { customerInfo } = await shop.read((await pay(shop)).payId)
+    const payId = await begin(shop)
+    const erased = await shop.call('DELETE', `/customers/${customerInfo.gatewayCustomerId}?erase=payments`)
+    expect(erased.status, erased.text).toBe(200)
+    await approve(shop, payId)
+    const { amount, status } = await shop.read(payId)
+    expect({ status, captured: amount.capturedValue }).toEqual({ status: 'OK', captured: amount.value })
+    await expectNobody(shop)
+  },
+)
+
+test('a link that is paid after the retention has blanked it is paid, and adds its card to a customer who is known', async () => {
+  const shop = await openShop(gateway)
+  await gateway.gateway.merchants.set(shop.merchantId, { personalDataFor: 'P30D' })
+  const { urls: _, ...request } = intentOf('link')
+  const expirationTime = new Date(
+    new Date(await shop.advance('PT1S')).getTime() + 60 * 86_400_000,
+  ).toISOString()
+  const { body: link } = await shop.call('POST', '/payments/links', { ...request, expirationTime })
+  await shop.advance('P31D')
+  const { customerInfo } = await shop.read((await pay(shop, { card: { number: '5555555555554444' } })).payId)
+  expect(await shop.customer(link.payId, 'approve')).toMatchObject({
+    status: 'OK',
+    customerInfo: { gatewayCustomerId: customerInfo.gatewayCustomerId },
+  })
 })
 
 test('a retention blanks intents that have led to no payment', async () => {

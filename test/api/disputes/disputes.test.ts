@@ -1,11 +1,15 @@
 /** Disputes of the simulator over HTTP: opened, answered and decided by the test clock. */
+import { strict as assert } from 'node:assert'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { writeCursor } from '#endpoints/page-cursor.ts'
+import { accept } from '#operations/disputes/answer-dispute.ts'
+import { ProviderSilent } from '#operations/lost-database.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
-import { openShop, type Shop } from '#test/support/shop.ts'
+import { findMerchant, openShop, type Shop } from '#test/support/shop.ts'
+import { createRecordVault } from '#vault/sealed-records.ts'
 
 const disputedCard = { number: '4000000000002685' }
 
@@ -244,4 +248,37 @@ test('disputes are listed page by page, and filtered', async () => {
     'other=1',
   ])
     expect([wrong, (await shop.call('GET', `/disputes?${wrong}`)).status]).toEqual([wrong, 400])
+})
+
+test('503 and not a refusal where it is unknown whether the provider took the answer, and the same call goes on later', async () => {
+  const { shop, dispute } = await openDisputed()
+  const { engine } = gateway.gateway
+  const merchant = await findMerchant(shop, gateway)
+  const answer = (breaks: boolean) =>
+    accept(
+      { merchant, disputeId: dispute.disputeId },
+      {
+        engine: {
+          ...engine,
+          providers: {
+            ...engine.providers,
+            open: async (...asked) => {
+              const account = await engine.providers.open(...asked)
+              const disputes = {
+                ...account?.connector.disputes,
+                accept: () => Promise.reject(new Error('the line broke')),
+              }
+              return account && breaks
+                ? { ...account, connector: { ...account.connector, disputes } }
+                : account
+            },
+          },
+        },
+        vault: createRecordVault({ current: assert.fail, byVersion: assert.fail }),
+      },
+    )
+  await expect(answer(true)).rejects.toThrow(ProviderSilent)
+  expect((await read(shop, dispute.disputeId)).status).toBe('OPEN')
+  expect((await answer(false))?.status).toBe(200)
+  expect((await read(shop, dispute.disputeId)).status).toBe('ACCEPTED')
 })

@@ -73,6 +73,28 @@ describe('raising', () => {
     expect(await shop.act(long, 'captures', 1)).toMatchObject(refused('20200007'))
   })
 
+  test.each([
+    ['AUTOMATIC', 'OK'],
+    ['MANUAL', 'AUTHORIZED'],
+    ['DELAYED', 'AUTHORIZED'],
+  ])(
+    '422 the verification of an account, captured %s, has no amount to raise and stays %s',
+    async (type, status) => {
+      const payId = await shop.authorize('CARD', {
+        amount: { value: 0, currency: 'EUR' },
+        captureMethod: { type, delayed: type === 'DELAYED' ? { delayedHours: 5 } : undefined },
+        card: { eventToken: 'ACCOUNT_VERIFICATION' },
+      })
+      expect(await raise(payId, 500)).toMatchObject(refused('20200001'))
+      await shop.advance('P8D')
+      expect(await raise(payId, 500)).toMatchObject(refused('20200001'))
+      expect(await shop.read(payId)).toMatchObject({
+        status,
+        amount: { authorizedValue: 0, capturedValue: 0 },
+      })
+    },
+  )
+
   test('422 a decline changes nothing', async () => {
     const payId = await shop.authorize('CARD')
     const declined = await raise(payId, 500, { simulationMode: '0361', duration: 5 })

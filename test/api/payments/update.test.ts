@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules } from '#test/support/invariants.ts'
-import { done, openShop, refused, type Shop, tokenOf } from '#test/support/shop.ts'
+import { done, openShop, refused, type Shop, tokenOf, urls } from '#test/support/shop.ts'
 
 let gateway: TestGateway
 let shop: Shop
@@ -59,6 +59,23 @@ describe('while nothing is approved', () => {
     expect(await patch(payId, { amount: { value: 1000, currency: 'JPY' } })).toMatchObject({
       status: 400,
       body: { field: 'amount.currency' },
+    })
+  })
+
+  test('400 a currency that leaves the customer of a page without any method to pay by', async () => {
+    const allowedPaymentMethod = ['IDEAL', 'TWINT']
+    const amount = { value: 1000, currency: 'EUR' }
+    const session = { transId: newTransId(), amount, urls, allowedPaymentMethod }
+    const { body } = await shop.call('POST', '/payments/sessions', session)
+    expect(await patch(body.payId, { amount: { value: 1000, currency: 'USD' } })).toMatchObject({
+      status: 400,
+      body: { field: 'amount.currency', error: expect.stringContaining('1000 USD') },
+    })
+    expect((await shop.read(body.payId)).amount).toMatchObject({ value: 1000, currency: 'EUR' })
+    const francs = { value: 900, currency: 'CHF' }
+    expect(await patch(body.payId, { amount: francs })).toMatchObject({
+      status: 200,
+      body: { amount: francs },
     })
   })
 

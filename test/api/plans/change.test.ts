@@ -1,5 +1,5 @@
 /** Plans that go on otherwise: another price, card or end, a pause, and a way out of SUSPENDED. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules } from '#test/support/invariants.ts'
 import { beginPlan, chargePlan, listPayments, moveTo, readPlan } from '#test/support/plans.ts'
@@ -66,6 +66,27 @@ test.each([true, false])('200 chargeNow charges at once (charged by the gateway:
   expect(await amountsOf(planId)).toEqual([1000, 1000])
   expect((await readPlan(shop, planId)).status).toBe('ACTIVE')
 })
+
+test.each([
+  [true, 'plan.charged'],
+  [false, 'plan.charged'],
+  [true, 'plan.charge_failed'],
+  [false, 'plan.charge_failed'],
+])(
+  'chargeNow is answered with the plan, so its result is sent (by the gateway: %s): %s',
+  async (autoCharge, type) => {
+    const webhook = 'http://127.0.0.1:1/plans'
+    const recurring = { frequency: 'MONTHLY', useCase: 'FIXED', autoCharge }
+    const planId = (await beginPlan(shop, { recurring, payment: { urls: { webhook } } })).body.paymentPlanId
+    await act(planId, 'pause')
+    if (type === 'plan.charge_failed')
+      await shop.fail({ operation: 'AUTHORIZATION', fault: 'decline', code: '51' })
+    await act(planId, 'resume', { chargeNow: true })
+    const [charge] = await listPayments(shop, planId)
+    const { data } = (await shop.call('GET', `/events?page=1&payId=${charge?.payId}`)).body
+    expect(data).toMatchObject([{ url: webhook, body: { type, paymentPlanId: planId } }])
+  },
+)
 
 test('200 a SUSPENDED plan resumes with another card of the customer', async () => {
   const planId = await start()
@@ -138,6 +159,53 @@ test('200 an earlier last day ends the plan then', async () => {
   expect(await act(planId, 'resume')).toMatchObject(refused('27000001'))
 })
 
+describe('while a charge is under way whose answer was lost', () => {
+  async function startCharge(recurring: object, change: { card?: object } = {}): Promise<string> {
+    const terms = { frequency: 'MONTHLY', useCase: 'FIXED', autoCharge: true, ...recurring }
+    const planId = (await beginPlan(shop, { recurring: terms, payment: change })).body.paymentPlanId
+    await shop.fail({ operation: 'AUTHORIZATION', fault: 'lost_answer' })
+    await moveTo(shop, '2027-02-15T00:00:00Z')
+    return planId
+  }
+  const typesOf = async (payId: string): Promise<string[]> =>
+    (await shop.call('GET', `/events?page=1&payId=${payId}`)).body.data.map(
+      (event: { body: { type: string } }) => event.body.type,
+    )
+
+  test.each([true, false])('a later last day: the plan goes on (charged by the gateway: %s)', async auto => {
+    const planId = await startCharge({ expiryDate: '2027-02-20', autoCharge: auto })
+    if (!auto) expect((await chargePlan(shop, planId)).body.status).toBe('PENDING')
+    expect((await patch(planId, { recurring: { expiryDate: '2027-12-31' } })).status).toBe(200)
+    await shop.advance('PT1M')
+    expect((await readPlan(shop, planId)).nextPaymentDate).toBe('2027-03-15')
+    await moveTo(shop, '2027-04-15T00:00:00Z')
+    expect(await amountsOf(planId)).toHaveLength(auto ? 4 : 2)
+  })
+
+  test('an earlier last day: the plan ends then', async () => {
+    const planId = await startCharge({ frequency: 'YEARLY', startDate: '2027-02-15' })
+    expect((await patch(planId, { recurring: { expiryDate: '2027-03-01' } })).status).toBe(200)
+    await shop.advance('PT1M')
+    expect((await readPlan(shop, planId)).nextPaymentDate).toBeUndefined()
+    await moveTo(shop, '2027-03-02T00:00:00Z')
+    expect((await readPlan(shop, planId)).status).toBe('COMPLETED')
+  })
+
+  test.each(['cancel', 'pause'] as const)(
+    '%s: a final decline tells nobody that it is suspended',
+    async what => {
+      // The card has expired by the time of the charge.
+      const planId = await startCharge({}, { card: { expiryDate: '202701' } })
+      const { status } = (await act(planId, what, {})).body
+      await shop.advance('PT1M')
+      expect((await readPlan(shop, planId)).status).toBe(status)
+      const [last] = await listPayments(shop, planId)
+      expect(last?.status).toBe('FAILED')
+      expect(await typesOf(last?.payId)).toEqual(['plan.charge_failed'])
+    },
+  )
+})
+
 test('422 27000001 a plan that has ended', async () => {
   const planId = await start()
   await act(planId, 'cancel')
@@ -157,6 +225,40 @@ test.each([
   const answer = await patch(await start(), body)
   expect([answer.status, answer.text]).toEqual([400, expect.stringContaining(field)])
 })
+
+test('400 a last day before the first', async () => {
+  const planId = await start({ startDate: '2027-06-01' })
+  const { status, body } = await patch(planId, { recurring: { expiryDate: '2027-05-31' } })
+  expect([status, body.field, body.error]).toEqual([
+    400,
+    'recurring.expiryDate',
+    expect.stringContaining('2027-06-01'),
+  ])
+})
+
+test('400 chargeNow of a plan without an amount, and it stays paused', async () => {
+  const verification = {
+    amount: { value: 0, currency: 'EUR' },
+    card: { eventToken: 'ACCOUNT_VERIFICATION' },
+  }
+  const begun = await beginPlan(shop, { recurring: { frequency: 'MONTHLY' }, payment: verification })
+  const planId = begun.body.paymentPlanId
+  await act(planId, 'pause')
+  const { status, body } = await act(planId, 'resume', { chargeNow: true })
+  expect([status, body.field]).toEqual([400, 'chargeNow'])
+  expect((await readPlan(shop, planId)).status).toBe('PAUSED')
+})
+
+test.each([true, false])(
+  '422 27000002 chargeNow before startDate, and it stays paused (charged by the gateway: %s)',
+  async autoCharge => {
+    const planId = await start({ autoCharge, startDate: '2027-06-01' })
+    await act(planId, 'pause')
+    expect(await act(planId, 'resume', { chargeNow: true })).toMatchObject(refused('27000002'))
+    expect([(await readPlan(shop, planId)).status, await amountsOf(planId)]).toEqual(['PAUSED', [1000]])
+    expect((await act(planId, 'resume')).body.nextPaymentDate).toBe('2027-06-01')
+  },
+)
 
 test('404 another merchant’s plan', async () => {
   const planId = await start()

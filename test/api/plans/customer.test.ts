@@ -6,7 +6,7 @@ import { examine } from '#storage/doctor/doctor.ts'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { beginPlan, chargePlan, listPayments, planPayment, readPlan } from '#test/support/plans.ts'
-import { done, openShop, pending, type Shop } from '#test/support/shop.ts'
+import { done, openShop, pending, refused, type Shop } from '#test/support/shop.ts'
 
 let gateway: TestGateway
 /** The same, with a provider that lets things happen. */
@@ -70,6 +70,11 @@ test.each<[name: string, type: Kept, charge: (on: OnFile) => Promise<unknown>]>(
     'CARD',
     on => payUnscheduled(on, { gatewayCustomerId: on.customerId, paymentMethodId: on.methodId }),
   ],
+  [
+    'one by the stored account',
+    'DIRECTDEBIT',
+    on => payUnscheduled(on, { gatewayCustomerId: on.customerId, paymentMethodId: on.methodId }),
+  ],
 ])('%s dates the stored method and names the customer', async (_, type, charge) => {
   const on = await start({ type })
   const before = await readMethod(on)
@@ -115,6 +120,56 @@ test('an answer that was lost does so when it is found', async () => {
   const payment = await on.shop.read(charged.body.payId)
   expect(payment).toMatchObject({ status: 'OK', customerInfo: { gatewayCustomerId: on.customerId } })
   expect((await readMethod(on)).lastUsedAt).toBe(payment.updatedAt.replace('Z', ''))
+})
+
+test.each(['the customer', 'the stored account'])(
+  'a plan that debits an account names it, and is SUSPENDED when %s is deleted',
+  async which => {
+    const on = await start({ type: 'DIRECTDEBIT' })
+    expect(await readPlan(on.shop, on.planId)).toMatchObject({
+      status: 'ACTIVE',
+      paymentMethodId: on.methodId,
+    })
+    // Another customer keeps the same account, so that its number is not destroyed: this plan must not use it any more.
+    const customerInfo = { merchantCustomerId: `another ${which}`, email: 'bob@example.com' }
+    expect((await on.shop.create('DIRECTDEBIT', { customerInfo })).status).toBe(200)
+    const path = `/customers/${on.customerId}`
+    await on.shop.call('DELETE', which === 'the customer' ? path : `${path}/paymentMethods/${on.methodId}`)
+    expect(await readPlan(on.shop, on.planId)).toMatchObject({
+      status: 'SUSPENDED',
+      paymentMethodId: on.methodId,
+    })
+    expect(await chargePlan(on.shop, on.planId)).toMatchObject(refused('27000001'))
+    await on.shop.call('POST', `/payment-plans/${on.planId}/resume`, { chargeNow: true })
+    expect(await listPayments(on.shop, on.planId)).toHaveLength(1)
+    expect(await chargePlan(on.shop, on.planId)).toMatchObject(refused('27000001'))
+  },
+)
+
+test.each<Kept>(['CARD', 'DIRECTDEBIT'])(
+  'a PAUSED plan is SUSPENDED too when its %s is deleted',
+  async type => {
+    const on = await start({ type })
+    await on.shop.call('POST', `/payment-plans/${on.planId}/pause`)
+    await on.shop.call('DELETE', `/customers/${on.customerId}/paymentMethods/${on.methodId}`)
+    expect((await readPlan(on.shop, on.planId)).status).toBe('SUSPENDED')
+  },
+)
+
+test('a plan that was cancelled still names the account after it is deleted', async () => {
+  const on = await start({ type: 'DIRECTDEBIT' })
+  await on.shop.call('POST', `/payment-plans/${on.planId}/cancel`, {})
+  const before = await readPlan(on.shop, on.planId)
+  await on.shop.call('DELETE', `/customers/${on.customerId}/paymentMethods/${on.methodId}`)
+  expect(await readPlan(on.shop, on.planId)).toEqual(before)
+  expect(before.paymentMethodId).toBe(on.methodId)
+})
+
+test('a deleted account cannot be charged without its customer', async () => {
+  const on = await start({ type: 'DIRECTDEBIT' })
+  await on.shop.call('DELETE', `/customers/${on.customerId}/paymentMethods/${on.methodId}`)
+  const by = { gatewayCustomerId: on.customerId, paymentMethodId: on.methodId }
+  expect((await payUnscheduled(on, by)).status).toBe(404)
 })
 
 test.each(['the customer', 'the stored method'])(

@@ -182,6 +182,17 @@ describe('moving it returns when all that became due has run', () => {
     expect(await shop.events(payId)).toHaveLength(1)
     expect(await readNow()).toBeGreaterThanOrEqual(before + 2 * dayMs)
   })
+
+  test('and when several move it to instants at once, it stands at the last of these', async () => {
+    const last = (await readNow()) + 40 * dayMs
+    const instants = [0, 1, 2, 3, 4].map(days => new Date(last - days * dayMs).toISOString())
+    const answers = await Promise.all(instants.map(now => move({ now })))
+    // An instant that the others have passed meanwhile is refused.
+    expect(answers.map(({ status }) => status).filter(status => status !== 400)).toContain(200)
+    const now = await readNow()
+    expect(now).toBeGreaterThanOrEqual(last)
+    expect(now).toBeLessThan(last + dayMs)
+  })
 })
 
 describe('keys are kept for 30 days', () => {

@@ -72,6 +72,18 @@ describe('notices', () => {
     expect((await shop.record(payId)).amount).toMatchObject({ capturedValue: 1000 })
   })
 
+  test('a second payment under one reference is listed and not taken for a repetition of the first', async () => {
+    const payId = await authorized()
+    const [first] = shop.double.ledger.owed.splice(0)
+    await shop.double.notify([first])
+    await shop.double.notify([{ ...first, pspReference: 'D0SECONDPAYMENT1' }])
+    await shop.apply()
+    expect((await shop.record(payId)).amount).toMatchObject({ authorizedValue: 1000 })
+    const { stdout } = await shop.commands.run('notices', 'list', '--unmatched')
+    expect(stdout).toContain('D0SECONDPAYMENT1')
+    expect(stdout).not.toContain(first.pspReference)
+  })
+
   test('a capture that fails later makes the payment AUTHORIZED again', async () => {
     const payId = await authorized()
     const { body } = await follow(payId, 'captures', 1000)

@@ -176,6 +176,21 @@ describe('a card', () => {
     }
   })
 
+  test('a capture that fails later stays failed, and needs nobody, where the notice of its success comes last', async () => {
+    const payId = await authorized()
+    await shop.settle()
+    await follow(payId, 'captures', 1000)
+    const [success] = shop.double.ledger.owed.splice(0)
+    const { pspReference, merchantReference: reference } = success
+    const captured = { pspReference, reference, value: 1000 }
+    shop.double.ledger.captureFailed(ledgerOf(shop, await shop.record(payId)), captured)
+    await shop.settle()
+    await shop.double.notify([success])
+    await shop.apply()
+    expect(await shop.record(payId)).toMatchObject({ status: 'AUTHORIZED', amount: { capturedValue: 0 } })
+    expect(shop.gateway.logged.filter(line => line.includes('PAID_TWICE'))).toEqual([])
+  })
+
   test('a refund is PENDING until its notice comes', async () => {
     const payId = await authorized()
     await follow(payId, 'captures', 1000)
@@ -198,6 +213,26 @@ describe('a card', () => {
     await follow(payId, 'reversals', 900)
     await shop.settle()
     expect(await statusOf(payId)).toBe('REVERSED')
+  })
+
+  // Adyen is told the new total. Two totals that were counted from the same sum would overwrite each other.
+  test.each([
+    ['incrementals', 'incrementals'],
+    ['incrementals', 'reversals'],
+    ['reversals', 'incrementals'],
+    ['reversals', 'reversals'],
+  ])('%s without an answer, and %s meanwhile: 422, wait', async (first, second) => {
+    const payId = await authorized()
+    expect((await follow(payId, first, 500)).body.status).toBe('PENDING')
+    const { status, body } = await follow(payId, second, 200)
+    expect([status, body.responseCode]).toEqual([422, '20200014'])
+    await shop.settle()
+    expect((await follow(payId, second, 200)).status).toBe(200)
+    await shop.settle()
+    const total = (first === 'reversals' ? 500 : 1500) + (second === 'reversals' ? -200 : 200)
+    expect(ledgerOf(shop, await shop.record(payId)).authorised).toBe(total)
+    const { authorizedValue, reversedValue } = (await shop.record(payId)).amount
+    expect(authorizedValue - reversedValue).toBe(total)
   })
 
   test('422 for a DIRECT card where the account has no raw cards', async () => {

@@ -257,6 +257,26 @@ test('cancelling a payment first ends Stripe’s page; one that was paid goes on
   await expectSameBooks(paid.payId)
 })
 
+test('a customer opens another page of Stripe while the first is ended for a cancellation: that one is ended too', async () => {
+  const session = { transId: 'two pages', amount: { value: 1000, currency: 'EUR' }, urls }
+  const { body } = await shop.gateway.call('POST', '/payments/sessions', session)
+  const own = body._links.redirect.href
+  await chooseCard(own)
+  let second = ''
+  // The customer chooses again in another tab, at the moment at which the first page has ended.
+  shop.double.beforeAnswer = async () => {
+    shop.double.beforeAnswer = undefined
+    second = await chooseCard(own)
+  }
+  const { status } = await shop.gateway.call('POST', `/payments/${body.payId}/cancellations`, {})
+  expect(status).toBe(200)
+  expect(second).not.toBe('')
+  expect(shop.double.books.findSession(second.split('/').at(-1) ?? '').status).toBe('expired')
+  expect(await read(body.payId)).toMatchObject({ status: 'FAILED', responseCode: '21000704' })
+  await deliver()
+  await expectSameBooks(body.payId)
+})
+
 test('a customer turns back while Stripe’s page cannot be ended: what is paid there later goes back by itself', async () => {
   const { payId, own, page } = await visit()
   shop.double.arm('POST', /\/expire$/, 'error page')

@@ -3,9 +3,10 @@
  * returned days later. Whatever arrives, both books agree.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { AnyJson } from '#test/support/any-json.ts'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
 import { cardPayment } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
+import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { openStripeShop, type StripeShop } from '#test/support/stripe/account.ts'
 import {
   deliverTo,
@@ -78,6 +79,13 @@ describe('what Stripe tells by itself', () => {
     await deliver('reversed', direct)
     expect((await read(payId, direct)).amount.refundedValue).toBe(0)
     await expectSameBooks(payId, direct)
+    // The older news, which came last, needs nobody.
+    const left = await queryRows(
+      direct.gateway.databaseUrl,
+      "SELECT item_key FROM notice_item WHERE state = 'UNMATCHED'",
+    )
+    expect(left).toEqual([])
+    expect(direct.gateway.logged.filter(line => line.includes('PAID_TWICE'))).toEqual([])
   })
 
   test('a capture and a cancellation in the dashboard are recorded', async () => {
@@ -112,6 +120,59 @@ describe('what Stripe tells by itself', () => {
       await expectSameBooks(payId, direct)
     },
   )
+
+  test.each(['in order', 'reversed', 'twice'] as const)(
+    'what our own first capture left is captured in the dashboard, told %s',
+    async manner => {
+      const { payId, intentId } = await pay({ captureMethod: { type: 'MANUAL' } })
+      const first = { transId: 'first', amount: { value: 400, currency: 'EUR' } }
+      await direct.gateway.call('POST', `/payments/${payId}/captures`, first)
+      direct.double.books.capture(intentId, { amount_to_capture: '600' })
+      await deliver(manner, direct)
+      const record = await read(payId, direct)
+      expect(record).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+      expect(record.operations.at(-1)).toMatchObject({
+        ...{ type: 'CAPTURE', status: 'OK', origin: 'PROVIDER' },
+        amount: { value: 600 },
+      })
+      await expectSameBooks(payId, direct)
+    },
+  )
+
+  test('a capture in the dashboard is recorded although only the intent is told of', async () => {
+    const { payId, intentId } = await pay({ captureMethod: { type: 'MANUAL' } })
+    direct.double.books.capture(intentId, { amount_to_capture: '700' })
+    const [whole] = direct.double.takeEvents().filter(({ payload }) => payload.includes('intent.succeeded'))
+    await direct.double.send(direct.noticeUrl, whole?.payload ?? '')
+    await direct.gateway.gateway.notices.runDue()
+    expect(await read(payId, direct)).toMatchObject({
+      status: 'OK',
+      amount: { capturedValue: 700, reversedValue: 300 },
+    })
+    await expectSameBooks(payId, direct)
+  })
+
+  test('a notice without our key is not taken for somebody else’s capture while ours has no answer', async () => {
+    const { payId } = await pay({ captureMethod: { type: 'MANUAL' } })
+    direct.double.arm('POST', /\/capture$/, 'lost after')
+    const ours = { transId: 'ours', amount: { value: 1000, currency: 'EUR' } }
+    const { body } = await direct.gateway.call('POST', `/payments/${payId}/captures`, ours)
+    expect(body.status).toBe('PENDING')
+    for (const { payload } of direct.double.takeEvents()) {
+      const keyless = JSON.stringify({ ...JSON.parse(payload), request: { id: null, idempotency_key: null } })
+      expect(await direct.double.send(direct.noticeUrl, keyless)).toBe(200)
+    }
+    await direct.gateway.gateway.notices.runDue()
+    clock.move(10 * secondMs)
+    await direct.gateway.gateway.timerWorker.runDue()
+    await direct.gateway.gateway.notices.runDue()
+    const record = await read(payId, direct)
+    expect(record.operations.map(({ type, status }: AnyJson) => [type, status])).toEqual([
+      ['AUTHORIZATION', 'AUTHORIZED'],
+      ['CAPTURE', 'OK'],
+    ])
+    await expectSameBooks(payId, direct)
+  })
 
   test('notices of our own last capture change nothing', async () => {
     const { payId } = await pay({ captureMethod: { type: 'MANUAL' } })
@@ -191,6 +252,19 @@ describe('a dispute', () => {
     await deliver('reversed', direct)
     expect((await direct.gateway.call('GET', `/disputes/${list[0].disputeId}`)).body.status).toBe('WON')
     expect((await read(payId, direct)).amount.disputedValue).toBe(0)
+  })
+
+  test.each(['won', 'lost'])('is lost, appealed, and %s by the appeal', async end => {
+    const { payId, list } = await dispute()
+    const { providerDisputeId, disputeId } = list[0]
+    for (const status of ['lost', 'appeal_needs_response', 'appeal_under_review', end]) {
+      const type = /^appeal/.test(status) ? 'charge.dispute.updated' : 'charge.dispute.closed'
+      direct.double.books.moveDispute(providerDisputeId, status, type)
+      await deliver('twice', direct)
+    }
+    const { body } = await direct.gateway.call('GET', `/disputes/${disputeId}`)
+    expect(body).toMatchObject({ stage: 'PRE_ARBITRATION', status: end.toUpperCase() })
+    expect((await read(payId, direct)).amount.disputedValue).toBe(end === 'won' ? 0 : 1000)
   })
 
   test('is accepted, and the money is lost', async () => {

@@ -10,6 +10,7 @@ import { findBrokenRules } from '#test/support/invariants.ts'
 import { planPayment } from '#test/support/plans.ts'
 import { openStripeShop, type StripeShop } from '#test/support/stripe/account.ts'
 import type { Fault } from '#test/support/stripe/double.ts'
+import { deliverTo } from '#test/support/stripe/orders.ts'
 
 const clock = createTestClock()
 const minuteMs = 60 * secondMs
@@ -85,6 +86,18 @@ describe('a card number', () => {
     await expectSameBooks(body.payId)
   })
 
+  test('two increments at once: Stripe is told the new total, so the second is refused until the first has its answer', async () => {
+    const { body } = await create(manual)
+    const raise = (transId: string, value: number) =>
+      shop.gateway.call('POST', `/payments/${body.payId}/incrementals`, { transId, amount: euros(value) })
+    const answers = await Promise.all([raise('i1', 100), raise('i2', 200)])
+    const codes = answers.map(answer => answer.body.responseCode)
+    expect(codes.toSorted()).toEqual(['00000000', '20200014'])
+    const { intents } = shop.double.books
+    const intent = [...intents.values()].find(({ metadata }) => metadata.tollgate === body.xId)
+    expect((await read(body.payId)).amount.authorizedValue).toBe(intent?.amount)
+  })
+
   test.each([
     ['the merchant says that it is the last one', false, { captureMethod: { manual: { final: true } } }],
     ['the account has no multicapture', true, {}],
@@ -102,6 +115,26 @@ describe('a card number', () => {
     shop.double.books.capturesOnce = false
     await expectSameBooks(body.payId)
   })
+
+  // Stripe shows only what was captured in all, which may be either of the two.
+  test.each(['before', 'after'] as const)(
+    'two captures of the same amount without an answer, of which one arrived: notices come %s the inquiry',
+    async when => {
+      const { body } = await create(manual)
+      const capture = (transId: string) =>
+        shop.gateway.call('POST', `/payments/${body.payId}/captures`, { transId, amount: euros(300) })
+      shop.double.arm('POST', /capture$/, 'lost before')
+      expect((await capture('c1')).body.status).toBe('PENDING')
+      expect((await capture('c2')).body.status).toBe('PENDING')
+      if (when === 'before') await deliverTo(shop)
+      clock.move(11 * secondMs)
+      await heir.gateway.timerWorker.runDue()
+      await deliverTo(shop)
+      await settle()
+      expect((await read(body.payId)).amount.capturedValue).toBe(300)
+      await expectSameBooks(body.payId)
+    },
+  )
 
   test('the rest is released too where the answer to the last capture was lost', async () => {
     const { body } = await create(manual)

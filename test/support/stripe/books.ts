@@ -421,8 +421,9 @@ export class StripeBooks {
         code: 'resource_missing',
         message: `No such dispute: ${id}`,
       })
+    const before = dispute.status
     dispute.status = status
-    this.#tell(type, this.showDispute(dispute))
+    this.#tell(type, this.showDispute(dispute), { status: before })
     return dispute
   }
 

@@ -9,7 +9,15 @@ import type {
 import { isDebit } from '#connectors/stripe/methods.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { debitReturnReasons } from '#connectors/stripe/translate/declines.ts'
-import { dateAt, type Form, idAt, numberAt, textAt, type Wire } from '#connectors/stripe/translate/wire.ts'
+import {
+  dateAt,
+  type Form,
+  idAt,
+  numberAt,
+  textAt,
+  type Wire,
+  wireAt,
+} from '#connectors/stripe/translate/wire.ts'
 
 /** Every status of Stripe. `warning` is an inquiry before a chargeback; an appeal follows a dispute that was lost. */
 export const disputeStatuses: Readonly<Record<string, readonly [DisputeStage, DisputeStatus]>> = {
@@ -43,13 +51,18 @@ const reasonGroups: Readonly<Record<string, DisputeReason>> = {
   noncompliant: 'OTHER',
 }
 
-/** Undefined: a status or an amount that we cannot read. Nothing is guessed about money that may be lost. */
-export function readDispute(dispute: Wire): DisputeFacts | undefined {
+/**
+ * Undefined: a status or an amount that we cannot read. Nothing is guessed about money that may be lost. `before` is the
+ * status that an event has ended.
+ */
+export function readDispute(dispute: Wire, before?: string): DisputeFacts | undefined {
   const id = textAt(dispute, 'id')
   const amount = fromStripeAmount(numberAt(dispute, 'amount'), textAt(dispute, 'currency'))
   const place = disputeStatuses[textAt(dispute, 'status') ?? '']
   if (id === undefined || amount === undefined || place === undefined) return undefined
-  const [stage, status] = place
+  const [named, status] = place
+  // An appeal ends with the same words as the dispute before it, which must not be taken for the earlier decision.
+  const stage = wasAppealed(dispute, before) ? 'PRE_ARBITRATION' : named
   const reason = textAt(dispute, 'reason') ?? 'general'
   const due = dateAt(dispute, 'evidence_details', 'due_by')
   return {
@@ -65,6 +78,9 @@ export function readDispute(dispute: Wire): DisputeFacts | undefined {
     ...(due === undefined ? {} : { evidenceDueBy: due }),
   }
 }
+
+const wasAppealed = (dispute: Wire, before = ''): boolean =>
+  before.startsWith('appeal_') || wireAt(dispute, 'evidence', 'appeal', 'card') !== undefined
 
 /**
  * Whether the bank has sent a debit back, which Stripe reports as a dispute. Recognised by the method where Stripe names it (it

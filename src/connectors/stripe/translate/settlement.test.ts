@@ -92,6 +92,26 @@ test('the report that the dashboard exports is read', async () => {
   ])
 })
 
+test('a description with line breaks and quotation marks is one cell of its line', async () => {
+  const text = [
+    `${header},description`,
+    'txn_1,2026-09-20 09:46:40,2026-09-21 00:00:00,eur,10.00,0.44,9.56,charge,ch_1,,,"Two shirts,',
+    '',
+    'a ""red"" and a blue one"',
+    `txn_2,2026-09-20 09:46:40,2026-09-21 00:00:00,eur,-4.00,0.00,-4.00,refund,re_1,,${refundReference},`,
+  ].join('\n')
+  expect(await read(text)).toEqual(lines)
+})
+
+test('the two lines of a refund that failed name the same refund and add up to nothing', async () => {
+  const failure = { ...refund, id: 'txn_3', type: 'refund_failure', reporting_category: 'refund_failure' }
+  const both = await read(JSON.stringify([refund, { ...failure, amount: 400, net: 400 }]))
+  expect(both.map(({ type, transactionId, gross }) => [type, transactionId, gross])).toEqual([
+    ['REFUND', 're_1', -400],
+    ['REFUND', 're_1', 400],
+  ])
+})
+
 test.each([
   [
     'a foreign file',
@@ -124,7 +144,7 @@ test.each([
   ['stripe_fee', undefined, 'FEE'],
   ['reserve_hold', undefined, 'RESERVE'],
   ['payout_failure', undefined, 'PAYOUT'],
-  ['refund_failure', undefined, 'CORRECTION'],
+  ['refund_failure', 're_1', 'REFUND'],
   ['a type of tomorrow', undefined, 'CORRECTION'],
 ])('%s of %s is %s', (type, source, expected) => {
   expect(lineType(type, source)).toBe(expected)

@@ -3,6 +3,7 @@
  * line each) and the itemised CSV report that can be downloaded from the dashboard.
  */
 import type { SettlementLine } from '#connectors/contract.ts'
+import { readRecords } from '#connectors/csv-lines.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import {
   captureKey,
@@ -27,7 +28,8 @@ const setOf = (list: string): ReadonlySet<string> => new Set(list.trim().split(/
 /** What Stripe calls type, and in reports reporting_category. Everything else is a correction. */
 const typesByMeaning: readonly (readonly [LineType, ReadonlySet<string>])[] = [
   ['CAPTURE', setOf('charge payment')],
-  ['REFUND', setOf('refund payment_refund partial_capture_reversal payment_reversal')],
+  // A refund that failed has a second line, which brings its money back.
+  ['REFUND', setOf('refund refund_failure payment_refund partial_capture_reversal payment_reversal')],
   ['CHARGEBACK', setOf('dispute dispute_reversal')],
   [
     'FEE',
@@ -145,28 +147,11 @@ export function rowToSettlementLine(row: Row): SettlementLine {
   }
 }
 
-/** 64 MiB of JSON on one line: more than any list of a hundred transactions, less than memory. */
-const lineMax = 64 * 1024 * 1024
-
-async function* linesOf(file: AsyncIterable<Uint8Array>): AsyncIterable<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  let rest = ''
-  for await (const chunk of file) {
-    rest += decoder.decode(chunk, { stream: true })
-    if (rest.length > lineMax) throw new Error(`a line of the file is longer than ${lineMax} characters`)
-    const lines = rest.split(/\r?\n/)
-    rest = lines.pop() ?? ''
-    yield* lines
-  }
-  rest += decoder.decode()
-  if (rest !== '') yield rest
-}
-
 /** JSON begins with a bracket; everything else has to be the report. */
 export async function* readSettlement(file: AsyncIterable<Uint8Array>): AsyncIterable<SettlementLine> {
   let names: readonly string[] | undefined
   let json = ''
-  for await (const line of linesOf(file)) {
+  for await (const line of readRecords(file, new TextDecoder('utf-8', { fatal: true }))) {
     if (line.trim() === '') continue
     if (names === undefined && (json !== '' || /^\s*[[{]/.test(line))) json += `${line}\n`
     else if (names === undefined) names = headerOf(line)

@@ -2,20 +2,34 @@
  * A mandate has ended: the plan that collects with it must not try again, and the event names the payment that revealed
  * it.
  */
+import { endsMandate } from '#connectors/bank/bank-facts.ts'
 import type { XId } from '#domain/ids.ts'
 import { findOperation } from '#lifecycle/payment.ts'
 import { endPlan } from '#lifecycle/plan.ts'
-import type { BankAccount } from '#operations/bank/bank.ts'
+import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import { planTimer } from '#operations/plans/plan-book.ts'
 import type { BankItem } from '#storage/bank/items.ts'
 
+/** Ends the mandate where the bank's reason says so. `xId`: the operation that came back with this reason. */
+export async function endMandateOf(
+  item: BankItem,
+  end: { readonly reason: string | undefined; readonly on: string; readonly xId: XId },
+  account: BankAccount,
+  bank: Bank,
+): Promise<void> {
+  const { reason, on, xId } = end
+  if (item.mandateId === null || reason === undefined || !endsMandate(reason)) return
+  await bank.items.endMandate(account, { mandateId: item.mandateId, on, reason })
+  await suspendPlanOf(item, xId, account, bank.engine)
+}
+
 /** 5: another request charges or changes the plan at this moment, which does not take long. */
 const maximumTries = 5
 
-export async function suspendPlanOf(
+async function suspendPlanOf(
   { merchantId, payId }: BankItem,
   xId: XId,
   { merchant }: BankAccount,

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { paymentOf } from '#lifecycle/example-payment.test-support.ts'
+import type { Payment } from '#lifecycle/payment.ts'
+import { createPaymentQueue } from '#operations/payments/payment-queue.ts'
+import type { PaymentReader } from '#storage/payments/payments.ts'
+
+/** A database with one payment, and the queue of one of the processes that work on it. */
+function openStore(first: Payment) {
+  let stored = first
+  let reads = 0
+  const payments: Pick<PaymentReader, 'byPayId'> = {
+    byPayId: async () => {
+      reads += 1
+      return stored
+    },
+  }
+  const queue = createPaymentQueue({
+    payments: { ...payments, byTransId: async () => undefined },
+    waitMs: async () => undefined,
+    async commit({ updatePayment }) {
+      if (!updatePayment) return { committed: true }
+      if (updatePayment.expectedVersion !== stored.version)
+        return { committed: false, conflict: 'version_changed' }
+      stored = updatePayment.payment
+      return { committed: true }
+    },
+  })
+  return {
+    queue,
+    reads: () => reads,
+    /** Another process changes the payment. */
+    change: (next: Partial<Payment>) => {
+      stored = { ...stored, ...next, version: stored.version + 1 }
+    },
+  }
+}
+
+test.each([
+  ['nothing is written', {}],
+  ['only its key is written', { alongside: { keyAnswer: undefined } }],
+])('a refusal is decided by the payment as it is stored now, where %s', async (_, writes) => {
+  const payment = paymentOf()
+  const { merchantId, payId } = payment
+  const { queue, change } = openStore(payment)
+  const slow = Promise.withResolvers<void>()
+  const first = queue.update({ merchantId, payId }, async () => {
+    await slow.promise
+    return { result: 'refused' }
+  })
+  // Let the first step read the payment before another process captures it and answers its merchant.
+  await new Promise(resolve => setImmediate(resolve))
+  change({ status: 'OK', sums: { ...payment.sums, captured: 1000 } })
+  const second = queue.update({ merchantId, payId }, ({ sums }) => ({ ...writes, result: sums.captured }))
+  slow.resolve()
+  expect([await first, await second]).toEqual(['refused', 1000])
+})
+
+test('a step that writes needs no second reading of what the step before it has written', async () => {
+  const payment = paymentOf()
+  const { merchantId, payId } = payment
+  const { queue, reads } = openStore(payment)
+  const raise = () =>
+    queue.update({ merchantId, payId }, stored => ({
+      next: { ...stored, version: stored.version + 1 },
+      result: stored.version,
+    }))
+  const versions = await Promise.all([raise(), raise(), raise()])
+  expect(versions).toEqual([payment.version, payment.version + 1, payment.version + 2])
+  expect(reads()).toBe(1)
+})
+
+test('refusals that wait together are decided by one reading that began after the last of them had come', async () => {
+  const payment = paymentOf()
+  const { merchantId, payId } = payment
+  const { queue, reads } = openStore(payment)
+  const refuse = () => queue.update({ merchantId, payId }, ({ version }) => ({ result: version }))
+  const answers = await Promise.all(Array.from({ length: 20 }, refuse))
+  expect(answers).toEqual(Array.from({ length: 20 }, () => payment.version))
+  expect(reads()).toBe(1)
+})

@@ -1,0 +1,96 @@
+/** Hosted pages on the narrowest screens, where long words and long amounts do not fit by themselves. */
+import type { Browser, Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { setStage } from '#test/support/page-stage.ts'
+import { findBrowser, narrowest } from '#test/support/visitor.ts'
+
+const found = await findBrowser()
+
+describe.runIf(found)('in a browser', () => {
+  const stage = setStage(found as Browser)
+  const narrow = { viewport: narrowest }
+
+  const linesOf = (page: Page, selector: string): Promise<number> =>
+    page.evaluate(`(() => {
+      const range = document.createRange()
+      range.selectNodeContents(document.querySelector(${JSON.stringify(selector)}))
+      return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size
+    })()`)
+
+  test('no word of a label is broken, whatever the language', async () => {
+    for (const language of ['de', 'en', 'fi', 'ar']) {
+      const { href } = await stage.shop.session({ language })
+      const seen = await stage.open(href, narrow)
+      const broken = await seen.page.evaluate(`[...document.querySelectorAll('.pair label')].filter(label => {
+        const range = document.createRange()
+        const [text] = label.childNodes
+        return [...text.data.matchAll(/\\S+/g)].some(({ index, 0: word }) => {
+          range.setStart(text, index)
+          range.setEnd(text, index + word.length)
+          return range.getClientRects().length > 1
+        })
+      }).map(label => label.textContent)`)
+      expect([language, broken]).toEqual([language, []])
+      await stage.expectSound(seen)
+    }
+  })
+
+  test('an amount stays in one line, because a part of it looks like a smaller one', async () => {
+    const amounts = [
+      { value: 1_234_567, currency: 'KWD' },
+      { value: 999_999_999_999, currency: 'JPY' },
+      { value: 999_999_999_999, currency: 'KWD' },
+      { value: 4999, currency: 'EUR' },
+    ]
+    for (const amount of amounts)
+      for (const language of ['ar', 'en']) {
+        const { href } = await stage.shop.session({ language, amount })
+        const { page } = await stage.open(href, narrow)
+        expect([amount, language, await linesOf(page, '.due')]).toEqual([amount, language, 1])
+      }
+  })
+
+  test('the parts of a payment in instalments keep each sum in one line', async () => {
+    const { href } = await stage.shop.hosted('PROVIDERT', {
+      language: 'de',
+      amount: { value: 12345, currency: 'EUR' },
+    })
+    const seen = await stage.open(href, narrow)
+    const sums = await seen.page.locator('.plan .sum').count()
+    expect(sums).toBeGreaterThan(3)
+    expect(
+      await seen.page.evaluate(`Math.max(...[...document.querySelectorAll('.plan .sum')].map(cell => {
+      const range = document.createRange()
+      range.selectNodeContents(cell)
+      return range.getClientRects().length
+    }))`),
+    ).toBe(1)
+    await stage.expectSound(seen)
+  })
+
+  test('the terms of a plan are a list of lines: each value stands beside its name', async () => {
+    const { href } = await stage.shop.session({
+      credentialOnFile: {
+        type: 'RECURRING',
+        initialPayment: true,
+        recurring: { frequency: 'MONTHLY', useCase: 'FIXED', expiryDate: '2099-12-31' },
+      },
+    })
+    const seen = await stage.open(href)
+    const lines = await seen.page.evaluate(`[...document.querySelectorAll('[data-plan] dt')].map(name =>
+      Math.round(name.getBoundingClientRect().top) === Math.round(name.nextElementSibling.getBoundingClientRect().top))`)
+    expect(lines).toEqual([true, true, true, true])
+    await stage.expectSound(seen)
+  })
+
+  test('a link that is cancelled before a method was chosen has no empty line for the method', async () => {
+    const { href } = await stage.shop.link({ language: 'en' })
+    const seen = await stage.open(href, narrow)
+    await seen.page.click('form[action$="/cancel"] button')
+    await seen.page.waitForURL('**/result')
+    const facts = await seen.page.locator('.facts dd').allTextContents()
+    expect(facts).toHaveLength(3)
+    expect(facts).not.toContain('')
+    await stage.expectSound(seen)
+  })
+})
