@@ -102,7 +102,6 @@ export class AdyenCheckout {
     if (qrCodes.includes(paymentMethodType))
       return {
         ...this.toResult(payment, 'Pending'),
-        resultCode: 'PresentToShopper',
         action: { type: 'qrCode', paymentMethodType, qrCodeData: `QR-${pspReference}` },
       }
     const isCard = paymentMethodType === 'scheme'

@@ -209,6 +209,22 @@ describe('customers on Adyen’s page', () => {
   })
 })
 
+test('a QR code that Adyen sends with a pending payment is shown to the customer, who pays it', async () => {
+  const amount = { value: 1000, currency: 'BRL' }
+  const { body } = await post('/payments', methodPayment('PIX', { amount }))
+  expect(body.status).toBe('AUTHORIZE_REQUEST')
+  const record = await shop.record(body.payId)
+  const payment = ledgerOf(shop, record)
+  // The code that the customer's app reads is Adyen's, also for a merchant who shows it on a page of their own.
+  const qrCode = `QR-${payment.pspReference}`
+  expect([body, record].map(({ paymentMethods }) => paymentMethods.pix.qrCode)).toEqual([qrCode, qrCode])
+  const page = await (await fetch(body._links.redirect.href)).text()
+  expect(page).toContain('<figure class="qr">')
+  shop.double.ledger.authorise(payment)
+  await shop.settle()
+  expect(await statusOf(body.payId)).toBe('OK')
+})
+
 describe('lost answers', () => {
   const kinds: readonly AdyenFault[] = ['lostBefore', 'lostAfter', 'html500', 'truncated', 'wrongEcho']
 
