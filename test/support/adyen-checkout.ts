@@ -2,7 +2,7 @@
  * What a double of Adyen answers: Checkout v72 with sessions and redirects, modifications that are always `received`, and the
  * Dispute API. It knows nothing of the wire; adyen-double.ts carries requests to it.
  */
-import { AdyenLedger, type LedgerPayment } from '#test/support/adyen-ledger.ts'
+import { AdyenLedger, type LedgerPayment, toTokenData } from '#test/support/adyen-ledger.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 
 export interface Answer {
@@ -64,6 +64,8 @@ export class AdyenCheckout {
       method: paymentMethod.type,
       isAutomatic: body.additionalData?.manualCapture !== 'true',
       returnUrl: body.returnUrl,
+      // Adyen stores a method only if it is asked to.
+      storedFor: body.storePaymentMethod === true ? body.shopperReference : undefined,
     })
     const isArmed = this.ledger.declining.delete('AUTHORIZATION')
     const decline = isArmed
@@ -121,7 +123,11 @@ export class AdyenCheckout {
       amount: { value: payment.asked, currency: payment.currency },
       paymentMethod: { type: payment.method, brand: 'visa' },
       ...(refusalReasonCode === undefined ? {} : { refusalReasonCode, refusalReason: 'Refused' }),
-      additionalData: { networkTxReference: 'NTX123', authCode: '065696' },
+      additionalData: {
+        networkTxReference: 'NTX123',
+        authCode: '065696',
+        ...(payment.state === 'authorised' ? toTokenData(payment) : {}),
+      },
     }
   }
 

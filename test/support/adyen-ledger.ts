@@ -11,6 +11,8 @@ export interface LedgerPayment {
   readonly method: string
   readonly isAutomatic: boolean
   readonly sessionId?: string
+  /** The shopper for whom Adyen stores the method. */
+  readonly storedFor?: string
   returnUrl: string
   isAuthenticated: boolean
   state: 'open' | 'authorised' | 'refused' | 'cancelled'
@@ -28,7 +30,17 @@ export interface NewPayment {
   readonly isAutomatic: boolean
   readonly returnUrl: string
   readonly sessionId?: string
+  readonly storedFor?: string
 }
+
+/** What Adyen says about a method that it has stored, in answers and notices alike. */
+export const toTokenData = ({ storedFor, pspReference }: LedgerPayment): AnyJson =>
+  storedFor === undefined
+    ? {}
+    : {
+        'tokenization.storedPaymentMethodId': `TOKEN-${pspReference}`,
+        'tokenization.shopperReference': storedFor,
+      }
 
 /** One movement in Adyen's books, in the words of the conformance suite. */
 export interface LedgerMovement {
@@ -72,6 +84,7 @@ export class AdyenLedger {
       method: asked.method,
       isAutomatic: asked.isAutomatic,
       sessionId: asked.sessionId,
+      storedFor: asked.storedFor,
       returnUrl: asked.returnUrl,
       isAuthenticated: false,
       state: 'open',
@@ -91,7 +104,11 @@ export class AdyenLedger {
     payment.authorised = payment.asked
     if (payment.isAutomatic) payment.captured = payment.asked
     this.#move('AUTHORIZATION', payment.reference, payment.asked, undefined)
-    this.#owe(payment, { eventCode: 'AUTHORISATION', success: 'true' })
+    this.#owe(payment, {
+      eventCode: 'AUTHORISATION',
+      success: 'true',
+      additionalData: toTokenData(payment),
+    })
   }
 
   refuse(payment: LedgerPayment, reason: string): void {

@@ -212,6 +212,30 @@ test('a plan that was begun on Adyen’s page is charged by Adyen’s token, wit
   }
 })
 
+test.each([
+  ['comes back', true],
+  ['never comes back', false],
+])(
+  'a plan that a wallet’s customer began is charged by Adyen’s token, also if the customer %s',
+  async (_, isBack) => {
+    const { body } = await shop.gateway.call('POST', '/payments', {
+      ...cardPayment(planPayment()),
+      urls,
+      paymentMethods: { integrationType: 'HOSTED', type: 'PROVIDERP' },
+    })
+    const back = await go(`${await go(body._links.redirect.href)}/approve`)
+    await (isBack ? go(back) : shop.settle())
+    const charge = await shop.gateway.call('POST', `/payment-plans/${body.paymentPlanId}/charge`, {
+      transId: `wallet-charge-${isBack}`,
+    })
+    expect([charge.status, charge.body.status]).toEqual([200, 'OK'])
+    expect(shop.double.requests.at(-1)?.body).toMatchObject({
+      shopperInteraction: 'ContAuth',
+      paymentMethod: { type: 'paypal', storedPaymentMethodId: expect.stringMatching(/^TOKEN-D/) },
+    })
+  },
+)
+
 describe('an approval that nobody heard of', () => {
   /** The answer is lost and the notices stay away until Adyen has undone the payment at our request. */
   async function undone(): Promise<{ payId: string; items: AnyJson[] }> {
