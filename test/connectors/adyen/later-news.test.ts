@@ -197,6 +197,30 @@ describe('customers on Adyen’s page', () => {
     expect(await statusOf(body.payId)).toBe('AUTHORIZED')
   })
 
+  // 3-D Secure only proves who pays: without the result that the customer brings, Adyen never asks the issuer.
+  test.each([
+    ['without a result', '', false],
+    ['with a result that Adyen never gave out', '?redirectResult=forged', false],
+    ['while our key is refused', '?redirectResult=', true],
+  ])('a 3-D Secure challenge is completed by a second return, if the first came %s', async (...row) => {
+    const [, brought, isRefused] = row
+    const { body } = await post(
+      '/payments',
+      cardPayment({ urls, card: { number: challengeCard }, ...manual }),
+    )
+    const payment = [...shop.double.ledger.payments.values()].at(-1)
+    const back = shop.double.checkout.decide('redirect', payment?.pspReference ?? '', 'approve')
+    if (isRefused) shop.double.fail(/details$/, 'keyRefused')
+    const first = isRefused ? back : `${payment?.returnUrl}${brought}`
+    await fetch(first, { redirect: 'manual' })
+    expect(await statusOf(body.payId)).toBe('PENDING')
+    const [one, two] = await Promise.all([1, 2].map(() => fetch(back, { redirect: 'manual' })))
+    expect([one, two].map(answer => answer?.headers.get('location'))).toEqual(
+      [1, 2].map(() => `${urls.return}?PayId=${body.payId}`),
+    )
+    expect(await statusOf(body.payId)).toBe('AUTHORIZED')
+  })
+
   test('a voucher shows its reference and is paid by notice', async () => {
     const { body } = await post('/payments', methodPayment('MULTIBANCO'))
     expect(JSON.stringify(body)).toContain('501 422 944')
