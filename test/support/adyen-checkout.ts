@@ -171,6 +171,9 @@ export class AdyenCheckout {
   modify(pspReference: string, name: string, body: AnyJson): Answer {
     const payment = this.paymentOf(pspReference)
     if (!payment) return refuse(422, '167', 'Original pspReference required for this operation')
+    const capture = body.capturePspReference
+    if (capture !== undefined && !this.ledger.captures.has(capture))
+      return refuse(422, '167', 'Original pspReference required for this operation')
     const reference = body.reference ?? payment.reference
     const acts: Readonly<Record<string, () => string>> = {
       captures: () => this.ledger.capture(payment, body.amount.value, reference),

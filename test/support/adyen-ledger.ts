@@ -60,6 +60,8 @@ export class AdyenLedger {
   readonly movements: LedgerMovement[] = []
   /** Operations of which the next one is declined, whatever the books say. */
   readonly declining = new Set<LedgerMovement['operation']>()
+  /** Adyen's references of captures that were asked for; a capture with the authorisation has none. */
+  readonly captures = new Set<string>()
   #count = 0
 
   readonly merchantAccount: string
@@ -127,7 +129,9 @@ export class AdyenLedger {
       if (!this.multipleCaptures) payment.released += open - value
     }
     this.#move('CAPTURE', reference, value, effect)
-    return this.#modify(payment, 'CAPTURE', { value, reference, effect })
+    const pspReference = this.#modify(payment, 'CAPTURE', { value, reference, effect })
+    this.captures.add(pspReference)
+    return pspReference
   }
 
   refund(payment: LedgerPayment, value: number, reference: string): string {

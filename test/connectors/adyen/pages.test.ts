@@ -236,6 +236,29 @@ test.each([
   },
 )
 
+test.each([
+  ['AUTOMATIC', 'no capture, because Adyen gives that one no reference'],
+  ['MANUAL', 'the capture'],
+])('a refund of a wallet’s payment with %s capture is accepted: it names %s', async type => {
+  const { body } = await shop.gateway.call('POST', '/payments', {
+    ...cardPayment({ captureMethod: { type } }),
+    urls,
+    paymentMethods: { integrationType: 'HOSTED', type: 'PROVIDERP' },
+  })
+  await go(await go(`${await go(body._links.redirect.href)}/approve`))
+  const amount = { value: 1000, currency: 'EUR' }
+  const follow = (name: string) =>
+    shop.gateway.call('POST', `/payments/${body.payId}/${name}`, { transId: `${name}-${type}`, amount })
+  if (type === 'MANUAL') await follow('captures')
+  await shop.settle()
+  expect((await follow('refunds')).body.status).toBe('PENDING')
+  const { operations } = await shop.record(body.payId)
+  const capture = operations.find((operation: AnyJson) => operation.type === 'CAPTURE')
+  expect(shop.double.requests.at(-1)?.body.capturePspReference).toBe(
+    type === 'MANUAL' ? capture.providerTransactionId : undefined,
+  )
+})
+
 describe('an approval that nobody heard of', () => {
   /** The answer is lost and the notices stay away until Adyen has undone the payment at our request. */
   async function undone(): Promise<{ payId: string; items: AnyJson[] }> {
