@@ -239,6 +239,12 @@ export class AdyenLedger {
     this.#later(payment, eventCode, refunded)
   }
 
+  /** The time of the authorisation is over: what was not captured is released. */
+  expire(payment: LedgerPayment): void {
+    payment.released = payment.authorised - payment.captured
+    this.#owe(payment, { eventCode: 'EXPIRE', success: 'true' })
+  }
+
   /** Any event about a dispute of this payment, under one reference for the whole dispute. */
   dispute(
     payment: LedgerPayment,

@@ -108,6 +108,38 @@ describe('notices', () => {
     expect((await shop.record(payId)).amount).toMatchObject({ refundedValue: 250 })
   })
 
+  test.each([
+    ['of a whole authorisation', 0, 'REVERSED'],
+    ['of what a capture left', 400, 'OK'],
+  ])('the end %s at Adyen releases it here too', async (_, captured, status) => {
+    const other = await startAdyenGateway({ multipleCaptures: true })
+    try {
+      const at = payThrough(other)
+      const payId = await at.authorized()
+      if (captured > 0) await at.follow(payId, 'captures', captured)
+      await other.settle()
+      other.double.ledger.expire(ledgerOf(other, await other.record(payId)))
+      await other.settle()
+      const record = await other.record(payId)
+      expect(record).toMatchObject({
+        status,
+        amount: { capturedValue: captured, reversedValue: 1000 - captured },
+      })
+      const { body } = await at.follow(payId, 'captures', 100)
+      expect(body.responseCode).toBe('20200007')
+      const { ours, theirs } = await other.books()
+      expect(ours).toEqual(theirs)
+      const events = await queryRows(
+        other.gateway.databaseUrl,
+        `SELECT body->'operation'->'amount'->>'value' AS value FROM event
+        WHERE pay_id = '${payId}' AND body->>'type' = 'payment.lapsed'`,
+      )
+      expect(events).toEqual([{ value: String(1000 - captured) }])
+    } finally {
+      await other.stop()
+    }
+  })
+
   test('a capture that Adyen refuses leaves the payment AUTHORIZED', async () => {
     const payId = await authorized()
     const payment = ledgerOf(shop, await shop.record(payId))
