@@ -14,7 +14,6 @@ import {
   pausePlan,
   resumePlan,
 } from '#lifecycle/plan-change.ts'
-import { nextMoment } from '#lifecycle/plan-turn.ts'
 import { findCurrencyMisfit, findStoredMethod } from '#methods/catalogue.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { keyRow, type OperationKey, storeAnswer } from '#operations/key.ts'
@@ -23,11 +22,9 @@ import { MethodMisfit } from '#operations/payments/follow-up.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import { runPlan } from '#operations/plans/charge-due-plan.ts'
 import { chargePlan } from '#operations/plans/charge-plan.ts'
-import { planTimer } from '#operations/plans/plan-book.ts'
+import { planTimer, planTimers } from '#operations/plans/plan-book.ts'
 import { refusePlan, toRecord } from '#operations/plans/plans.ts'
-import { timerAt } from '#operations/timer.ts'
 import { checkMetadata } from '#schemas/metadata.ts'
-import type { Change } from '#storage/commit/change.ts'
 import type { PlanEntry } from '#storage/plans/plans.ts'
 
 export interface PlanRequest {
@@ -65,23 +62,13 @@ async function changePlan(
     const answer = { status: 200, json: JSON.stringify(toRecord(changed)) }
     const committed = await engine.commit({
       changePlan: { plan: changed, expectedVersion: plan.version },
-      ...timersOf(changed, merchant),
+      ...planTimers(changed, merchant),
       key: keyRow(key, { merchant, answer, now }),
     })
     if (committed.committed) return { answer, plan: changed }
     if (committed.conflict !== 'plan_changed') throw new CommitRefused(committed.conflict)
   }
   throw new Error(`plan ${planId} was changed by others in each of ${maximumRounds} tries to write it`)
-}
-
-/**
- * An active plan has a timer for its next charge or its end; any other has none. A charge under way sets the timer
- * itself.
- */
-function timersOf(plan: Plan, merchant: Merchant): Pick<Change, 'setTimers' | 'dropTimers'> {
-  const timer = planTimer(plan, plan.initialPayId)
-  const wakeAt = plan.status === 'ACTIVE' ? nextMoment(plan) : undefined
-  return wakeAt ? { setTimers: [timerAt(timer, wakeAt, merchant)] } : { dropTimers: [timer] }
 }
 
 export interface PatchRequest extends PlanRequest {
