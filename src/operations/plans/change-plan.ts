@@ -3,7 +3,7 @@ import { dayOf } from '#domain/calendar.ts'
 import type { PlanId, StoredMethodId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { isStoredCard } from '#lifecycle/customer.ts'
-import type { Decision } from '#lifecycle/decision.ts'
+import { type Decision, refuse } from '#lifecycle/decision.ts'
 import { fixedAmount, type Plan } from '#lifecycle/plan.ts'
 import {
   decidePatch,
@@ -21,7 +21,7 @@ import type { OperationAnswer } from '#operations/payments/answer.ts'
 import { MethodMisfit } from '#operations/payments/follow-up.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import { runPlan } from '#operations/plans/charge-due-plan.ts'
-import { chargePlan } from '#operations/plans/charge-plan.ts'
+import { chargePlan, hasInstrument } from '#operations/plans/charge-plan.ts'
 import { planTimer, planTimers } from '#operations/plans/plan-book.ts'
 import { refusePlan, toRecord } from '#operations/plans/plans.ts'
 import { checkMetadata } from '#schemas/metadata.ts'
@@ -34,7 +34,7 @@ export interface PlanRequest {
 }
 
 interface PlanStep {
-  readonly decide: (plan: Plan, now: Date) => Decision
+  readonly decide: (plan: Plan, now: Date) => Decision | Promise<Decision>
   readonly change: (plan: PlanEntry, now: Date) => Plan | Promise<Plan>
 }
 
@@ -52,7 +52,7 @@ async function changePlan(
     const plan = await engine.plans.find(merchant.merchantId, planId)
     if (!plan) return undefined
     const now = merchantNow(engine.clock, merchant)
-    const decision = decide(plan, now)
+    const decision = await decide(plan, now)
     if (!decision.accepted) {
       const isOver = decision.refusal === 'OUTSIDE_PLAN_PERIOD'
       const refused = refusePlan(merchant, isOver ? 'OUTSIDE_PLAN_PERIOD' : 'PLAN_NOT_ACTIVE')
@@ -161,7 +161,13 @@ export async function resume(
 ): Promise<OperationAnswer | undefined> {
   const { chargeNow, merchant } = request
   const step = {
-    decide: (plan: Plan, now: Date) => decideResume(plan, { chargeNow, now }),
+    async decide(plan: Plan, now: Date) {
+      const decision = decideResume(plan, { chargeNow, now })
+      if (!decision.accepted) return decision
+      // Without its card or account an ACTIVE plan would refuse every charge as not active.
+      const found = await engine.plans.findChargeable(merchant.merchantId, plan.planId)
+      return found && hasInstrument(found) ? decision : refuse('PLAN_NOT_ACTIVE')
+    },
     change(plan: PlanEntry, now: Date) {
       if (chargeNow && plan.amount.value === 0) {
         const error = 'is true; this plan began without an amount, so resume it and then charge one'
