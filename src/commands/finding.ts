@@ -1,10 +1,9 @@
 /** `payments find|show`, `operations export`, `events list|show|replay <id>`: an operator's look at the rows, of all merchants. */
-import { once } from 'node:events'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { CommandFault, UsageFault } from '#commands/faults.ts'
 import { openDatabase as openStored } from '#commands/open-database.ts'
 import { overCells } from '#commands/over-cells.ts'
-import { paintState, toVisible } from '#commands/terminal.ts'
+import { paintState, print, toVisible } from '#commands/terminal.ts'
 import { addTryCommands } from '#commands/try-payments.ts'
 import type { Config } from '#config.ts'
 import { toDecimalText } from '#domain/currencies.ts'
@@ -190,8 +189,7 @@ function addOperations(program: Command, readConfig: () => Config): void {
       await withFinder(
         readConfig(),
         async finder => {
-          for await (const piece of await finder.exportOperations({ merchant, from, to }))
-            if (!process.stdout.write(piece)) await once(process.stdout, 'drain')
+          for await (const piece of await finder.exportOperations({ merchant, from, to })) await print(piece)
         },
         merchant,
       )

@@ -1,6 +1,6 @@
 /** payments find|show, operations export, events list|show|replay and webhook add|list|remove, as scripts use them. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { tollgateHere } from '#test/support/command-line.ts'
+import { tollgate, tollgateHere } from '#test/support/command-line.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { type Receiver, startReceiver } from '#test/support/receiver.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
@@ -51,6 +51,17 @@ test.each([
 ])('payments find %s "%s" is refused by name: nothing could ever match', async (option, value) => {
   const { code, stderr } = await tollgateHere(['payments', 'find', option, value], env())
   expect([code, stderr]).toEqual([2, expect.stringContaining(option)])
+})
+
+test('payments find prints everything into a pipe before its process ends', async () => {
+  const other = await openShop(gateway)
+  // 50 × 15 kB: more than any pipe or socket holds for a reader that is slower than we are.
+  const metadata = { note: 'x'.repeat(15_000) }
+  for (let count = 0; count < 50; count += 1) await other.create('CARD', { metadata })
+  const words = ['payments', 'find', '--merchant', other.merchantId, '--json']
+  const { code, stdout, stderr } = await tollgate(words, env())
+  expect(code, stderr).toBe(0)
+  expect(JSON.parse(stdout)).toHaveLength(50)
 })
 
 test('operations export writes CSV', async () => {
