@@ -125,6 +125,45 @@ test('events list, show and replay; webhook add and remove', async () => {
   expect(JSON.parse(await run('webhook', 'list', '--json'))).toEqual([])
 })
 
+test('events replay --since sends the events of all merchants again, without their keys', async () => {
+  const others = [await openShop(gateway), await openShop(gateway)]
+  for (const other of others) {
+    await gateway.gateway.merchants.set(other.merchantId, { webhookUrl: receiver.url })
+    await other.create('CARD', { card: { number: '4000000000000101' } })
+    // The second hour is over by the merchant's clock alone.
+    await other.advance('PT11S')
+    await other.advance('PT2H')
+  }
+  const before = receiver.heard.length
+  const [first] = others
+  const ofOne = ['--merchant', first?.merchantId ?? '', '--json']
+  expect(JSON.parse(await run('events', 'replay', '--since', 'PT1H', ...ofOne))).toEqual({ replayed: 0 })
+  expect(JSON.parse(await run('events', 'replay', '--since', 'PT3H', ...ofOne))).toEqual({ replayed: 1 })
+  await run('events', 'replay', '--since', '2020-01-01')
+  await receiver.reached(before + 3)
+  const heard = receiver.heard.slice(before).map(({ body }) => body.merchantId)
+  expect(new Set(heard)).toEqual(new Set(others.map(({ merchantId }) => merchantId)))
+})
+
+test.each([
+  ['neither an id nor a time', []],
+  ['both', ['019a3f6d1e2f7a3b8c4d5e6f70819203', '--since', 'PT1H']],
+])('exit code 2 for events replay with %s', async (_, words) => {
+  const { code, stderr } = await tollgateHere(['events', 'replay', ...words], env())
+  expect([code, stderr]).toEqual([2, expect.stringContaining('the id of an event')])
+})
+
+test('payments find says of which merchant it does not show all', async () => {
+  const other = await openShop(gateway)
+  const words = ['payments', 'find', '--merchant', other.merchantId, '--json']
+  for (let count = 0; count < 100; count += 1) await other.create('CARD')
+  expect((await tollgateHere(words, env())).stderr).not.toContain('only the newest')
+  await other.create('CARD')
+  const { stdout, stderr } = await tollgateHere(words, env())
+  expect(JSON.parse(stdout)).toHaveLength(100)
+  expect(stderr).toContain(`${other.merchantId} has more of them: only the newest 100 are shown`)
+})
+
 test('exit code 2 for an unknown type of event', async () => {
   const words = ['webhook', 'add', shop.merchantId, '--url', receiver.url, '--types', 'payment.exploded']
   const { code, stderr } = await tollgateHere(words, env())
