@@ -93,6 +93,7 @@ test('the report that the dashboard exports is read', async () => {
 })
 
 test.each([
+  ['an empty file', '\n', /the file is empty/],
   [
     'a foreign file',
     'Date;Amount\n2026;1',
