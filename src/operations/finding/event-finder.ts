@@ -3,7 +3,12 @@ import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { createGroupCommit } from '#storage/commit/group-commit.ts'
 import type { Database } from '#storage/database.ts'
-import { createEventStore, type EventStatus, type StoredEvent } from '#storage/events/events.ts'
+import {
+  createEventStore,
+  type EventStatus,
+  type EventStore,
+  type StoredEvent,
+} from '#storage/events/events.ts'
 import { createMerchantStore } from '#storage/merchants.ts'
 
 /** 1,000 events of one merchant: a list for people, and a page for those who give a time. */
@@ -43,6 +48,28 @@ export async function findMerchants(database: Database, wanted?: string): Promis
 export const newestFirst = (a: { createdAt: Date }, b: { createdAt: Date }): number =>
   b.createdAt.getTime() - a.createdAt.getTime()
 
+interface Since {
+  readonly sinceMs: number
+  readonly status?: EventStatus | undefined
+}
+
+/** The newest first, and all of them, because the time is given. */
+async function eventsSince(
+  merchantId: MerchantId,
+  { sinceMs, status }: Since,
+  events: EventStore,
+): Promise<readonly StoredEvent[]> {
+  // By id: while pages are read, new events push those of one page on to the next.
+  const found = new Map<string, StoredEvent>()
+  for (let offset = 0; ; offset += eventsMax) {
+    const { total, events: page } = await events.list(merchantId, { status }, { offset, limit: eventsMax })
+    const young = page.filter(({ createdAt }) => createdAt.getTime() >= sinceMs)
+    for (const event of young) found.set(event.id, event)
+    // Within a page the dates may be slightly out of order; a page without a match is the end.
+    if (young.length === 0 || offset + eventsMax >= total) return [...found.values()]
+  }
+}
+
 export function createEventFinder(database: Database) {
   const events = createEventStore(database)
 
@@ -53,18 +80,6 @@ export function createEventFinder(database: Database) {
       if (event) return { ...event, merchantId }
     }
     return undefined
-  }
-
-  /** The newest first, and all of them, because the time is given. */
-  async function eventsSince(merchantId: MerchantId, sinceMs: number, status?: EventStatus) {
-    const found: StoredEvent[] = []
-    for (let offset = 0; ; offset += eventsMax) {
-      const { total, events: page } = await events.list(merchantId, { status }, { offset, limit: eventsMax })
-      const young = page.filter(({ createdAt }) => createdAt.getTime() >= sinceMs)
-      found.push(...young)
-      // Within a page the dates may be slightly out of order; a page without a match is the end.
-      if (young.length === 0 || offset + eventsMax >= total) return found
-    }
   }
 
   async function newestEvents(merchantId: MerchantId, { status, onCut }: EventFilter) {
@@ -81,7 +96,7 @@ export function createEventFinder(database: Database) {
       const found: ListedEvent[] = []
       for (const { merchantId } of await findMerchants(database, merchant)) {
         const listed = since
-          ? await eventsSince(merchantId, since.getTime(), status)
+          ? await eventsSince(merchantId, { sinceMs: since.getTime(), status }, events)
           : await newestEvents(merchantId, filter)
         found.push(...listed.map(event => ({ ...event, merchantId })))
       }
@@ -104,7 +119,7 @@ export function createEventFinder(database: Database) {
       let count = 0
       for (const { merchantId, clockOffsetMs } of await findMerchants(database, merchant)) {
         const nowMs = Date.now()
-        const found = await eventsSince(merchantId, since(nowMs + clockOffsetMs), status)
+        const found = await eventsSince(merchantId, { sinceMs: since(nowMs + clockOffsetMs), status }, events)
         // A millisecond apart, so that they are sent in their order.
         const replays = found.toReversed().map(({ payId, sequence }, index) => {
           return { merchantId, payId, sequence, dueAt: new Date(nowMs + index) }
