@@ -115,12 +115,18 @@ async function writeBackup(cells: readonly CellAddress[], out: string): Promise<
     await rename(draft, out)
   } catch (error) {
     await rm(draft, { force: true })
-    throw error
+    throw explainFile(error, `${out} cannot be written`)
   } finally {
     progress.end()
   }
   return total
 }
+
+/** An error of the file system is the caller's to mend, and no unexpected one. */
+const explainFile = (error: unknown, what: string): unknown =>
+  textAt(error, 'syscall') === undefined || textAt(error, 'code') === undefined
+    ? error
+    : new CommandFault(`${what}: ${describeReason(error)}`, { cause: error })
 
 async function restore(config: Config, database: OpenDatabase, file: string): Promise<number> {
   const cells = [...database.cells]
@@ -159,19 +165,21 @@ const place =
   }
 
 async function readBackup(urlOf: (cell: number) => Promise<string>, file: string): Promise<number> {
-  const unpacked = createReadStream(file).pipe(createGunzip())
+  const packed = createReadStream(file)
+  const unpacked = packed.pipe(createGunzip())
+  // A pipe does not pass errors on: unheard, a file that cannot be read would end the process.
+  packed.once('error', error => unpacked.destroy(error))
   const lines = createInterface({ input: unpacked, crlfDelay: Number.POSITIVE_INFINITY })
   const failed = new Promise<never>((_, reject) => unpacked.once('error', reject))
   try {
     return (await Promise.race([loadDatabase(urlOf, lines, say), failed])).rows
   } catch (error) {
     const code = textAt(error, 'code')
-    if (code === 'ENOENT') throw new CommandFault(`${file} does not exist`, { cause: error })
     if (code?.startsWith('Z_'))
       throw new CommandFault(`${file} is damaged or cut off and cannot be restored (${code})`, {
         cause: error,
       })
-    throw error
+    throw explainFile(error, `${file} cannot be read`)
   }
 }
 

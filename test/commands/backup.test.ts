@@ -131,6 +131,25 @@ test.each([
   await target.drop()
 })
 
+test('files that cannot be read or written are named in one sentence', async () => {
+  const target = await createEmptyDatabase()
+  const commands = commandsHere(target.url, {
+    TOLLGATE_MASTER_KEY: readFileSync(join(source, 'master.key'), 'utf8').trim(),
+  })
+  const missing = join(commands.folder, 'missing', 'backup.gz')
+  for (const words of [
+    ['restore', missing],
+    ['restore', commands.folder],
+    ['backup', '--out', missing],
+  ]) {
+    const { code, stdout, stderr } = await commands.run(...words)
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(`${words.at(-1)} cannot be`)])
+    expect(stderr).not.toContain('unexpected')
+  }
+  commands.remove()
+  await target.drop()
+})
+
 test('move-to copies everything into an empty PostgreSQL, and refuses a filled one', async () => {
   const target = await createEmptyDatabase()
   const moved = await tollgate(['move-to', target.url], { TOLLGATE_DATA: source })
