@@ -83,6 +83,10 @@ test.each<[Record<string, string>, Partial<Config>]>([
   [{ TOLLGATE_ENVIRONMENT: 'live', TOLLGATE_MASTER_KEY_FILE: '/run/key' }, { environment: 'live' }],
   [{ TOLLGATE_PUBLIC_URL: 'https://pay.example.com/' }, { publicUrl: 'https://pay.example.com' }],
   [{ TOLLGATE_PUBLIC_URL: 'http://localhost:8080' }, { publicUrl: 'http://localhost:8080' }],
+  [
+    { TOLLGATE_ENVIRONMENT: 'live', TOLLGATE_MASTER_KEY: key, TOLLGATE_PUBLIC_URL: 'http://[::1]:8080' },
+    { publicUrl: 'http://[::1]:8080' },
+  ],
   [{ TOLLGATE_LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
   [{ npm_lifecycle_event: 'start', npm_lifecycle_script: 'node x' }, { npmScript: 'node x' }],
 ])('the settings %j are accepted', (env, expected) => {
@@ -150,6 +154,10 @@ test.each([
   [
     { TOLLGATE_PUBLIC_URL: 'https://u:hunter2@x.example' },
     'must be an origin such as https://pay.example.com',
+  ],
+  [
+    { TOLLGATE_ENVIRONMENT: 'live', TOLLGATE_MASTER_KEY: key, TOLLGATE_PUBLIC_URL: 'http://pay.example' },
+    'TOLLGATE_PUBLIC_URL is "http://pay.example", but must begin with https:// in the live environment',
   ],
   [{ TOLLGATE_LOG_LEVEL: 'loud' }, 'must be debug, info, warn, error or silent'],
 ])('the settings %j are refused in one sentence', (env, sentence) => {
@@ -256,6 +264,7 @@ test.each<[Record<string, string>, boolean]>([
   [{ TOLLGATE_TRUSTED_PROXY: '10.0.0.0/8' }, true],
   [{ TOLLGATE_TLS_CERT: '/tls/cert', TOLLGATE_TLS_KEY: '/tls/key' }, true],
   [{ TOLLGATE_PUBLIC_URL: 'https://pay.shop.example' }, true],
+  [{ TOLLGATE_PUBLIC_URL: 'http://[::1]:8080' }, false],
 ])('whether others can reach a gateway with the settings %j: %s', (env, reachable) => {
   expect(read(env).loopbackWebhooks).toBe(!reachable)
   expect(read({ ...env, TOLLGATE_LOOPBACK_WEBHOOKS: 'true' }).loopbackWebhooks).toBe(true)

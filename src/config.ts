@@ -114,7 +114,7 @@ export function readConfig(
     trustedProxies: readTrustedProxies(reader),
     loopbackWebhooks: readLoopbackWebhooks(reader, environment),
     securityContact: readSecurityContact(reader),
-    publicUrl: readPublicUrl(reader),
+    publicUrl: readPublicUrl(reader, environment),
     logLevel: choose('TOLLGATE_LOG_LEVEL', logLevels, 'info'),
     dccMarkup: readMarkup(reader),
     simulatorLatencyMs: readLatency(reader, environment),
@@ -247,12 +247,17 @@ function readTls({ text, file, fault }: Reader): Config['tls'] {
   return Object.freeze({ cert, key: new Secret(key) })
 }
 
-function readPublicUrl({ text, fault }: Reader): string | undefined {
+function readPublicUrl({ text, fault }: Reader, environment: Config['environment']): string | undefined {
   const value = text('TOLLGATE_PUBLIC_URL')
   if (value === undefined) return undefined
   if (isWebAddress(value)) {
     const url = new URL(value)
-    if (url.href === `${url.origin}/`) return url.origin
+    if (url.href === `${url.origin}/`) {
+      // Customers type their card numbers behind this address.
+      if (environment === 'live' && url.protocol !== 'https:' && !isLoopback(url.hostname))
+        fault(`TOLLGATE_PUBLIC_URL is "${value}", but must begin with https:// in the live environment`)
+      return url.origin
+    }
   }
   // The value may contain credentials, so it is not repeated then.
   const shown = value.includes('@') ? '' : ` is "${value}", but`

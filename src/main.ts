@@ -21,4 +21,10 @@ if (words.length > 0 && words[0] !== 'serve') {
 
 // Imported only now, so that the cache is used for it and its imports.
 const { run } = await import('#commands/run.ts')
-process.exit(await run(words))
+const code = await run(words)
+// A server has printed little, and must stop in time also when nobody reads its log any more.
+if (words.length > 0 && words[0] !== 'serve') {
+  const { flushOutput } = await import('#commands/terminal.ts')
+  await flushOutput()
+}
+process.exit(code)

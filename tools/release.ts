@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { writeSbom } from './sbom.ts'
 
 const root = join(import.meta.dirname, '..')
 const folder = join(root, 'dist')
@@ -28,10 +29,7 @@ function release(): void {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder)
   writeFileSync(join(folder, 'notes.md'), readNotes(readFileSync(join(root, 'CHANGELOG.md'), 'utf8')))
-  writeFileSync(
-    join(folder, 'sbom.cdx.json'),
-    run('npm', 'sbom', '--sbom-format=cyclonedx', '--omit=dev', '--package-lock-only'),
-  )
+  writeFileSync(join(folder, 'sbom.cdx.json'), writeSbom(root))
   run('npm', 'pack', '--pack-destination', folder)
   run('npm', 'pack', '--workspace', '@tollgate/client', '--pack-destination', folder)
   const sums = readdirSync(folder)

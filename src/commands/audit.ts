@@ -1,9 +1,9 @@
 /** `audit`: shows, exports and verifies the audit trail of people, commands and keys. */
-import { once } from 'node:events'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import { jsonOption, parseWhole, printJson, printRows } from '#commands/merchant.ts'
 import { openDatabase } from '#commands/open-database.ts'
+import { print } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import { parseInstant } from '#domain/dates.ts'
 import { type AuditRow, type AuditStore, createAuditStore } from '#storage/audit/audit.ts'
@@ -68,7 +68,7 @@ async function verify(config: Config, json: boolean): Promise<void> {
 async function exportRows(store: AuditStore): Promise<void> {
   for await (const rows of store.walk()) {
     const text = rows.map(row => `${JSON.stringify({ number: row.number, ...toJson(row) })}\n`).join('')
-    if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+    await print(text)
   }
 }
 

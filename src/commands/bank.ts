@@ -1,7 +1,6 @@
 /** `bank`: files for the bank and files from the bank, without a provider in between. */
 
 import { strict as assert } from 'node:assert'
-import { once } from 'node:events'
 import { basename } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { type Command, InvalidArgumentError, Option } from 'commander'
@@ -9,6 +8,7 @@ import { auditCommand } from '#commands/audit-trail.ts'
 import { CommandFault } from '#commands/faults.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { overCells } from '#commands/over-cells.ts'
+import { print } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import { isDate } from '#domain/dates.ts'
 import type { Act } from '#operations/audit/audit.ts'
@@ -227,10 +227,6 @@ async function printReport(counts: ImportCounts, lists: Lists): Promise<void> {
 function describeEntry({ reference, date, direction, amount, endToEndId, text }: Unmatched): string {
   const sum = amount && `${amount.value} ${amount.currency}`
   return [reference, date, direction, sum, endToEndId, text].filter(word => word).join('  ')
-}
-
-async function print(text: string): Promise<void> {
-  if (!process.stdout.write(text)) await once(process.stdout, 'drain')
 }
 
 /** An account is in one cell; the others do not have it. */

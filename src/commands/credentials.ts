@@ -46,7 +46,10 @@ async function findCredentials({ merchant, key }: CredentialOptions, { dataDirec
   if (merchant !== undefined && merchant === demo?.merchantId && (key === undefined || key === demo.apiKey))
     return demo
   if (merchant === undefined || key === undefined) {
-    throw new UsageFault('--merchant and --key must be given: there is no demo merchant in the data folder')
+    const why = demo
+      ? 'only the demo merchant works without them'
+      : 'there is no demo merchant in the data folder'
+    throw new UsageFault(`--merchant and --key must be given: ${why}`)
   }
   return { merchantId: merchant, apiKey: key, webhookSecret: undefined }
 }

@@ -2,6 +2,7 @@
  * How a failing command reports its error: one sentence for people, an exit code for scripts, a stack only on request.
  */
 import type { CommanderError } from 'commander'
+import { ReaderGone } from '#commands/terminal.ts'
 import { ConfigError } from '#config.ts'
 import { EmbeddedPostgresError } from '#storage/embedded/index.ts'
 import { MigrationError } from '#storage/migrate.ts'
@@ -44,6 +45,8 @@ export function describeFault(error: unknown, showsStacks: boolean): string | un
     if (error.exitCode === 0 || error.code === 'commander.help') return undefined
     return `tollgate: ${error.message.replace(/^error: /, '')}`
   }
+  // Nothing is wrong, but not everything was written: the exit code alone tells.
+  if (error instanceof ReaderGone) return undefined
   if (showsStacks && error instanceof Error) return `tollgate: ${error.stack}${describeCauses(error)}`
   const sentence = `tollgate: ${describeReason(error)}`
   if (expectedFaults.some(kind => error instanceof kind)) return sentence

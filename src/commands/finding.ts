@@ -1,10 +1,9 @@
 /** `payments find|show`, `operations export`, `events list|show|replay <id>`: an operator's look at the rows, of all merchants. */
-import { once } from 'node:events'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { CommandFault, UsageFault } from '#commands/faults.ts'
 import { openDatabase as openStored } from '#commands/open-database.ts'
 import { overCells } from '#commands/over-cells.ts'
-import { paintState, toVisible } from '#commands/terminal.ts'
+import { paintState, print, toVisible } from '#commands/terminal.ts'
 import { addTryCommands } from '#commands/try-payments.ts'
 import type { Config } from '#config.ts'
 import { toDecimalText } from '#domain/currencies.ts'
@@ -12,6 +11,7 @@ import { parseInstant } from '#domain/dates.ts'
 import { addDuration } from '#domain/duration.ts'
 import { parsePayId } from '#domain/ids.ts'
 import { isEmail } from '#domain/text.ts'
+import type { ReplayFilter } from '#operations/finding/event-finder.ts'
 import type { StoredEvent } from '#storage/events/events.ts'
 
 const say = (line: string): void => console.log(line)
@@ -28,7 +28,8 @@ type Payment = Awaited<ReturnType<Finder['findPayments']>>[number]['payment']
 /** Loaded only when needed, so that help and errors appear at once. */
 async function openFinder(url: string) {
   const { openDatabase } = await import('#storage/database.ts')
-  const { createFinder, UnknownMerchant } = await import('#operations/finding/finder.ts')
+  const { createFinder } = await import('#operations/finding/finder.ts')
+  const { UnknownMerchant } = await import('#operations/finding/event-finder.ts')
   const database = openDatabase(url, () => undefined)
   const isMissing = (error: unknown): boolean => error instanceof UnknownMerchant
   return { ...createFinder(database), isMissing, close: () => database.close() }
@@ -72,6 +73,9 @@ interface FindOptions {
   readonly json?: true
 }
 
+const onCut = (merchantId: string, shown: number): void =>
+  console.error(`${merchantId} has more of them: only the newest ${shown} are shown. Narrow the search.`)
+
 const jsonOption = () => new Option('--json', 'print JSON')
 
 function addPayments(program: Command, readConfig: () => Config): void {
@@ -99,7 +103,11 @@ function addPayments(program: Command, readConfig: () => Config): void {
         amountTo: amount,
       }
       checkRange(rest)
-      const all = await withFinder(readConfig(), finder => finder.findPayments(filter, merchant), merchant)
+      const all = await withFinder(
+        readConfig(),
+        finder => finder.findPayments({ filter, merchant, onCut }),
+        merchant,
+      )
       const found = all.toSorted((a, b) => b.payment.createdAt.getTime() - a.payment.createdAt.getTime())
       if (json) return say(JSON.stringify(found.map(({ record }) => record)))
       for (const { payment } of found) say(describePayment(payment))
@@ -190,8 +198,7 @@ function addOperations(program: Command, readConfig: () => Config): void {
       await withFinder(
         readConfig(),
         async finder => {
-          for await (const piece of await finder.exportOperations({ merchant, from, to }))
-            if (!process.stdout.write(piece)) await once(process.stdout, 'drain')
+          for await (const piece of await finder.exportOperations({ merchant, from, to })) await print(piece)
         },
         merchant,
       )
@@ -217,7 +224,7 @@ function addEvents(program: Command, readConfig: () => Config): void {
     .action(async ({ merchant, failed, since, json }: EventOptions) => {
       const all = await withFinder(
         readConfig(),
-        finder => finder.listEvents({ merchant, since, status: failed ? 'FAILED' : undefined }),
+        finder => finder.listEvents({ merchant, since, status: failed ? 'FAILED' : undefined, onCut }),
         merchant,
       )
       const found = all.toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
@@ -260,6 +267,10 @@ export async function replayById(id: string, config: Config, json?: true): Promi
   if (!found) throw new CommandFault(unknownEvent(id))
   say(json ? JSON.stringify({ replayed: 1 }) : `The event ${id} is being sent again.`)
 }
+
+/** For `events replay --since`, without credentials: of one merchant, or of all. */
+export const replaySince = (filter: ReplayFilter, config: Config): Promise<number> =>
+  withFinder(config, finder => finder.replaySince(filter), filter.merchant)
 
 function parseEmail(text: string): string {
   if (isEmail(text)) return text

@@ -1,8 +1,10 @@
 /** `settlements import` and `reconcile`: what providers say they have paid, and how it compares with our own books. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { UsageFault } from '#commands/faults.ts'
 import { withProviders } from '#commands/provider.ts'
 import { printTable } from '#commands/provider-options.ts'
 import type { Config } from '#config.ts'
+import { isDate, parseInstant } from '#domain/dates.ts'
 import type { Providers } from '#providers/open-providers.ts'
 
 type Reconciliation = Awaited<ReturnType<Providers['reconcile']>>
@@ -41,6 +43,8 @@ export function addSettlementCommands(program: Command, readConfig: () => Config
     .addOption(jsonOption())
     .action(
       async ({ account, from, to, json }: { account: string; from: string; to: string; json?: true }) => {
+        // Days in the wrong order would find nothing, and that reads as if everything were right.
+        if (from >= to) throw new UsageFault(`--from ${from} must be earlier than --to ${to}`)
         const found = await withProviders(readConfig(), providers =>
           providers.reconcile({ accountId: account, from, to }),
         )
@@ -50,10 +54,11 @@ export function addSettlementCommands(program: Command, readConfig: () => Config
     )
 }
 
-/** A day, or a time of which the day is taken. */
+/** A day, or a time of which the day in UTC is taken. */
 function parseDay(text: string): string {
-  const day = /^(\d{4}-\d\d-\d\d)(T.*)?$/.exec(text)?.[1]
-  if (day !== undefined && !Number.isNaN(Date.parse(text))) return day
+  if (isDate(text)) return text
+  const instant = parseInstant(text)
+  if (instant !== undefined) return new Date(instant).toISOString().slice(0, 10)
   throw new InvalidArgumentError('It must be a day such as 2026-11-01.')
 }
 

@@ -1,4 +1,5 @@
 /** What a terminal adds to plain lines: colours and a bar of progress. Pipes, files and NO_COLOR get plain text. */
+import { once } from 'node:events'
 import { styleText } from 'node:util'
 
 const tones: Readonly<Record<string, 'green' | 'red' | 'yellow'>> = {
@@ -72,4 +73,24 @@ function drawBar(done: number, total: number | undefined): string {
   const share = Math.min(1, done / total)
   const full = Math.round(share * barWidth)
   return `[${'#'.repeat(full)}${' '.repeat(barWidth - full)}] ${Math.floor(share * 100)} % (${count} of ${total.toLocaleString('en')})`
+}
+
+/** The reader of our output has ended, as `| head` does: nobody wants the rest. */
+export class ReaderGone extends Error {}
+
+/** For output of any length: waits for the reader instead of keeping in memory what it has not read. */
+export async function print(text: string): Promise<void> {
+  if (process.stdout.errored) throw new ReaderGone('nobody reads standard output')
+  if (process.stdout.write(text)) return
+  try {
+    await once(process.stdout, 'drain')
+  } catch (cause) {
+    throw new ReaderGone('nobody reads standard output', { cause })
+  }
+}
+
+/** A pipe holds 64 KiB: what still waits for its reader would be lost with the process. */
+export async function flushOutput(): Promise<void> {
+  for (const stream of [process.stdout, process.stderr])
+    await new Promise<void>(resolve => stream.write('', () => resolve()))
 }

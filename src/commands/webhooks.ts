@@ -2,14 +2,15 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { addCredentialOptions, type CredentialOptions, signIn } from '#commands/credentials.ts'
 import { keepDemoSecret } from '#commands/demo-merchant.ts'
-import { CommandFault, explainFaults } from '#commands/faults.ts'
-import { replayById } from '#commands/finding.ts'
+import { CommandFault, explainFaults, UsageFault } from '#commands/faults.ts'
+import { replayById, replaySince as replayRowsSince } from '#commands/finding.ts'
 import { watchLifetime } from '#commands/lifetime.ts'
 import { withMerchants } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
 import { parseInstant } from '#domain/dates.ts'
 import { addDuration } from '#domain/duration.ts'
 import { isWebAddress } from '#domain/text.ts'
+import type { EventStatus } from '#storage/events/events.ts'
 import { ClientFault, type GatewayClient } from '#webhooks/gateway-client.ts'
 import { deriveSecret, listenForEvents, type ShownEvent } from '#webhooks/listen.ts'
 import { replaySince } from '#webhooks/replay-since.ts'
@@ -94,7 +95,7 @@ async function waitOr(ended: Promise<unknown>, milliseconds: number): Promise<vo
 
 interface ReplayOptions extends CredentialOptions {
   readonly since?: string
-  readonly status?: string
+  readonly status?: EventStatus
   readonly json?: true
 }
 
@@ -103,7 +104,10 @@ function addReplay(program: Command, readConfig: () => Config): void {
   events.description('Sends events again that a receiver missed.')
   const command = events
     .command('replay')
-    .description('Sends all events since a time again, the oldest first, under their old ids.')
+    .description(
+      'Sends all events since a time again, the oldest first, under their old ids: of all merchants, or of one. With ' +
+        '--key it acts through the API of a running gateway, as that merchant.',
+    )
     .argument('[id]', 'the id of one event of any merchant; leave it out and give --since to send several')
     .option('--since <time>', 'how long ago (PT2H, P1D) or a date (2026-11-15T08:00:00Z)', parseSince)
     .addOption(
@@ -115,8 +119,10 @@ function addReplay(program: Command, readConfig: () => Config): void {
     )
     .option('--json', 'print one line of JSON')
   addCredentialOptions(command).action((id: string | undefined, { since, ...options }: ReplayOptions) => {
+    if (id !== undefined && since !== undefined)
+      throw new UsageFault(`give the id of an event or a time with --since, not both ("${id}", "${since}")`)
     if (id !== undefined) return replayById(id, readConfig(), options.json)
-    if (since === undefined) throw new CommandFault('give the id of an event, or a time with --since')
+    if (since === undefined) throw new UsageFault('give the id of an event, or a time with --since')
     return explainFaults(replay({ since, ...options }, readConfig()))
   })
 }
@@ -125,11 +131,21 @@ async function replay(
   { since, status, json, ...options }: ReplayOptions & { readonly since: string },
   config: Config,
 ): Promise<void> {
-  const { client } = await signIn(options, config)
-  const sinceMs = toInstant(since, await readNow(client))
-  const count = await replaySince({ sinceMs, status }, { client, say: line => console.error(line) })
+  const { merchant } = options
+  const isOperator = options.key === undefined && options.api === undefined
+  const count = isOperator
+    ? await replayRowsSince({ merchant, status, since: nowMs => toInstant(since, nowMs) }, config)
+    : await replayAsMerchant({ since, status }, (await signIn(options, config)).client)
   if (json) return say(JSON.stringify({ replayed: count }))
   say(count === 0 ? 'There is nothing to send again.' : `${count} sent again.`)
+}
+
+async function replayAsMerchant(
+  { since, status }: { readonly since: string; readonly status?: EventStatus },
+  client: GatewayClient,
+): Promise<number> {
+  const sinceMs = toInstant(since, await readNow(client))
+  return replaySince({ sinceMs, status }, { client, say: line => console.error(line) })
 }
 
 /** The merchant's clock; live has none and uses real time. */

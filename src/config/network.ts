@@ -91,7 +91,9 @@ export const isReachable = (config: {
   config.trustedProxies !== undefined ||
   (config.publicUrl !== undefined && !isLoopback(new URL(config.publicUrl).hostname))
 
-export function isLoopback(host: string): boolean {
+/** The host may be written as in a URL, with an IPv6 address in brackets. */
+export function isLoopback(written: string): boolean {
+  const host = written.replace(/^\[(.*)\]$/, '$1')
   const version = isIP(host)
   return version === 0
     ? host.toLowerCase() === 'localhost'

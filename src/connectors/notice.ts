@@ -79,6 +79,8 @@ export type NoticeFact =
       readonly detail: string
       readonly provider?: ProviderFacts
     }
+  /** The provider no longer holds what is left of an authorisation: its time ran out there. */
+  | { readonly kind: 'lapsed'; readonly subject: NoticeSubject }
   /** Captured money went back to the customer's bank. */
   | {
       readonly kind: 'return'

@@ -20,6 +20,7 @@ const store: Pick<PeopleStore, 'findPasskey'> = {
 const key = createSecretKey(Buffer.alloc(32, 7))
 const passkeys = createPasskeys({
   store: store as PeopleStore,
+  used: { claim: async () => true },
   key: () => key,
   nowMs: () => 1_000,
   openWebAuthn,

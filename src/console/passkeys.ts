@@ -1,8 +1,9 @@
 /**
  * Passkeys (WebAuthn). The challenge of a ceremony is in the form, signed and dated, so that no process has to store it
- * and any process can finish the ceremony.
+ * and any process can finish the ceremony. One that has signed somebody in is kept until it is over: it works once.
  */
-import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { FormStore } from '#storage/console/forms.ts'
 import type { Operator, Passkey, PeopleStore } from '#storage/console/people.ts'
 
 export interface Site {
@@ -13,6 +14,8 @@ export interface Site {
 
 export interface PasskeyDeps {
   readonly store: PeopleStore
+  /** Challenges that have signed somebody in; kept for longer than a challenge lasts. */
+  readonly used: Pick<FormStore, 'claim'>
   /** Signs challenges. */
   readonly key: () => KeyObject
   readonly nowMs: () => number
@@ -53,7 +56,7 @@ export interface Answered {
 }
 
 export function createPasskeys(deps: PasskeyDeps): Passkeys {
-  const { store, openWebAuthn = importWebAuthn } = deps
+  const { store, used, openWebAuthn = importWebAuthn } = deps
   const { makeChallenge, readChallenge } = createChallenges(deps)
   return {
     async beginRegistration(operator, { host }) {
@@ -116,11 +119,16 @@ export function createPasskeys(deps: PasskeyDeps): Passkeys {
         })
         .catch(() => ({ verified: false as const, authenticationInfo: undefined }))
       if (!verified || !authenticationInfo) return undefined
+      // Most passkeys count no uses, so that an answer that somebody else has seen could be sent once more.
+      if (!(await used.claim(nameOf(expectedChallenge)))) return undefined
       await store.setCounter(passkey.credentialId, authenticationInfo.newCounter)
       return passkey.operatorId
     },
   }
 }
+
+const nameOf = (challenge: string): string =>
+  createHash('sha256').update(`passkey ${challenge}`).digest('hex')
 
 /** A challenge contains its expiry and our signature, so nothing is stored between the two halves of a ceremony. */
 function createChallenges({ key, nowMs }: Pick<PasskeyDeps, 'key' | 'nowMs'>) {

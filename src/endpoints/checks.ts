@@ -11,13 +11,16 @@ export function checkShared(
   environment: 'test' | 'live',
 ): void {
   if (body.simulationMode !== undefined && environment === 'live') {
-    throw new InvalidField('simulationMode', 'exists in the test environment only; leave it out')
+    throw new InvalidField(
+      'simulationMode',
+      `is ${show(body.simulationMode)}; it exists in the test environment only: leave it out`,
+    )
   }
   // An http webhook would never be called in live, which would be noticed only when the first event is missing.
   if (environment === 'live' && body.urls?.webhook !== undefined && !/^https:/i.test(body.urls.webhook)) {
     throw new InvalidField(
       'urls.webhook',
-      'must be an https address; the live environment reports to no other',
+      `is ${show(body.urls.webhook)}; allowed is an https address, the live environment reports to no other`,
     )
   }
   // On plain http an attacker on the network could redirect the returning customer anywhere. Apps have schemes of their
@@ -26,9 +29,12 @@ export function checkShared(
   if (environment === 'live' && plain !== undefined) {
     throw new InvalidField(
       `urls.${plain}`,
-      'must be an https address; the live environment sends customers to no other',
+      `is ${show(body.urls?.[plain] ?? '')}; allowed is an https address, the live environment sends customers to no other`,
     )
   }
   const wrong = body.metadata && checkMetadata(body.metadata)
   if (wrong) throw new InvalidField('metadata', wrong)
 }
+
+/** 100 characters: enough to recognise it. */
+const show = (value: string): string => JSON.stringify(value.slice(0, 100))

@@ -158,8 +158,8 @@ export interface LateApproval {
   readonly xId: XId
   readonly outcome: Outcome
   readonly capture?: Outcome
-  /** Another payment holds the transId by now, so this one stays ended; its money is only given back. */
-  readonly isTransIdTaken?: boolean
+  /** Another payment has its transId or its plan's due day by now, so this one stays ended; its money is only given back. */
+  readonly isReplaced?: boolean
   readonly now: Date
 }
 
@@ -169,7 +169,7 @@ export interface LateApproval {
  */
 export function approveLate(
   payment: Payment,
-  { xId, outcome, capture, isTransIdTaken, now }: LateApproval,
+  { xId, outcome, capture, isReplaced, now }: LateApproval,
 ): Payment | undefined {
   const failed = findOperation(payment, xId)
   const isOver = payment.status === 'FAILED' && failed?.state === 'FAILED'
@@ -181,7 +181,7 @@ export function approveLate(
     capture && failed.details.captureXId && approved.status === 'AUTHORIZED'
       ? settleAutomaticCapture(approved, xId, capture, now)
       : approved
-  return isTransIdTaken ? { ...settled, status: 'REVERSED' } : settled
+  return isReplaced ? { ...settled, status: 'REVERSED' } : settled
 }
 
 export const paidLateOperation = ({ operations }: Payment): Operation | undefined =>

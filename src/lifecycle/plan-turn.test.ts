@@ -11,6 +11,7 @@ import {
   manualTurn,
   nextAfterManual,
   nextMoment,
+  settleLate,
   settleTurn,
 } from '#lifecycle/plan-turn.ts'
 
@@ -201,5 +202,41 @@ describe('what a plan does with the outcome of a charge', () => {
       tries: tries + 1,
       ...(wakeAt ? { wakeAt: at(wakeAt) } : {}),
     })
+  })
+})
+
+describe('a failed charge that turns out to be paid and is kept', () => {
+  const charge = (dueDate: string) => ({
+    initialPayId: 'a'.repeat(32) as PayId,
+    automatic: { dueDate, tries: 0 },
+  })
+  const byHand = (paid: string) => ({ initialPayId: 'a'.repeat(32) as PayId, paid })
+  test.each<[string, Partial<Plan>, Parameters<typeof settleLate>[1], object | undefined]>([
+    [
+      'is not tried again',
+      { tries: 1 },
+      charge('2027-02-28'),
+      { status: 'ACTIVE', nextPaymentDate: '2027-03-31' },
+    ],
+    [
+      'leaves a plan suspended that was suspended for it',
+      { status: 'SUSPENDED', tries: 4 },
+      charge('2027-02-28'),
+      { status: 'SUSPENDED', nextPaymentDate: '2027-03-31', tries: 0 },
+    ],
+    ['by hand pays its day too', {}, byHand('2027-02-28'), { nextPaymentDate: '2027-03-31' }],
+    ['of a day that the plan has left behind moves nothing', {}, charge('2027-01-31'), undefined],
+    [
+      'of a plan that has ended moves nothing',
+      { nextPaymentDate: undefined },
+      charge('2027-02-28'),
+      undefined,
+    ],
+  ])('%s', (_, change, turn, expected) => {
+    const plan = examplePlan({ recurring: automatic, ...change })
+    const settled = settleLate(plan, turn, at('2027-03-01'))
+    expect(settled).toEqual(
+      expected && { ...plan, tries: 0, ...expected, updatedAt: at('2027-03-01'), version: plan.version + 1 },
+    )
   })
 })

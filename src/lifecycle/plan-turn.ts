@@ -101,6 +101,23 @@ export function settleTurn(
   return wake(plan, again, now)
 }
 
+/**
+ * The plan when a charge that had failed turns out to be paid and is kept: its due day is not charged again. A plan that was
+ * suspended meanwhile stays so until the merchant resumes it. Undefined: the plan waits for a later day already, or for none.
+ */
+export function settleLate(plan: Plan, { automatic, paid }: PlanTurn, now: Date): Plan | undefined {
+  const day = automatic?.dueDate ?? paid
+  const { nextPaymentDate } = plan
+  if (day === undefined || nextPaymentDate === undefined || nextPaymentDate > day) return undefined
+  return {
+    ...plan,
+    nextPaymentDate: nextPaymentAfter(plan, day),
+    tries: 0,
+    updatedAt: now,
+    version: plan.version + 1,
+  }
+}
+
 function wake(
   { recurring }: Plan,
   progress: { readonly nextPaymentDate?: string; readonly tries: number },

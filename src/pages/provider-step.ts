@@ -7,6 +7,7 @@ import { openTry } from '#lifecycle/payment.ts'
 import { merchantNow } from '#operations/engine.ts'
 import { attemptPayment } from '#operations/payments/attempt.ts'
 import { takeReturn } from '#operations/payments/customer-action.ts'
+import { returnAgain } from '#operations/payments/return-again.ts'
 import { triedBy } from '#operations/payments/velocity.ts'
 import { type Hosted, openHosted, type PageDeps, pageOf, providerAction, returnUrl } from '#pages/hosted.ts'
 import { baseOf, type PageContext } from '#pages/page-context.ts'
@@ -28,8 +29,8 @@ export async function withFreshAction(hosted: Hosted, context: PageContext, deps
 }
 
 /**
- * The customer returns from the provider. The operation is completed once with the browser's parameters; a second return, or
- * one after the notice, only redirects. If the provider has another page for the customer, they are sent there.
+ * The customer returns from the provider. The operation is completed with the browser's parameters; a return after that, or
+ * after the notice, only redirects. If the provider has another page for the customer, they are sent there.
  */
 export async function takeBack(
   request: PageRequest,
@@ -41,10 +42,11 @@ export async function takeBack(
   const { payId } = payment
   const before = providerAction(hosted)
   const returned = { query: request.query ?? {}, form: request.form ?? {} }
-  const decision =
-    openTry(payment)?.xId === step.xId
-      ? await takeReturn({ merchant, payId, returned, shown: step }, deps.engine)
-      : undefined
+  const isAwaited = openTry(payment)?.xId === step.xId
+  const decision = isAwaited
+    ? await takeReturn({ merchant, payId, returned, shown: step }, deps.engine)
+    : undefined
+  if (!isAwaited) await returnAgain({ merchant, payId, xId: step.xId, returned }, deps.engine)
   const own = { ...hosted, step: undefined, pageToken: deps.pageTokens.issue(pageOf(payment)) }
   const after = await context.reopen(own)
   await countDeclineAfter(request, { before: hosted, after }, deps)

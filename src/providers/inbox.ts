@@ -116,7 +116,8 @@ function describeFact(fact: NoticeFact): string {
     case 'ignored':
       return `ignored ${fact.name}`.slice(0, 64)
     case 'return':
-      return 'return'
+    case 'lapsed':
+      return fact.kind
   }
 }
 

@@ -51,7 +51,7 @@ const ownMembers: Partial<Record<EventType, TProperties>> = {
 }
 
 /** Events about the plan itself, without an operation on a payment. */
-const withoutOperation: readonly EventType[] = ['plan.completed', 'plan.cancelled']
+export const withoutOperation: readonly EventType[] = ['plan.completed', 'plan.cancelled']
 
 const titleOf = (type: EventType): string =>
   `${type

@@ -64,6 +64,8 @@ export function createPageTokens(keys: () => readonly [PageKey, ...PageKey[]]): 
     read(pageToken) {
       if (pageToken.length > longestToken || !/^[\w-]+$/.test(pageToken)) return undefined
       const sealed = Buffer.from(pageToken, 'base64url')
+      // Decoding drops what is left over at the end, so several texts would be one address.
+      if (sealed.toString('base64url') !== pageToken) return undefined
       const opened = openWithAny(keys(), sealed)
       if (!opened) return undefined
       const [merchantId, payId, xId, type] = opened.contents

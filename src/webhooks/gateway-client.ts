@@ -7,6 +7,7 @@ export interface GatewayClient {
   readonly baseUrl: string
   get<T>(path: string): Promise<T>
   post<T>(path: string, body?: unknown): Promise<T>
+  patch<T>(path: string, body: unknown): Promise<T>
   /** The answer as it came, declines and refusals included; only unknown credentials are an error. */
   send(verb: string, path: string, body?: unknown): Promise<GatewayAnswer>
 }
@@ -77,6 +78,7 @@ export function createGatewayClient({ baseUrl, merchantId, apiKey }: ClientOptio
     baseUrl,
     get: path => call('GET', path),
     post: (path, body) => call('POST', path, body),
+    patch: (path, body) => call('PATCH', path, body),
     async send(verb, path, body) {
       const response = await send(verb, path, body)
       const { status } = response

@@ -99,12 +99,13 @@ const readPage = (client: GatewayClient, page: number): Promise<EventPage> =>
 
 /** The oldest first. Goes back page by page until it finds a known event. */
 async function findNew(client: GatewayClient, seen: ReadonlySet<string>): Promise<readonly ShownEvent[]> {
-  const found: ShownEvent[] = []
+  // By id: while pages are read, new events push those of one page on to the next.
+  const found = new Map<string, ShownEvent>()
   for (let page = 1; ; page += 1) {
     const { data, totalNumberOfPages } = await readPage(client, page)
     const fresh = data.filter(({ id }) => !seen.has(id))
-    found.push(...fresh)
-    if (fresh.length < data.length || page >= totalNumberOfPages) return found.reverse()
+    for (const event of fresh) found.set(event.id, event)
+    if (fresh.length < data.length || page >= totalNumberOfPages) return [...found.values()].reverse()
   }
 }
 

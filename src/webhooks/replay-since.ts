@@ -32,13 +32,14 @@ async function findSince(
   status: string | undefined,
   client: GatewayClient,
 ): Promise<readonly ShownEvent[]> {
-  const found: ShownEvent[] = []
+  // By id: while pages are read, new events push those of one page on to the next.
+  const found = new Map<string, ShownEvent>()
   const filter = status === undefined ? '' : `&status=${status}`
   for (let page = 1; ; page += 1) {
     const { data, totalNumberOfPages } = await client.get<EventPage>(`/events?page=${page}${filter}`)
     const young = data.filter(({ creationDate }) => Date.parse(creationDate) >= sinceMs)
-    found.push(...young)
+    for (const event of young) found.set(event.id, event)
     // Within a page the dates may be slightly out of order; a page without a match is the end.
-    if (young.length === 0 || page >= totalNumberOfPages) return found.reverse()
+    if (young.length === 0 || page >= totalNumberOfPages) return [...found.values()].reverse()
   }
 }

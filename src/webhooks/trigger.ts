@@ -19,6 +19,8 @@ interface Scenario {
   readonly begin: (stage: Stage) => Promise<Begun>
   /** Some happen to a later payment of the same plan. */
   readonly follow?: (begun: Begun, client: GatewayClient) => Promise<string>
+  /** Its plan would be charged by every later move of the clock. */
+  readonly pausesPlan?: true
 }
 
 interface Begun {
@@ -85,9 +87,12 @@ const lost =
 
 const dayMs = 86_400_000
 
+/** Amounts of the test catalogue that are declined: with 51, which is tried again, and with 05, which is not. */
+const [declinedSoftly, declinedForGood] = [99_990_351, 99_990_305]
+
 /** A plan that charges every day; the events are those of its first charge, or of its end. */
 const plan =
-  ({ days, decline }: { days: number; decline?: string }): Scenario['begin'] =>
+  ({ days, decline }: { days: number; decline?: number }): Scenario['begin'] =>
   async stage => {
     const expiryDate = new Date(Date.parse(stage.now) + days * dayMs).toISOString().slice(0, 10)
     const recurring = { frequency: 'DAILY', useCase: 'FIXED', autoCharge: true, expiryDate }
@@ -95,12 +100,10 @@ const plan =
       credentialOnFile: { type: 'RECURRING', initialPayment: true, recurring },
       customerInfo: { merchantCustomerId: stage.transId, email: 'ada@example.com' },
     })
-    if (decline)
-      await stage.client.post('/test/faults', {
-        operation: 'AUTHORIZATION',
-        fault: 'decline',
-        code: decline,
-        times: 1,
+    // By the amount and not by an ordered fault, which another plan that is due on the same day might use up.
+    if (decline !== undefined)
+      await stage.client.patch(`/payment-plans/${created.paymentPlanId}`, {
+        amount: { value: decline, currency: 'EUR' },
       })
     return { ...created, advance: days === 0 ? 'P1DT1M' : 'P1D' }
   }
@@ -154,11 +157,15 @@ const real: Partial<Record<EventType, Scenario>> = {
   },
   'debit.announced': { begin: sample('debit.announced', stage => byDebit(stage, approvingAccount)) },
   'intent.attempt_failed': { begin: declineIntent },
-  'plan.charged': { begin: plan({ days: 30 }), follow: lastCharge },
-  'plan.charge_failed': { begin: plan({ days: 30, decline: '51' }), follow: lastCharge },
-  'plan.suspended': { begin: plan({ days: 30, decline: '05' }), follow: lastCharge },
+  'plan.charged': { begin: plan({ days: 30 }), follow: lastCharge, pausesPlan: true },
+  'plan.charge_failed': {
+    begin: plan({ days: 30, decline: declinedSoftly }),
+    follow: lastCharge,
+    pausesPlan: true,
+  },
+  'plan.suspended': { begin: plan({ days: 30, decline: declinedForGood }), follow: lastCharge },
   'plan.completed': { begin: plan({ days: 0 }) },
-  'plan.cancelled': { begin: sample('plan.cancelled', plan({ days: 30 })) },
+  'plan.cancelled': { begin: sample('plan.cancelled', plan({ days: 30 })), pausesPlan: true },
 }
 
 async function declineIntent({ client, urls, transId, now }: Stage): Promise<Begun> {
@@ -215,6 +222,7 @@ export async function triggerEvent(
   say(`payment ${begun.payId} is ${begun.status}; moving the clock by ${begun.advance} …`)
   const moved = await client.post<{ now: string }>('/test/clock', { advance: begun.advance })
   const payId = scenario.follow ? await scenario.follow(begun, client) : begun.payId
+  if (scenario.pausesPlan) await client.post(`/payment-plans/${begun.paymentPlanId}/pause`)
   const { data } = await client.get<EventPage>(`/events?payId=${payId}`)
   return { payId, advance: begun.advance, now: moved.now, events: data.toReversed() }
 }

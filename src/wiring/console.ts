@@ -54,12 +54,13 @@ function openPeople({ options, counts }: Shared, { database, keys, audit }: Cell
   const nowMs = Date.now
   const vault = createRecordVault(createKeyRing(options.masterKey, createVaultStore(database)))
   const peopleStore = createPeopleStore(database)
+  const forms = createFormStore(database)
   return {
     people: createPeople({ store: peopleStore, vault, newId, nowMs }),
     peopleStore,
-    passkeys: createPasskeys({ store: peopleStore, key: () => keys.consoleChallenge, nowMs }),
+    passkeys: createPasskeys({ store: peopleStore, used: forms, key: () => keys.consoleChallenge, nowMs }),
     auditStore: createAuditStore(database),
-    forms: createFormStore(database),
+    forms,
     guessing: createGuessing({
       ofPerson: createFailedLogins({ nowMs, shared: counts.scope('console') }),
       ofAddress: createFailedLogins({ nowMs, shared: counts.scope('console addresses') }, failuresOfAddress),

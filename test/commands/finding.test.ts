@@ -1,6 +1,6 @@
 /** payments find|show, operations export, events list|show|replay and webhook add|list|remove, as scripts use them. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { tollgateHere } from '#test/support/command-line.ts'
+import { tollgate, tollgateHere } from '#test/support/command-line.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { type Receiver, startReceiver } from '#test/support/receiver.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
@@ -51,6 +51,17 @@ test.each([
 ])('payments find %s "%s" is refused by name: nothing could ever match', async (option, value) => {
   const { code, stderr } = await tollgateHere(['payments', 'find', option, value], env())
   expect([code, stderr]).toEqual([2, expect.stringContaining(option)])
+})
+
+test('payments find prints everything into a pipe before its process ends', async () => {
+  const other = await openShop(gateway)
+  // 50 × 15 kB: more than any pipe or socket holds for a reader that is slower than we are.
+  const metadata = { note: 'x'.repeat(15_000) }
+  for (let count = 0; count < 50; count += 1) await other.create('CARD', { metadata })
+  const words = ['payments', 'find', '--merchant', other.merchantId, '--json']
+  const { code, stdout, stderr } = await tollgate(words, env())
+  expect(code, stderr).toBe(0)
+  expect(JSON.parse(stdout)).toHaveLength(50)
 })
 
 test('operations export writes CSV', async () => {
@@ -112,6 +123,47 @@ test('events list, show and replay; webhook add and remove', async () => {
   ])
   await run('webhook', 'remove', added.endpointId)
   expect(JSON.parse(await run('webhook', 'list', '--json'))).toEqual([])
+})
+
+test('events replay --since sends the events of all merchants again, without their keys', async () => {
+  const others = [await openShop(gateway), await openShop(gateway)]
+  for (const other of others) {
+    await gateway.gateway.merchants.set(other.merchantId, { webhookUrl: receiver.url })
+    await other.create('CARD', { card: { number: '4000000000000101' } })
+    // The second hour is over by the merchant's clock alone.
+    await other.advance('PT11S')
+    await other.advance('PT2H')
+  }
+  const before = receiver.heard.length
+  const [first] = others
+  const ofOne = ['--merchant', first?.merchantId ?? '', '--json']
+  expect(JSON.parse(await run('events', 'replay', '--since', 'PT1H', ...ofOne))).toEqual({ replayed: 0 })
+  expect(JSON.parse(await run('events', 'replay', '--since', 'PT3H', ...ofOne))).toEqual({ replayed: 1 })
+  // Two replays of an event that has not been sent yet are one.
+  await receiver.reached(before + 1)
+  await run('events', 'replay', '--since', '2020-01-01')
+  await receiver.reached(before + 3)
+  const heard = receiver.heard.slice(before).map(({ body }) => body.merchantId)
+  expect(new Set(heard)).toEqual(new Set(others.map(({ merchantId }) => merchantId)))
+})
+
+test.each([
+  ['neither an id nor a time', []],
+  ['both', ['019a3f6d1e2f7a3b8c4d5e6f70819203', '--since', 'PT1H']],
+])('exit code 2 for events replay with %s', async (_, words) => {
+  const { code, stderr } = await tollgateHere(['events', 'replay', ...words], env())
+  expect([code, stderr]).toEqual([2, expect.stringContaining('the id of an event')])
+})
+
+test('payments find says of which merchant it does not show all', async () => {
+  const other = await openShop(gateway)
+  const words = ['payments', 'find', '--merchant', other.merchantId, '--json']
+  for (let count = 0; count < 100; count += 1) await other.create('CARD')
+  expect((await tollgateHere(words, env())).stderr).not.toContain('only the newest')
+  await other.create('CARD')
+  const { stdout, stderr } = await tollgateHere(words, env())
+  expect(JSON.parse(stdout)).toHaveLength(100)
+  expect(stderr).toContain(`${other.merchantId} has more of them: only the newest 100 are shown`)
 })
 
 test('exit code 2 for an unknown type of event', async () => {

@@ -150,6 +150,40 @@ test('audit export writes all rows, and verify finds a changed, a missing and a 
   expect(await run('audit', 'verify')).toMatchObject({ code: 0, stdout: expect.stringContaining('Whole:') })
 })
 
+test('verify names a row whose time was moved ever so little or out of the calendar, and list still shows it', async () => {
+  const before = await json('audit', 'list')
+  await queryRows(database.url, 'CREATE TABLE times AS SELECT number, at FROM audit')
+  for (const at of ["at + interval '1 microsecond'", "'infinity'", "'-infinity'", "'200000-01-01'"]) {
+    await queryRows(database.url, `UPDATE audit SET at = ${at} WHERE number = 2`)
+    const verified = await run('audit', 'verify', '--json')
+    expect([at, verified.code, JSON.parse(verified.stdout).faults]).toEqual([at, 1, ['row 2 was changed']])
+    expect(await json('audit', 'list')).toHaveLength(before.length)
+    await queryRows(
+      database.url,
+      'UPDATE audit SET at = times.at FROM times WHERE times.number = audit.number AND audit.number = 2',
+    )
+  }
+  expect(await json('audit', 'verify')).toMatchObject({ valid: true })
+})
+
+test('verify misses the number and hash that are kept apart, also when all rows went with them', async () => {
+  await queryRows(database.url, 'CREATE TABLE rows_kept AS SELECT * FROM audit')
+  await queryRows(database.url, 'CREATE TABLE head_kept AS SELECT * FROM audit_head')
+  await queryRows(database.url, 'TRUNCATE audit, audit_head')
+  const verified = await run('audit', 'verify', '--json')
+  expect([verified.code, JSON.parse(verified.stdout)]).toEqual([
+    1,
+    expect.objectContaining({
+      valid: false,
+      rows: 0,
+      faults: ['number and hash of the newest row, which are kept apart, are missing'],
+    }),
+  ])
+  await queryRows(database.url, 'INSERT INTO audit SELECT * FROM rows_kept')
+  await queryRows(database.url, 'INSERT INTO audit_head SELECT * FROM head_kept')
+  expect(await json('audit', 'verify')).toMatchObject({ valid: true })
+})
+
 test.each<[words: string, sentence: string]>([
   ['key create mer_1', 'required option'],
   ['key create mer_1 --name x --scopes read,writing', '"writing" is not a scope'],

@@ -295,7 +295,15 @@ test('a settlement file is imported and compared with our books', async () => {
   const wrong = commands.file('wrong.csv', 'not,a,report\n')
   expect(await commands.run('settlements', 'import', accountId, wrong)).toMatchObject({ code: 1, stdout: '' })
   expect(await commands.run('settlements', 'import', accountId, '/nowhere')).toMatchObject({ code: 1 })
-  expect(await commands.run('reconcile', ...range.slice(0, 2), '--from', 'x', '--to', 'y')).toMatchObject({
-    code: 2,
-  })
+  // Days in the wrong order find nothing, which would read as if the books agreed.
+  for (const [from, to] of [
+    ['x', 'y'],
+    ['2026-07-01', '2026-06-01'],
+    ['2026-06-01', '2026-06-01'],
+    ['2026-02-30', '2026-07-01'],
+  ] as const) {
+    const days = ['--from', from, '--to', to]
+    const { code, stdout, stderr } = await commands.run('reconcile', ...range.slice(0, 2), ...days)
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining('--from')])
+  }
 })

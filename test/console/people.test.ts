@@ -15,6 +15,7 @@ import {
 import { findFreePort } from '#test/support/free-port.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
+import { createSoftwarePasskey } from '#test/support/software-passkey.ts'
 
 let gateway: TestGateway
 beforeAll(async () => {
@@ -130,6 +131,24 @@ test('setting up anew ends what was there before: sessions, passkeys, the passwo
   )
   expect(left?.passkeys).toBe(0)
   expect((await signIn(person, 1)).status).toBe(401)
+})
+
+test('the answer of a passkey signs in once, so that whoever has seen it gets no session of their own', async () => {
+  const { email } = await signUp(gateway, { role: 'viewer' })
+  const passkey = createSoftwarePasskey('bm90LXR3aWNl')
+  await queryRows(
+    gateway.databaseUrl,
+    `INSERT INTO operator_passkey (credential_id, operator_id, public_key, counter)
+     SELECT 'bm90LXR3aWNl', operator_id, '\\x${passkey.publicKey.toString('hex')}', 0 FROM operator WHERE email = '${email}'`,
+  )
+  const page = await (await fetch(`${gateway.url}/console/sign-in`)).text()
+  const challenge = /name="challenge" value="([^"]*)"/.exec(page)?.[1] ?? ''
+  const [asked = ''] = challenge.split('.')
+  const fields = { challenge, credential: passkey.answer({ challenge: asked, origin: gateway.url }) }
+  const first = await send('/console/passkey-sign-in', fields)
+  expect([first.status, first.headers.get('location')]).toEqual([303, '/console'])
+  const again = await send('/console/passkey-sign-in', fields)
+  expect([again.status, again.headers.get('set-cookie')]).toEqual([401, null])
 })
 
 test('a session ends by signing out, by idling and by age', async () => {

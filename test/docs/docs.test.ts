@@ -5,10 +5,13 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildProgram } from '#commands/program.ts'
 import { variables } from '#config.ts'
 import { testCards } from '#connectors/simulator/test-numbers.ts'
+import { eventTypes } from '#domain/event-types.ts'
 import { endpoints } from '#endpoints/index.ts'
 import { createMetrics } from '#http/telemetry/metrics.ts'
+import { rows as methods } from '#methods/rows.ts'
 import { alarmCodes } from '#operations/engine.ts'
 import { tollgate } from '#test/support/command-line.ts'
 import { createTestDatabase } from '#test/support/database.ts'
@@ -141,6 +144,26 @@ describe('tables', () => {
     expect(shown.filter(name => name !== 'WEBHOOK_FAILED')).toEqual([...alarmCodes])
   })
 
+  test('operating.md lists every command of the program', () => {
+    const program = buildProgram(() => {
+      throw new Error('no command is run here')
+    })
+    const [, list = ''] = operating.text.split('\n| command | does |')
+    const shown = list.slice(0, list.indexOf('\n\n'))
+    const names = program.commands.map(command => command.name())
+    expect(names.filter(name => !new RegExp(`\`${name}(?![\\w-])`).test(shown))).toEqual([])
+  })
+
+  test('webhooks.md lists every type of event with its sentence, and no other', () => {
+    const shown = readTables(readDocument('docs/webhooks.md'), 'type')
+    expect(shown.map(([type, meaning]) => [type, meaning])).toEqual(Object.entries(eventTypes))
+  })
+
+  test('endpoints.md says how many methods there are', () => {
+    const [, shown] = /all ([\d,]+) payment methods/.exec(readDocument('docs/endpoints.md').text) ?? []
+    expect(shown).toBe(methods.length.toLocaleString('en'))
+  })
+
   test('dependencies.md describes every direct dependency, and nothing else', () => {
     const { dependencies, optionalDependencies, devDependencies } = manifest
     const direct = { ...dependencies, ...optionalDependencies, ...devDependencies }
@@ -265,6 +288,13 @@ describe.each(documents)('$path', document => {
       /(?<![\w.])\/(home|root|Users|work|tmp|var|opt)\b|[a-z]:\\|registry\.(?!ts\b)|npmjs|\.pkg\.github/i
     expect(document.text.split('\n').filter(line => foreign.test(line))).toEqual([])
   })
+})
+
+test('the client calls every operation, as client.md says', () => {
+  const client = readFileSync(join(projectRoot, 'clients/typescript/src/client.ts'), 'utf8')
+  // It gets its access tokens itself.
+  const operations = endpoints.map(({ operationId }) => operationId).filter(id => id !== 'issueToken')
+  expect(operations.filter(id => !client.includes(`'${id}'`))).toEqual([])
 })
 
 /** A fence marked `shop` quotes the example shop, which tests run; blanks and line breaks do not count. */

@@ -1,11 +1,13 @@
 /** Approvals that come too late: after the end of the payment, for a part of it, or for a try that was left. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
+import type { AnyJson } from '#test/support/any-json.ts'
 import { createTestClock, dayMs, secondMs } from '#test/support/clock.ts'
 import { cardPayment } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/invariants.ts'
 import { type LateStage, openLateStage, word } from '#test/support/late-stage.ts'
 import { euros, hostedBody, type LateCustomers, lateCustomers, named } from '#test/support/paid-late.ts'
+import { planPayment } from '#test/support/plans.ts'
 
 const clock = createTestClock()
 let provider: LateStage['provider']
@@ -170,6 +172,69 @@ test.each(['return', 'keep'] as const)(
     expect(waiting).toEqual([])
   },
 )
+
+/** The charges of a plan, oldest first, without the initial payment. */
+async function chargesOf(planId: string): Promise<readonly AnyJson[]> {
+  const { body } = await gateway.call('GET', `/payment-plans/${planId}/payments?page=1`)
+  return body.data.filter(({ initialPayment }: AnyJson) => !initialPayment).toReversed()
+}
+
+/** A plan whose first automatic charge never arrived, was undone, and so counts as a decline that is tried again. */
+async function planWithFailedCharge(): Promise<{ planId: string; failed: AnyJson }> {
+  const recurring = { frequency: 'MONTHLY', useCase: 'FIXED', autoCharge: true }
+  const { body } = await gateway.call('POST', '/payments', cardPayment(planPayment({ recurring })))
+  await deliver()
+  const planId = body.paymentPlanId
+  const plan = await gateway.call('GET', `/payment-plans/${planId}`)
+  provider.arm('AUTHORIZATION', 'lostBefore')
+  await pass(Date.parse(plan.body.nextPaymentDate) - clock.nowMs() + secondMs)
+  await pass(10 * 60 * secondMs)
+  const [failed] = await chargesOf(planId)
+  expect(failed).toMatchObject({ status: 'FAILED', responseCode: '21000391' })
+  return { planId, failed: failed ?? {} }
+}
+
+/** Time passes, and everything that waits for it is done. */
+async function pass(milliseconds: number): Promise<void> {
+  clock.move(milliseconds)
+  while ((await runTimers()) > 0);
+}
+
+const endPlan = (planId: string) => gateway.call('POST', `/payment-plans/${planId}/cancel`, {})
+
+const tellPaid = ({ xId }: AnyJson) => {
+  const provider = { echo: { reference: xId, amount: euros(1000) }, transactionId: `late_${xId}` }
+  const approved = { kind: 'approved', provider } as const
+  const subject = named(xId)
+  const fact = { operation: 'AUTHORIZATION', subject, amount: euros(1000), outcome: approved } as const
+  return tell({ kind: 'outcome', ...fact, capture: approved })
+}
+
+test('a plan’s charge that is paid late and kept pays its due day, which is not charged again', async () => {
+  await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
+  const { planId, failed } = await planWithFailedCharge()
+  await tellPaid(failed)
+  expect((await read(failed.payId)).status).toBe('OK')
+  // Every day on which the charge would have been tried again.
+  await pass(8 * dayMs)
+  expect((await chargesOf(planId)).map(({ payId }) => payId)).toEqual([failed.payId])
+  await pass(24 * dayMs)
+  await deliver()
+  expect((await chargesOf(planId)).map(({ status }) => status)).toEqual(['OK', 'OK'])
+  await endPlan(planId)
+})
+
+test('a plan’s charge that is paid late is given back where a retry has paid its due day, also if late money is kept', async () => {
+  await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
+  const { planId, failed } = await planWithFailedCharge()
+  await pass(dayMs)
+  await deliver()
+  await tellPaid(failed)
+  await deliver()
+  expect((await chargesOf(planId)).map(({ status }) => status)).toEqual(['REVERSED', 'OK'])
+  expect((await read(failed.payId)).amount).toMatchObject({ capturedValue: 1000, refundedValue: 1000 })
+  await endPlan(planId)
+})
 
 test('an authorisation that comes too late is reversed, also under a transId that is taken', async () => {
   const { body } = await gateway.call(

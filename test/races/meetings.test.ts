@@ -162,7 +162,7 @@ test.each(seeds)('seed %i', { timeout: 600_000 }, async seed => {
   const scene: PlanScene = { ...(await openScene(seed)), plans: [], customerIds: [], intents: [] }
   try {
     await Promise.all([beginPlan(scene), pay(scene), openIntent(scene)])
-    // A plan that is resumed without its card is suspended once more, and its first payment tells of both.
+    // An event about a plan carries the last operation of the plan's first payment, which an event may have told of before.
     await meet(scene, { acts, rounds, movesMs: [dayMs], accepted: ['an operation is told of once'] })
   } finally {
     await leave(scene)

@@ -2,7 +2,7 @@
  * What a double of Adyen answers: Checkout v72 with sessions and redirects, modifications that are always `received`, and the
  * Dispute API. It knows nothing of the wire; adyen-double.ts carries requests to it.
  */
-import { AdyenLedger, type LedgerPayment } from '#test/support/adyen-ledger.ts'
+import { AdyenLedger, type LedgerPayment, toTokenData } from '#test/support/adyen-ledger.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 
 export interface Answer {
@@ -64,6 +64,8 @@ export class AdyenCheckout {
       method: paymentMethod.type,
       isAutomatic: body.additionalData?.manualCapture !== 'true',
       returnUrl: body.returnUrl,
+      // Adyen stores a method only if it is asked to.
+      storedFor: body.storePaymentMethod === true ? body.shopperReference : undefined,
     })
     const isArmed = this.ledger.declining.delete('AUTHORIZATION')
     const decline = isArmed
@@ -102,7 +104,6 @@ export class AdyenCheckout {
     if (qrCodes.includes(paymentMethodType))
       return {
         ...this.toResult(payment, 'Pending'),
-        resultCode: 'PresentToShopper',
         action: { type: 'qrCode', paymentMethodType, qrCodeData: `QR-${pspReference}` },
       }
     const isCard = paymentMethodType === 'scheme'
@@ -122,7 +123,11 @@ export class AdyenCheckout {
       amount: { value: payment.asked, currency: payment.currency },
       paymentMethod: { type: payment.method, brand: 'visa' },
       ...(refusalReasonCode === undefined ? {} : { refusalReasonCode, refusalReason: 'Refused' }),
-      additionalData: { networkTxReference: 'NTX123', authCode: '065696' },
+      additionalData: {
+        networkTxReference: 'NTX123',
+        authCode: '065696',
+        ...(payment.state === 'authorised' ? toTokenData(payment) : {}),
+      },
     }
   }
 
@@ -166,6 +171,9 @@ export class AdyenCheckout {
   modify(pspReference: string, name: string, body: AnyJson): Answer {
     const payment = this.paymentOf(pspReference)
     if (!payment) return refuse(422, '167', 'Original pspReference required for this operation')
+    const capture = body.capturePspReference
+    if (capture !== undefined && !this.ledger.captures.has(capture))
+      return refuse(422, '167', 'Original pspReference required for this operation')
     const reference = body.reference ?? payment.reference
     const acts: Readonly<Record<string, () => string>> = {
       captures: () => this.ledger.capture(payment, body.amount.value, reference),

@@ -11,6 +11,8 @@ export interface LedgerPayment {
   readonly method: string
   readonly isAutomatic: boolean
   readonly sessionId?: string
+  /** The shopper for whom Adyen stores the method. */
+  readonly storedFor?: string
   returnUrl: string
   isAuthenticated: boolean
   state: 'open' | 'authorised' | 'refused' | 'cancelled'
@@ -28,7 +30,17 @@ export interface NewPayment {
   readonly isAutomatic: boolean
   readonly returnUrl: string
   readonly sessionId?: string
+  readonly storedFor?: string
 }
+
+/** What Adyen says about a method that it has stored, in answers and notices alike. */
+export const toTokenData = ({ storedFor, pspReference }: LedgerPayment): AnyJson =>
+  storedFor === undefined
+    ? {}
+    : {
+        'tokenization.storedPaymentMethodId': `TOKEN-${pspReference}`,
+        'tokenization.shopperReference': storedFor,
+      }
 
 /** One movement in Adyen's books, in the words of the conformance suite. */
 export interface LedgerMovement {
@@ -48,6 +60,8 @@ export class AdyenLedger {
   readonly movements: LedgerMovement[] = []
   /** Operations of which the next one is declined, whatever the books say. */
   readonly declining = new Set<LedgerMovement['operation']>()
+  /** Adyen's references of captures that were asked for; a capture with the authorisation has none. */
+  readonly captures = new Set<string>()
   #count = 0
 
   readonly merchantAccount: string
@@ -72,6 +86,7 @@ export class AdyenLedger {
       method: asked.method,
       isAutomatic: asked.isAutomatic,
       sessionId: asked.sessionId,
+      storedFor: asked.storedFor,
       returnUrl: asked.returnUrl,
       isAuthenticated: false,
       state: 'open',
@@ -91,7 +106,11 @@ export class AdyenLedger {
     payment.authorised = payment.asked
     if (payment.isAutomatic) payment.captured = payment.asked
     this.#move('AUTHORIZATION', payment.reference, payment.asked, undefined)
-    this.#owe(payment, { eventCode: 'AUTHORISATION', success: 'true' })
+    this.#owe(payment, {
+      eventCode: 'AUTHORISATION',
+      success: 'true',
+      additionalData: toTokenData(payment),
+    })
   }
 
   refuse(payment: LedgerPayment, reason: string): void {
@@ -110,7 +129,9 @@ export class AdyenLedger {
       if (!this.multipleCaptures) payment.released += open - value
     }
     this.#move('CAPTURE', reference, value, effect)
-    return this.#modify(payment, 'CAPTURE', { value, reference, effect })
+    const pspReference = this.#modify(payment, 'CAPTURE', { value, reference, effect })
+    this.captures.add(pspReference)
+    return pspReference
   }
 
   refund(payment: LedgerPayment, value: number, reference: string): string {
@@ -216,6 +237,12 @@ export class AdyenLedger {
   ): void {
     payment.refunded -= refunded.value
     this.#later(payment, eventCode, refunded)
+  }
+
+  /** The time of the authorisation is over: what was not captured is released. */
+  expire(payment: LedgerPayment): void {
+    payment.released = payment.authorised - payment.captured
+    this.#owe(payment, { eventCode: 'EXPIRE', success: 'true' })
   }
 
   /** Any event about a dispute of this payment, under one reference for the whole dispute. */

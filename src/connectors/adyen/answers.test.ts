@@ -63,6 +63,17 @@ describe('answers to /payments', () => {
     })
   })
 
+  test.each([
+    ['Pending', { type: 'qrCode', qrCodeData: 'weixin://pay' }, 'action'],
+    ['Pending', { type: 'redirect', url: 'https://bank.example/', method: 'GET' }, 'action'],
+    ['Received', { type: 'bankTransfer', iban: 'NL13TEST0123456789', reference: '1' }, 'action'],
+    ['Pending', { type: 'await' }, 'pending'],
+    ['Pending', { type: 'sdk' }, 'pending'],
+  ])('%s with the action %j is %s: the document says that the customer may have to act', (...row) => {
+    const [resultCode, action, outcome] = row
+    expect(payment({ resultCode, ...echo, action })).toBe(outcome)
+  })
+
   test('after a redirect Adyen’s own reference of the payment is echo enough, another one is not', () => {
     const answer = answered(200, { resultCode: 'Authorised', pspReference: 'PSP1' })
     const kindFor = (pspReference: string) =>

@@ -126,7 +126,7 @@ function fromResult(body: Loose, asked: Asked): AuthorizationOutcome {
     case 'Pending':
     case 'Received':
     case 'Success':
-      return { authorization: pending(body, asked) }
+      return { authorization: fromWaiting(body, asked) }
     case 'RedirectShopper':
     case 'PresentToShopper':
     case 'IdentifyShopper':
@@ -174,6 +174,12 @@ function fromAction(body: Loose, asked: Asked): Outcome | CustomerActionOutcome 
   const read = readAction(recordAt(body, 'action'))
   if (read === 'wait') return pending(body, asked)
   return read === undefined ? unknown : toActionOutcome(read, body, asked)
+}
+
+/** A QR code or an account to pay to comes with "pending" too: without it the customer could never pay. */
+function fromWaiting(body: Loose, asked: Asked): Outcome | CustomerActionOutcome {
+  const read = readAction(recordAt(body, 'action'))
+  return read === undefined || read === 'wait' ? pending(body, asked) : toActionOutcome(read, body, asked)
 }
 
 const toActionOutcome = (read: ReadAction, body: Loose, asked: Asked): CustomerActionOutcome => ({

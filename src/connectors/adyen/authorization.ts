@@ -86,10 +86,18 @@ function toPaymentRequest(request: AuthorizationRequest, terms: AdyenTerms, paym
       channel: request.customerPresent ? 'Web' : undefined,
       mpiData: toMpiData(request.threeDs),
       shopperReference: stored?.shopperReference,
+      storePaymentMethod: isStoredByAdyen(request) ? true : undefined,
     }),
     ...(request.card === undefined ? {} : toThreeDs(request)),
   }
 }
+
+/** Later payments need Adyen's token, unless they are charged by a number that we keep ourselves. */
+const isStoredByAdyen = ({ credentialOnFile, card, account, payment }: AuthorizationRequest): boolean =>
+  credentialOnFile?.initial === true &&
+  card === undefined &&
+  account === undefined &&
+  findTokenCode(findAdyenMethod(payment.method.type)?.code ?? '') !== undefined
 
 function toSessionRequest(request: AuthorizationRequest, terms: AdyenTerms, method: AdyenMethod): Loose {
   return {

@@ -21,6 +21,8 @@ const byEvent: Readonly<Record<string, Read>> = {
     isSuccess(item)
       ? outcomeOf('AUTHORIZATION', item, amount, { ...refused(item, amount, timedOut), pageEnded: true })
       : undefined,
+  // Names the payment itself, and what was not captured of it.
+  EXPIRE: item => (isSuccess(item) ? { kind: 'lapsed', subject: approvalOf(item) } : undefined),
   CAPTURE: modification('CAPTURE'),
   REFUND: modification('REFUND'),
   CANCELLATION: withoutAmount('REVERSAL'),

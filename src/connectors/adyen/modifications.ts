@@ -34,6 +34,15 @@ export const toCapture: Modify = (request, pspReference, { merchantAccount }) =>
   }
 }
 
+/**
+ * Adyen knows which capture is meant only for PayPal; elsewhere the member is refused. A capture that Adyen made with the
+ * authorisation has no reference of its own, and we know it by that of the payment.
+ */
+function toRefundedCapture({ payment, captureTransactionId }: FollowUpRequest, pspReference: string): Loose {
+  const isNamed = captureTransactionId !== undefined && captureTransactionId !== pspReference
+  return payment.method.type === 'PROVIDERP' && isNamed ? { capturePspReference: captureTransactionId } : {}
+}
+
 export const toRefund: Modify = (request, pspReference, { merchantAccount }) => {
   const amount = toAdyenAmount(request.amount)
   const lineItems = toLineItems(request.payment)
@@ -44,10 +53,7 @@ export const toRefund: Modify = (request, pspReference, { merchantAccount }) => 
       reference: request.reference,
       amount,
       ...present({ lineItems, enhancedSchemeData: toEnhancedSchemeData(request) }),
-      // Adyen knows which capture is meant only for PayPal; elsewhere the member is refused.
-      ...(request.payment.method.type === 'PROVIDERP' && request.captureTransactionId !== undefined
-        ? { capturePspReference: request.captureTransactionId }
-        : {}),
+      ...toRefundedCapture(request, pspReference),
     },
     sent: amount,
   }

@@ -100,6 +100,19 @@ const readFilters = (query: OperationQuery) =>
     range: () => readRange(query),
   })
 
-/** The media type that the caller wants first. Programs that want anything get JSON. */
-const wantsCsv = (accept = ''): boolean =>
-  /^\s*text\/csv\b(?![^,]*;\s*q=0(?:\.0*)?\s*(?:[,;]|$))/i.test(accept)
+/** What we can answer, and the wildcards that mean JSON: programs that want anything get that. */
+const ours = ['text/csv', 'application/json', 'application/*', '*/*']
+
+/** Whether CSV has the highest weight, and of equal ones is named first. */
+function wantsCsv(accept = ''): boolean {
+  const [first] = accept
+    .split(',')
+    .map(part => {
+      const [name = '', ...parameters] = part.split(';').map(word => word.trim().toLowerCase())
+      const weight = parameters.find(parameter => parameter.startsWith('q='))
+      return { name, weight: weight === undefined ? 1 : Number(weight.slice(2)) || 0 }
+    })
+    .filter(({ name, weight }) => ours.includes(name) && weight > 0)
+    .sort((a, b) => b.weight - a.weight)
+  return first?.name === 'text/csv'
+}

@@ -32,8 +32,8 @@ export const patchPlanEndpoint = endpoint<Services, typeof patchRequest, typeof 
   operationId: 'updatePaymentPlan',
   summary: 'Change a payment plan',
   description:
-    'Another amount for later charges, another stored card of the customer, another last day, or metadata. A plan that has ' +
-    'not begun or has ended is refused with 27000001.',
+    'Another amount for later charges, another stored card or account of the customer, another last day, or metadata. A ' +
+    'plan that has not begun or has ended is refused with 27000001.',
   body: patchRequest,
   examples: [
     {
@@ -86,7 +86,8 @@ export const resumePlanEndpoint = endpoint<Services, typeof resumeRequest, typeo
   summary: 'Resume a payment plan',
   description:
     'A plan that is PAUSED or SUSPENDED is ACTIVE again. The next charge is on the next due day in the future, or at once ' +
-    'with chargeNow; what was missed is not made up.',
+    'with chargeNow; what was missed is not made up. A plan whose stored card or account was deleted is refused with ' +
+    '27000001 until paymentMethodId names another one.',
   body: resumeRequest,
   examples: [
     {

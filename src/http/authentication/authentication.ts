@@ -133,7 +133,7 @@ function grant(caller: Remembered, question: Question, watch: AccessWatch): Call
   if (caller.intentId !== undefined && (access !== 'intent' || caller.intentId !== id)) {
     return new Refusal(
       'forbidden',
-      'This access token opens the confirmation of its own payment intent only.',
+      'This access token only reads and confirms the payment intent that it was made for.',
     )
   }
   return refuseByKey(caller, question, watch) ?? caller

@@ -77,7 +77,8 @@ export function createRateLimit({ nowMs, shared = noOthers }: Counting): RateLim
       return {
         allowed,
         policy: bucket.policy,
-        state: `"merchant";r=${Math.max(0, Math.floor(bucket.level))};t=1`,
+        // This process may have used up its share while others have something left: then nothing is left here.
+        state: `"merchant";r=${allowed ? Math.floor(bucket.level) : 0};t=1`,
       }
     },
   }

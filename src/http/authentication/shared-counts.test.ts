@@ -98,3 +98,13 @@ test('one process of many uses up the whole limit once the others have heard of 
   }
   expect(passed).toBe(count)
 })
+
+test('a request that is refused because the share of its process is used up says that nothing is left', () => {
+  const [first] = openProcesses(8)
+  const limit = createRateLimit({ nowMs: () => 0, shared: first?.scope('requests') })
+  const merchant = toyMerchant('shop', { requestsPerSecond: count })
+  const asked = Array.from({ length: count }, () => limit.take(merchant))
+  const refused = asked.filter(({ allowed }) => !allowed)
+  expect(refused.length).toBeGreaterThan(0)
+  expect(new Set(refused.map(({ state }) => state))).toEqual(new Set(['"merchant";r=0;t=1']))
+})

@@ -6,6 +6,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import { type EventSubject, raiseEvent, sampleMembers } from '#lifecycle/event.ts'
 import { lastOperation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
+import { withoutOperation } from '#schemas/event-body.ts'
 import type { Change, EventRow } from '#storage/commit/change.ts'
 
 /** An event and whether it must be sent. */
@@ -71,8 +72,8 @@ export async function writeSampleEvent(
   return engine.queue.update({ merchantId, payId }, payment => {
     const operation = lastOperation(payment)
     const members = sampleMembers(type)
-    const isPlans = type === 'plan.completed' || type === 'plan.cancelled'
-    const subject = { type, xId: operation.xId, members, ...(isPlans ? {} : { operation }) }
+    const about = withoutOperation.includes(type) ? {} : { operation }
+    const subject = { type, xId: operation.xId, members, ...about }
     const emitted = emitEvent(payment, { subject, owed: true, now }, engine)
     const [event] = emitted.alongside.events ?? []
     return {

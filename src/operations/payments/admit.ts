@@ -1,5 +1,6 @@
 /** Admits a card or an account to the vault, and builds what a payment shows of it from then on. */
 import type { AccountData, CardData, ThreeDsRequest } from '#connectors/contract.ts'
+import { addDuration } from '#domain/duration.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { AccountInstrument, CardholderOffer, Instrument } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
@@ -100,3 +101,10 @@ export const toAccountInstrument = (
   mandateId,
   dateOfSignature,
 })
+
+/**
+ * Whether the retention has passed a payment that is still open: it comes by once, so that a name which is stored
+ * afterwards would stay for ever.
+ */
+export const isPastRetention = ({ personalDataFor }: Merchant, createdAt: Date, now: Date): boolean =>
+  personalDataFor !== undefined && (addDuration(createdAt.getTime(), personalDataFor) ?? 0) <= now.getTime()

@@ -3,6 +3,7 @@ import type { XId } from '#domain/ids.ts'
 import { describe, type Refusal, refusalCodes } from '#domain/response-codes.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
 import type { LinkState } from '#lifecycle/attempt.ts'
+import { openAction } from '#lifecycle/customer-step.ts'
 import { shownDetails } from '#lifecycle/details.ts'
 import { reasonCodeOf, shownSums } from '#lifecycle/event.ts'
 import { intentOf } from '#lifecycle/intent.ts'
@@ -120,7 +121,10 @@ function stepFacts(payment: Payment, page?: string): Readonly<Record<string, unk
   const waiting = openTry(payment)
   if (!waiting?.prepared.step) return {}
   const { account, paymentReference } = waiting.provider?.fields ?? {}
-  const scanned = payment.method.flow === 'qr' ? page : undefined
+  const action = openAction(waiting)
+  const code = action?.type === 'instructions' ? action.instructions.qrCode : undefined
+  // The provider's own code where it gives one: an app that pays cannot read our page.
+  const scanned = code ?? (payment.method.flow === 'qr' ? page : undefined)
   return {
     expirationTime: waiting.prepared.step === 'instructions' ? payment.expiresAt?.toISOString() : undefined,
     qrCode: scanned ?? toTransferCode({ amount: payment.amount, account, reference: paymentReference }),

@@ -12,6 +12,7 @@ import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import { findOperation, isUndecided, type Operation, openAmount, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
+import { lapseAtProvider } from '#operations/payments/expire.ts'
 import {
   type Fact,
   findNoticed,
@@ -76,6 +77,8 @@ async function applyFact(
         fact,
         deps.engine,
       )
+    case 'lapsed':
+      return (await lapseAtProvider(noticed, deps.engine)) ? 'applied' : 'repeated'
     case 'return':
       return recordReturn(noticed, fact, deps.engine)
     case 'dispute': {

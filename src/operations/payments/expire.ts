@@ -1,9 +1,10 @@
 /** Timers that end payments: an authorisation lapses, or a customer does not come back. One commit, with its event. */
+import type { Merchant } from '#domain/merchant.ts'
 import { type EventSubject, endingSubject, lapseSubject } from '#lifecycle/event.ts'
 import { type Ending, expireRequest, lapse } from '#lifecycle/expiry.ts'
-import type { Payment } from '#lifecycle/payment.ts'
+import { approvingOperation, type Payment } from '#lifecycle/payment.ts'
 import { giveBackTimers } from '#operations/bank/batch-timers.ts'
-import { type Engine, newXId } from '#operations/engine.ts'
+import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { endAction, hasOtherPage } from '#operations/payments/end-action.ts'
 import { type DueTimer, timerAt } from '#operations/timer.ts'
@@ -19,6 +20,22 @@ export const lapseAuthorization = (due: DueTimer, engine: Engine): Promise<void>
     },
     engine,
   )
+
+/** The provider has ended the authorisation before its time here. Returns whether there was something left to lapse. */
+export async function lapseAtProvider(
+  { merchant, payment: { merchantId, payId } }: { readonly merchant: Merchant; readonly payment: Payment },
+  engine: Engine,
+): Promise<boolean> {
+  const isLapsed = await engine.queue.update({ merchantId, payId }, stored => {
+    const now = merchantNow(engine.clock, merchant)
+    const next = lapse({ ...stored, authorizationExpiresAt: now }, now)
+    if (!next) return { result: false }
+    const subject = lapseSubject(stored, next, approvingOperation(stored).xId)
+    const emitted = emitEvent(next, { subject, owed: true, now }, engine)
+    return { next: emitted.payment, alongside: emitted.alongside, result: true }
+  })
+  return isLapsed === true
+}
 
 export async function expirePayment(due: DueTimer, engine: Engine): Promise<void> {
   const { merchantId, payId } = due.timer

@@ -13,14 +13,15 @@ import {
 } from '#lifecycle/late-truth.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 import { isClosedLate, isUnanswered, type Operation, type Payment } from '#lifecycle/payment.ts'
-import { beginsPlan } from '#lifecycle/plan.ts'
+import { beginsPlan, type Plan } from '#lifecycle/plan.ts'
+import { settleLate, turnOf } from '#lifecycle/plan-turn.ts'
 import { joinCustomer, type KnownCustomer } from '#operations/customers/customer-book.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvents } from '#operations/events/emit-event.ts'
 import { refund, reverse } from '#operations/payments/follow-up-kinds.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
-import { inquiryTimer } from '#operations/payments/record-outcome.ts'
-import { movePlan } from '#operations/plans/plan-book.ts'
+import { findTurnsPlan, inquiryTimer, whilePlanChanges } from '#operations/payments/record-outcome.ts'
+import { movePlan, planTimers } from '#operations/plans/plan-book.ts'
 import { approvalTimers, type DueTimer, timerAt } from '#operations/timer.ts'
 import type { Change, Timer } from '#storage/commit/change.ts'
 
@@ -41,42 +42,58 @@ export async function acceptLate(late: LatePayment, engine: Engine): Promise<'ap
 }
 
 /** Without giving the money back. Returns whether this was news. */
-export async function recordLateApproval(late: LatePayment, engine: Engine): Promise<boolean> {
-  try {
-    return await writeApproval(late, { isTransIdTaken: false }, engine)
-  } catch (error) {
-    if (!(error instanceof CommitRefused) || error.conflict !== 'trans_id_taken') throw error
-    return writeApproval(late, { isTransIdTaken: true }, engine)
-  }
+export function recordLateApproval(late: LatePayment, engine: Engine): Promise<boolean> {
+  return whilePlanChanges(async () => {
+    // Before the question whether the day is taken: a charge that begins after it changes the plan.
+    const plan = await findTurnsPlan(late.payment, engine)
+    const isReplaced = plan !== undefined && (await isDayTaken(late, plan, engine))
+    try {
+      return await writeApproval(late, { plan, isReplaced }, engine)
+    } catch (error) {
+      if (!(error instanceof CommitRefused) || error.conflict !== 'trans_id_taken') throw error
+      return writeApproval(late, { plan, isReplaced: true }, engine)
+    }
+  })
+}
+
+/** A retry has paid the due day of this charge, or is about to: the customer owes it once. */
+async function isDayTaken(
+  { merchant, payment }: LatePayment,
+  { merchantId, planId }: Plan,
+  { plans }: Engine,
+): Promise<boolean> {
+  const { dueDate, asked } = turnOf(payment)?.automatic ?? {}
+  const isKept = merchant.paidLate === 'keep' && dueDate !== undefined && !asked
+  return isKept && plans.isDayTaken(merchantId, planId, dueDate, payment.payId)
 }
 
 async function writeApproval(
   late: LatePayment,
-  { isTransIdTaken }: { readonly isTransIdTaken: boolean },
+  { plan, isReplaced }: { readonly plan: Plan | undefined; readonly isReplaced: boolean },
   engine: Engine,
 ): Promise<boolean> {
   const { merchant, payment, operation } = late
   const { merchantId, payId } = payment
   const accountId = operation.prepared.account ?? payment.provider?.account
   const connector = (await engine.providers.open(merchantId, accountId))?.connector
-  const isKept = merchant.paidLate === 'keep' && !isTransIdTaken
+  const isKept = merchant.paidLate === 'keep' && !isReplaced
   const ended = isKept ? {} : await endPlanOf(payment, engine)
   const write = (knownCustomer?: KnownCustomer) =>
     engine.queue.update({ merchantId, payId }, stored => {
       const now = merchantNow(engine.clock, merchant)
       const { xId } = operation
       const { outcome, capture } = late
-      const next = approveLate(stored, { xId, outcome, capture, isTransIdTaken, now })
+      const next = approveLate(stored, { xId, outcome, capture, isReplaced, now })
       if (!next) return { result: false }
       const joined = joinCustomer(stored, next, knownCustomer, now)
-      const begun = isKept ? beginPlan(stored, joined.payment, { merchant, now }) : nothingBegun
+      const moved = isKept ? movePlanOf(stored, joined.payment, { merchant, now, plan }) : unmoved
       const emissions = paidLateSubjects(next, xId, now).map(subject => ({ subject, owed: true }))
       const emitted = emitEvents(joined.payment, { emissions, now }, engine)
       const setTimers = [
-        ...begun.timers,
+        ...(moved.setTimers ?? []),
         ...lateTimers(next, merchant, now),
         // Money that is only given back needs no expiry timer.
-        ...(isTransIdTaken ? [] : approvalTimers(stored, next, merchant)),
+        ...(isReplaced ? [] : approvalTimers(stored, next, merchant)),
         // Until it is known what became of the capture, nothing is given back.
         ...next.operations
           .filter(one => isUnanswered(one) && !stored.operations.includes(one))
@@ -87,7 +104,7 @@ async function writeApproval(
         alongside: {
           ...emitted.alongside,
           ...joined.alongside,
-          ...begun.change,
+          ...moved,
           ...ended,
           ...(setTimers.length > 0 ? { setTimers } : {}),
         },
@@ -98,13 +115,27 @@ async function writeApproval(
   return (await written) === true
 }
 
-type Begun = ReturnType<typeof movePlan>
+const unmoved: Change = {}
 
-const nothingBegun: Begun = { change: {}, timers: [] }
-
-/** Kept money begins its plan, like any approval. The turn of a charge has ended with its failure. */
-const beginPlan = (before: Payment, after: Payment, at: { merchant: Merchant; now: Date }): Begun =>
-  beginsPlan(after.details) ? movePlan(before, after, { ...at, plan: undefined }) : nothingBegun
+/** Kept money begins its plan, like any approval, or pays the due day of the charge that it is. */
+function movePlanOf(
+  before: Payment,
+  after: Payment,
+  at: { readonly merchant: Merchant; readonly now: Date; readonly plan: Plan | undefined },
+): Change {
+  if (beginsPlan(after.details)) {
+    const { change, timers } = movePlan(before, after, at)
+    return { ...change, setTimers: timers }
+  }
+  const { merchant, now, plan } = at
+  const turn = turnOf(after)
+  const settled = plan && turn && settleLate(plan, turn, now)
+  if (!settled) return unmoved
+  return {
+    changePlan: { plan: settled, expectedVersion: plan.version },
+    ...planTimers(settled, merchant),
+  }
+}
 
 /**
  * A plan that waits for a failed payment counts as cancelled. The payment is no longer failed while its money is given

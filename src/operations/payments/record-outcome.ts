@@ -113,7 +113,7 @@ async function writeOutcome(record: OutcomeRecord, engine: Engine): Promise<Reco
 }
 
 /** The plan whose turn the payment is, as it stands now. */
-async function findTurnsPlan(payment: Payment, { plans }: Engine): Promise<Plan | undefined> {
+export async function findTurnsPlan(payment: Payment, { plans }: Engine): Promise<Plan | undefined> {
   const { merchantId, planId } = payment
   return planId && turnOf(payment) ? (await plans.findChargeable(merchantId, planId))?.plan : undefined
 }
@@ -122,7 +122,7 @@ async function findTurnsPlan(payment: Payment, { plans }: Engine): Promise<Plan 
 const maximumRounds = 50
 
 /** Writes again when the plan was changed after it was read. */
-async function whilePlanChanges<T>(write: () => Promise<T>): Promise<T> {
+export async function whilePlanChanges<T>(write: () => Promise<T>): Promise<T> {
   for (let round = 1; ; round += 1) {
     try {
       return await write()

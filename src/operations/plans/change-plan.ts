@@ -3,7 +3,7 @@ import { dayOf } from '#domain/calendar.ts'
 import type { PlanId, StoredMethodId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { isStoredCard } from '#lifecycle/customer.ts'
-import type { Decision } from '#lifecycle/decision.ts'
+import { type Decision, refuse } from '#lifecycle/decision.ts'
 import { fixedAmount, type Plan } from '#lifecycle/plan.ts'
 import {
   decidePatch,
@@ -14,7 +14,6 @@ import {
   pausePlan,
   resumePlan,
 } from '#lifecycle/plan-change.ts'
-import { nextMoment } from '#lifecycle/plan-turn.ts'
 import { findCurrencyMisfit, findStoredMethod } from '#methods/catalogue.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { keyRow, type OperationKey, storeAnswer } from '#operations/key.ts'
@@ -22,12 +21,10 @@ import type { OperationAnswer } from '#operations/payments/answer.ts'
 import { MethodMisfit } from '#operations/payments/follow-up.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import { runPlan } from '#operations/plans/charge-due-plan.ts'
-import { chargePlan } from '#operations/plans/charge-plan.ts'
-import { planTimer } from '#operations/plans/plan-book.ts'
+import { chargePlan, hasInstrument } from '#operations/plans/charge-plan.ts'
+import { planTimer, planTimers } from '#operations/plans/plan-book.ts'
 import { refusePlan, toRecord } from '#operations/plans/plans.ts'
-import { timerAt } from '#operations/timer.ts'
 import { checkMetadata } from '#schemas/metadata.ts'
-import type { Change } from '#storage/commit/change.ts'
 import type { PlanEntry } from '#storage/plans/plans.ts'
 
 export interface PlanRequest {
@@ -37,7 +34,7 @@ export interface PlanRequest {
 }
 
 interface PlanStep {
-  readonly decide: (plan: Plan, now: Date) => Decision
+  readonly decide: (plan: Plan, now: Date) => Decision | Promise<Decision>
   readonly change: (plan: PlanEntry, now: Date) => Plan | Promise<Plan>
 }
 
@@ -55,7 +52,7 @@ async function changePlan(
     const plan = await engine.plans.find(merchant.merchantId, planId)
     if (!plan) return undefined
     const now = merchantNow(engine.clock, merchant)
-    const decision = decide(plan, now)
+    const decision = await decide(plan, now)
     if (!decision.accepted) {
       const isOver = decision.refusal === 'OUTSIDE_PLAN_PERIOD'
       const refused = refusePlan(merchant, isOver ? 'OUTSIDE_PLAN_PERIOD' : 'PLAN_NOT_ACTIVE')
@@ -65,23 +62,13 @@ async function changePlan(
     const answer = { status: 200, json: JSON.stringify(toRecord(changed)) }
     const committed = await engine.commit({
       changePlan: { plan: changed, expectedVersion: plan.version },
-      ...timersOf(changed, merchant),
+      ...planTimers(changed, merchant),
       key: keyRow(key, { merchant, answer, now }),
     })
     if (committed.committed) return { answer, plan: changed }
     if (committed.conflict !== 'plan_changed') throw new CommitRefused(committed.conflict)
   }
   throw new Error(`plan ${planId} was changed by others in each of ${maximumRounds} tries to write it`)
-}
-
-/**
- * An active plan has a timer for its next charge or its end; any other has none. A charge under way sets the timer
- * itself.
- */
-function timersOf(plan: Plan, merchant: Merchant): Pick<Change, 'setTimers' | 'dropTimers'> {
-  const timer = planTimer(plan, plan.initialPayId)
-  const wakeAt = plan.status === 'ACTIVE' ? nextMoment(plan) : undefined
-  return wakeAt ? { setTimers: [timerAt(timer, wakeAt, merchant)] } : { dropTimers: [timer] }
 }
 
 export interface PatchRequest extends PlanRequest {
@@ -174,7 +161,13 @@ export async function resume(
 ): Promise<OperationAnswer | undefined> {
   const { chargeNow, merchant } = request
   const step = {
-    decide: (plan: Plan, now: Date) => decideResume(plan, { chargeNow, now }),
+    async decide(plan: Plan, now: Date) {
+      const decision = decideResume(plan, { chargeNow, now })
+      if (!decision.accepted) return decision
+      // Without its card or account an ACTIVE plan would refuse every charge as not active.
+      const found = await engine.plans.findChargeable(merchant.merchantId, plan.planId)
+      return found && hasInstrument(found) ? decision : refuse('PLAN_NOT_ACTIVE')
+    },
     change(plan: PlanEntry, now: Date) {
       if (chargeNow && plan.amount.value === 0) {
         const error = 'is true; this plan began without an amount, so resume it and then charge one'

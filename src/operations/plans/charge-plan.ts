@@ -167,19 +167,23 @@ export const commonCommand = ({
   merchantInitiated: true,
 })
 
-/** The card or account of a plan, opened. Undefined: its number was deleted. A wallet needs neither. */
+/** False once the stored card or account of the plan was deleted. A wallet needs neither; only cards have a scheme's reference. */
+export const hasInstrument = ({ plan, card, account, methodDeleted }: ChargeablePlan): boolean =>
+  !methodDeleted && (card !== undefined || account !== undefined || plan.schemeReferenceId === undefined)
+
+/** The card or account of a plan, opened. Undefined: its number was deleted. */
 export async function openInstruments(
-  { plan, card, account, methodDeleted }: ChargeablePlan,
+  found: ChargeablePlan,
   engine: Engine,
 ): Promise<Instruments | undefined> {
+  const { plan, card, account } = found
   const { merchantId } = plan
-  if (methodDeleted) return undefined
+  if (!hasInstrument(found)) return undefined
   if (card) {
     const storedCard = await openStoredCard(merchantId, card, engine)
     return storedCard && { storedCard, cardholderName: card.cardHolderName }
   }
-  if (!account) return plan.schemeReferenceId === undefined ? {} : undefined
-  return openStoredAccount(merchantId, account, engine)
+  return account ? openStoredAccount(merchantId, account, engine) : {}
 }
 
 export type Instruments = Pick<CreatePayment, 'storedCard' | 'cardholderName' | 'account' | 'storedAccount'>

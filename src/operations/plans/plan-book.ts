@@ -19,6 +19,16 @@ export const planTimer = (
   initialPayId: PayId,
 ): TimerKey => ({ merchantId, payId: initialPayId, xId: planId as string as XId, kind: 'PLAN' })
 
+/**
+ * An active plan has a timer for its next charge or its end; any other has none. A charge under way sets the timer
+ * itself.
+ */
+export function planTimers(plan: Plan, merchant: Merchant): Pick<Change, 'setTimers' | 'dropTimers'> {
+  const timer = planTimer(plan, plan.initialPayId)
+  const wakeAt = plan.status === 'ACTIVE' ? nextMoment(plan) : undefined
+  return wakeAt ? { setTimers: [timerAt(timer, wakeAt, merchant)] } : { dropTimers: [timer] }
+}
+
 /** Creates the plan together with the payment by which the customer agrees to it. */
 export function openPlan(payment: Payment): Pick<Change, 'insertPlan'> {
   const { merchantId, payId, planId, amount, details, createdAt } = payment

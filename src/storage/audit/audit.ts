@@ -63,6 +63,8 @@ export interface Verification {
 interface StoredRow {
   readonly number: number
   readonly at: Date
+  /** The time to the microsecond, in UTC; null for a time that no calendar has. */
+  readonly written_at: string | null
   readonly actor: string
   readonly came_from: string
   readonly act: string
@@ -78,13 +80,19 @@ const pageRows = 1_000
 /** 20: enough to see a pattern. */
 const faultsShown = 20
 
-const columns =
-  'number, at, actor, came_from, act, object, before::text AS before, after::text AS after, hash'
+// The gateway writes no time outside of the years 1 to 9999, and a Date cannot hold infinity.
+const columns = `number, greatest(least(at, '9999-12-31T00:00:00Z'), '0001-01-01T00:00:00Z') AS at,
+  to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AS written_at,
+  actor, came_from, act, object, before::text AS before, after::text AS after, hash`
 
 /** Before the first row. */
 const noHash = '0'.repeat(64)
 
-type Hashed = Omit<StoredRow, 'hash'>
+type Hashed = Omit<StoredRow, 'hash' | 'written_at'>
+
+/** The gateway writes whole milliseconds: three zeros follow them, or the time was changed. */
+const isAsWritten = ({ at, written_at }: StoredRow): boolean =>
+  `${written_at}` === `${at.toISOString().slice(0, -1)}000`
 
 const hashRow = (previous: string, row: Hashed): string =>
   createHash('sha256')
@@ -131,14 +139,17 @@ async function* walkRows(reader: Pick<Pool, 'query'>): AsyncGenerator<readonly S
 /** Walks the whole chain. Any connection will do. */
 export async function verifyAudit(reader: Pick<Pool, 'query'>): Promise<Verification> {
   // The head is read first: rows added meanwhile are beyond it and are checked like the others.
-  const head = await readHead(reader)
+  const kept = await findHead(reader)
+  const head = kept ?? noHead
   const checked = await checkChain(head, walkRows(reader))
   const { number } = await readHead(reader)
   // Adding a row also moves the stored end, so a row beyond the end was added by somebody else, or the end was moved
   // back.
   const beyond = checked.last - number
   const more = beyond > 0 ? [`${beyond} beyond the end that was kept apart, which is ${number}`] : []
-  return { rows: checked.rows, head, faults: [...checked.faults, ...more].slice(0, faultsShown) }
+  // There is one from the first migration on, also while there are no rows.
+  const lost = kept ? [] : ['number and hash of the newest row, which are kept apart, are missing']
+  return { rows: checked.rows, head, faults: [...lost, ...checked.faults, ...more].slice(0, faultsShown) }
 }
 
 export function createAuditStore({ readers, writers }: Pick<Database, 'readers' | 'writers'>): AuditStore {
@@ -166,9 +177,13 @@ export function createAuditStore({ readers, writers }: Pick<Database, 'readers' 
   }
 }
 
-async function readHead(pool: Pick<Pool, 'query'>): Promise<AuditHead> {
+const noHead: AuditHead = { number: 0, hash: noHash }
+
+const readHead = async (pool: Pick<Pool, 'query'>): Promise<AuditHead> => (await findHead(pool)) ?? noHead
+
+async function findHead(pool: Pick<Pool, 'query'>): Promise<AuditHead | undefined> {
   const { rows } = await pool.query<AuditHead>('SELECT number, hash FROM audit_head')
-  return rows[0] ? { ...rows[0], number: Number(rows[0].number) } : { number: 0, hash: noHash }
+  return rows[0] && { ...rows[0], number: Number(rows[0].number) }
 }
 
 async function appendRows(writers: Pool, entries: readonly AuditEntry[]): Promise<void> {
@@ -218,7 +233,8 @@ async function checkChain(
       const missing = row.number - last.number - 1
       if (missing > 0) faults.push(`${missing} missing: ${describeGap(last.number + 1, row.number - 1)}`)
       // After a gap the previous hash is unknown: the gap is the fault, and this row's own hash is not checked.
-      else if (hashRow(last.hash, row) !== row.hash) faults.push(`row ${row.number} was changed`)
+      else if (!isAsWritten(row) || hashRow(last.hash, row) !== row.hash)
+        faults.push(`row ${row.number} was changed`)
       if (row.number === head.number && row.hash !== head.hash)
         faults.push(`row ${row.number} is not the one that was kept apart as the newest`)
       last = { number: row.number, hash: row.hash }

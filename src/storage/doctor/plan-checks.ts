@@ -50,12 +50,14 @@ export const planChecks: readonly Check[] = [
   {
     name: 'plan-charged-once',
     sentence:
-      'For each due day of a plan at most one automatic charge was approved or may still be, besides those that the merchant asked for.',
+      'For each due day of a plan at most one automatic charge was approved or may still be, besides those that the merchant asked for and those that were paid too late and given back.',
     broken: `SELECT p.merchant_id, min(p.pay_id::text)::uuid AS pay_id, NULL::uuid AS x_id, format('plan %s: %s charges for %s',
         ${named('p.plan_id')}, count(*), p.details->'planTurn'->'automatic'->>'dueDate') AS detail
       FROM payment p WHERE p.plan_id IS NOT NULL AND p.status <> 'FAILED'
         AND p.details->'planTurn'->'automatic' IS NOT NULL
         AND p.details->'planTurn'->'automatic'->'asked' IS NULL
+        AND NOT (p.status = 'REVERSED' AND EXISTS (SELECT 1 FROM operation o WHERE o.merchant_id = p.merchant_id
+          AND o.pay_id = p.pay_id AND o.prepared->>'paidLate' = 'true'))
       GROUP BY p.merchant_id, p.plan_id, p.details->'planTurn'->'automatic'->>'dueDate' HAVING count(*) > 1`,
   },
 ]

@@ -1,8 +1,4 @@
-/**
- * Reading payment plans and their payments. Every query is scoped by merchant; rows of other merchants are invisible
- * here.
- */
-
+/** Reading payment plans and their payments. Every query is scoped by merchant; rows of other merchants are invisible here. */
 import type { CustomerId, MerchantId, PayId, PlanId, StoredMethodId, XId } from '#domain/ids.ts'
 import { entriesOf } from '#domain/json.ts'
 import type { AccountInstrument, Instrument, Payment, PaymentStatus } from '#lifecycle/payment.ts'
@@ -62,6 +58,8 @@ export interface PlanReader {
   list(merchantId: MerchantId, page: number, conditions: PlanConditions): Promise<Page<PlanEntry>>
   /** The newest first; undefined when the merchant has no such plan. */
   listPayments(merchantId: MerchantId, planId: PlanId, page: number): Promise<Page<PlanPayment> | undefined>
+  /** Whether another payment has paid, or is paying, that due day; one that the merchant asked for besides does not count. */
+  isDayTaken(merchantId: MerchantId, planId: PlanId, dueDate: string, payId: PayId): Promise<boolean>
   /** The scheme's reference of the agreement under which this card of the customer was last stored. */
   findSchemeReference(
     merchantId: MerchantId,
@@ -359,6 +357,8 @@ export function createPlanReader({ readers }: Database): PlanReader {
       return rows[0]?.scheme_reference_id
     },
 
+    isDayTaken: askForDay(readers),
+
     async findLastAccount(merchantId, { accountId, last4Digits }) {
       const { rows } = await readers.query<{ account: AccountInstrument }>({
         name: 'plan_last_account',
@@ -371,6 +371,19 @@ export function createPlanReader({ readers }: Database): PlanReader {
     },
   }
 }
+
+const askForDay =
+  (readers: Database['readers']): PlanReader['isDayTaken'] =>
+  async (merchantId, planId, dueDate, payId) => {
+    const turn = `c.details->'planTurn'->'automatic'`
+    const { rowCount } = await readers.query({
+      name: 'plan_day_taken',
+      text: `SELECT 1 FROM payment c WHERE c.plan_id = $2 AND ${byOtherIndex('c.merchant_id')} = $1 AND c.pay_id <> $4
+               AND c.status NOT IN ('FAILED', 'REVERSED') AND ${turn}->>'dueDate' = $3 AND ${turn}->'asked' IS NULL`,
+      values: [merchantId, planId, dueDate, payId],
+    })
+    return rowCount !== 0
+  }
 
 const toPlanPayment = (row: PaymentItemRow): PlanPayment => ({
   payId: row.pay_id,

@@ -90,7 +90,10 @@ describe('an address for results that is not https', () => {
   ])('400 on %s', async (path, body) => {
     expect(await shop.call('POST', path, body)).toMatchObject({
       status: 400,
-      body: { field: 'urls.webhook', error: expect.stringContaining('https') },
+      body: {
+        field: 'urls.webhook',
+        error: expect.stringContaining(`"${urls.webhook}"; allowed is an https`),
+      },
     })
   })
 
@@ -100,7 +103,10 @@ describe('an address for results that is not https', () => {
     for (const path of ['/payments/sessions', '/payments/links', '/payment-intents']) {
       expect(await shop.call('POST', path, changed)).toMatchObject({
         status: 400,
-        body: { field: `urls.${name}`, error: expect.stringContaining('https') },
+        body: {
+          field: `urls.${name}`,
+          error: expect.stringContaining(`"${urls[name]}"; allowed is an https`),
+        },
       })
     }
     expect((await shop.call('POST', '/payment-intents', { ...order, urls: secure })).status).toBe(201)
@@ -114,7 +120,7 @@ describe('simulationMode is refused everywhere', () => {
     const body = methodPayment('CARD', { simulationMode })
     expect(await shop.call('POST', '/payments', body)).toMatchObject({
       status: 400,
-      body: { field: 'simulationMode' },
+      body: { field: 'simulationMode', error: expect.stringContaining('is "0000"') },
     })
   })
 

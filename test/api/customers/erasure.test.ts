@@ -1,5 +1,6 @@
 /** Blanking personal data: with a deleted customer, and by the merchant's own retention. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openPage, sendForm } from '#test/support/customer-page.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
@@ -245,6 +246,36 @@ test('a link that is paid after the retention has blanked it is paid, and adds i
     customerInfo: { gatewayCustomerId: customerInfo.gatewayCustomerId },
   })
 })
+
+// The retention comes by a payment once: what is stored afterwards would stay for ever.
+test.each([
+  [
+    'CARD',
+    {
+      number: '4242424242424242',
+      expiry: '12/30',
+      securityCode: '123',
+      cardholderName: 'Xaviera Quillfeather',
+    },
+  ],
+  ['DIRECTDEBIT', { accountHolder: 'Xaviera Quillfeather', iban: 'DE89370400440532013000', consent: 'yes' }],
+])(
+  'what a customer types into the page of a payment that the retention has passed is sent and not kept: %s',
+  async (type, typed) => {
+    const shop = await openShop(gateway)
+    await gateway.gateway.merchants.set(shop.merchantId, { personalDataFor: 'P30D' })
+    const { urls: _, ...request } = intentOf(`late ${type}`)
+    const expirationTime = new Date(
+      new Date(await shop.advance('PT1S')).getTime() + 60 * 86_400_000,
+    ).toISOString()
+    const { body: link } = await shop.call('POST', '/payments/links', { ...request, expirationTime })
+    await shop.advance('P31D')
+    const page = await openPage(link._links.redirect.href)
+    expect(await sendForm(page, { type, ...typed })).toBe(303)
+    expect((await shop.read(link.payId)).status).toMatch(/^(?:OK|CAPTURE_REQUEST)$/)
+    expect(await stored(shop.merchantId)).not.toMatch(traces)
+  },
+)
 
 test('a retention blanks intents that have led to no payment', async () => {
   const shop = await openShop(gateway)

@@ -46,6 +46,24 @@ test.each(eventTypeNames)('an event of type %s arrives as the document describes
   expect(schemaOf(type)(heard?.body)).toEqual([])
 })
 
+test('plans of earlier triggers take no part in later ones', async () => {
+  const shop = await openShop(gateway)
+  const client = createGatewayClient({ ...shop, baseUrl: `${gateway.url}/api/v2` })
+  const trigger = (name: string) => triggerEvent({ name }, { client, say: () => undefined, nowMs: Date.now })
+  const names = ['plan.charged', 'plan.charge_failed', 'plan.suspended', 'plan.cancelled', 'payment.lapsed']
+  for (const name of names) {
+    const { events } = await trigger(name)
+    expect(
+      events.map(({ body }) => body.type),
+      name,
+    ).toContain(name)
+  }
+  // The week of payment.lapsed charges none of the plans; a decline for good is told before it suspends.
+  const { data } = await client.get<{ data: { body: { type: string } }[] }>('/events?page=1')
+  const heard = data.map(({ body }) => body.type).toSorted()
+  expect(heard).toEqual([...names, 'plan.charge_failed'].toSorted())
+})
+
 describe('the OpenAPI document', () => {
   test('has a webhook for each type, with an example that fits its schema', async () => {
     const document = JSON.parse(await (await fetch(`${gateway.url}/openapi.json`)).text())

@@ -127,6 +127,10 @@ test.each([
   ['text/csv;q=0', 'application/json'],
   ['text/csv; q=0.0, application/json', 'application/json'],
   ['application/json, text/csv', 'application/json'],
+  ['text/csv;q=0.5, application/json', 'application/json'],
+  ['application/json;q=0.1, text/csv', 'text/csv'],
+  ['text/csv, */*;q=0.1', 'text/csv'],
+  ['text/html, text/csv;q=0.9, */*;q=0.8', 'text/csv'],
 ])('Accept: %s is answered as %s', async (accept, expected) => {
   const response = await fetch(`${gateway.url}/api/v2/operations`, {
     headers: { authorization: shop.authorization, accept },

@@ -152,11 +152,14 @@ describe('the access token of an intent', () => {
     }
   })
 
-  test('403 everywhere but at the confirmation of its own intent', async () => {
+  test('403 everywhere but at its own intent, which it reads and confirms', async () => {
     const [own, other] = [await intents.intent(), await intents.intent()]
     const bearer = await intents.bearer(own)
     const { body: paid } = await intents.confirm(other, confirmation('CARD'))
+    expect((await shop.call('GET', `/payment-intents/${own}`, undefined, bearer)).status).toBe(200)
     const places: [verb: string, path: string, body?: unknown][] = [
+      ['GET', `/payment-intents/${other}`],
+      ['POST', `/payment-intents/${own}/cancel`, {}],
       ['POST', `/payment-intents/${other}/confirm`, confirmation('CARD')],
       ['POST', `/payment-intents/pi_${'0'.repeat(32)}/confirm`, confirmation('CARD')],
       ['POST', '/payment-intents', {}],
@@ -173,6 +176,7 @@ describe('the access token of an intent', () => {
         403,
         'application/problem+json',
       ])
+      expect(answer.body.detail).toMatch(/only reads and confirms the payment intent/)
     }
     expect((await intents.confirm(own, confirmation('CARD'), bearer)).status).toBe(200)
   })

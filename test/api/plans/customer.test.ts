@@ -140,9 +140,34 @@ test.each(['the customer', 'the stored account'])(
       paymentMethodId: on.methodId,
     })
     expect(await chargePlan(on.shop, on.planId)).toMatchObject(refused('27000001'))
-    await on.shop.call('POST', `/payment-plans/${on.planId}/resume`, { chargeNow: true })
+    const resumed = await on.shop.call('POST', `/payment-plans/${on.planId}/resume`, { chargeNow: true })
+    expect(resumed).toMatchObject(refused('27000001'))
     expect(await listPayments(on.shop, on.planId)).toHaveLength(1)
     expect(await chargePlan(on.shop, on.planId)).toMatchObject(refused('27000001'))
+  },
+)
+
+// An ACTIVE plan that refuses every charge as not active would contradict itself.
+test.each<Kept>(['CARD', 'DIRECTDEBIT'])(
+  '422 27000001 a plan whose %s was deleted resumes only after it was moved to another stored method',
+  async type => {
+    const on = await start({ type })
+    const path = `/payment-plans/${on.planId}`
+    const resume = (body: object) => on.shop.call('POST', `${path}/resume`, body)
+    await on.shop.call('DELETE', `/customers/${on.customerId}/paymentMethods/${on.methodId}`)
+    expect(await resume({})).toMatchObject(refused('27000001'))
+    expect(await resume({ chargeNow: true })).toMatchObject(refused('27000001'))
+    expect(await readPlan(on.shop, on.planId)).toMatchObject({ status: 'SUSPENDED' })
+
+    const { merchantCustomerId } = await readPlan(on.shop, on.planId)
+    await on.shop.create('CARD', {
+      customerInfo: { merchantCustomerId, email: 'ada@example.com' },
+      card: { number: '5555555555554444', expiryDate: '209912' },
+    })
+    const { body } = await on.shop.call('GET', `/customers/${on.customerId}/paymentMethods`)
+    await on.shop.call('PATCH', path, { paymentMethodId: body.data[0].id })
+    expect(await resume({})).toMatchObject({ status: 200, body: { status: 'ACTIVE' } })
+    expect(await chargePlan(on.shop, on.planId)).toMatchObject({ status: 200, body: { status: 'OK' } })
   },
 )
 

@@ -120,6 +120,38 @@ describe('notices', () => {
     expect((await shop.record(payId)).amount).toMatchObject({ refundedValue: 250 })
   })
 
+  test.each([
+    ['of a whole authorisation', 0, 'REVERSED'],
+    ['of what a capture left', 400, 'OK'],
+  ])('the end %s at Adyen releases it here too', async (_, captured, status) => {
+    const other = await startAdyenGateway({ multipleCaptures: true })
+    try {
+      const at = payThrough(other)
+      const payId = await at.authorized()
+      if (captured > 0) await at.follow(payId, 'captures', captured)
+      await other.settle()
+      other.double.ledger.expire(ledgerOf(other, await other.record(payId)))
+      await other.settle()
+      const record = await other.record(payId)
+      expect(record).toMatchObject({
+        status,
+        amount: { capturedValue: captured, reversedValue: 1000 - captured },
+      })
+      const { body } = await at.follow(payId, 'captures', 100)
+      expect(body.responseCode).toBe('20200007')
+      const { ours, theirs } = await other.books()
+      expect(ours).toEqual(theirs)
+      const events = await queryRows(
+        other.gateway.databaseUrl,
+        `SELECT body->'operation'->'amount'->>'value' AS value FROM event
+        WHERE pay_id = '${payId}' AND body->>'type' = 'payment.lapsed'`,
+      )
+      expect(events).toEqual([{ value: String(1000 - captured) }])
+    } finally {
+      await other.stop()
+    }
+  })
+
   test('a capture that Adyen refuses leaves the payment AUTHORIZED', async () => {
     const payId = await authorized()
     const payment = ledgerOf(shop, await shop.record(payId))
@@ -209,6 +241,30 @@ describe('customers on Adyen’s page', () => {
     expect(await statusOf(body.payId)).toBe('AUTHORIZED')
   })
 
+  // 3-D Secure only proves who pays: without the result that the customer brings, Adyen never asks the issuer.
+  test.each([
+    ['without a result', '', false],
+    ['with a result that Adyen never gave out', '?redirectResult=forged', false],
+    ['while our key is refused', '?redirectResult=', true],
+  ])('a 3-D Secure challenge is completed by a second return, if the first came %s', async (...row) => {
+    const [, brought, isRefused] = row
+    const { body } = await post(
+      '/payments',
+      cardPayment({ urls, card: { number: challengeCard }, ...manual }),
+    )
+    const payment = [...shop.double.ledger.payments.values()].at(-1)
+    const back = shop.double.checkout.decide('redirect', payment?.pspReference ?? '', 'approve')
+    if (isRefused) shop.double.fail(/details$/, 'keyRefused')
+    const first = isRefused ? back : `${payment?.returnUrl}${brought}`
+    await fetch(first, { redirect: 'manual' })
+    expect(await statusOf(body.payId)).toBe('PENDING')
+    const [one, two] = await Promise.all([1, 2].map(() => fetch(back, { redirect: 'manual' })))
+    expect([one, two].map(answer => answer?.headers.get('location'))).toEqual(
+      [1, 2].map(() => `${urls.return}?PayId=${body.payId}`),
+    )
+    expect(await statusOf(body.payId)).toBe('AUTHORIZED')
+  })
+
   test('a voucher shows its reference and is paid by notice', async () => {
     const { body } = await post('/payments', methodPayment('MULTIBANCO'))
     expect(JSON.stringify(body)).toContain('501 422 944')
@@ -219,6 +275,22 @@ describe('customers on Adyen’s page', () => {
     await shop.settle()
     expect(await statusOf(body.payId)).toBe('OK')
   })
+})
+
+test('a QR code that Adyen sends with a pending payment is shown to the customer, who pays it', async () => {
+  const amount = { value: 1000, currency: 'BRL' }
+  const { body } = await post('/payments', methodPayment('PIX', { amount }))
+  expect(body.status).toBe('AUTHORIZE_REQUEST')
+  const record = await shop.record(body.payId)
+  const payment = ledgerOf(shop, record)
+  // The code that the customer's app reads is Adyen's, also for a merchant who shows it on a page of their own.
+  const qrCode = `QR-${payment.pspReference}`
+  expect([body, record].map(({ paymentMethods }) => paymentMethods.pix.qrCode)).toEqual([qrCode, qrCode])
+  const page = await (await fetch(body._links.redirect.href)).text()
+  expect(page).toContain('<figure class="qr">')
+  shop.double.ledger.authorise(payment)
+  await shop.settle()
+  expect(await statusOf(body.payId)).toBe('OK')
 })
 
 describe('lost answers', () => {

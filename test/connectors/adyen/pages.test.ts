@@ -212,6 +212,53 @@ test('a plan that was begun on Adyen’s page is charged by Adyen’s token, wit
   }
 })
 
+test.each([
+  ['comes back', true],
+  ['never comes back', false],
+])(
+  'a plan that a wallet’s customer began is charged by Adyen’s token, also if the customer %s',
+  async (_, isBack) => {
+    const { body } = await shop.gateway.call('POST', '/payments', {
+      ...cardPayment(planPayment()),
+      urls,
+      paymentMethods: { integrationType: 'HOSTED', type: 'PROVIDERP' },
+    })
+    const back = await go(`${await go(body._links.redirect.href)}/approve`)
+    await (isBack ? go(back) : shop.settle())
+    const charge = await shop.gateway.call('POST', `/payment-plans/${body.paymentPlanId}/charge`, {
+      transId: `wallet-charge-${isBack}`,
+    })
+    expect([charge.status, charge.body.status]).toEqual([200, 'OK'])
+    expect(shop.double.requests.at(-1)?.body).toMatchObject({
+      shopperInteraction: 'ContAuth',
+      paymentMethod: { type: 'paypal', storedPaymentMethodId: expect.stringMatching(/^TOKEN-D/) },
+    })
+  },
+)
+
+test.each([
+  ['AUTOMATIC', 'no capture, because Adyen gives that one no reference'],
+  ['MANUAL', 'the capture'],
+])('a refund of a wallet’s payment with %s capture is accepted: it names %s', async type => {
+  const { body } = await shop.gateway.call('POST', '/payments', {
+    ...cardPayment({ captureMethod: { type } }),
+    urls,
+    paymentMethods: { integrationType: 'HOSTED', type: 'PROVIDERP' },
+  })
+  await go(await go(`${await go(body._links.redirect.href)}/approve`))
+  const amount = { value: 1000, currency: 'EUR' }
+  const follow = (name: string) =>
+    shop.gateway.call('POST', `/payments/${body.payId}/${name}`, { transId: `${name}-${type}`, amount })
+  if (type === 'MANUAL') await follow('captures')
+  await shop.settle()
+  expect((await follow('refunds')).body.status).toBe('PENDING')
+  const { operations } = await shop.record(body.payId)
+  const capture = operations.find((operation: AnyJson) => operation.type === 'CAPTURE')
+  expect(shop.double.requests.at(-1)?.body.capturePspReference).toBe(
+    type === 'MANUAL' ? capture.providerTransactionId : undefined,
+  )
+})
+
 describe('an approval that nobody heard of', () => {
   /** The answer is lost and the notices stay away until Adyen has undone the payment at our request. */
   async function undone(): Promise<{ payId: string; items: AnyJson[] }> {

@@ -113,6 +113,7 @@ test('the two lines of a refund that failed name the same refund and add up to n
 })
 
 test.each([
+  ['an empty file', '\n', /the file is empty/],
   [
     'a foreign file',
     'Date;Amount\n2026;1',

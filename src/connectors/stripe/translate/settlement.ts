@@ -158,6 +158,7 @@ export async function* readSettlement(file: AsyncIterable<Uint8Array>): AsyncIte
     else yield rowToSettlementLine(cellsOf(names, line))
   }
   if (json !== '') yield* transactionsOf(json).map(toSettlementLine)
+  else if (names === undefined) throw new Error('the file is empty')
 }
 
 function headerOf(line: string): readonly string[] {

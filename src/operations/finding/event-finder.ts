@@ -1,0 +1,134 @@
+/** What an operator may look up and send again without a running server: events of all merchants. */
+import type { MerchantId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { createGroupCommit } from '#storage/commit/group-commit.ts'
+import type { Database } from '#storage/database.ts'
+import {
+  createEventStore,
+  type EventStatus,
+  type EventStore,
+  type StoredEvent,
+} from '#storage/events/events.ts'
+import { createMerchantStore } from '#storage/merchants.ts'
+
+/** 1,000 events of one merchant: a list for people, and a page for those who give a time. */
+export const eventsMax = 1_000
+
+/** 100 in one commit: deliveries begin while the others are still written. */
+const replaysMax = 100
+
+export interface EventFilter {
+  readonly merchant?: string
+  readonly since?: Date
+  readonly status?: EventStatus
+  /** Called for a merchant that has more events than are shown. */
+  readonly onCut: (merchantId: MerchantId, shown: number) => void
+}
+
+/** Of one merchant, or of all, since the instant that `since` finds by each merchant's clock. */
+export interface ReplayFilter {
+  readonly merchant?: string
+  readonly since: (nowMs: number) => number
+  readonly status?: EventStatus
+}
+
+export type ListedEvent = StoredEvent & { readonly merchantId: MerchantId }
+
+/** An operator named a merchant that does not exist. */
+export class UnknownMerchant extends Error {}
+
+export async function findMerchants(database: Database, wanted?: string): Promise<readonly Merchant[]> {
+  const all = await createMerchantStore(database).list()
+  if (wanted === undefined) return all
+  const found = all.filter(({ merchantId }) => merchantId === wanted)
+  if (found.length === 0) throw new UnknownMerchant(`there is no merchant "${wanted}"`)
+  return found
+}
+
+export const newestFirst = (a: { createdAt: Date }, b: { createdAt: Date }): number =>
+  b.createdAt.getTime() - a.createdAt.getTime()
+
+interface Since {
+  readonly sinceMs: number
+  readonly status?: EventStatus | undefined
+}
+
+/** The newest first, and all of them, because the time is given. */
+async function eventsSince(
+  merchantId: MerchantId,
+  { sinceMs, status }: Since,
+  events: EventStore,
+): Promise<readonly StoredEvent[]> {
+  // By id: while pages are read, new events push those of one page on to the next.
+  const found = new Map<string, StoredEvent>()
+  for (let offset = 0; ; offset += eventsMax) {
+    const { total, events: page } = await events.list(merchantId, { status }, { offset, limit: eventsMax })
+    const young = page.filter(({ createdAt }) => createdAt.getTime() >= sinceMs)
+    for (const event of young) found.set(event.id, event)
+    // Within a page the dates may be slightly out of order; a page without a match is the end.
+    if (young.length === 0 || offset + eventsMax >= total) return [...found.values()]
+  }
+}
+
+export function createEventFinder(database: Database) {
+  const events = createEventStore(database)
+
+  async function findEvent(id: string): Promise<ListedEvent | undefined> {
+    if (!/^[0-9a-f]{32}$/.test(id)) return undefined
+    for (const { merchantId } of await findMerchants(database)) {
+      const event = await events.find(merchantId, id)
+      if (event) return { ...event, merchantId }
+    }
+    return undefined
+  }
+
+  async function newestEvents(merchantId: MerchantId, { status, onCut }: EventFilter) {
+    const newest = await events.list(merchantId, { status }, { offset: 0, limit: eventsMax })
+    if (newest.total > eventsMax) onCut(merchantId, eventsMax)
+    return newest.events
+  }
+
+  return {
+    findEvent,
+
+    async listEvents(filter: EventFilter): Promise<readonly ListedEvent[]> {
+      const { merchant, since, status } = filter
+      const found: ListedEvent[] = []
+      for (const { merchantId } of await findMerchants(database, merchant)) {
+        const listed = since
+          ? await eventsSince(merchantId, { sinceMs: since.getTime(), status }, events)
+          : await newestEvents(merchantId, filter)
+        found.push(...listed.map(event => ({ ...event, merchantId })))
+      }
+      return found.sort(newestFirst)
+    },
+
+    /** False: there is no such event. */
+    async replay(id: string): Promise<boolean> {
+      const event = await findEvent(id)
+      if (!event) return false
+      const { merchantId, payId, sequence } = event
+      const { commit } = createGroupCommit(database.writers)
+      await commit({ replays: [{ merchantId, payId, sequence, dueAt: new Date() }] })
+      return true
+    },
+
+    /** How many are being sent again, the oldest first. */
+    async replaySince({ merchant, since, status }: ReplayFilter): Promise<number> {
+      const { commit } = createGroupCommit(database.writers)
+      let count = 0
+      for (const { merchantId, clockOffsetMs } of await findMerchants(database, merchant)) {
+        const nowMs = Date.now()
+        const found = await eventsSince(merchantId, { sinceMs: since(nowMs + clockOffsetMs), status }, events)
+        // A millisecond apart, so that they are sent in their order.
+        const replays = found.toReversed().map(({ payId, sequence }, index) => {
+          return { merchantId, payId, sequence, dueAt: new Date(nowMs + index) }
+        })
+        for (let start = 0; start < replays.length; start += replaysMax)
+          await commit({ replays: replays.slice(start, start + replaysMax) })
+        count += found.length
+      }
+      return count
+    },
+  }
+}
