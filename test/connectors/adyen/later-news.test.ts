@@ -3,6 +3,7 @@
  * test the two books agree to the cent.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { examine } from '#storage/doctor/doctor.ts'
 import { challengeCard } from '#test/support/adyen-checkout.ts'
 import type { AdyenFault } from '#test/support/adyen-double.ts'
 import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen-gateway.ts'
@@ -95,6 +96,22 @@ describe('notices', () => {
     shop.double.ledger.captureFailed(payment, { pspReference, reference: body.xId, value: 1000 })
     await shop.settle()
     expect(await statusOf(payId)).toBe('AUTHORIZED')
+  })
+
+  test('a capture of a part that fails later leaves the rest released, which is nothing for the doctor', async () => {
+    const payId = await authorized()
+    const { body } = await follow(payId, 'captures', 600)
+    await shop.settle()
+    const captured = await shop.record(payId)
+    expect(captured.amount).toMatchObject({ capturedValue: 600, reversedValue: 400 })
+    const failed = { pspReference: capturePspOf(body), reference: body.xId, value: 600 }
+    shop.double.ledger.captureFailed(ledgerOf(shop, captured), failed)
+    await shop.settle()
+    expect(await shop.record(payId)).toMatchObject({
+      status: 'AUTHORIZED',
+      amount: { capturedValue: 0, reversedValue: 400 },
+    })
+    expect((await examine(shop.gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
   })
 
   test('a refund that fails later is given back to the payment', async () => {
