@@ -85,6 +85,33 @@ describe('notices', () => {
     expect(stdout).not.toContain(first.pspReference)
   })
 
+  test.each([
+    ['REFUND', 1000],
+    ['CANCELLATION', 0],
+    ['CANCEL_OR_REFUND', 0],
+    ['CAPTURE_FAILED', 1000],
+    ['EXPIRE', 0],
+  ])(
+    '%s of a second payment under one reference is not taken for the end of the first',
+    async (eventCode, captured) => {
+      const payId = await authorized()
+      if (captured > 0) await follow(payId, 'captures', captured)
+      const [first] = shop.double.ledger.owed
+      await shop.settle()
+      const before = await shop.record(payId)
+      const second = 'D0SECONDPAYMENT2'
+      const isEnd = eventCode === 'EXPIRE'
+      const names = isEnd
+        ? { pspReference: second }
+        : { pspReference: 'D00MODIFICATION1', originalReference: second }
+      await shop.double.notify([{ ...first, ...names, eventCode }])
+      await shop.apply()
+      expect(await shop.record(payId)).toEqual(before)
+      const { stdout } = await shop.commands.run('notices', 'list', '--unmatched')
+      expect(stdout).toContain(before.operations[0].xId)
+    },
+  )
+
   test('a capture that fails later makes the payment AUTHORIZED again', async () => {
     const payId = await authorized()
     const { body } = await follow(payId, 'captures', 1000)
