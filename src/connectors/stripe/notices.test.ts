@@ -197,6 +197,7 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
       kind: 'outcome',
       operation: 'CAPTURE',
       subject: { paymentTransactionId: 'pi_1' },
+      amount,
       total: amount,
     },
   ],
@@ -205,7 +206,13 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
     'payment_intent.succeeded',
     intentOf('succeeded', { capture_method: 'manual' }),
     { request: { idempotency_key: null } },
-    { kind: 'outcome', operation: 'CAPTURE', subject: { paymentTransactionId: 'pi_1' }, total: amount },
+    {
+      kind: 'outcome',
+      operation: 'CAPTURE',
+      subject: { paymentTransactionId: 'pi_1' },
+      amount,
+      total: amount,
+    },
   ],
   [
     'an authorisation that was released',

@@ -191,10 +191,13 @@ function captured(charge: Wire, event: Wire): NoticeFact | undefined {
   return amount === undefined ? undefined : followUp('CAPTURE', { id, paymentId, amount, caller })
 }
 
-/** Its author is unknown: somebody at the dashboard, or another program. */
+/**
+ * Its author is unknown: somebody at the dashboard, or another program. The amount is that of the first capture, for a process
+ * of the release before that applies what this one has stored: without one it would book all that is open.
+ */
 function capturedElsewhere(id: string, paymentId: string, total: Money | undefined): NoticeFact | undefined {
   if (total === undefined) return undefined
-  const { amount: _, ...fact } = followUp('CAPTURE', { id, paymentId, amount: total, caller: undefined })
+  const fact = followUp('CAPTURE', { id, paymentId, amount: total, caller: undefined })
   return { ...fact, subject: { paymentTransactionId: paymentId }, total }
 }
 

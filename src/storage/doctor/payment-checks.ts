@@ -34,7 +34,7 @@ const operationFacts: Readonly<Record<string, string>> = {
   refunded: `(sum(amount) FILTER (WHERE type IN ('REFUND', 'CREDIT') AND state = 'OK'))::bigint`,
   refunding: `(sum(amount) FILTER (WHERE type IN ('REFUND', 'CREDIT') AND ${unanswered}))::bigint`,
   returned: `(sum(amount) FILTER (WHERE type = 'RETURN'))::bigint`,
-  raises: `count(*) FILTER (WHERE type = 'INCREMENTAL')`,
+  reopeners: `count(*) FILTER (WHERE type = 'INCREMENTAL' OR type = 'CAPTURE' AND state = 'FAILED')`,
   undecided: `bool_or(type IN ('AUTHORIZATION', 'CONFIRM', 'CREDIT') AND ${unanswered})`,
   waits: `bool_or(state = 'AUTHORIZE_REQUEST')`,
   failed: `bool_or(state = 'FAILED')`,
@@ -137,8 +137,9 @@ const moneyChecks: readonly Check[] = [
     sentence:
       'What is reversed beyond the reversals is the whole rest of an authorisation that has ended or was closed.',
     sweep: payments,
-    // A raise that was under way at the end may open something again, with a later end.
-    when: `p.reversed > coalesce(o.reversed, 0) AND ${open} > 0 AND NOT p.closed_for_capture AND o.raises = 0
+    // A raise that was under way at the end may open something again, with a later end. So does a capture that released the
+    // rest and was taken back by its provider afterwards.
+    when: `p.reversed > coalesce(o.reversed, 0) AND ${open} > 0 AND NOT p.closed_for_capture AND o.reopeners = 0
       AND (p.authorization_expires_at > p.updated_at) IS NOT FALSE`,
     detail: `format('reversed is %s, the operations make %s, and %s is still open', p.reversed, coalesce(o.reversed, 0),
       ${open})`,
