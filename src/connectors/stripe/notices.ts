@@ -249,12 +249,17 @@ function followUp(
   }
 }
 
-/** An intent that was never approved has ended without money; an approved one was released, by us or by its age. */
+/** Stripe's own reasons for the end of an authorisation whose time has run out. */
+const ranOut: ReadonlySet<string> = new Set(['automatic', 'expired'])
+
+/** An intent that was never approved has ended without money; an approved one was released by somebody, or by its age. */
 function cancelled(intent: Wire, event: Wire): NoticeFact | undefined {
   const approved =
     idAt(intent, 'latest_charge') !== undefined && wireAt(intent, 'last_payment_error') === undefined
   if (!approved) return authorization(intent)
   const id = textAt(intent, 'id')
+  if (ranOut.has(textAt(intent, 'cancellation_reason') ?? '') && callerOf(event) === undefined)
+    return { kind: 'lapsed', subject: subjectOf(intent, id) }
   const asked = askedBy(intent)
   const rest = (numberAt(intent, 'amount') ?? 0) - (numberAt(intent, 'amount_received') ?? 0)
   const amount = fromStripeAmount(rest, textAt(intent, 'currency'))

@@ -125,6 +125,17 @@ describe('what Stripe tells by itself', () => {
     expect(direct.gateway.logged.filter(line => line.includes('PAID_TWICE'))).toEqual([])
   })
 
+  test('an authorisation that Stripe ends because its time ran out lapses, as by our own clock', async () => {
+    const { payId, intentId } = await pay({ captureMethod: { type: 'MANUAL' } })
+    direct.double.books.cancel(intentId, { cancellation_reason: 'automatic' })
+    await deliver('twice', direct)
+    const record = await read(payId, direct)
+    expect(record).toMatchObject({ status: 'REVERSED', amount: { reversedValue: 1000, capturedValue: 0 } })
+    expect(record.operations.map(({ type }: AnyJson) => type)).toEqual(['AUTHORIZATION'])
+    const types = `SELECT body->>'type' AS type FROM event WHERE pay_id = '${payId}'`
+    expect(await queryRows(direct.gateway.databaseUrl, types)).toEqual([{ type: 'payment.lapsed' }])
+  })
+
   test('a capture and a cancellation in the dashboard are recorded', async () => {
     const manual = { captureMethod: { type: 'MANUAL' } }
     const captured = await pay(manual)
