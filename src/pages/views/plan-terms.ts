@@ -44,19 +44,20 @@ function lastChargeOf({ lastCharge, end }: PlanTerms, { language: { texts, local
 export function renderPlan(frame: PageFrame, plan: PlanTerms, error?: string): Html {
   const { texts } = frame.language
   const consent = plan.isFixed ? texts.planConsent : texts.laterConsent
-  const agreement = html`<p class="hint">${withMerchant(frame, texts.planHowToEnd)}</p>
-${renderTick({
-  name: 'planConsent',
-  label: fill(consent, { merchant: frame.merchantName ?? texts.merchant }),
-  isTicked: plan.hasConsented,
-  error,
-  mistake: consentMissing(plan, texts),
-})}`
-  if (!plan.isScheduled) return html`<div class="terms" data-plan>${agreement}</div>`
+  const howToEnd = html`<p class="hint">${withMerchant(frame, texts.planHowToEnd)}</p>`
+  const tick = renderTick({
+    name: 'planConsent',
+    label: fill(consent, { merchant: frame.merchantName ?? texts.merchant }),
+    isTicked: plan.hasConsented,
+    error,
+    mistake: consentMissing(plan, texts),
+  })
+  if (!plan.isScheduled) return html`<div class="terms" data-plan>${tick}${howToEnd}</div>`
   return html`<section class="terms" data-plan aria-label="${texts.planTitle}">
 <h2>${texts.planTitle}</h2>
 ${renderTerms(frame, plan)}
-${agreement}
+${howToEnd}
+${tick}
 </section>`
 }
 
