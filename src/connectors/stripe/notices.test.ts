@@ -217,7 +217,7 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
   [
     'an authorisation that was released',
     'payment_intent.canceled',
-    intentOf('canceled', { cancellation_reason: 'automatic' }),
+    intentOf('canceled', { cancellation_reason: 'requested_by_customer' }),
     undefined,
     {
       kind: 'outcome',
@@ -225,6 +225,13 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
       subject: { transactionId: 'pi_1/cancel', paymentTransactionId: 'pi_1' },
       amount,
     },
+  ],
+  [
+    'an authorisation whose time ran out',
+    'payment_intent.canceled',
+    intentOf('canceled', { cancellation_reason: 'automatic' }),
+    undefined,
+    { kind: 'lapsed', subject: { reference, transactionId: 'pi_1' } },
   ],
   [
     'a payment that was cancelled before it was approved',
