@@ -231,6 +231,27 @@ describe('a move', () => {
     await expect(move(shop.merchantId, 9)).rejects.toThrow('there is no cell number 9')
   })
 
+  test('takes along the cards that customers have just typed into card fields', async () => {
+    const shop = await openShop()
+    await gateway.gateway.merchants.set(shop.merchantId, { frameOrigins: ['https://shop.example'] })
+    const typed = await fetch(`${gateway.url}/pay/fields/${shop.merchantId}`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        ...{ number: '4111 1111 1111 1111', expiry: '12/30', securityCode: '123' },
+        cardholderName: 'Ada Lovelace',
+      }),
+      headers: { accept: 'application/json', 'sec-fetch-site': 'same-origin' },
+    })
+    const { token } = JSON.parse(await typed.text())
+    await move(shop.merchantId, await elsewhere(shop))
+    const paymentMethods = { integrationType: 'DIRECT', type: 'CARD', card: { number: token } }
+    const paid = await pay(shop, {}, { paymentMethods })
+    expect(paid, paid.text).toMatchObject({ status: 200, body: { status: 'OK' } })
+    // Used up in the new cell, and not left behind in the old one.
+    const keys = await Promise.all(stage.cells.map(({ url }) => queryRows(url, 'SELECT 1 FROM one_time_key')))
+    expect(keys.flat()).toEqual([])
+  })
+
   test('takes faults and the test clock along', async () => {
     const shop = await openShop()
     const rule = { operation: 'AUTHORIZATION', fault: 'decline', times: 1 }
