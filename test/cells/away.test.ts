@@ -100,7 +100,7 @@ test('merchants of other cells are served while cell 0 is silent, and the proces
   await line.close()
 })
 
-test('merchants of other databases are served when one is away at the start, and an unknown key gets 503 instead of 401', async () => {
+test('merchants of other databases are served when one is away at the start, and unknown keys and accounts get 503 instead of 401 and 404', async () => {
   const nowhere = new URL(stage.otherUrl)
   nowhere.searchParams.set('host', '/nowhere')
   const gateway = await startTestGateway({ ...stage, cells: cellsAt(nowhere.href) })
@@ -114,6 +114,10 @@ test('merchants of other databases are served when one is away at the start, and
   await expect
     .poll(async () => (await fetch(`${gateway.url}/health/ready`)).json())
     .toMatchObject({ status: 'ready', details: { cellsAway: ['cell_01'] } })
+  // Of an account that may live in the cell that is away; a provider might not come again after 404.
+  const notice = await fetch(`${gateway.url}/providers/acc_${'0'.repeat(24)}/notices`, { method: 'POST' })
+  expect(notice.status).toBe(503)
+  expect(notice.headers.get('retry-after')).toBe('2')
   const created = await gateway.gateway.merchants.create('Made meanwhile')
   expect(created.merchantId).toMatch(/^mer_/)
   await gateway.stop()
