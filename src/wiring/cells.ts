@@ -10,6 +10,7 @@ import { type Gate, openGate } from '#operations/merchants/gate.ts'
 import { type CellAddress, cellName } from '#storage/cells/address.ts'
 import { createDirectoryStore, MerchantUnavailable } from '#storage/cells/directory-store.ts'
 import { isConnectionLost } from '#storage/database.ts'
+import { migrate } from '#storage/migrate.ts'
 import { type Cell, openCell, type Shared } from '#wiring/cell.ts'
 
 export interface Cells {
@@ -172,11 +173,17 @@ function createOpener({
     if (started) await startPatiently(cell, shared)
   }
 
+  /** A cell that was away when this release was started may still have the schema of the one before. */
+  async function openLate(address: CellAddress): Promise<void> {
+    await migrate(address.url, { onProgress: line => shared.logger.info({ component: address.name }, line) })
+    await openNow(address)
+  }
+
   async function keepLooking(address: CellAddress): Promise<void> {
     while (!stopped.signal.aborted && !opened.has(address.number)) {
       await delay(lookAgainMs, undefined, { signal: stopped.signal }).catch(() => undefined)
       if (stopped.signal.aborted) return
-      await openNow(address).catch(err =>
+      await openLate(address).catch(err =>
         shared.logger.warn(
           { err, component: address.name },
           'this cell still cannot be reached; trying again',
@@ -216,7 +223,8 @@ function createOpener({
 /** The emptiest of the reachable cells. */
 async function placeNew(merchantId: string, home: Cell, cells: readonly Cell[]): Promise<Cell> {
   const store = createDirectoryStore(home.database)
-  const emptiest = await chooseEmptiest(store, cells)
-  await store.place(merchantId, emptiest.number)
-  return emptiest
+  const places = cells.map(cell => ({ number: cell.number, ping: cell.database.ping, cell }))
+  const { cell } = await chooseEmptiest(store, places)
+  await store.place(merchantId, cell.number)
+  return cell
 }
