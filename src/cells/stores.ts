@@ -1,5 +1,6 @@
 /** Merchants, their keys and their endpoints in all cells, as if they were in one. */
 import type { ApiKeyStore } from '#storage/api-keys.ts'
+import { cellName } from '#storage/cells/address.ts'
 import { MerchantUnavailable } from '#storage/cells/directory-store.ts'
 import { isConnectionLost } from '#storage/database.ts'
 import type { EndpointStore } from '#storage/events/endpoints.ts'
@@ -112,7 +113,13 @@ function routeMerchants(cells: CellFinder): MerchantStore {
       const { merchants } = await cells.placeNew(merchant.merchantId)
       await merchants.insert(merchant)
     },
-    find: merchantId => cells.visit(merchantId, ({ merchants }) => merchants.find(merchantId)),
+    async find(merchantId) {
+      const found = await cells.visit(merchantId, ({ merchants }) => merchants.find(merchantId))
+      // Without the directory it is unknown whether the merchant was moved, and where to.
+      if (!found && cells.away().includes(cellName(0)))
+        throw new MerchantUnavailable('the directory of the cells is away')
+      return found
+    },
     findByKeyId: keyId => findByKey(cells, merchants => merchants.findByKeyId(keyId)),
     findByKeyHash: keyHash => findByKey(cells, merchants => merchants.findByKeyHash(keyHash)),
     async list() {

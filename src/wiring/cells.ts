@@ -49,7 +49,8 @@ export async function openCells(shared: Shared): Promise<Cells> {
     const fresh = addresses.filter(({ number }) => number > 0 && !known.some(cell => cell.number === number))
     if (!opener || fresh.length === 0) return
     known.push(...fresh)
-    directory ??= await openDirectory(createDirectoryStore(opener.home.database))
+    const { database, presence } = opener.home
+    directory ??= await openDirectory(createDirectoryStore(database), presence.isCurrent)
     for (const address of fresh) await opener.open(address)
   }
 
