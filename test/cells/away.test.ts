@@ -144,6 +144,10 @@ test('commands say that a cell is away, and do not call it unexpected', async ()
     expect(stderr).toContain('a database cannot be reached: ')
     expect(stderr).not.toContain('unexpected')
   }
+  const batch = ['bank', 'batch', '--account', `acc_${'0'.repeat(24)}`, '--out', commands.folder]
+  expect((await commands.run(...batch)).stderr).toContain(
+    'a cell cannot be reached, and the account may be there',
+  )
   for (const name of ['First', 'Second', 'Third', 'Fourth', 'Fifth'])
     expect(await commands.json('merchant', 'create', '--name', name)).toHaveProperty('apiKey')
   commands.remove()
