@@ -3,6 +3,7 @@
  * begins anything for it, and a process acknowledges the move only when the work that was under way has ended.
  */
 import { type DirectoryStore, MerchantUnavailable, type Place } from '#storage/cells/directory-store.ts'
+import { isConnectionLost } from '#storage/database.ts'
 
 export interface Directory {
   /** Reads what has changed, and waits until no work is under way for a merchant that is being moved. */
@@ -26,16 +27,24 @@ const patienceMs = 25_000
 
 export async function openDirectory(
   store: DirectoryStore,
-  now: () => number = () => performance.now(),
+  /** False: a merchant may have been moved without this process, which was frozen or cut off. */
+  isCurrent: () => boolean,
 ): Promise<Directory> {
-  const memory = createMemory(store, now)
+  const memory = createMemory(store, () => performance.now())
   const visitors = createVisitors()
 
   async function locate(merchantId: string): Promise<number> {
-    const known = await memory.look(merchantId)
+    const known = isCurrent() ? await memory.look(merchantId) : await memory.lookAgain(merchantId)
     if (memory.isMoving(known)) throw new MerchantUnavailable('the merchant is being moved to another cell')
     return known.cell
   }
+
+  /** Only a process that was frozen or cut off for seconds is not waited for, and fails to find what it had begun. */
+  const hasLeft = (merchantId: string, cell: number): Promise<boolean> =>
+    locate(merchantId).then(
+      now => now !== cell,
+      error => error instanceof MerchantUnavailable,
+    )
 
   await memory.load()
   return {
@@ -49,6 +58,11 @@ export async function openDirectory(
       const leave = visitors.enter(merchantId)
       try {
         return await work(cell)
+      } catch (error) {
+        if (!(await hasLeft(merchantId, cell))) throw error
+        throw new MerchantUnavailable('the merchant was moved while this process stood still', {
+          cause: error,
+        })
       } finally {
         leave()
       }
@@ -73,6 +87,12 @@ function createMemory(store: DirectoryStore, now: () => number) {
     places.set(merchantId, { cell, movingUntil: now() + movingForMs })
   }
 
+  async function ask(merchantId: string): Promise<Known> {
+    const place = await store.find(merchantId)
+    if (place) learn(place)
+    return find(merchantId) ?? { cell: 0, movingUntil: 0 }
+  }
+
   return {
     find,
     isMoving,
@@ -82,13 +102,14 @@ function createMemory(store: DirectoryStore, now: () => number) {
       ;({ moment } = changed)
     },
     /** Other processes and commands create merchants too: an unknown one is looked up. */
-    async look(merchantId: string): Promise<Known> {
-      const known = find(merchantId)
-      if (known) return known
-      const place = await store.find(merchantId)
-      if (place) learn(place)
-      return find(merchantId) ?? { cell: 0, movingUntil: 0 }
-    },
+    look: async (merchantId: string): Promise<Known> => find(merchantId) ?? ask(merchantId),
+    /** From memory only while cell 0 is away. */
+    lookAgain: (merchantId: string): Promise<Known> =>
+      ask(merchantId).catch((error: unknown) => {
+        const known = find(merchantId)
+        if (known && isConnectionLost(error)) return known
+        throw error
+      }),
     listMoving: () => [...places].filter(([, known]) => isMoving(known)).map(([merchantId]) => merchantId),
   }
 }

@@ -4,9 +4,9 @@
  * the deletion is missing. Either way, running the same command again finishes the move.
  */
 import type { CellAddress } from '#storage/cells/address.ts'
-import { createDirectoryStore, type DirectoryStore } from '#storage/cells/directory-store.ts'
+import { createDirectoryStore, type DirectoryStore, type Place } from '#storage/cells/directory-store.ts'
 import { deleteMerchantRows, MovedMeanwhile, withMoveLock, withOpenMove } from '#storage/cells/move-rows.ts'
-import { openDatabase } from '#storage/database.ts'
+import { isConnectionLost, openDatabase } from '#storage/database.ts'
 import { type Ask, announce, waitUntilAcknowledged } from '#storage/processes/announcements.ts'
 
 /** The merchant stays where it is; the message is a sentence for the operator. */
@@ -69,21 +69,57 @@ async function move(options: MoveOptions, tools: Tools): Promise<Moved> {
   const { store, target } = tools
   const place = await store.find(merchantId)
   if (!place) throw new MoveFault(`there is no merchant "${merchantId}"; "tollgate merchant list" shows all`)
-  const at = (number: number): CellAddress => {
-    const found = cells.find(cell => cell.number === number)
-    if (!found) throw new MoveFault(`the cell number ${number} does not exist any more`)
-    return found
-  }
+  const at = (number: number): CellAddress => findCell(cells, number)
   const source = at(place.cell)
-  // The remains of an earlier move are removed first, whatever its target was.
-  if (place.movedFrom !== undefined) {
-    await deleteMerchantRows(at(place.movedFrom).url, merchantId)
-    await store.forgetOld(merchantId)
-  }
-  if (place.movingTo !== undefined && place.movingTo !== to)
-    await deleteMerchantRows(at(place.movingTo).url, merchantId)
+  await removeRemains(place, at, store)
   const rows = place.cell === to ? 0 : await hold(options, tools, source)
   return { merchantId, from: source.name, to: target.name, rows }
+}
+
+/** What an earlier move has left behind, whatever its target was. Requires the lock of the move. */
+async function removeRemains(
+  { merchantId, movedFrom, movingTo }: Place,
+  at: (cell: number) => CellAddress,
+  store: DirectoryStore,
+): Promise<void> {
+  if (movedFrom !== undefined) {
+    await deleteMerchantRows(at(movedFrom).url, merchantId)
+    await store.forgetOld(merchantId)
+  }
+  if (movingTo !== undefined) {
+    await deleteMerchantRows(at(movingTo).url, merchantId)
+    await store.giveUpMove(merchantId)
+  }
+}
+
+/**
+ * Removes what moves that were cut off have left behind: nobody serves these rows, but work in every cell would find them
+ * a second time, and a file for the bank would hold their debits twice.
+ */
+export async function removeAllRemains(
+  store: DirectoryStore,
+  cells: readonly CellAddress[],
+  onProgress: (line: string) => void,
+): Promise<void> {
+  const [home] = cells
+  if (!home) return
+  const at = (number: number): CellAddress => findCell(cells, number)
+  for (const { merchantId } of await store.listUnfinished())
+    await withMoveLock(home.url, merchantId, async () => {
+      const place = await store.find(merchantId)
+      if (place?.movingForMs === undefined && place !== undefined) await removeRemains(place, at, store)
+    }).catch((error: unknown) => {
+      if (!isConnectionLost(error)) throw error
+      onProgress(
+        `warning: the move of ${merchantId} was cut off, and the cell with what is left over is away`,
+      )
+    })
+}
+
+function findCell(cells: readonly CellAddress[], number: number): CellAddress {
+  const found = cells.find(cell => cell.number === number)
+  if (!found) throw new MoveFault(`the cell number ${number} does not exist any more`)
+  return found
 }
 
 /** The merchant is not served from before the copy until after the switch. */

@@ -11,7 +11,7 @@ import {
   type DirectoryStore,
   MerchantUnavailable,
 } from '#storage/cells/directory-store.ts'
-import { type Database, openDatabase } from '#storage/database.ts'
+import { type Database, isConnectionLost, openDatabase } from '#storage/database.ts'
 import { createEndpointStore } from '#storage/events/endpoints.ts'
 import { createInstallation } from '#storage/installation.ts'
 import { createMerchantStore } from '#storage/merchants.ts'
@@ -58,14 +58,19 @@ export async function openMerchants(options: {
   }
 }
 
-const openStores = (number: number, database: Database): NumberedStores => ({
+interface OpenStores extends NumberedStores {
+  readonly ping: Database['ping']
+}
+
+const openStores = (number: number, database: Database): OpenStores => ({
   number,
+  ping: database.ping,
   merchants: createMerchantStore(database),
   apiKeys: createApiKeyStore(database),
   endpoints: createEndpointStore(database),
 })
 
-function findBy(store: DirectoryStore, all: readonly NumberedStores[]): CellFinder {
+function findBy(store: DirectoryStore, all: readonly OpenStores[]): CellFinder {
   const at = (number: number): NumberedStores => {
     const found = all.find(stores => stores.number === number)
     if (!found) throw new MerchantUnavailable('the cell of the merchant is not known')
@@ -90,12 +95,22 @@ function findBy(store: DirectoryStore, all: readonly NumberedStores[]): CellFind
   }
 }
 
-/** The cell for a new merchant. */
-export async function chooseEmptiest<T extends { readonly number: number }>(
+/** The cell for a new merchant: the emptiest of those that answer. */
+export async function chooseEmptiest<T extends { readonly number: number; readonly ping: Database['ping'] }>(
   store: Pick<DirectoryStore, 'count'>,
   cells: readonly T[],
 ): Promise<T> {
   const counts = await store.count()
   const countOf = ({ number }: T): number => counts.get(number) ?? 0
-  return cells.reduce((best, cell) => (countOf(cell) < countOf(best) ? cell : best))
+  for (const cell of cells.toSorted((a, b) => countOf(a) - countOf(b) || a.number - b.number)) {
+    const answers = await cell.ping().then(
+      () => true,
+      (error: unknown) => {
+        if (isConnectionLost(error)) return false
+        throw error
+      },
+    )
+    if (answers) return cell
+  }
+  throw new MerchantUnavailable('no cell can be reached')
 }

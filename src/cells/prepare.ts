@@ -1,4 +1,5 @@
 /** Makes sure that the cells of the configuration exist, each with the newest schema. None is ever removed. */
+import { removeAllRemains } from '#cells/move.ts'
 import { type CellAddress, cellName, inCell } from '#storage/cells/address.ts'
 import { CellFault, createCell, readSources, whilePreparing } from '#storage/cells/create-cell.ts'
 import { createDirectoryStore, type DirectoryStore } from '#storage/cells/directory-store.ts'
@@ -20,6 +21,8 @@ export interface CellOptions {
   readonly onProgress: (line: string) => void
   /** One more than there are. */
   readonly addOne?: boolean
+  /** True: what a cut-off move has left behind stays, so that it can be named. */
+  readonly keepsRemains?: boolean
 }
 
 /** The configured cells, without checking them. */
@@ -49,7 +52,9 @@ export async function prepareCells(options: CellOptions): Promise<readonly CellA
     })
     await store.placeAll()
     const rest = [...known, ...missing].sort((a, b) => a.cell - b.cell)
-    return [first, ...rest.map(cell => toAddress(cell, options))]
+    const cells = [first, ...rest.map(cell => toAddress(cell, options))]
+    if (!options.keepsRemains) await removeAllRemains(store, cells, options.onProgress)
+    return cells
   } finally {
     await database.close()
   }

@@ -1,5 +1,6 @@
 /** Merchants, their keys and their endpoints in all cells, as if they were in one. */
 import type { ApiKeyStore } from '#storage/api-keys.ts'
+import { cellName } from '#storage/cells/address.ts'
 import { MerchantUnavailable } from '#storage/cells/directory-store.ts'
 import { isConnectionLost } from '#storage/database.ts'
 import type { EndpointStore } from '#storage/events/endpoints.ts'
@@ -38,7 +39,7 @@ export const routeStores = (cells: CellFinder): CellStores => ({
 /** Results of every cell that answers; an unavailable cell does not affect the others. */
 async function fromAll<T>(
   { all }: CellFinder,
-  read: (stores: CellStores) => Promise<readonly T[]>,
+  read: (stores: NumberedStores) => Promise<readonly T[]>,
 ): Promise<readonly T[]> {
   const found = await Promise.all(
     all().map(stores =>
@@ -88,20 +89,46 @@ async function findByKey(
   return found ?? []
 }
 
+type Listed = Awaited<ReturnType<MerchantStore['list']>>[number]
+
+/** A move that is under way, or was cut off, leaves the merchant in two cells; the directory decides. */
+async function chooseCopy(
+  { locate }: CellFinder,
+  copies: readonly { readonly number: number; readonly merchant: Listed }[],
+): Promise<Listed> {
+  const [first, ...others] = copies
+  if (!first) throw new Error('a group has one merchant at least')
+  if (others.length === 0) return first.merchant
+  const number = await locate(first.merchant.merchantId).catch((error: unknown) => {
+    // Both copies are the same until the move has ended.
+    if (error instanceof MerchantUnavailable) return first.number
+    throw error
+  })
+  return (copies.find(copy => copy.number === number) ?? first).merchant
+}
+
 function routeMerchants(cells: CellFinder): MerchantStore {
   return {
     async insert(merchant) {
       const { merchants } = await cells.placeNew(merchant.merchantId)
       await merchants.insert(merchant)
     },
-    find: merchantId => cells.visit(merchantId, ({ merchants }) => merchants.find(merchantId)),
+    async find(merchantId) {
+      const found = await cells.visit(merchantId, ({ merchants }) => merchants.find(merchantId))
+      // Without the directory it is unknown whether the merchant was moved, and where to.
+      if (!found && cells.away().includes(cellName(0)))
+        throw new MerchantUnavailable('the directory of the cells is away')
+      return found
+    },
     findByKeyId: keyId => findByKey(cells, merchants => merchants.findByKeyId(keyId)),
     findByKeyHash: keyHash => findByKey(cells, merchants => merchants.findByKeyHash(keyHash)),
     async list() {
-      const found = await fromAll(cells, ({ merchants }) => merchants.list())
-      // Between the copy and the deletion of a move the merchant is in both cells for a moment.
-      const once = new Map(found.map(merchant => [merchant.merchantId, merchant]))
-      return [...once.values()].sort(
+      const found = await fromAll(cells, async ({ number, merchants }) =>
+        (await merchants.list()).map(merchant => ({ number, merchant })),
+      )
+      const groups = Map.groupBy(found, ({ merchant }) => merchant.merchantId).values()
+      const once = await Promise.all([...groups].map(copies => chooseCopy(cells, copies)))
+      return once.sort(
         (a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.merchantId < b.merchantId ? -1 : 1),
       )
     },
@@ -116,7 +143,12 @@ function routeKeys(cells: CellFinder): ApiKeyStore {
   return {
     insert: key => cells.visit(key.merchantId, ({ apiKeys }) => apiKeys.insert(key)),
     list: merchantId => cells.visit(merchantId, ({ apiKeys }) => apiKeys.list(merchantId)),
-    revoke: keyId => fromFirst(cells, ({ apiKeys }) => apiKeys.revoke(keyId)),
+    revoke: keyId =>
+      fromFirst(cells, async ({ number, apiKeys }) => {
+        const revoked = await apiKeys.revoke(keyId)
+        // Rows that a cut-off move has left behind may be revoked too, but they are not the key.
+        return revoked && (await cells.locate(revoked.merchantId)) === number ? revoked : undefined
+      }),
     rotate: rotation => cells.visit(rotation.merchantId, ({ apiKeys }) => apiKeys.rotate(rotation)),
     async recordUses(uses) {
       const recorded = await Promise.all(
@@ -128,6 +160,17 @@ function routeKeys(cells: CellFinder): ApiKeyStore {
 }
 
 function routeEndpoints(cells: CellFinder): EndpointStore {
+  /** In the cell of its merchant: rows that a cut-off move has left behind are not the endpoint. */
+  async function change(
+    endpointId: string,
+    work: (endpoints: EndpointStore) => Promise<boolean>,
+  ): Promise<boolean> {
+    const found = await fromFirst(cells, async ({ endpoints }) =>
+      (await endpoints.list()).find(endpoint => endpoint.endpointId === endpointId),
+    )
+    return found !== undefined && cells.visit(found.merchantId, ({ endpoints }) => work(endpoints))
+  }
+
   return {
     insert: (endpoint, secret) =>
       cells.visit(endpoint.merchantId, ({ endpoints }) => endpoints.insert(endpoint, secret)),
@@ -135,10 +178,9 @@ function routeEndpoints(cells: CellFinder): EndpointStore {
       merchantId === undefined
         ? fromAll(cells, ({ endpoints }) => endpoints.list())
         : cells.visit(merchantId, ({ endpoints }) => endpoints.list(merchantId)),
-    remove: async endpointId =>
-      (await fromFirst(cells, ({ endpoints }) => endpoints.remove(endpointId))) ?? false,
-    rotateSecret: async (endpointId, secret) =>
-      (await fromFirst(cells, ({ endpoints }) => endpoints.rotateSecret(endpointId, secret))) ?? false,
+    remove: endpointId => change(endpointId, endpoints => endpoints.remove(endpointId)),
+    rotateSecret: (endpointId, secret) =>
+      change(endpointId, endpoints => endpoints.rotateSecret(endpointId, secret)),
     async readAll() {
       const found = await Promise.all(cells.all().map(({ endpoints }) => endpoints.readAll()))
       return {

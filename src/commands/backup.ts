@@ -18,7 +18,7 @@ import type { Config } from '#config.ts'
 import { textAt } from '#domain/json.ts'
 import type { Act } from '#operations/audit/audit.ts'
 import { dumpDatabase } from '#storage/backup/dump.ts'
-import { type LoadOptions, loadDatabase } from '#storage/backup/load.ts'
+import { type LoadOptions, loadDatabase, type UrlOf } from '#storage/backup/load.ts'
 import { BackupError } from '#storage/backup/tables.ts'
 import { type CellAddress, cellName } from '#storage/cells/address.ts'
 import { createSchema, isServed, readSources } from '#storage/cells/create-cell.ts'
@@ -194,25 +194,25 @@ async function admit(
 
 /** Where the rows of each cell go. Cell 0 comes first, and its directory says which database each of the others is in. */
 const place =
-  (home: string, { cellUrls }: Pick<Config, 'cellUrls'>, made: Pick<CellAddress, 'number' | 'url'>[] = []) =>
-  async (cell: number): Promise<string> => {
+  (
+    home: string,
+    { cellUrls }: Pick<Config, 'cellUrls'>,
+    made: Pick<CellAddress, 'number' | 'url'>[] = [],
+  ): UrlOf =>
+  async (cell, sources) => {
     if (cell === 0) return home
-    const source = (await readSources(home)).get(cell) ?? 0
+    const source = sources.get(cell) ?? 0
     const baseUrl = source === 0 ? home : cellUrls[source - 1]?.reveal()
     if (baseUrl === undefined)
       throw new CommandFault(
-        `${cellName(cell)} has a database of its own; name it in TOLLGATE_CELL_URLS first`,
+        `${cellName(cell)} has a database of its own; name it in TOLLGATE_CELL_URLS first. Nothing was restored`,
       )
     const url = await createSchema(baseUrl, cell)
     made.push({ number: cell, url })
     return url
   }
 
-async function readBackup(
-  urlOf: (cell: number) => Promise<string>,
-  file: string,
-  options: LoadOptions,
-): Promise<number> {
+async function readBackup(urlOf: UrlOf, file: string, options: LoadOptions): Promise<number> {
   const packed = createReadStream(file)
   const unpacked = packed.pipe(createGunzip())
   // `pipe` does not pass it on, and an error that nobody listens to ends the process.

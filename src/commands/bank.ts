@@ -275,6 +275,12 @@ async function withBank<T>(config: Config, { work, act, show }: BankWork<T>): Pr
       await show?.(done)
       return done
     } catch (error) {
+      const isCellAway = gateway.banks.length < database.cells.length
+      if (isCellAway && error instanceof UnknownAccount)
+        throw new CommandFault(
+          'a cell cannot be reached, and the account may be there; try again when it is back',
+          { cause: error },
+        )
       if (error instanceof BankFault) throw new CommandFault(error.message, { cause: error })
       throw error
     } finally {

@@ -34,7 +34,8 @@ interface DoctorOptions {
 
 async function diagnose(config: Config, { json, since }: DoctorOptions): Promise<void> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
-  const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
+  const onProgress = (line: string): void => console.error(line)
+  const database = await openDatabase(config, { purpose: 'command', onProgress, keepsRemains: true })
   try {
     const progress = showProgress(process.stderr)
     const onResult = (result: CheckResult): void => {

@@ -4,6 +4,7 @@
 import type { CommanderError } from 'commander'
 import { ReaderGone } from '#commands/terminal.ts'
 import { ConfigError } from '#config.ts'
+import { isConnectionLost } from '#storage/database.ts'
 import { EmbeddedPostgresError } from '#storage/embedded/index.ts'
 import { MigrationError } from '#storage/migrate.ts'
 import { MasterKeyError } from '#vault/master-key.ts'
@@ -50,6 +51,9 @@ export function describeFault(error: unknown, showsStacks: boolean): string | un
   if (showsStacks && error instanceof Error) return `tollgate: ${error.stack}${describeCauses(error)}`
   const sentence = `tollgate: ${describeReason(error)}`
   if (expectedFaults.some(kind => error instanceof kind)) return sentence
+  // With several cells one of them may be away while a command works in the others.
+  if (isConnectionLost(error))
+    return `tollgate: a database cannot be reached: ${describeReason(error)}; try again when it is back`
   return `${sentence} (unexpected; TOLLGATE_LOG_LEVEL=debug shows where it comes from)`
 }
 

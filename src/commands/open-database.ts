@@ -44,6 +44,8 @@ export interface OpenOptions {
   readonly cellsReady?: boolean
   /** True: one more cell is made. */
   readonly addsCell?: boolean
+  /** True: what a cut-off move of a merchant has left behind stays; other commands remove it first. */
+  readonly keepsRemains?: boolean
 }
 
 export async function openDatabase(config: Config, options: OpenOptions): Promise<OpenDatabase> {
@@ -82,12 +84,14 @@ async function openCells(
     masterKey,
     onProgress,
     addsCell,
+    keepsRemains,
   }: OpenOptions & { readonly home: Home; readonly masterKey?: MasterRing },
 ): Promise<readonly CellAddress[]> {
   try {
     const known = { home: { url, place }, urls: cellUrls.map(each => each.reveal()), describePlace }
     if (!masterKey) return await listCells(known)
-    return await prepareCells({ ...known, masterKey, onProgress, wanted: cells, addOne: addsCell })
+    const how = { addOne: addsCell, keepsRemains }
+    return await prepareCells({ ...known, masterKey, onProgress, wanted: cells, ...how })
   } catch (error) {
     throw error instanceof CellFault ? new CommandFault(error.message, { cause: error }) : error
   }

@@ -62,8 +62,8 @@ export type NoticeFact =
       readonly subject: NoticeSubject
       readonly amount?: Money
       /**
-       * What is captured in all after a capture whose author the notice does not name. One that adds nothing to our
-       * sum is ours; what it adds was captured elsewhere.
+       * What is captured in all after a capture whose author the notice does not name; then the amount does not count. One
+       * that adds nothing to our sum is ours; what it adds was captured elsewhere.
        */
       readonly total?: Money
       readonly outcome: Outcome

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { addDays, dayOf, type Frequency, nextDueDay, startOfDay } from '#domain/calendar.ts'
+import { addDays, dayOf, type Frequency, lastDueDay, nextDueDay, startOfDay } from '#domain/calendar.ts'
 
 describe('the next due day', () => {
   const cases: [frequency: Frequency, anchor: string, after: string, next: string | undefined][] = [
@@ -73,6 +73,20 @@ function walk(anchor: string, frequency: Frequency, months: number): string[] {
   }
   return broken
 }
+
+test.each([
+  ['DAILY', '2027-01-31', '2027-03-05', '2027-03-05'],
+  ['WEEKLY', '2027-01-31', '2027-03-05', '2027-02-28'],
+  ['MONTHLY', '2027-01-31', '2027-03-05', '2027-02-28'],
+  ['MONTHLY', '2027-01-31', '2027-03-31', '2027-03-31'],
+  ['YEARLY', '2024-02-29', '2027-02-27', '2026-02-28'],
+  ['YEARLY', '2024-02-29', '2024-02-29', '2024-02-29'],
+  ['MONTHLY', '2027-01-31', '2027-01-30', undefined],
+] as const)('the last due day, %s from %s up to %s: %s', (frequency, anchor, upTo, last) => {
+  expect(lastDueDay({ anchor, frequency }, upTo)).toBe(last)
+  // None follows within the time.
+  if (last !== undefined) expect(String(nextDueDay({ anchor, frequency }, last)) > upTo).toBe(true)
+})
 
 test('days are those of UTC, whatever the zone of the machine', () => {
   expect(dayOf(new Date('2027-03-31T23:59:59.999Z'))).toBe('2027-03-31')

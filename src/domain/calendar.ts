@@ -32,6 +32,22 @@ export function nextDueDay(
   return due(anchor, { DAILY: 1, WEEKLY: 7, MONTHLY: 1, YEARLY: 12 }[frequency], after)
 }
 
+/** The last due day up to the given one, counted in the same way. Undefined before the anchor. */
+export function lastDueDay(
+  { anchor, frequency }: { readonly anchor: string; readonly frequency: Frequency },
+  upTo: string,
+): string | undefined {
+  if (upTo < anchor) return undefined
+  if (frequency === 'DAILY' || frequency === 'WEEKLY') {
+    const passed = (startOfDay(upTo).getTime() - startOfDay(anchor).getTime()) / dayMs
+    return addDays(upTo, -(passed % (frequency === 'DAILY' ? 1 : 7)))
+  }
+  const step = frequency === 'MONTHLY' ? 1 : 12
+  const passed = Math.floor((monthOf(upTo) - monthOf(anchor)) / step) * step
+  const due = monthsLater(anchor, passed)
+  return due !== undefined && due <= upTo ? due : monthsLater(anchor, passed - step)
+}
+
 function nextByDays(anchor: string, step: number, after: string): string | undefined {
   const passed = (startOfDay(after).getTime() - startOfDay(anchor).getTime()) / dayMs
   const days = (Math.floor(passed / step) + 1) * step

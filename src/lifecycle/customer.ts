@@ -96,6 +96,10 @@ export function customerDataOf({ details }: Payment): CustomerData | undefined {
   return { firstName, lastName, email, phone, billingAddress: isKnown ? address : undefined }
 }
 
+/** Every request that names its customer has an email address; only where they were erased is there none. */
+export const isErased = ({ customerInfo }: Payment['details']): boolean =>
+  customerInfo !== undefined && customerInfo.email === undefined
+
 /** A given value replaces, null clears, an absent field stays. The same holds for each field of an address. */
 export function patchCustomer(customer: Customer, patch: CustomerPatch, now: Date): Customer {
   const { firstName, lastName, email, phone, billingAddress } = patch

@@ -38,6 +38,9 @@ describe('when a plan acts next', () => {
     ['by hand', { recurring: { frequency: 'MONTHLY' } }, undefined],
     ['by hand with an end', { recurring: { expiryDate: '2027-02-28' } }, '2027-03-01'],
     ['no schedule', { recurring: undefined }, undefined],
+    ['by hand, asked to charge', { recurring: undefined, askedOn: '2027-02-28' }, '2027-02-28'],
+    ['by hand, asked and declined', { recurring: undefined, askedOn: '2027-02-28', tries: 1 }, undefined],
+    ['by hand, asked for an earlier day', { recurring: undefined, askedOn: '2027-02-20' }, undefined],
   ])('%s', (_, change, day) => {
     expect(nextMoment(examplePlan(change))).toEqual(day && at(day))
   })
@@ -203,6 +206,23 @@ describe('what a plan does with the outcome of a charge', () => {
       ...(wakeAt ? { wakeAt: at(wakeAt) } : {}),
     })
   })
+})
+
+test('a charge that the merchant asked for once is not repeated where they charge the plan themselves', () => {
+  const byHand = examplePlan({ recurring: { frequency: 'MONTHLY' }, askedOn: '2027-02-28' })
+  const now = at('2027-02-28')
+  const move = decideMove(byHand, now)
+  if (move.kind !== 'charge') throw new Error(`the plan does not charge but ${move.kind}`)
+  expect(move.turn.automatic).toEqual({ dueDate: '2027-02-28', tries: 0, asked: true })
+  const paid: Payment = { ...paymentOf(), status: 'OK' }
+  expect(settleTurn(paid, move.turn, { plan: byHand, now })).toEqual({
+    status: 'ACTIVE',
+    nextPaymentDate: '2027-03-31',
+    tries: 0,
+  })
+  const declined = settleTurn({ ...paid, status: 'FAILED' }, move.turn, { plan: byHand, now })
+  expect(declined).toEqual({ status: 'ACTIVE', nextPaymentDate: '2027-02-28', tries: 1 })
+  expect(decideMove({ ...byHand, ...declined }, now)).toEqual({ kind: 'rest' })
 })
 
 describe('a failed charge that turns out to be paid and is kept', () => {

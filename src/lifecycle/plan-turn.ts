@@ -19,12 +19,17 @@ export const isAutomatic = (turn: PlanTurn): turn is AutomaticTurn => turn.autom
 
 export const turnOf = ({ own }: Pick<Payment, 'own'>): PlanTurn | undefined => own.planTurn
 
-type Schedule = Pick<Plan, 'recurring' | 'nextPaymentDate' | 'tries'>
+type Schedule = Pick<Plan, 'recurring' | 'nextPaymentDate' | 'askedOn' | 'tries'>
+
+/** The merchant has asked for a charge at once that has not been made yet: the gateway makes it, whoever charges the plan. */
+const isAsked = ({ nextPaymentDate, askedOn, tries }: Schedule): boolean =>
+  askedOn !== undefined && askedOn === nextPaymentDate && tries === 0
 
 /** When the gateway must act on an active plan: at its next charge or its end, whichever comes first. */
-export function nextMoment({ recurring, nextPaymentDate, tries }: Schedule): Date | undefined {
+export function nextMoment(schedule: Schedule): Date | undefined {
+  const { recurring, nextPaymentDate, tries } = schedule
   const end = recurring?.expiryDate === undefined ? undefined : startOfDay(addDays(recurring.expiryDate, 1))
-  if (!recurring?.autoCharge || nextPaymentDate === undefined) return end
+  if (nextPaymentDate === undefined || !(recurring?.autoCharge || isAsked(schedule))) return end
   const charge = startOfDay(addDays(nextPaymentDate, tryDays[tries] ?? 0))
   return end && end.getTime() < charge.getTime() ? end : charge
 }
@@ -93,11 +98,13 @@ export function settleTurn(
     const next = isResumed ? nextPaymentDate : nextPaymentAfter(plan, dueDate)
     return wake(plan, { nextPaymentDate: next, tries: 0 }, now)
   }
+  const again = isResumed ? { nextPaymentDate, tries: 0 } : { nextPaymentDate: dueDate, tries: tries + 1 }
+  // The charge that the merchant asked for is not repeated where they charge the plan themselves.
+  if (!plan.recurring?.autoCharge) return wake(plan, again, now)
   const isSoft = softDeclines.test(approvingOperation(payment).responseCode)
   if (!isSoft || tries + 1 >= tryDays.length) {
     return { status: 'SUSPENDED', nextPaymentDate: dueDate, tries: tries + 1 }
   }
-  const again = isResumed ? { nextPaymentDate, tries: 0 } : { nextPaymentDate: dueDate, tries: tries + 1 }
   return wake(plan, again, now)
 }
 
@@ -119,11 +126,11 @@ export function settleLate(plan: Plan, { automatic, paid }: PlanTurn, now: Date)
 }
 
 function wake(
-  { recurring }: Plan,
+  { recurring, askedOn }: Plan,
   progress: { readonly nextPaymentDate?: string; readonly tries: number },
   now: Date,
 ): TurnResult {
-  const moment = nextMoment({ recurring: { ...recurring, autoCharge: true }, ...progress })
+  const moment = nextMoment({ recurring, askedOn, ...progress })
   const wakeAt = moment && new Date(Math.max(moment.getTime(), now.getTime()))
   return { status: 'ACTIVE', ...progress, wakeAt }
 }

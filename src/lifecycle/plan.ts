@@ -2,7 +2,7 @@
  * Payment plans: permission to charge a customer again. Which payments begin a plan, when the next payment is due, and what
  * may be charged. Pure.
  */
-import { dayOf, type Frequency, nextDueDay } from '#domain/calendar.ts'
+import { dayOf, type Frequency, lastDueDay, nextDueDay } from '#domain/calendar.ts'
 import type { CustomerId, MerchantId, PayId, PlanId, StoredMethodId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
@@ -94,6 +94,14 @@ export function nextPaymentAfter(terms: Terms, day: string): string | undefined 
   if (frequency === undefined) return undefined
   const due = nextDueDay({ anchor: anchorOf(terms), frequency }, day)
   return due === undefined || (expiryDate !== undefined && due > expiryDate) ? undefined : due
+}
+
+/** The last day on which a plan with an end charges; its end itself where the days are not agreed. */
+export function lastPaymentOf(terms: Terms): string | undefined {
+  const { frequency, expiryDate, useCase } = terms.recurring ?? {}
+  if (expiryDate === undefined || frequency === undefined || useCase === 'FLEXIBLE_FREQUENCY')
+    return expiryDate
+  return lastDueDay({ anchor: anchorOf(terms), frequency }, expiryDate)
 }
 
 /** A day counts to its end. */

@@ -218,8 +218,11 @@ export function returnUrl(payment: Payment): string | undefined {
 export const isSession = ({ own }: Payment): boolean => own.session === true
 
 /** How often and until when a payment's plan charges; undefined where the payment begins none. */
-export const recurringTerms = ({ details }: Payment): CredentialTerms['recurring'] =>
-  beginsPlan(details) ? credentialTerms(details)?.recurring : undefined
+export function recurringTerms({ details }: Payment): CredentialTerms['recurring'] {
+  const terms = beginsPlan(details) ? credentialTerms(details) : undefined
+  // The merchant may leave all terms open, but for the fact that the customer is charged again.
+  return terms?.type === 'RECURRING' ? (terms.recurring ?? {}) : terms?.recurring
+}
 
 /** The merchant's request requires saving the card, so the page shows no tick box. */
 export function isKeptAnyway({ amount, details }: Payment): boolean {

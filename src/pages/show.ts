@@ -8,7 +8,7 @@ import { toTransferCode } from '#domain/transfer-code.ts'
 import { namedCustomer } from '#lifecycle/customer.ts'
 import { openAction } from '#lifecycle/customer-step.ts'
 import { lastOperation, openTry, type Payment } from '#lifecycle/payment.ts'
-import { nextPaymentAfter } from '#lifecycle/plan.ts'
+import { beginsPlan, lastPaymentOf, nextPaymentAfter } from '#lifecycle/plan.ts'
 import { formOf } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
 import type { OfferedMethod } from '#operations/payments/offer.ts'
@@ -96,16 +96,23 @@ export function showForm(hosted: Hosted, frame: PageFrame, { base, state = {}, p
 /** The plan that the customer agrees to by this payment. */
 function planTerms({ payment, now }: Hosted, { entered }: FormState): PlanTerms | undefined {
   const { amount, createdAt } = payment
-  const recurring = recurringTerms(payment)
-  if (!recurring) return undefined
+  if (!beginsPlan(payment.details)) return undefined
+  const terms = recurringTerms(payment)
+  const recurring = terms ?? {}
   const today = dayOf(now)
   // A card that is only verified today is charged on the first due day.
   const firstCharge = amount.value > 0 ? today : (nextPaymentAfter({ recurring, createdAt }, today) ?? today)
+  const lastDay = lastPaymentOf({ recurring, createdAt })
+  const { frequency, expiryDate, useCase = 'FIXED' } = recurring
   return {
+    isScheduled: terms !== undefined,
+    isFixed: frequency !== undefined && useCase === 'FIXED' && amount.value > 0,
     amount,
-    frequency: recurring.frequency,
+    frequency,
     firstCharge,
-    lastCharge: recurring.expiryDate,
+    // A plan that ends before its next due day charges once.
+    lastCharge: expiryDate && (lastDay !== undefined && lastDay > firstCharge ? lastDay : firstCharge),
+    end: expiryDate,
     hasConsented: entered?.planConsent === 'yes',
   }
 }

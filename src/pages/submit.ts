@@ -4,6 +4,7 @@ import { networkOf } from '#domain/network-address.ts'
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import { countDeclines } from '#lifecycle/attempt.ts'
 import { lastOperation } from '#lifecycle/payment.ts'
+import { beginsPlan } from '#lifecycle/plan.ts'
 import type { Method } from '#methods/rows.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { UnknownPseudoNumber } from '#operations/payments/admit.ts'
@@ -19,6 +20,7 @@ import type { FormState } from '#pages/show.ts'
 import { explainDecline } from '#pages/show.ts'
 import type { Texts } from '#pages/texts/en.ts'
 import type { FieldErrors } from '#pages/views/field.ts'
+import { consentMissing } from '#pages/views/plan-terms.ts'
 
 export interface Submission {
   readonly request: PageRequest
@@ -80,8 +82,10 @@ function withConsent(
   errors: FieldErrors | undefined,
   { hosted, entered, texts }: { hosted: Hosted; entered: Readonly<Record<string, string>>; texts: Texts },
 ): FieldErrors | undefined {
-  if (!recurringTerms(hosted.payment) || entered.planConsent === 'yes') return errors
-  return { ...errors, planConsent: texts.planConsentMissing }
+  const { payment } = hosted
+  if (!beginsPlan(payment.details) || entered.planConsent === 'yes') return errors
+  const isScheduled = recurringTerms(payment) !== undefined
+  return { ...errors, planConsent: consentMissing({ isScheduled }, texts) }
 }
 
 interface Choice {

@@ -52,3 +52,43 @@ test('forwards each event once, also while further ones push it on to the next p
   server.closeAllConnections()
   expect(sent).toEqual(Array.from({ length: 12 }, (_, number) => `event-${number}`))
 })
+
+test('goes on when the gateway was away for a while, and says so once', async () => {
+  let polls = 0
+  const answers = [
+    { status: 200, data: [] },
+    { status: 503, data: [] },
+    { status: 503, data: [] },
+    // Cut off in its middle, as by a process that is killed.
+    undefined,
+    { status: 200, data: [eventOf(1)] },
+  ]
+  const server = createServer((request, response) => {
+    const answer = answers[polls]
+    polls += 1
+    if (!answer) return request.socket.destroy()
+    response.statusCode = answer.status
+    response.end(JSON.stringify({ data: answer.data, totalNumberOfPages: 1 }))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const said: string[] = []
+  const forwarded = await listenForEvents(
+    { forwardTo: 'http://localhost:3000/webhooks', secret: Buffer.alloc(24), count: 1 },
+    {
+      client: createGatewayClient({ baseUrl, merchantId: 'mer_1', apiKey: 'key' }),
+      sender: {
+        send: async () => ({ status: 200, answer: '', durationMs: 1, retryAfter: undefined }),
+        close: async () => undefined,
+      },
+      say: line => said.push(line),
+      nowMs: () => 0,
+      pause: async () => undefined,
+      isEnding: () => polls > answers.length,
+    },
+  )
+  server.close()
+  server.closeAllConnections()
+  expect(forwarded).toBe(1)
+  expect(said.slice(0, 2)).toEqual([expect.stringContaining('was answered 503'), 'the gateway answers again'])
+})

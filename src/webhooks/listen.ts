@@ -3,7 +3,7 @@
  * signs them as the gateway does, and reports what the receiver answered, or why nothing arrives.
  */
 import { createHash } from 'node:crypto'
-import type { GatewayClient } from '#webhooks/gateway-client.ts'
+import { ClientFault, type GatewayClient } from '#webhooks/gateway-client.ts'
 import { isTaken } from '#webhooks/schedule.ts'
 import type { Sender, Sent } from '#webhooks/send.ts'
 import { buildMessage } from '#webhooks/sign.ts'
@@ -65,8 +65,9 @@ export async function listenForEvents(listening: Listening, deps: ListenDeps): P
   let forwarded = 0
   let lastSign = nowMs()
   let wondered = false
+  const find = overOutages(() => findNew(client, seen), say)
   while (!isEnding()) {
-    for (const event of await findNew(client, seen)) {
+    for (const event of await find()) {
       seen.add(event.id)
       await forward(event, listening, deps)
       forwarded += 1
@@ -85,6 +86,28 @@ export async function listenForEvents(listening: Listening, deps: ListenDeps): P
     await pause(pollMs)
   }
   return forwarded
+}
+
+/** A gateway that is restarted answers again soon; what it writes meanwhile is found then. */
+function overOutages(
+  find: () => Promise<readonly ShownEvent[]>,
+  say: (line: string) => void,
+): () => Promise<readonly ShownEvent[]> {
+  let isAway = false
+  return async () => {
+    try {
+      const found = await find()
+      if (isAway) say('the gateway answers again')
+      isAway = false
+      return found
+    } catch (error) {
+      if (error instanceof ClientFault && error.status !== undefined && error.status < 500) throw error
+      // Also an answer that was cut off in its middle.
+      if (!isAway) say(`${error instanceof Error ? error.message : error}; trying again`)
+      isAway = true
+      return []
+    }
+  }
 }
 
 const whyNothing = [

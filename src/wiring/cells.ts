@@ -10,6 +10,7 @@ import { type Gate, openGate } from '#operations/merchants/gate.ts'
 import { type CellAddress, cellName } from '#storage/cells/address.ts'
 import { createDirectoryStore, MerchantUnavailable } from '#storage/cells/directory-store.ts'
 import { isConnectionLost } from '#storage/database.ts'
+import { migrate } from '#storage/migrate.ts'
 import { type Cell, openCell, type Shared } from '#wiring/cell.ts'
 
 export interface Cells {
@@ -48,7 +49,8 @@ export async function openCells(shared: Shared): Promise<Cells> {
     const fresh = addresses.filter(({ number }) => number > 0 && !known.some(cell => cell.number === number))
     if (!opener || fresh.length === 0) return
     known.push(...fresh)
-    directory ??= await openDirectory(createDirectoryStore(opener.home.database))
+    const { database, presence } = opener.home
+    directory ??= await openDirectory(createDirectoryStore(database), presence.isCurrent)
     for (const address of fresh) await opener.open(address)
   }
 
@@ -172,11 +174,17 @@ function createOpener({
     if (started) await startPatiently(cell, shared)
   }
 
+  /** A cell that was away when this release was started may still have the schema of the one before. */
+  async function openLate(address: CellAddress): Promise<void> {
+    await migrate(address.url, { onProgress: line => shared.logger.info({ component: address.name }, line) })
+    await openNow(address)
+  }
+
   async function keepLooking(address: CellAddress): Promise<void> {
     while (!stopped.signal.aborted && !opened.has(address.number)) {
       await delay(lookAgainMs, undefined, { signal: stopped.signal }).catch(() => undefined)
       if (stopped.signal.aborted) return
-      await openNow(address).catch(err =>
+      await openLate(address).catch(err =>
         shared.logger.warn(
           { err, component: address.name },
           'this cell still cannot be reached; trying again',
@@ -216,7 +224,8 @@ function createOpener({
 /** The emptiest of the reachable cells. */
 async function placeNew(merchantId: string, home: Cell, cells: readonly Cell[]): Promise<Cell> {
   const store = createDirectoryStore(home.database)
-  const emptiest = await chooseEmptiest(store, cells)
-  await store.place(merchantId, emptiest.number)
-  return emptiest
+  const places = cells.map(cell => ({ number: cell.number, ping: cell.database.ping, cell }))
+  const { cell } = await chooseEmptiest(store, places)
+  await store.place(merchantId, cell.number)
+  return cell
 }

@@ -1,6 +1,8 @@
 /** Pages, consoles and notices of all cells behind the same addresses: each request goes to the cell of its merchant. */
 import type { PageRequest, PageRoute } from '#http/server/page-routes.ts'
 import type { RawRoute } from '#http/server/raw-routes.ts'
+import { MerchantUnavailable } from '#storage/cells/directory-store.ts'
+import { isConnectionLost } from '#storage/database.ts'
 import { createProviderAccountStore } from '#storage/providers/accounts.ts'
 import type { Cell } from '#wiring/cell.ts'
 import type { Cells } from '#wiring/cells.ts'
@@ -46,13 +48,21 @@ export function routeNotices(cells: Cells): RawRoute {
   async function findOwner(accountId: string): Promise<string | undefined> {
     const known = owners.get(accountId)
     if (known !== undefined) return known
+    let isCellAway = cells.away().length > 0
     for (const { database } of cells.all()) {
-      const found = await createProviderAccountStore(database).find(accountId)
+      const found = await createProviderAccountStore(database)
+        .find(accountId)
+        .catch((error: unknown) => {
+          if (!isConnectionLost(error)) throw error
+          isCellAway = true
+        })
       if (!found) continue
       if (owners.size >= rememberedMax) owners.clear()
       owners.set(accountId, found.merchantId)
       return found.merchantId
     }
+    // The provider is told to come again: it might not after an account was unknown.
+    if (isCellAway) throw new MerchantUnavailable('a cell that may know the account is away')
     return undefined
   }
 

@@ -1,14 +1,19 @@
 /** A cell that is away: its merchants are told to come again, all others notice nothing. */
+import { rmSync, symlinkSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openMerchants } from '#cells/open-merchants.ts'
 import { rotateRoot } from '#operations/merchants/rotate-root.ts'
 import { inCell } from '#storage/cells/address.ts'
+import { withClient } from '#storage/cells/create-cell.ts'
 import { createDirectoryStore } from '#storage/cells/directory-store.ts'
 import { openDatabase } from '#storage/database.ts'
+import { migrate } from '#storage/migrate.ts'
 import { openRotationStore } from '#storage/vault/key-rotation.ts'
 import { type CellStage, createCellStage } from '#test/support/cells.ts'
+import { commandsHere } from '#test/support/command-here.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database-proxy.ts'
 import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
 
 let stage: CellStage
 let proxy: DatabaseProxy
@@ -64,6 +69,9 @@ test('merchants of a database that falls silent get 503 until it is back', async
   expect((await pay(gateway, 1)).status).toBe(200)
   expect((await pay(gateway, 1, 'x-api-key')).status).toBe(200)
   expect((await fetch(`${gateway.url}/health/ready`)).status).toBe(200)
+  // Several, so that the silent cell is the emptiest for one of them.
+  for (const name of ['First', 'Second', 'Third'])
+    expect(await gateway.gateway.merchants.create(name)).toHaveProperty('apiKey')
   proxy.thaw()
   await vi.waitFor(async () => expect((await pay(gateway, 0)).status).toBe(200), 30_000)
   await gateway.stop()
@@ -100,7 +108,7 @@ test('merchants of other cells are served while cell 0 is silent, and the proces
   await line.close()
 })
 
-test('merchants of other databases are served when one is away at the start, and an unknown key gets 503 instead of 401', async () => {
+test('merchants of other databases are served when one is away at the start, and unknown keys and accounts get 503 instead of 401 and 404', async () => {
   const nowhere = new URL(stage.otherUrl)
   nowhere.searchParams.set('host', '/nowhere')
   const gateway = await startTestGateway({ ...stage, cells: cellsAt(nowhere.href) })
@@ -114,9 +122,70 @@ test('merchants of other databases are served when one is away at the start, and
   await expect
     .poll(async () => (await fetch(`${gateway.url}/health/ready`)).json())
     .toMatchObject({ status: 'ready', details: { cellsAway: ['cell_01'] } })
+  // Of an account that may live in the cell that is away; a provider might not come again after 404.
+  const notice = await fetch(`${gateway.url}/providers/acc_${'0'.repeat(24)}/notices`, { method: 'POST' })
+  expect(notice.status).toBe(503)
+  expect(notice.headers.get('retry-after')).toBe('2')
   const created = await gateway.gateway.merchants.create('Made meanwhile')
   expect(created.merchantId).toMatch(/^mer_/)
   await gateway.stop()
+})
+
+test('commands say that a cell is away, and do not call it unexpected', async () => {
+  const nowhere = new URL(stage.otherUrl)
+  nowhere.searchParams.set('host', '/nowhere')
+  const commands = commandsHere(stage.databaseUrl, {
+    TOLLGATE_CELL_URLS: nowhere.href,
+    TOLLGATE_MASTER_KEY: stage.keyText,
+  })
+  for (const words of [['doctor'], ['payments', 'find', '--last4', '1111']]) {
+    const { code, stderr } = await commands.run(...words)
+    expect(code).toBe(1)
+    expect(stderr).toContain('a database cannot be reached: ')
+    expect(stderr).not.toContain('unexpected')
+  }
+  const batch = ['bank', 'batch', '--account', `acc_${'0'.repeat(24)}`, '--out', commands.folder]
+  expect((await commands.run(...batch)).stderr).toContain(
+    'a cell cannot be reached, and the account may be there',
+  )
+  for (const name of ['First', 'Second', 'Third', 'Fourth', 'Fifth'])
+    expect(await commands.json('merchant', 'create', '--name', name)).toHaveProperty('apiKey')
+  commands.remove()
+})
+
+test('a cell that was away while the release was changed gets the new schema when it is back', async () => {
+  const older = await createCellStage(2)
+  const [home, cell] = older.cells
+  if (!home || !cell) return expect.fail('there are two cells')
+  // As the release before left it.
+  const names = (await queryRows(home.url, 'SELECT name FROM schema_migration ORDER BY name')).map(
+    ({ name }) => String(name),
+  )
+  const common = await queryRows(cell.url, 'SELECT name, value FROM installation')
+  await withClient(older.otherUrl, async client => {
+    await client.query('DROP SCHEMA cell_01 CASCADE')
+    await client.query('CREATE SCHEMA cell_01')
+  })
+  await migrate(cell.url, { upTo: names.at(-2) })
+  await withClient(cell.url, async client => {
+    for (const { name, value } of common)
+      await client.query('INSERT INTO installation VALUES ($1, $2) ON CONFLICT DO NOTHING', [name, value])
+  })
+  const line = await startDatabaseProxy(older.otherUrl)
+  const away = new URL(line.url)
+  const folder = away.searchParams.get('host') ?? expect.fail('the proxy listens in a folder')
+  away.searchParams.set('host', `${folder}-later`)
+  const gateway = await startTestGateway({ ...older, cells: [{ ...cell, url: inCell(away.href, 1) }] })
+  symlinkSync(folder, `${folder}-later`)
+  await expect
+    .poll(async () => (await fetch(`${gateway.url}/health/ready`)).json(), { timeout: 30_000 })
+    .toMatchObject({ details: { cellsAway: [] } })
+  const found = await queryRows(cell.url, 'SELECT name FROM schema_migration ORDER BY name')
+  expect(found.map(({ name }) => name)).toEqual(names)
+  await gateway.stop()
+  rmSync(`${folder}-later`)
+  await line.close()
+  await older.drop()
 })
 
 test('a new root secret that reaches only one of two cells is finished by repeating it', async () => {

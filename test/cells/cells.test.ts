@@ -1,9 +1,12 @@
 /** Several cells behind one gateway: where merchants live, how they are found, and how they move. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openDirectory } from '#cells/directory.ts'
 import { moveMerchant } from '#cells/move.ts'
 import { prepareCells } from '#cells/prepare.ts'
 import type { CellAddress } from '#storage/cells/address.ts'
 import { countCell, withClient } from '#storage/cells/create-cell.ts'
+import { createDirectoryStore, MerchantUnavailable } from '#storage/cells/directory-store.ts'
+import { openDatabase } from '#storage/database.ts'
 import { examineCells } from '#storage/doctor/cell-checks.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 import { type CellStage, createCellStage } from '#test/support/cells.ts'
@@ -229,6 +232,46 @@ describe('a move', () => {
     const shop = await openShop()
     await expect(move('mer_nobody', 1)).rejects.toThrow('there is no merchant "mer_nobody"')
     await expect(move(shop.merchantId, 9)).rejects.toThrow('there is no cell number 9')
+  })
+
+  test('takes along the cards that customers have just typed into card fields', async () => {
+    const shop = await openShop()
+    await gateway.gateway.merchants.set(shop.merchantId, { frameOrigins: ['https://shop.example'] })
+    const typed = await fetch(`${gateway.url}/pay/fields/${shop.merchantId}`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        ...{ number: '4111 1111 1111 1111', expiry: '12/30', securityCode: '123' },
+        cardholderName: 'Ada Lovelace',
+      }),
+      headers: { accept: 'application/json', 'sec-fetch-site': 'same-origin' },
+    })
+    const { token } = JSON.parse(await typed.text())
+    await move(shop.merchantId, await elsewhere(shop))
+    const paymentMethods = { integrationType: 'DIRECT', type: 'CARD', card: { number: token } }
+    const paid = await pay(shop, {}, { paymentMethods })
+    expect(paid, paid.text).toMatchObject({ status: 200, body: { status: 'OK' } })
+    // Used up in the new cell, and not left behind in the old one.
+    const keys = await Promise.all(stage.cells.map(({ url }) => queryRows(url, 'SELECT 1 FROM one_time_key')))
+    expect(keys.flat()).toEqual([])
+  })
+
+  test('is found by a process that was frozen or cut off meanwhile, as soon as it knows that it was', async () => {
+    const shop = await openShop()
+    const from = await cellOf(shop)
+    const database = openDatabase(stage.databaseUrl, () => undefined)
+    let isCurrent = true
+    const directory = await openDirectory(createDirectoryStore(database), () => isCurrent)
+    const { to } = await move(shop.merchantId, await elsewhere(shop))
+    expect(await directory.locate(shop.merchantId)).toBe(from.number)
+    isCurrent = false
+    expect(await directory.locate(shop.merchantId)).toBe(stage.cells.findIndex(({ name }) => name === to))
+    // What was under way there finds its payment no more: that is no fault of ours, and may be repeated.
+    const underWay = directory.visit(shop.merchantId, async () => {
+      await move(shop.merchantId, from.number)
+      throw new Error('the payment is gone')
+    })
+    await expect(underWay).rejects.toThrow(MerchantUnavailable)
+    await database.close()
   })
 
   test('takes faults and the test clock along', async () => {

@@ -84,6 +84,17 @@ const olderBy = (age: string, transId: string, type: string) =>
 describe('finds what was broken, and nothing else', () => {
   // Each line: what was done to the data, and the checks that find it.
   test.each<[string, string[], ...string[]]>([
+    [set('amount = amount + 1', 'manual'), ['asked-amount']],
+    [set('amount = amount - 1', 'partial'), ['asked-amount']],
+    [`DELETE FROM payment_mark WHERE ${of('manual')}`, ['status-found']],
+    [
+      `UPDATE timer SET run_at = run_at + interval '2 years' WHERE kind = 'LAPSE' AND ${of('manual')}`,
+      ['lapse-timer'],
+    ],
+    [
+      `UPDATE timer SET run_at = run_at + interval '2 years' WHERE kind = 'EXPIRE' AND ${of('order')}`,
+      ['expire-timer'],
+    ],
     [set('authorized = authorized + 1', 'manual'), ['authorized-sum']],
     [set('authorized = authorized + 100', 'confirmed'), ['authorized-sum']],
     [setOperation(`state = 'FAILED'`, 'raised', 'INCREMENTAL'), ['authorized-sum']],
@@ -98,7 +109,7 @@ describe('finds what was broken, and nothing else', () => {
     [set('refunding = refunding - 1', 'refunded'), ['refunding-sum']],
     [
       set('authorized = 300', 'partial'),
-      ['capture-ceiling'],
+      ['asked-amount', 'capture-ceiling'],
       dropRules,
       setOperation('amount = 300', 'partial', 'AUTHORIZATION'),
     ],
@@ -110,14 +121,14 @@ describe('finds what was broken, and nothing else', () => {
     ],
     [swapRefunds, ['refund-per-capture']],
     [setOperation(`details = '{}'`, 'twice', 'REFUND'), ['refund-per-capture']],
-    [set(`status = 'AUTHORIZED'`, 'partial'), ['status-fits-sums']],
+    [set(`status = 'AUTHORIZED'`, 'partial'), ['status-fits-sums', 'status-found']],
     [set(`status = 'CAPTURE_REQUEST'`, 'manual'), ['status-fits-sums', 'capture-timer']],
     [set(`status = 'OK'`, 'manual'), ['status-fits-sums']],
     [set(`status = 'OK'`, 'lapsed'), ['status-fits-sums'], dropRules],
     [set(`status = 'REVERSED', live = false`, 'partly reversed'), ['status-fits-sums']],
     [set(`status = 'AUTHORIZED', live = true`, 'reversed'), ['status-fits-sums']],
     [set('live = true', 'declined'), ['status-fits-sums'], dropRules],
-    [set(`status = 'PENDING'`, 'credit'), ['status-fits-sums', 'status-fits-operations']],
+    [set(`status = 'PENDING'`, 'credit'), ['status-fits-sums', 'status-fits-operations', 'status-found']],
     [setOperation(`state = 'FAILED'`, 'unknown', 'AUTHORIZATION'), ['status-fits-operations']],
     [setOperation(`state = 'AUTHORIZE_REQUEST'`, 'declined', 'AUTHORIZATION'), ['status-fits-operations']],
     [setOperation(`state = 'FAILED'`, 'order', 'AUTHORIZATION'), ['status-fits-operations']],

@@ -2,7 +2,7 @@
  * A process dies in each gap of an automatic charge: whoever settles it moves the plan on, no day is charged twice, and none
  * is forgotten. The same for the payment that begins a plan.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
 import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock, dayMs, secondMs } from '#test/support/clock.ts'
@@ -105,3 +105,26 @@ test.each(crashNames)('an initial payment whose process dies %s begins one plan'
     initialPayId: payment.payId,
   })
 })
+
+test.each([true, false])(
+  'a charge at once whose process dies after the resume is made once (charged by the gateway: %s)',
+  async autoCharge => {
+    const shop = await openShop(heir)
+    const { body } = await beginPlan(shop, { recurring: { frequency: 'MONTHLY', autoCharge } })
+    const planId = body.paymentPlanId
+    await shop.call('POST', `/payment-plans/${planId}/pause`, {})
+    const { engine } = dying.gateway
+    const { commit } = engine
+    // One commit goes through.
+    vi.spyOn(engine, 'commit').mockImplementationOnce(commit).mockRejectedValue(new Error('dies'))
+    const path = `/payment-plans/${planId}/resume`
+    const { authorization } = shop
+    expect((await dying.call('POST', path, { chargeNow: true }, { authorization })).status).toBe(500)
+    vi.restoreAllMocks()
+    expect(await readPlan(shop, planId)).toMatchObject({ status: 'ACTIVE', numberOfPayments: 1 })
+    await recover()
+    await recover()
+    expect(await readPlan(shop, planId)).toMatchObject({ status: 'ACTIVE', numberOfPayments: 2 })
+    expect(await listPayments(shop, planId)).toHaveLength(2)
+  },
+)

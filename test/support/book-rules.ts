@@ -29,17 +29,19 @@ export const bookRules: Readonly<Record<string, string>> = {
   'refunded is what refunds and credits paid out': `SELECT pay_id FROM payment p
     WHERE refunded <> ${sumOf(`'REFUND', 'CREDIT'`, done)}`,
   'returned is what banks took back': `SELECT pay_id FROM payment p
-    WHERE returned <> ${sumOf(`'RETURN'`, done)} OR refunded + refunding + returned > captured AND kind = 'PAYMENT'`,
+    WHERE returned <> ${sumOf(`'RETURN'`, done)} OR greatest(refunded + refunding, returned) > captured AND kind = 'PAYMENT'`,
   'refunding is what they may have paid out': `SELECT pay_id FROM payment p
     WHERE refunding <> ${sumOf(`'REFUND', 'CREDIT'`, open)}`,
-  'no capture is refunded above itself': `SELECT c.x_id FROM operation c JOIN operation r ON r.pay_id = c.pay_id
+  // A bank takes back what it names, whatever was refunded before: refunds and returns each have this limit of their own.
+  'no capture is refunded or returned above itself': `SELECT c.x_id FROM operation c JOIN operation r ON r.pay_id = c.pay_id
     AND r.type IN ('REFUND', 'RETURN') AND r.state <> 'FAILED' AND replace(c.x_id::text, '-', '') = r.details->>'refundOf'
-    WHERE c.type = 'CAPTURE' GROUP BY c.pay_id, c.x_id, c.amount HAVING sum(r.amount) > c.amount`,
+    WHERE c.type = 'CAPTURE' GROUP BY c.pay_id, c.x_id, c.amount, r.type HAVING sum(r.amount) > c.amount`,
   'nothing is taken above what was authorised': `SELECT pay_id FROM payment
     WHERE captured + capturing + reversed + reversing > authorized AND capture_percent = 100`,
-  // What was paid after the end and is captured can only be refunded; the payment then ends like a reversed one.
+  // What was paid after the end and is captured can only be refunded, or is taken back by a bank; the payment then ends like
+  // a reversed one.
   'the status fits the sums': `SELECT pay_id, status, authorized, captured, reversed FROM payment p WHERE kind = 'PAYMENT'
-    AND amount > 0 AND NOT (status = 'REVERSED' AND captured > 0 AND refunded = captured AND EXISTS (SELECT 1
+    AND amount > 0 AND NOT (status = 'REVERSED' AND captured > 0 AND refunded + returned >= captured AND EXISTS (SELECT 1
       FROM operation o WHERE o.pay_id = p.pay_id AND o.prepared->>'paidLate' = 'true'))
     AND ((status = 'OK') <> (captured > 0)
     OR (status = 'REVERSED') <> (authorized > 0 AND captured = 0 AND capturing = 0 AND reversed >= authorized)

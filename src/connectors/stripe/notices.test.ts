@@ -197,6 +197,7 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
       kind: 'outcome',
       operation: 'CAPTURE',
       subject: { paymentTransactionId: 'pi_1' },
+      amount,
       total: amount,
     },
   ],
@@ -205,12 +206,18 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
     'payment_intent.succeeded',
     intentOf('succeeded', { capture_method: 'manual' }),
     { request: { idempotency_key: null } },
-    { kind: 'outcome', operation: 'CAPTURE', subject: { paymentTransactionId: 'pi_1' }, total: amount },
+    {
+      kind: 'outcome',
+      operation: 'CAPTURE',
+      subject: { paymentTransactionId: 'pi_1' },
+      amount,
+      total: amount,
+    },
   ],
   [
     'an authorisation that was released',
     'payment_intent.canceled',
-    intentOf('canceled', { cancellation_reason: 'automatic' }),
+    intentOf('canceled', { cancellation_reason: 'requested_by_customer' }),
     undefined,
     {
       kind: 'outcome',
@@ -218,6 +225,13 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
       subject: { transactionId: 'pi_1/cancel', paymentTransactionId: 'pi_1' },
       amount,
     },
+  ],
+  [
+    'an authorisation whose time ran out',
+    'payment_intent.canceled',
+    intentOf('canceled', { cancellation_reason: 'automatic' }),
+    undefined,
+    { kind: 'lapsed', subject: { reference, transactionId: 'pi_1' } },
   ],
   [
     'a payment that was cancelled before it was approved',

@@ -15,6 +15,7 @@ import {
   captureReferenceAt,
   dateAt,
   idAt,
+  listAt,
   numberAt,
   pageKey,
   parseWire,
@@ -45,7 +46,8 @@ export function readNotice(
   const occurredAt = dateAt(event, 'created')
   // An endpoint of the sandbox may lead here by mistake. Its money is not real.
   const foreign = event.livemode === !terms.live
-  const read = foreign || object === undefined ? undefined : readers[type]?.(object, event)
+  const read =
+    foreign || object === undefined ? undefined : (readers[type] ?? olderReaders[type])?.(object, event)
   const known = [read ?? []].flat()
   const ignored: NoticeFact = { kind: 'ignored', name: foreign ? `${type} of the other mode` : type }
   const facts = known.length > 0 ? known : [ignored]
@@ -88,7 +90,13 @@ const readers: Readonly<Record<string, Reader>> = {
   'reporting.report_run.succeeded': report,
 }
 
+/** What the endpoint must send. */
 export const eventTypes: readonly string[] = Object.keys(readers)
+
+/** Endpoints of older API versions tell of refunds only in this way; the newer ones name none in it. */
+const olderReaders: Readonly<Record<string, Reader>> = {
+  'charge.refunded': (charge, event) => refundsOf(charge).flatMap(one => refund(one, event) ?? []),
+}
 
 /** An object that we did not create has no reference: the engine uses the provider's ids. */
 function askedBy(object: Wire): Asked {
@@ -191,10 +199,13 @@ function captured(charge: Wire, event: Wire): NoticeFact | undefined {
   return amount === undefined ? undefined : followUp('CAPTURE', { id, paymentId, amount, caller })
 }
 
-/** Its author is unknown: somebody at the dashboard, or another program. */
+/**
+ * Its author is unknown: somebody at the dashboard, or another program. The amount is that of the first capture, for a process
+ * of the release before that applies what this one has stored: without one it would book all that is open.
+ */
 function capturedElsewhere(id: string, paymentId: string, total: Money | undefined): NoticeFact | undefined {
   if (total === undefined) return undefined
-  const { amount: _, ...fact } = followUp('CAPTURE', { id, paymentId, amount: total, caller: undefined })
+  const fact = followUp('CAPTURE', { id, paymentId, amount: total, caller: undefined })
   return { ...fact, subject: { paymentTransactionId: paymentId }, total }
 }
 
@@ -241,12 +252,17 @@ function followUp(
   }
 }
 
-/** An intent that was never approved has ended without money; an approved one was released, by us or by its age. */
+/** Stripe's own reasons for the end of an authorisation whose time has run out. */
+const ranOut: ReadonlySet<string> = new Set(['automatic', 'expired'])
+
+/** An intent that was never approved has ended without money; an approved one was released by somebody, or by its age. */
 function cancelled(intent: Wire, event: Wire): NoticeFact | undefined {
   const approved =
     idAt(intent, 'latest_charge') !== undefined && wireAt(intent, 'last_payment_error') === undefined
   if (!approved) return authorization(intent)
   const id = textAt(intent, 'id')
+  if (ranOut.has(textAt(intent, 'cancellation_reason') ?? '') && callerOf(event) === undefined)
+    return { kind: 'lapsed', subject: subjectOf(intent, id) }
   const asked = askedBy(intent)
   const rest = (numberAt(intent, 'amount') ?? 0) - (numberAt(intent, 'amount_received') ?? 0)
   const amount = fromStripeAmount(rest, textAt(intent, 'currency'))
@@ -287,6 +303,12 @@ function refund(object: Wire, event: Wire): NoticeFact | undefined {
   }
   return { kind: 'outcome', operation: 'REFUND', subject, amount, outcome }
 }
+
+/** Those that failed have an event of their own. */
+const refundsOf = (charge: Wire): readonly Wire[] =>
+  listAt(charge, 'refunds', 'data').filter(one =>
+    ['succeeded', 'pending'].includes(textAt(one, 'status') ?? ''),
+  )
 
 function dispute(object: Wire, event: Wire): NoticeFact | undefined {
   const facts = readDispute(object, textAt(event, 'data', 'previous_attributes', 'status'))

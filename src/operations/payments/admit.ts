@@ -2,7 +2,8 @@
 import type { AccountData, CardData, ThreeDsRequest } from '#connectors/contract.ts'
 import { addDuration } from '#domain/duration.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import type { AccountInstrument, CardholderOffer, Instrument } from '#lifecycle/payment.ts'
+import { isErased } from '#lifecycle/customer.ts'
+import type { AccountInstrument, CardholderOffer, Instrument, Payment } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import type { AdmittedAccount } from '#vault/accounts.ts'
 import type { AdmittedCard } from '#vault/cards.ts'
@@ -92,10 +93,11 @@ export const toInstrument = (
 export const toAccountInstrument = (
   { accountId, last4Digits }: AdmittedAccount,
   { holderName, code, bankName, mandateId, dateOfSignature }: AccountData,
+  isNameless: boolean,
 ): AccountInstrument => ({
   accountId,
   last4Digits,
-  accountHolderName: holderName,
+  accountHolderName: isNameless ? undefined : holderName,
   code,
   bankName,
   mandateId,
@@ -103,8 +105,13 @@ export const toAccountInstrument = (
 })
 
 /**
- * Whether the retention has passed a payment that is still open: it comes by once, so that a name which is stored
- * afterwards would stay for ever.
+ * Whether the customer of a payment that is still open was erased, or the retention has passed it: both come by once, so
+ * that a name which is stored afterwards would stay for ever.
  */
-export const isPastRetention = ({ personalDataFor }: Merchant, createdAt: Date, now: Date): boolean =>
-  personalDataFor !== undefined && (addDuration(createdAt.getTime(), personalDataFor) ?? 0) <= now.getTime()
+export const isNameless = (
+  { personalDataFor }: Merchant,
+  { details, createdAt }: Pick<Payment, 'details' | 'createdAt'>,
+  now: Date,
+): boolean =>
+  isErased(details) ||
+  (personalDataFor !== undefined && (addDuration(createdAt.getTime(), personalDataFor) ?? 0) <= now.getTime())

@@ -310,7 +310,7 @@ async function applyElsewhere(
   engine: Engine,
 ): Promise<Applied> {
   if (outcome.kind !== 'approved') return 'ignored'
-  const named = amount ?? total
+  const named = total ?? amount
   if (named && named.currency !== currency) return 'unmatched'
   const xId = newXId(engine)
   const opened = await engine.providers.open(account.merchantId, account.accountId)

@@ -21,7 +21,7 @@ import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import {
   admitAccount,
   admitCard,
-  isPastRetention,
+  isNameless,
   maximumPseudoNumberTries,
   type PaymentCard,
   toAccountInstrument,
@@ -162,11 +162,10 @@ async function recordOnce(payment: Payment, beginning: Beginning, engine: Engine
     account: provider.accountId,
     attempt: beginning.xId,
   }
-  const nameless = isPastRetention(merchant, payment.createdAt, now)
+  const nameless = isNameless(merchant, payment, now)
   const cardholderName = nameless ? undefined : card?.cardholderName
   const instrument = admitted && toInstrument(admitted, cardholderName, quoteResult?.offer)
-  const shown = kept && beginning.account && toAccountInstrument(kept, beginning.account)
-  const account = shown && (nameless ? { ...shown, accountHolderName: undefined } : shown)
+  const account = kept && beginning.account && toAccountInstrument(kept, beginning.account, nameless)
   // The merchant confirms before the provider is called, unless the issuer wants to authenticate the cardholder first.
   const confirmsFirst = payment.operations[0]?.details.confirmsLater === true && method.flow === 'direct'
   const asks = !confirmsFirst || provider.connector.willChallenge?.(unsent) === true

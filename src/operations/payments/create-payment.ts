@@ -4,6 +4,7 @@ import type { PlanId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Refusal } from '#domain/response-codes.ts'
 import { type CreateCommand, firstStep, openPayment } from '#lifecycle/create.ts'
+import { isErased } from '#lifecycle/customer.ts'
 import { lastOperation, type Payment, type PaymentKind } from '#lifecycle/payment.ts'
 import { beginsPlan } from '#lifecycle/plan.ts'
 import { undecided } from '#methods/method.ts'
@@ -285,7 +286,10 @@ function open(
   const xId = newXId(engine)
   const automatic = kind === 'PAYMENT' && command.captureMethod.type === 'AUTOMATIC'
   const captureXId = automatic ? newXId(engine) : undefined
+  // The customer of an intent was erased before it is paid: the name that is sent now is not kept either.
+  const nameless = isErased(details)
   const paying = payingCard(request)
+  const cardholderName = nameless ? undefined : paying.cardholderName
   const isFormFirst = kind === 'PAYMENT' && firstStep(command) === 'customer'
   const payment = openPayment({
     command,
@@ -293,8 +297,8 @@ function open(
     payId: newPayId(engine),
     xId,
     captureXId,
-    instrument: card && toInstrument(card, paying.cardholderName, quoteResult?.offer),
-    account: account && request.account && toAccountInstrument(account, request.account),
+    instrument: card && toInstrument(card, cardholderName, quoteResult?.offer),
+    account: account && request.account && toAccountInstrument(account, request.account, nameless),
     prepared: {},
     // The provider account depends on what the customer enters on the page.
     provider: isFormFirst ? undefined : providerOf(provider),

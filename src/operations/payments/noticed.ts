@@ -42,6 +42,7 @@ export async function findNoticed(
   const { reference, transactionId, paymentTransactionId }: NoticeSubject = fact.subject
   const kind = 'operation' in fact ? fact.operation : undefined
   const names = [reference, transactionId, paymentTransactionId]
+  const approval = approvalOf(fact)
   const leads = await Promise.all(names.map(name => (name ? find(account, name, engine) : undefined)))
   if (new Set(leads.flatMap(lead => lead?.payId ?? [])).size > 1) return undefined
   // Every approval that we ask for carries our reference, so an approval under another one belongs to somebody else.
@@ -54,10 +55,32 @@ export async function findNoticed(
     const operation = isOperation ? findOperation(payment, found.xId) : undefined
     const captureXId = isOperation && !operation ? found.xId : undefined
     const noticed = { merchant, account, payment, operation, captureXId }
-    if (!operation || kind === undefined || isOfKind(operation.type, kind)) return noticed
+    const isNamed = operation !== undefined && kind !== undefined && isOfKind(operation.type, kind)
+    if (isNamed) return noticed
+    if (approval && !leads[names.indexOf(approval)] && isOther(payment, approval)) return undefined
+    if (!operation || kind === undefined) return noticed
     other ??= { merchant, account, payment }
   }
   return other
+}
+
+/** What the provider calls the payment whose operation, or whose end, the notice is about. */
+const approvalOf = (fact: PaymentFact): string | undefined =>
+  'operation' in fact
+    ? fact.subject.paymentTransactionId
+    : fact.kind === 'lapsed'
+      ? fact.subject.transactionId
+      : undefined
+
+/**
+ * A customer may pay twice under one reference. What happens to the second payment, which is not in our books and which
+ * somebody gives back at the provider, must not be booked on the first.
+ */
+function isOther({ operations }: Payment, approval: string): boolean {
+  const known = operations
+    .filter(({ type, state }) => isOfKind(type, 'AUTHORIZATION') && state !== 'FAILED')
+    .flatMap(({ provider }) => provider?.transactionId ?? [])
+  return known.length > 0 && !known.includes(approval)
 }
 
 /** A confirm approves like an authorisation; a change of the authorised amount is an increment or a partial reversal. */

@@ -21,7 +21,7 @@ import type { OperationAnswer } from '#operations/payments/answer.ts'
 import { MethodMisfit } from '#operations/payments/follow-up.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import { runPlan } from '#operations/plans/charge-due-plan.ts'
-import { chargePlan, hasInstrument } from '#operations/plans/charge-plan.ts'
+import { hasInstrument } from '#operations/plans/charge-plan.ts'
 import { planTimer, planTimers } from '#operations/plans/plan-book.ts'
 import { refusePlan, toRecord } from '#operations/plans/plans.ts'
 import { checkMetadata } from '#schemas/metadata.ts'
@@ -181,16 +181,9 @@ export async function resume(
   return done?.answer
 }
 
-/**
- * A plan that the gateway charges becomes due now; a plan that the merchant charges is charged once, on their behalf.
- */
+/** The plan is due now. Its timer, set with the resume, makes the charge if this process dies before. */
 async function charge(plan: Plan, merchant: Merchant, engine: Engine): Promise<void> {
   const at = merchantNow(engine.clock, merchant)
-  if (plan.recurring?.autoCharge) {
-    const timer = { ...planTimer(plan, plan.initialPayId), attempt: 0 }
-    return runPlan({ timer, merchant, at }, engine)
-  }
-  const { planId, amount } = plan
-  const transId = `${planId}-${engine.newId().slice(-20)}`
-  await chargePlan({ merchant, planId, transId, amount, details: {}, unattended: true }, engine)
+  const timer = { ...planTimer(plan, plan.initialPayId), attempt: 0 }
+  await runPlan({ timer, merchant, at }, engine)
 }

@@ -44,8 +44,6 @@ export type PlanCharge = ChargeRequest & {
   readonly planId: PlanId
   /** Unscheduled: any amount, at any time while the plan is active. */
   readonly unscheduled?: boolean
-  /** No request is answered with the result: the merchant gets an event, at the initial payment's address if that has one. */
-  readonly unattended?: boolean
 }
 
 /** 5: each lost round means that another request has charged or changed the plan; after a few it usually refuses this charge. */
@@ -85,21 +83,16 @@ async function prepareCharge(
   request: PlanCharge & { readonly amount: Money },
   engine: Engine,
 ): Promise<CreatePayment | undefined> {
-  const { plan, webhook } = found
-  const { merchant, unscheduled, unattended } = request
+  const { plan } = found
+  const { merchant, unscheduled } = request
   const instruments = await openInstruments(found, engine)
   const planTurn = unscheduled ? undefined : manualTurn(plan, dayOf(merchantNow(engine.clock, merchant)))
   return (
     instruments && {
       merchant,
-      command: toChargeCommand(found, {
-        ...request,
-        planTurn,
-        ...(unattended && webhook !== undefined ? { details: { urls: { webhook } } } : {}),
-      }),
+      command: toChargeCommand(found, { ...request, planTurn }),
       ...instruments,
       plan: { planId: plan.planId },
-      unattended,
     }
   )
 }

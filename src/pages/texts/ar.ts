@@ -85,6 +85,8 @@ export const ar: Texts = {
   planHowToEnd: 'لإنهائه تواصل مع {merchant}.',
   planConsent: 'أوافق على أن يحصّل {merchant} هذا المبلغ بهذه الفترة.',
   planConsentMissing: 'يُرجى الموافقة على هذه التحصيلات للاشتراك.',
+  laterConsent: 'أوافق على أن يحصّل {merchant} مني مبالغ أخرى لاحقًا دون سؤالي في كل مرة.',
+  laterConsentMissing: 'يُرجى الموافقة على هذه التحصيلات للمتابعة.',
   planButton: 'اشترك وادفع {amount}',
   saveCardButton: 'حفظ البطاقة',
   continueButton: 'متابعة',

@@ -85,6 +85,8 @@ export const bg: Texts = {
   planHowToEnd: 'За прекратяване се свържете с {merchant}.',
   planConsent: 'Съгласявам се {merchant} да таксува тази сума на този интервал.',
   planConsentMissing: 'За да се абонирате, моля, съгласете се с тези плащания.',
+  laterConsent: 'Съгласявам се {merchant} да извършва следващи плащания, без да ме пита всеки път.',
+  laterConsentMissing: 'За да продължите, моля, съгласете се с тези плащания.',
   planButton: 'Абониране и плащане на {amount}',
   saveCardButton: 'Запазване на картата',
   continueButton: 'Продължаване',

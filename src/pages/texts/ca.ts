@@ -85,6 +85,8 @@ export const ca: Texts = {
   planHowToEnd: 'Per acabar-la, contacteu amb {merchant}.',
   planConsent: 'Accepto que {merchant} cobri aquest import amb aquesta periodicitat.',
   planConsentMissing: 'Accepteu aquests cobraments per subscriure-us.',
+  laterConsent: 'Accepto que {merchant} faci més cobraments sense preguntar-m’ho cada vegada.',
+  laterConsentMissing: 'Accepteu aquests cobraments per continuar.',
   planButton: 'Subscriu-m’hi i paga {amount}',
   saveCardButton: 'Desa la targeta',
   continueButton: 'Continua',

@@ -85,6 +85,8 @@ export const cs: Texts = {
   planHowToEnd: 'Pro ukončení kontaktujte {merchant}.',
   planConsent: 'Souhlasím, aby {merchant} v tomto intervalu účtoval tuto částku.',
   planConsentMissing: 'Pro předplatné prosím vyjádřete souhlas s těmito platbami.',
+  laterConsent: 'Souhlasím, aby {merchant} účtoval další platby, aniž by se mě pokaždé ptal.',
+  laterConsentMissing: 'Chcete-li pokračovat, vyjádřete prosím souhlas s těmito platbami.',
   planButton: 'Předplatit a zaplatit {amount}',
   saveCardButton: 'Uložit kartu',
   continueButton: 'Pokračovat',

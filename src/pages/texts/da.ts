@@ -85,6 +85,8 @@ export const da: Texts = {
   planHowToEnd: 'Kontakt {merchant} for at afslutte det.',
   planConsent: 'Jeg accepterer, at {merchant} opkræver dette beløb med dette interval.',
   planConsentMissing: 'Acceptér disse betalinger for at abonnere.',
+  laterConsent: 'Jeg accepterer, at {merchant} opkræver flere betalinger uden at spørge mig hver gang.',
+  laterConsentMissing: 'Acceptér disse betalinger for at fortsætte.',
   planButton: 'Abonner og betal {amount}',
   saveCardButton: 'Gem kort',
   continueButton: 'Fortsæt',

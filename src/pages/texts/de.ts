@@ -85,6 +85,8 @@ export const de: Texts = {
   planHowToEnd: 'Zum Beenden wenden Sie sich an {merchant}.',
   planConsent: 'Ich stimme zu, dass {merchant} diesen Betrag in diesem Abstand abbucht.',
   planConsentMissing: 'Bitte stimmen Sie diesen Abbuchungen zu, um zu abonnieren.',
+  laterConsent: 'Ich stimme zu, dass {merchant} weitere Beträge abbucht, ohne mich jedes Mal zu fragen.',
+  laterConsentMissing: 'Bitte stimmen Sie diesen Abbuchungen zu, um fortzufahren.',
   planButton: 'Abonnieren und {amount} zahlen',
   saveCardButton: 'Karte speichern',
   continueButton: 'Weiter',

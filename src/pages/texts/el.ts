@@ -86,6 +86,8 @@ export const el: Texts = {
   planHowToEnd: 'Για τη λήξη της επικοινωνήστε με: {merchant}.',
   planConsent: 'Συμφωνώ να χρεώνει {merchant} αυτό το ποσό σε αυτό το διάστημα.',
   planConsentMissing: 'Για να εγγραφείτε, αποδεχθείτε αυτές τις χρεώσεις.',
+  laterConsent: 'Συμφωνώ να κάνει {merchant} και άλλες χρεώσεις χωρίς να με ρωτά κάθε φορά.',
+  laterConsentMissing: 'Για να συνεχίσετε, αποδεχθείτε αυτές τις χρεώσεις.',
   planButton: 'Εγγραφή και πληρωμή {amount}',
   saveCardButton: 'Αποθήκευση κάρτας',
   continueButton: 'Συνέχεια',

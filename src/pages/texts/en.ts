@@ -97,6 +97,8 @@ export const en = {
   planHowToEnd: 'To end it, contact {merchant}.',
   planConsent: 'I agree that {merchant} may charge this amount at this interval.',
   planConsentMissing: 'Please agree to these charges to subscribe.',
+  laterConsent: 'I agree that {merchant} may make further charges without asking me each time.',
+  laterConsentMissing: 'Please agree to these charges to continue.',
   planButton: 'Subscribe and pay {amount}',
   saveCardButton: 'Save card',
   continueButton: 'Continue',

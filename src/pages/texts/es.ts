@@ -85,6 +85,8 @@ export const es: Texts = {
   planHowToEnd: 'Para terminarla, contacte con {merchant}.',
   planConsent: 'Acepto que {merchant} cobre este importe con esta periodicidad.',
   planConsentMissing: 'Acepte estos cobros para suscribirse.',
+  laterConsent: 'Acepto que {merchant} haga otros cobros sin preguntarme cada vez.',
+  laterConsentMissing: 'Acepte estos cobros para continuar.',
   planButton: 'Suscribirse y pagar {amount}',
   saveCardButton: 'Guardar tarjeta',
   continueButton: 'Continuar',

@@ -85,6 +85,8 @@ export const et: Texts = {
   planHowToEnd: 'Lõpetamiseks võtke ühendust: {merchant}.',
   planConsent: 'Nõustun, et {merchant} võtab selle summa selle vahega.',
   planConsentMissing: 'Tellimiseks palun nõustuge nende maksetega.',
+  laterConsent: 'Nõustun, et {merchant} võtab edaspidi makseid ilma minult iga kord küsimata.',
+  laterConsentMissing: 'Jätkamiseks palun nõustuge nende maksetega.',
   planButton: 'Telli ja maksa {amount}',
   saveCardButton: 'Salvesta kaart',
   continueButton: 'Jätka',

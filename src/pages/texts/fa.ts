@@ -85,6 +85,8 @@ export const fa: Texts = {
   planHowToEnd: 'برای پایان دادن با {merchant} تماس بگیرید.',
   planConsent: 'می‌پذیرم که {merchant} این مبلغ را در این فاصله برداشت کند.',
   planConsentMissing: 'لطفاً برای اشتراک، این برداشت‌ها را تأیید کنید.',
+  laterConsent: 'می‌پذیرم که {merchant} بدون پرسیدن هربارهٔ من برداشت‌های دیگری انجام دهد.',
+  laterConsentMissing: 'لطفاً برای ادامه، این برداشت‌ها را تأیید کنید.',
   planButton: 'اشتراک و پرداخت {amount}',
   saveCardButton: 'ذخیره کارت',
   continueButton: 'ادامه',

@@ -85,6 +85,8 @@ export const fi: Texts = {
   planHowToEnd: 'Lopeta ottamalla yhteyttä: {merchant}.',
   planConsent: 'Hyväksyn, että {merchant} veloittaa tämän summan tällä välillä.',
   planConsentMissing: 'Hyväksy nämä veloitukset, jotta voit tilata.',
+  laterConsent: 'Hyväksyn, että {merchant} tekee lisää veloituksia kysymättä minulta joka kerta.',
+  laterConsentMissing: 'Hyväksy nämä veloitukset, jotta voit jatkaa.',
   planButton: 'Tilaa ja maksa {amount}',
   saveCardButton: 'Tallenna kortti',
   continueButton: 'Jatka',

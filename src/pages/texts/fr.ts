@@ -85,6 +85,8 @@ export const fr: Texts = {
   planHowToEnd: 'Pour y mettre fin, contactez {merchant}.',
   planConsent: 'J’accepte que {merchant} prélève ce montant à cet intervalle.',
   planConsentMissing: 'Veuillez accepter ces prélèvements pour vous abonner.',
+  laterConsent: 'J’accepte que {merchant} effectue d’autres prélèvements sans me le demander à chaque fois.',
+  laterConsentMissing: 'Veuillez accepter ces prélèvements pour continuer.',
   planButton: 'S’abonner et payer {amount}',
   saveCardButton: 'Enregistrer la carte',
   continueButton: 'Continuer',

@@ -85,6 +85,8 @@ export const he: Texts = {
   planHowToEnd: 'לסיום פנו אל {merchant}.',
   planConsent: 'אני מסכים ש־{merchant} יחייב סכום זה במרווח זה.',
   planConsentMissing: 'כדי להירשם יש לאשר את החיובים האלה.',
+  laterConsent: 'אני מסכים ש־{merchant} יבצע חיובים נוספים בלי לשאול אותי בכל פעם.',
+  laterConsentMissing: 'כדי להמשיך יש לאשר את החיובים האלה.',
   planButton: 'להירשם ולשלם {amount}',
   saveCardButton: 'שמירת הכרטיס',
   continueButton: 'המשך',

@@ -85,6 +85,8 @@ export const hi: Texts = {
   planHowToEnd: 'समाप्त करने के लिए {merchant} से संपर्क करें।',
   planConsent: 'मैं सहमत हूँ कि {merchant} इस अंतराल पर यह राशि ले सकता है।',
   planConsentMissing: 'सदस्यता लेने के लिए कृपया इन भुगतानों पर सहमति दें।',
+  laterConsent: 'मैं सहमत हूँ कि {merchant} हर बार मुझसे पूछे बिना आगे भी राशि ले सकता है।',
+  laterConsentMissing: 'जारी रखने के लिए कृपया इन भुगतानों पर सहमति दें।',
   planButton: 'सदस्यता लें और {amount} चुकाएँ',
   saveCardButton: 'कार्ड सहेजें',
   continueButton: 'जारी रखें',

@@ -85,6 +85,8 @@ export const hr: Texts = {
   planHowToEnd: 'Za prekid se obratite na {merchant}.',
   planConsent: 'Pristajem da {merchant} u ovom razmaku naplaćuje ovaj iznos.',
   planConsentMissing: 'Za pretplatu prihvatite ove naplate.',
+  laterConsent: 'Pristajem da {merchant} provodi daljnje naplate bez pitanja svaki put.',
+  laterConsentMissing: 'Za nastavak prihvatite ove naplate.',
   planButton: 'Pretplati se i plati {amount}',
   saveCardButton: 'Spremi karticu',
   continueButton: 'Nastavi',

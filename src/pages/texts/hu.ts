@@ -85,6 +85,9 @@ export const hu: Texts = {
   planHowToEnd: 'A megszüntetéshez forduljon ide: {merchant}.',
   planConsent: 'Elfogadom, hogy {merchant} ilyen gyakorisággal terhelje ezt az összeget.',
   planConsentMissing: 'Az előfizetéshez kérjük, fogadja el ezeket a terheléseket.',
+  laterConsent:
+    'Elfogadom, hogy {merchant} további terheléseket végezzen anélkül, hogy minden alkalommal megkérdezne.',
+  laterConsentMissing: 'A folytatáshoz kérjük, fogadja el ezeket a terheléseket.',
   planButton: 'Előfizetés és {amount} fizetése',
   saveCardButton: 'Kártya mentése',
   continueButton: 'Tovább',

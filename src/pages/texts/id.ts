@@ -85,6 +85,8 @@ export const id: Texts = {
   planHowToEnd: 'Untuk mengakhiri, hubungi {merchant}.',
   planConsent: 'Saya setuju {merchant} menagih jumlah ini pada jangka waktu ini.',
   planConsentMissing: 'Silakan setujui tagihan ini untuk berlangganan.',
+  laterConsent: 'Saya setuju {merchant} menagih lagi tanpa bertanya kepada saya setiap kali.',
+  laterConsentMissing: 'Silakan setujui tagihan ini untuk melanjutkan.',
   planButton: 'Berlangganan dan bayar {amount}',
   saveCardButton: 'Simpan kartu',
   continueButton: 'Lanjutkan',

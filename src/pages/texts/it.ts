@@ -86,6 +86,8 @@ export const it: Texts = {
   planHowToEnd: 'Per terminarlo contatti {merchant}.',
   planConsent: 'Accetto che {merchant} addebiti questo importo con questa cadenza.',
   planConsentMissing: 'Per abbonarsi deve accettare questi addebiti.',
+  laterConsent: 'Accetto che {merchant} effettui altri addebiti senza chiedermelo ogni volta.',
+  laterConsentMissing: 'Per continuare deve accettare questi addebiti.',
   planButton: 'Abbonati e paga {amount}',
   saveCardButton: 'Salva carta',
   continueButton: 'Continua',

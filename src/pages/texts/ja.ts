@@ -85,6 +85,8 @@ export const ja: Texts = {
   planHowToEnd: '終了するには{merchant}にご連絡ください。',
   planConsent: '{merchant}がこの間隔でこの金額を請求することに同意します。',
   planConsentMissing: 'お申し込みには、この請求への同意が必要です。',
+  laterConsent: '{merchant}が今後、その都度の確認なしに請求することに同意します。',
+  laterConsentMissing: '続けるには、この請求への同意が必要です。',
   planButton: '申し込んで{amount}を支払う',
   saveCardButton: 'カードを保存',
   continueButton: '続行',

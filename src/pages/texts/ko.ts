@@ -85,6 +85,8 @@ export const ko: Texts = {
   planHowToEnd: '종료하려면 {merchant}에 문의하세요.',
   planConsent: '{merchant}이(가) 이 간격으로 이 금액을 청구하는 데 동의합니다.',
   planConsentMissing: '구독하려면 이 청구에 동의해 주세요.',
+  laterConsent: '{merchant}이(가) 매번 확인하지 않고 추가로 청구하는 데 동의합니다.',
+  laterConsentMissing: '계속하려면 이 청구에 동의해 주세요.',
   planButton: '구독하고 {amount} 결제',
   saveCardButton: '카드 저장',
   continueButton: '계속',

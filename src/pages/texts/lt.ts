@@ -85,6 +85,8 @@ export const lt: Texts = {
   planHowToEnd: 'Norėdami nutraukti, kreipkitės į {merchant}.',
   planConsent: 'Sutinku, kad {merchant} šią sumą nuskaitytų tokiu dažnumu.',
   planConsentMissing: 'Norėdami prenumeruoti, sutikite su šiais nuskaitymais.',
+  laterConsent: 'Sutinku, kad {merchant} ir toliau nuskaitytų sumas, kaskart manęs neklausdamas.',
+  laterConsentMissing: 'Norėdami tęsti, sutikite su šiais nuskaitymais.',
   planButton: 'Prenumeruoti ir mokėti {amount}',
   saveCardButton: 'Išsaugoti kortelę',
   continueButton: 'Tęsti',

@@ -85,6 +85,8 @@ export const lv: Texts = {
   planHowToEnd: 'Lai to izbeigtu, sazinieties ar {merchant}.',
   planConsent: 'Es piekrītu, ka {merchant} iekasē šo summu ar šādu intervālu.',
   planConsentMissing: 'Lai abonētu, lūdzu, piekrītiet šiem maksājumiem.',
+  laterConsent: 'Es piekrītu, ka {merchant} iekasē turpmākus maksājumus, katru reizi man nejautājot.',
+  laterConsentMissing: 'Lai turpinātu, lūdzu, piekrītiet šiem maksājumiem.',
   planButton: 'Abonēt un maksāt {amount}',
   saveCardButton: 'Saglabāt karti',
   continueButton: 'Turpināt',

@@ -85,6 +85,8 @@ export const ms: Texts = {
   planHowToEnd: 'Untuk menamatkannya, hubungi {merchant}.',
   planConsent: 'Saya bersetuju {merchant} mengecaj jumlah ini pada selang ini.',
   planConsentMissing: 'Sila bersetuju dengan caj ini untuk melanggan.',
+  laterConsent: 'Saya bersetuju {merchant} mengecaj lagi tanpa bertanya kepada saya setiap kali.',
+  laterConsentMissing: 'Sila bersetuju dengan caj ini untuk meneruskan.',
   planButton: 'Langgan dan bayar {amount}',
   saveCardButton: 'Simpan kad',
   continueButton: 'Teruskan',

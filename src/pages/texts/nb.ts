@@ -85,6 +85,8 @@ export const nb: Texts = {
   planHowToEnd: 'Kontakt {merchant} for å avslutte.',
   planConsent: 'Jeg godtar at {merchant} belaster dette beløpet med dette intervallet.',
   planConsentMissing: 'Godta disse belastningene for å abonnere.',
+  laterConsent: 'Jeg godtar at {merchant} gjør flere belastninger uten å spørre meg hver gang.',
+  laterConsentMissing: 'Godta disse belastningene for å fortsette.',
   planButton: 'Abonner og betal {amount}',
   saveCardButton: 'Lagre kort',
   continueButton: 'Fortsett',

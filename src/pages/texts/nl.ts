@@ -85,6 +85,9 @@ export const nl: Texts = {
   planHowToEnd: 'Neem contact op met {merchant} om het te beëindigen.',
   planConsent: 'Ik stem ermee in dat {merchant} dit bedrag met deze tussenpoos afschrijft.',
   planConsentMissing: 'Stem in met deze afschrijvingen om een abonnement te nemen.',
+  laterConsent:
+    'Ik stem ermee in dat {merchant} later opnieuw afschrijft zonder het mij elke keer te vragen.',
+  laterConsentMissing: 'Stem in met deze afschrijvingen om verder te gaan.',
   planButton: 'Abonneren en {amount} betalen',
   saveCardButton: 'Kaart opslaan',
   continueButton: 'Doorgaan',

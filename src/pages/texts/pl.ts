@@ -85,6 +85,8 @@ export const pl: Texts = {
   planHowToEnd: 'Aby zakończyć, skontaktuj się z {merchant}.',
   planConsent: 'Zgadzam się, aby {merchant} pobierał tę kwotę w tym odstępie.',
   planConsentMissing: 'Zaakceptuj te opłaty, aby wykupić subskrypcję.',
+  laterConsent: 'Zgadzam się, aby {merchant} pobierał kolejne opłaty bez pytania mnie za każdym razem.',
+  laterConsentMissing: 'Zaakceptuj te opłaty, aby kontynuować.',
   planButton: 'Subskrybuj i zapłać {amount}',
   saveCardButton: 'Zapisz kartę',
   continueButton: 'Dalej',

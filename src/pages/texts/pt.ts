@@ -85,6 +85,8 @@ export const pt: Texts = {
   planHowToEnd: 'Para terminar, contacte {merchant}.',
   planConsent: 'Aceito que {merchant} cobre este valor com esta periodicidade.',
   planConsentMissing: 'Aceite estas cobranças para subscrever.',
+  laterConsent: 'Aceito que {merchant} faça outras cobranças sem me perguntar de cada vez.',
+  laterConsentMissing: 'Aceite estas cobranças para continuar.',
   planButton: 'Subscrever e pagar {amount}',
   saveCardButton: 'Guardar cartão',
   continueButton: 'Continuar',

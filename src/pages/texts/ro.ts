@@ -85,6 +85,8 @@ export const ro: Texts = {
   planHowToEnd: 'Pentru a-l încheia, contactați {merchant}.',
   planConsent: 'Sunt de acord ca {merchant} să debiteze această sumă la acest interval.',
   planConsentMissing: 'Pentru a vă abona, vă rugăm să acceptați aceste debitări.',
+  laterConsent: 'Sunt de acord ca {merchant} să facă și alte debitări fără să mă întrebe de fiecare dată.',
+  laterConsentMissing: 'Pentru a continua, vă rugăm să acceptați aceste debitări.',
   planButton: 'Abonează-te și plătește {amount}',
   saveCardButton: 'Salvați cardul',
   continueButton: 'Continuați',

@@ -85,6 +85,8 @@ export const ru: Texts = {
   planHowToEnd: 'Чтобы её прекратить, обратитесь: {merchant}.',
   planConsent: 'Я согласен, что {merchant} будет списывать эту сумму с такой периодичностью.',
   planConsentMissing: 'Чтобы подписаться, дайте согласие на эти списания.',
+  laterConsent: 'Я согласен, что {merchant} будет списывать и другие суммы, не спрашивая меня каждый раз.',
+  laterConsentMissing: 'Чтобы продолжить, дайте согласие на эти списания.',
   planButton: 'Подписаться и заплатить {amount}',
   saveCardButton: 'Сохранить карту',
   continueButton: 'Продолжить',

@@ -85,6 +85,8 @@ export const sk: Texts = {
   planHowToEnd: 'Na ukončenie kontaktujte {merchant}.',
   planConsent: 'Súhlasím, aby {merchant} v tomto intervale účtoval túto sumu.',
   planConsentMissing: 'Ak sa chcete predplatiť, vyjadrite, prosím, súhlas s týmito platbami.',
+  laterConsent: 'Súhlasím, aby {merchant} účtoval ďalšie platby bez toho, aby sa ma zakaždým pýtal.',
+  laterConsentMissing: 'Ak chcete pokračovať, vyjadrite, prosím, súhlas s týmito platbami.',
   planButton: 'Predplatiť a zaplatiť {amount}',
   saveCardButton: 'Uložiť kartu',
   continueButton: 'Pokračovať',

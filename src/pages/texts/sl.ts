@@ -85,6 +85,8 @@ export const sl: Texts = {
   planHowToEnd: 'Za prekinitev se obrnite na {merchant}.',
   planConsent: 'Strinjam se, da {merchant} v tem razmiku zaračuna ta znesek.',
   planConsentMissing: 'Za naročnino potrdite soglasje s temi plačili.',
+  laterConsent: 'Strinjam se, da {merchant} zaračuna nadaljnja plačila, ne da bi me vsakič vprašal.',
+  laterConsentMissing: 'Za nadaljevanje potrdite soglasje s temi plačili.',
   planButton: 'Naroči in plačaj {amount}',
   saveCardButton: 'Shrani kartico',
   continueButton: 'Nadaljuj',

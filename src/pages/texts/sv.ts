@@ -85,6 +85,8 @@ export const sv: Texts = {
   planHowToEnd: 'Kontakta {merchant} för att avsluta.',
   planConsent: 'Jag godkänner att {merchant} debiterar detta belopp med detta intervall.',
   planConsentMissing: 'Godkänn dessa debiteringar för att prenumerera.',
+  laterConsent: 'Jag godkänner att {merchant} gör fler debiteringar utan att fråga mig varje gång.',
+  laterConsentMissing: 'Godkänn dessa debiteringar för att fortsätta.',
   planButton: 'Prenumerera och betala {amount}',
   saveCardButton: 'Spara kort',
   continueButton: 'Fortsätt',

@@ -85,6 +85,8 @@ export const th: Texts = {
   planHowToEnd: 'หากต้องการยุติ โปรดติดต่อ {merchant}',
   planConsent: 'ข้าพเจ้ายินยอมให้ {merchant} เรียกเก็บจำนวนนี้ตามรอบนี้',
   planConsentMissing: 'โปรดยินยอมให้เรียกเก็บเพื่อสมัคร',
+  laterConsent: 'ข้าพเจ้ายินยอมให้ {merchant} เรียกเก็บเงินครั้งต่อไปโดยไม่ต้องถามทุกครั้ง',
+  laterConsentMissing: 'โปรดยินยอมให้เรียกเก็บเพื่อดำเนินการต่อ',
   planButton: 'สมัครและชำระ {amount}',
   saveCardButton: 'บันทึกบัตร',
   continueButton: 'ดำเนินการต่อ',

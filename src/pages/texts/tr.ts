@@ -85,6 +85,9 @@ export const tr: Texts = {
   planHowToEnd: 'Sonlandırmak için {merchant} ile iletişime geçin.',
   planConsent: '{merchant} tarafından bu tutarın bu aralıkla tahsil edilmesini kabul ediyorum.',
   planConsentMissing: 'Abone olmak için lütfen bu tahsilatları kabul edin.',
+  laterConsent:
+    '{merchant} tarafından her seferinde bana sorulmadan başka tahsilatlar yapılmasını kabul ediyorum.',
+  laterConsentMissing: 'Devam etmek için lütfen bu tahsilatları kabul edin.',
   planButton: 'Abone ol ve {amount} öde',
   saveCardButton: 'Kartı kaydet',
   continueButton: 'Devam et',

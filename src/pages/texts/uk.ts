@@ -85,6 +85,8 @@ export const uk: Texts = {
   planHowToEnd: 'Щоб припинити, зверніться: {merchant}.',
   planConsent: 'Я погоджуюся, що {merchant} списуватиме цю суму з такою періодичністю.',
   planConsentMissing: 'Щоб підписатися, погодьтеся на ці списання.',
+  laterConsent: 'Я погоджуюся, що {merchant} здійснюватиме подальші списання, не питаючи мене щоразу.',
+  laterConsentMissing: 'Щоб продовжити, погодьтеся на ці списання.',
   planButton: 'Підписатися й заплатити {amount}',
   saveCardButton: 'Зберегти картку',
   continueButton: 'Продовжити',

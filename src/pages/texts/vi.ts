@@ -85,6 +85,8 @@ export const vi: Texts = {
   planHowToEnd: 'Để kết thúc, hãy liên hệ {merchant}.',
   planConsent: 'Tôi đồng ý để {merchant} thu số tiền này theo chu kỳ này.',
   planConsentMissing: 'Vui lòng đồng ý với các khoản thu này để đăng ký.',
+  laterConsent: 'Tôi đồng ý để {merchant} thu thêm các khoản khác mà không hỏi tôi mỗi lần.',
+  laterConsentMissing: 'Vui lòng đồng ý với các khoản thu này để tiếp tục.',
   planButton: 'Đăng ký và trả {amount}',
   saveCardButton: 'Lưu thẻ',
   continueButton: 'Tiếp tục',

@@ -85,6 +85,8 @@ export const zhHans: Texts = {
   planHowToEnd: '如需终止，请联系 {merchant}。',
   planConsent: '我同意 {merchant} 按此间隔扣取此金额。',
   planConsentMissing: '如需订阅，请同意这些扣款。',
+  laterConsent: '我同意 {merchant} 日后再次扣款，无需每次询问我。',
+  laterConsentMissing: '如需继续，请同意这些扣款。',
   planButton: '订阅并支付 {amount}',
   saveCardButton: '保存卡',
   continueButton: '继续',

@@ -85,6 +85,8 @@ export const zhHant: Texts = {
   planHowToEnd: '如需終止，請聯絡 {merchant}。',
   planConsent: '我同意 {merchant} 按此間隔扣取此金額。',
   planConsentMissing: '如要訂閱，請同意這些扣款。',
+  laterConsent: '我同意 {merchant} 日後再次扣款，無需每次詢問我。',
+  laterConsentMissing: '如要繼續，請同意這些扣款。',
   planButton: '訂閱並支付 {amount}',
   saveCardButton: '儲存卡片',
   continueButton: '繼續',

@@ -104,11 +104,11 @@ function renderForm(frame: PageFrame, model: CheckoutModel): Html {
   const [only, ...others] = model.methods
   const isSingle = only !== undefined && others.length === 0
   const usual =
-    isSingle && !hasFields(only) && !model.plan
+    isSingle && !hasFields(only) && !model.plan?.isScheduled
       ? fill(texts.continueWith, { method: only.label })
       : model.isOnlySaving === true
         ? texts.saveCardButton
-        : fill(model.plan ? texts.planButton : texts.payAmount, {
+        : fill(model.plan?.isScheduled ? texts.planButton : texts.payAmount, {
             amount: formatMoney(model.order.amount, locale),
           })
   // While a currency is being chosen, no amount is certain yet.

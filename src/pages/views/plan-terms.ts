@@ -4,14 +4,21 @@ import type { Money } from '#domain/money.ts'
 import { fill, type Html, html } from '#http/html.ts'
 import { type PageFrame, withMerchant } from '#pages/layout.ts'
 import { formatCount, formatDay, formatMoney } from '#pages/money-text.ts'
+import type { Texts } from '#pages/texts/en.ts'
 import { renderTick } from '#pages/views/field.ts'
 
 export interface PlanTerms {
+  /** Agreed days or an interval; otherwise the merchant charges when there is a reason, and there are no terms to show. */
+  readonly isScheduled: boolean
+  /** Every charge has this amount, at this interval. */
+  readonly isFixed: boolean
   readonly amount: Money
   readonly frequency?: Frequency | undefined
   /** Days, as the calendar writes them. */
   readonly firstCharge: string
   readonly lastCharge?: string | undefined
+  /** The last day of the plan, which may lie after its last charge. */
+  readonly end?: string | undefined
   readonly hasConsented?: boolean | undefined
 }
 
@@ -26,24 +33,43 @@ const units: Readonly<Record<Frequency, string>> = {
 const interval = (frequency: Frequency, locale: string): string =>
   new Intl.NumberFormat(locale, { style: 'unit', unit: units[frequency], unitDisplay: 'long' }).format(1)
 
+function lastChargeOf({ lastCharge, end }: PlanTerms, { language: { texts, locale } }: PageFrame): string {
+  if (lastCharge === undefined) return texts.planOpenEnd
+  const day = formatDay(lastCharge, locale)
+  const isSame = end === undefined || end === lastCharge
+  return isSame ? day : `${day} (${fill(texts.cardExpires, { date: formatDay(end, locale) })})`
+}
+
 /** `error`: why the plan cannot begin, where the customer has not agreed to it. */
 export function renderPlan(frame: PageFrame, plan: PlanTerms, error?: string): Html {
-  const { texts, locale } = frame.language
-  const { amount, frequency, firstCharge, lastCharge } = plan
-  const row = (label: string, value: string): Html =>
-    html`<div><dt>${label}</dt><dd><bdi>${value}</bdi></dd></div>`
+  const { texts } = frame.language
+  const consent = plan.isFixed ? texts.planConsent : texts.laterConsent
+  const howToEnd = html`<p class="hint">${withMerchant(frame, texts.planHowToEnd)}</p>`
+  const tick = renderTick({
+    name: 'planConsent',
+    label: fill(consent, { merchant: frame.merchantName ?? texts.merchant }),
+    isTicked: plan.hasConsented,
+    error,
+    mistake: consentMissing(plan, texts),
+  })
+  if (!plan.isScheduled) return html`<div class="terms" data-plan>${tick}${howToEnd}</div>`
   return html`<section class="terms" data-plan aria-label="${texts.planTitle}">
 <h2>${texts.planTitle}</h2>
-<dl class="facts">${row(texts.amount, formatMoney(amount, locale))}${frequency ? row(texts.planInterval, interval(frequency, locale)) : ''}${row(texts.planFirst, formatDay(firstCharge, locale))}${row(texts.planLast, lastCharge === undefined ? texts.planOpenEnd : formatDay(lastCharge, locale))}</dl>
-<p class="hint">${withMerchant(frame, texts.planHowToEnd)}</p>
-${renderTick({
-  name: 'planConsent',
-  label: fill(texts.planConsent, { merchant: frame.merchantName ?? texts.merchant }),
-  isTicked: plan.hasConsented,
-  error,
-  mistake: texts.planConsentMissing,
-})}
+${renderTerms(frame, plan)}
+${howToEnd}
+${tick}
 </section>`
+}
+
+export const consentMissing = ({ isScheduled }: Pick<PlanTerms, 'isScheduled'>, texts: Texts): string =>
+  isScheduled ? texts.planConsentMissing : texts.laterConsentMissing
+
+function renderTerms(frame: PageFrame, plan: PlanTerms): Html {
+  const { texts, locale } = frame.language
+  const { amount, frequency, firstCharge } = plan
+  const row = (label: string, value: string): Html =>
+    html`<div><dt>${label}</dt><dd><bdi>${value}</bdi></dd></div>`
+  return html`<dl class="facts">${row(texts.amount, formatMoney(amount, locale))}${frequency ? row(texts.planInterval, interval(frequency, locale)) : ''}${row(texts.planFirst, formatDay(firstCharge, locale))}${row(texts.planLast, lastChargeOf(plan, frame))}</dl>`
 }
 
 /** The instalments of a method that is paid in parts: when, how much, and what it costs. */

@@ -5,6 +5,7 @@ import pg from 'pg'
 import { memberOf, textAt } from '#domain/json.ts'
 import type { Header } from '#storage/backup/dump.ts'
 import { BackupError, listTables, type Table } from '#storage/backup/tables.ts'
+import { readSourcesBy } from '#storage/cells/create-cell.ts'
 import { listMigrations, migrate } from '#storage/migrate.ts'
 import { rootSecretName } from '#storage/vault/vault-store.ts'
 
@@ -22,57 +23,68 @@ export interface LoadOptions {
   readonly admit?: (installation: ReadonlyMap<string, string>) => Promise<void>
 }
 
-/**
- * Cell by cell, in the order of the backup; `urlOf` returns the address of each, which may depend on rows of earlier
- * cells.
- */
+/** Where the rows of a cell go. `sources`: which database each cell is in, as the rows of cell 0 say. */
+export type UrlOf = (cell: number, sources: ReadonlyMap<number, number>) => Promise<string>
+
+/** A cell whose rows are in an open transaction. */
+interface Filled extends Loaded {
+  readonly url: string
+  readonly client: pg.Client
+}
+
+/** Cell by cell, in the order of the backup. Nothing is kept before the rows of all of them are there. */
 export async function loadDatabase(
-  urlOf: (cell: number) => Promise<string>,
+  urlOf: UrlOf,
   lines: AsyncIterable<string>,
   options: LoadOptions = {},
 ): Promise<Loaded> {
   const source = lines[Symbol.asyncIterator]()
-  const first = await source.next()
-  let loaded = await loadCell(urlOf, { source, first: first.done ? '' : first.value }, options)
-  for (;;) {
-    const next = await source.next()
-    if (next.done) return loaded
-    const more = await loadCell(urlOf, { source, first: next.value }, options)
-    loaded = { ...loaded, rows: loaded.rows + more.rows }
+  const clients: pg.Client[] = []
+  const filled: Filled[] = []
+  try {
+    for (let first = await source.next(); !first.done || filled.length === 0; first = await source.next()) {
+      const sources = clients[0] ? await readSourcesBy(clients[0]) : new Map<number, number>()
+      const section = { source, first: first.done ? '' : first.value, sources }
+      filled.push(await fillCell(urlOf, section, { ...options, onClient: client => clients.push(client) }))
+    }
+    // Cell 0 last: it has the directory, so that a load that is killed here does not look complete.
+    for (const { client } of filled.toReversed()) await client.query('COMMIT')
+  } finally {
+    for (const client of clients) await client.end()
   }
+  for (const { url } of filled) await migrate(url, { onProgress: options.onProgress })
+  const rows = filled.reduce((sum, cell) => sum + cell.rows, 0)
+  return { environment: filled[0]?.environment ?? '', rows }
 }
 
 interface Section {
   readonly source: AsyncIterator<string>
   /** Its header, which has been read already. */
   readonly first: string
+  readonly sources: ReadonlyMap<number, number>
 }
 
-async function loadCell(
-  urlOf: (cell: number) => Promise<string>,
-  { source, first }: Section,
-  { onProgress = () => {}, admit }: LoadOptions,
-): Promise<Loaded> {
+async function fillCell(
+  urlOf: UrlOf,
+  { source, first, sources }: Section,
+  { onProgress = () => {}, admit, onClient }: LoadOptions & { onClient: (client: pg.Client) => void },
+): Promise<Filled> {
   const header = readHeader(first)
   await refuseNewer(header)
-  const url = await urlOf(header.cell ?? 0)
+  const url = await urlOf(header.cell ?? 0, sources)
   await refuseFilled(url, header)
   // Creates the schema of the time of the backup; newer migrations run after the rows are loaded.
   await migrate(url, { onProgress, upTo: header.migrations.at(-1) })
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})
+  onClient(client)
   await client.connect()
-  let rows: number
-  try {
-    await client.query('BEGIN')
-    rows = await fill(client, source, first)
-    if (header.cell === undefined) await admit?.(await readInstallation(client))
-    await client.query('COMMIT')
-  } finally {
-    await client.end()
-  }
-  await migrate(url, { onProgress })
-  return { environment: header.environment, rows }
+  await client.query('BEGIN')
+  // It waits until the other cells are filled.
+  await client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
+  const rows = await fill(client, source, first)
+  if (header.cell === undefined) await admit?.(await readInstallation(client))
+  return { environment: header.environment, rows, url, client }
 }
 
 function readHeader(line: string): Header {

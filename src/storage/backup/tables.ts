@@ -12,9 +12,12 @@ export interface Table {
 }
 
 /** Tables that only describe this installation at this moment. */
-const leftOut = ['schema_migration', 'gateway_process', 'limit_use', 'one_time_key']
+const ofThisMoment = ['schema_migration', 'gateway_process', 'limit_use', 'one_time_key']
 
-export async function listTables(client: pg.Client): Promise<readonly Table[]> {
+export async function listTables(
+  client: pg.Client,
+  leftOut: readonly string[] = ofThisMoment,
+): Promise<readonly Table[]> {
   const tables = await client.query<{ oid: number; name: string; columns: string }>(
     `SELECT c.oid::integer AS oid, quote_ident(c.relname) AS name,
        (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a

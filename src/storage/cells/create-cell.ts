@@ -73,13 +73,16 @@ export async function createSchema(baseUrl: string, number: number): Promise<str
 
 /** The addresses of an installation's cells, from the directory in its cell 0. */
 export const readSources = (home: string): Promise<ReadonlyMap<number, number>> =>
-  withClient(home, async client => {
-    // An older schema has no cells, and an empty database has no tables at all.
-    const known = await client.query<{ known: boolean }>("SELECT to_regclass('cell') IS NOT NULL AS known")
-    if (!known.rows[0]?.known) return new Map()
-    const { rows } = await client.query<{ cell: number; source: number }>('SELECT cell, source FROM cell')
-    return new Map(rows.map(({ cell, source }) => [cell, source]))
-  })
+  withClient(home, readSourcesBy)
+
+/** The same within a transaction of the caller. */
+export async function readSourcesBy(client: pg.Client): Promise<ReadonlyMap<number, number>> {
+  // An older schema has no cells, and an empty database has no tables at all.
+  const known = await client.query<{ known: boolean }>("SELECT to_regclass('cell') IS NOT NULL AS known")
+  if (!known.rows[0]?.known) return new Map()
+  const { rows } = await client.query<{ cell: number; source: number }>('SELECT cell, source FROM cell')
+  return new Map(rows.map(({ cell, source }) => [cell, source]))
+}
 
 interface Copying {
   readonly from: pg.Client

@@ -34,7 +34,9 @@ const operationFacts: Readonly<Record<string, string>> = {
   refunded: `(sum(amount) FILTER (WHERE type IN ('REFUND', 'CREDIT') AND state = 'OK'))::bigint`,
   refunding: `(sum(amount) FILTER (WHERE type IN ('REFUND', 'CREDIT') AND ${unanswered}))::bigint`,
   returned: `(sum(amount) FILTER (WHERE type = 'RETURN'))::bigint`,
-  raises: `count(*) FILTER (WHERE type = 'INCREMENTAL')`,
+  reopeners: `count(*) FILTER (WHERE type = 'INCREMENTAL' OR type = 'CAPTURE' AND state = 'FAILED')`,
+  asked: `max(amount) FILTER (WHERE type = 'AUTHORIZATION' AND ${approved})`,
+  sent: `bool_or(state = 'SENT')`,
   undecided: `bool_or(type IN ('AUTHORIZATION', 'CONFIRM', 'CREDIT') AND ${unanswered})`,
   waits: `bool_or(state = 'AUTHORIZE_REQUEST')`,
   failed: `bool_or(state = 'FAILED')`,
@@ -52,7 +54,7 @@ const payments: Sweep = {
   from: `payment p LEFT JOIN (SELECT merchant_id, pay_id, ${operationColumns} FROM operation WHERE {range operation}
       GROUP BY merchant_id, pay_id) o USING (merchant_id, pay_id)
     LEFT JOIN (SELECT merchant_id, pay_id, count(*) AS count, min(sequence) AS first, max(sequence) AS last FROM event
-      WHERE {range event} GROUP BY merchant_id, pay_id) e USING (merchant_id, pay_id)`,
+      WHERE {range event} GROUP BY merchant_id, pay_id) e USING (merchant_id, pay_id) CROSS JOIN clock`,
   where: '{range p}',
   ids: ['p.merchant_id', 'p.pay_id', 'NULL::uuid'],
 }
@@ -66,16 +68,27 @@ const sumCheck = (sum: string, sentence: string, comparison = '<>'): RowCheck =>
   detail: `format('${sum} is %s, the operations make %s', p.${sum}, coalesce(o.${sum}, 0))`,
 })
 
-const timerOf = (kind: string): string =>
-  some(`timer t WHERE t.merchant_id = p.merchant_id AND t.pay_id = p.pay_id AND t.kind = '${kind}'`)
+const timerOf = (kind: string, condition = 'true'): string =>
+  some(
+    `timer t WHERE t.merchant_id = p.merchant_id AND t.pay_id = p.pay_id AND t.kind = '${kind}' AND ${condition}`,
+  )
+
+/** Timers are in real time, ends in the merchant's. A day: a timer that fires in vain is set again a little later. */
+const inTimeFor = (end: string): string =>
+  `t.run_at < interval '1 day' + greatest(clock.now, ${end} - (SELECT m.clock_offset_ms * interval '1 millisecond'
+    FROM merchant m WHERE m.merchant_id = p.merchant_id))`
 
 const open = 'p.authorized - p.capturing - p.captured - p.reversing - p.reversed'
 
 /** Payments that wait for a timer which is not there. */
-const timerCheck = (kind: string, condition: string): Pick<RowCheck, 'sweep' | 'when' | 'detail'> => ({
+const timerCheck = (
+  kind: string,
+  condition: string,
+  due?: string,
+): Pick<RowCheck, 'sweep' | 'when' | 'detail'> => ({
   sweep: payments,
-  when: `${condition} AND NOT ${timerOf(kind)}`,
-  detail: `format('%s without a timer ${kind}', p.status)`,
+  when: `${condition} AND NOT ${timerOf(kind, due)}`,
+  detail: `format('%s without a timer ${kind}${due === undefined ? '' : ' in time'}', p.status)`,
 })
 
 /**
@@ -117,6 +130,13 @@ const nothing = 'p.authorized + p.capturing + p.captured + p.reversing + p.rever
 const creditable = `CASE WHEN p.kind = 'CREDIT' THEN p.amount ELSE p.captured END`
 
 const moneyChecks: readonly Check[] = [
+  {
+    name: 'asked-amount',
+    sentence: 'The amount of a payment is the one that was authorised first, before any raise.',
+    sweep: payments,
+    when: 'p.amount <> o.asked',
+    detail: `format('amount is %s, the authorisation was for %s', p.amount, o.asked)`,
+  },
   sumCheck('authorized', 'What is authorised was approved: once, and by every raise that went through.'),
   sumCheck('captured', 'What is captured is the sum of the captures that went through.'),
   sumCheck('capturing', 'What may have been captured is the sum of the captures without an answer.'),
@@ -137,8 +157,9 @@ const moneyChecks: readonly Check[] = [
     sentence:
       'What is reversed beyond the reversals is the whole rest of an authorisation that has ended or was closed.',
     sweep: payments,
-    // A raise that was under way at the end may open something again, with a later end.
-    when: `p.reversed > coalesce(o.reversed, 0) AND ${open} > 0 AND NOT p.closed_for_capture AND o.raises = 0
+    // A raise that was under way at the end may open something again, with a later end. So does a capture that released the
+    // rest and was taken back by its provider afterwards.
+    when: `p.reversed > coalesce(o.reversed, 0) AND ${open} > 0 AND NOT p.closed_for_capture AND o.reopeners = 0
       AND (p.authorization_expires_at > p.updated_at) IS NOT FALSE`,
     detail: `format('reversed is %s, the operations make %s, and %s is still open', p.reversed, coalesce(o.reversed, 0),
       ${open})`,
@@ -199,7 +220,7 @@ const statusChecks: readonly Check[] = [
         WHEN 'OK' THEN CASE WHEN p.kind = 'CREDIT' THEN p.refunded = p.amount ELSE p.captured > 0 OR p.amount = 0 END
         WHEN 'FAILED' THEN ${nothing} + p.refunding = 0
         WHEN 'REVERSED' THEN p.authorized > 0 AND (p.reversed = p.authorized AND p.captured + p.capturing = 0
-          OR (p.captured > 0 AND p.refunded = p.captured OR p.capturing + p.reversing + p.refunding > 0
+          OR (p.captured > 0 AND p.refunded + p.returned >= p.captured OR p.capturing + p.reversing + p.refunding > 0
               OR ${timerOf('GIVE_BACK')})
             AND ${some(`operation o WHERE
             o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id AND o.prepared->>'paidLate' = 'true'`)})
@@ -213,6 +234,15 @@ const statusChecks: readonly Check[] = [
     when: `(p.status = 'PENDING') <> o.undecided
       OR (p.status = 'AUTHORIZE_REQUEST' AND NOT o.waits AND NOT (p.integration_type = 'HOSTED' AND o.failed))
       OR (o.waits AND p.status NOT IN ('AUTHORIZE_REQUEST', 'PENDING'))`,
+  },
+  {
+    name: 'status-found',
+    sentence: 'A payment that is not simply paid has the mark by which lists find its status.',
+    sweep: payments,
+    // Its mark is written with the answer that decides.
+    when: `p.status <> 'OK' AND NOT o.sent AND NOT ${some(`payment_mark m WHERE m.merchant_id = p.merchant_id
+      AND m.pay_id = p.pay_id`)}`,
+    detail: `format('%s without a mark', p.status)`,
   },
   {
     name: 'live-trans-ids',
@@ -288,6 +318,7 @@ const followUpChecks: readonly Check[] = [
     ...timerCheck(
       'LAPSE',
       `p.status IN ('AUTHORIZED', 'CAPTURE_REQUEST') AND p.authorization_expires_at IS NOT NULL AND ${open} > 0`,
+      inTimeFor('p.authorization_expires_at'),
     ),
   },
   {
@@ -298,7 +329,7 @@ const followUpChecks: readonly Check[] = [
   {
     name: 'expire-timer',
     sentence: 'A payment that waits for its customer or its confirm has a timer for the end of its patience.',
-    ...timerCheck('EXPIRE', `p.status = 'AUTHORIZE_REQUEST'`),
+    ...timerCheck('EXPIRE', `p.status = 'AUTHORIZE_REQUEST'`, inTimeFor('p.expires_at')),
   },
   {
     name: 'timer-has-operation',

@@ -32,10 +32,11 @@ export const planChecks: readonly Check[] = [
   },
   {
     name: 'plan-timer',
-    sentence: 'An active plan that is charged by itself, or that ends, has a timer or a charge under way.',
+    sentence:
+      'An active plan that is charged by itself or was asked to be charged, or that ends, has a timer or a charge under way.',
     broken: `SELECT pl.merchant_id, pl.initial_pay_id AS pay_id, NULL::uuid AS x_id, ${plan} || ' without a timer' AS detail
       FROM payment_plan pl WHERE pl.status = 'ACTIVE' AND pl.charging_pay_id IS NULL AND NOT ${hasTimer}
-        AND (pl.recurring->>'expiryDate' IS NOT NULL
+        AND (pl.recurring->>'expiryDate' IS NOT NULL OR (pl.asked_on = pl.next_payment_date AND pl.tries = 0)
           OR (pl.recurring->>'autoCharge' = 'true' AND pl.next_payment_date IS NOT NULL))`,
   },
   {

@@ -21,6 +21,11 @@ export interface Presence {
    * must not continue as if nothing had happened.
    */
   isAlive(): boolean
+  /**
+   * False when this process may not have heard the last announcement: its last heartbeat is too old, or what it brought
+   * has not been dealt with yet.
+   */
+  isCurrent(): boolean
   /** How often a heartbeat came so late that the others may have taken over before it. */
   countInterruptions(): number
   /** A heartbeat at once, for a start that took long: what is sent right after it must not look like that of a dead process. */
@@ -177,17 +182,22 @@ const beatStatement = `UPDATE gateway_process SET seen_at = now() WHERE process 
 
 /** What the heartbeats of this process say about it. */
 function createPulse(aliveForMs: number): Pick<Presence, 'isAlive' | 'countInterruptions'> & {
-  /** `isKnown`: the others had not forgotten this process. */
-  beat(begunAt: number, isKnown: boolean): void
+  /** The number of the last announcement, as of the last beat. */
+  lastAnnounced(): number
+  /** `found`: what the beat has read; undefined when the others had forgotten this process. */
+  beat(begunAt: number, found: { readonly last: number } | undefined): void
 } {
   let beatAt = performance.now()
+  let last = 0
   let interruptions = 0
   return {
     isAlive: () => performance.now() - beatAt < aliveForMs,
     countInterruptions: () => interruptions,
-    beat(begunAt, isKnown) {
+    lastAnnounced: () => last,
+    beat(begunAt, found) {
+      last = found?.last ?? last
       // The others go by when the database wrote the beat, which was at the latest now.
-      if (!isKnown || performance.now() - beatAt >= aliveForMs) interruptions += 1
+      if (!found || performance.now() - beatAt >= aliveForMs) interruptions += 1
       beatAt = begunAt
     },
   }
@@ -235,7 +245,7 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
         process,
         heard,
       ])
-    pulse.beat(begunAt, found !== undefined)
+    pulse.beat(begunAt, found)
     // A notification is lost if its connection fails, so the beat checks too. The beat does not wait for the
     // acknowledgement.
     void acknowledge(found?.last).catch(onError)
@@ -247,6 +257,7 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
     refresh: beat,
     others: () => others,
     isAlive: pulse.isAlive,
+    isCurrent: () => pulse.isAlive() && pulse.lastAnnounced() <= heard,
     countInterruptions: pulse.countInterruptions,
     ...removalOf(process, ask),
     async announce() {

@@ -247,8 +247,7 @@ test('a link that is paid after the retention has blanked it is paid, and adds i
   })
 })
 
-// The retention comes by a payment once: what is stored afterwards would stay for ever.
-test.each([
+const typedNames: readonly [string, Record<string, string>][] = [
   [
     'CARD',
     {
@@ -259,7 +258,10 @@ test.each([
     },
   ],
   ['DIRECTDEBIT', { accountHolder: 'Xaviera Quillfeather', iban: 'DE89370400440532013000', consent: 'yes' }],
-])(
+]
+
+// The retention comes by a payment once: what is stored afterwards would stay for ever.
+test.each(typedNames)(
   'what a customer types into the page of a payment that the retention has passed is sent and not kept: %s',
   async (type, typed) => {
     const shop = await openShop(gateway)
@@ -276,6 +278,34 @@ test.each([
     expect(await stored(shop.merchantId)).not.toMatch(traces)
   },
 )
+
+test.each(typedNames)(
+  'what an erased customer types into a page that is still open is sent and not kept: %s',
+  async (type, typed) => {
+    const shop = await openShop(gateway)
+    const { customerInfo } = await shop.read((await pay(shop)).payId)
+    const { urls: _, ...request } = intentOf(`open ${type}`)
+    const { body: link } = await shop.call('POST', '/payments/links', request)
+    await shop.call('DELETE', `/customers/${customerInfo.gatewayCustomerId}?erase=payments`)
+    expect(await sendForm(await openPage(link._links.redirect.href), { type, ...typed })).toBe(303)
+    expect((await shop.read(link.payId)).status).toMatch(/^(?:OK|CAPTURE_REQUEST)$/)
+    await expectNobody(shop)
+  },
+)
+
+test('a name that is sent with the intent of an erased customer is not kept', async () => {
+  const shop = await openShop(gateway)
+  const { customerInfo } = await shop.read((await pay(shop)).payId)
+  const { body: intent } = await shop.call('POST', '/payment-intents', intentOf('named'))
+  await shop.call('DELETE', `/customers/${customerInfo.gatewayCustomerId}?erase=payments`)
+  const confirmed = await shop.call('POST', `/payment-intents/${intent.id}/confirm`, {
+    integrationType: 'DIRECT',
+    type: 'CARD',
+    card: { number: '4242424242424242', expiryDate: '203012', cardholderName: 'Xaviera Quillfeather' },
+  })
+  expect(confirmed, confirmed.text).toMatchObject({ status: 200, body: { status: 'OK' } })
+  await expectNobody(shop)
+})
 
 test('a retention blanks intents that have led to no payment', async () => {
   const shop = await openShop(gateway)

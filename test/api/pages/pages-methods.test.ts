@@ -36,7 +36,12 @@ describe('known customers', () => {
   test.each([
     ['session', {}, {}, false],
     ['session', {}, { saveCard: 'yes' }, true],
-    ['session', { credentialOnFile: { type: 'UNSCHEDULED', initialPayment: true } }, {}, true],
+    [
+      'session',
+      { credentialOnFile: { type: 'UNSCHEDULED', initialPayment: true } },
+      { planConsent: 'yes' },
+      true,
+    ],
     ['link', {}, {}, false],
     ['link', {}, { saveCard: 'yes' }, true],
     ['link', { linkType: 'TOKENIZE' }, {}, true],

@@ -202,7 +202,9 @@ test('422 a page with consent to later charges offers only methods that can be c
   expect(offered.toSorted()).toEqual(repeatable.toSorted())
   expect((await post(href, { type: 'IDEAL', attempt })).status).toBe(422)
   expect(await shop.tries(payId)).toEqual(untouched)
-  expect((await post(href, { ...card, attempt })).status).toBe(303)
+  expect((await post(href, { ...card, attempt })).status).toBe(422)
+  expect(await shop.tries(payId)).toEqual(untouched)
+  expect((await post(href, { ...card, attempt, planConsent: 'yes' })).status).toBe(303)
   const { paymentPlanId } = await shop.read(payId)
   expect((await shop.call('GET', `/payment-plans/${paymentPlanId}`)).body.status).toBe('ACTIVE')
   await expect(shop.session({ ...agreement, allowedPaymentMethod: ['IDEAL'] })).rejects.toThrow(

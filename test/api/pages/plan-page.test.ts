@@ -14,7 +14,7 @@ afterAll(() => gateway.stop())
 
 let sessions = 0
 
-function session(language: string, recurring: object) {
+function session(language: string, recurring?: object) {
   sessions += 1
   return shop.call('POST', '/payments/sessions', {
     transId: `plan-${sessions}`,
@@ -27,7 +27,7 @@ function session(language: string, recurring: object) {
   })
 }
 
-async function open(language: string, recurring: object): Promise<string> {
+async function open(language: string, recurring?: object): Promise<string> {
   const { body } = await session(language, recurring)
   return (await fetch(body._links.redirect.href)).text()
 }
@@ -49,6 +49,71 @@ test('the page shows amount, interval, first and last charge and how to end the 
   expect(box).toContain('aria-required="true"')
   expect(box).not.toContain('checked')
   expect(page).toContain('I agree that Shop may charge this amount at this interval.')
+})
+
+test.each([
+  ['MONTHLY', undefined, '2099-12-31', 'December 5, 2099 (Expires December 31, 2099)'],
+  ['MONTHLY', undefined, '2099-12-05', 'December 5, 2099'],
+  ['YEARLY', undefined, '2099-12-04', 'December 5, 2098 (Expires December 4, 2099)'],
+  // Their days are not agreed, so any day up to the end may be the last.
+  ['MONTHLY', 'FLEXIBLE_FREQUENCY', '2099-12-31', 'December 31, 2099'],
+])(
+  'the last charge is the last day on which one is due, not the last day of the plan: %s %s %s',
+  async (frequency, useCase, expiryDate, shown) => {
+    const page = await open('en', { frequency, useCase, startDate: '2090-12-05', expiryDate })
+    expect(page).toContain(`<dt>Last charge</dt><dd><bdi>${shown}</bdi></dd>`)
+  },
+)
+
+test('a plan that ends before its next due day has one charge, today', async () => {
+  const { body } = await shop.call('GET', '/test/clock')
+  const today = String(body.now).slice(0, 10)
+  const page = await open('en', { frequency: 'YEARLY', useCase: 'FIXED', expiryDate: today })
+  const [, first] = /<dt>First charge<\/dt><dd><bdi>(.*?)<\/bdi>/.exec(page) ?? []
+  expect(page).toContain(`<dt>Last charge</dt><dd><bdi>${first}</bdi></dd>`)
+})
+
+test('a plan whose merchant leaves its interval open asks for consent too', async () => {
+  const page = await open('en')
+  expect(page).toContain('id="planConsent"')
+  expect(page).toContain('Until you cancel')
+})
+
+test.each([
+  ['a flexible amount', { frequency: 'MONTHLY', useCase: 'FLEXIBLE_AMOUNT' }],
+  ['flexible days', { frequency: 'MONTHLY', useCase: 'FLEXIBLE_FREQUENCY' }],
+  ['no interval', {}],
+])('with %s the customer agrees to charges of any amount, not of this one', async (_, recurring) => {
+  const page = await open('en', recurring)
+  expect(page).toContain('I agree that Shop may make further charges without asking me each time.')
+  expect(page).not.toContain('may charge this amount')
+})
+
+test('a plan without a schedule is agreed to as well, but is no subscription', async () => {
+  const { body } = await shop.call('POST', '/payments/sessions', {
+    transId: 'unscheduled',
+    amount: { value: 999, currency: 'EUR' },
+    urls,
+    language: 'en',
+    allowedPaymentMethod: ['CARD'],
+    customerInfo: { merchantCustomerId: 'c-2', email: 'ada@example.com' },
+    credentialOnFile: { type: 'UNSCHEDULED', initialPayment: true, unscheduled: { subType: 'CIT' } },
+  })
+  const { href } = body._links.redirect
+  const shown = await (await fetch(href)).text()
+  expect(shown).toContain('I agree that Shop may make further charges without asking me each time.')
+  expect(shown).toContain('To end it, contact Shop.')
+  expect(shown).toContain('Pay €9.99')
+  expect(shown).not.toContain('Subscribe')
+  const page = await openPage(href)
+  const { planConsent, ...entries } = cardEntries('4111111111111111')
+  const refused = await fetch(page.url, {
+    method: 'POST',
+    body: new URLSearchParams({ ...page.hidden, ...entries }),
+  })
+  expect(await refused.text()).toContain('Please agree to these charges to continue.')
+  await sendForm(await openPage(href), { ...entries, planConsent: planConsent ?? '' })
+  expect((await shop.read(body.payId)).status).toBe('OK')
 })
 
 test('nothing is charged until the customer has agreed', async () => {

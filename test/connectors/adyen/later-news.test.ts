@@ -3,6 +3,7 @@
  * test the two books agree to the cent.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { examine } from '#storage/doctor/doctor.ts'
 import { challengeCard } from '#test/support/adyen-checkout.ts'
 import type { AdyenFault } from '#test/support/adyen-double.ts'
 import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen-gateway.ts'
@@ -84,6 +85,33 @@ describe('notices', () => {
     expect(stdout).not.toContain(first.pspReference)
   })
 
+  test.each([
+    ['REFUND', 1000],
+    ['CANCELLATION', 0],
+    ['CANCEL_OR_REFUND', 0],
+    ['CAPTURE_FAILED', 1000],
+    ['EXPIRE', 0],
+  ])(
+    '%s of a second payment under one reference is not taken for the end of the first',
+    async (eventCode, captured) => {
+      const payId = await authorized()
+      if (captured > 0) await follow(payId, 'captures', captured)
+      const [first] = shop.double.ledger.owed
+      await shop.settle()
+      const before = await shop.record(payId)
+      const second = 'D0SECONDPAYMENT2'
+      const isEnd = eventCode === 'EXPIRE'
+      const names = isEnd
+        ? { pspReference: second }
+        : { pspReference: 'D00MODIFICATION1', originalReference: second }
+      await shop.double.notify([{ ...first, ...names, eventCode }])
+      await shop.apply()
+      expect(await shop.record(payId)).toEqual(before)
+      const { stdout } = await shop.commands.run('notices', 'list', '--unmatched')
+      expect(stdout).toContain(before.operations[0].xId)
+    },
+  )
+
   test('a capture that fails later makes the payment AUTHORIZED again', async () => {
     const payId = await authorized()
     const { body } = await follow(payId, 'captures', 1000)
@@ -95,6 +123,22 @@ describe('notices', () => {
     shop.double.ledger.captureFailed(payment, { pspReference, reference: body.xId, value: 1000 })
     await shop.settle()
     expect(await statusOf(payId)).toBe('AUTHORIZED')
+  })
+
+  test('a capture of a part that fails later leaves the rest released, which is nothing for the doctor', async () => {
+    const payId = await authorized()
+    const { body } = await follow(payId, 'captures', 600)
+    await shop.settle()
+    const captured = await shop.record(payId)
+    expect(captured.amount).toMatchObject({ capturedValue: 600, reversedValue: 400 })
+    const failed = { pspReference: capturePspOf(body), reference: body.xId, value: 600 }
+    shop.double.ledger.captureFailed(ledgerOf(shop, captured), failed)
+    await shop.settle()
+    expect(await shop.record(payId)).toMatchObject({
+      status: 'AUTHORIZED',
+      amount: { capturedValue: 0, reversedValue: 400 },
+    })
+    expect((await examine(shop.gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
   })
 
   test('a refund that fails later is given back to the payment', async () => {

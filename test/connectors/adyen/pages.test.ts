@@ -182,6 +182,34 @@ describe('Adyen’s page', () => {
   })
 })
 
+test('the refund of a payment on a page that was left behind is not booked on the payment that went on', async () => {
+  const other = await startAdyenGateway()
+  try {
+    const { paymentMethods: _, captureMethod: __, ...order } = cardPayment()
+    const { body } = await other.gateway.call('POST', '/payments/sessions', { ...order, urls })
+    const choose = async (): Promise<string> => {
+      const own = await openPage(body._links.redirect.href)
+      const form = new URLSearchParams({ ...own.hidden, type: 'PROVIDERK' })
+      const answer = await fetch(own.url, { method: 'POST', body: form })
+      return new RegExp(`href="(${other.double.origin}[^"]+)"`).exec(await answer.text())?.[1] ?? ''
+    }
+    const left = await choose()
+    const paid = await choose()
+    await go(await go(`${paid}/approve`))
+    await go(`${left}/approve`)
+    await other.settle()
+    const before = await other.record(body.payId)
+    expect(before).toMatchObject({ status: 'OK', amount: { capturedValue: 1000, refundedValue: 0 } })
+    const extra = [...other.double.ledger.payments.values()].at(-1)
+    if (!extra) throw new Error('Adyen knows no payment')
+    other.double.ledger.refund(extra, 1000, extra.reference)
+    await other.settle()
+    expect(await other.record(body.payId)).toEqual(before)
+  } finally {
+    await other.stop()
+  }
+})
+
 test('a plan that was begun on Adyen’s page is charged by Adyen’s token, without the customer', async () => {
   const other = await startAdyenGateway({ rawCards: false })
   try {

@@ -67,6 +67,43 @@ describe('what Stripe tells by itself', () => {
     await expectSameBooks(payId, direct)
   })
 
+  // Endpoints of API versions before 2022-11-15 name the refunds in the event of their charge, the later ones do not.
+  test.each(['alone', 'before the refund’s own event', 'after it'])(
+    'a refund in the dashboard that is told by its charge is recorded once: %s',
+    async place => {
+      const { payId, intentId } = await pay()
+      const { double, noticeUrl } = direct
+      const failed = {
+        id: 're_failed',
+        payment_intent: intentId,
+        amount: 200,
+        currency: 'eur',
+        status: 'failed',
+      }
+      const made = double.books.showRefund(double.books.refund({ payment_intent: intentId, amount: '300' }))
+      const [own] = double.takeEvents()
+      const charge = { id: 'ch_1', payment_intent: intentId, amount_refunded: 300, currency: 'eur' }
+      const toldBy = (refunds: unknown): string =>
+        JSON.stringify({
+          ...{ id: double.books.newId('evt'), object: 'event', type: 'charge.refunded', livemode: false },
+          data: { object: { ...charge, refunds }, previous_attributes: { amount_refunded: 0 } },
+        })
+      const byCharge = [toldBy(null), toldBy({ data: [failed, made] })]
+      const payloads = {
+        alone: byCharge,
+        'before the refund’s own event': [...byCharge, own?.payload ?? ''],
+        'after it': [own?.payload ?? '', ...byCharge],
+      }[place]
+      for (const payload of payloads ?? []) expect(await double.send(noticeUrl, payload)).toBe(200)
+      await deliver('in order', direct)
+      const { amount, operations } = await read(payId, direct)
+      expect(amount.refundedValue).toBe(300)
+      expect(operations.filter(({ type }: AnyJson) => type === 'REFUND')).toMatchObject([
+        { status: 'OK', origin: 'PROVIDER' },
+      ])
+    },
+  )
+
   test('a refund of ours that fails later turns to FAILED', async () => {
     const { payId } = await pay()
     const refund = await direct.gateway.call('POST', `/payments/${payId}/refunds`, {
@@ -86,6 +123,17 @@ describe('what Stripe tells by itself', () => {
     )
     expect(left).toEqual([])
     expect(direct.gateway.logged.filter(line => line.includes('PAID_TWICE'))).toEqual([])
+  })
+
+  test('an authorisation that Stripe ends because its time ran out lapses, as by our own clock', async () => {
+    const { payId, intentId } = await pay({ captureMethod: { type: 'MANUAL' } })
+    direct.double.books.cancel(intentId, { cancellation_reason: 'automatic' })
+    await deliver('twice', direct)
+    const record = await read(payId, direct)
+    expect(record).toMatchObject({ status: 'REVERSED', amount: { reversedValue: 1000, capturedValue: 0 } })
+    expect(record.operations.map(({ type }: AnyJson) => type)).toEqual(['AUTHORIZATION'])
+    const types = `SELECT body->>'type' AS type FROM event WHERE pay_id = '${payId}'`
+    expect(await queryRows(direct.gateway.databaseUrl, types)).toEqual([{ type: 'payment.lapsed' }])
   })
 
   test('a capture and a cancellation in the dashboard are recorded', async () => {

@@ -1,0 +1,114 @@
+/** A move that was killed leaves rows in a second cell: commands and people must never work with those. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { moveMerchant } from '#cells/move.ts'
+import { openMerchants } from '#cells/open-merchants.ts'
+import { withClient } from '#storage/cells/create-cell.ts'
+import { bankSettings, seedDebits } from '#test/support/bank.ts'
+import { type CellStage, createCellStage } from '#test/support/cells.ts'
+import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+
+let stage: CellStage
+let gateway: TestGateway
+let commands: CommandsHere
+beforeAll(async () => {
+  stage = await createCellStage()
+  gateway = await startTestGateway({ ...stage, cells: stage.cells.slice(1) })
+  commands = commandsHere(stage.databaseUrl, {
+    TOLLGATE_CELL_URLS: stage.otherUrl,
+    TOLLGATE_MASTER_KEY: stage.keyText,
+  })
+})
+afterAll(async () => {
+  commands.remove()
+  await gateway.stop()
+  await stage.drop()
+})
+
+interface Shop {
+  readonly merchantId: string
+  readonly apiKey: string
+}
+
+/** Lives in cell 0. */
+async function openShop(): Promise<Shop> {
+  const shop = await gateway.gateway.merchants.create('A shop')
+  await moveMerchant({ cells: stage.cells, merchantId: shop.merchantId, to: 0 })
+  return shop
+}
+
+/** As a killed command leaves it: nothing is tidied up, and the time of the move is over. */
+async function cutOff({ merchantId }: Shop, at: 'copied' | 'switched'): Promise<void> {
+  const died = new Error('killed')
+  const cut = moveMerchant({
+    ...{ cells: stage.cells, merchantId, to: 2 },
+    testCrash: async point => {
+      if (point === at) throw died
+    },
+  })
+  await expect(cut).rejects.toBe(died)
+  if (at === 'copied')
+    await withClient(stage.databaseUrl, client =>
+      client.query(
+        `UPDATE merchant_cell SET moving_to = 2, moving_until = now() - interval '1 second' WHERE merchant_id = $1`,
+        [merchantId],
+      ),
+    )
+  expect(await placesOf(merchantId)).toEqual(['cell_00', 'cell_02'])
+}
+
+async function placesOf(merchantId: string): Promise<readonly string[]> {
+  const names: string[] = []
+  for (const { name, url } of stage.cells) {
+    const { rows } = await withClient(url, client =>
+      client.query('SELECT 1 FROM merchant WHERE merchant_id = $1', [merchantId]),
+    )
+    if (rows.length > 0) names.push(name)
+  }
+  return names
+}
+
+test.each(['copied', 'switched'] as const)(
+  'a debit is in one file for the bank although the move of its merchant was cut off after “%s”',
+  async at => {
+    const shop = await openShop()
+    const account = ['--connector', 'bank', '--name', 'House bank', ...bankSettings]
+    const { accountId } = await commands.json('provider', 'add', shop.merchantId, ...account)
+    const { databaseUrl } = stage
+    await seedDebits(gateway.gateway.engine, { ...shop, databaseUrl, accountId, count: 3 })
+    await cutOff(shop, at)
+    const { files } = await commands.json('bank', 'batch', '--account', accountId, '--out', commands.folder)
+    expect(files).toMatchObject([{ payments: 3, sum: 3006 }])
+    expect(await placesOf(shop.merchantId)).toEqual([at === 'copied' ? 'cell_00' : 'cell_02'])
+  },
+)
+
+test('the doctor names what is left over and removes nothing', async () => {
+  const shop = await openShop()
+  await cutOff(shop, 'switched')
+  const { stdout } = await commands.run('doctor')
+  expect(stdout).toContain(`merchant ${shop.merchantId}: has rows in cell_00, but lives in cell_02`)
+  expect(await placesOf(shop.merchantId)).toEqual(['cell_00', 'cell_02'])
+  await moveMerchant({ cells: stage.cells, merchantId: shop.merchantId, to: 2 })
+  expect(await placesOf(shop.merchantId)).toEqual(['cell_02'])
+})
+
+test('keys, endpoints and settings are changed where the merchant lives, and not in what is left over', async () => {
+  const shop = await openShop()
+  const { merchants, close } = await openMerchants({ ...stage, environment: 'test' })
+  const key = await merchants.createKey(shop.merchantId, { name: 'Till', scopes: ['read'], allowFrom: [] })
+  const endpoint = await merchants.endpoints.add({
+    merchantId: shop.merchantId,
+    url: 'https://shop.example/hook',
+    kind: 'ENHANCED',
+  })
+  await cutOff(shop, 'switched')
+  await merchants.set(shop.merchantId, { name: 'A renamed shop' })
+  await merchants.revokeKey(key?.keyId ?? '')
+  await merchants.endpoints.remove(endpoint?.endpointId ?? '')
+  const listed = await merchants.list()
+  expect(listed.find(({ merchantId }) => merchantId === shop.merchantId)?.name).toBe('A renamed shop')
+  expect((await merchants.listKeys(shop.merchantId))?.map(({ name }) => name)).not.toContain('Till')
+  expect(await merchants.endpoints.list(shop.merchantId)).toEqual([])
+  await close()
+})
