@@ -33,11 +33,15 @@ const units: Readonly<Record<Frequency, string>> = {
 const interval = (frequency: Frequency, locale: string): string =>
   new Intl.NumberFormat(locale, { style: 'unit', unit: units[frequency], unitDisplay: 'long' }).format(1)
 
-function lastChargeOf({ lastCharge, end }: PlanTerms, { language: { texts, locale } }: PageFrame): string {
-  if (lastCharge === undefined) return texts.planOpenEnd
+/** On a line of its own, so that the day stays beside its name: the end of the plan where it lies after the last charge. */
+function lastChargeOf(
+  { lastCharge, end }: PlanTerms,
+  { language: { texts, locale } }: PageFrame,
+): readonly string[] {
+  if (lastCharge === undefined) return [texts.planOpenEnd]
   const day = formatDay(lastCharge, locale)
   const isSame = end === undefined || end === lastCharge
-  return isSame ? day : `${day} (${fill(texts.cardExpires, { date: formatDay(end, locale) })})`
+  return isSame ? [day] : [day, `(${fill(texts.cardExpires, { date: formatDay(end, locale) })})`]
 }
 
 /** `error`: why the plan cannot begin, where the customer has not agreed to it. */
@@ -67,9 +71,10 @@ export const consentMissing = ({ isScheduled }: Pick<PlanTerms, 'isScheduled'>, 
 function renderTerms(frame: PageFrame, plan: PlanTerms): Html {
   const { texts, locale } = frame.language
   const { amount, frequency, firstCharge } = plan
-  const row = (label: string, value: string): Html =>
-    html`<div><dt>${label}</dt><dd><bdi>${value}</bdi></dd></div>`
-  return html`<dl class="facts">${row(texts.amount, formatMoney(amount, locale))}${frequency ? row(texts.planInterval, interval(frequency, locale)) : ''}${row(texts.planFirst, formatDay(firstCharge, locale))}${row(texts.planLast, lastChargeOf(plan, frame))}</dl>`
+  const row = (label: string, value: string, more?: string): Html =>
+    html`<div><dt>${label}</dt><dd><bdi>${value}</bdi>${more === undefined ? '' : html`<br><bdi>${more}</bdi>`}</dd></div>`
+  const [lastDay = '', end] = lastChargeOf(plan, frame)
+  return html`<dl class="facts">${row(texts.amount, formatMoney(amount, locale))}${frequency ? row(texts.planInterval, interval(frequency, locale)) : ''}${row(texts.planFirst, formatDay(firstCharge, locale))}${row(texts.planLast, lastDay, end)}</dl>`
 }
 
 /** The instalments of a method that is paid in parts: when, how much, and what it costs. */

@@ -52,9 +52,9 @@ test('the page shows amount, interval, first and last charge and how to end the 
 })
 
 test.each([
-  ['MONTHLY', undefined, '2099-12-31', 'December 5, 2099 (Expires December 31, 2099)'],
+  ['MONTHLY', undefined, '2099-12-31', 'December 5, 2099</bdi><br><bdi>(Expires December 31, 2099)'],
   ['MONTHLY', undefined, '2099-12-05', 'December 5, 2099'],
-  ['YEARLY', undefined, '2099-12-04', 'December 5, 2098 (Expires December 4, 2099)'],
+  ['YEARLY', undefined, '2099-12-04', 'December 5, 2098</bdi><br><bdi>(Expires December 4, 2099)'],
   // Their days are not agreed, so any day up to the end may be the last.
   ['MONTHLY', 'FLEXIBLE_FREQUENCY', '2099-12-31', 'December 31, 2099'],
 ])(
