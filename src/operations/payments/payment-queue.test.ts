@@ -7,6 +7,7 @@ import type { PaymentReader } from '#storage/payments/payments.ts'
 /** A database with one payment, and the queue of one of the processes that work on it. */
 function openStore(first: Payment) {
   let stored = first
+  let answer = { promise: Promise.resolve() }
   let reads = 0
   const payments: Pick<PaymentReader, 'byPayId'> = {
     byPayId: async () => {
@@ -22,12 +23,20 @@ function openStore(first: Payment) {
       if (updatePayment.expectedVersion !== stored.version)
         return { committed: false, conflict: 'version_changed' }
       stored = updatePayment.payment
+      // The answer is on its way, and others may write meanwhile.
+      await answer.promise
       return { committed: true }
     },
   })
   return {
     queue,
     reads: () => reads,
+    /** Commits are stored, but answered only when the returned function is called. */
+    holdAnswers() {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      answer = { promise }
+      return resolve
+    },
     /** Another process changes the payment. */
     change: (next: Partial<Payment>) => {
       stored = { ...stored, ...next, version: stored.version + 1 }
@@ -77,4 +86,21 @@ test('refusals that wait together are decided by one reading that began after th
   const answers = await Promise.all(Array.from({ length: 20 }, refuse))
   expect(answers).toEqual(Array.from({ length: 20 }, () => payment.version))
   expect(reads()).toBe(1)
+})
+
+test('a refusal that came while a commit was under way is not decided by what that commit has written', async () => {
+  const payment = paymentOf()
+  const { merchantId, payId } = payment
+  const { queue, change, holdAnswers } = openStore(payment)
+  const answerCommit = holdAnswers()
+  const written = queue.update({ merchantId, payId }, stored => ({
+    next: { ...stored, version: stored.version + 1 },
+    result: 'written',
+  }))
+  // After the commit is stored and before its answer: another process captures, and then somebody asks here.
+  await new Promise(resolve => setImmediate(resolve))
+  change({ status: 'OK', sums: { ...payment.sums, captured: 1000 } })
+  const asked = queue.update({ merchantId, payId }, ({ sums }) => ({ result: sums.captured }))
+  answerCommit()
+  expect([await written, await asked]).toEqual(['written', 1000])
 })
