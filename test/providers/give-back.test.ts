@@ -89,6 +89,31 @@ test.each(['free', 'taken'])('what came back to us is given back once more (tran
   expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { refundedValue: 1000 } })
 })
 
+test('what a bank took back meanwhile is not given back a second time, and the doctor counts it', async () => {
+  const { payId, xId, transId } = await expired()
+  await gateway.call('POST', '/payments', cardPayment({ transId }))
+  provider.arm('REFUND', 'decline')
+  provider.payAnyway(xId)
+  await deliver()
+  await deliver()
+  const capture = (await read(payId)).operations.find(({ type }: { type: string }) => type === 'CAPTURE')
+  const back = {
+    subject: named(capture.xId),
+    amount: euros(400),
+    detail: '0351',
+    transactionId: `ret-${payId}`,
+  }
+  await tell({ kind: 'return', ...back })
+  await waitAndTry(minuteMs)
+  expect(await read(payId)).toMatchObject({
+    status: 'REVERSED',
+    amount: { capturedValue: 1000, refundedValue: 600, returnedValue: 400 },
+  })
+  await waitAndTry(60 * minuteMs)
+  expect(await giveBackTimers(payId)).toBe(0)
+  expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+})
+
 test('the doctor finds money that nobody will give back any more', async () => {
   const { payId, xId, transId } = await expired()
   await gateway.call('POST', '/payments', cardPayment({ transId }))
