@@ -89,6 +89,8 @@ const seedStatement = `WITH made AS MATERIALIZED (SELECT pay_id, auth_id, captur
         json_build_object('captureXId', replace(capture_id::text, '-', '')), at, at, NULL::json FROM made
       UNION ALL
       SELECT $1, pay_id, 2, capture_id, 'CAPTURE', 'PENDING', amount, 'T-' || replace(pay_id::text, '-', ''), '00000002',
-        '{}'::json, '{}'::json, at, at, $7::json FROM made)
+        '{}'::json, '{}'::json, at, at, $7::json FROM made),
+    marks AS (INSERT INTO payment_mark (merchant_id, pay_id, created_at, status, response_code)
+      SELECT $1, pay_id, at, 'CAPTURE_REQUEST', '00000002' FROM made)
   INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
   SELECT $1, pay_id, capture_id, 'BATCH', '9000-01-01', 0 FROM made`

@@ -9,7 +9,7 @@ export interface CommandsHere {
   /** The data folder, for files of the test. */
   readonly folder: string
   run(...words: string[]): Promise<{ code: number; stdout: string; stderr: string }>
-  /** As run with `--json`; throws when the command fails. */
+  /** As run with `--json`; throws with all that the command said when it fails. */
   json(...words: string[]): Promise<AnyJson>
   /** Writes a file into the folder and returns its path. */
   file(name: string, content: string | Uint8Array): string
@@ -26,7 +26,7 @@ export function commandsHere(databaseUrl: string, env: Readonly<Record<string, s
     run: runHere,
     async json(...words) {
       const { code, stdout, stderr } = await runHere(...words, '--json')
-      if (code !== 0) throw new Error(`tollgate ${words.join(' ')} ended with ${code}: ${stderr}`)
+      if (code !== 0) throw new Error(`tollgate ${words.join(' ')} ended with ${code}: ${stderr}${stdout}`)
       return JSON.parse(stdout)
     },
     file(name, content) {
