@@ -3,8 +3,9 @@
  * approves a payment that had ended here. No rule can refuse these; the sums follow what happened.
  */
 import type { XId } from '#domain/ids.ts'
-import { add, subtract } from '#domain/money.ts'
+import { add, type Money, subtract } from '#domain/money.ts'
 import { detailCode, success } from '#domain/response-codes.ts'
+import { asTried } from '#lifecycle/attempt.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import {
   findOperation,
@@ -13,6 +14,7 @@ import {
   type OperationType,
   openAmount,
   type Payment,
+  type PaymentProvider,
 } from '#lifecycle/payment.ts'
 import { restOf } from '#lifecycle/refund.ts'
 import { settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
@@ -160,6 +162,8 @@ export interface LateApproval {
   readonly capture?: Outcome
   /** Another payment has its transId or its plan's due day by now, so this one stays ended; its money is only given back. */
   readonly isReplaced?: boolean
+  /** The provider account that approves it; that of the payment unless given. */
+  readonly provider?: PaymentProvider
   readonly now: Date
 }
 
@@ -169,13 +173,14 @@ export interface LateApproval {
  */
 export function approveLate(
   payment: Payment,
-  { xId, outcome, capture, isReplaced, now }: LateApproval,
+  { xId, outcome, capture, isReplaced, provider = payment.provider, now }: LateApproval,
 ): Payment | undefined {
   const failed = findOperation(payment, xId)
   const isOver = payment.status === 'FAILED' && failed?.state === 'FAILED'
   if (!isOver || failed.type === 'CREDIT' || outcome.kind !== 'approved') return undefined
   const again: Operation = { ...failed, state: 'SENT', prepared: { ...failed.prepared, paidLate: true } }
-  const open: Payment = { ...payment, status: 'PENDING', operations: replace(payment, again) }
+  const tried = { ...asTried(payment, failed), amount: askedBy(payment, failed), provider }
+  const open: Payment = { ...tried, status: 'PENDING', operations: replace(payment, again) }
   const approved = settle(open, xId, outcome, now)
   const settled =
     capture && failed.details.captureXId && approved.status === 'AUTHORIZED'
@@ -183,6 +188,10 @@ export function approveLate(
       : approved
   return isReplaced ? { ...settled, status: 'REVERSED' } : settled
 }
+
+/** The amount of a payment may be changed between two tries; a confirm may be for less than its payment. */
+const askedBy = ({ amount }: Payment, { type, amount: value }: Operation): Money =>
+  type === 'AUTHORIZATION' ? { ...amount, value } : amount
 
 export const paidLateOperation = ({ operations }: Payment): Operation | undefined =>
   operations.find(({ prepared }) => prepared.paidLate === true)
