@@ -9,6 +9,7 @@ import { asTried } from '#lifecycle/attempt.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import {
   findOperation,
+  isClosedLate,
   lastOperation,
   type Operation,
   type OperationType,
@@ -64,7 +65,7 @@ const effects: Readonly<Partial<Record<OperationType, Undo>>> = {
     const released = { ...payment, sums: { ...sums, captured }, closedForCapture: false }
     if (captured > 0) return released
     const holds = !payment.authorizationExpiresAt || payment.authorizationExpiresAt.getTime() > now.getTime()
-    if (holds && openAmount(released) > 0) return { ...released, status: 'AUTHORIZED' }
+    if (holds && openAmount(released) > 0) return { ...released, status: statusOf(payment, 'AUTHORIZED') }
     // The authorisation has ended, so the amount that returns to it lapses at once.
     const reversed = add(released.sums.reversed, openAmount(released))
     return { ...released, sums: { ...released.sums, reversed }, status: 'REVERSED' }
@@ -76,6 +77,10 @@ const effects: Readonly<Partial<Record<OperationType, Undo>>> = {
   // A payment of the kind CREDIT consists of one payout, so it fails with it.
   CREDIT: payment => ({ ...payment, status: 'FAILED', sums: { ...payment.sums, refunded: 0 } }),
 }
+
+/** A payment that stays ended, because another one has its transId, keeps its status whatever becomes of its money. */
+const statusOf = (payment: Payment, status: Payment['status']): Payment['status'] =>
+  isClosedLate(payment) ? payment.status : status
 
 export interface Elsewhere {
   readonly type: OperationType
@@ -140,7 +145,7 @@ function moved({ sums }: Payment, type: OperationType, amount: number): Payment[
 }
 
 function statusAfter(payment: Payment, type: OperationType): Payment['status'] {
-  if (type === 'CAPTURE') return 'OK'
+  if (type === 'CAPTURE') return statusOf(payment, 'OK')
   const { sums, status } = payment
   return type === 'REVERSAL' && sums.reversed >= sums.authorized ? 'REVERSED' : status
 }
