@@ -32,6 +32,8 @@ export interface LatePayment {
   readonly operation: Operation
   readonly outcome: Outcome
   readonly capture?: Outcome
+  /** Nothing is recorded if it cannot be kept: then the money goes back outside the payment. */
+  readonly onlyToKeep?: boolean
 }
 
 /** After a crash between the two steps the notice is applied again, which performs the second step. */
@@ -48,14 +50,19 @@ export function recordLateApproval(late: LatePayment, engine: Engine): Promise<b
     // Before the question whether the day is taken: a charge that begins after it changes the plan.
     const plan = await findTurnsPlan(late.payment, engine)
     const isReplaced = plan !== undefined && (await isDayTaken(late, plan, engine))
+    if (isReplaced) return writeReplaced(late, plan, engine)
     try {
       return await writeApproval(late, { plan, isReplaced }, engine)
     } catch (error) {
       if (!(error instanceof CommitRefused) || error.conflict !== 'trans_id_taken') throw error
-      return writeApproval(late, { plan, isReplaced: true }, engine)
+      return writeReplaced(late, plan, engine)
     }
   })
 }
+
+/** Another payment has its transId or its due day. */
+const writeReplaced = async (late: LatePayment, plan: Plan | undefined, engine: Engine): Promise<boolean> =>
+  !late.onlyToKeep && writeApproval(late, { plan, isReplaced: true }, engine)
 
 /** A retry has paid the due day of this charge, or is about to: the customer owes it once. */
 async function isDayTaken(
