@@ -119,7 +119,9 @@ const effects: Record<OperationType, Effects> = {
       })
       // A payment that was paid after it had ended and then given back is over, as if it had been reversed in time.
       const isLate = approvingOperation(payment).prepared.paidLate === true
-      return isLate && given.sums.refunded >= given.sums.captured ? { ...given, status: 'REVERSED' } : given
+      // What the customer's bank took back need not be given back.
+      const isGone = add(given.sums.refunded, given.sums.returned) >= given.sums.captured
+      return isLate && isGone ? { ...given, status: 'REVERSED' } : given
     },
     fail: (payment, { amount }) => withSums(payment, { refunding: subtract(payment.sums.refunding, amount) }),
   },

@@ -95,6 +95,14 @@ describe('finds what was broken, and nothing else', () => {
       `UPDATE timer SET run_at = run_at + interval '2 years' WHERE kind = 'EXPIRE' AND ${of('order')}`,
       ['expire-timer'],
     ],
+    [
+      `UPDATE timer SET run_at = run_at + interval '2 years' WHERE kind = 'CAPTURE' AND ${of('delayed')}`,
+      ['capture-timer'],
+    ],
+    [
+      `UPDATE timer SET run_at = run_at + interval '2 years' WHERE kind = 'INQUIRY' AND ${of('unknown')}`,
+      ['unanswered-asked'],
+    ],
     [set('authorized = authorized + 1', 'manual'), ['authorized-sum']],
     [set('authorized = authorized + 100', 'confirmed'), ['authorized-sum']],
     [setOperation(`state = 'FAILED'`, 'raised', 'INCREMENTAL'), ['authorized-sum']],

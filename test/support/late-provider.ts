@@ -66,6 +66,8 @@ export interface LateProvider {
   /** Something that somebody does in the provider's dashboard, or that the provider tells by itself. */
   say(item: NoticeItem): void
   readonly requests: readonly OperationRequest[]
+  /** Requests about an authorisation that it has never approved. */
+  readonly misdirected: readonly OperationRequest[]
   /** Runs before a request is answered: a notice may be faster than the answer. */
   beforeAnswer: () => Promise<void>
   /** Runs before something is undone: its notice may be on the way. */
@@ -98,6 +100,7 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
   const armed = new Map<OperationType, Behaviour[]>()
   const pages = new Map<string, Page>()
   const requests: OperationRequest[] = []
+  const misdirected: OperationRequest[] = []
   let outbox: NoticeItem[] = []
 
   const factsOf = ({ reference, amount }: Pick<Inquiry, 'reference' | 'amount'>): ProviderFacts => ({
@@ -245,7 +248,12 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
     return { kind: 'declined', detail: '0391', provider: factsOf(inquiry) }
   }
 
-  const followUp = (request: FollowUpRequest, signal: AbortSignal) => receive(request, signal)
+  const followUp = (request: FollowUpRequest, signal: AbortSignal) => {
+    const { authorizationReference: approved } = request
+    if (!ledger.some(({ reference, state }) => reference === approved && state !== 'declined'))
+      misdirected.push(request)
+    return receive(request, signal)
+  }
 
   const connectorFor = (word: string): Connector => ({
     facts,
@@ -295,6 +303,7 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
     definition: { facts, open: account => connectorFor(account.secrets.word?.reveal() ?? '') },
     ledger,
     requests,
+    misdirected,
     arm: (operation, behaviour) => void armed.set(operation, [...(armed.get(operation) ?? []), behaviour]),
     tell(word) {
       const told = outbox.map(item => sign(word, [item]))

@@ -12,13 +12,20 @@ export interface NoticeScene {
   /** That the next request goes to. */
   readonly gateway: Pick<TestGateway, 'call'>
   readonly payIds: string[]
+  /** Of orders: one that has ended may be paid once more, under its transId. */
+  readonly transIds: string[]
   /** Names of what the provider does by itself. */
   next: number
 }
 
 export const part = (random: Random): number => random.pick([1000, 1000, 600, 400, 150])
 
-export async function create({ random, gateway, provider, payIds }: NoticeScene): Promise<string> {
+/** The transId of a new payment: of its own, or that of an earlier one. */
+export const nameOrder = ({ random, transIds }: Pick<NoticeScene, 'random' | 'transIds'>) =>
+  transIds.length > 0 && random.chance(0.25) ? { transId: random.pick(transIds.slice(-6)) } : {}
+
+export async function create(scene: NoticeScene): Promise<string> {
+  const { random, gateway, provider, payIds, transIds } = scene
   const type = random.pick(['AUTOMATIC', 'AUTOMATIC', 'MANUAL', 'MANUAL', 'DELAYED'])
   const behaviour = random.pick([
     'approve',
@@ -30,8 +37,10 @@ export async function create({ random, gateway, provider, payIds }: NoticeScene)
   ] as const)
   provider.arm('AUTHORIZATION', behaviour)
   const captureMethod = type === 'DELAYED' ? { type, delayed: { delayedHours: 5 } } : { type }
-  const { body, status, text } = await gateway.call('POST', '/payments', cardPayment({ captureMethod }))
+  const order = cardPayment({ captureMethod, ...nameOrder(scene) })
+  const { body, status, text } = await gateway.call('POST', '/payments', order)
   if (body.payId) payIds.push(body.payId)
+  if (body.payId) transIds.push(body.transId)
   return `create ${body.payId} ${type} ${behaviour}: ${status} ${body.status ?? text}`
 }
 
@@ -65,7 +74,7 @@ export function makeFact(scene: NoticeScene, { payId, operations }: AnyJson): No
     echo: { reference: one.xId, amount: euros(one.amount.value) },
     transactionId: `late_${one.xId}`,
   }
-  switch (random.below(7)) {
+  switch (random.below(9)) {
     case 0:
       return { kind: 'takenBack', operation: one.type, subject: own, detail: '0305' }
     case 1:
@@ -96,6 +105,16 @@ export function makeFact(scene: NoticeScene, { payId, operations }: AnyJson): No
         outcome: { kind: 'approved', provider },
       }
     case 5:
+      return { kind: 'lapsed', subject: { transactionId: `late_${first.xId}` } }
+    case 6: {
+      const made = { echo: { reference: payId, amount }, transactionId: `charge-${payId}` }
+      return {
+        ...{ kind: 'outcome', operation: 'CAPTURE', amount, total: amount },
+        subject: { paymentTransactionId: `late_${first.xId}` },
+        outcome: { kind: 'approved', provider: made },
+      }
+    }
+    case 7:
       return { kind: 'return', subject: own, amount, detail: '0351', transactionId }
     default:
       return {

@@ -100,7 +100,7 @@ export async function receiveTransfer(received: Received, bank: Bank): Promise<A
   await bank.testCrash('receiptKept')
   const payment = await approveWhole(kept, received, bank)
   const { surplus } = receiptPlace(payment, fact.key)
-  const back = goesBackWhole(payment, received) ? fact.amount.value : surplus
+  const back = goesBackWhole(payment) ? fact.amount.value : surplus
   if (back > 0) await keepSurplus({ ...received, payId, amount: back }, bank)
   await bank.entries.addLines(account, linesOf(payment, received))
   return { result: 'RECEIVED', count: 1, xId: awaitedTransfer(kept)?.xId ?? entryXId(account, fact.key) }
@@ -109,18 +109,18 @@ export async function receiveTransfer(received: Received, bank: Bank): Promise<A
 /** Approves a payment whose whole amount has arrived, and returns it as it is then: it may have ended at this moment. */
 async function approveWhole(payment: Payment, received: Received, bank: Bank): Promise<Payment> {
   const isWhole = (receivedValue(payment) ?? 0) >= payment.amount.value
-  if (!isWhole || goesBackWhole(payment, received)) return payment
+  if (!isWhole || (goesBackWhole(payment) && !mayApproveLate(payment, received))) return payment
   await approve(payment, received, bank)
   return (await bank.engine.payments.byPayId(payment.merchantId, payment.payId)) ?? payment
 }
 
-/**
- * Whether the payment has ended and this money cannot approve it any more. What came before the end never can: the end has
- * put it into the queue for paying back.
- */
-const goesBackWhole = (payment: Payment, received: Received): boolean => {
+/** The payment has ended, and this money has not approved it. */
+const goesBackWhole = ({ status }: Payment): boolean => status === 'FAILED'
+
+/** What came before the end cannot approve the payment any more: the end has put it into the queue for paying back. */
+const mayApproveLate = (payment: Payment, received: Received): boolean => {
   const { before, isLate } = receiptPlace(payment, received.fact.key)
-  return payment.status === 'FAILED' && !(isLate && isLateApproval(payment, { ...received, before }))
+  return isLate && isLateApproval(payment, { ...received, before })
 }
 
 /** For a payment that has ended: a partial amount approves nothing, and a full one must be refundable or kept. */
@@ -130,10 +130,12 @@ const isLateApproval = (
 ): boolean =>
   before === 0 &&
   fact.amount.value >= amount.value &&
-  (method.operations.includes('refund') || account.merchant.paidLate === 'keep')
+  (canRefund(method) || account.merchant.paidLate === 'keep')
+
+const canRefund = ({ operations }: Payment['method']): boolean => operations.includes('refund')
 
 function linesOf(payment: Payment, received: Received): BankLine[] {
-  if (!goesBackWhole(payment, received)) return receivedLines(payment, received)
+  if (!goesBackWhole(payment)) return receivedLines(payment, received)
   const { fact } = received
   const names = { fact, transactionId: fact.bankReference, providerReference: fact.key }
   // What came before the end was kept as a reserve.
@@ -253,7 +255,8 @@ async function approve(payment: Payment, { fact, account }: Received, { engine }
     const { captureXId } = ended.details
     const outcome = approved(ended.xId, ended.provider)
     const capture = captureXId === undefined ? undefined : approved(captureXId)
-    await recordLateApproval({ merchant, payment, operation: ended, outcome, capture }, engine)
+    const onlyToKeep = !canRefund(payment.method)
+    await recordLateApproval({ merchant, payment, operation: ended, outcome, capture, onlyToKeep }, engine)
   }
   const xId = captureOf(account, fact)
   await engine.queue.update({ merchantId, payId }, stored => {

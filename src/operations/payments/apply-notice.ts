@@ -6,6 +6,7 @@ import type { NoticeItem } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Money } from '#domain/money.ts'
+import { asTried } from '#lifecycle/attempt.ts'
 import { resultSubject } from '#lifecycle/event.ts'
 import { recordElsewhere, takeBack } from '#lifecycle/late-truth.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
@@ -136,7 +137,7 @@ async function applyOutcome(
     if (payment.status !== 'FAILED' && !operation.prepared.paidLate)
       return applyExtra(noticed, operation, engine)
     return acceptLate(
-      { ...noticed, operation, outcome, capture: captureOf(payment, operation, fact) },
+      { ...noticed, operation, outcome, capture: captureOf(asTried(payment, operation), operation, fact) },
       engine,
     )
   }

@@ -36,6 +36,7 @@ const operationFacts: Readonly<Record<string, string>> = {
   returned: `(sum(amount) FILTER (WHERE type = 'RETURN'))::bigint`,
   reopeners: `count(*) FILTER (WHERE type = 'INCREMENTAL' OR type = 'CAPTURE' AND state = 'FAILED')`,
   asked: `max(amount) FILTER (WHERE type = 'AUTHORIZATION' AND ${approved})`,
+  approved_at: `max(updated_at) FILTER (WHERE type IN ('AUTHORIZATION', 'CONFIRM') AND ${approved})`,
   sent: `bool_or(state = 'SENT')`,
   undecided: `bool_or(type IN ('AUTHORIZATION', 'CONFIRM', 'CREDIT') AND ${unanswered})`,
   waits: `bool_or(state = 'AUTHORIZE_REQUEST')`,
@@ -100,20 +101,24 @@ const waitsForBank = `(o.state = 'PENDING' AND (EXISTS (SELECT 1 FROM timer t WH
   OR EXISTS (SELECT 1 FROM bank_item i WHERE i.merchant_id = o.merchant_id AND i.x_id = o.x_id
     AND i.due_on + 60 > clock.now + m.clock_offset_ms * interval '1 millisecond')))`
 
+/** Of an operation, in the merchant's time. */
+const sentAt = `coalesce(to_timestamp((o.prepared->>'sentAtMs')::bigint / 1000.0), o.created_at)`
+
 /**
  * Operations without an answer. A customer may leave a payment open until it expires; and what was sent within the last
  * 10 minutes (three sends, reconnecting, and a wide margin) may be on its way right now. Both clocks are checked: the
  * test clock jumps, and the time of recording says nothing about a later step of the customer. `asked_on`: the provider
- * is asked beyond the first day, because its connector declares a longer time for pending answers.
+ * is asked beyond the first day, because its connector declares a longer time for pending answers. A timer that is
+ * further ahead than six hours for each question, and a day, was moved: the questions come faster than that.
  */
 const unansweredOperations: Sweep = {
   from: `(SELECT o.merchant_id, o.pay_id, o.x_id,
     format('%s is %s since %s', o.type, o.state, to_char(o.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))
       AS detail,
-    clock.now + m.clock_offset_ms * interval '1 millisecond' - coalesce(
-      to_timestamp((o.prepared->>'sentAtMs')::bigint / 1000.0), o.created_at) > interval '24 hours' AS old,
+    clock.now + m.clock_offset_ms * interval '1 millisecond' - ${sentAt} > interval '24 hours' AS old,
     EXISTS (SELECT 1 FROM timer t WHERE t.merchant_id = o.merchant_id AND t.pay_id = o.pay_id AND t.x_id = o.x_id
-      AND t.kind = 'INQUIRY') AS asked,
+      AND t.kind = 'INQUIRY' AND t.run_at < (t.attempt + 5) * interval '6 hours'
+        + greatest(clock.now, ${sentAt} - m.clock_offset_ms * interval '1 millisecond')) AS asked,
     EXISTS (SELECT 1 FROM timer t WHERE t.merchant_id = o.merchant_id AND t.pay_id = o.pay_id AND t.x_id = o.x_id
       AND t.kind = 'INQUIRY' AND t.attempt >= ${inquiryAfterOneDay} AND t.run_at > clock.now - interval '1 hour') AS asked_on
   FROM operation o JOIN payment p USING (merchant_id, pay_id) JOIN merchant m USING (merchant_id) CROSS JOIN clock
@@ -324,7 +329,11 @@ const followUpChecks: readonly Check[] = [
   {
     name: 'capture-timer',
     sentence: 'A delayed capture that has not begun has a timer.',
-    ...timerCheck('CAPTURE', `p.status = 'CAPTURE_REQUEST' AND p.capturing = 0 AND ${open} > 0`),
+    ...timerCheck(
+      'CAPTURE',
+      `p.status = 'CAPTURE_REQUEST' AND p.capturing = 0 AND ${open} > 0`,
+      inTimeFor(`o.approved_at + p.delayed_hours * interval '1 hour'`),
+    ),
   },
   {
     name: 'expire-timer',
