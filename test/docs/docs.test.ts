@@ -164,6 +164,15 @@ describe('tables', () => {
     expect(shown).toBe(methods.length.toLocaleString('en'))
   })
 
+  test('bench.md names every part that can be measured alone', () => {
+    const [, names = ''] = /const partNames = \[([^\]]+)\]/.exec(readDocument('bench/main.ts').text) ?? []
+    const parts = [...names.matchAll(/'(\w+)'/g)].map(([, part]) => part)
+    const [commands] = listFences(readDocument('docs/bench.md'))
+    const [, named = ''] = commands?.content.split('one part:') ?? []
+    expect(parts.length).toBeGreaterThan(0)
+    expect(parts.filter(part => !new RegExp(`\\b${part}\\b`).test(named))).toEqual([])
+  })
+
   test('dependencies.md describes every direct dependency, and nothing else', () => {
     const { dependencies, optionalDependencies, devDependencies } = manifest
     const direct = { ...dependencies, ...optionalDependencies, ...devDependencies }
