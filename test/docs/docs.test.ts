@@ -159,8 +159,11 @@ describe('tables', () => {
     expect(shown.map(([type, meaning]) => [type, meaning])).toEqual(Object.entries(eventTypes))
   })
 
-  test('endpoints.md says how many methods there are', () => {
-    const [, shown] = /all ([\d,]+) payment methods/.exec(readDocument('docs/endpoints.md').text) ?? []
+  test.each([
+    ['docs/endpoints.md', /all ([\d,]+) payment methods/],
+    ['docs/testing.md', /methods that are paid, of ([\d,]+) /],
+  ])('%s says how many methods there are', (path, sentence) => {
+    const [, shown] = sentence.exec(readDocument(path).text) ?? []
     expect(shown).toBe(methods.length.toLocaleString('en'))
   })
 
