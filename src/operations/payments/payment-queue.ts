@@ -73,7 +73,7 @@ interface Line {
   tail: Promise<unknown>
   waiting: number
   payment: Payment | undefined
-  /** The payment was stored like that when so many steps had been asked for, or later. */
+  /** How many steps had been asked for when the payment was read or written: it is new enough for all of these. */
   seenAt: number
 }
 
