@@ -160,7 +160,7 @@ async function endPlanOf(
   return { updatePlan: { plan: { ...plan, version: plan.version + 1 }, expectedVersion: plan.version } }
 }
 
-/** Kept money stays, unless its transId belongs to another payment. */
+/** Kept money stays, unless another payment has taken the place of this one. */
 const unkeptRest = (merchant: Merchant, payment: Payment): LateRest | 'under way' | undefined =>
   merchant.paidLate === 'keep' && !isClosedLate(payment) ? undefined : lateRest(payment)
 
