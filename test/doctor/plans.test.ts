@@ -48,6 +48,9 @@ const of = (transId: string) => `initial_pay_id = (SELECT pay_id FROM payment WH
 const set = (change: string, transId: string) => `UPDATE payment_plan SET ${change} WHERE ${of(transId)}`
 const forget = (transId: string) =>
   `DELETE FROM timer WHERE kind = 'PLAN' AND pay_id = (SELECT pay_id FROM payment WHERE trans_id = '${transId}')`
+const postpone = (transId: string) =>
+  `UPDATE timer SET run_at = run_at + interval '2 years' WHERE kind = 'PLAN'
+     AND pay_id = (SELECT pay_id FROM payment WHERE trans_id = '${transId}')`
 const anyCharge = `(SELECT pay_id FROM payment WHERE details->'planTurn'->'automatic' IS NOT NULL AND status = 'OK' LIMIT 1)`
 
 test.each<[string, string[]]>([
@@ -58,6 +61,8 @@ test.each<[string, string[]]>([
   [set("status = 'PENDING'", 'by hand'), ['plan-starts-with-approval']],
   [forget('automatic'), ['plan-timer']],
   [forget('ends'), ['plan-timer']],
+  [postpone('automatic'), ['plan-timer']],
+  [postpone('ends'), ['plan-timer']],
   [set("status = 'SUSPENDED'", 'automatic'), []],
   [set('charging_pay_id = gen_random_uuid()', 'automatic'), ['plan-charge-under-way']],
   [set('charging_pay_id = initial_pay_id', 'automatic'), ['plan-charge-under-way']],

@@ -36,6 +36,10 @@ const operationFacts: Readonly<Record<string, string>> = {
   returned: `(sum(amount) FILTER (WHERE type = 'RETURN'))::bigint`,
   reopeners: `count(*) FILTER (WHERE type = 'INCREMENTAL' OR type = 'CAPTURE' AND state = 'FAILED')`,
   asked: `max(amount) FILTER (WHERE type = 'AUTHORIZATION' AND ${approved})`,
+  // What the provider approved. For these only, because the text must be parsed.
+  currency: `max(CASE WHEN type IN ('AUTHORIZATION', 'CREDIT') AND ${approved}
+    THEN provider->'echo'->'amount'->>'currency' END)`,
+  approved_at: `max(updated_at) FILTER (WHERE type IN ('AUTHORIZATION', 'CONFIRM') AND ${approved})`,
   sent: `bool_or(state = 'SENT')`,
   undecided: `bool_or(type IN ('AUTHORIZATION', 'CONFIRM', 'CREDIT') AND ${unanswered})`,
   waits: `bool_or(state = 'AUTHORIZE_REQUEST')`,
@@ -100,6 +104,10 @@ const waitsForBank = `(o.state = 'PENDING' AND (EXISTS (SELECT 1 FROM timer t WH
   OR EXISTS (SELECT 1 FROM bank_item i WHERE i.merchant_id = o.merchant_id AND i.x_id = o.x_id
     AND i.due_on + 60 > clock.now + m.clock_offset_ms * interval '1 millisecond')))`
 
+/** A day: the pauses between two inquiries are six hours at most, and a timer further ahead asks nobody. */
+const inquiry = `SELECT 1 FROM timer t WHERE t.merchant_id = o.merchant_id AND t.pay_id = o.pay_id AND t.x_id = o.x_id
+  AND t.kind = 'INQUIRY' AND t.run_at < clock.now + interval '1 day'`
+
 /**
  * Operations without an answer. A customer may leave a payment open until it expires; and what was sent within the last
  * 10 minutes (three sends, reconnecting, and a wide margin) may be on its way right now. Both clocks are checked: the
@@ -112,10 +120,8 @@ const unansweredOperations: Sweep = {
       AS detail,
     clock.now + m.clock_offset_ms * interval '1 millisecond' - coalesce(
       to_timestamp((o.prepared->>'sentAtMs')::bigint / 1000.0), o.created_at) > interval '24 hours' AS old,
-    EXISTS (SELECT 1 FROM timer t WHERE t.merchant_id = o.merchant_id AND t.pay_id = o.pay_id AND t.x_id = o.x_id
-      AND t.kind = 'INQUIRY') AS asked,
-    EXISTS (SELECT 1 FROM timer t WHERE t.merchant_id = o.merchant_id AND t.pay_id = o.pay_id AND t.x_id = o.x_id
-      AND t.kind = 'INQUIRY' AND t.attempt >= ${inquiryAfterOneDay} AND t.run_at > clock.now - interval '1 hour') AS asked_on
+    EXISTS (${inquiry}) AS asked,
+    EXISTS (${inquiry} AND t.attempt >= ${inquiryAfterOneDay} AND t.run_at > clock.now - interval '1 hour') AS asked_on
   FROM operation o JOIN payment p USING (merchant_id, pay_id) JOIN merchant m USING (merchant_id) CROSS JOIN clock
   WHERE o.${unanswered} AND {range o} AND {range p} AND NOT (p.awaits IS NOT DISTINCT FROM 'CUSTOMER' AND ${timerOf('EXPIRE')})
     AND NOT ${waitsForBank}
@@ -136,6 +142,13 @@ const moneyChecks: readonly Check[] = [
     sweep: payments,
     when: 'p.amount <> o.asked',
     detail: `format('amount is %s, the authorisation was for %s', p.amount, o.asked)`,
+  },
+  {
+    name: 'asked-currency',
+    sentence: 'The currency of a payment is the one that its provider approved.',
+    sweep: payments,
+    when: 'p.currency <> o.currency',
+    detail: `format('currency is %s, the provider approved %s', p.currency, o.currency)`,
   },
   sumCheck('authorized', 'What is authorised was approved: once, and by every raise that went through.'),
   sumCheck('captured', 'What is captured is the sum of the captures that went through.'),
@@ -324,7 +337,11 @@ const followUpChecks: readonly Check[] = [
   {
     name: 'capture-timer',
     sentence: 'A delayed capture that has not begun has a timer.',
-    ...timerCheck('CAPTURE', `p.status = 'CAPTURE_REQUEST' AND p.capturing = 0 AND ${open} > 0`),
+    ...timerCheck(
+      'CAPTURE',
+      `p.status = 'CAPTURE_REQUEST' AND p.capturing = 0 AND ${open} > 0`,
+      inTimeFor(`o.approved_at + p.delayed_hours * interval '1 hour'`),
+    ),
   },
   {
     name: 'expire-timer',

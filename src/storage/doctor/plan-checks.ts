@@ -5,8 +5,19 @@ const named = (id: string): string => `replace(${id}::text, '-', '')`
 
 const plan = `format('plan %s is %s', ${named('pl.plan_id')}, pl.status)`
 
-const hasTimer = `EXISTS (SELECT 1 FROM timer t WHERE t.merchant_id = pl.merchant_id AND t.pay_id = pl.initial_pay_id
-  AND t.x_id = pl.plan_id AND t.kind = 'PLAN')`
+/** The gateway charges it, or the merchant has asked for a charge at once. */
+const isCharged = `pl.next_payment_date IS NOT NULL AND (pl.recurring->>'autoCharge' = 'true'
+  OR (pl.asked_on = pl.next_payment_date AND pl.tries = 0))`
+
+/**
+ * Timers are in real time, days in the merchant's. 30 days: a failed charge is tried again for some days, and a timer that
+ * fires early only sets itself again.
+ */
+const hasTimer = `EXISTS (SELECT 1 FROM timer t JOIN merchant m ON m.merchant_id = t.merchant_id CROSS JOIN clock
+  WHERE t.merchant_id = pl.merchant_id AND t.pay_id = pl.initial_pay_id AND t.x_id = pl.plan_id AND t.kind = 'PLAN'
+    AND t.run_at < interval '30 days' + greatest(clock.now, least((pl.recurring->>'expiryDate')::timestamp AT TIME ZONE 'UTC',
+      CASE WHEN ${isCharged} THEN pl.next_payment_date::timestamp AT TIME ZONE 'UTC' END)
+      - m.clock_offset_ms * interval '1 millisecond'))`
 
 const unapproved = `('AUTHORIZE_REQUEST', 'PENDING', 'FAILED')`
 
@@ -34,10 +45,9 @@ export const planChecks: readonly Check[] = [
     name: 'plan-timer',
     sentence:
       'An active plan that is charged by itself or was asked to be charged, or that ends, has a timer or a charge under way.',
-    broken: `SELECT pl.merchant_id, pl.initial_pay_id AS pay_id, NULL::uuid AS x_id, ${plan} || ' without a timer' AS detail
+    broken: `SELECT pl.merchant_id, pl.initial_pay_id AS pay_id, NULL::uuid AS x_id, ${plan} || ' without a timer in time' AS detail
       FROM payment_plan pl WHERE pl.status = 'ACTIVE' AND pl.charging_pay_id IS NULL AND NOT ${hasTimer}
-        AND (pl.recurring->>'expiryDate' IS NOT NULL OR (pl.asked_on = pl.next_payment_date AND pl.tries = 0)
-          OR (pl.recurring->>'autoCharge' = 'true' AND pl.next_payment_date IS NOT NULL))`,
+        AND (pl.recurring->>'expiryDate' IS NOT NULL OR ${isCharged})`,
   },
   {
     name: 'plan-charge-under-way',
