@@ -18,10 +18,13 @@ import {
   sumOf,
   type Unmatched,
 } from '#operations/bank/apply-entry.ts'
-import type { Bank, BankAccount } from '#operations/bank/bank.ts'
-import { entryPages } from '#operations/bank/entry-pages.ts'
-import { type CellImport, listUnmatched, type UnmatchedList } from '#operations/bank/list-unmatched.ts'
-import { findTwins, takenByTwins } from '#operations/bank/twins.ts'
+import type { Bank, BankAccount, BankPlace } from '#operations/bank/bank.ts'
+import {
+  type CellImport,
+  entryPages,
+  listUnmatched,
+  type UnmatchedList,
+} from '#operations/bank/list-unmatched.ts'
 import { type NewEntry, rejectionPrefix, type StoredEntry } from '#storage/bank/entries.ts'
 
 /** How many of our transactions the files reported. */
@@ -264,4 +267,30 @@ async function applyWaiting(account: BankAccount, importing: Importing): Promise
   for await (const page of waiting('rejections')) for (const entry of page) await apply([entry])
   if (counts.rejected > before) await bank.entries.lookAgain(account)
   for await (const page of waiting('transactions')) await apply(page)
+}
+
+/**
+ * The other accounts with the IBAN of this one, of other merchants or in other cells. Each has its own copy of every entry of
+ * their statements, but an entry is about one payment of one of them.
+ */
+async function findTwins(
+  { accountId, settings }: BankAccount,
+  banks: readonly Bank[],
+): Promise<readonly BankPlace[]> {
+  const found = await Promise.all(
+    banks.map(async bank =>
+      (await bank.accountsAt(settings.creditorIban)).map(account => ({ account, bank })),
+    ),
+  )
+  return found.flat().filter(({ account }) => account.accountId !== accountId)
+}
+
+/** The keys of entries that belong to a payment of a twin: the same money does not pay for a second one. */
+async function takenByTwins(
+  entries: readonly StoredEntry[],
+  twins: readonly BankPlace[],
+): Promise<ReadonlySet<string>> {
+  const keys = entries.map(({ key }) => key)
+  const taken = await Promise.all(twins.map(({ account, bank }) => bank.entries.taken(account, keys)))
+  return new Set(taken.flat())
 }

@@ -5,7 +5,6 @@
  */
 import { describe, openFacts, type Unmatched } from '#operations/bank/apply-entry.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
-import { entryPages } from '#operations/bank/entry-pages.ts'
 import type { EntryList, StoredEntry } from '#storage/bank/entries.ts'
 
 /** What one cell has taken in. */
@@ -96,4 +95,18 @@ async function knownElsewhere(
     ),
   )
   return new Set(known.flat())
+}
+
+/** 100: some ten kilobytes per statement, and outcomes that are recorded side by side share their commits. */
+const pageSize = 100
+
+export async function* entryPages(
+  read: (page: { after: string | undefined; limit: number }) => Promise<readonly StoredEntry[]>,
+): AsyncGenerator<readonly StoredEntry[]> {
+  for (let after: string | undefined; ; ) {
+    const page = await read({ after, limit: pageSize })
+    after = page.at(-1)?.entryId
+    if (after === undefined) return
+    yield page
+  }
 }
