@@ -32,7 +32,7 @@ export function startProviders({
     onApplied: result => metrics.countNoticeItem(result),
     onError: err =>
       logger.error(
-        { err, worker: 'notices' },
+        { err, component: 'notices' },
         'a notice of a provider could not be applied; it will be tried again',
       ),
     testCrash: options.noticeCrash,

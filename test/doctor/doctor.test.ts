@@ -86,7 +86,14 @@ describe('finds what was broken, and nothing else', () => {
   test.each<[string, string[], ...string[]]>([
     [set('amount = amount + 1', 'manual'), ['asked-amount']],
     [set('amount = amount - 1', 'partial'), ['asked-amount']],
+    [set(`currency = 'USD'`, 'manual'), ['asked-currency']],
+    [set(`currency = 'USD'`, 'credit'), ['asked-currency']],
     [`DELETE FROM payment_mark WHERE ${of('manual')}`, ['status-found']],
+    [`UPDATE timer SET run_at = run_at + interval '2 years' WHERE kind = 'CAPTURE'`, ['capture-timer']],
+    [
+      `UPDATE timer SET run_at = run_at + interval '2 years' WHERE kind = 'INQUIRY' AND ${of('unknown')}`,
+      ['unanswered-asked'],
+    ],
     [
       `UPDATE timer SET run_at = run_at + interval '2 years' WHERE kind = 'LAPSE' AND ${of('manual')}`,
       ['lapse-timer'],

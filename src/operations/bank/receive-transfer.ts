@@ -25,7 +25,7 @@ import {
   receivedValue,
 } from '#lifecycle/receive.ts'
 import type { Applied } from '#operations/bank/apply-entry.ts'
-import type { Bank, BankAccount } from '#operations/bank/bank.ts'
+import type { Bank, BankAccount, BankPlace } from '#operations/bank/bank.ts'
 import { entryXId } from '#operations/bank/return-debit.ts'
 import { merchantNow } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
@@ -46,24 +46,41 @@ type ByReference = ReadonlyMap<string, ReadonlySet<PayId>>
 const rememberedDays = 90
 const dayMs = 24 * 60 * 60 * 1000
 
-export function createTransferBook(account: BankAccount, bank: Bank): TransferBook {
-  const { engine, transfers } = bank
-  let waiting: Promise<ByReference> | undefined
-  let ended: Promise<ByReference> | undefined
-  const since = () => new Date(merchantNow(engine.clock, account.merchant).getTime() - rememberedDays * dayMs)
+/** Of all accounts with the same IBAN, because one transfer is for one payment. */
+export function createTransferBook(own: BankPlace, twins: readonly BankPlace[]): TransferBook {
+  let waiting: Promise<Chapter> | undefined
+  let ended: Promise<Chapter> | undefined
+  const read = (list: (place: BankPlace) => Promise<readonly WaitingTransfer[]>): Promise<Chapter> =>
+    Promise.all([own, ...twins].map(list)).then(toChapter)
   return {
     async find(references) {
-      waiting ??= transfers.waiting(account, incomingTypes).then(indexTransfers)
-      const found = payIdsOf(references, await waiting)
+      waiting ??= read(({ account, bank }) => bank.transfers.waiting(account, incomingTypes))
+      const found = new Map(payIdsOf(references, await waiting))
       if (found.size === 0) {
-        ended ??= transfers.ended(account, incomingTypes, since()).then(indexTransfers)
-        for (const payId of payIdsOf(references, await ended)) found.add(payId)
+        ended ??= read(place =>
+          place.bank.transfers.ended(place.account, incomingTypes, rememberedSince(place)),
+        )
+        for (const [payId, isOwn] of payIdsOf(references, await ended)) found.set(payId, isOwn)
       }
-      // Two payments in one text: it is not known how much is for which.
-      return found.size === 1 ? [...found][0] : undefined
+      // Two payments: it is not known which of them is meant, or how much is for which.
+      const [only] = found.size === 1 ? found : []
+      return only?.[1] ? only[0] : undefined
     },
   }
 }
+
+const rememberedSince = ({ account, bank }: BankPlace): Date =>
+  new Date(merchantNow(bank.engine.clock, account.merchant).getTime() - rememberedDays * dayMs)
+
+interface Chapter {
+  readonly byReference: ByReference
+  readonly own: ReadonlySet<PayId>
+}
+
+const toChapter = (lists: readonly (readonly WaitingTransfer[])[]): Chapter => ({
+  byReference: indexTransfers(lists.flat()),
+  own: new Set(lists[0]?.map(({ payId }) => payId)),
+})
 
 function indexTransfers(transfers: readonly WaitingTransfer[]): ByReference {
   const byReference = new Map<string, Set<PayId>>()
@@ -79,8 +96,11 @@ function indexTransfers(transfers: readonly WaitingTransfer[]): ByReference {
   return byReference
 }
 
-const payIdsOf = (references: readonly string[], book: ByReference): Set<PayId> =>
-  new Set(references.flatMap(reference => [...(book.get(reference) ?? [])]))
+/** With each, whether it is of the account itself. */
+const payIdsOf = (references: readonly string[], { byReference, own }: Chapter): [PayId, boolean][] =>
+  references.flatMap(reference =>
+    [...(byReference.get(reference) ?? [])].map((payId): [PayId, boolean] => [payId, own.has(payId)]),
+  )
 
 interface Received {
   readonly fact: TransactionFact

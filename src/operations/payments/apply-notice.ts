@@ -34,7 +34,12 @@ import { approvalTimers } from '#operations/timer.ts'
  * `repeated`: already known. `unmatched`: it matches nothing of ours, or not yet. `ignored`: it has no consequence for
  * us.
  */
-export type Applied = 'applied' | 'repeated' | 'unmatched' | 'ignored'
+export type Applied = 'applied' | 'repeated' | 'unmatched' | 'ignored' | NeedsPerson
+
+/** It matches, but only a person can do what follows. Stored with the notice, so that the alarm is raised once. */
+export interface NeedsPerson {
+  readonly needsPerson: string
+}
 
 /** Another notice, an answer or an inquiry decided the operation meanwhile: the fact is applied to what it has become. */
 type Overtaken = 'overtaken'
@@ -146,7 +151,7 @@ async function applyOutcome(
   // A customer may try several times under one reference; only an approved try can be taken back.
   if (outcome.kind === 'declined' && isOtherTry(operation, outcome.provider)) return 'repeated'
   if (outcome.kind === 'approved' && isOtherTry(operation, outcome.provider))
-    return reportSecond(operation, engine)
+    return reportSecond(noticed, operation, engine)
   if (operation.state === 'OK' && outcome.kind === 'declined') {
     const { detail, provider } = outcome
     return applyTakenBack({ ...noticed, operation }, { ...fact, kind: 'takenBack', detail, provider }, engine)
@@ -170,10 +175,10 @@ function isOtherTry({ type, provider }: Operation, { fields, transactionId }: Pr
 }
 
 /** It cannot be undone by our reference, which the first payment has too: it stays listed until a person has looked. */
-function reportSecond({ type, xId }: Operation, engine: Engine): Applied {
+function reportSecond({ account }: Noticed, { type, xId }: Operation, engine: Engine): Applied {
   const message = `the provider reports a second payment for the same ${type}; give it back there, for it is not in our books`
-  engine.onAlarm({ code: 'PAID_TWICE', message, xId })
-  return 'unmatched'
+  if (account.needsPerson !== message) engine.onAlarm({ code: 'PAID_TWICE', message, xId })
+  return { needsPerson: message }
 }
 
 /** The provider had approved it, and undid it because we asked: a late notice of the approval changes nothing. */
@@ -238,9 +243,11 @@ async function applyExtra(
   operation: Operation,
   engine: Engine,
 ): Promise<Applied> {
+  const message = `${operation.type} was paid although the payment went on with another try; the provider is asked to undo it`
+  if (account.needsPerson !== message) engine.onAlarm({ code: 'PAID_TWICE', message, xId: operation.xId })
   const opened = await engine.providers.open(account.merchantId, account.accountId)
   const outcome = opened && (await undoExtra(toInquiry(payment, operation), opened.connector, engine))
-  return outcome?.kind === 'declined' ? 'applied' : 'unmatched'
+  return outcome?.kind === 'declined' ? 'applied' : { needsPerson: message }
 }
 
 /** The approval is known already, but not yet what became of the capture in the same message. */

@@ -8,6 +8,8 @@ import type { Engine } from '#operations/engine.ts'
 export interface NoticeAccount {
   readonly merchantId: MerchantId
   readonly accountId: string
+  /** What a person must do about the notice, where an earlier try has raised the alarm for it. */
+  readonly needsPerson?: string | null
 }
 
 export type Fact<Kind extends NoticeFact['kind']> = Extract<NoticeFact, { kind: Kind }>

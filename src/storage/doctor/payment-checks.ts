@@ -36,6 +36,9 @@ const operationFacts: Readonly<Record<string, string>> = {
   returned: `(sum(amount) FILTER (WHERE type = 'RETURN'))::bigint`,
   reopeners: `count(*) FILTER (WHERE type = 'INCREMENTAL' OR type = 'CAPTURE' AND state = 'FAILED')`,
   asked: `max(amount) FILTER (WHERE type = 'AUTHORIZATION' AND ${approved})`,
+  // What the provider approved. For these only, because the text must be parsed.
+  currency: `max(CASE WHEN type IN ('AUTHORIZATION', 'CREDIT') AND ${approved}
+    THEN provider->'echo'->'amount'->>'currency' END)`,
   approved_at: `max(updated_at) FILTER (WHERE type IN ('AUTHORIZATION', 'CONFIRM') AND ${approved})`,
   sent: `bool_or(state = 'SENT')`,
   undecided: `bool_or(type IN ('AUTHORIZATION', 'CONFIRM', 'CREDIT') AND ${unanswered})`,
@@ -141,6 +144,13 @@ const moneyChecks: readonly Check[] = [
     sweep: payments,
     when: 'p.amount <> o.asked',
     detail: `format('amount is %s, the authorisation was for %s', p.amount, o.asked)`,
+  },
+  {
+    name: 'asked-currency',
+    sentence: 'The currency of a payment is the one that its provider approved.',
+    sweep: payments,
+    when: 'p.currency <> o.currency',
+    detail: `format('currency is %s, the provider approved %s', p.currency, o.currency)`,
   },
   sumCheck('authorized', 'What is authorised was approved: once, and by every raise that went through.'),
   sumCheck('captured', 'What is captured is the sum of the captures that went through.'),
