@@ -129,6 +129,22 @@ test.each([
   expect(await read(`/console/search?q=${encodeURIComponent(typed())}`)).toContain(`/payments/${payId}`)
 })
 
+test.each([
+  ['EUR', 123_456, ['€1,234.56', '1,234.56', '1.234,56', '1 234.56 EUR', 'EUR 1234.56']],
+  ['KWD', 765_432, ['KWD\u00a0765.432', '765.432', '765,432']],
+  ['JPY', 98_765, ['¥98,765', 'JPY 98765']],
+])('200 an amount in %s is found as our pages show it and as people write it', async (currency, value, texts) => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment({ amount: { value, currency } }))
+  const shown = texts.map(text => read(`/console/search?q=${encodeURIComponent(text)}`))
+  const found = (await Promise.all(shown)).map(page => page.includes(`/payments/${body.payId}`))
+  expect(found).toEqual(texts.map(() => true))
+})
+
+test('200 a reference that ends in digits is not taken for an amount', async () => {
+  await gateway.call('POST', '/payments', cardPayment({ amount: { value: 445_566, currency: 'EUR' } }))
+  expect(await read('/console/search?q=INV445566')).toContain('Nothing.')
+})
+
 test('200 the inbox shows a webhook that nobody receives, with a signature that proves it', async () => {
   expect((await owner.post(at('/inbox'), { payId, type: 'payment.captured', key: 'k3' })).status).toBe(303)
   const inbox = await read(at('/inbox'))

@@ -2,6 +2,7 @@
  * The search box: payments of some merchants by whatever a person typed. Each interpretation of the text uses an index
  * of its own.
  */
+import { isActiveCurrency } from '#domain/currencies.ts'
 import type { Database } from '#storage/database.ts'
 import { email, lastDigits } from '#storage/payments/found-by.ts'
 import { inLists } from '#storage/planner.ts'
@@ -36,10 +37,21 @@ const matching =
   (typed: string): string | undefined =>
     form.test(typed) ? typed : undefined
 
-/** `12.34` is 1234 in the smallest unit of most currencies; a whole number may be either. */
+const isCurrency = (mark: string): boolean =>
+  mark === '' || /\p{Sc}$/u.test(mark) || isActiveCurrency(mark)
+
+/** Whole, or in groups of three; with the two to four decimals that currencies have. */
+const amountForm = /^(?:\d{1,12}|\d{1,3}(?:[.,\s]\d{3}){1,3})(?:[.,]\d{2,4})?$/
+
+/**
+ * In the smallest unit, or as our pages and people write it: `1234`, `12.34`, `€1,234.56`, `KWD 12.345`. The digits are the same
+ * in every currency, so that none has to be known.
+ */
 function readAmount(typed: string): number | undefined {
-  const [, whole = '', part = ''] = /^(\d{1,12})(?:[.,](\d{2}))?$/.exec(typed) ?? []
-  return whole === '' ? undefined : Number(whole + part)
+  const [, before = '', number = '', after = ''] =
+    /^([A-Z]{0,3}\p{Sc}?)\s?(\d[\d.,\s]*?)\s?([A-Z]{3}|\p{Sc})?$/u.exec(typed) ?? []
+  const isAmount = amountForm.test(number) && isCurrency(before) && isCurrency(after)
+  return isAmount ? Number(number.replace(/\D/g, '')) : undefined
 }
 
 const guesses: readonly Guess[] = [
