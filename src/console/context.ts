@@ -13,7 +13,7 @@ import { refusalCodes } from '#domain/response-codes.ts'
 import type { TestTools } from '#endpoints/services.ts'
 import type { CallInside, InsideAnswer, InsideRequest, InsideStream } from '#http/server/inside-call.ts'
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
-import type { Audit } from '#operations/audit/audit.ts'
+import type { Act, Audit } from '#operations/audit/audit.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import type { ProviderAdministration } from '#providers/administration.ts'
 import type { AuditStore } from '#storage/audit/audit.ts'
@@ -122,6 +122,17 @@ export function withNewKey(visit: MerchantVisit, answer: InsideAnswer): Merchant
   if (!request.form || !isUsedUp) return visit
   const { key: _, ...form } = request.form
   return { ...visit, request: { ...request, form } }
+}
+
+/**
+ * An action that the story of a payment tells. The story is told by the merchant's test clock, which may be moved later, so the
+ * time by it is kept.
+ */
+export function auditInStory({ audit, merchant, deps }: MerchantVisit, act: Act): Promise<void> {
+  const { clockOffsetMs } = merchant
+  if (clockOffsetMs === 0) return audit(act)
+  const testClock = new Date(deps.nowMs() + clockOffsetMs).toISOString()
+  return audit({ ...act, after: { ...(isJson(act.after) ? act.after : {}), testClock } })
 }
 
 export type Json = { readonly [member: string]: unknown }

@@ -69,6 +69,21 @@ test('303 a refund that was declined is tried again with the same amount: the fi
   expect((await send(address, await askedAgain.text())).status).toBe(303)
 })
 
+test('422 a refund that was declined is in the audit trail and in the story with the name of the person', async () => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment())
+  await gateway.call('POST', '/test/faults', { operation: 'REFUND', fault: 'decline', times: 1 })
+  const refund = { amount: '300', key: 'k-declined', sure: 'yes' }
+  expect((await owner.post(at(`/payments/${body.payId}/refunds`), refund)).status).toBe(422)
+  expect(await actsOf(body.payId)).toEqual(['payment.refund by the owner'])
+  const [row] = await queryRows<{ after: unknown }>(
+    gateway.databaseUrl,
+    `SELECT after FROM audit WHERE object = '${body.payId}'`,
+  )
+  const failure = { status: 'FAILED', responseCode: '21000305' }
+  expect(row?.after).toEqual({ amount: 300, currency: 'EUR', ...failure })
+  expect(await read(at(`/payments/${body.payId}`))).toMatch(/payment\.refund .*?FAILED/)
+})
+
 test('422 a form whose first entries took effect is not done a second time with others', async () => {
   const { body } = await gateway.call('POST', '/payments', cardPayment())
   const address = at(`/payments/${body.payId}/refunds`)

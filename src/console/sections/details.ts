@@ -1,6 +1,7 @@
 /** Single objects besides payments and links: an event with its attempts, a plan, a dispute, a customer; and what can be done with them. */
 import { loadConsoleAssets } from '#console/assets.ts'
 import {
+  auditInStory,
   type Json,
   type MerchantPage,
   type MerchantVisit,
@@ -157,7 +158,7 @@ async function sendDetail(
   })
   if (answer.status === 404) return showDetail(visit, detail)
   if (answer.status >= 300) return showDetail(visit, detail, readRefusal(answer))
-  await visit.audit({ act: `${detail.title.toLowerCase()}.${act.name}`, object: id })
+  await auditInStory(visit, { act: `${detail.title.toLowerCase()}.${act.name}`, object: id })
   return seeOther(`/console/m/${visit.merchant.merchantId}${detail.path}/${id}?done=${act.done}`)
 }
 

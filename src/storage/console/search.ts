@@ -37,8 +37,7 @@ const matching =
   (typed: string): string | undefined =>
     form.test(typed) ? typed : undefined
 
-const isCurrency = (mark: string): boolean =>
-  mark === '' || /\p{Sc}$/u.test(mark) || isActiveCurrency(mark)
+const isCurrency = (mark: string): boolean => mark === '' || /\p{Sc}$/u.test(mark) || isActiveCurrency(mark)
 
 /** Whole, or in groups of three; with the two to four decimals that currencies have. */
 const amountForm = /^(?:\d{1,12}|\d{1,3}(?:[.,\s]\d{3}){1,3})(?:[.,]\d{2,4})?$/
