@@ -83,7 +83,7 @@ export function createConsoleRoutes(deps: ConsoleDeps): readonly PageRoute[] {
   ): PageRoute => ({
     verb,
     path: `/console${path}`,
-    handle: async request => (isForeign(request) ? refuseForeign() : handle(request)),
+    handle: async request => (isForeign(request) ? refuseForm(request, upload) : handle(request)),
     fail: ({ verb: sent }, fault) => fail(sent, fault),
     ...(upload ? { upload } : {}),
   })
@@ -217,9 +217,14 @@ function isForeign({ verb, form, headers }: PageRequest): boolean {
   return form === undefined || (site !== undefined && site !== 'same-origin' && site !== 'none')
 }
 
-function refuseForeign(): PageAnswer {
-  const main = html`<p>This form did not come from this console. Nothing was done.</p><p><a href="/console">Go to the console</a></p>`
-  return renderOutside(loadConsoleAssets(), { title: 'Not accepted', main, status: 403 })
+function refuseForm({ isTooLarge }: PageRequest, upload: Upload | undefined): PageAnswer {
+  const way = html`<p><a href="/console">Go to the console</a></p>`
+  const megabytes = Math.floor((upload?.bytesMax ?? 0) / 1_000_000)
+  const main = isTooLarge
+    ? html`<p>What was sent is too large: this form takes ${megabytes > 0 ? `${megabytes} MB, files included` : 'texts of a few thousand letters'}. Nothing was done. Go back and send less.</p>${way}`
+    : html`<p>This form did not come from this console. Nothing was done.</p>${way}`
+  const title = isTooLarge ? 'Too large' : 'Not accepted'
+  return renderOutside(loadConsoleAssets(), { title, main, status: isTooLarge ? 413 : 403 })
 }
 
 /** The session has changed since the form was shown: the person signed in again in another tab. */

@@ -131,6 +131,8 @@ test('200 an endpoint is added with its secret shown once, gets a new secret, an
 test.each([
   ['/links/new', { amount: '0', currency: 'EUR' }, 'amount.value is 0; allowed is a whole number of 1 to'],
   ['/links/new', { amount: '10', currency: 'ZZZ' }, 'amount.currency is &quot;ZZZ&quot;'],
+  ['/links/new', { amount: '10.00', currency: 'eur' }, 'The currency is eur; allowed is an active ISO 4217'],
+  ['/links/new', { amount: '10.0', currency: 'EUR' }, 'The amount is 10.0; allowed in EUR is'],
   ['/test/clock', { advance: 'P1000Y' }, 'advance is P1000Y'],
   [
     '/test/faults',
@@ -256,7 +258,11 @@ test('303 evidence goes out with its files, which are kept sealed; too much of i
   expect((await send({ text: 'x' }, [new File(['<script>'], 'a.html', { type: 'text/html' })])).status).toBe(
     422,
   )
-  expect((await send({}, [new File(['x'.repeat(17_000_000)], 'a.pdf')])).status).toBe(413)
+  const large = await send({}, [new File(['x'.repeat(17_000_000)], 'a.pdf')])
+  expect([large.status, await large.text()]).toEqual([413, expect.stringContaining('takes 16 MB')])
+  const scan = await send({}, [new File(['x'.repeat(6_000_000)], 'scan.pdf', { type: 'application/pdf' })])
+  const said = 'The file scan.pdf has 6.0 MB; allowed are 5 MB.'
+  expect([scan.status, await scan.text()]).toEqual([422, expect.stringContaining(said)])
   expect((await send({ text: 'We WIN' }, [receipt])).status).toBe(303)
   expect((await gateway.call('GET', `/disputes/${disputeId}`)).body.status).not.toBe('OPEN')
   expect(await actsOf(disputeId)).toEqual(['dispute.evidence by the owner'])

@@ -132,7 +132,7 @@ function newAmount({ form, object }: Entered): Money {
   const { amount } = object
   const currency = isMoney(amount) ? amount.currency : ''
   const value = readAmount(form.amount ?? '', currency)
-  if (value === undefined) throw new WrongEntry(amountProblem)
+  if (value === undefined) throw new WrongEntry(amountProblem(form.amount ?? '', currency))
   return { value, currency }
 }
 
@@ -147,12 +147,24 @@ async function otherMethods(plan: Json, visit: MerchantVisit): Promise<readonly 
 }
 
 const evidenceTypes = ['application/pdf', 'image/png', 'image/jpeg']
+/** 5 MB each, as the API allows. */
+const fileBytesMax = 5_242_880
 /** 16 MB: three files of the largest size, and the text. */
 const evidenceBytesMax = 16_000_000
+
+/** The API speaks of coded characters; people know their files by name and size. */
+function checkFile({ name, bytes }: UploadedFile): void {
+  if (bytes.length === 0) throw new WrongEntry(`The file ${name} is empty.`)
+  if (bytes.length > fileBytesMax) {
+    const size = (bytes.length / 1_000_000).toFixed(1)
+    throw new WrongEntry(`The file ${name} has ${size} MB; allowed are 5 MB.`)
+  }
+}
 
 function toEvidence({ form, files }: Entered): unknown {
   const { text = '' } = form
   if (text.trim() === '' && files.length === 0) throw new WrongEntry('Write something, or choose a file.')
+  for (const file of files) checkFile(file)
   return {
     ...(text.trim() === '' ? {} : { text }),
     ...(files.length === 0
@@ -270,7 +282,7 @@ export const details: readonly Detail[] = [
             label: 'Files',
             type: 'file',
             accept: evidenceTypes.join(','),
-            hint: 'PDF, PNG or JPEG, 5 MB each',
+            hint: 'PDF, PNG or JPEG, 5 MB each, 16 MB together',
           },
         ],
         body: toEvidence,

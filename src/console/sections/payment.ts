@@ -296,7 +296,7 @@ async function doAct(visit: MerchantVisit, act: MoneyAct) {
   if (!payment) return notFound(visit)
   const currency = currencyOf(payment)
   const value = act.name === 'cancellations' ? 0 : readAmount(typed, currency)
-  if (value === undefined) return askAct(visit, act, amountProblem)
+  if (value === undefined) return askAct(visit, act, amountProblem(typed, currency))
   const amount = String(value)
   if (act.act === 'refund' && visit.operator.role === 'support') {
     const isAllowed = isWithinRefundLimit(visit.operator.refundLimits, { value: Number(amount), currency })
