@@ -2,13 +2,14 @@
  * The overview of a merchant: figures, charts drawn on the server with a table behind each, and what needs attention.
  */
 import { loadConsoleAssets } from '#console/assets.ts'
-import type { GlobalPage, MerchantPage, MerchantVisit, Visit } from '#console/context.ts'
+import type { Found, GlobalPage, MerchantPage, MerchantVisit, Visit } from '#console/context.ts'
 import { may } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
 import type { Figures } from '#console/overviews.ts'
 import { samplePayment } from '#console/sections/test-tools.ts'
 import { renderBars, renderShares } from '#console/views/charts.ts'
 import {
+  renderAway,
   renderCurl,
   renderForm,
   renderTable,
@@ -213,8 +214,12 @@ const typedMax = 255
 async function showSearch(visit: Visit) {
   const typed = (visit.request.query.q ?? '').replaceAll('\0', '').trim().slice(0, typedMax).toWellFormed()
   const merchants = visit.merchants.map(({ merchantId }) => merchantId)
-  const found = typed === '' ? [] : await visit.deps.search.find(merchants, typed)
-  const main = html`<p>Found for <q>${typed}</q>:</p>${renderTable(found, foundColumns(visit.merchants), 'Nothing. Search for a payId, transId, refNr, e-mail, the last four digits, or an amount such as 12.34.', 'Found payments')}`
+  const { payments, isCut, away }: Found =
+    typed === '' ? { payments: [], isCut: false, away: [] } : await visit.deps.search(merchants, typed)
+  const main = html`${renderAway(away)}<p>Found for <q>${typed}</q>:</p>${renderTable(payments, foundColumns(visit.merchants), 'Nothing. Search for a payId, transId, refNr, e-mail, the last four digits, or an amount such as 12.34.', 'Found payments')}${
+    isCut &&
+    html`<p class="quiet">These are the newest ${payments.length}; the lists of payments find the others.</p>`
+  }`
   return renderInside(loadConsoleAssets(), visit, { title: 'Search', main })
 }
 

@@ -19,12 +19,9 @@ export interface FoundPayment {
 }
 
 export interface PaymentSearch {
-  /** The newest first. */
-  find(merchants: readonly string[], typed: string): Promise<readonly FoundPayment[]>
+  /** The newest first, at most this many. */
+  find(merchants: readonly string[], typed: string, limit: number): Promise<readonly FoundPayment[]>
 }
-
-/** 50: for more there is the list with its filters. */
-const foundMax = 50
 
 interface Guess {
   /** The value to compare with; undefined: the text cannot be such a value. */
@@ -64,29 +61,35 @@ const guesses: readonly Guess[] = [
   { read: readAmount, where: `p.amount = $2::bigint AND ${inLists('p')}` },
 ]
 
+interface Question {
+  readonly merchants: readonly string[]
+  readonly typed: string
+  readonly limit: number
+}
+
 const columns = `p.merchant_id AS "merchantId", p.pay_id AS "payId", p.trans_id AS "transId", p.status, p.method, p.amount,
   p.currency, p.created_at AS "createdAt"`
 
 export function createPaymentSearch({ readers }: Pick<Database, 'readers'>): PaymentSearch {
   /** Merchant by merchant, because every index begins with the merchant. */
-  async function tryGuess(merchants: readonly string[], { read, where }: Guess, typed: string) {
+  async function tryGuess({ merchants, typed, limit }: Question, { read, where }: Guess) {
     const value = read(typed)
     if (value === undefined) return []
     const { rows } = await readers.query<FoundPayment>(
       `SELECT f.* FROM unnest($1::text[]) w(merchant_id) CROSS JOIN LATERAL (SELECT ${columns} FROM payment p
-         WHERE p.merchant_id = w.merchant_id AND ${where} ORDER BY p.created_at DESC, p.pay_id DESC LIMIT ${foundMax}) f
-       ORDER BY f."createdAt" DESC LIMIT ${foundMax}`,
-      [merchants, value],
+         WHERE p.merchant_id = w.merchant_id AND ${where} ORDER BY p.created_at DESC, p.pay_id DESC LIMIT $3) f
+       ORDER BY f."createdAt" DESC LIMIT $3`,
+      [merchants, value, limit],
     )
     return rows
   }
   return {
-    async find(merchants, typed) {
-      const found = await Promise.all(guesses.map(guess => tryGuess(merchants, guess, typed)))
+    async find(merchants, typed, limit) {
+      const found = await Promise.all(guesses.map(guess => tryGuess({ merchants, typed, limit }, guess)))
       const byId = new Map(found.flat().map(payment => [payment.payId, payment]))
       return [...byId.values()]
         .toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
-        .slice(0, foundMax)
+        .slice(0, limit)
     },
   }
 }
