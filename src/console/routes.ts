@@ -113,7 +113,7 @@ export function createConsoleRoutes(deps: ConsoleDeps): readonly PageRoute[] {
           page.uploadBytesMax === undefined ? undefined : uploadOf(page.uploadBytesMax, deps),
         ),
       ),
-    route('GET', '/*', async request => withVisit(request, deps, async visit => notFound(visit))),
+    route('GET', '/*', async request => withVisit(request, deps, async visit => leadOn(visit))),
   ]
 }
 
@@ -193,6 +193,10 @@ function showMerchantPage(visit: Visit, page: MerchantPage): Promise<PageAnswer>
   const stream = (request: InsideRequest) => callInside.stream(caller, request)
   return guard(visit, page, () => page.show({ ...visit, merchant, api, stream }), merchant)
 }
+
+/** A slash at the end of the console's address is easily typed. */
+const leadOn = (visit: Visit): PageAnswer =>
+  visit.request.url === '/console/' ? seeOther('/console') : notFound(visit)
 
 function notFound(visit: Visit): PageAnswer {
   const main = html`<p>Nothing is here, or nothing that you may see.</p><p><a href="/console">Go to the overview</a></p>`

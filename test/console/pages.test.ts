@@ -91,6 +91,24 @@ test('200 the next page of the list goes on where the first one ends, and a fore
   expect((await owner.get(at('/payments?cursor=wrong'))).status).toBe(400)
 })
 
+test('303 the address of the console with a slash at its end leads to the one without', async () => {
+  const { status, headers } = await owner.get('/console/')
+  expect([status, headers.get('location')]).toEqual([303, '/console'])
+})
+
+test('200 a plan shows how often it is charged and until when, and leads to all its payments', async () => {
+  const recurring = { frequency: 'MONTHLY', useCase: 'FIXED', expiryDate: '2099-12-31' }
+  const planned = cardPayment({
+    customerInfo: { merchantCustomerId: 'has-a-plan', email: 'planned@example.com' },
+    credentialOnFile: { type: 'RECURRING', initialPayment: true, recurring },
+    card: { expiryDate: '209912' },
+  })
+  const { paymentPlanId } = (await gateway.call('POST', '/payments', planned)).body
+  const page = await read(at(`/plans/${paymentPlanId}`))
+  for (const told of ['<dd>MONTHLY</dd>', '<dd>2099-12-31</dd>']) expect(page).toContain(told)
+  expect(page).toContain(`href="${at(`/payments?paymentPlanId=${paymentPlanId}`)}"`)
+})
+
 test('200 an empty list says whether there is nothing, or nothing that matches', async () => {
   const { merchantId } = await gateway.gateway.merchants.create('A shop without payments')
   const viewer = await signUp(gateway, { role: 'viewer' })

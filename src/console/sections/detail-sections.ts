@@ -22,6 +22,8 @@ export interface Detail {
   readonly title: string
   readonly endpoint: (id: string) => string
   readonly acts: readonly DetailAct[]
+  /** Members whose own members are shown like those of the object. */
+  readonly parts?: readonly string[]
   readonly more?: (object: Json, visit: MerchantVisit) => Part | Promise<Part>
 }
 
@@ -117,6 +119,13 @@ async function showCustomer(customer: Json, visit: MerchantVisit): Promise<Part>
   return html`${showPayments(visit, payments)}<p><a href="${baseOf(visit)}/payments?gatewayCustomerId=${id}">All payments</a></p><h2>Stored methods</h2>${renderTable(methods, methodColumns, 'None.', 'Stored methods')}`
 }
 
+/** The endpoint lists the newest twenty; the list of payments has all. */
+async function showPlan({ paymentPlanId }: Json, visit: MerchantVisit): Promise<Part> {
+  const id = String(paymentPlanId)
+  const payments = await listRows(visit, `/payment-plans/${id}/payments`)
+  return html`${showPayments(visit, payments)}<p><a href="${baseOf(visit)}/payments?paymentPlanId=${id}">All payments</a></p>`
+}
+
 /** States in which a plan can be changed. */
 const changeable = ['ACTIVE', 'PAUSED', 'SUSPENDED']
 
@@ -196,6 +205,7 @@ export const details: readonly Detail[] = [
     path: '/plans',
     title: 'Plan',
     endpoint: id => `/payment-plans/${id}`,
+    parts: ['recurring'],
     acts: [
       {
         name: 'pause',
@@ -260,8 +270,7 @@ export const details: readonly Detail[] = [
         asks: () => 'Cancel this plan? It is never charged again.',
       },
     ],
-    more: async (plan, visit) =>
-      showPayments(visit, await listRows(visit, `/payment-plans/${String(plan.paymentPlanId)}/payments`)),
+    more: showPlan,
   },
   {
     path: '/disputes',

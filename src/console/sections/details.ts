@@ -32,6 +32,12 @@ const renderObject = (object: Json, base: string): Part =>
       .map(([name, value]) => [name, showValue(name, value, base)] as const),
   )
 
+/** The terms of a plan are an object within it; people look for them beside its amount. */
+const withParts = (object: Json, parts: readonly string[] = []): Json => ({
+  ...object,
+  ...Object.assign({}, ...parts.map(part => object[part])),
+})
+
 /** Our ids: all of one length, and easier to compare in a monospaced font. */
 const isId = (value: unknown): boolean =>
   typeof value === 'string' && /^(?:[a-z]+_)?[0-9a-f]{32}$/.test(value)
@@ -97,7 +103,7 @@ async function showDetail(visit: MerchantVisit, detail: Detail, problem?: string
   const shown = { object, address: `${base}${detail.path}/${id}` }
   const acts = detail.acts.filter(act => may(visit, act.act) && isOpen(act, object))
   const forms = await Promise.all(acts.map(act => renderAct(visit, act, shown)))
-  const main = html`${renderProblem(problem)}${renderObject(object, base)}${forms}${await detail.more?.(object, visit)}${renderCurl('GET', `${apiOf(visit)}${detail.endpoint(id)}`)}`
+  const main = html`${renderProblem(problem)}${renderObject(withParts(object, detail.parts), base)}${forms}${await detail.more?.(object, visit)}${renderCurl('GET', `${apiOf(visit)}${detail.endpoint(id)}`)}`
   const status = problem === undefined ? 200 : 422
   return renderInside(loadConsoleAssets(), visit, { title: `${detail.title} ${id}`, main, merchant, status })
 }

@@ -76,7 +76,7 @@ function renderFigures(visit: MerchantVisit, { figures, readAt, since, names }: 
   return volumes.length === 0
     ? renderFirstSteps(visit)
     : html`<div class="figures">${renderTotals(volumes)}${renderWaiting(waiting, base)}</div>
-${renderVolume(volumes, days)}
+${renderVolume(volumes, days, base)}
 <div class="columns even"><section><h2>Approval rate by method</h2>${renderApproval(approvals)}</section>
 <section><h2>Why payments fail</h2>${renderTable(declines, declineColumns(base, declines), 'Nothing was declined.', 'Why payments fail')}</section></div>
 <section><h2>Providers, last 24 hours</h2>${renderTable(health, healthColumns(names), 'No payments in the last 24 hours.', 'Providers')}</section>${readAt && html`<p class="quiet">Figures of ${showTime(readAt)} UTC; they are read anew every minute.</p>`}`
@@ -143,7 +143,7 @@ function renderTotals(volumes: readonly DayVolume[]): Html {
   return html`${[...totals].map(([currency, days]) => {
     const value = days.reduce((sum, { captured }) => sum + captured, 0)
     const { length } = formatMoney({ value, currency }, 'en')
-    return html`<p class="figure${length > 14 ? ' longer' : length > 12 && ' long'}"><strong>${showMoney({ value, currency })}</strong> captured in ${shownDays} days</p>`
+    return html`<p class="figure${length > 14 ? ' longer' : length > 12 && ' long'}"><strong>${showMoney({ value, currency })}</strong> captured of the payments of ${shownDays} days</p>`
   })}`
 }
 
@@ -158,7 +158,7 @@ const volumeColumns: readonly TypedColumn<DayVolume>[] = [
 ]
 
 /** One bar a day, also for days without payments, for the currency with the most payments; the table holds all of them. */
-function renderVolume(volumes: readonly DayVolume[], days: readonly string[]): Html {
+function renderVolume(volumes: readonly DayVolume[], days: readonly string[], base: string): Html {
   const byCurrency = [...Map.groupBy(volumes, ({ currency }) => currency)]
   const count = (rows: readonly DayVolume[]) => rows.reduce((sum, { payments }) => sum + payments, 0)
   const [[currency, rows] = ['', []]] = byCurrency.toSorted((a, b) => count(b[1]) - count(a[1]))
@@ -167,7 +167,7 @@ function renderVolume(volumes: readonly DayVolume[], days: readonly string[]): H
     const value = capturedOn.get(day) ?? 0
     return { label: day, value, title: `${day}: ${formatMoney({ value, currency }, 'en')}` }
   })
-  return html`<section><h2>Captured per day, ${currency}</h2>${renderBars(bars, `Captured per day in ${currency}; the table below has the figures`)}<details><summary>As a table</summary>${renderTable(volumes, volumeColumns, '', 'Captured per day')}</details></section>`
+  return html`<section><h2>Captured of each day’s payments, ${currency}</h2>${renderBars(bars, `Captured of the payments of each day in ${currency}; the table below has the figures`)}<details><summary>As a table</summary>${renderTable(volumes, volumeColumns, '', 'Captured of each day’s payments')}</details><p class="quiet">A payment counts on the day it was made, whenever it was captured. What moved on which day is under <a href="${base}/operations">Operations</a>.</p></section>`
 }
 
 /** Nothing was paid yet: in test one click makes the first payment. */
