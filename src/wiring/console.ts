@@ -16,11 +16,13 @@ import { createAdministration, newId } from '#operations/merchants/open-merchant
 import { createProviderAdministration } from '#providers/administration.ts'
 import { auditProviders } from '#providers/audited.ts'
 import { createAuditStore } from '#storage/audit/audit.ts'
+import { cellName } from '#storage/cells/address.ts'
 import { createFigureStore } from '#storage/console/figures.ts'
 import { createFormStore } from '#storage/console/forms.ts'
 import { createPeopleStore } from '#storage/console/people.ts'
-import { createPaymentSearch, type PaymentSearch } from '#storage/console/search.ts'
+import { createPaymentSearch } from '#storage/console/search.ts'
 import { createStoryStore } from '#storage/console/story.ts'
+import { isConnectionLost } from '#storage/database.ts'
 import { createPaymentFinder } from '#storage/payments/finding.ts'
 import { createProviderAccountStore } from '#storage/providers/accounts.ts'
 import { createNoticeStore } from '#storage/providers/notices.ts'
@@ -100,6 +102,7 @@ function openDeps(cell: Cell, { shared, cells, ways, people }: ConsoleParts): Co
     notices: createNoticeStore(database),
     openWebhookSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecrets, { merchantId }, sealed),
     listMerchants: () => cells.stores.merchants.list(),
+    cellsAway: cells.away,
     callInside,
     merchantsAs: audit => {
       const { merchants, apiKeys, endpoints } = cells.stores
@@ -123,12 +126,28 @@ function openDeps(cell: Cell, { shared, cells, ways, people }: ConsoleParts): Co
   }
 }
 
-/** The search covers all merchants that the person may see. */
-const searchAll = (cells: Cells): PaymentSearch => ({
-  async find(merchantIds, text) {
-    const found = await Promise.all(
-      cells.all().map(({ database }) => createPaymentSearch(database).find(merchantIds, text)),
-    )
-    return found.flat().sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
-  },
-})
+/** 50: for more there is the list with its filters. */
+const foundMax = 50
+
+/** All cells are searched; one that is away hides only its own payments, and is named. */
+const searchAll =
+  (cells: Cells): ConsoleDeps['search'] =>
+  async (merchants, typed) => {
+    const open = cells.all()
+    const unopened = cells.away().filter(name => !open.some(({ number }) => cellName(number) === name))
+    const searches = open.map(async ({ database, number }) => {
+      try {
+        const payments = await createPaymentSearch(database).find(merchants, typed, foundMax + 1)
+        return { payments, away: [] }
+      } catch (error) {
+        if (!isConnectionLost(error)) throw error
+        return { payments: [], away: [cellName(number)] }
+      }
+    })
+    const answers = await Promise.all(searches)
+    // A move that was cut off has left payments in two cells.
+    const byId = new Map(answers.flatMap(({ payments }) => payments).map(payment => [payment.payId, payment]))
+    const newest = [...byId.values()].toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
+    const away = [...unopened, ...answers.flatMap(answer => answer.away)]
+    return { payments: newest.slice(0, foundMax), isCut: newest.length > foundMax, away }
+  }

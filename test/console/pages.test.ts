@@ -91,6 +91,24 @@ test('200 the next page of the list goes on where the first one ends, and a fore
   expect((await owner.get(at('/payments?cursor=wrong'))).status).toBe(400)
 })
 
+test('303 the address of the console with a slash at its end leads to the one without', async () => {
+  const { status, headers } = await owner.get('/console/')
+  expect([status, headers.get('location')]).toEqual([303, '/console'])
+})
+
+test('200 a plan shows how often it is charged and until when, and leads to all its payments', async () => {
+  const recurring = { frequency: 'MONTHLY', useCase: 'FIXED', expiryDate: '2099-12-31' }
+  const planned = cardPayment({
+    customerInfo: { merchantCustomerId: 'has-a-plan', email: 'planned@example.com' },
+    credentialOnFile: { type: 'RECURRING', initialPayment: true, recurring },
+    card: { expiryDate: '209912' },
+  })
+  const { paymentPlanId } = (await gateway.call('POST', '/payments', planned)).body
+  const page = await read(at(`/plans/${paymentPlanId}`))
+  for (const told of ['<dd>MONTHLY</dd>', '<dd>2099-12-31</dd>']) expect(page).toContain(told)
+  expect(page).toContain(`href="${at(`/payments?paymentPlanId=${paymentPlanId}`)}"`)
+})
+
 test('200 an empty list says whether there is nothing, or nothing that matches', async () => {
   const { merchantId } = await gateway.gateway.merchants.create('A shop without payments')
   const viewer = await signUp(gateway, { role: 'viewer' })
@@ -127,6 +145,25 @@ test.each([
   ['amount as people write it', () => '10.00'],
 ])('200 the search finds a payment by its %s', async (_, typed) => {
   expect(await read(`/console/search?q=${encodeURIComponent(typed())}`)).toContain(`/payments/${payId}`)
+})
+
+test.each([
+  ['EUR', 123_456, ['€1,234.56', '1,234.56', '1.234,56', '1 234.56 EUR', 'EUR 1234.56']],
+  ['KWD', 765_432, ['KWD\u00a0765.432', '765.432', '765,432']],
+  ['JPY', 98_765, ['¥98,765', 'JPY 98765']],
+])(
+  '200 an amount in %s is found as our pages show it and as people write it',
+  async (currency, value, texts) => {
+    const { body } = await gateway.call('POST', '/payments', cardPayment({ amount: { value, currency } }))
+    const shown = texts.map(text => read(`/console/search?q=${encodeURIComponent(text)}`))
+    const found = (await Promise.all(shown)).map(page => page.includes(`/payments/${body.payId}`))
+    expect(found).toEqual(texts.map(() => true))
+  },
+)
+
+test('200 a reference that ends in digits is not taken for an amount', async () => {
+  await gateway.call('POST', '/payments', cardPayment({ amount: { value: 445_566, currency: 'EUR' } }))
+  expect(await read('/console/search?q=INV445566')).toContain('Nothing.')
 })
 
 test('200 the inbox shows a webhook that nobody receives, with a signature that proves it', async () => {
@@ -170,6 +207,67 @@ test('200 an event is sent again, and the story of its payment tells of it and o
   expect(story).toContain('Event payment.captured')
   expect(story).toContain(`by ${owner.email}`)
   expect(await actsOf(eventId)).toEqual(['event.replay by the owner'])
+})
+
+test('200 the story of a payment tells all its events: the API lists twenty of them on a page', async () => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment())
+  const sample = () =>
+    gateway.call('POST', `/test/payments/${body.payId}/events`, { type: 'payment.captured' })
+  await Promise.all(Array.from({ length: 21 }, sample))
+  const story = await read(at(`/payments/${body.payId}`))
+  expect(story.match(/<h3>Event payment\.captured/g)).toHaveLength(21)
+})
+
+/** Titles and times of the story, in its order. */
+async function tellStory(id: string): Promise<readonly { readonly title: string; readonly ms: number }[]> {
+  const page = await read(at(`/payments/${id}`))
+  const moments = page.matchAll(/<li><time datetime="([^"]+)[^>]*>[^<]*<\/time><div><h3>(.*?)<\/h3>/gs)
+  return [...moments].map(([, time = '', title = '']) => ({
+    title: title.replace(/<[^>]+>/g, '').trim(),
+    ms: Date.parse(time),
+  }))
+}
+
+test('200 what a person did stays where it was in the story when the test clock is moved later', async () => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment())
+  const refund = async (key: string) => {
+    const sent = await owner.post(at(`/payments/${body.payId}/refunds`), { amount: '100', key, sure: 'yes' })
+    expect(sent.status).toBe(303)
+    await gateway.call('POST', '/test/clock', { advance: 'P40D' })
+  }
+  await refund('k-clock')
+  await refund('k-clock-2')
+  const told = (await tellStory(body.payId)).filter(({ title }) => /refund/i.test(title))
+  const asked = 'payment.refund €1.00'
+  expect(told.map(({ title }) => title)).toEqual(['REFUND OK €1.00', asked, 'REFUND OK €1.00', asked])
+  const dayMs = 24 * 60 * 60 * 1000
+  const passed = told.map(({ ms }) => Math.round((ms - (told[0]?.ms ?? 0)) / dayMs))
+  expect(passed).toEqual([0, 0, 40, 40])
+})
+
+test('200 the story names who answered a dispute and who sent an event again', async () => {
+  const card = { number: '4000000000002685' }
+  const { body } = await gateway.call('POST', '/payments', cardPayment({ card }))
+  await gateway.call('POST', '/test/clock', { advance: 'P3D' })
+  const [dispute] = (await gateway.call('GET', `/disputes?payId=${body.payId}`)).body.data
+  const [event] = (await gateway.call('GET', `/events?payId=${body.payId}`)).body.data
+  await owner.post(at(`/events/${event.id}/replay`), { key: 'k-again' })
+  await owner.post(at(`/disputes/${dispute.disputeId}/accept`), { key: 'k-accept', sure: 'yes' })
+  const told = (await tellStory(body.payId)).map(({ title }) => title)
+  expect(told).toEqual(expect.arrayContaining(['event.replay', 'dispute.accept']))
+})
+
+test('200 a payment with a refund that its provider has not answered looks for the result by itself', async () => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment())
+  const amount = { value: 100, currency: 'EUR' }
+  await gateway.call('POST', `/payments/${body.payId}/refunds`, { transId: 'waits', amount })
+  expect(await read(at(`/payments/${body.payId}`))).toContain('data-refresh=""')
+  // Written here, because a real one would be asked about and answered at any moment.
+  await queryRows(
+    gateway.databaseUrl,
+    `UPDATE operation SET state = 'PENDING', response_code = '60000200' WHERE trans_id = 'waits'`,
+  )
+  expect(await read(at(`/payments/${body.payId}`))).toContain('data-refresh="5"')
 })
 
 test('200 the story of a payment tells the notices that its provider sent, in their order of time', async () => {

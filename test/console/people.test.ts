@@ -59,6 +59,20 @@ test('a link works once, wants twelve characters and the right code, and the coo
   ])
 })
 
+test.each([
+  ['a'.repeat(1_025), 'The password has 1025 characters; allowed are 12 to 1024.'],
+  // A text of twelve units: each of these characters is two of them.
+  ['🔑'.repeat(6), 'The password has 6 characters; allowed are 12 to 1024.'],
+])(
+  '422 a password that is too long or too short is refused with its length and what is allowed',
+  async (password, said) => {
+    const { path } = await makeLink(gateway, { role: 'viewer' })
+    const secret = readSecret(await (await fetch(`${gateway.url}${path}`)).text())
+    const refused = await send(path, { password, code: codeNow(secret) })
+    expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining(said)])
+  },
+)
+
 test('each code works once, and a step of drift is taken', async () => {
   const person = await signUp(gateway, { role: 'viewer' })
   // Set-up has used the code of this step.

@@ -4,6 +4,7 @@ import type { GlobalPage, MerchantPage, MerchantVisit, Visit } from '#console/co
 import { may } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
 import {
+  renderAway,
   renderForm,
   renderPairs,
   renderProblem,
@@ -162,7 +163,7 @@ const merchantColumns: readonly TypedColumn<Merchant>[] = [
 ]
 
 async function showMerchants(visit: Visit, problem?: string) {
-  const main = html`${renderProblem(problem)}${renderTable(visit.merchants, merchantColumns, 'No merchants that you may see.', 'Merchants')}${
+  const main = html`${renderProblem(problem)}${renderAway(visit.deps.cellsAway())}${renderTable(visit.merchants, merchantColumns, 'No merchants that you may see.', 'Merchants')}${
     may(visit, 'merchants') && visit.operator.merchants === undefined
       ? html`<h2>New merchant</h2>${renderForm({ action: '/console/merchants', csrf: visit.csrf, fields: [{ name: 'name', label: 'Name', required: true, value: visit.request.form?.name ?? '' }], button: 'Make a merchant' })}${renderTerminal('merchant create --name "My shop"')}`
       : ''

@@ -187,6 +187,11 @@ export const renderForm = ({ action, csrf, fields = [], hidden = {}, button, ton
 export const renderProblem = (problem: string | undefined): Part =>
   problem !== undefined && html`<p class="note bad" role="alert">${problem}</p>`
 
+/** What is missing from a page that covers all merchants. */
+export const renderAway = (cells: readonly string[]): Part =>
+  cells.length > 0 &&
+  html`<p class="note warn" role="status">${cells.join(', ')} cannot be reached at the moment: merchants and payments there are missing here.</p>`
+
 /** Browsers show a date and time only without its zone and seconds. */
 const shownValue = ({ type }: Field, value: string): string =>
   type === 'datetime-local' ? value.slice(0, 'YYYY-MM-DDThh:mm'.length) : value
