@@ -141,7 +141,7 @@ function createAnswers(deps: PageDeps): Answers {
   })
 
   const deadEnd: PageContext['deadEnd'] = (request, kind, hosted) => {
-    const page = showDeadEnd(frame(request, hosted), kind, hosted?.payment)
+    const page = showDeadEnd(frame(request, hosted), kind, hosted)
     return answer(page.status, page.html, hosted)
   }
 
@@ -238,7 +238,7 @@ function onward(hosted: Hosted, deps: PageDeps): string {
     const { url = '' } = providerAction(hosted) ?? {}
     return isOwnPath(url) ? url : onwardAddress(hosted, deps)
   }
-  return returnUrl(payment) ?? `${baseOf(hosted)}/result`
+  return returnUrl(hosted) ?? `${baseOf(hosted)}/result`
 }
 
 /** 422: understood, but nothing was paid. */

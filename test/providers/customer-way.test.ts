@@ -147,6 +147,20 @@ test.each(['decline', 'lostBefore'] as const)(
   },
 )
 
+test('303 after the end of its time a page leads to the cancel address, also before the payment is recorded as expired', async () => {
+  const { body } = await create()
+  clock.move(dayMs)
+  const { href } = body._links.redirect
+  const over = await visit(href)
+  expect(over.status).toBe(410)
+  expect(await over.text()).toContain(`href="${urls.cancel}?PayId=${body.payId}"`)
+  const sent = await visit(href, { method: 'POST', body: new URLSearchParams({ type: 'IDEAL' }) })
+  expect([sent.status, sent.headers.get('location')]).toEqual([303, `${urls.cancel}?PayId=${body.payId}`])
+  expect(await read(body.payId)).toMatchObject({ status: 'AUTHORIZE_REQUEST' })
+  await runTimers()
+  expect(await read(body.payId)).toMatchObject({ status: 'FAILED', responseCode: '23000402' })
+})
+
 test('a page that is paid when the time is over makes the payment go on as paid', async () => {
   const { payId, fields } = await openPage()
   provider.act(fields.reference ?? '', 'approve')
