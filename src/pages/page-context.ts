@@ -212,7 +212,8 @@ function createSteps(deps: PageDeps, answers: Answers): Pick<PageContext, 'show'
     const methodLabel = hosted.label ?? labelMethod(hosted.payment.method, texts)
     const body = renderSendOn(frame(request, hosted), { ...action, methodLabel })
     const formTarget = action.verb === 'POST' ? action.url : undefined
-    const headers = securityHeaders({ formTarget, theme: themeOf(hosted), tls })
+    const frameAncestors = hosted.merchant.frameOrigins
+    const headers = securityHeaders({ formTarget, theme: themeOf(hosted), frameAncestors, tls })
     return { status: 200, body, headers }
   }
 

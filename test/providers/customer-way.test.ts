@@ -64,11 +64,11 @@ async function openPage() {
   return { payId: body.payId as string, page, html, fields: fieldsOf(html) }
 }
 
-test('200 our page sends the customer on by a form to exactly one address; reloading does the same', async () => {
+test('200 our page sends the customer on by a form, which the provider may send on; reloading does the same', async () => {
   const { payId, page, html, fields } = await openPage()
   expect(page.status).toBe(200)
   expect(page.headers.get('content-security-policy')).toContain(
-    'form-action https://pay.late.example/checkout;',
+    'form-action https://pay.late.example/checkout https:;',
   )
   expect(html).toContain('action="https://pay.late.example/checkout"')
   expect(fields.back).toMatch(new RegExp(`^${gateway.url}/pay/return/`))
@@ -80,6 +80,14 @@ test('200 our page sends the customer on by a form to exactly one address; reloa
   // The same page at the provider, whoever opens it: a reload, the back button, a second tab.
   expect(again).toEqual(first)
   expect(provider.requests.filter(({ reference }) => reference === first.reference)).toHaveLength(1)
+})
+
+test('200 the sites that may frame the checkout may also frame the page that leads on to the provider', async () => {
+  await gateway.gateway.merchants.set(gateway.merchantId, { frameOrigins: ['https://shop.example'] })
+  const { page } = await openPage()
+  await gateway.gateway.merchants.set(gateway.merchantId, { frameOrigins: null })
+  expect(page.headers.get('content-security-policy')).toContain('frame-ancestors https://shop.example;')
+  expect(page.headers.has('x-frame-options')).toBe(false)
 })
 
 test('200 the notice finishes the payment, whether or not the customer ever comes back', async () => {
