@@ -141,7 +141,7 @@ function createAnswers(deps: PageDeps): Answers {
   })
 
   const deadEnd: PageContext['deadEnd'] = (request, kind, hosted) => {
-    const page = showDeadEnd(frame(request, hosted), kind, hosted?.payment)
+    const page = showDeadEnd(frame(request, hosted), kind, hosted)
     return answer(page.status, page.html, hosted)
   }
 
@@ -212,7 +212,8 @@ function createSteps(deps: PageDeps, answers: Answers): Pick<PageContext, 'show'
     const methodLabel = hosted.label ?? labelMethod(hosted.payment.method, texts)
     const body = renderSendOn(frame(request, hosted), { ...action, methodLabel })
     const formTarget = action.verb === 'POST' ? action.url : undefined
-    const headers = securityHeaders({ formTarget, theme: themeOf(hosted), tls })
+    const frameAncestors = hosted.merchant.frameOrigins
+    const headers = securityHeaders({ formTarget, theme: themeOf(hosted), frameAncestors, tls })
     return { status: 200, body, headers }
   }
 
@@ -238,7 +239,7 @@ function onward(hosted: Hosted, deps: PageDeps): string {
     const { url = '' } = providerAction(hosted) ?? {}
     return isOwnPath(url) ? url : onwardAddress(hosted, deps)
   }
-  return returnUrl(payment) ?? `${baseOf(hosted)}/result`
+  return returnUrl(hosted) ?? `${baseOf(hosted)}/result`
 }
 
 /** 422: understood, but nothing was paid. */

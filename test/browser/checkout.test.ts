@@ -139,6 +139,36 @@ describe.runIf(found)('checkout', () => {
     await stage.expectSound(again)
   })
 
+  // Browsers hold every redirect of a form against the policy of its page, and the shop's own redirects are among them.
+  test('a shop that sends its visitors on to another origin gets its customers back', async () => {
+    const { urls, origin } = stage.place.moved
+    const left = await stage.shop.session({ urls })
+    const { page, complaints } = await stage.open(left.href)
+    await page.locator('form.cancel button').click()
+    await page.waitForURL(`${origin}/basket?PayId=${left.payId}`)
+    expect((await stage.shop.read(left.payId)).status).toBe('FAILED')
+    const paid = await stage.shop.session({ urls })
+    await page.goto(paid.href)
+    await typeCard(page, { number: '4000002760003184' })
+    await press(page)
+    await page.click('button[value="approve"]')
+    await page.waitForURL(`${origin}/thanks?PayId=${paid.payId}`)
+    expect((await stage.shop.read(paid.payId)).status).toBe('OK')
+    expect(complaints).toEqual([])
+  })
+
+  test('turning back while the answer is lost shows what the server says', async () => {
+    const { payId, href } = await stage.shop.session()
+    const { page } = await stage.open(href)
+    // Only what the script sends is lost: the browser's own way stays open.
+    await page.route('**/cancel', route =>
+      route.request().isNavigationRequest() ? route.continue() : route.abort(),
+    )
+    await page.locator('form.cancel button').click()
+    await page.waitForURL(`${stage.place.urls.cancel}?PayId=${payId}`)
+    expect((await stage.shop.read(payId)).status).toBe('FAILED')
+  })
+
   test('the back button and a reload after paying show that it is paid, and pay nothing', async () => {
     const { payId, href } = await stage.shop.session()
     const { page, statuses } = await stage.open(href)

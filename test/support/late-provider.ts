@@ -88,6 +88,8 @@ export interface LateOptions {
   readonly pageEndsAt?: () => Date
   /** How customers are sent to its pages: by a form unless given. */
   readonly verb?: 'GET' | 'POST'
+  /** Where its pages are, for a test that opens them. */
+  readonly address?: string
   /** It has no web site: its pages lie here beside ours, and sign what they hand to the browser. */
   readonly sitePath?: string
 }
@@ -195,7 +197,7 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
     pages.set(request.reference, { request, state: 'open' })
     const fields = { reference: request.reference, back: request.payment.returnUrl ?? '' }
     const { verb = sitePath === undefined ? 'POST' : 'GET' } = options
-    const address = 'https://pay.late.example/checkout'
+    const { address = 'https://pay.late.example/checkout' } = options
     const url =
       sitePath !== undefined
         ? `${sitePath}${fields.back.slice(fields.back.lastIndexOf('/') + 1)}`

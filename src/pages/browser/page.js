@@ -91,10 +91,11 @@ const isBusy = form => form.getAttribute('aria-busy') === 'true'
 const answerTimeoutMs = 90_000
 
 /** What the server says: where to go on, or what is wrong. Anything else is shown by loading the page anew. */
-async function send(form) {
-  const response = await fetch(form.action, {
+async function send(form, button = null) {
+  // The attribute, because buttons of providers' pages are named action.
+  const response = await fetch(form.getAttribute('action'), {
     method: 'POST',
-    body: new URLSearchParams(new FormData(form)),
+    body: new URLSearchParams(new FormData(form, button)),
     headers: { accept: 'application/json' },
     credentials: 'same-origin',
     signal: AbortSignal.timeout(answerTimeoutMs),
@@ -219,6 +220,24 @@ function onPaySubmit(event) {
   showNotice(find('[data-notice]')?.dataset.title, '', errors)
 }
 
+/**
+ * A form that only leads on. Browsers hold every redirect of a form against the policy of its page, also those of the shop's own
+ * site: a customer would be stuck where the shop sends its visitors on to another origin. An address has no such limit.
+ */
+async function onOnceSubmit(event) {
+  const form = event.currentTarget
+  const button = event.submitter
+  // Sent as without a script, because the other way failed: the browser shows what the server says.
+  if (form.hasAttribute('data-plain')) return form.removeAttribute('data-plain')
+  event.preventDefault()
+  if (isBusy(form)) return
+  setBusy(form, true)
+  const { redirect } = await send(form, button).catch(() => ({}))
+  if (redirect !== undefined) return location.assign(redirect)
+  form.toggleAttribute('data-plain', true)
+  form.requestSubmit(button)
+}
+
 /** Fields of a method that is not chosen are not sent: nobody else needs the card number that was typed first. */
 function disableUnchosen() {
   for (const panel of findAll('.panel')) {
@@ -322,12 +341,7 @@ function startForms() {
       )
     }
   }
-  for (const form of findAll('form[data-once]')) {
-    form.addEventListener('submit', event => {
-      if (isBusy(form)) event.preventDefault()
-      else setBusy(form, true)
-    })
-  }
+  for (const form of findAll('form[data-once]')) form.addEventListener('submit', onOnceSubmit)
   disableUnchosen()
 }
 

@@ -139,6 +139,28 @@ describe('forms', () => {
     expect(await shop.tries(payId)).toEqual(untouched)
   })
 
+  test('410 a payment that was approved and given back in full is not called paid', async () => {
+    const { payId, href } = await shop.session({ captureMethod: { type: 'MANUAL' } })
+    await pay(href)
+    expect((await get(`${href}/result`)).html).toContain('your payment is complete')
+    const { transId, amount } = await shop.read(payId)
+    const { value, currency } = amount
+    const reversed = await shop.call('POST', `/payments/${payId}/reversals`, {
+      transId,
+      amount: { value, currency },
+    })
+    expect(reversed.status).toBe(200)
+    for (const [address, status] of [
+      [href, 410],
+      [`${href}/result`, 200],
+    ] as const) {
+      const shown = await get(address)
+      expect(shown.status).toBe(status)
+      expect(shown.html).toContain('The payment was cancelled')
+      expect(shown.html).toContain(`https://shop.example/basket?PayId=${payId}`)
+    }
+  })
+
   test('404 thirty days after the payment has ended, and not before', async () => {
     const { href } = await shop.session()
     const open = await shop.session({ expirationTime: new Date(Date.now() + 60 * 86_400_000).toISOString() })
