@@ -4,10 +4,9 @@
  */
 
 import type { ErrorObject } from 'ajv'
-import { scrubCardNumbers } from '#domain/card-numbers.ts'
 import { isRecord, type JsonObject, memberOf } from '#domain/json.ts'
 import type { FieldError } from '#http/answers/refusal.ts'
-import { joinPath, startOf } from '#http/body/json-text.ts'
+import { joinPath, quoteValue } from '#http/body/json-text.ts'
 import {
   describeAllowed,
   isHidden,
@@ -23,8 +22,6 @@ import {
 const renderedMax = 20
 /** More errors than this are not even sorted: they come from one broken list, and the first ones say enough. */
 const consideredMax = 1_000
-/** Values are shown only to be recognised. */
-const shownMax = 64
 
 type Path = readonly (string | number)[]
 
@@ -214,11 +211,7 @@ function showValue(value: unknown, path: Path, { schema, book }: Explained): str
   if (Array.isArray(value)) return 'is a list'
   if (isRecord(value)) return 'is an object'
   if (isHidden(schema, path, book)) return 'is not as it must be (the value is not shown)'
-  // Filtered before it is cut: the first half of a card number must not pass as an ordinary number.
-  const start = typeof value === 'string' ? startOf(value, shownMax) : value
-  const whole = scrubCardNumbers(JSON.stringify(start))
-  if (whole.length <= shownMax) return `is ${start === value ? whole : `${whole.slice(0, -1)}…"`}`
-  return `is ${whole.slice(0, shownMax).toWellFormed()}…${typeof value === 'string' ? '"' : ''}`
+  return `is ${quoteValue(value)}`
 }
 
 /** JSON pointer → names and indexes, distinguished by the value itself. */
