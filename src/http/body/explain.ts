@@ -49,7 +49,8 @@ export function explainErrors(errors: readonly ErrorObject[], explained: Explain
     if (unique.size >= renderedMax) break
     const { path, text } = explainError(error, explained)
     const field = path.length === 0 ? explained.wholeName : path.reduce<string>(joinPath, '')
-    unique.set(`${field} ${text}`, { field, error: `${field} ${text}.` })
+    const end = text.endsWith('?') ? '' : '.'
+    unique.set(`${field} ${text}`, { field, error: `${field} ${text}${end}` })
   }
   return [...unique.values()]
 }

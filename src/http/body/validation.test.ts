@@ -112,7 +112,7 @@ describe('names the field, the value and what is allowed', () => {
       'unknown, close to a known one',
       { ...good, captureMethd: 1 },
       'captureMethd',
-      /not a field that is known here; did you mean captureMethod\?/,
+      /not a field that is known here; did you mean captureMethod\?$/,
     ],
     [
       'unknown, far from all',
