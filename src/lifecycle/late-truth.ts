@@ -13,6 +13,7 @@ import {
   type OperationType,
   openAmount,
   type Payment,
+  type PaymentProvider,
 } from '#lifecycle/payment.ts'
 import { restOf } from '#lifecycle/refund.ts'
 import { settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
@@ -158,6 +159,8 @@ export interface LateApproval {
   readonly xId: XId
   readonly outcome: Outcome
   readonly capture?: Outcome
+  /** The account that approved it; a later try may have gone to another one. */
+  readonly provider?: PaymentProvider
   /** Another payment has its transId or its plan's due day by now, so this one stays ended; its money is only given back. */
   readonly isReplaced?: boolean
   readonly now: Date
@@ -169,13 +172,13 @@ export interface LateApproval {
  */
 export function approveLate(
   payment: Payment,
-  { xId, outcome, capture, isReplaced, now }: LateApproval,
+  { xId, outcome, capture, provider = payment.provider, isReplaced, now }: LateApproval,
 ): Payment | undefined {
   const failed = findOperation(payment, xId)
   const isOver = payment.status === 'FAILED' && failed?.state === 'FAILED'
   if (!isOver || failed.type === 'CREDIT' || outcome.kind !== 'approved') return undefined
   const again: Operation = { ...failed, state: 'SENT', prepared: { ...failed.prepared, paidLate: true } }
-  const open: Payment = { ...payment, status: 'PENDING', operations: replace(payment, again) }
+  const open: Payment = { ...payment, provider, status: 'PENDING', operations: replace(payment, again) }
   const approved = settle(open, xId, outcome, now)
   const settled =
     capture && failed.details.captureXId && approved.status === 'AUTHORIZED'

@@ -273,10 +273,17 @@ export const lacksTotal = ({ method, operations }: Payment): boolean =>
       (operation.type === 'INCREMENTAL' || operation.type === 'REVERSAL') && isUnanswered(operation),
   )
 
-/** The operation that approved the payment: its confirm if it had one, else its authorisation. */
-export function approvingOperation(payment: Payment): Operation {
-  const approving = payment.operations.findLast(({ type }) => type === 'AUTHORIZATION' || type === 'CONFIRM')
-  if (!approving) throw new Error(`payment ${payment.payId} has no authorisation`)
+const approves = ({ type }: Operation): boolean => type === 'AUTHORIZATION' || type === 'CONFIRM'
+
+/**
+ * The operation that approved the payment: its confirm if it had one, else its authorisation. A page that the customer left
+ * for another one may be paid after all, so a later try that failed is not it.
+ */
+export function approvingOperation({ payId, operations }: Pick<Payment, 'payId' | 'operations'>): Operation {
+  const approving =
+    operations.findLast(operation => approves(operation) && operation.state !== 'FAILED') ??
+    operations.findLast(approves)
+  if (!approving) throw new Error(`payment ${payId} has no authorisation`)
   return approving
 }
 

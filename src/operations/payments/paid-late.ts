@@ -18,6 +18,7 @@ import { settleLate, turnOf } from '#lifecycle/plan-turn.ts'
 import { joinCustomer, type KnownCustomer } from '#operations/customers/customer-book.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvents } from '#operations/events/emit-event.ts'
+import { providerOf } from '#operations/payments/choose-account.ts'
 import { refund, reverse } from '#operations/payments/follow-up-kinds.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import { findTurnsPlan, inquiryTimer, whilePlanChanges } from '#operations/payments/record-outcome.ts'
@@ -75,7 +76,9 @@ async function writeApproval(
   const { merchant, payment, operation } = late
   const { merchantId, payId } = payment
   const accountId = operation.prepared.account ?? payment.provider?.account
-  const connector = (await engine.providers.open(merchantId, accountId))?.connector
+  const account = await engine.providers.open(merchantId, accountId)
+  const connector = account?.connector
+  const provider = account && providerOf(account)
   const isKept = merchant.paidLate === 'keep' && !isReplaced
   const ended = isKept ? {} : await endPlanOf(payment, engine)
   const write = (knownCustomer?: KnownCustomer) =>
@@ -83,7 +86,7 @@ async function writeApproval(
       const now = merchantNow(engine.clock, merchant)
       const { xId } = operation
       const { outcome, capture } = late
-      const next = approveLate(stored, { xId, outcome, capture, isReplaced, now })
+      const next = approveLate(stored, { xId, outcome, capture, provider, isReplaced, now })
       if (!next) return { result: false }
       const joined = joinCustomer(stored, next, knownCustomer, now)
       const moved = isKept ? movePlanOf(stored, joined.payment, { merchant, now, plan }) : unmoved

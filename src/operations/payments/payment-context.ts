@@ -4,7 +4,7 @@
  */
 import type { PaymentContext } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
-import { isUnanswered, type Operation, type Payment, sentAt } from '#lifecycle/payment.ts'
+import { approvingOperation, isUnanswered, type Operation, type Payment, sentAt } from '#lifecycle/payment.ts'
 import { credentialTerms } from '#lifecycle/plan.ts'
 import type { Method } from '#methods/rows.ts'
 import type { Engine } from '#operations/engine.ts'
@@ -154,11 +154,16 @@ export function toInquiry(
   }
 }
 
-const approvalIdOf = ({ operations }: Payment): string | undefined =>
-  operations.findLast(
+/** A confirm without an answer has no id yet: then it is that of its first step. */
+function approvalIdOf({ payId, operations }: Payment): string | undefined {
+  const named = operations.filter(
     ({ type, provider }) =>
       (type === 'AUTHORIZATION' || type === 'CONFIRM') && provider?.transactionId !== undefined,
-  )?.provider?.transactionId
+  )
+  return named.length === 0
+    ? undefined
+    : approvingOperation({ payId, operations: named }).provider?.transactionId
+}
 
 /** What the provider must know about a card or account that is stored, or about to be. */
 export function credentialUse({
