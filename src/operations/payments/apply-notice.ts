@@ -17,6 +17,7 @@ import {
   type Fact,
   findNoticed,
   isOfKind,
+  lastOf,
   type NoticeAccount,
   type Noticed,
   type PaymentFact,
@@ -340,13 +341,6 @@ async function applyElsewhere(
 }
 
 const hasReleased = (payment: Payment): boolean => payment.sums.reversed > 0 && openAmount(payment) === 0
-
-/**
- * A provider that takes something back without naming it means the last approved operation of that kind: a capture that
- * it made itself.
- */
-const lastOf = ({ payment }: Noticed, { operation: kind }: Fact<'takenBack'>): Operation | undefined =>
-  payment.operations.findLast(({ type, state }) => type === kind && state === 'OK')
 
 /** An operation that the provider had approved has failed after all. */
 async function applyTakenBack(
