@@ -211,6 +211,10 @@ describe('looking up what became of a request', () => {
     ['INCREMENTAL', intentOf('requires_capture', { amount: 1000 }), 'unreached'],
     ['REVERSAL', intentOf('canceled'), 'approved'],
     ['REVERSAL', intentOf('requires_capture'), 'unreached'],
+    // Somebody has captured all of it in the dashboard, so the reversal has not arrived.
+    ['REVERSAL', intentOf('succeeded'), 'unreached'],
+    ['REVERSAL', intentOf('succeeded', { amount_received: 600 }), 'approved'],
+    ['REVERSAL', intentOf('succeeded', { amount_received: 700 }), 'unknown'],
   ])('of a %s by the intent %o: %s', async (operation, intent, kind) => {
     const { connector } = talk([answered(intent)])
     expect((await connector.inquire?.(inquiryOf(operation), signal))?.authorization.kind).toBe(kind)

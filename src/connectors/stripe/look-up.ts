@@ -5,7 +5,12 @@
 import type { AuthorizationOutcome, Inquiry } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
-import { hasReleasedRest, readIntent, readRelease } from '#connectors/stripe/translate/intents.ts'
+import {
+  hasReleasedRest,
+  isCapturedWhole,
+  readIntent,
+  readRelease,
+} from '#connectors/stripe/translate/intents.ts'
 import { type Asked, both, readAnswer, unknown, unreached } from '#connectors/stripe/translate/outcomes.ts'
 import { readRefund } from '#connectors/stripe/translate/refunds.ts'
 import { readSession } from '#connectors/stripe/translate/sessions.ts'
@@ -210,7 +215,7 @@ async function lookUpRelease(inquiry: Inquiry, tools: LookUp): Promise<Outcome> 
   const { authorizationTransactionId: id } = inquiry
   const intent = id === undefined ? undefined : await fetchIntent(id, tools)
   if (intent === undefined || id === undefined) return unknown
-  if (textAt(intent, 'status') === 'requires_capture') return unreached
+  if (textAt(intent, 'status') === 'requires_capture' || isCapturedWhole(intent)) return unreached
   return readRelease(intent, askedBy(inquiry), id)
 }
 
