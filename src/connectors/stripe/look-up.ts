@@ -229,11 +229,19 @@ async function lookUpRefund(inquiry: Inquiry, tools: LookUp): Promise<Outcome> {
     return refund === undefined ? unknown : readRefund(refund, asked)
   }
   if (intentId === undefined) return unknown
-  const list = objectOf(
-    await client.get('/v1/refunds', { payment_intent: intentId, limit: pageSize }, signal),
-  )
-  if (list === undefined || !Array.isArray(list.data)) return unknown
+  const list = await fetchRefunds(intentId, tools)
+  if (list === undefined) return unknown
   const hit = listAt(list, 'data').find(refund => referenceAt(refund) === reference)
   if (hit !== undefined) return readRefund(hit, asked)
   return list.has_more === true ? unknown : unreached
+}
+
+/** The newest of them, as a list object. */
+export async function fetchRefunds(
+  intentId: string,
+  { client, signal }: Pick<LookUp, 'client' | 'signal'>,
+): Promise<Wire | undefined> {
+  const query = { payment_intent: intentId, limit: pageSize }
+  const list = objectOf(await client.get('/v1/refunds', query, signal))
+  return Array.isArray(list?.data) ? list : undefined
 }

@@ -26,7 +26,7 @@ import {
 import { acceptLate, lateTimers } from '#operations/payments/paid-late.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
 import { type OutcomeRecord, recordIfFirst } from '#operations/payments/record-outcome.ts'
-import { recordReturn } from '#operations/payments/record-return.ts'
+import { applyListedRefunds, recordReturn } from '#operations/payments/record-return.ts'
 import { undoExtra, undoPart } from '#operations/payments/undo-part.ts'
 import { approvalTimers } from '#operations/timer.ts'
 
@@ -53,12 +53,16 @@ export const createApplyNotice =
   async (account: NoticeAccount, { fact }: NoticeItem): Promise<Applied> => {
     if (fact.kind === 'ignored') return 'ignored'
     if (fact.kind === 'report') return deps.applyReport?.(account, fact) ?? 'ignored'
-    // Ends: an operation that is decided stays so, and a payment has few that are not.
-    for (;;) {
-      const applied = await applyFact(account, fact, deps)
-      if (applied !== 'overtaken') return applied
-    }
+    return applyUntilDone(account, fact, deps)
   }
+
+/** Ends: an operation that is decided stays so, and a payment has few that are not. */
+async function applyUntilDone(account: NoticeAccount, fact: PaymentFact, deps: NoticeDeps): Promise<Applied> {
+  for (;;) {
+    const applied = await applyFact(account, fact, deps)
+    if (applied !== 'overtaken') return applied
+  }
+}
 
 async function applyFact(
   account: NoticeAccount,
@@ -80,6 +84,10 @@ async function applyFact(
       )
     case 'lapsed':
       return (await lapseAtProvider(noticed, deps.engine)) ? 'applied' : 'repeated'
+    case 'refunds': {
+      const apply = (refund: PaymentFact): Promise<Applied> => applyUntilDone(account, refund, deps)
+      return applyListedRefunds(noticed, fact, { engine: deps.engine, apply })
+    }
     case 'return':
       return recordReturn(noticed, fact, deps.engine)
     case 'dispute': {
