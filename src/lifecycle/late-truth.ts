@@ -167,7 +167,7 @@ export interface LateApproval {
   readonly capture?: Outcome
   /** Another payment has its transId or its plan's due day by now, so this one stays ended; its money is only given back. */
   readonly isReplaced?: boolean
-  /** The provider account that approves it; that of the payment unless given. */
+  /** The account that approved it, that of the payment unless given: a later try may have gone to another one. */
   readonly provider?: PaymentProvider
   readonly now: Date
 }

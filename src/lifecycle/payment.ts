@@ -287,7 +287,8 @@ export function approvingOperation(payment: Payment): Operation {
 }
 
 /** Of an authorisation or a confirm. */
-export const hasApproved = ({ state }: Operation): boolean => state === 'AUTHORIZED' || state === 'OK'
+export const hasApproved = ({ state }: Operation): boolean =>
+  state === 'AUTHORIZED' || state === 'CAPTURE_REQUEST' || state === 'OK'
 
 /** Whether the customer must act next. They may still come back to a page that they left open. */
 export const awaitsCustomer = ({ status, awaits }: Payment): boolean =>

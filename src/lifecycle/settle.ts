@@ -3,6 +3,7 @@
  * certain. An unknown outcome only prolongs the wait; a failed follow-up never changes the payment's status.
  */
 import { strict as assert } from 'node:assert'
+import { scrubCardNumbers } from '#domain/card-numbers.ts'
 import type { XId } from '#domain/ids.ts'
 import { add, subtract } from '#domain/money.ts'
 import { detailCode, providerResultOutstanding, success, unreachedCode } from '#domain/response-codes.ts'
@@ -11,7 +12,7 @@ import { endsCapturing } from '#lifecycle/capture.ts'
 import { customerDeadline } from '#lifecycle/create.ts'
 import { awaitAction, endPage } from '#lifecycle/customer-step.ts'
 import { toOperation } from '#lifecycle/follow-up.ts'
-import type { CustomerActionOutcome, Outcome } from '#lifecycle/outcome.ts'
+import type { CustomerActionOutcome, Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import {
   approvingOperation,
   findOperation,
@@ -283,13 +284,19 @@ function answerOperation(payment: Payment, operation: Operation, outcome: Outcom
  * not prove that the provider has the request, so the operation is cleared up like one without an answer.
  */
 function providerAfter(payment: Payment, operation: Operation, outcome: Outcome): Operation['provider'] {
-  if ('provider' in outcome) return outcome.provider
+  if ('provider' in outcome) return withoutCardNumber(outcome.provider)
   const { provider, xId, amount } = operation
   if (outcome.kind !== 'unknown' || outcome.reason === undefined) return provider
   const echo = { reference: xId, amount: { value: amount, currency: payment.amount.currency } }
-  const responseText = `The provider's answer was not understood: ${outcome.reason}`
+  const responseText = `The provider's answer was not understood: ${scrubCardNumbers(outcome.reason)}`
   return { ...(provider ?? { echo, fields: { notUnderstood: true } }), responseText }
 }
+
+/** A provider's sentence may quote the number that it was sent. */
+const withoutCardNumber = (provider: ProviderFacts): ProviderFacts =>
+  provider.responseText === undefined
+    ? provider
+    : { ...provider, responseText: scrubCardNumbers(provider.responseText) }
 
 function stateAfter(payment: Payment, { type }: Operation, outcome: Outcome): Operation['state'] {
   switch (outcome.kind) {

@@ -18,6 +18,7 @@ import {
   type Fact,
   findNoticed,
   isOfKind,
+  lastOf,
   type NoticeAccount,
   type Noticed,
   type PaymentFact,
@@ -26,7 +27,7 @@ import {
 import { acceptLate, lateTimers } from '#operations/payments/paid-late.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
 import { type OutcomeRecord, recordIfFirst } from '#operations/payments/record-outcome.ts'
-import { recordReturn } from '#operations/payments/record-return.ts'
+import { applyListedRefunds, recordReturn } from '#operations/payments/record-return.ts'
 import { undoExtra, undoPart } from '#operations/payments/undo-part.ts'
 import { approvalTimers } from '#operations/timer.ts'
 
@@ -58,12 +59,16 @@ export const createApplyNotice =
   async (account: NoticeAccount, { fact }: NoticeItem): Promise<Applied> => {
     if (fact.kind === 'ignored') return 'ignored'
     if (fact.kind === 'report') return deps.applyReport?.(account, fact) ?? 'ignored'
-    // Ends: an operation that is decided stays so, and a payment has few that are not.
-    for (;;) {
-      const applied = await applyFact(account, fact, deps)
-      if (applied !== 'overtaken') return applied
-    }
+    return applyUntilDone(account, fact, deps)
   }
+
+/** Ends: an operation that is decided stays so, and a payment has few that are not. */
+async function applyUntilDone(account: NoticeAccount, fact: PaymentFact, deps: NoticeDeps): Promise<Applied> {
+  for (;;) {
+    const applied = await applyFact(account, fact, deps)
+    if (applied !== 'overtaken') return applied
+  }
+}
 
 async function applyFact(
   account: NoticeAccount,
@@ -85,6 +90,10 @@ async function applyFact(
       )
     case 'lapsed':
       return (await lapseAtProvider(noticed, deps.engine)) ? 'applied' : 'repeated'
+    case 'refunds': {
+      const apply = (refund: PaymentFact): Promise<Applied> => applyUntilDone(account, refund, deps)
+      return applyListedRefunds(noticed, fact, { engine: deps.engine, apply })
+    }
     case 'return':
       return recordReturn(noticed, fact, deps.engine)
     case 'dispute': {
@@ -348,13 +357,6 @@ async function applyElsewhere(
 }
 
 const hasReleased = (payment: Payment): boolean => payment.sums.reversed > 0 && openAmount(payment) === 0
-
-/**
- * A provider that takes something back without naming it means the last approved operation of that kind: a capture that
- * it made itself.
- */
-const lastOf = ({ payment }: Noticed, { operation: kind }: Fact<'takenBack'>): Operation | undefined =>
-  payment.operations.findLast(({ type, state }) => type === kind && state === 'OK')
 
 /** An operation that the provider had approved has failed after all. */
 async function applyTakenBack(

@@ -66,6 +66,24 @@ export async function findNoticed(
   return other
 }
 
+/**
+ * A provider that takes something back without naming it means the last approved operation of that kind: a capture that
+ * it made itself, which we know by the id of its payment. One with an id of its own is meant only under that id.
+ */
+export function lastOf(
+  { payment }: Noticed,
+  { operation: kind, subject: { transactionId, paymentTransactionId } }: Fact<'takenBack'>,
+): Operation | undefined {
+  const isAnother = ({ provider }: Operation): boolean =>
+    transactionId !== undefined &&
+    provider?.transactionId !== undefined &&
+    provider.transactionId !== transactionId &&
+    provider.transactionId !== paymentTransactionId
+  return payment.operations.findLast(
+    operation => operation.type === kind && operation.state === 'OK' && !isAnother(operation),
+  )
+}
+
 /** What the provider calls the payment whose operation, or whose end, the notice is about. */
 const approvalOf = (fact: PaymentFact): string | undefined =>
   'operation' in fact

@@ -183,6 +183,34 @@ describe('notices', () => {
     expect((await shop.record(payId)).amount).toMatchObject({ refundedValue: 250 })
   })
 
+  test('the failure of a refund from the Customer Area that is told before the refund is not taken for that of ours', async () => {
+    const payId = await authorized()
+    await follow(payId, 'captures', 1000)
+    await shop.settle()
+    const { body: ours } = await follow(payId, 'refunds', 300)
+    await shop.settle()
+    const payment = ledgerOf(shop, await shop.record(payId))
+    const pspReference = shop.double.ledger.refund(payment, 300, 'by hand')
+    const [made] = shop.double.ledger.owed.splice(0)
+    shop.double.ledger.refundFailed(payment, { pspReference, reference: 'by hand', value: 300 })
+    await shop.settle()
+    const refunds = async (): Promise<string[]> =>
+      (await shop.record(payId)).operations.flatMap(({ type, xId, status }: AnyJson) =>
+        type === 'REFUND' ? `${xId === ours.xId ? 'ours' : 'theirs'} ${status}` : [],
+      )
+    expect(await refunds()).toEqual(['ours OK'])
+    await shop.double.notify([made])
+    await shop.apply()
+    // Told too early, it waits for its next turn.
+    await queryRows(
+      shop.gateway.databaseUrl,
+      'UPDATE notice_item SET due_at = now() WHERE due_at IS NOT NULL',
+    )
+    await shop.apply()
+    expect(await refunds()).toEqual(['ours OK', 'theirs FAILED'])
+    expect((await shop.record(payId)).amount).toMatchObject({ refundedValue: 300 })
+  })
+
   test.each([
     ['of a whole authorisation', 0, 'REVERSED'],
     ['of what a capture left', 400, 'OK'],
