@@ -160,6 +160,15 @@ const explainUnknown = (name: unknown, path: Path, explained: Explained): Findin
   return { path: [...path, String(name)], text: `is not a field that is known here${hint}` }
 }
 
+/** Where fields are listed, a wrong name is one that is not among them; elsewhere names have a form. */
+function explainName(error: ErrorObject, path: Path, explained: Explained): Finding {
+  const name = String(error.params.propertyName)
+  const known = knownNames(schemasAt(explained.schema, path, explained.book))
+  if (known.length > 0) return explainUnknown(name, path, explained)
+  const allowed = describeAllowed([error.schema].filter(isRecord), explained.book) ?? 'another'
+  return { path: [...path, name], text: `is not a name that is allowed here; a name is ${allowed}` }
+}
+
 /** Errors that are not about the value at the path itself. */
 const specials: Readonly<Record<string, (error: ErrorObject, path: Path, explained: Explained) => Finding>> =
   {
@@ -170,10 +179,7 @@ const specials: Readonly<Record<string, (error: ErrorObject, path: Path, explain
       explainUnknown(error.params.additionalProperty, path, explained),
     unevaluatedProperties: (error, path, explained) =>
       explainUnknown(error.params.unevaluatedProperty, path, explained),
-    propertyNames: (error, path, { book }) => ({
-      path: [...path, String(error.params.propertyName)],
-      text: `is not a name that is allowed here; a name is ${describeAllowed([error.schema].filter(isRecord), book) ?? 'another'}`,
-    }),
+    propertyNames: explainName,
     minProperties: (error, path, { schema, book }) => {
       const known = knownNames(schemasAt(schema, path, book))
       return { path, text: `must have at least ${error.params.limit} of its fields: ${listValues(known)}` }
