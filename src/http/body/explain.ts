@@ -136,7 +136,22 @@ function explainError(error: ErrorObject, explained: Explained): Finding {
   const schemas =
     error.keyword === 'minimum' ? stated.map(schema => raiseMinimum(schema, error.params.limit)) : stated
   const allowed = describeAllowed(schemas, explained.book) ?? 'something else'
+  const known = error.keyword === 'type' ? namesBeside(path, explained) : []
+  if (known.length > 0) {
+    const names = `${listValues(known)}, and ${allowed} under any other name`
+    return { path, text: `is not a field that is known here; known are ${names}` }
+  }
   return { path, text: `${showValue(error.data, path, explained)}; allowed is ${allowed}` }
+}
+
+/**
+ * The names that an object knows, where the path leads to a member of another name. What such a member may be explains little
+ * to somebody whose field does not belong there, and its value may be a security code that stands in the wrong place.
+ */
+function namesBeside(path: Path, { schema, book }: Explained): string[] {
+  const name = path.at(-1)
+  const known = name === undefined ? [] : knownNames(schemasAt(schema, path.slice(0, -1), book))
+  return known.some(other => other === name) ? [] : known
 }
 
 const raiseMinimum = (schema: JsonSchema, minimum: unknown): JsonSchema =>
