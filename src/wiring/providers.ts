@@ -70,14 +70,20 @@ export function startNotices(
     onVerdict: verdict => metrics.countNotice(verdict),
     wake: worker.wake,
   })
+  async function measure(): Promise<void> {
+    for (const [list, found] of await countDifferences(database.readers))
+      metrics.setDifferences(cell, list, found)
+  }
+  // One after the other, so that the newest count is shown last.
+  let measured = Promise.resolve()
   return {
     route,
     wake: worker.wake,
     runDue: worker.runDue,
     matchSettlements: () => matchLines(database.writers),
-    async measureDifferences() {
-      for (const [list, found] of await countDifferences(database.readers))
-        metrics.setDifferences(cell, list, found)
+    measureDifferences() {
+      measured = measured.then(measure, measure)
+      return measured
     },
     expire: () => providers.expire(),
     async stop() {
