@@ -34,6 +34,7 @@ import { labelMethod } from '#pages/views/checkout.ts'
 import { describeOffer } from '#pages/views/currency-choice.ts'
 import type { DeadEndKind } from '#pages/views/dead-end.ts'
 import { renderSendOn } from '#pages/views/instructions.ts'
+import { nameDue } from '#pages/views/order-summary.ts'
 
 /** The path of payment pages. */
 export const pagePath = '/pay/'
@@ -93,7 +94,8 @@ export function createPageContext(deps: PageDeps): PageContext {
       const { title, message, errors = {}, offer } = state
       const choice = offer && describeOffer(frame(request, hosted), offer)
       // 200: the script reads what is wrong from the body, and browsers would report any other status as a fault.
-      return json({ title, message, errors, attempt: String(hosted.payment.version), choice })
+      const { amount, version } = hosted.payment
+      return json({ title, message, errors, attempt: String(version), choice, due: nameDue(amount) })
     },
     reopen: async hosted => {
       const found = await openHosted(hosted.pageToken, deps)

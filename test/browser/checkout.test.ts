@@ -222,6 +222,46 @@ describe.runIf(found)('checkout', () => {
     expect(await stage.shop.tries(payId)).toEqual(['OK', ['21000305', '00000000']])
   })
 
+  // Each line: what the server has against the form, and so tells the next version of the payment to the script.
+  test.each([
+    ['is out of date', 'Ada Lovelace'],
+    ['has a mistake that only the server finds', '4111 1111 1111 1111'],
+  ])(
+    'an amount that was changed while the page was open is shown before it is paid: a form that %s',
+    async (_, name) => {
+      const { payId, href } = await stage.shop.session()
+      const { page } = await stage.open(href)
+      await typeCard(page, { name })
+      await stage.shop.call('PATCH', `/payments/${payId}`, { amount: { value: 9999, currency: 'EUR' } })
+      await press(page)
+      await page.locator('.due', { hasText: '€99.99' }).waitFor()
+      expect(await page.textContent('button.primary')).toBe('Pay €99.99')
+      expect(await stage.shop.tries(payId)).toEqual(['AUTHORIZE_REQUEST', ['60000100']])
+      await typeCard(page)
+      await press(page)
+      await stage.waitForThanks(page)
+      expect((await stage.shop.read(payId)).amount).toMatchObject({ value: 9999, capturedValue: 9999 })
+    },
+  )
+
+  test('an answer that is no answer loads the page anew, also after a line of the summary was followed', async () => {
+    const { payId, href } = await stage.shop.session()
+    const { page } = await stage.open(href)
+    await press(page)
+    await page.click('[data-notice] a')
+    expect(new URL(page.url()).hash).toBe('#number')
+    await typeCard(page)
+    await page.route('**/pay/**', route =>
+      route.request().method() === 'POST'
+        ? route.fulfill({ status: 403, contentType: 'text/html' })
+        : route.continue(),
+    )
+    await press(page)
+    await page.waitForURL(href)
+    expect(await page.locator('form.pay').getAttribute('aria-busy')).toBe(null)
+    expect(await stage.shop.tries(payId)).toEqual(['AUTHORIZE_REQUEST', ['60000100']])
+  })
+
   test('mistakes are shown before anything is sent; without a script the server shows them', async () => {
     const { payId, href } = await stage.shop.session()
     const seen = await stage.open(href)

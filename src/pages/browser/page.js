@@ -102,7 +102,8 @@ async function send(form, button = null) {
   })
   if (!(response.headers.get('content-type') ?? '').includes('application/json')) {
     if (response.status >= 500) return { title: form.dataset.broken }
-    return { redirect: location.href }
+    // Without the part behind #, with which a browser would stay on the page it has.
+    return { redirect: location.pathname }
   }
   return response.json()
 }
@@ -181,6 +182,9 @@ function showAnswer(form, { title, message, errors = {}, attempt, choice }) {
   if (isOnlyAsked) find('[data-choice]', form)?.focus()
 }
 
+/** The merchant has changed the amount: nobody may agree to one that the page does not show. */
+const showsOther = ({ due }) => due !== undefined && due !== find('[data-due]')?.dataset.due
+
 async function pay(form) {
   setBusy(form, true)
   showNotice('', '', {})
@@ -188,6 +192,7 @@ async function pay(form) {
     const answer = await send(form)
     // Busy until the next page is there: the button must not come back to life in between.
     if (answer.redirect !== undefined) return location.assign(answer.redirect)
+    if (showsOther(answer)) return location.assign(location.pathname)
     setBusy(form, false)
     showAnswer(form, answer)
   } catch {

@@ -199,7 +199,7 @@ describe('forms', () => {
     const { attempt } = await get(href)
     const declined = await post(href, { ...card, number: '4000000000009995', attempt }, accept)
     const answer = JSON.parse(declined.html)
-    expect([declined.status, answer.errors]).toEqual([200, {}])
+    expect([declined.status, answer.errors, answer.due]).toEqual([200, {}, '4999 EUR'])
     expect(answer.message).toContain('not enough money')
     const wrong = await post(href, { ...card, number: '1', attempt: answer.attempt }, accept)
     expect(Object.keys(JSON.parse(wrong.html).errors)).toEqual(['number'])
