@@ -270,6 +270,21 @@ test('200 a payment with a refund that its provider has not answered looks for t
   expect(await read(at(`/payments/${body.payId}`))).toContain('data-refresh="5"')
 })
 
+test('200 a payment by transfer shows what has arrived: its sums count only the whole', async () => {
+  const urls = { return: 'https://shop.example/done', cancel: 'https://shop.example/back' }
+  const transfer = { integrationType: 'HOSTED', type: 'SEPACREDITTRANSFER' }
+  const amount = { value: 5_000, currency: 'EUR' }
+  const wanted = { transId: 'by-transfer', amount, paymentMethods: transfer, urls }
+  const { body } = await gateway.call('POST', '/payments', wanted)
+  expect(await read(at(`/payments/${body.payId}`))).not.toContain('Received by transfer')
+  await queryRows(
+    gateway.databaseUrl,
+    `UPDATE operation SET provider = '{"fields": {"receipts": [{"key": "r1", "value": 2000}]}}' WHERE trans_id = 'by-transfer'`,
+  )
+  const page = await read(at(`/payments/${body.payId}`))
+  expect(page).toMatch(/<dt>Received by transfer<\/dt><dd>.*?€20\.00.*?<\/dd>/)
+})
+
 test('200 the story of a payment tells the notices that its provider sent, in their order of time', async () => {
   const { body } = await gateway.call('GET', `/payments/getByPayId/${payId}`)
   const noticeId = '0190a1b2c3d4e5f60718293a4b5c6d7e'
