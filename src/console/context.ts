@@ -5,6 +5,7 @@ import type { Overviews } from '#console/overviews.ts'
 import type { Passkeys } from '#console/passkeys.ts'
 import type { PaymentRows } from '#console/payment-rows.ts'
 import type { People } from '#console/people.ts'
+import type { FoundInCells } from '#console/search-cells.ts'
 import type { Role } from '#domain/console-roles.ts'
 import { type ConsoleAct, mayAct } from '#domain/console-roles.ts'
 import type { MerchantId } from '#domain/ids.ts'
@@ -19,19 +20,9 @@ import type { ProviderAdministration } from '#providers/administration.ts'
 import type { AuditStore } from '#storage/audit/audit.ts'
 import type { FormStore } from '#storage/console/forms.ts'
 import type { Operator, PeopleStore } from '#storage/console/people.ts'
-import type { FoundPayment } from '#storage/console/search.ts'
 import type { StoryStore } from '#storage/console/story.ts'
 import type { NoticeStore } from '#storage/providers/notices.ts'
 import type { SettlementStore } from '#storage/providers/settlements.ts'
-
-export interface Found {
-  /** The newest first. */
-  readonly payments: readonly FoundPayment[]
-  /** There are more than are shown. */
-  readonly isCut: boolean
-  /** The names of the cells that could not be asked. */
-  readonly away: readonly string[]
-}
 
 export interface ConsoleDeps {
   readonly environment: 'test' | 'live'
@@ -40,7 +31,7 @@ export interface ConsoleDeps {
   readonly passkeys: Passkeys
   readonly overviews: Overviews
   /** Among the payments of these merchants, in all cells. */
-  readonly search: (merchants: readonly string[], typed: string) => Promise<Found>
+  readonly search: (merchants: readonly string[], typed: string) => Promise<FoundInCells>
   readonly paymentRows: PaymentRows
   readonly story: StoryStore
   readonly settlements: Pick<SettlementStore, 'reconcile'>

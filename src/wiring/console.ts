@@ -1,4 +1,5 @@
 /** Wires the console: people, passkeys, figures, and its functions to read and act. */
+
 import { definitions as registered } from '#connectors/registry.ts'
 import { toConsoleOrigin } from '#console/address.ts'
 import type { ConsoleDeps } from '#console/context.ts'
@@ -8,6 +9,7 @@ import { createPasskeys } from '#console/passkeys.ts'
 import { createPaymentRows } from '#console/payment-rows.ts'
 import { createPeople } from '#console/people.ts'
 import { createConsoleRoutes } from '#console/routes.ts'
+import { searchCells } from '#console/search-cells.ts'
 import { createFailedLogins } from '#http/authentication/rate-limit.ts'
 import type { CallInside } from '#http/server/inside-call.ts'
 import type { PageRoute } from '#http/server/page-routes.ts'
@@ -16,13 +18,11 @@ import { createAdministration, newId } from '#operations/merchants/open-merchant
 import { createProviderAdministration } from '#providers/administration.ts'
 import { auditProviders } from '#providers/audited.ts'
 import { createAuditStore } from '#storage/audit/audit.ts'
-import { cellName } from '#storage/cells/address.ts'
 import { createFigureStore } from '#storage/console/figures.ts'
 import { createFormStore } from '#storage/console/forms.ts'
 import { createPeopleStore } from '#storage/console/people.ts'
 import { createPaymentSearch } from '#storage/console/search.ts'
 import { createStoryStore } from '#storage/console/story.ts'
-import { isConnectionLost } from '#storage/database.ts'
 import { createPaymentFinder } from '#storage/payments/finding.ts'
 import { createProviderAccountStore } from '#storage/providers/accounts.ts'
 import { createNoticeStore } from '#storage/providers/notices.ts'
@@ -126,28 +126,12 @@ function openDeps(cell: Cell, { shared, cells, ways, people }: ConsoleParts): Co
   }
 }
 
-/** 50: for more there is the list with its filters. */
-const foundMax = 50
-
-/** All cells are searched; one that is away hides only its own payments, and is named. */
 const searchAll =
   (cells: Cells): ConsoleDeps['search'] =>
-  async (merchants, typed) => {
-    const open = cells.all()
-    const unopened = cells.away().filter(name => !open.some(({ number }) => cellName(number) === name))
-    const searches = open.map(async ({ database, number }) => {
-      try {
-        const payments = await createPaymentSearch(database).find(merchants, typed, foundMax + 1)
-        return { payments, away: [] }
-      } catch (error) {
-        if (!isConnectionLost(error)) throw error
-        return { payments: [], away: [cellName(number)] }
-      }
-    })
-    const answers = await Promise.all(searches)
-    // A move that was cut off has left payments in two cells.
-    const byId = new Map(answers.flatMap(({ payments }) => payments).map(payment => [payment.payId, payment]))
-    const newest = [...byId.values()].toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
-    const away = [...unopened, ...answers.flatMap(answer => answer.away)]
-    return { payments: newest.slice(0, foundMax), isCut: newest.length > foundMax, away }
+  (merchants, typed) => {
+    const open = cells.all().map(({ number, database }) => ({
+      number,
+      find: (limit: number) => createPaymentSearch(database).find(merchants, typed, limit),
+    }))
+    return searchCells(open, cells.away())
   }

@@ -139,6 +139,7 @@ test.each([
     { operation: 'X', fault: 'decline', times: '1' },
     'operation is &quot;X&quot;; allowed is one of',
   ],
+  ['/keys', { name: 'x', expires: '2020-01-01' }, 'The end is 2020-01-01. It must lie in the future.'],
   ['/keys', { name: 'x'.repeat(129) }, 'The name has 129 characters; allowed are 1 to 128'],
   ['/endpoints', { url: `https://shop.example/${'x'.repeat(2048)}` }, 'characters; allowed are 2048 at most'],
 ])('422 %s tells which field is wrong, its value and what is allowed: %j', async (path, fields, said) => {

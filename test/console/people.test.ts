@@ -317,7 +317,9 @@ test('a refund asks once more, is made once for a double click, keeps to the lim
     gateway.databaseUrl,
     `UPDATE operator SET refund_limits = '{200EUR}' WHERE email = '${person.email}'`,
   )
-  expect((await person.post(address, { amount: '300', key: 'k2', sure: 'yes' })).status).toBe(422)
+  const refused = await person.post(address, { amount: '300', key: 'k2', sure: 'yes' })
+  const said = 'The refund is €3.00; your refund limit is 200EUR'
+  expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining(said)])
   const rows = await queryRows<{ actor: string }>(
     gateway.databaseUrl,
     `SELECT actor FROM audit WHERE act = 'payment.refund' AND object = '${payId}'`,

@@ -99,6 +99,16 @@ async function showKeys(visit: MerchantVisit, { made, problem }: { made?: Part; 
 const wrongName = (name: string): string =>
   `The name has ${[...name.trim()].length} characters; allowed are 1 to ${nameMax} visible characters.`
 
+/** The rule says what it must be; the form has several fields. */
+function readEnd(expires: string, nowMs: number): Date {
+  try {
+    return readExpiry(expires, nowMs)
+  } catch (error) {
+    if (!(error instanceof KeyRequestFault)) throw error
+    throw new KeyRequestFault(`The end is ${expires.slice(0, 40)}. ${error.message}`)
+  }
+}
+
 /** The key that the form requests; throws an error about what is wrong. */
 function readKeyRequest({ request, deps }: MerchantVisit): KeyRequest {
   const { name = '', scopes = '', allowFrom = '', expires = '' } = request.form ?? {}
@@ -108,7 +118,7 @@ function readKeyRequest({ request, deps }: MerchantVisit): KeyRequest {
     name: given,
     scopes: scopes.trim() === '' ? allScopes : readScopes(scopes),
     allowFrom: allowFrom.trim() === '' ? [] : readNetworks(allowFrom),
-    ...(expires === '' ? {} : { expiresAt: readExpiry(expires, deps.nowMs()) }),
+    ...(expires === '' ? {} : { expiresAt: readEnd(expires, deps.nowMs()) }),
   }
 }
 

@@ -1,11 +1,13 @@
 /**
  * The overview of a merchant: figures, charts drawn on the server with a table behind each, and what needs attention.
  */
+
 import { loadConsoleAssets } from '#console/assets.ts'
-import type { Found, GlobalPage, MerchantPage, MerchantVisit, Visit } from '#console/context.ts'
+import type { GlobalPage, MerchantPage, MerchantVisit, Visit } from '#console/context.ts'
 import { may } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
 import type { Figures } from '#console/overviews.ts'
+import type { FoundInCells } from '#console/search-cells.ts'
 import { samplePayment } from '#console/sections/test-tools.ts'
 import { renderBars, renderShares } from '#console/views/charts.ts'
 import {
@@ -214,7 +216,7 @@ const typedMax = 255
 async function showSearch(visit: Visit) {
   const typed = (visit.request.query.q ?? '').replaceAll('\0', '').trim().slice(0, typedMax).toWellFormed()
   const merchants = visit.merchants.map(({ merchantId }) => merchantId)
-  const { payments, isCut, away }: Found =
+  const { payments, isCut, away }: FoundInCells =
     typed === '' ? { payments: [], isCut: false, away: [] } : await visit.deps.search(merchants, typed)
   const main = html`${renderAway(away)}<p>Found for <q>${typed}</q>:</p>${renderTable(payments, foundColumns(visit.merchants), 'Nothing. Search for a payId, transId, refNr, e-mail, the last four digits, or an amount such as 12.34.', 'Found payments')}${
     isCut &&

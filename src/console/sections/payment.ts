@@ -18,6 +18,7 @@ import {
 import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
 import { renderStory } from '#console/sections/story.ts'
 import {
+  type Money,
   pick,
   renderCurl,
   renderForm,
@@ -31,6 +32,7 @@ import { type ConsoleAct, isWithinRefundLimit } from '#domain/console-roles.ts'
 import { adviceMeanings, describe, refusalCodes, success } from '#domain/response-codes.ts'
 import { type Html, html, type Part } from '#http/html.ts'
 import type { InsideAnswer } from '#http/server/inside-call.ts'
+import { formatMoney } from '#pages/money-text.ts'
 
 interface MoneyAct {
   readonly name: 'captures' | 'refunds' | 'reversals' | 'cancellations'
@@ -170,6 +172,11 @@ function showProviderId(payment: Json): Part {
   return first === undefined ? '' : html`<code data-copy>${String(first)}</code>`
 }
 
+/** What has arrived of a bank transfer: the sums count it only once it is whole. */
+const showReceived = (payment: Json): Part =>
+  sum(payment, 'receivedValue') > 0 &&
+  showMoney({ value: sum(payment, 'receivedValue'), currency: currencyOf(payment) })
+
 /** What the status does not show: money that has gone back, or may go back. */
 function showMarks(payment: Json): Part {
   const [captured, refunded] = [sum(payment, 'capturedValue'), sum(payment, 'refundedValue')]
@@ -212,6 +219,7 @@ async function showPayment(visit: MerchantVisit) {
     ['Customer', showCustomer(visit, payment)],
     ['Provider', isJson(provider) ? `${String(provider.connector)} (${String(provider.account)})` : ''],
     ["Provider's id", showProviderId(payment)],
+    ['Received by transfer', showReceived(payment)],
     ['Created', showTime(payment.creationDate)],
   ])}
 <div class="columns"><section><h2>Where the money is</h2>${renderSums(payment)}</section><section><h2>Story</h2>${story}</section></div>
@@ -290,6 +298,9 @@ function readFailure({ status, text }: InsideAnswer): Json | undefined {
   return isDeclined ? { status: 'FAILED', responseCode } : undefined
 }
 
+const limitProblem = (amount: Money, limits: readonly string[] = []): string =>
+  `The refund is ${formatMoney(amount, 'en')}; your refund limit is ${limits.join(', ')}, in the smallest unit. Ask an admin for more.`
+
 async function doAct(visit: MerchantVisit, act: MoneyAct) {
   const { amount: typed = '0', key = '', sure } = visit.request.form ?? {}
   const payment = await findPayment(visit)
@@ -299,8 +310,9 @@ async function doAct(visit: MerchantVisit, act: MoneyAct) {
   if (value === undefined) return askAct(visit, act, amountProblem(typed, currency))
   const amount = String(value)
   if (act.act === 'refund' && visit.operator.role === 'support') {
-    const isAllowed = isWithinRefundLimit(visit.operator.refundLimits, { value: Number(amount), currency })
-    if (!isAllowed) return askAct(visit, act, 'This is above your refund limit; ask an admin.')
+    const { refundLimits } = visit.operator
+    if (!isWithinRefundLimit(refundLimits, { value, currency }))
+      return askAct(visit, act, limitProblem({ value, currency }, refundLimits))
   }
   if (sure !== 'yes') return askAct(visit, act)
   const payId = String(payment.payId)

@@ -210,7 +210,7 @@ export function renderFilters(
 
 export const renderPairs = (pairs: readonly (readonly [title: string, value: Part])[]): Html =>
   html`<dl class="pairs">${pairs
-    .filter(([, value]) => value !== '' && value !== undefined)
+    .filter(([, value]) => value !== '' && value !== undefined && value !== false)
     .map(([title, value]) => html`<div><dt>${title}</dt><dd>${value}</dd></div>`)}</dl>`
 
 /** A sentence of ours with `names` in it. */
