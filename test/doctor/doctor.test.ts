@@ -89,6 +89,16 @@ describe('finds what was broken, and nothing else', () => {
     [set(`currency = 'USD'`, 'manual'), ['asked-currency']],
     [set(`currency = 'USD'`, 'credit'), ['asked-currency']],
     [`DELETE FROM payment_mark WHERE ${of('manual')}`, ['status-found']],
+    [`UPDATE payment_mark SET status = 'FAILED' WHERE ${of('manual')}`, ['status-found']],
+    [
+      `UPDATE payment SET provider_account = 'acc_000000000000000000000000', connector = 'stripe' WHERE trans_id = 'manual'`,
+      ['open-payment-has-account'],
+    ],
+    [
+      `INSERT INTO payment SELECT (p).* FROM (SELECT json_populate_record(p, '{"merchant_id": "mer_gone"}') AS p FROM payment p
+         WHERE trans_id = 'declined') made`,
+      ['operation-numbers', 'payment-has-merchant', 'card-in-vault'],
+    ],
     [`UPDATE timer SET run_at = run_at + interval '2 years' WHERE kind = 'CAPTURE'`, ['capture-timer']],
     [
       `UPDATE timer SET run_at = run_at + interval '2 years' WHERE kind = 'INQUIRY' AND ${of('unknown')}`,
@@ -137,11 +147,11 @@ describe('finds what was broken, and nothing else', () => {
     [swapRefunds, ['refund-per-capture']],
     [setOperation(`details = '{}'`, 'twice', 'REFUND'), ['refund-per-capture']],
     [set(`status = 'AUTHORIZED'`, 'partial'), ['status-fits-sums', 'status-found']],
-    [set(`status = 'CAPTURE_REQUEST'`, 'manual'), ['status-fits-sums', 'capture-timer']],
+    [set(`status = 'CAPTURE_REQUEST'`, 'manual'), ['status-fits-sums', 'status-found', 'capture-timer']],
     [set(`status = 'OK'`, 'manual'), ['status-fits-sums']],
     [set(`status = 'OK'`, 'lapsed'), ['status-fits-sums'], dropRules],
-    [set(`status = 'REVERSED', live = false`, 'partly reversed'), ['status-fits-sums']],
-    [set(`status = 'AUTHORIZED', live = true`, 'reversed'), ['status-fits-sums']],
+    [set(`status = 'REVERSED', live = false`, 'partly reversed'), ['status-fits-sums', 'status-found']],
+    [set(`status = 'AUTHORIZED', live = true`, 'reversed'), ['status-fits-sums', 'status-found']],
     [set('live = true', 'declined'), ['status-fits-sums'], dropRules],
     [set(`status = 'PENDING'`, 'credit'), ['status-fits-sums', 'status-fits-operations', 'status-found']],
     [setOperation(`state = 'FAILED'`, 'unknown', 'AUTHORIZATION'), ['status-fits-operations']],

@@ -256,8 +256,8 @@ const statusChecks: readonly Check[] = [
     sweep: payments,
     // Its mark is written with the answer that decides.
     when: `p.status <> 'OK' AND NOT o.sent AND NOT ${some(`payment_mark m WHERE m.merchant_id = p.merchant_id
-      AND m.pay_id = p.pay_id`)}`,
-    detail: `format('%s without a mark', p.status)`,
+      AND m.pay_id = p.pay_id AND m.status = p.status`)}`,
+    detail: `format('%s without a mark that says so', p.status)`,
   },
   {
     name: 'live-trans-ids',
@@ -311,6 +311,21 @@ const operationChecks: readonly Check[] = [
 ]
 
 const followUpChecks: readonly Check[] = [
+  {
+    name: 'payment-has-merchant',
+    sentence: 'Every payment belongs to a merchant that is there.',
+    sweep: payments,
+    when: 'p.merchant_id NOT IN (SELECT m.merchant_id FROM merchant m)',
+    detail: `'its merchant is not there'`,
+  },
+  {
+    name: 'open-payment-has-account',
+    sentence: 'The provider account of a payment that is under way is there.',
+    sweep: payments,
+    when: `p.provider_account IS NOT NULL AND p.status IN ('AUTHORIZE_REQUEST', 'PENDING', 'AUTHORIZED', 'CAPTURE_REQUEST')
+      AND (p.merchant_id, p.provider_account) NOT IN (SELECT a.merchant_id, a.provider_account_id FROM provider_account a)`,
+    detail: `format('%s at %s, which is not there', p.status, p.provider_account)`,
+  },
   {
     name: 'event-numbers',
     sentence:
@@ -366,20 +381,6 @@ const followUpChecks: readonly Check[] = [
     when: `p.account_id IS NOT NULL AND NOT ${some(`vault_account v WHERE v.merchant_id = p.merchant_id
       AND v.account_id = p.account_id`)}`,
     detail: `'the vault knows nothing of its account'`,
-  },
-  {
-    name: 'quote-of-its-payment',
-    sentence: 'A quote that was used leads to its payment.',
-    broken: `SELECT q.merchant_id, q.pay_id, NULL::uuid AS x_id, 'the payment of its quote is not there' AS detail
-      FROM dcc_quote q WHERE q.pay_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM payment p
-        WHERE p.merchant_id = q.merchant_id AND p.pay_id = q.pay_id)`,
-  },
-  {
-    name: 'card-in-vault',
-    sentence: 'A payment by card leads to its row in the vault.',
-    broken: `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id, 'the vault knows nothing of its card' AS detail
-      FROM payment p WHERE {touched p} AND p.card_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vault_card v
-        WHERE v.merchant_id = p.merchant_id AND v.card_id = p.card_id)`,
   },
 ]
 
