@@ -51,7 +51,7 @@ test.each(seeds)('seed %i', { timeout: 600_000 }, async seed => {
   const clock = createTestClock()
   const stage = await openLateStage({ clock })
   try {
-    const scene: Scene = { ...stage, clock, random: createRandom(seed), payIds: [], transIds: [], next: 0 }
+    const scene: Scene = { ...stage, clock, random: createRandom(seed), payIds: [], next: 0 }
     const taken: string[] = []
     for (let at = 1; at <= steps; at += 1) {
       taken.push(await step(scene))

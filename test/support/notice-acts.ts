@@ -12,20 +12,13 @@ export interface NoticeScene {
   /** That the next request goes to. */
   readonly gateway: Pick<TestGateway, 'call'>
   readonly payIds: string[]
-  /** Of orders: one that has ended may be paid once more, under its transId. */
-  readonly transIds: string[]
   /** Names of what the provider does by itself. */
   next: number
 }
 
 export const part = (random: Random): number => random.pick([1000, 1000, 600, 400, 150])
 
-/** The transId of a new payment: of its own, or that of an earlier one. */
-export const nameOrder = ({ random, transIds }: Pick<NoticeScene, 'random' | 'transIds'>) =>
-  transIds.length > 0 && random.chance(0.25) ? { transId: random.pick(transIds.slice(-6)) } : {}
-
-export async function create(scene: NoticeScene): Promise<string> {
-  const { random, gateway, provider, payIds, transIds } = scene
+export async function create({ random, gateway, provider, payIds }: NoticeScene): Promise<string> {
   const type = random.pick(['AUTOMATIC', 'AUTOMATIC', 'MANUAL', 'MANUAL', 'DELAYED'])
   const behaviour = random.pick([
     'approve',
@@ -37,10 +30,8 @@ export async function create(scene: NoticeScene): Promise<string> {
   ] as const)
   provider.arm('AUTHORIZATION', behaviour)
   const captureMethod = type === 'DELAYED' ? { type, delayed: { delayedHours: 5 } } : { type }
-  const order = cardPayment({ captureMethod, ...nameOrder(scene) })
-  const { body, status, text } = await gateway.call('POST', '/payments', order)
+  const { body, status, text } = await gateway.call('POST', '/payments', cardPayment({ captureMethod }))
   if (body.payId) payIds.push(body.payId)
-  if (body.payId) transIds.push(body.transId)
   return `create ${body.payId} ${type} ${behaviour}: ${status} ${body.status ?? text}`
 }
 
