@@ -129,6 +129,8 @@ test.each([
   [{ TOLLGATE_MASTER_KEY: key, TOLLGATE_MASTER_KEY_FILE: '/run/key' }, 'only one of them may be'],
   [{ DATABASE_URL: 'mysql://u:hunter2@db/x' }, 'DATABASE_URL must hold an address such as postgres://'],
   [{ DATABASE_URL: 'hunter2' }, 'what it holds is not shown'],
+  [{ DATABASE_URL: 'postgres://u:hunter2@one:5432,two:5432/x' }, 'DATABASE_URL names several hosts'],
+  [{ DATABASE_URL: 'postgres://one,two/x?target_session_attrs=read-write' }, 'but must name one'],
   [{ DATABASE_URL_FILE: '/run/key' }, 'the file of DATABASE_URL_FILE must hold an address'],
   [{ DATABASE_URL: 'postgres://db/x', DATABASE_URL_FILE: '/run/url' }, 'only one of them may be'],
   [{ TOLLGATE_TLS_CERT: '/tls/cert' }, 'only TOLLGATE_TLS_CERT is set'],
@@ -181,6 +183,7 @@ test('all faults of the settings are reported at once', () => {
 test.each([
   [{ DATABASE_URL: 'postgresql://u:hunter2@db:5432/tollgate' }, 'postgresql://u:hunter2@db:5432/tollgate'],
   [{ DATABASE_URL_FILE: '/run/url' }, 'postgres://u:hunter2@db/tollgate'],
+  [{ DATABASE_URL: 'postgres://u:hunter,2@db/tollgate' }, 'postgres://u:hunter,2@db/tollgate'],
   [{ DATABASE_URL: 'postgres://u@/hunter2?host=/run' }, 'postgres://u@/hunter2?host=/run'],
   [{ DATABASE_URL: 'postgresql:///hunter2?host=%2Frun' }, 'postgresql:///hunter2?host=%2Frun'],
 ])('the secret setting %j is read and never shown', (env, url) => {

@@ -197,6 +197,15 @@ function createReader(env: Environment, readFile: ReadFile): Reader {
 function readDatabaseUrl({ secret, fault }: Reader): Secret<string> | undefined {
   const given = secret('DATABASE_URL')
   if (given === undefined) return undefined
+  const [, authority = ''] = /^postgres(?:ql)?:\/\/([^/?]*)/.exec(given.text) ?? []
+  // As libpq takes them. A password may hold a comma too.
+  if (authority.slice(authority.lastIndexOf('@') + 1).includes(',')) {
+    fault(
+      `${given.origin} names several hosts, but must name one: a proxy or an address that leads to the primary, ` +
+        'as in docs/high-availability.md',
+    )
+    return undefined
+  }
   // A user but no host is how a unix socket is written; drivers take it, the URL parser does not.
   const parsable = given.text.replace('@/', '@localhost/')
   if (/^postgres(ql)?:\/\//.test(given.text) && URL.canParse(parsable)) return new Secret(given.text)

@@ -341,6 +341,11 @@ test('files of 30 lines or less join a neighbour, and the list of those that do 
   expect(shortFiles.filter(path => !short.includes(path))).toEqual([])
 })
 
+test('no line of the log names a field that the logger writes itself, because of two only one is read', () => {
+  const twice = /logger\.(?:debug|info|warn|error)\(\s*\{[^{}]*\b(level|time|worker|msg)\b/
+  expect(product.filter(({ text }) => twice.test(text)).map(({ path }) => path)).toEqual([])
+})
+
 test('functions stay below 60 lines, and the list of those that do not only gets shorter', () => {
   const { linter, overrides } = lintRules
   expect(linter.rules.complexity.noExcessiveLinesPerFunction.options.maxLines).toBe(60)

@@ -58,12 +58,12 @@ export function createShop(settings: ShopSettings): Server {
     if (how === 'link') {
       const { urls, ...rest } = order(origin, false)
       const link = await tollgate.links.create({ ...rest, urls: { webhook: urls.webhook } })
-      const href = link._links?.redirect?.href ?? ''
+      const { href } = link._links.redirect
       return page('Send this link', `<p><a id="link" href="${escapeText(href)}">${escapeText(href)}</a></p>`)
     }
     if (how === 'fields') return page('Your card', cardFields(settings))
     const session = await tollgate.payments.createSession(order(origin, how === 'subscription'))
-    const href = session._links?.redirect?.href ?? ''
+    const { href } = session._links.redirect
     if (how !== 'embedded') return { status: 303, headers: { location: href } }
     return page(
       'Checkout',
@@ -84,7 +84,7 @@ export function createShop(settings: ShopSettings): Server {
       },
     })
     // With 3-D Secure the customer goes to the gateway's page first, and comes back to /order from there.
-    const location = payment._links?.redirect?.href ?? `/order?PayId=${payment.payId}`
+    const location = payment._links?.redirect.href ?? `/order?PayId=${payment.payId}`
     return { status: 303, headers: { location } }
   }
 

@@ -15,7 +15,8 @@ import type { Act } from '#operations/audit/audit.ts'
 import type { Unmatched } from '#operations/bank/apply-entry.ts'
 import type { Bank } from '#operations/bank/bank.ts'
 import type { GivenFile } from '#operations/bank/give-out.ts'
-import type { ImportCounts, UnmatchedList } from '#operations/bank/import-file.ts'
+import type { ImportCounts } from '#operations/bank/import-file.ts'
+import type { UnmatchedList } from '#operations/bank/list-unmatched.ts'
 import type { CellAddress } from '#storage/cells/address.ts'
 
 const jsonOption = () => new Option('--json', 'print one line of JSON')
@@ -65,13 +66,13 @@ function addFileCommands(bank: Command, readConfig: () => Config): void {
     .addOption(jsonOption())
     .action(async ({ account: accountId, date, out, json }: BatchOptions) => {
       const files = await withBank(readConfig(), {
-        async work(opened) {
+        work: inOne(async opened => {
           const { makeBatch } = await import('#operations/bank/make-batch.ts')
           const { giveOutNew } = await import('#operations/bank/give-out.ts')
           const account = await opened.account(accountId)
           await makeBatch(account, date, opened)
           return giveOutNew(account, out, opened)
-        },
+        }),
         act: describeFiles('bank.batch', accountId),
       })
       printFiles(files, json === true, 'Nothing waits for the bank.')
@@ -85,10 +86,10 @@ function addFileCommands(bank: Command, readConfig: () => Config): void {
     .addOption(jsonOption())
     .action(async ({ account: accountId, batch: batchId, out, json }: BatchOptions) => {
       const files = await withBank(readConfig(), {
-        async work(opened) {
+        work: inOne(async opened => {
           const { giveOutAgain } = await import('#operations/bank/give-out.ts')
           return giveOutAgain(await opened.account(accountId), { batchId, folder: out }, opened)
-        },
+        }),
         act: describeFiles('bank.files', accountId),
       })
       printFiles(files, json === true, 'No file was made for this account so far.')
@@ -127,10 +128,10 @@ function addSimulateCommand(bank: Command, readConfig: () => Config): void {
           'there is no simulated bank in the live environment; a real one writes these files',
         )
       const files = await withBank(config, {
-        async work(opened) {
+        work: inOne(async opened => {
           const { simulateBank } = await import('#operations/bank/simulate-bank.ts')
           return simulateBank(await opened.account(accountId), out, opened)
-        },
+        }),
       })
       if (json) console.log(JSON.stringify({ files }))
       else
@@ -158,14 +159,8 @@ function printFiles(files: readonly GivenFile[], json: boolean, none: string): v
 const euros = (cents: number): string => `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`
 
 async function importFiles(files: readonly string[], json: boolean, config: Config): Promise<void> {
-  const { bad, banks } = await inLittleMemory(() => importInEach(files, json, config))
-  // A file is bad if no cell accepts it.
-  const refused = [
-    ...Map.groupBy(bad, sentence => files.find(file => sentence.startsWith(`${file} `))).values(),
-  ]
-    .filter(sentences => sentences.length === banks)
-    .map(([sentence]) => sentence)
-  if (refused.length > 0) throw new CommandFault(refused.join('\ntollgate: '))
+  const { bad } = await inLittleMemory(() => importInEach(files, json, config))
+  if (bad.length > 0) throw new CommandFault(bad.join('\ntollgate: '))
 }
 
 /**
@@ -181,47 +176,39 @@ async function inLittleMemory<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** In every cell. `bad` has a sentence from each cell that could not take a file. */
 const importInEach = (files: readonly string[], json: boolean, config: Config) =>
   withBank(config, {
-    async work(opened) {
+    // Whose money it is cannot be known while an account with the same IBAN may be in the cell that is away.
+    needsAll: true,
+    async work(banks) {
       const { importAll } = await import('#operations/bank/import-file.ts')
-      const { counts, unmatched, bad: refused } = await importAll(files, opened)
-      return { counts, lists: [unmatched], bad: refused, banks: 1 }
+      return importAll(files, banks)
     },
-    act: ({ counts, lists }) => ({
+    act: ({ counts, unmatched }) => ({
       act: 'bank.import',
       object: files.map(file => basename(file)).join(', '),
-      after: { ...counts, unmatched: lengthOf(lists) },
+      after: { ...counts, unmatched: unmatched.length },
     }),
-    show: ({ counts, lists }) => (json ? printJson(counts, lists) : printReport(counts, lists)),
+    show: ({ counts, unmatched }) => (json ? printJson(counts, unmatched) : printReport(counts, unmatched)),
   })
 
-/** The unmatched entries of each cell. */
-type Lists = readonly UnmatchedList[]
-
-const lengthOf = (lists: Lists): number => lists.reduce((total, { length }) => total + length, 0)
-
 /** One line, page by page: the list may be as long as the bank's file. */
-async function printJson(counts: ImportCounts, lists: Lists): Promise<void> {
+async function printJson(counts: ImportCounts, unmatched: UnmatchedList): Promise<void> {
   await print(`${JSON.stringify(counts).slice(0, -1)},"unmatched":[`)
   let separator = ''
-  for (const list of lists)
-    for await (const page of list.pages()) {
-      await print(separator + JSON.stringify(page).slice(1, -1))
-      separator = ','
-    }
+  for await (const page of unmatched.pages()) {
+    await print(separator + JSON.stringify(page).slice(1, -1))
+    separator = ','
+  }
   await print(']}\n')
 }
 
-async function printReport(counts: ImportCounts, lists: Lists): Promise<void> {
+async function printReport(counts: ImportCounts, unmatched: UnmatchedList): Promise<void> {
   const { booked, rejected, returned, repeated } = counts
   console.log(`booked: ${booked}\nrejected: ${rejected}\nreturned: ${returned}\nknown already: ${repeated}`)
-  const unmatched = lengthOf(lists)
-  if (unmatched > 0) console.log(`fits nothing of ours: ${unmatched}`)
-  for (const list of lists)
-    for await (const page of list.pages())
-      await print(page.map(entry => `  ${describeEntry(entry)}\n`).join(''))
+  if (unmatched.length > 0) console.log(`fits nothing of ours: ${unmatched.length}`)
+  for await (const page of unmatched.pages())
+    await print(page.map(entry => `  ${describeEntry(entry)}\n`).join(''))
 }
 
 function describeEntry({ reference, date, direction, amount, endToEndId, text }: Unmatched): string {
@@ -230,29 +217,31 @@ function describeEntry({ reference, date, direction, amount, endToEndId, text }:
 }
 
 /** An account is in one cell; the others do not have it. */
-async function inEachBank<T>(
-  banks: readonly Bank[],
-  work: (bank: Bank) => Promise<T>,
-  isMissing: (error: unknown) => boolean,
-): Promise<T> {
-  const places = banks.map((_, number) => ({ number, name: '', url: '', place: '' }))
-  const inBank = (cell: CellAddress): Promise<T> => {
-    const bank = banks[cell.number]
-    assert(bank, 'every cell has its bank operations')
-    return work(bank)
+const inOne =
+  <T>(work: (bank: Bank) => Promise<T>) =>
+  async (banks: readonly Bank[]): Promise<T> => {
+    const { UnknownAccount } = await import('#operations/bank/bank.ts')
+    const places = banks.map((_, number) => ({ number, name: '', url: '', place: '' }))
+    const inBank = (cell: CellAddress): Promise<T> => {
+      const bank = banks[cell.number]
+      assert(bank, 'every cell has its bank operations')
+      return work(bank)
+    }
+    return overCells({ cells: places }, inBank, { isMissing: error => error instanceof UnknownAccount })
   }
-  return overCells({ cells: places }, inBank, { isMissing })
-}
 
 interface BankWork<T> {
-  readonly work: (bank: Bank) => Promise<T>
+  /** Nothing is done while a cell is away. */
+  readonly needsAll?: boolean
+  /** With the bank operations of every cell that can be reached. */
+  readonly work: (banks: readonly Bank[]) => Promise<T>
   readonly act?: (done: T) => Act
   /** For a result that is still being read from the database while it is printed. */
   readonly show?: (done: T) => Promise<void>
 }
 
 /** Opens everything that a running gateway has, except the port. */
-async function withBank<T>(config: Config, { work, act, show }: BankWork<T>): Promise<T> {
+async function withBank<T>(config: Config, { needsAll, work, act, show }: BankWork<T>): Promise<T> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
@@ -269,13 +258,15 @@ async function withBank<T>(config: Config, { work, act, show }: BankWork<T>): Pr
       // Standard output belongs to the result.
       logDestination: { write: line => console.error(line.trimEnd()) },
     })
+    const isCellAway = gateway.banks.length < database.cells.length
     try {
-      const done = await inEachBank(gateway.banks, work, error => error instanceof UnknownAccount)
+      if (needsAll && isCellAway)
+        throw new CommandFault('a cell cannot be reached, and nothing was done; try again when it is back')
+      const done = await work(gateway.banks)
       if (act) await auditCommand(database.url, act(done))
       await show?.(done)
       return done
     } catch (error) {
-      const isCellAway = gateway.banks.length < database.cells.length
       if (isCellAway && error instanceof UnknownAccount)
         throw new CommandFault(
           'a cell cannot be reached, and the account may be there; try again when it is back',

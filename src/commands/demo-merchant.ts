@@ -4,8 +4,9 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { CommandFault } from '#commands/faults.ts'
 import { parseJson, textAt, textsOf } from '#domain/json.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 
@@ -20,13 +21,22 @@ const demoName = 'Demo merchant'
 /** Created only if there is none, or if the stored one belongs to another database. */
 export async function readOrCreateDemoMerchant(
   directory: string,
-  merchants: MerchantAdministration,
+  merchants: {
+    list(): Promise<readonly { readonly merchantId: string }[]>
+    create(name: string): Promise<DemoMerchant>
+  },
 ): Promise<DemoMerchant> {
   const kept = await readDemoMerchant(directory)
   if (kept && (await merchants.list()).some(({ merchantId }) => merchantId === kept.merchantId)) return kept
-  const created = await merchants.create(demoName)
-  await writeDemoMerchant(directory, created)
-  return created
+  // Before the merchant is created: every start that cannot store its credentials would create one more.
+  const draft = await openDraft(directory)
+  try {
+    const created = await merchants.create(demoName)
+    await draft.finish(created)
+    return created
+  } finally {
+    await draft.close()
+  }
 }
 
 /**
@@ -65,7 +75,8 @@ export async function readDemoMerchant(directory: string): Promise<DemoMerchant 
   try {
     content = await readFile(demoFile(directory), 'utf8')
   } catch (error) {
-    if (textAt(error, 'code') === 'ENOENT') return undefined
+    const code = textAt(error, 'code')
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     throw error
   }
   return parseDemoMerchant(content)
@@ -77,16 +88,49 @@ function parseDemoMerchant(content: string): DemoMerchant | undefined {
   return { merchantId, apiKey, webhookSecret }
 }
 
-/** Complete before it gets its name, and readable by its owner only. */
 async function writeDemoMerchant(directory: string, demo: DemoMerchant): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 })
-  const draft = `${demoFile(directory)}.${randomUUID()}`
-  const file = await open(draft, 'wx', 0o600)
+  const draft = await openDraft(directory)
+  await draft.finish(demo).finally(draft.close)
+}
+
+interface Draft {
+  finish(demo: DemoMerchant): Promise<void>
+  /** Removes it, if it was not finished. */
+  close(): Promise<void>
+}
+
+/** 1,000 bytes: more than the credentials need, so that a full disk is noticed at once. */
+const draftBytes = 1_000
+
+/** Complete before it gets its name, and readable by its owner only. */
+async function openDraft(directory: string): Promise<Draft> {
+  const path = `${demoFile(directory)}.${randomUUID()}`
   try {
-    await file.writeFile(`${JSON.stringify(demo)}\n`)
-    await file.sync()
-  } finally {
-    await file.close()
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+    const file = await open(path, 'wx', 0o600)
+    await file.writeFile(' '.repeat(draftBytes)).finally(() => file.close())
+  } catch (error) {
+    await rm(path, { force: true }).catch(() => undefined)
+    const code = textAt(error, 'code')
+    if (code === undefined) throw error
+    throw new CommandFault(
+      `the demo merchant cannot be kept in the data folder ${directory} (${code}): make it writable for this user, make room, ` +
+        'or choose another with TOLLGATE_DATA',
+      { cause: error },
+    )
   }
-  await rename(draft, demoFile(directory))
+  return {
+    async finish(demo) {
+      const file = await open(path, 'r+')
+      try {
+        await file.truncate()
+        await file.writeFile(`${JSON.stringify(demo)}\n`)
+        await file.sync()
+      } finally {
+        await file.close()
+      }
+      await rename(path, demoFile(directory))
+    },
+    close: () => rm(path, { force: true }),
+  }
 }

@@ -1,12 +1,12 @@
 /** `provider`: a merchant's accounts at providers, with their settings and sealed credentials. */
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { commandActor } from '#commands/audit-trail.ts'
 import { CommandFault, UsageFault } from '#commands/faults.ts'
+import { parseName } from '#commands/merchant.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { overCells } from '#commands/over-cells.ts'
 import { collectPair, type Pairs, printTable, readSecrets } from '#commands/provider-options.ts'
 import type { Config } from '#config.ts'
-import { nameMax, readName } from '#domain/text.ts'
 import type { ShownAccount } from '#providers/administration.ts'
 import type { Providers } from '#providers/open-providers.ts'
 import { AccountFault, UnknownHere } from '#providers/settings.ts'
@@ -205,12 +205,6 @@ function originOf({ publicUrl, host, port, tls }: Config): string {
   if (publicUrl !== undefined) return publicUrl
   const name = host.includes(':') ? `[${host}]` : host
   return `${tls ? 'https' : 'http'}://${name}:${port}`
-}
-
-function parseName(text: string): string {
-  const name = readName(text)
-  if (name !== undefined) return name
-  throw new InvalidArgumentError(`It must be 1 to ${nameMax} visible characters.`)
 }
 
 const toIdentity = ({ accountId, connector, name, noticeUrl }: ShownAccount) => ({

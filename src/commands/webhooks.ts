@@ -100,13 +100,13 @@ interface ReplayOptions extends CredentialOptions {
 }
 
 function addReplay(program: Command, readConfig: () => Config): void {
-  const events = program.command('events').summary('send events again')
-  events.description('Sends events again that a receiver missed.')
+  const events = program.command('events').summary('list, show and send events again')
+  events.description('Shows events and their deliveries, and sends again what a receiver missed.')
   const command = events
     .command('replay')
     .description(
-      'Sends all events since a time again, the oldest first, under their old ids: of all merchants, or of one. With ' +
-        '--key it acts through the API of a running gateway, as that merchant.',
+      'Sends one event again, or all since a time, the oldest first, under their old ids: of all merchants, or of one. ' +
+        'With --key it acts through the API of a running gateway, as that merchant.',
     )
     .argument('[id]', 'the id of one event of any merchant; leave it out and give --since to send several')
     .option('--since <time>', 'how long ago (PT2H, P1D) or a date (2026-11-15T08:00:00Z)', parseSince)

@@ -99,7 +99,7 @@ export const variables: readonly Variable[] = [
   },
   {
     name: 'TOLLGATE_DCC_MARKUP',
-    meaning: 'percent on top of the published rate when a cardholder is quoted its own currency, 0 to 20',
+    meaning: 'percent on top of the published rate when cardholders are quoted their own currency, 0 to 20',
     default: '3.00',
   },
   {

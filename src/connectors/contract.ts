@@ -20,6 +20,7 @@ import type {
   FetchedReport,
   Notice,
   RawNotice,
+  RefundList,
   SettlementLine,
 } from '#connectors/notice.ts'
 import type { CustomerDecision, PageReturn, SitePage, SiteQuestion } from '#connectors/site.ts'
@@ -155,7 +156,7 @@ export interface FollowUps {
   readonly increment?: FollowUp
 }
 
-export interface Connector extends FollowUps {
+export interface Connector extends FollowUps, RefundList {
   readonly facts: ConnectorFacts
   /** Undefined: this account does not serve the method. */
   supports(method: Method): Capabilities | undefined

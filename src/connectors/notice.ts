@@ -81,6 +81,8 @@ export type NoticeFact =
     }
   /** The provider no longer holds what is left of an authorisation: its time ran out there. */
   | { readonly kind: 'lapsed'; readonly subject: NoticeSubject }
+  /** Money was refunded, and the notice does not name the refunds: they are asked for with `listRefunds`. */
+  | { readonly kind: 'refunds'; readonly subject: NoticeSubject }
   /** Captured money went back to the customer's bank. */
   | {
       readonly kind: 'return'
@@ -100,6 +102,14 @@ export type NoticeFact =
   | ({ readonly kind: 'report' } & AnnouncedReport)
   /** Understood but without consequences for us. */
   | { readonly kind: 'ignored'; readonly name: string }
+
+export type RefundFact = Extract<NoticeFact, { kind: 'outcome' | 'takenBack' }>
+
+/** Of a provider whose notices do not always name the refunds that they tell of. */
+export interface RefundList {
+  /** The refunds of a payment that have not failed, by the provider's id of it; undefined: it did not say. */
+  listRefunds?(paymentId: string, signal: AbortSignal): Promise<readonly RefundFact[] | undefined>
+}
 
 /** What some providers let a merchant do about disputes, and how those without notices are asked about them. */
 export interface DisputeActions {

@@ -1,5 +1,5 @@
 /** Amounts as people type them: whole numbers are smallest units, as everywhere in the API; decimals are read as written. */
-import { exponentOf } from '#domain/currencies.ts'
+import { exponentOf, toDecimalText } from '#domain/currencies.ts'
 
 /** Undefined: not an amount of this currency. `1000` and `10.00` are the same in euro. */
 export function readAmount(typed: string, currency: string): number | undefined {
@@ -12,5 +12,15 @@ export function readAmount(typed: string, currency: string): number | undefined 
 
 export const amountHint = 'Smallest unit, or with decimals: 1000 and 10.00 are the same in EUR'
 
-export const amountProblem =
-  'The amount must be a whole number in the smallest unit, such as 1000, or have all decimals of the currency, such as 10.00.'
+/** 40: enough to know again what was typed. */
+const shownMax = 40
+
+/** What is wrong with what was typed, and what is allowed in this currency. */
+export function amountProblem(typed: string, currency: string): string {
+  const exponent = exponentOf(currency)
+  if (exponent === undefined)
+    return `The currency is ${currency.slice(0, shownMax) || 'missing'}; allowed is an active ISO 4217 code such as EUR.`
+  const decimals =
+    exponent === 0 ? '' : ` or with ${exponent} decimals, such as ${toDecimalText(1000, currency)}`
+  return `The amount is ${typed.trim().slice(0, shownMax) || 'missing'}; allowed in ${currency} is a number of at most 12 digits, in the smallest unit, such as 1000${decimals && `,${decimals}`}.`
+}

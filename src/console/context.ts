@@ -5,6 +5,7 @@ import type { Overviews } from '#console/overviews.ts'
 import type { Passkeys } from '#console/passkeys.ts'
 import type { PaymentRows } from '#console/payment-rows.ts'
 import type { People } from '#console/people.ts'
+import type { FoundInCells } from '#console/search-cells.ts'
 import type { Role } from '#domain/console-roles.ts'
 import { type ConsoleAct, mayAct } from '#domain/console-roles.ts'
 import type { MerchantId } from '#domain/ids.ts'
@@ -13,13 +14,12 @@ import { refusalCodes } from '#domain/response-codes.ts'
 import type { TestTools } from '#endpoints/services.ts'
 import type { CallInside, InsideAnswer, InsideRequest, InsideStream } from '#http/server/inside-call.ts'
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
-import type { Audit } from '#operations/audit/audit.ts'
+import type { Act, Audit } from '#operations/audit/audit.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import type { ProviderAdministration } from '#providers/administration.ts'
 import type { AuditStore } from '#storage/audit/audit.ts'
 import type { FormStore } from '#storage/console/forms.ts'
 import type { Operator, PeopleStore } from '#storage/console/people.ts'
-import type { PaymentSearch } from '#storage/console/search.ts'
 import type { StoryStore } from '#storage/console/story.ts'
 import type { NoticeStore } from '#storage/providers/notices.ts'
 import type { SettlementStore } from '#storage/providers/settlements.ts'
@@ -30,7 +30,8 @@ export interface ConsoleDeps {
   readonly peopleStore: PeopleStore
   readonly passkeys: Passkeys
   readonly overviews: Overviews
-  readonly search: PaymentSearch
+  /** Among the payments of these merchants, in all cells. */
+  readonly search: (merchants: readonly string[], typed: string) => Promise<FoundInCells>
   readonly paymentRows: PaymentRows
   readonly story: StoryStore
   readonly settlements: Pick<SettlementStore, 'reconcile'>
@@ -38,7 +39,10 @@ export interface ConsoleDeps {
   /** Opens a secret that signs the merchant's webhooks. */
   readonly openWebhookSecret: (merchantId: MerchantId, sealed: Buffer) => Uint8Array
   readonly auditStore: AuditStore
+  /** Those whose cell can be reached. */
   readonly listMerchants: () => Promise<readonly Merchant[]>
+  /** The names of the cells that cannot be reached. */
+  readonly cellsAway: () => readonly string[]
   readonly callInside: CallInside
   /** As that person, so that the audit trail names them. */
   readonly merchantsAs: (audit: Audit) => MerchantAdministration
@@ -122,6 +126,17 @@ export function withNewKey(visit: MerchantVisit, answer: InsideAnswer): Merchant
   if (!request.form || !isUsedUp) return visit
   const { key: _, ...form } = request.form
   return { ...visit, request: { ...request, form } }
+}
+
+/**
+ * An action that the story of a payment tells. The story is told by the merchant's test clock, which may be moved later, so the
+ * time by it is kept.
+ */
+export function auditInStory({ audit, merchant, deps }: MerchantVisit, act: Act): Promise<void> {
+  const { clockOffsetMs } = merchant
+  if (clockOffsetMs === 0) return audit(act)
+  const testClock = new Date(deps.nowMs() + clockOffsetMs).toISOString()
+  return audit({ ...act, after: { ...(isJson(act.after) ? act.after : {}), testClock } })
 }
 
 export type Json = { readonly [member: string]: unknown }

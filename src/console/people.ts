@@ -85,8 +85,10 @@ export function createPeople(deps: PeopleDeps): People {
       const opened = await openLink(token)
       if (!opened) return { done: false, field: 'link', message: 'This link was used or is over.' }
       const { operator, totpSecret } = opened
-      if (password.length < passwordLengthMin || password.length > passwordLengthMax) {
-        const message = `The password must have ${passwordLengthMin} characters at least.`
+      // Characters as people count them: the length of a text counts some of them twice.
+      const { length } = [...password]
+      if (length < passwordLengthMin || password.length > passwordLengthMax) {
+        const message = `The password has ${length} characters; allowed are ${passwordLengthMin} to ${passwordLengthMax}.`
         return { done: false, field: 'password', message }
       }
       const step = findTotpStep(totpSecret, code, nowMs())

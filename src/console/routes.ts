@@ -83,7 +83,7 @@ export function createConsoleRoutes(deps: ConsoleDeps): readonly PageRoute[] {
   ): PageRoute => ({
     verb,
     path: `/console${path}`,
-    handle: async request => (isForeign(request) ? refuseForeign() : handle(request)),
+    handle: async request => (isForeign(request) ? refuseForm(request, upload) : handle(request)),
     fail: ({ verb: sent }, fault) => fail(sent, fault),
     ...(upload ? { upload } : {}),
   })
@@ -113,7 +113,7 @@ export function createConsoleRoutes(deps: ConsoleDeps): readonly PageRoute[] {
           page.uploadBytesMax === undefined ? undefined : uploadOf(page.uploadBytesMax, deps),
         ),
       ),
-    route('GET', '/*', async request => withVisit(request, deps, async visit => notFound(visit))),
+    route('GET', '/*', async request => withVisit(request, deps, async visit => leadOn(visit))),
   ]
 }
 
@@ -194,6 +194,10 @@ function showMerchantPage(visit: Visit, page: MerchantPage): Promise<PageAnswer>
   return guard(visit, page, () => page.show({ ...visit, merchant, api, stream }), merchant)
 }
 
+/** A slash at the end of the console's address is easily typed. */
+const leadOn = (visit: Visit): PageAnswer =>
+  visit.request.url === '/console/' ? seeOther('/console') : notFound(visit)
+
 function notFound(visit: Visit): PageAnswer {
   const main = html`<p>Nothing is here, or nothing that you may see.</p><p><a href="/console">Go to the overview</a></p>`
   return renderNotFound(loadConsoleAssets(), visit, { main })
@@ -217,9 +221,14 @@ function isForeign({ verb, form, headers }: PageRequest): boolean {
   return form === undefined || (site !== undefined && site !== 'same-origin' && site !== 'none')
 }
 
-function refuseForeign(): PageAnswer {
-  const main = html`<p>This form did not come from this console. Nothing was done.</p><p><a href="/console">Go to the console</a></p>`
-  return renderOutside(loadConsoleAssets(), { title: 'Not accepted', main, status: 403 })
+function refuseForm({ isTooLarge }: PageRequest, upload: Upload | undefined): PageAnswer {
+  const way = html`<p><a href="/console">Go to the console</a></p>`
+  const megabytes = Math.floor((upload?.bytesMax ?? 0) / 1_000_000)
+  const main = isTooLarge
+    ? html`<p>What was sent is too large: this form takes ${megabytes > 0 ? `${megabytes} MB, files included` : 'texts of a few thousand letters'}. Nothing was done. Go back and send less.</p>${way}`
+    : html`<p>This form did not come from this console. Nothing was done.</p>${way}`
+  const title = isTooLarge ? 'Too large' : 'Not accepted'
+  return renderOutside(loadConsoleAssets(), { title, main, status: isTooLarge ? 413 : 403 })
 }
 
 /** The session has changed since the form was shown: the person signed in again in another tab. */

@@ -27,12 +27,16 @@ const luhnValid = (minimum: number, maximum: number) =>
     .map(digits => digits.join(''))
     .map(body => [...'0123456789'].map(check => body + check).find(luhnOracle) ?? '')
 
+/** Zeros alone pass the checksum too, but no scheme issues them. */
+const isIssued = (digits: string): boolean => /[1-9]/.test(digits)
+
 function findCardNumber(text: string): string | undefined {
   for (const run of text.matchAll(/[0-9](?:[ .+-]?[0-9]){11,}/g)) {
     const digits = run[0].replaceAll(/[^0-9]/g, '')
     for (let start = 0; start + 12 <= digits.length; start++)
       for (let end = start + 12; end <= Math.min(start + 19, digits.length); end++)
-        if (luhnOracle(digits.slice(start, end))) return digits.slice(start, end)
+        if (luhnOracle(digits.slice(start, end)) && isIssued(digits.slice(start, end)))
+          return digits.slice(start, end)
   }
   return undefined
 }
@@ -144,6 +148,9 @@ describe('scrubCardNumbers', () => {
     ['number 000000000001', 'number 000000000001'],
     ['4111  1111  1111  1111', '4111  1111  1111  1111'],
     ['00000000000', '00000000000'],
+    // One above the highest amount: the refusal must name it.
+    ['1000000000000', '1000000000000'],
+    ['4000000000000002', '400000******0002'],
     [
       '2026-11-15T03:10:22.123Z payment authorised in 12 ms',
       '2026-11-15T03:10:22.123Z payment authorised in 12 ms',
@@ -160,7 +167,8 @@ describe('scrubCardNumbers', () => {
 
   const hexToken = /(?<![0-9A-Za-z])[0-9a-f]{32}(?![0-9A-Za-z])/
   const separators = fc.constantFrom('', '', '', ' ', '-', '.', '+', '%20')
-  const written = luhnValid(12, 19).chain(number =>
+  const issued = luhnValid(12, 19).filter(isIssued)
+  const written = issued.chain(number =>
     fc
       .array(separators, { minLength: number.length - 1, maxLength: number.length - 1 })
       .map(between => [...number].map((digit, index) => digit + (between[index] ?? '')).join('')),

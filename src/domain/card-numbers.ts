@@ -171,7 +171,8 @@ function startsCardNumber(run: string, start: number): boolean {
     once = twice + digit
     twice = previousOnce + double(digit)
     length++
-    if (length >= shortest && once % 10 === 0) return true
+    // Zeros alone have a right checksum and are nobody's number, but they end many a round amount.
+    if (length >= shortest && once % 10 === 0 && once > 0) return true
   }
   return false
 }

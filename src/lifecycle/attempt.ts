@@ -16,7 +16,7 @@ import {
   type PaymentProvider,
   type Prepared,
 } from '#lifecycle/payment.ts'
-import { defaultCapture } from '#methods/catalogue.ts'
+import { defaultCapture, findStoredMethod } from '#methods/catalogue.ts'
 import { type Offerable, offeredMethods } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
 
@@ -70,7 +70,8 @@ export interface Try {
 
 /** The payment with this try begun: waiting for the provider, or for the merchant's confirm. */
 export function recordTry(payment: Payment, begun: Try): Payment {
-  const { method, instrument, account, prepared, provider, asks, now } = begun
+  const { method, instrument, account, provider, asks, now } = begun
+  const prepared = { ...begun.prepared, triedType: method.type }
   const waiting = openTry(payment) ?? followingTry(payment, begun)
   const operation: Operation = {
     ...waiting,
@@ -98,6 +99,18 @@ export function recordTry(payment: Payment, begun: Try): Payment {
     updatedAt: now,
     version: payment.version + 1,
   }
+}
+
+/**
+ * The payment with the method of this try, where its customer has gone on with another one. The card or account that was
+ * entered for it is not known any more.
+ */
+export function asTried(payment: Payment, { xId, prepared: { triedType } }: Operation): Payment {
+  const last = payment.operations.findLast(({ prepared }) => prepared.triedType !== undefined)
+  if (triedType === undefined || last?.xId === xId) return payment
+  const method = findStoredMethod(triedType) ?? payment.method
+  const captureMethod = captureBy(method, payment)
+  return { ...payment, method, captureMethod, instrument: undefined, account: undefined }
 }
 
 /** The customer may change their mind about saving the card between two tries; the last answer counts. */

@@ -27,13 +27,14 @@ export type SentDetails = {
 const shownFields: ReadonlySet<string> = new Set(Object.keys(recordDetails))
 
 /**
- * Facts of a plan, as they were when its payment was made, that are needed to advance it once the outcome is known. Its
- * terms may have changed by then, and those of that moment count.
+ * Which charge of its plan a payment is, as it was decided when the payment was made. What comes next is decided by the terms
+ * that the plan has when the outcome is known.
  */
 export interface PlanTurn {
   readonly initialPayId: PayId
-  /** The due day after this one; absent where there is none. */
+  /** The due day after this one by the terms of then. For the release before, and for its payments, which have no `paid`. */
   readonly next?: string
+  /** For the release before, which may settle the payment while both serve. */
   readonly expiryDate?: string
   /** Given where the merchant charges: the day up to which the charge pays. */
   readonly paid?: string

@@ -93,6 +93,22 @@ describe('what a provider reports later', () => {
     expect(tell({})).toBeUndefined()
   })
 
+  test('a notice that repeats neither the reason nor the deadline leaves both as they are', () => {
+    const { payment, dispute } = open()
+    const told = { reasonCode: 'Fraudulent Processing of Transactions', reasonGroup: 'OTHER' } as const
+    const won = facts({ ...told, status: 'WON', evidenceDueBy: undefined })
+    const known = { reasonCode: '10.4', reasonGroup: 'FRAUD', evidenceDueBy: later(24) }
+    expect(updateDispute(payment, dispute, won, later(1))?.dispute).toMatchObject({ ...known, status: 'WON' })
+    const again = facts({ ...told, evidenceDueBy: undefined })
+    expect(updateDispute(payment, dispute, again, later(1))).toBeUndefined()
+  })
+
+  test('the deadline of an earlier stage is not that of the next one', () => {
+    const { payment, dispute } = open()
+    const second = facts({ stage: 'PRE_ARBITRATION', evidenceDueBy: undefined })
+    expect(updateDispute(payment, dispute, second, later(1))?.dispute.evidenceDueBy).toBeUndefined()
+  })
+
   test('a notice with an earlier state changes nothing', () => {
     const won = tell({ status: 'WON' })
     if (!won) throw new Error('not won')

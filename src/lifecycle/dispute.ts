@@ -90,6 +90,15 @@ function isNews(known: DisputeFacts, reported: DisputeFacts): boolean {
   )
 }
 
+/** A later notice may not repeat why there is a dispute, nor until when to answer: what is known stays. */
+function withKnown(reported: DisputeFacts, known: DisputeFacts): DisputeFacts {
+  const isReasonKnown = reported.reasonGroup === 'OTHER' && known.reasonCode !== ''
+  const { reasonCode, reasonGroup } = isReasonKnown ? known : reported
+  const isSameStage = reported.stage === known.stage
+  const evidenceDueBy = reported.evidenceDueBy ?? (isSameStage ? known.evidenceDueBy : undefined)
+  return { ...reported, reasonCode, reasonGroup, evidenceDueBy }
+}
+
 export interface DisputeIds {
   readonly disputeId: DisputeId
   readonly capture: XId
@@ -122,9 +131,10 @@ export function openDispute(payment: Payment, facts: DisputeFacts, ids: DisputeI
 export function updateDispute(
   payment: Payment,
   known: Dispute,
-  reported: DisputeFacts,
+  facts: DisputeFacts,
   now: Date,
 ): DisputeChange | undefined {
+  const reported = withKnown(facts, known)
   if (!isNews(known, reported)) return undefined
   const type =
     known.stage !== reported.stage

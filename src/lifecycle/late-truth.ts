@@ -3,16 +3,19 @@
  * approves a payment that had ended here. No rule can refuse these; the sums follow what happened.
  */
 import type { XId } from '#domain/ids.ts'
-import { add, subtract } from '#domain/money.ts'
+import { add, type Money, subtract } from '#domain/money.ts'
 import { detailCode, success } from '#domain/response-codes.ts'
+import { asTried } from '#lifecycle/attempt.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import {
   findOperation,
+  isClosedLate,
   lastOperation,
   type Operation,
   type OperationType,
   openAmount,
   type Payment,
+  type PaymentProvider,
 } from '#lifecycle/payment.ts'
 import { restOf } from '#lifecycle/refund.ts'
 import { settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
@@ -62,7 +65,7 @@ const effects: Readonly<Partial<Record<OperationType, Undo>>> = {
     const released = { ...payment, sums: { ...sums, captured }, closedForCapture: false }
     if (captured > 0) return released
     const holds = !payment.authorizationExpiresAt || payment.authorizationExpiresAt.getTime() > now.getTime()
-    if (holds && openAmount(released) > 0) return { ...released, status: 'AUTHORIZED' }
+    if (holds && openAmount(released) > 0) return { ...released, status: statusOf(payment, 'AUTHORIZED') }
     // The authorisation has ended, so the amount that returns to it lapses at once.
     const reversed = add(released.sums.reversed, openAmount(released))
     return { ...released, sums: { ...released.sums, reversed }, status: 'REVERSED' }
@@ -74,6 +77,10 @@ const effects: Readonly<Partial<Record<OperationType, Undo>>> = {
   // A payment of the kind CREDIT consists of one payout, so it fails with it.
   CREDIT: payment => ({ ...payment, status: 'FAILED', sums: { ...payment.sums, refunded: 0 } }),
 }
+
+/** A payment that stays ended, because another one has its transId, keeps its status whatever becomes of its money. */
+const statusOf = (payment: Payment, status: Payment['status']): Payment['status'] =>
+  isClosedLate(payment) ? payment.status : status
 
 export interface Elsewhere {
   readonly type: OperationType
@@ -138,7 +145,7 @@ function moved({ sums }: Payment, type: OperationType, amount: number): Payment[
 }
 
 function statusAfter(payment: Payment, type: OperationType): Payment['status'] {
-  if (type === 'CAPTURE') return 'OK'
+  if (type === 'CAPTURE') return statusOf(payment, 'OK')
   const { sums, status } = payment
   return type === 'REVERSAL' && sums.reversed >= sums.authorized ? 'REVERSED' : status
 }
@@ -160,6 +167,8 @@ export interface LateApproval {
   readonly capture?: Outcome
   /** Another payment has its transId or its plan's due day by now, so this one stays ended; its money is only given back. */
   readonly isReplaced?: boolean
+  /** The account that approved it, that of the payment unless given: a later try may have gone to another one. */
+  readonly provider?: PaymentProvider
   readonly now: Date
 }
 
@@ -169,13 +178,14 @@ export interface LateApproval {
  */
 export function approveLate(
   payment: Payment,
-  { xId, outcome, capture, isReplaced, now }: LateApproval,
+  { xId, outcome, capture, isReplaced, provider = payment.provider, now }: LateApproval,
 ): Payment | undefined {
   const failed = findOperation(payment, xId)
   const isOver = payment.status === 'FAILED' && failed?.state === 'FAILED'
   if (!isOver || failed.type === 'CREDIT' || outcome.kind !== 'approved') return undefined
   const again: Operation = { ...failed, state: 'SENT', prepared: { ...failed.prepared, paidLate: true } }
-  const open: Payment = { ...payment, status: 'PENDING', operations: replace(payment, again) }
+  const tried = { ...asTried(payment, failed), amount: askedBy(payment, failed), provider }
+  const open: Payment = { ...tried, status: 'PENDING', operations: replace(payment, again) }
   const approved = settle(open, xId, outcome, now)
   const settled =
     capture && failed.details.captureXId && approved.status === 'AUTHORIZED'
@@ -183,6 +193,10 @@ export function approveLate(
       : approved
   return isReplaced ? { ...settled, status: 'REVERSED' } : settled
 }
+
+/** The amount of a payment may be changed between two tries; a confirm may be for less than its payment. */
+const askedBy = ({ amount }: Payment, { type, amount: value }: Operation): Money =>
+  type === 'AUTHORIZATION' ? { ...amount, value } : amount
 
 export const paidLateOperation = ({ operations }: Payment): Operation | undefined =>
   operations.find(({ prepared }) => prepared.paidLate === true)

@@ -47,6 +47,8 @@ export interface Prepared {
   readonly step?: CustomerStep
   /** The provider account that was asked, where it is not the simulator of a merchant without accounts. */
   readonly account?: string
+  /** The method that the customer chose for this try; later tries of the payment may be by other methods. */
+  readonly triedType?: string
   /** When it was sent, for an operation that was recorded before: milliseconds of the merchant's time. */
   readonly sentAtMs?: number
   readonly [fact: string]: string | number | boolean | undefined
@@ -273,12 +275,20 @@ export const lacksTotal = ({ method, operations }: Payment): boolean =>
       (operation.type === 'INCREMENTAL' || operation.type === 'REVERSAL') && isUnanswered(operation),
   )
 
-/** The operation that approved the payment: its confirm if it had one, else its authorisation. */
+/**
+ * The operation that approved the payment: its confirm if it had one, else its authorisation. Not always the last one: a
+ * payment may be paid late by an earlier try. While none has approved it, the last one is the one that may.
+ */
 export function approvingOperation(payment: Payment): Operation {
-  const approving = payment.operations.findLast(({ type }) => type === 'AUTHORIZATION' || type === 'CONFIRM')
+  const asking = payment.operations.filter(({ type }) => type === 'AUTHORIZATION' || type === 'CONFIRM')
+  const approving = asking.findLast(hasApproved) ?? asking.at(-1)
   if (!approving) throw new Error(`payment ${payment.payId} has no authorisation`)
   return approving
 }
+
+/** Of an authorisation or a confirm. */
+export const hasApproved = ({ state }: Operation): boolean =>
+  state === 'AUTHORIZED' || state === 'CAPTURE_REQUEST' || state === 'OK'
 
 /** Whether the customer must act next. They may still come back to a page that they left open. */
 export const awaitsCustomer = ({ status, awaits }: Payment): boolean =>

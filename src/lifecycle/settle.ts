@@ -3,6 +3,7 @@
  * certain. An unknown outcome only prolongs the wait; a failed follow-up never changes the payment's status.
  */
 import { strict as assert } from 'node:assert'
+import { scrubCardNumbers } from '#domain/card-numbers.ts'
 import type { XId } from '#domain/ids.ts'
 import { add, subtract } from '#domain/money.ts'
 import { detailCode, providerResultOutstanding, success, unreachedCode } from '#domain/response-codes.ts'
@@ -11,7 +12,7 @@ import { endsCapturing } from '#lifecycle/capture.ts'
 import { customerDeadline } from '#lifecycle/create.ts'
 import { awaitAction, endPage } from '#lifecycle/customer-step.ts'
 import { toOperation } from '#lifecycle/follow-up.ts'
-import type { CustomerActionOutcome, Outcome } from '#lifecycle/outcome.ts'
+import type { CustomerActionOutcome, Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import {
   approvingOperation,
   findOperation,
@@ -119,7 +120,9 @@ const effects: Record<OperationType, Effects> = {
       })
       // A payment that was paid after it had ended and then given back is over, as if it had been reversed in time.
       const isLate = approvingOperation(payment).prepared.paidLate === true
-      return isLate && given.sums.refunded >= given.sums.captured ? { ...given, status: 'REVERSED' } : given
+      // What the customer's bank took back need not be given back.
+      const isGone = add(given.sums.refunded, given.sums.returned) >= given.sums.captured
+      return isLate && isGone ? { ...given, status: 'REVERSED' } : given
     },
     fail: (payment, { amount }) => withSums(payment, { refunding: subtract(payment.sums.refunding, amount) }),
   },
@@ -281,13 +284,19 @@ function answerOperation(payment: Payment, operation: Operation, outcome: Outcom
  * not prove that the provider has the request, so the operation is cleared up like one without an answer.
  */
 function providerAfter(payment: Payment, operation: Operation, outcome: Outcome): Operation['provider'] {
-  if ('provider' in outcome) return outcome.provider
+  if ('provider' in outcome) return withoutCardNumber(outcome.provider)
   const { provider, xId, amount } = operation
   if (outcome.kind !== 'unknown' || outcome.reason === undefined) return provider
   const echo = { reference: xId, amount: { value: amount, currency: payment.amount.currency } }
-  const responseText = `The provider's answer was not understood: ${outcome.reason}`
+  const responseText = `The provider's answer was not understood: ${scrubCardNumbers(outcome.reason)}`
   return { ...(provider ?? { echo, fields: { notUnderstood: true } }), responseText }
 }
+
+/** A provider's sentence may quote the number that it was sent. */
+const withoutCardNumber = (provider: ProviderFacts): ProviderFacts =>
+  provider.responseText === undefined
+    ? provider
+    : { ...provider, responseText: scrubCardNumbers(provider.responseText) }
 
 function stateAfter(payment: Payment, { type }: Operation, outcome: Outcome): Operation['state'] {
   switch (outcome.kind) {

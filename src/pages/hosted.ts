@@ -163,6 +163,9 @@ export function stageOf({ payment, now }: Pick<Hosted, 'payment' | 'now'>): Stag
       return stageOfOpen(payment, now)
     case 'FAILED':
       return stageOfFailed(payment)
+    case 'REVERSED':
+      // What was approved has been given back in full: the customer has not paid.
+      return 'cancelled'
     default:
       return 'paid'
   }
@@ -209,10 +212,12 @@ function withPayId(address: string | undefined, { payId }: Payment): string | un
   return `${before}${joint}PayId=${payId}${fragment}`
 }
 
-/** Where the customer returns to: `urls.cancel`, if given, after a failed payment, otherwise `urls.return`. */
-export function returnUrl(payment: Payment): string | undefined {
+const unpaid: readonly Stage[] = ['expired', 'cancelled', 'tooManyTries', 'failed']
+
+/** Where the customer returns to: `urls.cancel`, if given, after an end without payment, otherwise `urls.return`. */
+export function returnUrl({ payment, now }: Pick<Hosted, 'payment' | 'now'>): string | undefined {
   const { return: back, cancel } = urlsOf(payment)
-  return withPayId(payment.status === 'FAILED' ? (cancel ?? back) : back, payment)
+  return withPayId(unpaid.includes(stageOf({ payment, now })) ? (cancel ?? back) : back, payment)
 }
 
 export const isSession = ({ own }: Payment): boolean => own.session === true

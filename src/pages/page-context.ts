@@ -34,6 +34,7 @@ import { labelMethod } from '#pages/views/checkout.ts'
 import { describeOffer } from '#pages/views/currency-choice.ts'
 import type { DeadEndKind } from '#pages/views/dead-end.ts'
 import { renderSendOn } from '#pages/views/instructions.ts'
+import { nameDue } from '#pages/views/order-summary.ts'
 
 /** The path of payment pages. */
 export const pagePath = '/pay/'
@@ -93,7 +94,8 @@ export function createPageContext(deps: PageDeps): PageContext {
       const { title, message, errors = {}, offer } = state
       const choice = offer && describeOffer(frame(request, hosted), offer)
       // 200: the script reads what is wrong from the body, and browsers would report any other status as a fault.
-      return json({ title, message, errors, attempt: String(hosted.payment.version), choice })
+      const { amount, version } = hosted.payment
+      return json({ title, message, errors, attempt: String(version), choice, due: nameDue(amount) })
     },
     reopen: async hosted => {
       const found = await openHosted(hosted.pageToken, deps)
@@ -141,7 +143,7 @@ function createAnswers(deps: PageDeps): Answers {
   })
 
   const deadEnd: PageContext['deadEnd'] = (request, kind, hosted) => {
-    const page = showDeadEnd(frame(request, hosted), kind, hosted?.payment)
+    const page = showDeadEnd(frame(request, hosted), kind, hosted)
     return answer(page.status, page.html, hosted)
   }
 
@@ -212,7 +214,8 @@ function createSteps(deps: PageDeps, answers: Answers): Pick<PageContext, 'show'
     const methodLabel = hosted.label ?? labelMethod(hosted.payment.method, texts)
     const body = renderSendOn(frame(request, hosted), { ...action, methodLabel })
     const formTarget = action.verb === 'POST' ? action.url : undefined
-    const headers = securityHeaders({ formTarget, theme: themeOf(hosted), tls })
+    const frameAncestors = hosted.merchant.frameOrigins
+    const headers = securityHeaders({ formTarget, theme: themeOf(hosted), frameAncestors, tls })
     return { status: 200, body, headers }
   }
 
@@ -238,7 +241,7 @@ function onward(hosted: Hosted, deps: PageDeps): string {
     const { url = '' } = providerAction(hosted) ?? {}
     return isOwnPath(url) ? url : onwardAddress(hosted, deps)
   }
-  return returnUrl(payment) ?? `${baseOf(hosted)}/result`
+  return returnUrl(hosted) ?? `${baseOf(hosted)}/result`
 }
 
 /** 422: understood, but nothing was paid. */

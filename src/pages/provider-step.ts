@@ -53,7 +53,7 @@ export async function takeBack(
   const next = providerAction(after)
   // Sending the customer to a page that sends them straight back would loop; the shop gets the result by an event.
   if (next && next.url === before?.url && !decision)
-    return context.seeOther(returnUrl(after.payment) ?? `${baseOf(after)}/result`)
+    return context.seeOther(returnUrl(after) ?? `${baseOf(after)}/result`)
   return context.redirectToNextStep(request, after)
 }
 

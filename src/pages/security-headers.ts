@@ -6,7 +6,7 @@ import { logoOrigin, styleTheme, type Theme } from '#pages/theme.ts'
 export interface PageSecurity {
   /** Addresses the forms may end at after our own redirect: the return and cancel addresses of the stored payment. */
   readonly formActions?: readonly string[] | undefined
-  /** The one address of a form that leads to a provider, and nowhere else. */
+  /** The address of a form that leads to a provider, on a page on which nothing is typed. */
   readonly formTarget?: string | undefined
   /** The merchant's theme, which adds the hash of its style and the origin of its logo. */
   readonly theme?: Theme | undefined
@@ -23,10 +23,13 @@ const toSources = (addresses: readonly string[] = []): readonly string[] => [
 const joinSources = (...sources: readonly (string | undefined)[]): string =>
   sources.filter(source => source !== undefined).join(' ')
 
-/** Origin and path; what would end the directive is encoded. */
-function toExactSource(address: string): string {
-  const { origin, pathname } = new URL(address)
-  return `${origin}${pathname.replace(/[;,'\s]/g, character => encodeURIComponent(character).replace("'", '%27'))}`
+/**
+ * Origin and path; what would end the directive is encoded. Then the scheme: browsers hold every redirect of the provider
+ * against the policy of our page, and providers redirect to banks that nobody can list. Nothing is typed on that page.
+ */
+function toProviderSources(address: string): string {
+  const { origin, pathname, protocol } = new URL(address)
+  return `${origin}${pathname.replace(/[;,'\s]/g, character => encodeURIComponent(character).replace("'", '%27'))} ${protocol}`
 }
 
 /** A year. Subdomains are not included, because they may belong to other systems of the operator. */
@@ -50,7 +53,7 @@ export function securityHeaders({
     `style-src ${joinSources("'self'", styleTheme(theme)?.source)}`,
     `img-src ${joinSources("'self'", logoOrigin(theme))}`,
     "connect-src 'self'",
-    `form-action ${formTarget === undefined ? joinSources("'self'", ...toSources(formActions)) : toExactSource(formTarget)}`,
+    `form-action ${formTarget === undefined ? joinSources("'self'", ...toSources(formActions)) : toProviderSources(formTarget)}`,
     `frame-ancestors ${ancestors.length === 0 ? "'none'" : ancestors.join(' ')}`,
     "base-uri 'none'",
     // A mistake in a template must not become a script: with this the browser refuses strings as code altogether.

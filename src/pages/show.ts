@@ -247,7 +247,7 @@ export function showInstructions(hosted: Hosted, frame: PageFrame): string {
     ],
     deadline: payment.expiresAt?.toISOString(),
     qrText: shown?.qrCode ?? toTransferCode({ amount: payment.amount, account, reference: paymentReference }),
-    returnUrl: returnUrl(payment),
+    returnUrl: returnUrl(hosted),
     siteForm: sitePage && testAction !== undefined ? { ...sitePage, action: testAction } : undefined,
   })
 }
@@ -264,28 +264,28 @@ const results: Readonly<Partial<Record<Stage, ResultKind>>> = {
 }
 
 /** The result or current state, right after the customer's last step. */
-export function showResult({ payment, label }: Hosted, frame: PageFrame, stage: Stage): string {
+export function showResult(hosted: Hosted, frame: PageFrame, stage: Stage): string {
+  const { payment, label } = hosted
   const kind = results[stage]
-  if (kind === undefined)
-    return showDeadEnd(frame, stage === 'tooManyTries' ? stage : 'expired', payment).html
+  if (kind === undefined) return showDeadEnd(frame, stage === 'tooManyTries' ? stage : 'expired', hosted).html
   return renderResult(frame, {
     kind,
     amount: amountOf(payment),
     methodLabel: label ?? labelMethod(payment.method, frame.language.texts),
     reference: payment.transId,
     date: payment.updatedAt.toISOString(),
-    returnUrl: returnUrl(payment),
+    returnUrl: returnUrl(hosted),
   })
 }
 
 export const showDeadEnd = (
   frame: PageFrame,
   kind: DeadEndKind,
-  payment?: Payment,
+  hosted?: Pick<Hosted, 'payment' | 'now'>,
   retryUrl?: string,
 ): Rendered => ({
   status: statusOfDeadEnd(kind),
-  html: renderDeadEnd(frame, { kind, returnUrl: payment && returnUrl(payment), retryUrl }),
+  html: renderDeadEnd(frame, { kind, returnUrl: hosted && returnUrl(hosted), retryUrl }),
 })
 
 /** By the last four digits of the response code. Lost, stolen and suspected cards deliberately get the same text. */

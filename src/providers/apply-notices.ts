@@ -13,10 +13,19 @@ import type { RecordVault } from '#vault/sealed-records.ts'
 /** `unmatched`: it matches nothing of ours, or not yet. */
 export type Applied = 'applied' | 'repeated' | 'unmatched' | 'ignored'
 
+/** An unmatched item that only a person can finish, and what they must do; given to the next try. */
+interface NeedsPerson {
+  readonly needsPerson: string
+}
+
 export type ApplyNotice = (
-  account: { readonly merchantId: MerchantId; readonly accountId: string },
+  account: {
+    readonly merchantId: MerchantId
+    readonly accountId: string
+    readonly needsPerson?: string | null
+  },
   item: NoticeItem,
-) => Promise<Applied>
+) => Promise<Applied | NeedsPerson>
 
 export interface NoticeWorker {
   /** Applies what is due and returns how many items that were. */
@@ -65,11 +74,13 @@ export function createNoticeWorker(deps: NoticeWorkerDeps): NoticeWorker {
     if (!(await store.renew(item, leaseMs))) return
     const found = await read(item)
     if (!found) return store.finish(item, 'EXPIRED', 'the raw notice is no longer kept')
-    const result = await deps.apply(item, found)
+    const applied = await deps.apply(item, found)
+    const result = typeof applied === 'string' ? applied : 'unmatched'
+    const detail = typeof applied === 'string' ? undefined : applied.needsPerson
     await deps.testCrash?.('afterApply')
     deps.onApplied(result)
     if (result === 'unmatched')
-      await store.postpone(item, { state: 'UNMATCHED', afterMs: pauseMs(item.attempt) })
+      await store.postpone(item, { state: 'UNMATCHED', afterMs: pauseMs(item.attempt), detail })
     else await store.finish(item, states[result])
   }
 

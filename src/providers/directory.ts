@@ -5,6 +5,7 @@
  */
 import type { Connector, ConnectorDefinition, ConnectorTools, ProviderAccount } from '#connectors/contract.ts'
 import type { OpenedAccount, ProviderDirectory } from '#connectors/directory.ts'
+import { hideSecrets } from '#connectors/quoted-secrets.ts'
 import { type RouteRule, route } from '#connectors/routing.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
@@ -152,7 +153,11 @@ async function openAccount(
     settings,
     secrets,
   }
-  const connector = narrow(definition.open(account, deps.tools(definition)), settings)
+  const tools = deps.tools(definition)
+  const connector = narrow(
+    definition.open(account, { ...tools, http: hideSecrets(tools.http, secrets) }),
+    settings,
+  )
   return {
     record,
     accountId,

@@ -117,6 +117,7 @@ function describeFact(fact: NoticeFact): string {
       return `ignored ${fact.name}`.slice(0, 64)
     case 'return':
     case 'lapsed':
+    case 'refunds':
       return fact.kind
   }
 }

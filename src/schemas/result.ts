@@ -22,11 +22,9 @@ export const responseDescription = text(freeTextMax, 'The response code in words
 
 export const links = closed(
   {
-    redirect: optional(
-      closed(
-        { href: url('Where to send the customer.'), type: text(64, 'Media type of that page.') },
-        { title: 'Link', description: 'An address and what lies there.' },
-      ),
+    redirect: closed(
+      { href: url('Where to send the customer.'), type: text(64, 'Media type of that page.') },
+      { title: 'Link', description: 'An address and what lies there.' },
     ),
   },
   { title: 'Links', description: 'Where to go next.' },

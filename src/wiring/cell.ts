@@ -179,7 +179,7 @@ async function assembleCell(cell: CellOptions, opened: Opened): Promise<Cell> {
       applyDispute: applyDisputeNotice(engine),
       applyReport: providers.applyReport,
     })
-  const notices = startNotices(providers, applyNotice, { metrics, database, gate })
+  const notices = startNotices(providers, applyNotice, { metrics, database, gate, cell: cell.address.number })
   const workers = createWorkers(cell, { database, engine, merchants, deliveryWorker })
   const { work, retention, quotes, ...rest } = workers
   return {
@@ -247,6 +247,7 @@ function createLife(cell: CellOptions, parts: Living): Pick<Cell, 'claim' | 'sta
       onEvents()
       loops = startLoops({
         ...{ ...parts, logger, metrics, clock, counts },
+        cell: cell.address.number,
         timersByHand: cell.options.timersByHand === true,
         // Limits are those of the installation: its first cell carries them.
         limitUses: cell.address.number === 0 ? createLimitUseStore(database) : undefined,

@@ -1,4 +1,5 @@
 /** Wires the console: people, passkeys, figures, and its functions to read and act. */
+
 import { definitions as registered } from '#connectors/registry.ts'
 import { toConsoleOrigin } from '#console/address.ts'
 import type { ConsoleDeps } from '#console/context.ts'
@@ -8,6 +9,7 @@ import { createPasskeys } from '#console/passkeys.ts'
 import { createPaymentRows } from '#console/payment-rows.ts'
 import { createPeople } from '#console/people.ts'
 import { createConsoleRoutes } from '#console/routes.ts'
+import { searchCells } from '#console/search-cells.ts'
 import { createFailedLogins } from '#http/authentication/rate-limit.ts'
 import type { CallInside } from '#http/server/inside-call.ts'
 import type { PageRoute } from '#http/server/page-routes.ts'
@@ -19,7 +21,7 @@ import { createAuditStore } from '#storage/audit/audit.ts'
 import { createFigureStore } from '#storage/console/figures.ts'
 import { createFormStore } from '#storage/console/forms.ts'
 import { createPeopleStore } from '#storage/console/people.ts'
-import { createPaymentSearch, type PaymentSearch } from '#storage/console/search.ts'
+import { createPaymentSearch } from '#storage/console/search.ts'
 import { createStoryStore } from '#storage/console/story.ts'
 import { createPaymentFinder } from '#storage/payments/finding.ts'
 import { createProviderAccountStore } from '#storage/providers/accounts.ts'
@@ -100,6 +102,7 @@ function openDeps(cell: Cell, { shared, cells, ways, people }: ConsoleParts): Co
     notices: createNoticeStore(database),
     openWebhookSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecrets, { merchantId }, sealed),
     listMerchants: () => cells.stores.merchants.list(),
+    cellsAway: cells.away,
     callInside,
     merchantsAs: audit => {
       const { merchants, apiKeys, endpoints } = cells.stores
@@ -123,12 +126,12 @@ function openDeps(cell: Cell, { shared, cells, ways, people }: ConsoleParts): Co
   }
 }
 
-/** The search covers all merchants that the person may see. */
-const searchAll = (cells: Cells): PaymentSearch => ({
-  async find(merchantIds, text) {
-    const found = await Promise.all(
-      cells.all().map(({ database }) => createPaymentSearch(database).find(merchantIds, text)),
-    )
-    return found.flat().sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
-  },
-})
+const searchAll =
+  (cells: Cells): ConsoleDeps['search'] =>
+  (merchants, typed) => {
+    const open = cells.all().map(({ number, database }) => ({
+      number,
+      find: (limit: number) => createPaymentSearch(database).find(merchants, typed, limit),
+    }))
+    return searchCells(open, cells.away())
+  }

@@ -10,7 +10,7 @@ import type { Presence } from '#storage/processes/presence.ts'
 import type { DerivedKeys } from '#vault/key-ring.ts'
 import type { Parts } from '#wiring/parts.ts'
 import type { NoticeWork } from '#wiring/providers.ts'
-import { type Loop, startLoop } from '#workers/loop.ts'
+import { type Loop, restAfter, startLoop } from '#workers/loop.ts'
 import type { SettleWorker } from '#workers/settle.ts'
 import type { TimerWorker } from '#workers/timers.ts'
 
@@ -48,6 +48,8 @@ const auditPauseMs = 86_400_000
 
 export interface BackgroundWork
   extends Pick<Parts, 'logger' | 'metrics' | 'clock' | 'onEvents' | 'presence'> {
+  /** The number of the cell. */
+  readonly cell: number
   readonly engine: Engine
   readonly timerWorker: TimerWorker
   /** True where a test runs what is due. */
@@ -77,7 +79,7 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
     onEvents()
   }
   const measureLag = async () =>
-    metrics.setWebhookLag(await work.deliveryStore.readLagSeconds(new Date(clock.nowMs())))
+    metrics.setWebhookLag(work.cell, await work.deliveryStore.readLagSeconds(new Date(clock.nowMs())))
   const logAuditHead = async () => {
     const { number, hash } = await work.audit.store.readHead()
     logger.info({ auditNumber: number, auditHash: hash }, 'the newest row of the audit trail')
@@ -110,7 +112,12 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
     start('webhook lag', measureLag, lagPauseMs),
     start('apply notices', async () => work.notices.wake(), duePauseMs),
     start('expire notices', () => work.notices.expire(), reapPauseMs),
-    start('settlement differences', () => work.notices.measureDifferences(), reapPauseMs),
+    start('match settlements', () => work.notices.matchSettlements(), reapPauseMs),
+    start(
+      'settlement differences',
+      restAfter(() => work.notices.measureDifferences(), performance.now.bind(performance)),
+      lagPauseMs,
+    ),
   ]
 }
 

@@ -6,7 +6,7 @@ import type { RawRoute } from '#http/server/raw-routes.ts'
 import type { Gate } from '#operations/merchants/gate.ts'
 import type { ApplyNotice } from '#providers/apply-notices.ts'
 import { createProviders, type RunningProviders } from '#providers/create-providers.ts'
-import { countDifferences } from '#storage/providers/match-lines.ts'
+import { countDifferences, matchLines } from '#storage/providers/match-lines.ts'
 import type { Parts } from '#wiring/parts.ts'
 
 type ProviderWiring = Pick<Parts, 'database' | 'metrics' | 'logger' | 'options' | 'faults'>
@@ -32,7 +32,7 @@ export function startProviders({
     onApplied: result => metrics.countNoticeItem(result),
     onError: err =>
       logger.error(
-        { err, worker: 'notices' },
+        { err, component: 'notices' },
         'a notice of a provider could not be applied; it will be tried again',
       ),
     testCrash: options.noticeCrash,
@@ -44,6 +44,8 @@ export interface NoticeWork {
   wake(): void
   /** Resolves when everything that is due has been tried. */
   runDue(): Promise<void>
+  /** Finds the payments and operations of settlement lines that were imported before their truth arrived. */
+  matchSettlements(): Promise<void>
   /** Counts the differences between our books and the settlement lines of providers. */
   measureDifferences(): Promise<void>
   /** Raw notices are kept for 90 days. */
@@ -51,10 +53,16 @@ export interface NoticeWork {
   stop(): Promise<void>
 }
 
+interface NoticeWiring extends Pick<Parts, 'metrics' | 'database'> {
+  readonly gate?: Gate | undefined
+  /** The number of the cell. */
+  readonly cell: number
+}
+
 export function startNotices(
   providers: RunningProviders,
   apply: ApplyNotice,
-  { metrics, database, gate }: Pick<Parts, 'metrics' | 'database'> & { readonly gate?: Gate | undefined },
+  { metrics, database, gate, cell }: NoticeWiring,
 ): NoticeWork {
   const worker = providers.startApplying(apply, gate)
   const route = createNoticeRoute({
@@ -62,12 +70,20 @@ export function startNotices(
     onVerdict: verdict => metrics.countNotice(verdict),
     wake: worker.wake,
   })
+  async function measure(): Promise<void> {
+    for (const [list, found] of await countDifferences(database.readers))
+      metrics.setDifferences(cell, list, found)
+  }
+  // One after the other, so that the newest count is shown last.
+  let measured = Promise.resolve()
   return {
     route,
     wake: worker.wake,
     runDue: worker.runDue,
-    async measureDifferences() {
-      for (const [list, found] of await countDifferences(database)) metrics.setDifferences(list, found)
+    matchSettlements: () => matchLines(database.writers),
+    measureDifferences() {
+      measured = measured.then(measure, measure)
+      return measured
     },
     expire: () => providers.expire(),
     async stop() {

@@ -5,6 +5,24 @@ export interface Loop {
   stop(): Promise<void>
 }
 
+/** 100: work that grows with what is stored takes at most a hundredth of the time. */
+const restFactor = 100
+
+/** Work that leaves runs out until it has rested a hundred times as long as its last run took. */
+export function restAfter(work: () => Promise<unknown>, nowMs: () => number): () => Promise<void> {
+  let restedAt = Number.NEGATIVE_INFINITY
+  return async () => {
+    const begun = nowMs()
+    if (begun < restedAt) return
+    try {
+      await work()
+    } finally {
+      const ended = nowMs()
+      restedAt = ended + (ended - begun) * restFactor
+    }
+  }
+}
+
 export function startLoop(
   work: () => Promise<unknown>,
   pauseMs: number,

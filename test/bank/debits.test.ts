@@ -154,6 +154,28 @@ describe('a debit', () => {
     })
   })
 
+  test('is returned once when the files of one import tell of the return under two references', async () => {
+    await batch()
+    const { body } = await debit()
+    const endToEndId = endToEndIdIn((await batch())[0])
+    await importText(statement([{ reference: 'T1', cents: 1000, endToEndId }]))
+    const back = { cents: 1000, direction: 'DBIT', endToEndId, reason: 'AM04' } as const
+    const paths = ['notified', 'stated'].map(reference =>
+      commands.file(`${reference}-${++number}.xml`, statement([{ reference, ...back }])),
+    )
+    expect(await commands.json('bank', 'import', ...paths)).toMatchObject({
+      ...{ booked: 0, returned: 1, repeated: 1, unmatched: [] },
+    })
+    const { amount, operations } = await record(body.payId)
+    expect(amount).toMatchObject({ capturedValue: 1000, returnedValue: 1000 })
+    expect(operations.filter(({ type }: { type: string }) => type === 'RETURN')).toHaveLength(1)
+    const lines = await queryRows(
+      gateway.databaseUrl,
+      `SELECT 1 FROM settlement_line WHERE replace(pay_id::text, '-', '') = '${body.payId}' AND type = 'CHARGEBACK'`,
+    )
+    expect(lines).toHaveLength(1)
+  })
+
   test('is returned whole after a part of it was refunded', async () => {
     await batch()
     const { body } = await debit()

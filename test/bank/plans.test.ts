@@ -69,6 +69,21 @@ test('the charges of a plan are FRST, RCUR and at the end FNAL', async () => {
   expect(await readPlan(planId)).toMatchObject({ numberOfPayments: 3 })
 })
 
+test('a return that one file tells under two references suspends the plan once, with an event about the return', async () => {
+  const { payId, planId } = await beginPlan('returned-twice', '2199-12-31')
+  const endToEndId = /<EndToEndId>(\w+)</.exec(await batch())?.[1] ?? ''
+  const back = { cents: 1000, direction: 'DBIT', endToEndId, reason: 'MD01' } as const
+  const text = statement(['first', 'second'].map(name => ({ reference: `RT-${name}`, ...back })))
+  const file = commands.file('returned-twice.xml', text)
+  expect(await commands.json('bank', 'import', file)).toMatchObject({ returned: 1, unmatched: [] })
+  expect(await readPlan(planId)).toMatchObject({ status: 'SUSPENDED' })
+  const { data } = (await gateway.call('GET', `/events?payId=${payId}`)).body
+  const suspended = data.filter(({ type }: { type: string }) => type === 'plan.suspended')
+  expect(suspended.map(({ body }: { body: { operation?: object } }) => body.operation)).toMatchObject([
+    { type: 'RETURN' },
+  ])
+})
+
 test('after AC04, MD01, MD06 and MD07 the plan is suspended, after AM04 it goes on', async () => {
   const reasons = ['AC04', 'MD01', 'MD06', 'MD07', 'AM04']
   const plans = new Map<string, { payId: string; planId: string }>()

@@ -344,3 +344,20 @@ test('after the end a method without refunds gives the money back outside the pa
   expect(await givenBack('late-3')).toEqual([])
   await expectReconciled()
 })
+
+test('late money that could be kept goes back outside the payment where another one has its transId', async () => {
+  await commands.json('merchant', 'set', gateway.merchantId, '--paid-late', 'keep')
+  const made = await order('INVOICE', 'late-4')
+  const reference = JSON.stringify(await record(made.payId)).match(/RF[0-9]{2}[A-Z0-9]{12}/)?.[0]
+  await gateway.call('POST', `/payments/${made.payId}/cancellations`, {})
+  const newer = await order('INVOICE', 'late-4')
+  expect(await arrive({ cents: 1000, text: `${reference}` })).toMatchObject({ booked: 1, unmatched: [] })
+  expect(await record(made.payId)).toMatchObject({
+    status: 'FAILED',
+    amount: { authorizedValue: 0, capturedValue: 0, receivedValue: 1000 },
+  })
+  expect(await record(newer.payId)).toMatchObject({ status: 'AUTHORIZE_REQUEST' })
+  expect(await givenBack('late-4')).toEqual([{ type: 'pain.001.001.09', payments: 1, sum: 1000 }])
+  expect(await commands.json('doctor')).toMatchObject({ healthy: true })
+  await expectReconciled()
+})

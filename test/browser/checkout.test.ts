@@ -139,6 +139,36 @@ describe.runIf(found)('checkout', () => {
     await stage.expectSound(again)
   })
 
+  // Browsers hold every redirect of a form against the policy of its page, and the shop's own redirects are among them.
+  test('a shop that sends its visitors on to another origin gets its customers back', async () => {
+    const { urls, origin } = stage.place.moved
+    const left = await stage.shop.session({ urls })
+    const { page, complaints } = await stage.open(left.href)
+    await page.locator('form.cancel button').click()
+    await page.waitForURL(`${origin}/basket?PayId=${left.payId}`)
+    expect((await stage.shop.read(left.payId)).status).toBe('FAILED')
+    const paid = await stage.shop.session({ urls })
+    await page.goto(paid.href)
+    await typeCard(page, { number: '4000002760003184' })
+    await press(page)
+    await page.click('button[value="approve"]')
+    await page.waitForURL(`${origin}/thanks?PayId=${paid.payId}`)
+    expect((await stage.shop.read(paid.payId)).status).toBe('OK')
+    expect(complaints).toEqual([])
+  })
+
+  test('turning back while the answer is lost shows what the server says', async () => {
+    const { payId, href } = await stage.shop.session()
+    const { page } = await stage.open(href)
+    // Only what the script sends is lost: the browser's own way stays open.
+    await page.route('**/cancel', route =>
+      route.request().isNavigationRequest() ? route.continue() : route.abort(),
+    )
+    await page.locator('form.cancel button').click()
+    await page.waitForURL(`${stage.place.urls.cancel}?PayId=${payId}`)
+    expect((await stage.shop.read(payId)).status).toBe('FAILED')
+  })
+
   test('the back button and a reload after paying show that it is paid, and pay nothing', async () => {
     const { payId, href } = await stage.shop.session()
     const { page, statuses } = await stage.open(href)
@@ -190,6 +220,46 @@ describe.runIf(found)('checkout', () => {
     await press(other.page)
     await stage.waitForThanks(other.page)
     expect(await stage.shop.tries(payId)).toEqual(['OK', ['21000305', '00000000']])
+  })
+
+  // Each line: what the server has against the form, and so tells the next version of the payment to the script.
+  test.each([
+    ['is out of date', 'Ada Lovelace'],
+    ['has a mistake that only the server finds', '4111 1111 1111 1111'],
+  ])(
+    'an amount that was changed while the page was open is shown before it is paid: a form that %s',
+    async (_, name) => {
+      const { payId, href } = await stage.shop.session()
+      const { page } = await stage.open(href)
+      await typeCard(page, { name })
+      await stage.shop.call('PATCH', `/payments/${payId}`, { amount: { value: 9999, currency: 'EUR' } })
+      await press(page)
+      await page.locator('.due', { hasText: '€99.99' }).waitFor()
+      expect(await page.textContent('button.primary')).toBe('Pay €99.99')
+      expect(await stage.shop.tries(payId)).toEqual(['AUTHORIZE_REQUEST', ['60000100']])
+      await typeCard(page)
+      await press(page)
+      await stage.waitForThanks(page)
+      expect((await stage.shop.read(payId)).amount).toMatchObject({ value: 9999, capturedValue: 9999 })
+    },
+  )
+
+  test('an answer that is no answer loads the page anew, also after a line of the summary was followed', async () => {
+    const { payId, href } = await stage.shop.session()
+    const { page } = await stage.open(href)
+    await press(page)
+    await page.click('[data-notice] a')
+    expect(new URL(page.url()).hash).toBe('#number')
+    await typeCard(page)
+    await page.route('**/pay/**', route =>
+      route.request().method() === 'POST'
+        ? route.fulfill({ status: 403, contentType: 'text/html' })
+        : route.continue(),
+    )
+    await press(page)
+    await page.waitForURL(href)
+    expect(await page.locator('form.pay').getAttribute('aria-busy')).toBe(null)
+    expect(await stage.shop.tries(payId)).toEqual(['AUTHORIZE_REQUEST', ['60000100']])
   })
 
   test('mistakes are shown before anything is sent; without a script the server shows them', async () => {

@@ -39,10 +39,10 @@ describe.skipIf(browser === undefined)('the example shop', () => {
     return page
   }
 
-  async function payByCard(place: Page | FrameLocator): Promise<void> {
+  async function payByCard(place: Page | FrameLocator, number = '4111111111111111'): Promise<void> {
     const card = place.getByRole('radio', { name: 'Card', exact: true })
     if ((await card.count()) > 0) await card.check()
-    await place.locator('#number').fill('4111111111111111')
+    await place.locator('#number').fill(number)
     await place.locator('#expiry').fill('12/30')
     await place.locator('#securityCode').fill('123')
     await place.locator('#cardholderName').fill('Ada Lovelace')
@@ -73,6 +73,21 @@ describe.skipIf(browser === undefined)('the example shop', () => {
     await payByCard(frame)
     await page.waitForURL(`${origin}/order?PayId=*`)
     expect(await page.textContent('#status')).toBe('AUTHORIZED')
+  })
+
+  test('the frame is as tall as each page in it, and a new page begins at its top', async () => {
+    if (browser === undefined) throw new Error('no browser')
+    const { page } = await visit(browser, origin, { viewport: { width: 390, height: 500 } })
+    await page.getByRole('button', { name: 'Pay here' }).click()
+    const frame = page.frameLocator('#pay iframe')
+    await payByCard(frame, '4000002760003184')
+    await frame.locator('button[value="approve"]').waitFor()
+    const shown = async () => {
+      const inside = await frame.locator('body').evaluate(body => body.getBoundingClientRect().height)
+      const box = await page.locator('#pay iframe').boundingBox()
+      return [Math.ceil(inside) === Math.round(box?.height ?? 0), (box?.y ?? -1) > -1]
+    }
+    await expect.poll(shown, { timeout: 60_000 }).toEqual([true, true])
   })
 
   test('a frame on a site that is not on the list stays empty', async () => {
@@ -125,6 +140,19 @@ describe.skipIf(browser === undefined)('the example shop', () => {
       }),
     )
     await page.locator('#problem', { hasText: /./ }).waitFor()
+  })
+
+  test('a token that is refused without a reason says so in words', async () => {
+    const page = await choose('Pay by card here')
+    const fields = page.frameLocator('#card iframe')
+    await fields.locator('#number').fill('4111111111111111')
+    await fields.locator('#expiry').fill('12/30')
+    await fields.locator('#securityCode').fill('123')
+    await fields.locator('#cardholderName').fill('Ada Lovelace')
+    // As for a merchant that was disabled since the page was opened.
+    await page.route('**/pay/fields/**', route => route.fulfill({ status: 404, contentType: 'text/html' }))
+    await page.getByRole('button', { name: 'Pay €49.99' }).click()
+    await page.locator('#problem', { hasText: 'Please try again' }).waitFor()
   })
 
   test('a customer pays by a link', async () => {

@@ -50,6 +50,50 @@ describe.runIf(found)('in a browser', () => {
       }
   })
 
+  test('sums and their names stay whole, however long amounts and references are', async () => {
+    const { href } = await stage.shop.session({
+      language: 'de',
+      amount: { value: 999_999_000_099, currency: 'EUR' },
+      order: {
+        merchantReference: `R-${'X'.repeat(40)}`,
+        items: [
+          { name: 'Hut', quantity: 1_000_000, grossPrice: 999_999 },
+          { name: 'Versand', type: 'shipping_fee', quantity: 1, grossPrice: 99 },
+        ],
+      },
+    })
+    const seen = await stage.open(href, narrow)
+    await seen.page.click('.lines summary')
+    const broken =
+      await seen.page.evaluate(`[...document.querySelectorAll('.sums dt, .sums div:not(.sum-note) dd')]
+      .filter(part => {
+        const range = document.createRange()
+        range.selectNodeContents(part)
+        return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1
+      })
+      .map(part => part.textContent)`)
+    expect(broken).toEqual([])
+    expect(await seen.page.locator('.sums dt').count()).toBe(4)
+    await stage.expectSound(seen)
+  })
+
+  test('the glass of the search does not cover its words, in both directions', async () => {
+    for (const language of ['en', 'ar']) {
+      const { href } = await stage.shop.session({ language })
+      const { page } = await stage.open(href, narrow)
+      await page.click('[data-more] summary')
+      const [icon, field] = await Promise.all(
+        ['.search .icon', '.search input'].map(part => page.locator(part).boundingBox()),
+      )
+      const padding = await page.evaluate(
+        `Number.parseFloat(getComputedStyle(document.querySelector('.search input')).paddingInlineStart)`,
+      )
+      if (!icon || !field) throw new Error('the search is not shown')
+      const covered = language === 'ar' ? field.x + field.width - icon.x : icon.x + icon.width - field.x
+      expect(padding).toBeGreaterThanOrEqual(covered)
+    }
+  })
+
   test('the parts of a payment in instalments keep each sum in one line', async () => {
     const { href } = await stage.shop.hosted('PROVIDERT', {
       language: 'de',

@@ -148,6 +148,9 @@ test('commands say that a cell is away, and do not call it unexpected', async ()
   expect((await commands.run(...batch)).stderr).toContain(
     'a cell cannot be reached, and the account may be there',
   )
+  // The money of a statement may be for a merchant of the cell that is away.
+  const imported = await commands.run('bank', 'import', commands.file('statement.xml', '<Document/>'))
+  expect(imported).toMatchObject({ code: 1, stderr: expect.stringContaining('and nothing was done') })
   for (const name of ['First', 'Second', 'Third', 'Fourth', 'Fifth'])
     expect(await commands.json('merchant', 'create', '--name', name)).toHaveProperty('apiKey')
   commands.remove()

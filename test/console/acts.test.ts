@@ -69,6 +69,21 @@ test('303 a refund that was declined is tried again with the same amount: the fi
   expect((await send(address, await askedAgain.text())).status).toBe(303)
 })
 
+test('422 a refund that was declined is in the audit trail and in the story with the name of the person', async () => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment())
+  await gateway.call('POST', '/test/faults', { operation: 'REFUND', fault: 'decline', times: 1 })
+  const refund = { amount: '300', key: 'k-declined', sure: 'yes' }
+  expect((await owner.post(at(`/payments/${body.payId}/refunds`), refund)).status).toBe(422)
+  expect(await actsOf(body.payId)).toEqual(['payment.refund by the owner'])
+  const [row] = await queryRows<{ after: unknown }>(
+    gateway.databaseUrl,
+    `SELECT after FROM audit WHERE object = '${body.payId}'`,
+  )
+  const failure = { status: 'FAILED', responseCode: '21000305' }
+  expect(row?.after).toEqual({ amount: 300, currency: 'EUR', ...failure })
+  expect(await read(at(`/payments/${body.payId}`))).toMatch(/payment\.refund .*?FAILED/)
+})
+
 test('422 a form whose first entries took effect is not done a second time with others', async () => {
   const { body } = await gateway.call('POST', '/payments', cardPayment())
   const address = at(`/payments/${body.payId}/refunds`)
@@ -116,12 +131,15 @@ test('200 an endpoint is added with its secret shown once, gets a new secret, an
 test.each([
   ['/links/new', { amount: '0', currency: 'EUR' }, 'amount.value is 0; allowed is a whole number of 1 to'],
   ['/links/new', { amount: '10', currency: 'ZZZ' }, 'amount.currency is &quot;ZZZ&quot;'],
+  ['/links/new', { amount: '10.00', currency: 'eur' }, 'The currency is eur; allowed is an active ISO 4217'],
+  ['/links/new', { amount: '10.0', currency: 'EUR' }, 'The amount is 10.0; allowed in EUR is'],
   ['/test/clock', { advance: 'P1000Y' }, 'advance is P1000Y'],
   [
     '/test/faults',
     { operation: 'X', fault: 'decline', times: '1' },
     'operation is &quot;X&quot;; allowed is one of',
   ],
+  ['/keys', { name: 'x', expires: '2020-01-01' }, 'The end is 2020-01-01. It must lie in the future.'],
   ['/keys', { name: 'x'.repeat(129) }, 'The name has 129 characters; allowed are 1 to 128'],
   ['/endpoints', { url: `https://shop.example/${'x'.repeat(2048)}` }, 'characters; allowed are 2048 at most'],
 ])('422 %s tells which field is wrong, its value and what is allowed: %j', async (path, fields, said) => {
@@ -241,7 +259,11 @@ test('303 evidence goes out with its files, which are kept sealed; too much of i
   expect((await send({ text: 'x' }, [new File(['<script>'], 'a.html', { type: 'text/html' })])).status).toBe(
     422,
   )
-  expect((await send({}, [new File(['x'.repeat(17_000_000)], 'a.pdf')])).status).toBe(413)
+  const large = await send({}, [new File(['x'.repeat(17_000_000)], 'a.pdf')])
+  expect([large.status, await large.text()]).toEqual([413, expect.stringContaining('takes 16 MB')])
+  const scan = await send({}, [new File(['x'.repeat(6_000_000)], 'scan.pdf', { type: 'application/pdf' })])
+  const said = 'The file scan.pdf has 6.0 MB; allowed are 5 MB.'
+  expect([scan.status, await scan.text()]).toEqual([422, expect.stringContaining(said)])
   expect((await send({ text: 'We WIN' }, [receipt])).status).toBe(303)
   expect((await gateway.call('GET', `/disputes/${disputeId}`)).body.status).not.toBe('OPEN')
   expect(await actsOf(disputeId)).toEqual(['dispute.evidence by the owner'])

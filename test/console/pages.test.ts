@@ -91,6 +91,24 @@ test('200 the next page of the list goes on where the first one ends, and a fore
   expect((await owner.get(at('/payments?cursor=wrong'))).status).toBe(400)
 })
 
+test('303 the address of the console with a slash at its end leads to the one without', async () => {
+  const { status, headers } = await owner.get('/console/')
+  expect([status, headers.get('location')]).toEqual([303, '/console'])
+})
+
+test('200 a plan shows how often it is charged and until when, and leads to all its payments', async () => {
+  const recurring = { frequency: 'MONTHLY', useCase: 'FIXED', expiryDate: '2099-12-31' }
+  const planned = cardPayment({
+    customerInfo: { merchantCustomerId: 'has-a-plan', email: 'planned@example.com' },
+    credentialOnFile: { type: 'RECURRING', initialPayment: true, recurring },
+    card: { expiryDate: '209912' },
+  })
+  const { paymentPlanId } = (await gateway.call('POST', '/payments', planned)).body
+  const page = await read(at(`/plans/${paymentPlanId}`))
+  for (const told of ['<dd>MONTHLY</dd>', '<dd>2099-12-31</dd>']) expect(page).toContain(told)
+  expect(page).toContain(`href="${at(`/payments?paymentPlanId=${paymentPlanId}`)}"`)
+})
+
 test('200 an empty list says whether there is nothing, or nothing that matches', async () => {
   const { merchantId } = await gateway.gateway.merchants.create('A shop without payments')
   const viewer = await signUp(gateway, { role: 'viewer' })
@@ -127,6 +145,25 @@ test.each([
   ['amount as people write it', () => '10.00'],
 ])('200 the search finds a payment by its %s', async (_, typed) => {
   expect(await read(`/console/search?q=${encodeURIComponent(typed())}`)).toContain(`/payments/${payId}`)
+})
+
+test.each([
+  ['EUR', 123_456, ['€1,234.56', '1,234.56', '1.234,56', '1 234.56 EUR', 'EUR 1234.56']],
+  ['KWD', 765_432, ['KWD\u00a0765.432', '765.432', '765,432']],
+  ['JPY', 98_765, ['¥98,765', 'JPY 98765']],
+])(
+  '200 an amount in %s is found as our pages show it and as people write it',
+  async (currency, value, texts) => {
+    const { body } = await gateway.call('POST', '/payments', cardPayment({ amount: { value, currency } }))
+    const shown = texts.map(text => read(`/console/search?q=${encodeURIComponent(text)}`))
+    const found = (await Promise.all(shown)).map(page => page.includes(`/payments/${body.payId}`))
+    expect(found).toEqual(texts.map(() => true))
+  },
+)
+
+test('200 a reference that ends in digits is not taken for an amount', async () => {
+  await gateway.call('POST', '/payments', cardPayment({ amount: { value: 445_566, currency: 'EUR' } }))
+  expect(await read('/console/search?q=INV445566')).toContain('Nothing.')
 })
 
 test('200 the inbox shows a webhook that nobody receives, with a signature that proves it', async () => {
@@ -194,6 +231,14 @@ test('200 the story of a payment tells the notices that its provider sent, in th
 test('a day that no month has is refused by name on the page that compares books', async () => {
   const page = await owner.get(at('/reconciliation?from=2026-02-31&to=2026-03-01'))
   expect([page.status, await page.text()]).toEqual([422, expect.stringContaining('must be days')])
+})
+
+test('422 days in the wrong order compare no books: three empty lists would say that they agree', async () => {
+  const page = await owner.get(at('/reconciliation?from=2026-11-20&to=2026-11-01'))
+  const said = 'From is 2026-11-20 and to is 2026-11-01; from must be the earlier day.'
+  const text = await page.text()
+  expect([page.status, text]).toEqual([422, expect.stringContaining(said)])
+  expect(text).not.toContain('Amounts differ')
 })
 
 test('200 notices that fit no payment are listed with the account they came to', async () => {

@@ -59,6 +59,20 @@ test('a link works once, wants twelve characters and the right code, and the coo
   ])
 })
 
+test.each([
+  ['a'.repeat(1_025), 'The password has 1025 characters; allowed are 12 to 1024.'],
+  // A text of twelve units: each of these characters is two of them.
+  ['🔑'.repeat(6), 'The password has 6 characters; allowed are 12 to 1024.'],
+])(
+  '422 a password that is too long or too short is refused with its length and what is allowed',
+  async (password, said) => {
+    const { path } = await makeLink(gateway, { role: 'viewer' })
+    const secret = readSecret(await (await fetch(`${gateway.url}${path}`)).text())
+    const refused = await send(path, { password, code: codeNow(secret) })
+    expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining(said)])
+  },
+)
+
 test('each code works once, and a step of drift is taken', async () => {
   const person = await signUp(gateway, { role: 'viewer' })
   // Set-up has used the code of this step.
@@ -303,7 +317,9 @@ test('a refund asks once more, is made once for a double click, keeps to the lim
     gateway.databaseUrl,
     `UPDATE operator SET refund_limits = '{200EUR}' WHERE email = '${person.email}'`,
   )
-  expect((await person.post(address, { amount: '300', key: 'k2', sure: 'yes' })).status).toBe(422)
+  const refused = await person.post(address, { amount: '300', key: 'k2', sure: 'yes' })
+  const said = 'The refund is €3.00; your refund limit is 200EUR'
+  expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining(said)])
   const rows = await queryRows<{ actor: string }>(
     gateway.databaseUrl,
     `SELECT actor FROM audit WHERE act = 'payment.refund' AND object = '${payId}'`,

@@ -159,9 +159,21 @@ describe('tables', () => {
     expect(shown.map(([type, meaning]) => [type, meaning])).toEqual(Object.entries(eventTypes))
   })
 
-  test('endpoints.md says how many methods there are', () => {
-    const [, shown] = /all ([\d,]+) payment methods/.exec(readDocument('docs/endpoints.md').text) ?? []
+  test.each([
+    ['docs/endpoints.md', /all ([\d,]+) payment methods/],
+    ['docs/testing.md', /methods that are paid, of ([\d,]+) /],
+  ])('%s says how many methods there are', (path, sentence) => {
+    const [, shown] = sentence.exec(readDocument(path).text) ?? []
     expect(shown).toBe(methods.length.toLocaleString('en'))
+  })
+
+  test('bench.md names every part that can be measured alone', () => {
+    const [, names = ''] = /const partNames = \[([^\]]+)\]/.exec(readDocument('bench/main.ts').text) ?? []
+    const parts = [...names.matchAll(/'(\w+)'/g)].map(([, part]) => part)
+    const [commands] = listFences(readDocument('docs/bench.md'))
+    const [, named = ''] = commands?.content.split('one part:') ?? []
+    expect(parts.length).toBeGreaterThan(0)
+    expect(parts.filter(part => !new RegExp(`\\b${part}\\b`).test(named))).toEqual([])
   })
 
   test('dependencies.md describes every direct dependency, and nothing else', () => {

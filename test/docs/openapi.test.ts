@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
+import { isRecord } from '#domain/json.ts'
 import { webhooks } from '#endpoints/events/webhook-examples.ts'
 import { endpoints } from '#endpoints/index.ts'
 import { describedAs } from '#endpoints/method-union.ts'
-import type { MediaObject } from '#http/reference/document.ts'
 import { about } from '#http/reference/document.ts'
 import { buildOpenApi } from '#http/reference/openapi.ts'
 import { listOperations } from '#http/reference/operation.ts'
@@ -71,26 +71,25 @@ interface BodyExample {
   readonly value: unknown
 }
 
-function listBodies(listed: (typeof operations)[number]): [string, Record<string, MediaObject>][] {
-  const { responses, requestBody } = listed.operation
-  const answers = Object.entries(responses).map(([status, response]) => [
-    `responses/${status}`,
-    'content' in response ? response.content : {},
-  ])
-  return [['requestBody', requestBody?.content ?? {}], ...answers] as [string, Record<string, MediaObject>][]
+/** Wherever the document has a schema with examples beside it: requests, answers and events. */
+function listExamples(node: unknown, steps: readonly string[] = []): readonly BodyExample[] {
+  if (!isRecord(node)) return []
+  const { schema, examples } = node
+  if (schema === undefined || !isRecord(examples))
+    return Object.entries(node).flatMap(([step, below]) => listExamples(below, [...steps, step]))
+  return Object.entries(examples).map(([name, example]) => ({
+    title: `${steps.join(' ')}: ${name}`,
+    place: [...steps, 'schema'].map(toPointer).join('/'),
+    value: isRecord(example) ? example.value : undefined,
+  }))
 }
 
-const bodyExamples: BodyExample[] = operations.flatMap(listed =>
-  listBodies(listed).flatMap(([part, content]) =>
-    Object.entries(content).flatMap(([type, media]) =>
-      Object.entries(media.examples ?? {}).map(([name, { value }]) => ({
-        title: `${listed.id} ${part}: ${name}`,
-        place: `paths/${toPointer(listed.path)}/${listed.verb.toLowerCase()}/${part}/content/${toPointer(type)}/schema`,
-        value,
-      })),
-    ),
-  ),
-)
+const bodyExamples = listExamples(document)
+
+test('examples are found in requests, answers and events', () => {
+  const beginnings = new Set(bodyExamples.map(({ place }) => place.split('/')[0]))
+  expect([...beginnings]).toEqual(['paths', 'webhooks'])
+})
 
 describe('examples fit their schemas', () => {
   // The document as a whole is no JSON schema, hence not strict; formats of our own are tested with the

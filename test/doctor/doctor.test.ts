@@ -86,7 +86,24 @@ describe('finds what was broken, and nothing else', () => {
   test.each<[string, string[], ...string[]]>([
     [set('amount = amount + 1', 'manual'), ['asked-amount']],
     [set('amount = amount - 1', 'partial'), ['asked-amount']],
+    [set(`currency = 'USD'`, 'manual'), ['asked-currency']],
+    [set(`currency = 'USD'`, 'credit'), ['asked-currency']],
     [`DELETE FROM payment_mark WHERE ${of('manual')}`, ['status-found']],
+    [`UPDATE payment_mark SET status = 'FAILED' WHERE ${of('manual')}`, ['status-found']],
+    [
+      `UPDATE payment SET provider_account = 'acc_000000000000000000000000', connector = 'stripe' WHERE trans_id = 'manual'`,
+      ['open-payment-has-account'],
+    ],
+    [
+      `INSERT INTO payment SELECT (p).* FROM (SELECT json_populate_record(p, '{"merchant_id": "mer_gone"}') AS p FROM payment p
+         WHERE trans_id = 'declined') made`,
+      ['operation-numbers', 'payment-has-merchant', 'card-in-vault'],
+    ],
+    [`UPDATE timer SET run_at = run_at + interval '2 years' WHERE kind = 'CAPTURE'`, ['capture-timer']],
+    [
+      `UPDATE timer SET run_at = run_at + interval '2 years' WHERE kind = 'INQUIRY' AND ${of('unknown')}`,
+      ['unanswered-asked'],
+    ],
     [
       `UPDATE timer SET run_at = run_at + interval '2 years' WHERE kind = 'LAPSE' AND ${of('manual')}`,
       ['lapse-timer'],
@@ -94,6 +111,14 @@ describe('finds what was broken, and nothing else', () => {
     [
       `UPDATE timer SET run_at = run_at + interval '2 years' WHERE kind = 'EXPIRE' AND ${of('order')}`,
       ['expire-timer'],
+    ],
+    [
+      `UPDATE timer SET run_at = run_at + interval '2 years' WHERE kind = 'CAPTURE' AND ${of('delayed')}`,
+      ['capture-timer'],
+    ],
+    [
+      `UPDATE timer SET run_at = run_at + interval '2 years' WHERE kind = 'INQUIRY' AND ${of('unknown')}`,
+      ['unanswered-asked'],
     ],
     [set('authorized = authorized + 1', 'manual'), ['authorized-sum']],
     [set('authorized = authorized + 100', 'confirmed'), ['authorized-sum']],
@@ -122,11 +147,11 @@ describe('finds what was broken, and nothing else', () => {
     [swapRefunds, ['refund-per-capture']],
     [setOperation(`details = '{}'`, 'twice', 'REFUND'), ['refund-per-capture']],
     [set(`status = 'AUTHORIZED'`, 'partial'), ['status-fits-sums', 'status-found']],
-    [set(`status = 'CAPTURE_REQUEST'`, 'manual'), ['status-fits-sums', 'capture-timer']],
+    [set(`status = 'CAPTURE_REQUEST'`, 'manual'), ['status-fits-sums', 'status-found', 'capture-timer']],
     [set(`status = 'OK'`, 'manual'), ['status-fits-sums']],
     [set(`status = 'OK'`, 'lapsed'), ['status-fits-sums'], dropRules],
-    [set(`status = 'REVERSED', live = false`, 'partly reversed'), ['status-fits-sums']],
-    [set(`status = 'AUTHORIZED', live = true`, 'reversed'), ['status-fits-sums']],
+    [set(`status = 'REVERSED', live = false`, 'partly reversed'), ['status-fits-sums', 'status-found']],
+    [set(`status = 'AUTHORIZED', live = true`, 'reversed'), ['status-fits-sums', 'status-found']],
     [set('live = true', 'declined'), ['status-fits-sums'], dropRules],
     [set(`status = 'PENDING'`, 'credit'), ['status-fits-sums', 'status-fits-operations', 'status-found']],
     [setOperation(`state = 'FAILED'`, 'unknown', 'AUTHORIZATION'), ['status-fits-operations']],

@@ -45,6 +45,7 @@ test.each<[string, string[]]>([
   [notice('1 minute'), []],
   [notice('2 hours', 'UNMATCHED'), []],
   [extraApproval('OK'), []],
+  [`${extraApproval('OK')}, detail = 'a second payment'`, ['paid-twice']],
   [extraApproval('FAILED'), ['authorized-sum', 'paid-twice']],
 ])('after %s the doctor finds %j', async (damage, expected) => {
   expect(await nameDamage(database.url, damage)).toEqual(expected)

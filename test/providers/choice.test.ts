@@ -1,6 +1,7 @@
 /** Which account takes a payment, what it can do with it, and what is refused before anything is written. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AuthorizationRequest } from '#connectors/contract.ts'
+import { cardEntries, openPage, sendForm } from '#test/support/customer-page.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { createLateProvider, type LateProvider } from '#test/support/late-provider.ts'
@@ -16,6 +17,8 @@ let narrow: LateProvider
 let once: LateProvider
 /** Its first capture is its last, and gives back the rest. */
 let closing: LateProvider
+/** Has nothing but pages of banks. */
+let banks: LateProvider
 
 beforeAll(async () => {
   first = createLateProvider()
@@ -39,7 +42,8 @@ beforeAll(async () => {
     name: 'closing',
     can: { partialReversal: false, increment: false, capture: 'one', partialCaptureReleasesRest: true },
   })
-  const definitions = [first, second, narrow, once, closing].map(({ definition }) => definition)
+  banks = createLateProvider({ name: 'banks' })
+  const definitions = [first, second, narrow, once, closing, banks].map(({ definition }) => definition)
   gateway = await startTestGateway({ definitions, requestsPerSecond: 10_000 })
 })
 afterAll(async () => {
@@ -53,8 +57,10 @@ const euros = (value: number) => ({ value, currency: 'EUR' })
 async function openShop(...providers: LateProvider[]) {
   const { merchantId, apiKey } = await gateway.gateway.merchants.create('Shop')
   const accounts: string[] = []
-  for (const { definition } of providers)
-    accounts.push(await addProviderAccount(gateway, definition, { secrets, merchantId }))
+  for (const provider of providers) {
+    const settings = provider === banks ? { types: 'IDEAL' } : undefined
+    accounts.push(await addProviderAccount(gateway, provider.definition, { settings, secrets, merchantId }))
+  }
   const authorization = `Basic ${Buffer.from(`${merchantId}:${apiKey}`).toString('base64')}`
   const call = (verb: string, path: string, body?: unknown) =>
     gateway.call(verb, path, body, { authorization })
@@ -92,6 +98,36 @@ test('200 an account that was certainly not reached gives way to the next, as an
   })
   expect(refund.status).toBe(200)
   expect(second.requests.at(-1)).toMatchObject({ operation: 'REFUND' })
+})
+
+test('a page that is paid after its payment ended with a card elsewhere is given back where it was paid', async () => {
+  const shop = await openShop(banks, first)
+  const { paymentMethods: _, ...session } = hosted()
+  const { body } = await shop.call('POST', '/payments/sessions', session)
+  const choose = async (fields: Record<string, string>) => {
+    const { url, hidden } = await openPage(body._links.redirect.href)
+    expect(await sendForm({ url, hidden }, fields)).toBeLessThan(400)
+  }
+  await choose({ type: 'IDEAL' })
+  const { xId } = await shop.read(body.payId)
+  first.arm('AUTHORIZATION', 'decline')
+  await choose(cardEntries('4111111111111111'))
+  await shop.deliver()
+  expect((await shop.call('POST', `/payments/${body.payId}/cancellations`, {})).status).toBe(200)
+  expect(await shop.read(body.payId)).toMatchObject({ paymentMethods: { type: 'CARD' } })
+  banks.payAnyway(xId)
+  await shop.deliver()
+  await shop.deliver()
+  const record = await shop.read(body.payId)
+  expect(record).toMatchObject({
+    status: 'REVERSED',
+    amount: { capturedValue: 1000, refundedValue: 1000 },
+    provider: { account: shop.accounts[0], connector: 'banks' },
+    paymentMethods: { type: 'IDEAL' },
+  })
+  // The card of the other try did not pay.
+  expect(JSON.stringify(record.paymentMethods)).not.toContain('1111')
+  expect(banks.requests.at(-1)).toMatchObject({ operation: 'REFUND', authorizationReference: xId })
 })
 
 test('200 an unknown outcome stays with its account: no other one is asked', async () => {

@@ -64,11 +64,11 @@ async function openPage() {
   return { payId: body.payId as string, page, html, fields: fieldsOf(html) }
 }
 
-test('200 our page sends the customer on by a form to exactly one address; reloading does the same', async () => {
+test('200 our page sends the customer on by a form, which the provider may send on; reloading does the same', async () => {
   const { payId, page, html, fields } = await openPage()
   expect(page.status).toBe(200)
   expect(page.headers.get('content-security-policy')).toContain(
-    'form-action https://pay.late.example/checkout;',
+    'form-action https://pay.late.example/checkout https:;',
   )
   expect(html).toContain('action="https://pay.late.example/checkout"')
   expect(fields.back).toMatch(new RegExp(`^${gateway.url}/pay/return/`))
@@ -80,6 +80,14 @@ test('200 our page sends the customer on by a form to exactly one address; reloa
   // The same page at the provider, whoever opens it: a reload, the back button, a second tab.
   expect(again).toEqual(first)
   expect(provider.requests.filter(({ reference }) => reference === first.reference)).toHaveLength(1)
+})
+
+test('200 the sites that may frame the checkout may also frame the page that leads on to the provider', async () => {
+  await gateway.gateway.merchants.set(gateway.merchantId, { frameOrigins: ['https://shop.example'] })
+  const { page } = await openPage()
+  await gateway.gateway.merchants.set(gateway.merchantId, { frameOrigins: null })
+  expect(page.headers.get('content-security-policy')).toContain('frame-ancestors https://shop.example;')
+  expect(page.headers.has('x-frame-options')).toBe(false)
 })
 
 test('200 the notice finishes the payment, whether or not the customer ever comes back', async () => {
@@ -146,6 +154,20 @@ test.each(['decline', 'lostBefore'] as const)(
     expect(await read(body.payId)).toMatchObject({ status: 'FAILED', responseCode: '23000402' })
   },
 )
+
+test('303 after the end of its time a page leads to the cancel address, also before the payment is recorded as expired', async () => {
+  const { body } = await create()
+  clock.move(dayMs)
+  const { href } = body._links.redirect
+  const over = await visit(href)
+  expect(over.status).toBe(410)
+  expect(await over.text()).toContain(`href="${urls.cancel}?PayId=${body.payId}"`)
+  const sent = await visit(href, { method: 'POST', body: new URLSearchParams({ type: 'IDEAL' }) })
+  expect([sent.status, sent.headers.get('location')]).toEqual([303, `${urls.cancel}?PayId=${body.payId}`])
+  expect(await read(body.payId)).toMatchObject({ status: 'AUTHORIZE_REQUEST' })
+  await runTimers()
+  expect(await read(body.payId)).toMatchObject({ status: 'FAILED', responseCode: '23000402' })
+})
 
 test('a page that is paid when the time is over makes the payment go on as paid', async () => {
   const { payId, fields } = await openPage()

@@ -89,28 +89,79 @@ test.each(['free', 'taken'])('what came back to us is given back once more (tran
   expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { refundedValue: 1000 } })
 })
 
-test('what a bank took back meanwhile is not given back a second time, and the doctor counts it', async () => {
-  const { payId, xId, transId } = await expired()
+test.each(['free', 'taken'])(
+  'what a bank took back meanwhile is not given back a second time, and the doctor counts it (transId %s)',
+  async transIds => {
+    const { payId, xId, transId } = await expired()
+    if (transIds === 'taken') await gateway.call('POST', '/payments', cardPayment({ transId }))
+    provider.arm('REFUND', 'decline')
+    provider.payAnyway(xId)
+    await deliver()
+    await deliver()
+    const capture = (await read(payId)).operations.find(({ type }: { type: string }) => type === 'CAPTURE')
+    const back = {
+      subject: named(capture.xId),
+      amount: euros(400),
+      detail: '0351',
+      transactionId: `ret-${payId}`,
+    }
+    await tell({ kind: 'return', ...back })
+    await waitAndTry(minuteMs)
+    expect(await read(payId)).toMatchObject({
+      status: 'REVERSED',
+      amount: { capturedValue: 1000, refundedValue: 600, returnedValue: 400 },
+    })
+    await waitAndTry(60 * minuteMs)
+    expect(await giveBackTimers(payId)).toBe(0)
+    expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+  },
+)
+
+test.each(['return', 'keep'] as const)(
+  'a capture that fails after all under a transId that is taken leaves a reservation, which is released (%s)',
+  async setting => {
+    await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: setting })
+    const { payId, xId, transId } = await expired('PROVIDERP')
+    await gateway.call('POST', '/payments', cardPayment({ transId }))
+    provider.arm('REFUND', 'decline')
+    provider.payAnyway(xId)
+    await deliver()
+    await deliver()
+    const capture = (await read(payId)).operations.find(({ type }: { type: string }) => type === 'CAPTURE')
+    await tell({ kind: 'takenBack', operation: 'CAPTURE', subject: named(capture.xId), detail: '0305' })
+    expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { capturedValue: 0 } })
+    await waitAndTry(minuteMs)
+    expect(await read(payId)).toMatchObject({
+      status: 'REVERSED',
+      amount: { authorizedValue: 1000, capturedValue: 0, reversedValue: 1000 },
+    })
+    await waitAndTry(60 * minuteMs)
+    expect(await giveBackTimers(payId)).toBe(0)
+    expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+  },
+)
+
+test('a reservation under a transId that is taken may be captured in the dashboard, and then it is refunded', async () => {
+  const { payId, xId, transId } = await expired('PROVIDERP', { captureMethod: { type: 'MANUAL' } })
   await gateway.call('POST', '/payments', cardPayment({ transId }))
-  provider.arm('REFUND', 'decline')
+  provider.arm('REVERSAL', 'decline')
   provider.payAnyway(xId)
   await deliver()
   await deliver()
-  const capture = (await read(payId)).operations.find(({ type }: { type: string }) => type === 'CAPTURE')
-  const back = {
-    subject: named(capture.xId),
-    amount: euros(400),
-    detail: '0351',
-    transactionId: `ret-${payId}`,
-  }
-  await tell({ kind: 'return', ...back })
+  const made = { echo: { reference: payId as never, amount: euros(1000) }, transactionId: `by-hand-${payId}` }
+  await tell({
+    kind: 'outcome',
+    operation: 'CAPTURE',
+    subject: { transactionId: `by-hand-${payId}`, paymentTransactionId: `late_${xId}` },
+    amount: euros(1000),
+    outcome: { kind: 'approved', provider: made },
+  })
+  expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { capturedValue: 1000 } })
   await waitAndTry(minuteMs)
   expect(await read(payId)).toMatchObject({
     status: 'REVERSED',
-    amount: { capturedValue: 1000, refundedValue: 600, returnedValue: 400 },
+    amount: { capturedValue: 1000, refundedValue: 1000, reversedValue: 0 },
   })
-  await waitAndTry(60 * minuteMs)
-  expect(await giveBackTimers(payId)).toBe(0)
   expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
 })
 

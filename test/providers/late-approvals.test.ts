@@ -301,18 +301,23 @@ test('a pending answer needs a person once the time that the connector declares 
   expect(await needsPerson()).toEqual([])
 })
 
+/** The customer of a page chooses a method; a page of the provider that is still open is left. */
+async function choose(href: string, type: string): Promise<void> {
+  const html = await (await fetch(href)).text()
+  const attempt = /name="attempt" value="(\d+)"/.exec(html)?.[1] ?? ''
+  const form = new URLSearchParams({ attempt, type })
+  await fetch(href, { method: 'POST', body: form, redirect: 'manual' })
+}
+
 test('a try that is paid although the payment went on with another one is undone', async () => {
   const { paymentMethods: _, ...body } = hostedBody('IDEAL')
   const { body: session } = await gateway.call('POST', '/payments/sessions', body)
-  const choose = async () => {
-    const html = await (await fetch(session._links.redirect.href)).text()
-    const attempt = /name="attempt" value="(\d+)"/.exec(html)?.[1] ?? ''
-    const form = new URLSearchParams({ attempt, type: 'IDEAL' })
-    await fetch(session._links.redirect.href, { method: 'POST', body: form, redirect: 'manual' })
+  const tryOnce = async () => {
+    await choose(session._links.redirect.href, 'IDEAL')
     return (await read(session.payId)).xId as string
   }
-  const left = await choose()
-  const paid = await choose()
+  const left = await tryOnce()
+  const paid = await tryOnce()
   expect(left).not.toBe(paid)
   provider.act(paid, 'approve')
   await deliver()
@@ -324,6 +329,41 @@ test('a try that is paid although the payment went on with another one is undone
   })
   expect(provider.ledger.find(({ reference }) => reference === left)).toMatchObject({ state: 'undone' })
 })
+
+test.each([
+  ['chooses another one, which the merchant cancels', ['IDEAL', 'IDEAL']],
+  ['goes back to the choice, which the merchant cancels', ['IDEAL']],
+] as const)(
+  'a page that is paid after its customer %s is given back by its own reference',
+  async (_, types) => {
+    const { paymentMethods: __, ...body } = hostedBody('IDEAL')
+    const { body: session } = await gateway.call('POST', '/payments/sessions', body)
+    const tried: string[] = []
+    for (const type of types) {
+      await choose(session._links.redirect.href, type)
+      tried.push((await read(session.payId)).xId)
+    }
+    const [left = ''] = tried
+    if (tried.length === 1) {
+      provider.act(left, 'decline')
+      await deliver()
+    }
+    // What was tried before is not changed by it.
+    await gateway.call('PATCH', `/payments/${session.payId}`, { amount: euros(600) })
+    const cancelled = await gateway.call('POST', `/payments/${session.payId}/cancellations`, {})
+    expect(cancelled.status).toBe(200)
+    await tellPaid({ xId: left })
+    await deliver()
+    expect(await read(session.payId)).toMatchObject({
+      status: 'REVERSED',
+      amount: { value: 1000, authorizedValue: 1000, capturedValue: 1000, refundedValue: 1000 },
+    })
+    expect(provider.requests.findLast(({ operation }) => operation === 'REFUND')).toMatchObject({
+      authorizationReference: left,
+      authorizationTransactionId: `late_${left}`,
+    })
+  },
+)
 
 /** The notice of what is just being undone arrives and is applied before the provider has answered. */
 async function undoneWhileTold(): Promise<void> {

@@ -22,7 +22,9 @@ const provider = createServer((request, response) => {
   called = request.headers
   response.writeHead(status, { 'content-type': 'application/json' })
   response.end(
-    status === 200 ? '{"paymentMethods":[]}' : '{"status":401,"errorCode":"000","message":"Unauthorized"}',
+    status === 200
+      ? '{"paymentMethods":[]}'
+      : `{"status":401,"errorCode":"000","message":"Unauthorized: ${called['x-api-key']}"}`,
   )
 })
 
@@ -78,9 +80,10 @@ test('the provider is called with the key that was given; nobody else gets to se
   expect(rows.some(({ sealed }) => sealed.includes(apiKey))).toBe(false)
 })
 
-test('a wrong key is named in the finding, and the command ends with 1', async () => {
+test('a wrong key is named in the finding, but not shown where the provider quotes it, and the command ends with 1', async () => {
   status = 401
-  expect(await check()).toMatchObject({ code: 1 })
+  const { code, stdout } = await check()
+  expect([code, stdout]).toEqual([1, expect.stringContaining('Unauthorized: …')])
   status = 200
 })
 

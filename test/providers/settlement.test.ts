@@ -150,6 +150,9 @@ test('a line that fits nothing of ours, one with another amount, and one of ours
     expect(metrics).toContain(`tollgate_reconciliation_differences{list="${list}"} 1`)
   await forget()
   await gateway.gateway.notices.measureDifferences()
+  expect(await (await fetch(`${gateway.url}/metrics`)).text()).toContain(
+    'tollgate_reconciliation_differences{list="theirs_without_ours"} 0',
+  )
 })
 
 test('several lines about one operation are added up', async () => {
@@ -219,7 +222,7 @@ test('a line that is imported before the truth about its operation arrives finds
   const named = line({ reference: uuid as XId, providerReference: 'L1' })
   expect(await importLines([named])).toMatchObject({ added: 1, unmatched: 1 })
   await state('OK')
-  await gateway.gateway.notices.measureDifferences()
+  await gateway.gateway.notices.matchSettlements()
   const { body } = await shop.call('GET', '/settlements')
   expect(body.data).toMatchObject([{ providerReference: 'L1', xId: uuid }])
   expect(await importLines([named])).toMatchObject({ added: 0, repeated: 1, unmatched: 0 })

@@ -181,7 +181,10 @@ test.each(cases)('$name, seed $seed', { timeout: 600_000 }, async ({ acts, agree
       const found = (await examine(left.databaseUrl)).filter(one => one.found > 0)
       const broken = await findBrokenRules(left.databaseUrl)
       const differences = agrees ? await compareBooks(scene) : []
-      expect({ found, broken, differences }).toEqual({ found: [], broken: {}, differences: [] })
+      const misdirected = agrees ? provider.misdirected : []
+      expect({ found, broken, differences, misdirected }).toEqual({
+        ...{ found: [], broken: {}, differences: [], misdirected: [] },
+      })
     }
   } finally {
     await right.stop()

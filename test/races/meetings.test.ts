@@ -1,5 +1,6 @@
 /** What happens at the same moment to the same few plans, customers, intents and payments, by chance and in two processes. */
 import { test } from 'vitest'
+import { dayOf } from '#domain/calendar.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { dayMs } from '#test/support/clock.ts'
 import type { TestAnswer } from '#test/support/gateway.ts'
@@ -48,13 +49,19 @@ function remember(scene: PlanScene, { body }: TestAnswer): void {
   if (customerId && !scene.customerIds.includes(customerId)) scene.customerIds.push(customerId)
 }
 
-const daily = { frequency: 'DAILY', autoCharge: true, useCase: 'FIXED' }
+/** Charged by the gateway, or by the merchant; with or without an end. */
+const terms = ({ random, clock }: PlanScene) => ({
+  ...{ frequency: 'DAILY', useCase: 'FIXED', autoCharge: random.chance(0.7) },
+  ...(random.chance(0.2) ? { expiryDate: dayAfter(clock.nowMs(), random.below(8)) } : {}),
+})
+
+const dayAfter = (nowMs: number, days: number): string => dayOf(new Date(nowMs + days * dayMs))
 
 const beginPlan: PlanAct = async scene => {
   const answer = await scene.ask(
     'POST',
     '/payments',
-    methodPayment('CARD', planPayment({ recurring: daily, payment: about(scene) })),
+    methodPayment('CARD', planPayment({ recurring: terms(scene), payment: about(scene) })),
   )
   remember(scene, answer)
   return answer
@@ -77,6 +84,7 @@ const patchPlan = withPlan('PATCH', '', scene =>
   scene.random.pick([
     { amount: eur(500 + scene.random.below(500)) },
     { metadata: { turn: String(scene.next) } },
+    { recurring: { expiryDate: dayAfter(scene.clock.nowMs(), scene.random.below(8)) } },
     { recurring: { expiryDate: '2027-04-01' } },
   ]),
 )

@@ -12,7 +12,8 @@ import type { AnyJson } from '#test/support/any-json.ts'
  * `lostBefore`: the connection ends before anything is done. `lostAfter`: it ends after. `html500`: done, but answered with
  * a page of a proxy. `truncated`: half an answer. `wrongEcho`: the answer names another reference. `silent`: done, and no
  * answer until the caller gives up. `turnedAway`: not even looked at. `keyRefused`: the key is no longer good.
- * `accountRefused`: there is no such merchant account. `newWords`: the answer of a version that does not exist yet.
+ * `accountRefused`: there is no such merchant account. `quotes`: refused, in a sentence that repeats what was sent.
+ * `newWords`: the answer of a version that does not exist yet.
  */
 export type AdyenFault =
   | 'lostBefore'
@@ -25,6 +26,7 @@ export type AdyenFault =
   | 'keyRefused'
   | 'accountRefused'
   | 'newWords'
+  | 'quotes'
 
 export interface AdyenDoubleOptions {
   readonly merchantAccount?: string
@@ -157,10 +159,13 @@ export class AdyenDouble {
       return
     }
     const isKnown = request.headers['x-api-key'] === this.apiKey && kind !== 'keyRefused'
+    const { number, iban, cvc } = body.paymentMethod ?? {}
+    const refusals: Partial<Record<AdyenFault, Answer>> = {
+      accountRefused: refuse(403, '901', 'Invalid Merchant Account'),
+      quotes: refuse(422, '101', `Invalid: ${number ?? iban} with ${cvc}, asked by ${this.apiKey}`),
+    }
     const answer = isKnown
-      ? kind === 'accountRefused'
-        ? refuse(403, '901', 'Invalid Merchant Account')
-        : this.#once(key, () => this.checkout.route(verb, path, body))
+      ? ((kind && refusals[kind]) ?? this.#once(key, () => this.checkout.route(verb, path, body)))
       : refuse(401, '000', 'HTTP Status Response - Unauthorized')
     await this.beforeAnswer()
     if (kind === 'silent') this.onSilence()

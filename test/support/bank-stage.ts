@@ -37,7 +37,7 @@ export async function importFiles(
   paths: readonly string[],
   bank: Bank,
 ): Promise<ImportCounts & { readonly unmatched: readonly Unmatched[]; readonly bad: readonly string[] }> {
-  const { counts, unmatched, bad } = await importAll(paths, bank)
+  const { counts, unmatched, bad } = await importAll(paths, [bank])
   const listed: Unmatched[] = []
   for await (const page of unmatched.pages()) listed.push(...page)
   return { ...counts, unmatched: listed, bad }

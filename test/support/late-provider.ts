@@ -66,6 +66,8 @@ export interface LateProvider {
   /** Something that somebody does in the provider's dashboard, or that the provider tells by itself. */
   say(item: NoticeItem): void
   readonly requests: readonly OperationRequest[]
+  /** Requests about an authorisation that it has never approved. */
+  readonly misdirected: readonly OperationRequest[]
   /** Runs before a request is answered: a notice may be faster than the answer. */
   beforeAnswer: () => Promise<void>
   /** Runs before something is undone: its notice may be on the way. */
@@ -86,6 +88,8 @@ export interface LateOptions {
   readonly pageEndsAt?: () => Date
   /** How customers are sent to its pages: by a form unless given. */
   readonly verb?: 'GET' | 'POST'
+  /** Where its pages are, for a test that opens them. */
+  readonly address?: string
   /** It has no web site: its pages lie here beside ours, and sign what they hand to the browser. */
   readonly sitePath?: string
 }
@@ -98,6 +102,7 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
   const armed = new Map<OperationType, Behaviour[]>()
   const pages = new Map<string, Page>()
   const requests: OperationRequest[] = []
+  const misdirected: OperationRequest[] = []
   let outbox: NoticeItem[] = []
 
   const factsOf = ({ reference, amount }: Pick<Inquiry, 'reference' | 'amount'>): ProviderFacts => ({
@@ -192,7 +197,7 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
     pages.set(request.reference, { request, state: 'open' })
     const fields = { reference: request.reference, back: request.payment.returnUrl ?? '' }
     const { verb = sitePath === undefined ? 'POST' : 'GET' } = options
-    const address = 'https://pay.late.example/checkout'
+    const { address = 'https://pay.late.example/checkout' } = options
     const url =
       sitePath !== undefined
         ? `${sitePath}${fields.back.slice(fields.back.lastIndexOf('/') + 1)}`
@@ -245,7 +250,12 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
     return { kind: 'declined', detail: '0391', provider: factsOf(inquiry) }
   }
 
-  const followUp = (request: FollowUpRequest, signal: AbortSignal) => receive(request, signal)
+  const followUp = (request: FollowUpRequest, signal: AbortSignal) => {
+    const { authorizationReference: approved } = request
+    if (!ledger.some(({ reference, state }) => reference === approved && state !== 'declined'))
+      misdirected.push(request)
+    return receive(request, signal)
+  }
 
   const connectorFor = (word: string): Connector => ({
     facts,
@@ -295,6 +305,7 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
     definition: { facts, open: account => connectorFor(account.secrets.word?.reveal() ?? '') },
     ledger,
     requests,
+    misdirected,
     arm: (operation, behaviour) => void armed.set(operation, [...(armed.get(operation) ?? []), behaviour]),
     tell(word) {
       const told = outbox.map(item => sign(word, [item]))

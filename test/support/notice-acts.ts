@@ -65,7 +65,7 @@ export function makeFact(scene: NoticeScene, { payId, operations }: AnyJson): No
     echo: { reference: one.xId, amount: euros(one.amount.value) },
     transactionId: `late_${one.xId}`,
   }
-  switch (random.below(7)) {
+  switch (random.below(9)) {
     case 0:
       return { kind: 'takenBack', operation: one.type, subject: own, detail: '0305' }
     case 1:
@@ -96,6 +96,16 @@ export function makeFact(scene: NoticeScene, { payId, operations }: AnyJson): No
         outcome: { kind: 'approved', provider },
       }
     case 5:
+      return { kind: 'lapsed', subject: { transactionId: `late_${first.xId}` } }
+    case 6: {
+      const made = { echo: { reference: payId, amount }, transactionId: `charge-${payId}` }
+      return {
+        ...{ kind: 'outcome', operation: 'CAPTURE', amount, total: amount },
+        subject: { paymentTransactionId: `late_${first.xId}` },
+        outcome: { kind: 'approved', provider: made },
+      }
+    }
+    case 7:
       return { kind: 'return', subject: own, amount, detail: '0351', transactionId }
     default:
       return {

@@ -199,9 +199,16 @@ export const noticeOf = async (page: Page): Promise<string> => {
   return (await notice.textContent()) ?? ''
 }
 
+interface ReturnUrls {
+  readonly return: string
+  readonly cancel: string
+}
+
 export interface ReturnPlace {
   readonly origin: string
-  readonly urls: { readonly return: string; readonly cancel: string }
+  readonly urls: ReturnUrls
+  /** Addresses that lead on to the same pages under another origin, as those of many shops do. */
+  readonly moved: { readonly origin: string; readonly urls: ReturnUrls }
   close(): Promise<void>
 }
 
@@ -210,14 +217,22 @@ export async function openReturnPlace(): Promise<ReturnPlace> {
   const server = createServer((request, response) => {
     response.setHeader('content-type', 'text/html; charset=utf-8')
     if (request.url?.startsWith('/favicon')) return void response.writeHead(204).end()
+    const [, moved] = /^\/moved(\/.*)/.exec(request.url ?? '') ?? []
+    if (moved) return void response.writeHead(302, { location: `${otherOrigin()}${moved}` }).end()
     response.end(
       `<!doctype html><html lang="en"><title>Shop</title><h1>Shop ${request.url?.split('?')[0]}</h1></html>`,
     )
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const port = () => (server.address() as AddressInfo).port
+  const otherOrigin = () => `http://localhost:${port()}`
+  const origin = `http://127.0.0.1:${port()}`
   return {
     origin,
+    moved: {
+      origin: otherOrigin(),
+      urls: { return: `${origin}/moved/thanks`, cancel: `${origin}/moved/basket` },
+    },
     // A query of the shop's own, with a spelling that a careless rewrite would change.
     urls: { return: `${origin}/thanks?basket=a%20b`, cancel: `${origin}/basket` },
     close: () => new Promise(resolve => void server.close(() => resolve())),

@@ -2112,7 +2112,7 @@ export interface LinkList {
 
 /** Where to go next. */
 export interface Links {
-  readonly redirect?: Link
+  readonly redirect: Link
 }
 
 /** A response code, its meaning and what to do about it. */

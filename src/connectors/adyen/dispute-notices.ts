@@ -62,7 +62,7 @@ export function readDispute(name: string, item: Loose, amount: Money): NoticeFac
     subject: subjectOf(item),
     dispute: {
       providerDisputeId,
-      stage,
+      stage: stageOf(name, stage, data),
       status: statusOf(name, status, textAt(data, 'disputeStatus')),
       amount,
       reasonCode,
@@ -70,6 +70,20 @@ export function readDispute(name: string, item: Loose, amount: Money): NoticeFac
       evidenceDueBy: dateAt(data, 'defensePeriodEndsAt'),
     },
   }
+}
+
+/** Of whatever stage the dispute is in; their reason code says which. */
+const eventsOfAnyStage: ReadonlySet<string> = new Set([
+  'INFORMATION_SUPPLIED',
+  'DISPUTE_DEFENSE_PERIOD_ENDED',
+])
+
+function stageOf(name: string, stage: DisputeStage, data: Loose | undefined): DisputeStage {
+  if (!eventsOfAnyStage.has(name)) return stage
+  const names = (kind: string): boolean =>
+    ['ReasonCode', 'SchemeCode'].some(code => textAt(data, `${kind}${code}`) !== undefined)
+  if (names('chargeback')) return 'CHARGEBACK'
+  return names('rfi') ? 'INQUIRY' : stage
 }
 
 /**
@@ -94,11 +108,24 @@ function readReturn(name: string, item: Loose, amount: Money, reasonCode: string
     : { kind: 'ignored', name }
 }
 
-/** The disputed payment: Adyen names its own reference and ours of the authorisation. */
-const subjectOf = (item: Loose): NoticeSubject => ({
-  reference: parseXId(textAt(item, 'merchantReference') ?? ''),
-  paymentTransactionId: textAt(item, 'originalReference'),
-})
+/**
+ * The disputed payment: Adyen names its own reference and ours of the authorisation, and of a payment with several captures
+ * the disputed one. A capture of the Customer Area has Adyen's reference only, which counts where ours does not name another
+ * operation.
+ */
+function subjectOf(item: Loose): NoticeSubject {
+  const data = recordAt(item, 'additionalData')
+  const captured = parseXId(textAt(data, 'captureMerchantReference') ?? '')
+  const transactionId = textAt(data, 'capturePspReference')
+  const paymentTransactionId = textAt(item, 'originalReference')
+  const authorised = parseXId(textAt(item, 'merchantReference') ?? '')
+  const isNamed = transactionId !== undefined && paymentTransactionId !== undefined
+  return {
+    reference: captured ?? (isNamed ? undefined : authorised),
+    ...(transactionId === undefined ? {} : { transactionId }),
+    paymentTransactionId,
+  }
+}
 
 const readReasonCode = (item: Loose, data: Loose | undefined): string =>
   (

@@ -183,6 +183,19 @@ describe('what an item says', () => {
     [{ eventCode: 'REPORT_AVAILABLE', reason: 'https://ca-test.adyen.com/r.csv' }, 'report'],
     [{ eventCode: 'REQUEST_FOR_INFORMATION' }, 'INQUIRY OPEN'],
     [{ eventCode: 'INFORMATION_SUPPLIED' }, 'INQUIRY UNDER_REVIEW'],
+    // As in Adyen's own example: evidence against a chargeback, sent in the Customer Area or by Adyen itself.
+    [
+      {
+        eventCode: 'INFORMATION_SUPPLIED',
+        additionalData: { chargebackReasonCode: '13.3', disputeStatus: 'Pending' },
+      },
+      'CHARGEBACK UNDER_REVIEW',
+    ],
+    [{ eventCode: 'INFORMATION_SUPPLIED', additionalData: { rfiReasonCode: '30' } }, 'INQUIRY UNDER_REVIEW'],
+    [
+      { eventCode: 'DISPUTE_DEFENSE_PERIOD_ENDED', additionalData: { rfiReasonCode: '30' } },
+      'INQUIRY EXPIRED',
+    ],
     [{ eventCode: 'NOTIFICATION_OF_CHARGEBACK' }, 'CHARGEBACK OPEN'],
     [{ eventCode: 'CHARGEBACK' }, 'CHARGEBACK OPEN'],
     [{ eventCode: 'CHARGEBACK', additionalData: { disputeStatus: 'Responded' } }, 'CHARGEBACK UNDER_REVIEW'],
@@ -273,6 +286,17 @@ describe('what an item says', () => {
         evidenceDueBy: new Date('2026-07-31T01:03:07Z'),
       },
     })
+  })
+
+  test.each([
+    ['ours', { captureMerchantReference: xIdOf(3), capturePspReference: 'CAP1' }, { reference: xIdOf(3) }],
+    // Our reference of the authorisation would stand for the last capture.
+    ['of the Customer Area', { captureMerchantReference: 'by hand', capturePspReference: 'CAP1' }, {}],
+  ])('a notice about a dispute names the capture that is disputed: %s', (_, additionalData, named) => {
+    const fact = factOf({ eventCode: 'CHARGEBACK', originalReference: 'PSP1', additionalData })
+    expect(fact).toMatchObject({ kind: 'dispute' })
+    const subject = { transactionId: 'CAP1', paymentTransactionId: 'PSP1', ...named }
+    expect(fact).toHaveProperty('subject', { reference: undefined, ...subject })
   })
 
   test.each([

@@ -211,9 +211,35 @@ describe('looking up what became of a request', () => {
     ['INCREMENTAL', intentOf('requires_capture', { amount: 1000 }), 'unreached'],
     ['REVERSAL', intentOf('canceled'), 'approved'],
     ['REVERSAL', intentOf('requires_capture'), 'unreached'],
+    // Somebody has captured all of it in the dashboard, so the reversal has not arrived.
+    ['REVERSAL', intentOf('succeeded'), 'unreached'],
+    ['REVERSAL', intentOf('succeeded', { amount_received: 600 }), 'approved'],
+    ['REVERSAL', intentOf('succeeded', { amount_received: 700 }), 'unknown'],
   ])('of a %s by the intent %o: %s', async (operation, intent, kind) => {
     const { connector } = talk([answered(intent)])
     expect((await connector.inquire?.(inquiryOf(operation), signal))?.authorization.kind).toBe(kind)
+  })
+
+  test.each<[string, readonly string[], string]>([
+    ['only one holds money', ['requires_payment_method', 'canceled', 'requires_capture'], 'approved'],
+    ['none holds money', ['canceled', 'canceled'], 'declined'],
+    ['two hold money, which a person must see', ['succeeded', 'requires_capture'], 'unknown'],
+  ])('of several intents under one reference: %s', async (_, statuses, kind) => {
+    const several = list(...statuses.map(status => intentOf(status)))
+    for (const answers of [[several], [list(), several]]) {
+      const { connector } = talk(answers)
+      const found = await connector.inquire?.(inquiryOf('AUTHORIZATION', { provider: undefined }), signal)
+      expect(found?.authorization.kind).toBe(kind)
+    }
+  })
+
+  test.each<[string, readonly string[], string]>([
+    ['one failed and one did not', ['failed', 'succeeded'], 'approved'],
+    ['both were made', ['succeeded', 'pending'], 'unknown'],
+  ])('of several refunds under one reference: %s', async (_, statuses, kind) => {
+    const made = { amount: 400, currency: 'eur', metadata: { tollgate: reference } }
+    const { connector } = talk([list(...statuses.map(status => ({ id: `re_${status}`, ...made, status })))])
+    expect((await connector.inquire?.(inquiryOf('REFUND'), signal))?.authorization.kind).toBe(kind)
   })
 
   test.each<[string, HttpAnswer, string]>([

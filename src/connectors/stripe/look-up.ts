@@ -5,7 +5,12 @@
 import type { AuthorizationOutcome, Inquiry } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
-import { hasReleasedRest, readIntent, readRelease } from '#connectors/stripe/translate/intents.ts'
+import {
+  hasReleasedRest,
+  isCapturedWhole,
+  readIntent,
+  readRelease,
+} from '#connectors/stripe/translate/intents.ts'
 import { type Asked, both, readAnswer, unknown, unreached } from '#connectors/stripe/translate/outcomes.ts'
 import { readRefund } from '#connectors/stripe/translate/refunds.ts'
 import { readSession } from '#connectors/stripe/translate/sessions.ts'
@@ -109,6 +114,21 @@ function objectOf(answer: Parameters<typeof readAnswer>[0]): Wire | undefined {
   return reading.kind === 'object' ? reading.object : undefined
 }
 
+const hitsIn = (list: Wire | undefined, { reference }: Pick<Inquiry, 'reference'>): readonly Wire[] =>
+  listAt(list, 'data').filter(object => referenceAt(object) === reference)
+
+/** Of intents and refunds: no money moves or has moved. */
+const ended: ReadonlySet<string> = new Set(['canceled', 'requires_payment_method', 'failed'])
+
+/**
+ * Of several objects under one reference the one that may hold money counts, wherever it is in the list. Undefined: more than
+ * one does, and a person must look.
+ */
+function onlyOne(hits: readonly Wire[]): Wire | undefined {
+  const open = hits.filter(hit => !ended.has(textAt(hit, 'status') ?? ''))
+  return open.length > 1 ? undefined : (open[0] ?? hits[0])
+}
+
 /** `nothing`: proved. Undefined: could not be found out. */
 async function findIntent(inquiry: Inquiry, tools: LookUp): Promise<Wire | 'nothing' | undefined> {
   const { client, signal } = tools
@@ -120,8 +140,8 @@ async function findIntent(inquiry: Inquiry, tools: LookUp): Promise<Wire | 'noth
       signal,
     ),
   )
-  const hit = listAt(search, 'data').find(intent => referenceAt(intent) === inquiry.reference)
-  if (hit !== undefined) return hit
+  const hits = hitsIn(search, inquiry)
+  if (hits.length > 0) return onlyOne(hits)
   return findInList('/v1/payment_intents', inquiry, tools, windowOf(inquiry, tools))
 }
 
@@ -154,10 +174,9 @@ async function findInList(
       ),
     )
     if (list === undefined || !Array.isArray(list.data)) return undefined
-    const data = listAt(list, 'data')
-    const hit = data.find(object => referenceAt(object) === inquiry.reference)
-    if (hit !== undefined) return hit
-    after = textAt(data.at(-1), 'id')
+    const hits = hitsIn(list, inquiry)
+    if (hits.length > 0) return onlyOne(hits)
+    after = textAt(listAt(list, 'data').at(-1), 'id')
     if (list.has_more !== true || after === undefined) return 'nothing'
   }
   return undefined
@@ -210,12 +229,12 @@ async function lookUpRelease(inquiry: Inquiry, tools: LookUp): Promise<Outcome> 
   const { authorizationTransactionId: id } = inquiry
   const intent = id === undefined ? undefined : await fetchIntent(id, tools)
   if (intent === undefined || id === undefined) return unknown
-  if (textAt(intent, 'status') === 'requires_capture') return unreached
+  if (textAt(intent, 'status') === 'requires_capture' || isCapturedWhole(intent)) return unreached
   return readRelease(intent, askedBy(inquiry), id)
 }
 
 async function lookUpRefund(inquiry: Inquiry, tools: LookUp): Promise<Outcome> {
-  const { authorizationTransactionId: intentId, provider, reference } = inquiry
+  const { authorizationTransactionId: intentId, provider } = inquiry
   const { client, signal } = tools
   const asked = askedBy(inquiry)
   const id = provider?.transactionId
@@ -224,11 +243,20 @@ async function lookUpRefund(inquiry: Inquiry, tools: LookUp): Promise<Outcome> {
     return refund === undefined ? unknown : readRefund(refund, asked)
   }
   if (intentId === undefined) return unknown
-  const list = objectOf(
-    await client.get('/v1/refunds', { payment_intent: intentId, limit: pageSize }, signal),
-  )
-  if (list === undefined || !Array.isArray(list.data)) return unknown
-  const hit = listAt(list, 'data').find(refund => referenceAt(refund) === reference)
-  if (hit !== undefined) return readRefund(hit, asked)
-  return list.has_more === true ? unknown : unreached
+  const list = await fetchRefunds(intentId, tools)
+  if (list === undefined) return unknown
+  const hits = hitsIn(list, inquiry)
+  if (hits.length === 0) return list.has_more === true ? unknown : unreached
+  const hit = onlyOne(hits)
+  return hit === undefined ? unknown : readRefund(hit, asked)
+}
+
+/** The newest of them, as a list object. */
+export async function fetchRefunds(
+  intentId: string,
+  { client, signal }: Pick<LookUp, 'client' | 'signal'>,
+): Promise<Wire | undefined> {
+  const query = { payment_intent: intentId, limit: pageSize }
+  const list = objectOf(await client.get('/v1/refunds', query, signal))
+  return Array.isArray(list?.data) ? list : undefined
 }

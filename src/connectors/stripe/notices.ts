@@ -3,7 +3,7 @@
  * events matter is one table; any other event is understood but has no consequences.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Notice, NoticeFact, NoticeSubject, RawNotice } from '#connectors/contract.ts'
+import type { Notice, NoticeFact, NoticeSubject, RawNotice, RefundFact } from '#connectors/contract.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { detailOfReturn, generalDecline, timedOut } from '#connectors/stripe/translate/declines.ts'
 import { isDebitReturn, readDispute } from '#connectors/stripe/translate/disputes.ts'
@@ -12,6 +12,7 @@ import { type Asked, declined, echoOf } from '#connectors/stripe/translate/outco
 import { detailOfRefund, readRefund } from '#connectors/stripe/translate/refunds.ts'
 import { readSession } from '#connectors/stripe/translate/sessions.ts'
 import {
+  at,
   captureReferenceAt,
   dateAt,
   idAt,
@@ -93,9 +94,20 @@ const readers: Readonly<Record<string, Reader>> = {
 /** What the endpoint must send. */
 export const eventTypes: readonly string[] = Object.keys(readers)
 
-/** Endpoints of older API versions tell of refunds only in this way; the newer ones name none in it. */
+/** Some endpoints tell of refunds only in this way; those of API versions from 2022-11-15 on name none in it. */
 const olderReaders: Readonly<Record<string, Reader>> = {
-  'charge.refunded': (charge, event) => refundsOf(charge).flatMap(one => refund(one, event) ?? []),
+  'charge.refunded': (charge, event) =>
+    Array.isArray(at(charge, 'refunds', 'data'))
+      ? readRefunds(listAt(charge, 'refunds', 'data'))
+      : refundsBehind(charge, event),
+}
+
+/** A refund of ours is known by its answer, and has events of its own. */
+function refundsBehind(charge: Wire, event: Wire): NoticeFact | undefined {
+  const [id, paymentTransactionId] = [textAt(charge, 'id'), idAt(charge, 'payment_intent')]
+  if (callerOf(event) !== undefined || id === undefined || paymentTransactionId === undefined)
+    return undefined
+  return { kind: 'refunds', subject: { transactionId: id, paymentTransactionId } }
 }
 
 /** An object that we did not create has no reference: the engine uses the provider's ids. */
@@ -280,7 +292,7 @@ function releasedRest(intent: Wire): NoticeFact | undefined {
   return followUp('REVERSAL', { id: `${id}/rest`, paymentId: id, amount, caller: undefined })
 }
 
-function refund(object: Wire, event: Wire): NoticeFact | undefined {
+function refund(object: Wire, event: Wire): RefundFact | undefined {
   const asked = askedBy(object)
   const amount = fromStripeAmount(numberAt(object, 'amount'), textAt(object, 'currency'))
   if (amount === undefined) return undefined
@@ -305,10 +317,10 @@ function refund(object: Wire, event: Wire): NoticeFact | undefined {
 }
 
 /** Those that failed have an event of their own. */
-const refundsOf = (charge: Wire): readonly Wire[] =>
-  listAt(charge, 'refunds', 'data').filter(one =>
-    ['succeeded', 'pending'].includes(textAt(one, 'status') ?? ''),
-  )
+export const readRefunds = (refunds: readonly Wire[]): readonly RefundFact[] =>
+  refunds
+    .filter(one => ['succeeded', 'pending'].includes(textAt(one, 'status') ?? ''))
+    .flatMap(one => refund(one, {}) ?? [])
 
 function dispute(object: Wire, event: Wire): NoticeFact | undefined {
   const facts = readDispute(object, textAt(event, 'data', 'previous_attributes', 'status'))

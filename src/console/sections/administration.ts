@@ -4,6 +4,7 @@ import type { GlobalPage, MerchantPage, MerchantVisit, Visit } from '#console/co
 import { may } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
 import {
+  renderAway,
   renderForm,
   renderPairs,
   renderProblem,
@@ -98,6 +99,16 @@ async function showKeys(visit: MerchantVisit, { made, problem }: { made?: Part; 
 const wrongName = (name: string): string =>
   `The name has ${[...name.trim()].length} characters; allowed are 1 to ${nameMax} visible characters.`
 
+/** The rule says what it must be; the form has several fields. */
+function readEnd(expires: string, nowMs: number): Date {
+  try {
+    return readExpiry(expires, nowMs)
+  } catch (error) {
+    if (!(error instanceof KeyRequestFault)) throw error
+    throw new KeyRequestFault(`The end is ${expires.slice(0, 40)}. ${error.message}`)
+  }
+}
+
 /** The key that the form requests; throws an error about what is wrong. */
 function readKeyRequest({ request, deps }: MerchantVisit): KeyRequest {
   const { name = '', scopes = '', allowFrom = '', expires = '' } = request.form ?? {}
@@ -107,7 +118,7 @@ function readKeyRequest({ request, deps }: MerchantVisit): KeyRequest {
     name: given,
     scopes: scopes.trim() === '' ? allScopes : readScopes(scopes),
     allowFrom: allowFrom.trim() === '' ? [] : readNetworks(allowFrom),
-    ...(expires === '' ? {} : { expiresAt: readExpiry(expires, deps.nowMs()) }),
+    ...(expires === '' ? {} : { expiresAt: readEnd(expires, deps.nowMs()) }),
   }
 }
 
@@ -162,7 +173,7 @@ const merchantColumns: readonly TypedColumn<Merchant>[] = [
 ]
 
 async function showMerchants(visit: Visit, problem?: string) {
-  const main = html`${renderProblem(problem)}${renderTable(visit.merchants, merchantColumns, 'No merchants that you may see.', 'Merchants')}${
+  const main = html`${renderProblem(problem)}${renderAway(visit.deps.cellsAway())}${renderTable(visit.merchants, merchantColumns, 'No merchants that you may see.', 'Merchants')}${
     may(visit, 'merchants') && visit.operator.merchants === undefined
       ? html`<h2>New merchant</h2>${renderForm({ action: '/console/merchants', csrf: visit.csrf, fields: [{ name: 'name', label: 'Name', required: true, value: visit.request.form?.name ?? '' }], button: 'Make a merchant' })}${renderTerminal('merchant create --name "My shop"')}`
       : ''

@@ -22,6 +22,8 @@ export interface Detail {
   readonly title: string
   readonly endpoint: (id: string) => string
   readonly acts: readonly DetailAct[]
+  /** Members whose own members are shown like those of the object. */
+  readonly parts?: readonly string[]
   readonly more?: (object: Json, visit: MerchantVisit) => Part | Promise<Part>
 }
 
@@ -117,6 +119,13 @@ async function showCustomer(customer: Json, visit: MerchantVisit): Promise<Part>
   return html`${showPayments(visit, payments)}<p><a href="${baseOf(visit)}/payments?gatewayCustomerId=${id}">All payments</a></p><h2>Stored methods</h2>${renderTable(methods, methodColumns, 'None.', 'Stored methods')}`
 }
 
+/** The endpoint lists the newest twenty; the list of payments has all. */
+async function showPlan({ paymentPlanId }: Json, visit: MerchantVisit): Promise<Part> {
+  const id = String(paymentPlanId)
+  const payments = await listRows(visit, `/payment-plans/${id}/payments`)
+  return html`${showPayments(visit, payments)}<p><a href="${baseOf(visit)}/payments?paymentPlanId=${id}">All payments</a></p>`
+}
+
 /** States in which a plan can be changed. */
 const changeable = ['ACTIVE', 'PAUSED', 'SUSPENDED']
 
@@ -132,7 +141,7 @@ function newAmount({ form, object }: Entered): Money {
   const { amount } = object
   const currency = isMoney(amount) ? amount.currency : ''
   const value = readAmount(form.amount ?? '', currency)
-  if (value === undefined) throw new WrongEntry(amountProblem)
+  if (value === undefined) throw new WrongEntry(amountProblem(form.amount ?? '', currency))
   return { value, currency }
 }
 
@@ -147,12 +156,24 @@ async function otherMethods(plan: Json, visit: MerchantVisit): Promise<readonly 
 }
 
 const evidenceTypes = ['application/pdf', 'image/png', 'image/jpeg']
+/** 5 MB each, as the API allows. */
+const fileBytesMax = 5_242_880
 /** 16 MB: three files of the largest size, and the text. */
 const evidenceBytesMax = 16_000_000
+
+/** The API speaks of coded characters; people know their files by name and size. */
+function checkFile({ name, bytes }: UploadedFile): void {
+  if (bytes.length === 0) throw new WrongEntry(`The file ${name} is empty.`)
+  if (bytes.length > fileBytesMax) {
+    const size = (bytes.length / 1_000_000).toFixed(1)
+    throw new WrongEntry(`The file ${name} has ${size} MB; allowed are 5 MB.`)
+  }
+}
 
 function toEvidence({ form, files }: Entered): unknown {
   const { text = '' } = form
   if (text.trim() === '' && files.length === 0) throw new WrongEntry('Write something, or choose a file.')
+  for (const file of files) checkFile(file)
   return {
     ...(text.trim() === '' ? {} : { text }),
     ...(files.length === 0
@@ -184,6 +205,7 @@ export const details: readonly Detail[] = [
     path: '/plans',
     title: 'Plan',
     endpoint: id => `/payment-plans/${id}`,
+    parts: ['recurring'],
     acts: [
       {
         name: 'pause',
@@ -248,8 +270,7 @@ export const details: readonly Detail[] = [
         asks: () => 'Cancel this plan? It is never charged again.',
       },
     ],
-    more: async (plan, visit) =>
-      showPayments(visit, await listRows(visit, `/payment-plans/${String(plan.paymentPlanId)}/payments`)),
+    more: showPlan,
   },
   {
     path: '/disputes',
@@ -270,7 +291,7 @@ export const details: readonly Detail[] = [
             label: 'Files',
             type: 'file',
             accept: evidenceTypes.join(','),
-            hint: 'PDF, PNG or JPEG, 5 MB each',
+            hint: 'PDF, PNG or JPEG, 5 MB each, 16 MB together',
           },
         ],
         body: toEvidence,

@@ -1,6 +1,7 @@
 /** Single objects besides payments and links: an event with its attempts, a plan, a dispute, a customer; and what can be done with them. */
 import { loadConsoleAssets } from '#console/assets.ts'
 import {
+  auditInStory,
   type Json,
   type MerchantPage,
   type MerchantVisit,
@@ -30,6 +31,12 @@ const renderObject = (object: Json, base: string): Part =>
       .filter(([name, value]) => (isScalar(value) || name === 'amount') && name !== 'merchantId')
       .map(([name, value]) => [name, showValue(name, value, base)] as const),
   )
+
+/** The terms of a plan are an object within it; people look for them beside its amount. */
+const withParts = (object: Json, parts: readonly string[] = []): Json => ({
+  ...object,
+  ...Object.assign({}, ...parts.map(part => object[part])),
+})
 
 /** Our ids: all of one length, and easier to compare in a monospaced font. */
 const isId = (value: unknown): boolean =>
@@ -96,7 +103,7 @@ async function showDetail(visit: MerchantVisit, detail: Detail, problem?: string
   const shown = { object, address: `${base}${detail.path}/${id}` }
   const acts = detail.acts.filter(act => may(visit, act.act) && isOpen(act, object))
   const forms = await Promise.all(acts.map(act => renderAct(visit, act, shown)))
-  const main = html`${renderProblem(problem)}${renderObject(object, base)}${forms}${await detail.more?.(object, visit)}${renderCurl('GET', `${apiOf(visit)}${detail.endpoint(id)}`)}`
+  const main = html`${renderProblem(problem)}${renderObject(withParts(object, detail.parts), base)}${forms}${await detail.more?.(object, visit)}${renderCurl('GET', `${apiOf(visit)}${detail.endpoint(id)}`)}`
   const status = problem === undefined ? 200 : 422
   return renderInside(loadConsoleAssets(), visit, { title: `${detail.title} ${id}`, main, merchant, status })
 }
@@ -157,7 +164,7 @@ async function sendDetail(
   })
   if (answer.status === 404) return showDetail(visit, detail)
   if (answer.status >= 300) return showDetail(visit, detail, readRefusal(answer))
-  await visit.audit({ act: `${detail.title.toLowerCase()}.${act.name}`, object: id })
+  await auditInStory(visit, { act: `${detail.title.toLowerCase()}.${act.name}`, object: id })
   return seeOther(`/console/m/${visit.merchant.merchantId}${detail.path}/${id}?done=${act.done}`)
 }
 

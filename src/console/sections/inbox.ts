@@ -4,7 +4,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { loadConsoleAssets } from '#console/assets.ts'
-import { type MerchantPage, type MerchantVisit, readRefusal } from '#console/context.ts'
+import { auditInStory, type MerchantPage, type MerchantVisit, readRefusal } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
 import {
   renderCurl,
@@ -102,7 +102,7 @@ async function sendSample(visit: MerchantVisit) {
   })
   if (answer.status === 404) return showInbox(visit, `This merchant has no payment ${payId}.`)
   if (answer.status >= 300) return showInbox(visit, readRefusal(answer))
-  await visit.audit({ act: 'test.event', object: payId, after: { type } })
+  await auditInStory(visit, { act: 'test.event', object: payId, after: { type } })
   return seeOther(`${baseOf(visit)}/inbox?done=sent`)
 }
 

@@ -76,7 +76,8 @@ async function showLinkForm(visit: MerchantVisit, problem?: string) {
 /** Creates the link with the same endpoint that shops use. */
 async function makeLink(visit: MerchantVisit) {
   const form = readForm(visit)
-  if (readAmount(form.amount, form.currency) === undefined) return showLinkForm(visit, amountProblem)
+  if (readAmount(form.amount, form.currency) === undefined)
+    return showLinkForm(visit, amountProblem(form.amount, form.currency))
   const body = toBody(form)
   const answer = await visit.api({
     verb: 'POST',

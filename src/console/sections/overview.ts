@@ -1,14 +1,17 @@
 /**
  * The overview of a merchant: figures, charts drawn on the server with a table behind each, and what needs attention.
  */
+
 import { loadConsoleAssets } from '#console/assets.ts'
 import type { GlobalPage, MerchantPage, MerchantVisit, Visit } from '#console/context.ts'
 import { may } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
 import type { Figures } from '#console/overviews.ts'
+import type { FoundInCells } from '#console/search-cells.ts'
 import { samplePayment } from '#console/sections/test-tools.ts'
 import { renderBars, renderShares } from '#console/views/charts.ts'
 import {
+  renderAway,
   renderCurl,
   renderForm,
   renderTable,
@@ -75,7 +78,7 @@ function renderFigures(visit: MerchantVisit, { figures, readAt, since, names }: 
   return volumes.length === 0
     ? renderFirstSteps(visit)
     : html`<div class="figures">${renderTotals(volumes)}${renderWaiting(waiting, base)}</div>
-${renderVolume(volumes, days)}
+${renderVolume(volumes, days, base)}
 <div class="columns even"><section><h2>Approval rate by method</h2>${renderApproval(approvals)}</section>
 <section><h2>Why payments fail</h2>${renderTable(declines, declineColumns(base, declines), 'Nothing was declined.', 'Why payments fail')}</section></div>
 <section><h2>Providers, last 24 hours</h2>${renderTable(health, healthColumns(names), 'No payments in the last 24 hours.', 'Providers')}</section>${readAt && html`<p class="quiet">Figures of ${showTime(readAt)} UTC; they are read anew every minute.</p>`}`
@@ -142,7 +145,7 @@ function renderTotals(volumes: readonly DayVolume[]): Html {
   return html`${[...totals].map(([currency, days]) => {
     const value = days.reduce((sum, { captured }) => sum + captured, 0)
     const { length } = formatMoney({ value, currency }, 'en')
-    return html`<p class="figure${length > 14 ? ' longer' : length > 12 && ' long'}"><strong>${showMoney({ value, currency })}</strong> captured in ${shownDays} days</p>`
+    return html`<p class="figure${length > 14 ? ' longer' : length > 12 && ' long'}"><strong>${showMoney({ value, currency })}</strong> captured of the payments of ${shownDays} days</p>`
   })}`
 }
 
@@ -157,7 +160,7 @@ const volumeColumns: readonly TypedColumn<DayVolume>[] = [
 ]
 
 /** One bar a day, also for days without payments, for the currency with the most payments; the table holds all of them. */
-function renderVolume(volumes: readonly DayVolume[], days: readonly string[]): Html {
+function renderVolume(volumes: readonly DayVolume[], days: readonly string[], base: string): Html {
   const byCurrency = [...Map.groupBy(volumes, ({ currency }) => currency)]
   const count = (rows: readonly DayVolume[]) => rows.reduce((sum, { payments }) => sum + payments, 0)
   const [[currency, rows] = ['', []]] = byCurrency.toSorted((a, b) => count(b[1]) - count(a[1]))
@@ -166,7 +169,7 @@ function renderVolume(volumes: readonly DayVolume[], days: readonly string[]): H
     const value = capturedOn.get(day) ?? 0
     return { label: day, value, title: `${day}: ${formatMoney({ value, currency }, 'en')}` }
   })
-  return html`<section><h2>Captured per day, ${currency}</h2>${renderBars(bars, `Captured per day in ${currency}; the table below has the figures`)}<details><summary>As a table</summary>${renderTable(volumes, volumeColumns, '', 'Captured per day')}</details></section>`
+  return html`<section><h2>Captured of each day’s payments, ${currency}</h2>${renderBars(bars, `Captured of the payments of each day in ${currency}; the table below has the figures`)}<details><summary>As a table</summary>${renderTable(volumes, volumeColumns, '', 'Captured of each day’s payments')}</details><p class="quiet">A payment counts on the day it was made, whenever it was captured. What moved on which day is under <a href="${base}/operations">Operations</a>.</p></section>`
 }
 
 /** Nothing was paid yet: in test one click makes the first payment. */
@@ -213,8 +216,12 @@ const typedMax = 255
 async function showSearch(visit: Visit) {
   const typed = (visit.request.query.q ?? '').replaceAll('\0', '').trim().slice(0, typedMax).toWellFormed()
   const merchants = visit.merchants.map(({ merchantId }) => merchantId)
-  const found = typed === '' ? [] : await visit.deps.search.find(merchants, typed)
-  const main = html`<p>Found for <q>${typed}</q>:</p>${renderTable(found, foundColumns(visit.merchants), 'Nothing. Search for a payId, transId, refNr, e-mail, the last four digits, or an amount such as 12.34.', 'Found payments')}`
+  const { payments, isCut, away }: FoundInCells =
+    typed === '' ? { payments: [], isCut: false, away: [] } : await visit.deps.search(merchants, typed)
+  const main = html`${renderAway(away)}<p>Found for <q>${typed}</q>:</p>${renderTable(payments, foundColumns(visit.merchants), 'Nothing. Search for a payId, transId, refNr, e-mail, the last four digits, or an amount such as 12.34.', 'Found payments')}${
+    isCut &&
+    html`<p class="quiet">These are the newest ${payments.length}; the lists of payments find the others.</p>`
+  }`
   return renderInside(loadConsoleAssets(), visit, { title: 'Search', main })
 }
 

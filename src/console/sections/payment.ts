@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { amountHint, amountProblem, readAmount } from '#console/amount.ts'
 import { loadConsoleAssets } from '#console/assets.ts'
 import {
+  auditInStory,
   isJson,
   type Json,
   type MerchantPage,
@@ -17,6 +18,7 @@ import {
 import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
 import { renderStory } from '#console/sections/story.ts'
 import {
+  type Money,
   pick,
   renderCurl,
   renderForm,
@@ -27,8 +29,10 @@ import {
   showTime,
 } from '#console/views/parts.ts'
 import { type ConsoleAct, isWithinRefundLimit } from '#domain/console-roles.ts'
-import { adviceMeanings, describe, success } from '#domain/response-codes.ts'
+import { adviceMeanings, describe, refusalCodes, success } from '#domain/response-codes.ts'
 import { type Html, html, type Part } from '#http/html.ts'
+import type { InsideAnswer } from '#http/server/inside-call.ts'
+import { formatMoney } from '#pages/money-text.ts'
 
 interface MoneyAct {
   readonly name: 'captures' | 'refunds' | 'reversals' | 'cancellations'
@@ -168,6 +172,11 @@ function showProviderId(payment: Json): Part {
   return first === undefined ? '' : html`<code data-copy>${String(first)}</code>`
 }
 
+/** What has arrived of a bank transfer: the sums count it only once it is whole. */
+const showReceived = (payment: Json): Part =>
+  sum(payment, 'receivedValue') > 0 &&
+  showMoney({ value: sum(payment, 'receivedValue'), currency: currencyOf(payment) })
+
 /** What the status does not show: money that has gone back, or may go back. */
 function showMarks(payment: Json): Part {
   const [captured, refunded] = [sum(payment, 'capturedValue'), sum(payment, 'refundedValue')]
@@ -179,9 +188,10 @@ function showMarks(payment: Json): Part {
   ]
 }
 
-/** The payment still waits for its customer, its provider or the bank. */
-const isWaiting = ({ status }: Json): boolean =>
-  ['AUTHORIZE_REQUEST', 'PENDING', 'CAPTURE_REQUEST'].includes(String(status))
+/** The payment, or an operation on it, still waits for its customer, its provider or the bank. */
+const isWaiting = ({ status, operations }: Json): boolean =>
+  ['AUTHORIZE_REQUEST', 'PENDING', 'CAPTURE_REQUEST'].includes(String(status)) ||
+  toRows(operations).some(operation => operation.status === 'PENDING')
 
 /** 5 s: people watch the screen and wait. */
 const refreshSeconds = 5
@@ -209,6 +219,7 @@ async function showPayment(visit: MerchantVisit) {
     ['Customer', showCustomer(visit, payment)],
     ['Provider', isJson(provider) ? `${String(provider.connector)} (${String(provider.account)})` : ''],
     ["Provider's id", showProviderId(payment)],
+    ['Received by transfer', showReceived(payment)],
     ['Created', showTime(payment.creationDate)],
   ])}
 <div class="columns"><section><h2>Where the money is</h2>${renderSums(payment)}</section><section><h2>Story</h2>${story}</section></div>
@@ -274,17 +285,34 @@ function toBody(
   return { transId, amount: { value: Number(amount), currency } }
 }
 
+const ownRefusals: readonly string[] = Object.values(refusalCodes)
+
+/**
+ * How an action ended that the API did not confirm: a provider declined it, or what came of it is not known. Undefined: it
+ * was refused before anything was tried.
+ */
+function readFailure({ status, text }: InsideAnswer): Json | undefined {
+  if (status >= 500) return { status: 'UNKNOWN' }
+  const { responseCode = '' } = JSON.parse(text || '{}')
+  const isDeclined = status === 422 && !ownRefusals.includes(String(responseCode))
+  return isDeclined ? { status: 'FAILED', responseCode } : undefined
+}
+
+const limitProblem = (amount: Money, limits: readonly string[] = []): string =>
+  `The refund is ${formatMoney(amount, 'en')}; your refund limit is ${limits.join(', ')}, in the smallest unit. Ask an admin for more.`
+
 async function doAct(visit: MerchantVisit, act: MoneyAct) {
   const { amount: typed = '0', key = '', sure } = visit.request.form ?? {}
   const payment = await findPayment(visit)
   if (!payment) return notFound(visit)
   const currency = currencyOf(payment)
   const value = act.name === 'cancellations' ? 0 : readAmount(typed, currency)
-  if (value === undefined) return askAct(visit, act, amountProblem)
+  if (value === undefined) return askAct(visit, act, amountProblem(typed, currency))
   const amount = String(value)
   if (act.act === 'refund' && visit.operator.role === 'support') {
-    const isAllowed = isWithinRefundLimit(visit.operator.refundLimits, { value: Number(amount), currency })
-    if (!isAllowed) return askAct(visit, act, 'This is above your refund limit; ask an admin.')
+    const { refundLimits } = visit.operator
+    if (!isWithinRefundLimit(refundLimits, { value, currency }))
+      return askAct(visit, act, limitProblem({ value, currency }, refundLimits))
   }
   if (sure !== 'yes') return askAct(visit, act)
   const payId = String(payment.payId)
@@ -294,8 +322,10 @@ async function doAct(visit: MerchantVisit, act: MoneyAct) {
     body: toBody(act, { transId: `console-${key}`.slice(0, 64), amount, currency }),
     key: `console-${key}`,
   })
+  const failure = answer.status < 300 ? {} : readFailure(answer)
+  const after = { amount: value, currency, ...failure }
+  if (failure) await auditInStory(visit, { act: `payment.${act.act}`, object: payId, after })
   if (answer.status >= 300) return askAct(withNewKey(visit, answer), act, readRefusal(answer))
-  await visit.audit({ act: `payment.${act.act}`, object: payId, after: { amount: Number(amount), currency } })
   const isPending = readAnswer(answer)?.status === 'PENDING'
   return seeOther(`${addressOf(visit, payId)}?done=${isPending ? 'pending' : act.done}`)
 }

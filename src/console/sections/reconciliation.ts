@@ -67,6 +67,12 @@ const isDay = (text: string): boolean => {
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)
 }
 
+/** Days in the wrong order would find nothing, and that reads as if the books agreed. */
+function findWrongDays(from: string, to: string): string | undefined {
+  if (!isDay(from) || !isDay(to)) return 'From and to must be days such as 2026-11-01.'
+  return from >= to ? `From is ${from} and to is ${to}; from must be the earlier day.` : undefined
+}
+
 function reconcile(visit: MerchantVisit, accountId: string, from: string, to: string) {
   const { merchantId } = visit.merchant
   return accountId === ''
@@ -87,11 +93,9 @@ async function showReconciliation(visit: MerchantVisit) {
     account = ids[0] ?? '',
   } = request.query
   const problem =
-    !isDay(from) || !isDay(to)
-      ? 'From and to must be days such as 2026-11-01.'
-      : account !== '' && !ids.includes(account)
-        ? `This merchant has no account ${account}.`
-        : undefined
+    account !== '' && !ids.includes(account)
+      ? `This merchant has no account ${account}.`
+      : findWrongDays(from, to)
   const found = problem === undefined ? await reconcile(visit, account, from, to) : undefined
   const main = html`${renderProblem(problem)}${
     ids.length === 0

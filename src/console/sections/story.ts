@@ -45,22 +45,36 @@ async function tellNotices(visit: MerchantVisit, operations: readonly Json[]): P
   }))
 }
 
-async function tellDisputes(visit: MerchantVisit, payId: string): Promise<readonly Moment[]> {
-  const disputes = rowsOf(
-    readAnswer(await visit.api({ verb: 'GET', path: `/disputes?payId=${payId}` })) ?? {},
-  )
-  return disputes.flatMap(dispute =>
+async function listDisputes(visit: MerchantVisit, payId: string): Promise<readonly Json[]> {
+  const path = `/disputes?payId=${payId}&limit=100`
+  return rowsOf(readAnswer(await visit.api({ verb: 'GET', path })) ?? {})
+}
+
+const tellDisputes = (visit: MerchantVisit, disputes: readonly Json[]): readonly Moment[] =>
+  disputes.flatMap(dispute =>
     toRows(dispute.events).map(event => ({
       at: String(event.at),
       title: html`Dispute ${String(event.type)} ${showState(event.status)} ${showMoney(dispute.amount)}`,
       detail: html`<a href="${baseOf(visit)}/disputes/${String(dispute.disputeId)}">${String(dispute.stage)}, ${String(dispute.reasonGroup)}</a>`,
     })),
   )
+
+/** 25 pages, 500 events: what the API lists on one page is less than a payment with many partial captures has. */
+const eventPagesMax = 25
+
+async function listEvents(visit: MerchantVisit, payId: string): Promise<readonly Json[]> {
+  const found: Json[] = []
+  for (let page = 1, pages = 1; page <= Math.min(pages, eventPagesMax); page += 1) {
+    const path = `/events?payId=${payId}&page=${page}`
+    const body = readAnswer(await visit.api({ verb: 'GET', path })) ?? {}
+    found.push(...rowsOf(body))
+    pages = Number(body.totalNumberOfPages ?? 1)
+  }
+  return found
 }
 
-async function tellEvents(visit: MerchantVisit, payId: string): Promise<readonly Moment[]> {
-  const events = rowsOf(readAnswer(await visit.api({ verb: 'GET', path: `/events?payId=${payId}` })) ?? {})
-  return events.map(event => {
+const tellEvents = (visit: MerchantVisit, events: readonly Json[]): readonly Moment[] =>
+  events.map(event => {
     const attempts = toRows(event.attempts)
     return {
       at: String(event.creationDate ?? ''),
@@ -68,29 +82,34 @@ async function tellEvents(visit: MerchantVisit, payId: string): Promise<readonly
       detail: html`<details><summary>${attempts.length === 1 ? '1 attempt' : `${attempts.length} attempts`}</summary>${renderTable(attempts, attemptColumns, 'Not tried yet.', `Attempts of event ${String(event.sequence)}`)}</details><a href="${baseOf(visit)}/events/${String(event.id)}">Body and replay</a>`,
     }
   })
-}
 
 /** 100: more than people do to one payment. */
 const actsMax = 100
 
-async function tellActs(visit: MerchantVisit, payId: string): Promise<readonly Moment[]> {
-  const rows = await visit.deps.auditStore.list({ object: payId, limit: actsMax })
-  return rows.map(({ at, actor, act, after }) => ({
-    at: new Date(at.getTime() + visit.merchant.clockOffsetMs).toISOString(),
-    title: html`${act} ${isJson(after) && showMoney({ value: after.amount, currency: after.currency })}`,
-    detail: html`<p>by ${actor}</p>`,
-  }))
+/** What people did to the payment itself, to its disputes and to its events. */
+async function tellActs(visit: MerchantVisit, objects: readonly string[]): Promise<readonly Moment[]> {
+  const rows = await visit.deps.auditStore.list({ objects, limit: actsMax })
+  return rows.map(({ at, actor, act, after }) => {
+    const { amount: value, currency, status, testClock } = isJson(after) ? after : {}
+    return {
+      at: typeof testClock === 'string' ? testClock : at.toISOString(),
+      title: html`${act} ${showMoney({ value, currency })}${status !== undefined && html` ${showState(status)}`}`,
+      detail: html`<p>by ${actor}</p>`,
+    }
+  })
 }
 
 export async function renderStory(visit: MerchantVisit, payment: Json): Promise<Html> {
   const payId = String(payment.payId)
   const operations = toRows(payment.operations)
+  const [disputes, events] = await Promise.all([listDisputes(visit, payId), listEvents(visit, payId)])
+  const objects = [payId, ...disputes.map(({ disputeId }) => disputeId), ...events.map(({ id }) => id)]
   const sources = await Promise.all([
     tellOperations(operations),
     tellNotices(visit, operations),
-    tellDisputes(visit, payId),
-    tellEvents(visit, payId),
-    tellActs(visit, payId),
+    tellDisputes(visit, disputes),
+    tellEvents(visit, events),
+    tellActs(visit, objects.map(String)),
   ])
   const moments = sources.flat().toSorted((a, b) => a.at.localeCompare(b.at))
   return html`<ol class="timeline">${moments.map(

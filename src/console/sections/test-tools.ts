@@ -1,6 +1,7 @@
 /** The tools of the test environment: the clock, faults, test cards, and a payment with one click. */
 import { loadConsoleAssets } from '#console/assets.ts'
 import {
+  auditInStory,
   isJson,
   type Json,
   type MerchantPage,
@@ -133,7 +134,7 @@ async function makePayment(visit: MerchantVisit) {
   const answer = await visit.api({ verb: 'POST', path: '/payments', body, key: `console-${key}` })
   const payment = readAnswer(answer)
   if (!payment) return showTools(visit, readRefusal(answer))
-  await visit.audit({ act: 'test.payment', object: String(payment.payId) })
+  await auditInStory(visit, { act: 'test.payment', object: String(payment.payId) })
   return seeOther(`${baseOf(visit)}/payments/${String(payment.payId)}?done=paid`)
 }
 

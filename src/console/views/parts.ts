@@ -187,6 +187,11 @@ export const renderForm = ({ action, csrf, fields = [], hidden = {}, button, ton
 export const renderProblem = (problem: string | undefined): Part =>
   problem !== undefined && html`<p class="note bad" role="alert">${problem}</p>`
 
+/** What is missing from a page that covers all merchants. */
+export const renderAway = (cells: readonly string[]): Part =>
+  cells.length > 0 &&
+  html`<p class="note warn" role="status">${cells.join(', ')} cannot be reached at the moment: merchants and payments there are missing here.</p>`
+
 /** Browsers show a date and time only without its zone and seconds. */
 const shownValue = ({ type }: Field, value: string): string =>
   type === 'datetime-local' ? value.slice(0, 'YYYY-MM-DDThh:mm'.length) : value
@@ -205,7 +210,7 @@ export function renderFilters(
 
 export const renderPairs = (pairs: readonly (readonly [title: string, value: Part])[]): Html =>
   html`<dl class="pairs">${pairs
-    .filter(([, value]) => value !== '' && value !== undefined)
+    .filter(([, value]) => value !== '' && value !== undefined && value !== false)
     .map(([title, value]) => html`<div><dt>${title}</dt><dd>${value}</dd></div>`)}</dl>`
 
 /** A sentence of ours with `names` in it. */

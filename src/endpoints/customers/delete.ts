@@ -20,7 +20,7 @@ export const deleteCustomerEndpoint = endpoint<Services, undefined, typeof custo
   operationId: 'deleteCustomer',
   summary: 'Delete a customer',
   description:
-    'The customer and its stored payment methods are gone for good. Card numbers that no other customer keeps are ' +
+    'The customer and their stored payment methods are gone for good. Card numbers that no other customer keeps are ' +
     'destroyed, and their pseudo numbers are unknown from then on. Payments keep their masked data. With ' +
     '`erase=payments` names, e-mail, telephone, addresses but for the country, IP and device are blanked in the ' +
     "customer's payments, their events and the answers stored under their idempotency keys.",

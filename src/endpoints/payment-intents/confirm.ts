@@ -13,7 +13,7 @@ import { endpoint } from '#http/endpoint.ts'
 import { InvalidField, NotFound } from '#http/server/ports.ts'
 import type { Intent } from '#lifecycle/intent.ts'
 import { deviceMembers } from '#methods/fields/objects.ts'
-import type { Method } from '#methods/rows.ts'
+import { type Method, rows } from '#methods/rows.ts'
 import { merchantNow } from '#operations/engine.ts'
 import { confirmIntent, type IntentConfirmation, intentTransId } from '#operations/intents/confirm-intent.ts'
 import {
@@ -28,6 +28,17 @@ import { Type } from '#schemas/type.ts'
 const intentPath = Type.Object({
   id: Type.String({ maxLength: 64, description: 'The id of the payment intent.' }),
 })
+
+/**
+ * The objects of the methods stand beside the other fields here. Without their names a field that is not known would be read
+ * as the object of some method, and refused for what it holds instead of for itself.
+ */
+const confirmBody = {
+  ...confirmIntentSchema,
+  propertyNames: {
+    enum: [...Object.keys(confirmIntentSchema.properties), ...rows.map(({ key }) => key)],
+  },
+}
 
 /** 64 KiB: four times the largest wallet payload, and read in a few milliseconds, because a customer's device may send it. */
 const confirmBytesMax = 65_536
@@ -50,7 +61,7 @@ export const confirmIntentEndpoint = endpoint<Services, typeof confirmIntentSche
   bodyBytesMax: confirmBytesMax,
   dialect: 'payment',
   params: intentPath,
-  body: confirmIntentSchema,
+  body: confirmBody,
   answers: { 200: intentResult, 422: failedIntent },
   examples: [
     {

@@ -4,10 +4,9 @@
  */
 
 import type { ErrorObject } from 'ajv'
-import { scrubCardNumbers } from '#domain/card-numbers.ts'
 import { isRecord, type JsonObject, memberOf } from '#domain/json.ts'
 import type { FieldError } from '#http/answers/refusal.ts'
-import { joinPath, startOf } from '#http/body/json-text.ts'
+import { joinPath, quoteValue } from '#http/body/json-text.ts'
 import {
   describeAllowed,
   isHidden,
@@ -23,8 +22,6 @@ import {
 const renderedMax = 20
 /** More errors than this are not even sorted: they come from one broken list, and the first ones say enough. */
 const consideredMax = 1_000
-/** Values are shown only to be recognised. */
-const shownMax = 64
 
 type Path = readonly (string | number)[]
 
@@ -52,7 +49,8 @@ export function explainErrors(errors: readonly ErrorObject[], explained: Explain
     if (unique.size >= renderedMax) break
     const { path, text } = explainError(error, explained)
     const field = path.length === 0 ? explained.wholeName : path.reduce<string>(joinPath, '')
-    unique.set(`${field} ${text}`, { field, error: `${field} ${text}.` })
+    const end = text.endsWith('?') ? '' : '.'
+    unique.set(`${field} ${text}`, { field, error: `${field} ${text}${end}` })
   }
   return [...unique.values()]
 }
@@ -138,7 +136,22 @@ function explainError(error: ErrorObject, explained: Explained): Finding {
   const schemas =
     error.keyword === 'minimum' ? stated.map(schema => raiseMinimum(schema, error.params.limit)) : stated
   const allowed = describeAllowed(schemas, explained.book) ?? 'something else'
+  const known = error.keyword === 'type' ? namesBeside(path, explained) : []
+  if (known.length > 0) {
+    const names = `${listValues(known)}, and ${allowed} under any other name`
+    return { path, text: `is not a field that is known here; known are ${names}` }
+  }
   return { path, text: `${showValue(error.data, path, explained)}; allowed is ${allowed}` }
+}
+
+/**
+ * The names that an object knows, where the path leads to a member of another name. What such a member may be explains little
+ * to somebody whose field does not belong there, and its value may be a security code that stands in the wrong place.
+ */
+function namesBeside(path: Path, { schema, book }: Explained): string[] {
+  const name = path.at(-1)
+  const known = name === undefined ? [] : knownNames(schemasAt(schema, path.slice(0, -1), book))
+  return known.some(other => other === name) ? [] : known
 }
 
 const raiseMinimum = (schema: JsonSchema, minimum: unknown): JsonSchema =>
@@ -162,6 +175,15 @@ const explainUnknown = (name: unknown, path: Path, explained: Explained): Findin
   return { path: [...path, String(name)], text: `is not a field that is known here${hint}` }
 }
 
+/** Where fields are listed, a wrong name is one that is not among them; elsewhere names have a form. */
+function explainName(error: ErrorObject, path: Path, explained: Explained): Finding {
+  const name = String(error.params.propertyName)
+  const known = knownNames(schemasAt(explained.schema, path, explained.book))
+  if (known.length > 0) return explainUnknown(name, path, explained)
+  const allowed = describeAllowed([error.schema].filter(isRecord), explained.book) ?? 'another'
+  return { path: [...path, name], text: `is not a name that is allowed here; a name is ${allowed}` }
+}
+
 /** Errors that are not about the value at the path itself. */
 const specials: Readonly<Record<string, (error: ErrorObject, path: Path, explained: Explained) => Finding>> =
   {
@@ -172,10 +194,7 @@ const specials: Readonly<Record<string, (error: ErrorObject, path: Path, explain
       explainUnknown(error.params.additionalProperty, path, explained),
     unevaluatedProperties: (error, path, explained) =>
       explainUnknown(error.params.unevaluatedProperty, path, explained),
-    propertyNames: (error, path, { book }) => ({
-      path: [...path, String(error.params.propertyName)],
-      text: `is not a name that is allowed here; a name is ${describeAllowed([error.schema].filter(isRecord), book) ?? 'another'}`,
-    }),
+    propertyNames: explainName,
     minProperties: (error, path, { schema, book }) => {
       const known = knownNames(schemasAt(schema, path, book))
       return { path, text: `must have at least ${error.params.limit} of its fields: ${listValues(known)}` }
@@ -214,11 +233,7 @@ function showValue(value: unknown, path: Path, { schema, book }: Explained): str
   if (Array.isArray(value)) return 'is a list'
   if (isRecord(value)) return 'is an object'
   if (isHidden(schema, path, book)) return 'is not as it must be (the value is not shown)'
-  // Filtered before it is cut: the first half of a card number must not pass as an ordinary number.
-  const start = typeof value === 'string' ? startOf(value, shownMax) : value
-  const whole = scrubCardNumbers(JSON.stringify(start))
-  if (whole.length <= shownMax) return `is ${start === value ? whole : `${whole.slice(0, -1)}…"`}`
-  return `is ${whole.slice(0, shownMax).toWellFormed()}…${typeof value === 'string' ? '"' : ''}`
+  return `is ${quoteValue(value)}`
 }
 
 /** JSON pointer → names and indexes, distinguished by the value itself. */

@@ -8,6 +8,7 @@ import type { KeyObject } from 'node:crypto'
 import { canonicalJson } from '#domain/json.ts'
 import { keyedHash } from '#domain/keyed-hash.ts'
 import { Refusal, refuseField } from '#http/answers/refusal.ts'
+import { quoteValue } from '#http/body/json-text.ts'
 import type { Answer, IdempotencyKey, Verb } from '#http/endpoint.ts'
 import { InvalidField, type KeyStore, KeyTaken, NotFound, type StoredKey } from '#http/server/ports.ts'
 import { type Timers, wait, within } from '#http/server/timers.ts'
@@ -29,7 +30,7 @@ export function readKey(header: string | string[] | undefined): string | undefin
   if (keyForm.test(key)) return key
   return refuseField(
     'Idempotency-Key',
-    'Idempotency-Key is not usable; allowed is 1 to 255 visible ASCII characters, with or without quotes around.',
+    `Idempotency-Key is ${quoteValue(text)}; allowed is 1 to 255 visible ASCII characters, with or without quotes around.`,
   )
 }
 

@@ -109,8 +109,20 @@ export function cutName(name: string): string {
  * Digits at the cut may begin a card number, and masking earlier digits may shift them into the shown part, so they are
  * removed.
  */
-export const startOf = (text: string, shownMax: number): string =>
+const startOf = (text: string, shownMax: number): string =>
   text.length <= shownMax * 4 ? text : text.slice(0, shownMax * 4).replace(/[0-9 .+%-]+$/, '')
+
+/** Values are shown only to be recognised. */
+const shownMax = 64
+
+/** A value as JSON writes it, without card numbers, and cut where it is long. */
+export function quoteValue(value: unknown): string {
+  // Filtered before it is cut: the first half of a card number must not pass as an ordinary number.
+  const start = typeof value === 'string' ? startOf(value, shownMax) : value
+  const whole = scrubCardNumbers(JSON.stringify(start))
+  if (whole.length <= shownMax) return start === value ? whole : `${whole.slice(0, -1)}…"`
+  return `${whole.slice(0, shownMax).toWellFormed()}…${typeof value === 'string' ? '"' : ''}`
+}
 
 export const joinPath = (parent: string, name: string | number): string => {
   if (typeof name === 'number') return `${parent}[${name}]`

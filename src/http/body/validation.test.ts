@@ -36,6 +36,9 @@ const Body = Type.Object(
       ]),
     ),
     metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { maxProperties: 2 })),
+    methods: Type.Optional(
+      Type.Object({ type: Type.String() }, { additionalProperties: Type.Object({}, strict) }),
+    ),
   },
   strict,
 )
@@ -109,10 +112,16 @@ describe('names the field, the value and what is allowed', () => {
       /at most 3 entries/,
     ],
     [
+      'unknown where other names are for objects: the value may be a secret in the wrong place',
+      { ...good, methods: { type: 'x', securityCode: '123' } },
+      'methods.securityCode',
+      /^methods\.securityCode is not a field that is known here; known are type, and an object under any other name\.$/,
+    ],
+    [
       'unknown, close to a known one',
       { ...good, captureMethd: 1 },
       'captureMethd',
-      /not a field that is known here; did you mean captureMethod\?/,
+      /not a field that is known here; did you mean captureMethod\?$/,
     ],
     [
       'unknown, far from all',

@@ -19,6 +19,8 @@ export interface PageRequest {
   readonly form: Readonly<Record<string, string>> | undefined
   /** Of a form that brings files. */
   readonly files?: readonly UploadedFile[]
+  /** The form cannot be read because it is larger than the route takes. */
+  readonly isTooLarge?: boolean
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>
   /** Where the request came from. */
@@ -60,6 +62,9 @@ const formBytesMax = 16_384
 
 /** 96 KiB: 20,000 letters of four bytes, the longest text that any form takes, with the names of its fields. */
 export const textBytesMax = 98_304
+
+/** The status of a form that is larger than its route takes. */
+const tooLarge = 413
 
 const formType = 'application/x-www-form-urlencoded'
 
@@ -106,7 +111,7 @@ async function readUpload(request: FastifyRequest, payload: Readable): Promise<M
     if (length > bytesMax && !isAdmitted) break
   }
   if (isAdmitted && length > bytesMax)
-    throw Object.assign(new Error('the uploaded files are too large together'), { statusCode: 413 })
+    throw Object.assign(new Error('the uploaded files are too large together'), { statusCode: tooLarge })
   return readMultipart(Buffer.concat(chunks), boundary)
 }
 
@@ -122,7 +127,7 @@ async function answerPage(
   { request, reply, status: given }: Exchange,
   { sender, logger }: { readonly sender: Sender; readonly logger: Logger },
 ): Promise<FastifyReply> {
-  const asked = readRequest(request)
+  const asked = { ...readRequest(request), isTooLarge: given === tooLarge }
   let answer: PageAnswer
   try {
     answer = await route.handle(asked)

@@ -349,7 +349,7 @@ describe('addresses outside the API', () => {
     await app.inject('/api/v2/nothing')
     metrics.countOutcome('CAPTURE', 'approved')
     metrics.observeBatch(3)
-    metrics.setWebhookLag(1.5)
+    metrics.setWebhookLag(0, 1.5)
     const { body, headers } = await app.inject('/metrics')
     expect(headers['content-type']).toContain('text/plain')
     for (const line of [

@@ -1,5 +1,5 @@
 /** Gateways of one process count for themselves, and share what is true of the process. */
-import { Registry } from 'prom-client'
+import { AggregatorRegistry, Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { createMetrics } from '#http/telemetry/metrics.ts'
 
@@ -31,4 +31,34 @@ test('outcomes are counted by operation and kind, and reading them changes nothi
   ]
   expect(await read()).toEqual(counted)
   expect(await read()).toEqual(counted)
+})
+
+test('of several cells, differences are added up and the longest wait for a webhook is shown', async () => {
+  const { registry, ...metrics } = createMetrics({ registry: new Registry(), processMetrics: false })
+  metrics.setWebhookLag(0, 0)
+  metrics.setWebhookLag(1, 90)
+  metrics.setWebhookLag(2, 3)
+  for (const [cell, found] of [3, 2, 0].entries()) metrics.setDifferences(cell, 'theirs_without_ours', found)
+  const before = await registry.metrics()
+  expect(before).toContain('tollgate_webhook_lag_seconds 90')
+  expect(before).toContain('tollgate_reconciliation_differences{list="theirs_without_ours"} 5')
+  metrics.setWebhookLag(1, 1)
+  metrics.setDifferences(0, 'theirs_without_ours', 0)
+  const after = await registry.metrics()
+  expect(after).toContain('tollgate_webhook_lag_seconds 3')
+  expect(after).toContain('tollgate_reconciliation_differences{list="theirs_without_ours"} 2')
+})
+
+test('what every worker measures for the whole installation is not added up over the workers', async () => {
+  const reports = [2, 2, 2].map(async found => {
+    const { registry, ...metrics } = createMetrics({ registry: new Registry(), processMetrics: false })
+    metrics.setWebhookLag(0, 1.5)
+    metrics.setDifferences(0, 'amounts_differ', found)
+    metrics.countNotice('accepted')
+    return registry.getMetricsAsJSON()
+  })
+  const text = await AggregatorRegistry.aggregate(await Promise.all(reports)).metrics()
+  expect(text).toContain('tollgate_webhook_lag_seconds 1.5')
+  expect(text).toContain('tollgate_reconciliation_differences{list="amounts_differ"} 2')
+  expect(text).toContain('tollgate_notices_total{verdict="accepted"} 3')
 })

@@ -9,7 +9,8 @@ export interface Metrics {
   /** One outcome of one kind of operation: approved, declined, unknown … */
   countOutcome(operation: string, outcome: string): void
   observeBatch(changes: number): void
-  setWebhookLag(seconds: number): void
+  /** The longest of all cells is shown. */
+  setWebhookLag(cell: number, seconds: number): void
   /** An event that will not be delivered unless it is replayed. */
   countWebhookFailure(): void
   webhookFailures(): number
@@ -21,8 +22,11 @@ export interface Metrics {
   countNotice(verdict: string): void
   /** One fact of a notice: applied, unmatched, failed … */
   countNoticeItem(result: string): void
-  /** How many differences between our books and a provider's settlement are in one of the three lists. */
-  setDifferences(list: string, found: number): void
+  /**
+   * How many differences between our books and the settlements of providers are in one of the three lists; those of all
+   * cells are added up.
+   */
+  setDifferences(cell: number, list: string, found: number): void
 }
 
 /** Powers of two up to the largest batch that the group commit makes. */
@@ -40,6 +44,22 @@ function readProcess(): readonly Metric[] {
   collectDefaultMetrics({ register: registry })
   processMetrics = registry.getMetricsAsArray().flatMap(({ name }) => registry.getSingleMetric(name) ?? [])
   return processMetrics
+}
+
+/**
+ * What every worker measures for the whole installation: the workers say the same, so that the highest value is shown
+ * instead of their sum.
+ */
+const ofInstallation = { aggregator: 'max' } as const
+
+/** The last value of each cell. */
+class CellValues {
+  readonly #values = new Map<number, number>()
+
+  set(cell: number, value: number): readonly number[] {
+    this.#values.set(cell, value)
+    return [...this.#values.values()]
+  }
 }
 
 /** Added up here and handed to prom-client when it is asked: it builds a key from the labels for every single count. */
@@ -66,6 +86,37 @@ function tallyOutcomes(registry: Registry): Metrics['countOutcome'] {
   }
 }
 
+/** What is measured in each cell by itself and shown for all of them. */
+function gaugeCells(registry: Registry): Pick<Metrics, 'setWebhookLag' | 'setDifferences'> {
+  const registers = [registry]
+  const webhookLag = new Gauge({
+    name: 'tollgate_webhook_lag_seconds',
+    help: 'Age of the oldest event that waits for its first delivery.',
+    ...ofInstallation,
+    registers,
+  })
+  const lags = new CellValues()
+  const differences = new Gauge({
+    name: 'tollgate_reconciliation_differences',
+    help: 'Differences between our books and the settlement lines of providers.',
+    labelNames: ['list'],
+    ...ofInstallation,
+    registers,
+  })
+  const differencesOf = new Map<string, CellValues>()
+  return {
+    setWebhookLag: (cell, seconds) => webhookLag.set(Math.max(...lags.set(cell, seconds))),
+    setDifferences(cell, list, found) {
+      const cells = differencesOf.get(list) ?? new CellValues()
+      differencesOf.set(list, cells)
+      differences.set(
+        { list },
+        cells.set(cell, found).reduce((sum, one) => sum + one, 0),
+      )
+    },
+  }
+}
+
 export function createMetrics(options: { registry: Registry; processMetrics: boolean }): Metrics {
   const registers = [options.registry]
   if (options.processMetrics) for (const metric of readProcess()) options.registry.registerMetric(metric)
@@ -78,11 +129,6 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     name: 'tollgate_commit_batch_size',
     help: 'Changes that shared one commit.',
     buckets: batchBuckets,
-    registers,
-  })
-  const webhookLag = new Gauge({
-    name: 'tollgate_webhook_lag_seconds',
-    help: 'Age of the oldest event that waits for its first delivery.',
     registers,
   })
   const webhookFailures = counter(
@@ -106,12 +152,6 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     'Reports of browsers that a page wanted to load what its policy forbids.',
     'directive',
   )
-  const differences = new Gauge({
-    name: 'tollgate_reconciliation_differences',
-    help: 'Differences between our books and the settlement lines of providers.',
-    labelNames: ['list'],
-    registers,
-  })
   return {
     registry: options.registry,
     countCspReport: directive => cspReports.inc({ directive }),
@@ -119,7 +159,7 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     countRequest: (operationId, status, seconds) => requests.count(operationId, status, seconds),
     countOutcome,
     observeBatch: changes => batches.observe(changes),
-    setWebhookLag: seconds => webhookLag.set(seconds),
+    ...gaugeCells(options.registry),
     countWebhookFailure() {
       failures += 1
       webhookFailures.inc()
@@ -127,6 +167,5 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     webhookFailures: () => failures,
     countNotice: verdict => notices.inc({ verdict }),
     countNoticeItem: result => noticeItems.inc({ result }),
-    setDifferences: (list, found) => differences.set({ list }, found),
   }
 }

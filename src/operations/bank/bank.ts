@@ -32,6 +32,12 @@ export interface Bank {
   readonly testCrash: (point: BankCrashPoint) => void | Promise<void>
 }
 
+/** An account, and the bank operations of its cell. */
+export interface BankPlace {
+  readonly account: BankAccount
+  readonly bank: Bank
+}
+
 export type BankCrashPoint = 'batchStored' | 'fileWritten' | 'fileTaken' | 'receiptKept' | 'entryApplied'
 
 /** What the operator asked for cannot be done; the message says what to change. */

@@ -46,7 +46,10 @@ async function suspendPlanOf(
     }
     try {
       await engine.queue.update({ merchantId, payId }, stored => {
-        const subject = { type: 'plan.suspended', xId, operation: findOperation(stored, xId) } as const
+        // The return may be recorded under another entry that told of it at the same moment.
+        const operation =
+          findOperation(stored, xId) ?? stored.operations.findLast(({ type }) => type === 'RETURN')
+        const subject = { type: 'plan.suspended', xId: operation?.xId ?? xId, operation } as const
         const emitted = emitEvent(stored, { subject, owed: true, now }, engine)
         const next = { ...emitted.payment, version: stored.version + 1 }
         return { next, alongside: { ...change, ...emitted.alongside }, result: true }

@@ -14,13 +14,17 @@ import {
   applyEntry,
   countApplied,
   createTransferBook,
-  describe,
   openEntries,
-  openFacts,
   sumOf,
   type Unmatched,
 } from '#operations/bank/apply-entry.ts'
-import type { Bank, BankAccount } from '#operations/bank/bank.ts'
+import type { Bank, BankAccount, BankPlace } from '#operations/bank/bank.ts'
+import {
+  type CellImport,
+  entryPages,
+  listUnmatched,
+  type UnmatchedList,
+} from '#operations/bank/list-unmatched.ts'
 import { type NewEntry, rejectionPrefix, type StoredEntry } from '#storage/bank/entries.ts'
 
 /** How many of our transactions the files reported. */
@@ -39,80 +43,61 @@ export interface Imported {
   readonly unmatched: UnmatchedList
 }
 
-/** Entries that match nothing of ours. They stay in the database, because a statement may consist of nothing else. */
-export interface UnmatchedList {
-  readonly length: number
-  /** A few hundred at a time. */
-  pages(): AsyncGenerator<readonly Unmatched[]>
+/**
+ * Into all cells. Each file whole or not at all; a bad one does not keep the others out. All files are taken in before the
+ * first entry is applied, so that their order does not matter.
+ */
+export async function importAll(paths: readonly string[], banks: readonly Bank[]): Promise<Imported> {
+  const counts: ImportCounts = { booked: 0, rejected: 0, returned: 0, repeated: 0 }
+  const bad = new Set<string>()
+  const imports: CellImport[] = []
+  for (const bank of banks) {
+    const others = banks.filter(other => other !== bank)
+    const importId = imports[0]?.importId ?? bank.engine.newId()
+    const importing = { bank, others, importId, counts, foreignReports: [], accounts: new Map() }
+    for (const sentence of await importInto(importing, paths)) bad.add(sentence)
+    // Each cell sees the same foreign reports.
+    const foreignReports = imports.length === 0 ? importing.foreignReports : []
+    imports.push({ bank, importId, accounts: [...importing.accounts.values()], foreignReports })
+  }
+  return { counts, bad: [...bad], unmatched: await listUnmatched(imports) }
 }
 
-/**
- * Each file whole or not at all; a bad one does not keep the others out. All files are taken in before the first entry is
- * applied, so that their order does not matter.
- */
-export async function importAll(paths: readonly string[], bank: Bank): Promise<Imported> {
-  const importing: Importing = {
-    importId: bank.engine.newId(),
-    counts: { booked: 0, rejected: 0, returned: 0, repeated: 0 },
-    foreignReports: [],
-  }
+/** The import into one cell. */
+interface Importing {
+  readonly bank: Bank
+  /** Of the other cells. */
+  readonly others: readonly Bank[]
+  readonly importId: string
+  readonly counts: ImportCounts
+  /** Reports on messages that we did not send. */
+  readonly foreignReports: Unmatched[]
+  readonly accounts: Map<string, BankAccount>
+}
+
+/** Returns a sentence for each file that was refused. */
+async function importInto(importing: Importing, paths: readonly string[]): Promise<readonly string[]> {
+  const { bank, accounts } = importing
   const bad: string[] = []
-  const taken = new Map<string, BankAccount>()
   for (const path of paths) {
     try {
-      for (const account of await takeFile(path, importing, bank)) taken.set(account.accountId, account)
+      for (const account of await takeFile(path, importing)) accounts.set(account.accountId, account)
     } catch (error) {
       if (!(error instanceof BankFileError)) throw error
       bad.push(`${path} ${error.message}; nothing of it was taken`)
     }
   }
   await bank.testCrash('fileTaken')
-  for (const account of taken.values()) await applyWaiting(account, importing, bank)
-  return {
-    counts: importing.counts,
-    bad,
-    unmatched: await listUnmatched([...taken.values()], importing, bank),
-  }
-}
-
-interface Importing {
-  readonly importId: string
-  readonly counts: ImportCounts
-  /** Reports on messages that we did not send. */
-  readonly foreignReports: Unmatched[]
-}
-
-/** Several accounts may have the statement's IBAN; an entry is listed only if it matches nothing at any of them. */
-async function listUnmatched(
-  accounts: readonly BankAccount[],
-  { importId, foreignReports }: Importing,
-  bank: Bank,
-): Promise<UnmatchedList> {
-  const byIban = Map.groupBy(accounts, ({ settings }) => settings.creditorIban)
-  const lists = [...byIban.values()].flatMap(same =>
-    same.map((account, at) => ({
-      ...{ account, importId },
-      ...{ before: same.slice(0, at), after: same.slice(at + 1) },
-    })),
-  )
-  let length = foreignReports.length
-  for (const list of lists) length += await bank.entries.countListed(list)
-  return {
-    length,
-    async *pages() {
-      if (foreignReports.length > 0) yield foreignReports
-      for (const list of lists)
-        for await (const entries of pagesOf(page => bank.entries.listed(list, page)))
-          yield (await openFacts(entries, bank)).map(({ fact }) => describe(fact))
-    },
-  }
+  for (const account of accounts.values()) await applyWaiting(account, importing)
+  return bad
 }
 
 /** 100: some ten kilobytes per statement, short-lived enough for the young generation of the garbage collector. */
 const pageSize = 100
 
 /** Throws `BankFileError` with a sentence that begins after the file's name; nothing has been changed in that case. */
-async function takeFile(path: string, importing: Importing, bank: Bank): Promise<readonly BankAccount[]> {
+async function takeFile(path: string, importing: Importing): Promise<readonly BankAccount[]> {
+  const { bank } = importing
   const hash = createHash('sha256')
   const accounts = new Map<string, BankAccount>()
   let repeated = 0
@@ -130,12 +115,12 @@ async function takeFile(path: string, importing: Importing, bank: Bank): Promise
     const keeper = createKeeper(async entries => {
       repeated += await keep(entries)
     })
-    const sorter = createSorter(bank, accounts)
+    const sorter = createSorter(importing, accounts)
     for await (const facts of readBankFile(hashed(path, hash)))
       for (const fact of facts) {
         const owner = await sorter.ownerOf(fact)
         if (owner) await keeper.add(await toEntry(fact, owner, bank))
-        else if (fact.kind === 'report')
+        else if (fact.kind === 'report' && !(await isSentElsewhere(fact.messageId, importing)))
           foreignReports.push({ reference: fact.messageId, text: 'a report on a message that is not ours' })
       }
     await keeper.flush()
@@ -187,7 +172,7 @@ function createKeeper(write: (entries: readonly NewEntry[]) => Promise<void>) {
 }
 
 /** The accounts that a fact is for: those with the statement's IBAN, or the one whose message the report is about. */
-function createSorter(bank: Bank, accounts: Map<string, BankAccount>) {
+function createSorter({ bank, others }: Importing, accounts: Map<string, BankAccount>) {
   let owners: readonly BankAccount[] = []
   const become = (found: readonly BankAccount[]): void => {
     owners = found
@@ -197,7 +182,8 @@ function createSorter(bank: Bank, accounts: Map<string, BankAccount>) {
     async ownerOf(fact: BankFact): Promise<readonly BankAccount[] | undefined> {
       if (fact.kind === 'statement') {
         const found = await bank.accountsAt(fact.account)
-        if (found.length === 0)
+        // An account of another cell, which reads the file too.
+        if (found.length === 0 && !(await isAtAny(others, fact.account)))
           throw new BankFileError(
             `is a statement of the account ending in ${fact.account.slice(-4)}, which is not the bank account of any merchant here`,
           )
@@ -211,6 +197,16 @@ function createSorter(bank: Bank, accounts: Map<string, BankAccount>) {
       return owners.length > 0 ? [] : undefined
     },
   }
+}
+
+async function isAtAny(banks: readonly Bank[], iban: string): Promise<boolean> {
+  for (const bank of banks) if ((await bank.accountsAt(iban)).length > 0) return true
+  return false
+}
+
+async function isSentElsewhere(messageId: string, { others }: Importing): Promise<boolean> {
+  for (const { files } of others) if (await files.findMessage(messageId)) return true
+  return false
 }
 
 /** The same entry for every account with that IBAN: each searches its own payments. */
@@ -243,44 +239,58 @@ function factsOf(
   }
 }
 
-/** 100: outcomes that are recorded side by side share their commits. */
-const applyPage = 100
-
 /**
  * Rejections first, one after the other: those of single payments before those of whole messages, because their reason
  * is more precise. A sum that the bank booked for a block omits rejected payments, so older sums are checked again
  * after a rejection.
  */
-async function applyWaiting(
-  account: BankAccount,
-  { importId, counts }: Importing,
-  bank: Bank,
-): Promise<void> {
-  const applying = { account, transfers: createTransferBook(account, bank) }
+async function applyWaiting(account: BankAccount, importing: Importing): Promise<void> {
+  const { bank, importId, counts } = importing
+  const twins = await findTwins(account, [bank, ...importing.others])
+  const applying = { account, transfers: createTransferBook({ account, bank }, twins) }
   const apply = async (entries: readonly StoredEntry[]): Promise<void> => {
     const opened = await openEntries(entries, account, bank)
+    const taken = await takenByTwins(entries, twins)
     const settled = await Promise.all(
-      opened.map(async each => ({ ...each, applied: await applyEntry(each, applying, bank) })),
+      opened.map(async each => ({
+        ...each,
+        applied: taken.has(each.entry.key) ? undefined : await applyEntry(each, applying, bank),
+      })),
     )
     const results = settled.map(({ entry: { entryId }, applied }) => ({ entryId, ...applied }))
     await bank.entries.settle(account, results, importId)
     for (const { applied } of settled) if (applied) countApplied(counts, applied)
   }
   const waiting = (kind: 'rejections' | 'transactions') =>
-    pagesOf(page => bank.entries.next(account, kind, page))
+    entryPages(page => bank.entries.next(account, kind, page))
   const before = counts.rejected
   for await (const page of waiting('rejections')) for (const entry of page) await apply([entry])
   if (counts.rejected > before) await bank.entries.lookAgain(account)
   for await (const page of waiting('transactions')) await apply(page)
 }
 
-async function* pagesOf(
-  read: (page: { after: string | undefined; limit: number }) => Promise<readonly StoredEntry[]>,
-): AsyncGenerator<readonly StoredEntry[]> {
-  for (let after: string | undefined; ; ) {
-    const page = await read({ after, limit: applyPage })
-    after = page.at(-1)?.entryId
-    if (after === undefined) return
-    yield page
-  }
+/**
+ * The other accounts with the IBAN of this one, of other merchants or in other cells. Each has its own copy of every entry of
+ * their statements, but an entry is about one payment of one of them.
+ */
+async function findTwins(
+  { accountId, settings }: BankAccount,
+  banks: readonly Bank[],
+): Promise<readonly BankPlace[]> {
+  const found = await Promise.all(
+    banks.map(async bank =>
+      (await bank.accountsAt(settings.creditorIban)).map(account => ({ account, bank })),
+    ),
+  )
+  return found.flat().filter(({ account }) => account.accountId !== accountId)
+}
+
+/** The keys of entries that belong to a payment of a twin: the same money does not pay for a second one. */
+async function takenByTwins(
+  entries: readonly StoredEntry[],
+  twins: readonly BankPlace[],
+): Promise<ReadonlySet<string>> {
+  const keys = entries.map(({ key }) => key)
+  const taken = await Promise.all(twins.map(({ account, bank }) => bank.entries.taken(account, keys)))
+  return new Set(taken.flat())
 }

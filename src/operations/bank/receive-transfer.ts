@@ -25,7 +25,7 @@ import {
   receivedValue,
 } from '#lifecycle/receive.ts'
 import type { Applied } from '#operations/bank/apply-entry.ts'
-import type { Bank, BankAccount } from '#operations/bank/bank.ts'
+import type { Bank, BankAccount, BankPlace } from '#operations/bank/bank.ts'
 import { entryXId } from '#operations/bank/return-debit.ts'
 import { merchantNow } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
@@ -46,24 +46,41 @@ type ByReference = ReadonlyMap<string, ReadonlySet<PayId>>
 const rememberedDays = 90
 const dayMs = 24 * 60 * 60 * 1000
 
-export function createTransferBook(account: BankAccount, bank: Bank): TransferBook {
-  const { engine, transfers } = bank
-  let waiting: Promise<ByReference> | undefined
-  let ended: Promise<ByReference> | undefined
-  const since = () => new Date(merchantNow(engine.clock, account.merchant).getTime() - rememberedDays * dayMs)
+/** Of all accounts with the same IBAN, because one transfer is for one payment. */
+export function createTransferBook(own: BankPlace, twins: readonly BankPlace[]): TransferBook {
+  let waiting: Promise<Chapter> | undefined
+  let ended: Promise<Chapter> | undefined
+  const read = (list: (place: BankPlace) => Promise<readonly WaitingTransfer[]>): Promise<Chapter> =>
+    Promise.all([own, ...twins].map(list)).then(toChapter)
   return {
     async find(references) {
-      waiting ??= transfers.waiting(account, incomingTypes).then(indexTransfers)
-      const found = payIdsOf(references, await waiting)
+      waiting ??= read(({ account, bank }) => bank.transfers.waiting(account, incomingTypes))
+      const found = new Map(payIdsOf(references, await waiting))
       if (found.size === 0) {
-        ended ??= transfers.ended(account, incomingTypes, since()).then(indexTransfers)
-        for (const payId of payIdsOf(references, await ended)) found.add(payId)
+        ended ??= read(place =>
+          place.bank.transfers.ended(place.account, incomingTypes, rememberedSince(place)),
+        )
+        for (const [payId, isOwn] of payIdsOf(references, await ended)) found.set(payId, isOwn)
       }
-      // Two payments in one text: it is not known how much is for which.
-      return found.size === 1 ? [...found][0] : undefined
+      // Two payments: it is not known which of them is meant, or how much is for which.
+      const [only] = found.size === 1 ? found : []
+      return only?.[1] ? only[0] : undefined
     },
   }
 }
+
+const rememberedSince = ({ account, bank }: BankPlace): Date =>
+  new Date(merchantNow(bank.engine.clock, account.merchant).getTime() - rememberedDays * dayMs)
+
+interface Chapter {
+  readonly byReference: ByReference
+  readonly own: ReadonlySet<PayId>
+}
+
+const toChapter = (lists: readonly (readonly WaitingTransfer[])[]): Chapter => ({
+  byReference: indexTransfers(lists.flat()),
+  own: new Set(lists[0]?.map(({ payId }) => payId)),
+})
 
 function indexTransfers(transfers: readonly WaitingTransfer[]): ByReference {
   const byReference = new Map<string, Set<PayId>>()
@@ -79,8 +96,11 @@ function indexTransfers(transfers: readonly WaitingTransfer[]): ByReference {
   return byReference
 }
 
-const payIdsOf = (references: readonly string[], book: ByReference): Set<PayId> =>
-  new Set(references.flatMap(reference => [...(book.get(reference) ?? [])]))
+/** With each, whether it is of the account itself. */
+const payIdsOf = (references: readonly string[], { byReference, own }: Chapter): [PayId, boolean][] =>
+  references.flatMap(reference =>
+    [...(byReference.get(reference) ?? [])].map((payId): [PayId, boolean] => [payId, own.has(payId)]),
+  )
 
 interface Received {
   readonly fact: TransactionFact
@@ -100,7 +120,7 @@ export async function receiveTransfer(received: Received, bank: Bank): Promise<A
   await bank.testCrash('receiptKept')
   const payment = await approveWhole(kept, received, bank)
   const { surplus } = receiptPlace(payment, fact.key)
-  const back = goesBackWhole(payment, received) ? fact.amount.value : surplus
+  const back = goesBackWhole(payment) ? fact.amount.value : surplus
   if (back > 0) await keepSurplus({ ...received, payId, amount: back }, bank)
   await bank.entries.addLines(account, linesOf(payment, received))
   return { result: 'RECEIVED', count: 1, xId: awaitedTransfer(kept)?.xId ?? entryXId(account, fact.key) }
@@ -109,18 +129,18 @@ export async function receiveTransfer(received: Received, bank: Bank): Promise<A
 /** Approves a payment whose whole amount has arrived, and returns it as it is then: it may have ended at this moment. */
 async function approveWhole(payment: Payment, received: Received, bank: Bank): Promise<Payment> {
   const isWhole = (receivedValue(payment) ?? 0) >= payment.amount.value
-  if (!isWhole || goesBackWhole(payment, received)) return payment
+  if (!isWhole || (goesBackWhole(payment) && !mayApproveLate(payment, received))) return payment
   await approve(payment, received, bank)
   return (await bank.engine.payments.byPayId(payment.merchantId, payment.payId)) ?? payment
 }
 
-/**
- * Whether the payment has ended and this money cannot approve it any more. What came before the end never can: the end has
- * put it into the queue for paying back.
- */
-const goesBackWhole = (payment: Payment, received: Received): boolean => {
+/** The payment has ended, and this money has not approved it. */
+const goesBackWhole = ({ status }: Payment): boolean => status === 'FAILED'
+
+/** What came before the end cannot approve the payment any more: the end has put it into the queue for paying back. */
+const mayApproveLate = (payment: Payment, received: Received): boolean => {
   const { before, isLate } = receiptPlace(payment, received.fact.key)
-  return payment.status === 'FAILED' && !(isLate && isLateApproval(payment, { ...received, before }))
+  return isLate && isLateApproval(payment, { ...received, before })
 }
 
 /** For a payment that has ended: a partial amount approves nothing, and a full one must be refundable or kept. */
@@ -130,10 +150,12 @@ const isLateApproval = (
 ): boolean =>
   before === 0 &&
   fact.amount.value >= amount.value &&
-  (method.operations.includes('refund') || account.merchant.paidLate === 'keep')
+  (canRefund(method) || account.merchant.paidLate === 'keep')
+
+const canRefund = ({ operations }: Payment['method']): boolean => operations.includes('refund')
 
 function linesOf(payment: Payment, received: Received): BankLine[] {
-  if (!goesBackWhole(payment, received)) return receivedLines(payment, received)
+  if (!goesBackWhole(payment)) return receivedLines(payment, received)
   const { fact } = received
   const names = { fact, transactionId: fact.bankReference, providerReference: fact.key }
   // What came before the end was kept as a reserve.
@@ -253,7 +275,8 @@ async function approve(payment: Payment, { fact, account }: Received, { engine }
     const { captureXId } = ended.details
     const outcome = approved(ended.xId, ended.provider)
     const capture = captureXId === undefined ? undefined : approved(captureXId)
-    await recordLateApproval({ merchant, payment, operation: ended, outcome, capture }, engine)
+    const onlyToKeep = !canRefund(payment.method)
+    await recordLateApproval({ merchant, payment, operation: ended, outcome, capture, onlyToKeep }, engine)
   }
   const xId = captureOf(account, fact)
   await engine.queue.update({ merchantId, payId }, stored => {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { detailOf, reasonFacts } from '#connectors/bank/bank-facts.ts'
 import type { XId } from '#domain/ids.ts'
-import { returnCapture } from '#lifecycle/debit-return.ts'
+import { findReturnedCapture, returnCapture } from '#lifecycle/debit-return.ts'
 import { resultSubject } from '#lifecycle/event.ts'
 import { takeBack } from '#lifecycle/late-truth.ts'
 import { findOperation } from '#lifecycle/payment.ts'
@@ -29,6 +29,8 @@ export async function returnDebit(
   await engine.queue.update({ merchantId, payId }, stored => {
     // Recorded before, by a run that was cut off.
     if (findOperation(stored, xId)) return { result: true }
+    // Another entry of the same files told of the same return under another reference: a debit is returned once.
+    if (!findReturnedCapture(stored, findOperation(stored, capture), item.amount)) return { result: false }
     const now = merchantNow(engine.clock, account.merchant)
     const echo = { reference: xId, amount: { value: item.amount, currency: stored.amount.currency } }
     const provider = { echo, ...reasonFacts(reason) }

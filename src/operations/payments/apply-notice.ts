@@ -6,6 +6,7 @@ import type { NoticeItem } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Money } from '#domain/money.ts'
+import { asTried } from '#lifecycle/attempt.ts'
 import { resultSubject } from '#lifecycle/event.ts'
 import { recordElsewhere, takeBack } from '#lifecycle/late-truth.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
@@ -17,6 +18,7 @@ import {
   type Fact,
   findNoticed,
   isOfKind,
+  lastOf,
   type NoticeAccount,
   type Noticed,
   type PaymentFact,
@@ -25,7 +27,7 @@ import {
 import { acceptLate, lateTimers } from '#operations/payments/paid-late.ts'
 import { toInquiry } from '#operations/payments/payment-context.ts'
 import { type OutcomeRecord, recordIfFirst } from '#operations/payments/record-outcome.ts'
-import { recordReturn } from '#operations/payments/record-return.ts'
+import { applyListedRefunds, recordReturn } from '#operations/payments/record-return.ts'
 import { undoExtra, undoPart } from '#operations/payments/undo-part.ts'
 import { approvalTimers } from '#operations/timer.ts'
 
@@ -33,7 +35,12 @@ import { approvalTimers } from '#operations/timer.ts'
  * `repeated`: already known. `unmatched`: it matches nothing of ours, or not yet. `ignored`: it has no consequence for
  * us.
  */
-export type Applied = 'applied' | 'repeated' | 'unmatched' | 'ignored'
+export type Applied = 'applied' | 'repeated' | 'unmatched' | 'ignored' | NeedsPerson
+
+/** It matches, but only a person can do what follows. Stored with the notice, so that the alarm is raised once. */
+export interface NeedsPerson {
+  readonly needsPerson: string
+}
 
 /** Another notice, an answer or an inquiry decided the operation meanwhile: the fact is applied to what it has become. */
 type Overtaken = 'overtaken'
@@ -52,12 +59,16 @@ export const createApplyNotice =
   async (account: NoticeAccount, { fact }: NoticeItem): Promise<Applied> => {
     if (fact.kind === 'ignored') return 'ignored'
     if (fact.kind === 'report') return deps.applyReport?.(account, fact) ?? 'ignored'
-    // Ends: an operation that is decided stays so, and a payment has few that are not.
-    for (;;) {
-      const applied = await applyFact(account, fact, deps)
-      if (applied !== 'overtaken') return applied
-    }
+    return applyUntilDone(account, fact, deps)
   }
+
+/** Ends: an operation that is decided stays so, and a payment has few that are not. */
+async function applyUntilDone(account: NoticeAccount, fact: PaymentFact, deps: NoticeDeps): Promise<Applied> {
+  for (;;) {
+    const applied = await applyFact(account, fact, deps)
+    if (applied !== 'overtaken') return applied
+  }
+}
 
 async function applyFact(
   account: NoticeAccount,
@@ -79,6 +90,10 @@ async function applyFact(
       )
     case 'lapsed':
       return (await lapseAtProvider(noticed, deps.engine)) ? 'applied' : 'repeated'
+    case 'refunds': {
+      const apply = (refund: PaymentFact): Promise<Applied> => applyUntilDone(account, refund, deps)
+      return applyListedRefunds(noticed, fact, { engine: deps.engine, apply })
+    }
     case 'return':
       return recordReturn(noticed, fact, deps.engine)
     case 'dispute': {
@@ -136,7 +151,7 @@ async function applyOutcome(
     if (payment.status !== 'FAILED' && !operation.prepared.paidLate)
       return applyExtra(noticed, operation, engine)
     return acceptLate(
-      { ...noticed, operation, outcome, capture: captureOf(payment, operation, fact) },
+      { ...noticed, operation, outcome, capture: captureOf(asTried(payment, operation), operation, fact) },
       engine,
     )
   }
@@ -145,7 +160,7 @@ async function applyOutcome(
   // A customer may try several times under one reference; only an approved try can be taken back.
   if (outcome.kind === 'declined' && isOtherTry(operation, outcome.provider)) return 'repeated'
   if (outcome.kind === 'approved' && isOtherTry(operation, outcome.provider))
-    return reportSecond(operation, engine)
+    return reportSecond(noticed, operation, engine)
   if (operation.state === 'OK' && outcome.kind === 'declined') {
     const { detail, provider } = outcome
     return applyTakenBack({ ...noticed, operation }, { ...fact, kind: 'takenBack', detail, provider }, engine)
@@ -169,10 +184,10 @@ function isOtherTry({ type, provider }: Operation, { fields, transactionId }: Pr
 }
 
 /** It cannot be undone by our reference, which the first payment has too: it stays listed until a person has looked. */
-function reportSecond({ type, xId }: Operation, engine: Engine): Applied {
+function reportSecond({ account }: Noticed, { type, xId }: Operation, engine: Engine): Applied {
   const message = `the provider reports a second payment for the same ${type}; give it back there, for it is not in our books`
-  engine.onAlarm({ code: 'PAID_TWICE', message, xId })
-  return 'unmatched'
+  if (account.needsPerson !== message) engine.onAlarm({ code: 'PAID_TWICE', message, xId })
+  return { needsPerson: message }
 }
 
 /** The provider had approved it, and undid it because we asked: a late notice of the approval changes nothing. */
@@ -237,9 +252,11 @@ async function applyExtra(
   operation: Operation,
   engine: Engine,
 ): Promise<Applied> {
+  const message = `${operation.type} was paid although the payment went on with another try; the provider is asked to undo it`
+  if (account.needsPerson !== message) engine.onAlarm({ code: 'PAID_TWICE', message, xId: operation.xId })
   const opened = await engine.providers.open(account.merchantId, account.accountId)
   const outcome = opened && (await undoExtra(toInquiry(payment, operation), opened.connector, engine))
-  return outcome?.kind === 'declined' ? 'applied' : 'unmatched'
+  return outcome?.kind === 'declined' ? 'applied' : { needsPerson: message }
 }
 
 /** The approval is known already, but not yet what became of the capture in the same message. */
@@ -340,13 +357,6 @@ async function applyElsewhere(
 }
 
 const hasReleased = (payment: Payment): boolean => payment.sums.reversed > 0 && openAmount(payment) === 0
-
-/**
- * A provider that takes something back without naming it means the last approved operation of that kind: a capture that
- * it made itself.
- */
-const lastOf = ({ payment }: Noticed, { operation: kind }: Fact<'takenBack'>): Operation | undefined =>
-  payment.operations.findLast(({ type, state }) => type === kind && state === 'OK')
 
 /** An operation that the provider had approved has failed after all. */
 async function applyTakenBack(

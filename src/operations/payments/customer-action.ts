@@ -243,6 +243,7 @@ async function complete(payment: Payment, sending: Sending, engine: Engine): Pro
   const prepared = {
     ...((await account.connector.keep?.({ request, approval, returned })) ?? approval),
     account: account.accountId,
+    triedType: approval.triedType,
     sentAtMs: now.getTime(),
     decision: ending,
   }

@@ -1,6 +1,7 @@
 /** Sends an authorisation to its account, and to the next one if the first was certainly not reached. */
 import type { AuthorizationRequest, Unsent } from '#connectors/contract.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
+import { hideSent } from '#connectors/quoted-secrets.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { failOver } from '#lifecycle/fail-over.ts'
 import { findOperation, type Payment } from '#lifecycle/payment.ts'
@@ -29,7 +30,7 @@ export function toAuthorization({ merchant, payment, account, message }: Sending
     ask: async (send, signal) =>
       operation === 'CREDIT'
         ? { authorization: (await connector.credit?.({ ...message, send }, signal)) ?? { kind: 'unreached' } }
-        : connector.authorize({ ...message, send }, signal),
+        : hideSent(await connector.authorize({ ...message, send }, signal), message),
   }
 }
 

@@ -8,6 +8,8 @@ import type { Engine } from '#operations/engine.ts'
 export interface NoticeAccount {
   readonly merchantId: MerchantId
   readonly accountId: string
+  /** What a person must do about the notice, where an earlier try has raised the alarm for it. */
+  readonly needsPerson?: string | null
 }
 
 export type Fact<Kind extends NoticeFact['kind']> = Extract<NoticeFact, { kind: Kind }>
@@ -62,6 +64,24 @@ export async function findNoticed(
     other ??= { merchant, account, payment }
   }
   return other
+}
+
+/**
+ * A provider that takes something back without naming it means the last approved operation of that kind: a capture that
+ * it made itself, which we know by the id of its payment. One with an id of its own is meant only under that id.
+ */
+export function lastOf(
+  { payment }: Noticed,
+  { operation: kind, subject: { transactionId, paymentTransactionId } }: Fact<'takenBack'>,
+): Operation | undefined {
+  const isAnother = ({ provider }: Operation): boolean =>
+    transactionId !== undefined &&
+    provider?.transactionId !== undefined &&
+    provider.transactionId !== transactionId &&
+    provider.transactionId !== paymentTransactionId
+  return payment.operations.findLast(
+    operation => operation.type === kind && operation.state === 'OK' && !isAnother(operation),
+  )
 }
 
 /** What the provider calls the payment whose operation, or whose end, the notice is about. */

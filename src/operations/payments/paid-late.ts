@@ -18,6 +18,7 @@ import { settleLate, turnOf } from '#lifecycle/plan-turn.ts'
 import { joinCustomer, type KnownCustomer } from '#operations/customers/customer-book.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvents } from '#operations/events/emit-event.ts'
+import { providerOf } from '#operations/payments/choose-account.ts'
 import { refund, reverse } from '#operations/payments/follow-up-kinds.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import { findTurnsPlan, inquiryTimer, whilePlanChanges } from '#operations/payments/record-outcome.ts'
@@ -31,6 +32,8 @@ export interface LatePayment {
   readonly operation: Operation
   readonly outcome: Outcome
   readonly capture?: Outcome
+  /** Nothing is recorded if it cannot be kept: then the money goes back outside the payment. */
+  readonly onlyToKeep?: boolean
 }
 
 /** After a crash between the two steps the notice is applied again, which performs the second step. */
@@ -47,14 +50,19 @@ export function recordLateApproval(late: LatePayment, engine: Engine): Promise<b
     // Before the question whether the day is taken: a charge that begins after it changes the plan.
     const plan = await findTurnsPlan(late.payment, engine)
     const isReplaced = plan !== undefined && (await isDayTaken(late, plan, engine))
+    if (isReplaced) return writeReplaced(late, plan, engine)
     try {
       return await writeApproval(late, { plan, isReplaced }, engine)
     } catch (error) {
       if (!(error instanceof CommitRefused) || error.conflict !== 'trans_id_taken') throw error
-      return writeApproval(late, { plan, isReplaced: true }, engine)
+      return writeReplaced(late, plan, engine)
     }
   })
 }
+
+/** Another payment has its transId or its due day. */
+const writeReplaced = async (late: LatePayment, plan: Plan | undefined, engine: Engine): Promise<boolean> =>
+  !late.onlyToKeep && writeApproval(late, { plan, isReplaced: true }, engine)
 
 /** A retry has paid the due day of this charge, or is about to: the customer owes it once. */
 async function isDayTaken(
@@ -75,7 +83,9 @@ async function writeApproval(
   const { merchant, payment, operation } = late
   const { merchantId, payId } = payment
   const accountId = operation.prepared.account ?? payment.provider?.account
-  const connector = (await engine.providers.open(merchantId, accountId))?.connector
+  const account = await engine.providers.open(merchantId, accountId)
+  const connector = account?.connector
+  const provider = account && providerOf(account)
   const isKept = merchant.paidLate === 'keep' && !isReplaced
   const ended = isKept ? {} : await endPlanOf(payment, engine)
   const write = (knownCustomer?: KnownCustomer) =>
@@ -83,7 +93,7 @@ async function writeApproval(
       const now = merchantNow(engine.clock, merchant)
       const { xId } = operation
       const { outcome, capture } = late
-      const next = approveLate(stored, { xId, outcome, capture, isReplaced, now })
+      const next = approveLate(stored, { xId, outcome, capture, isReplaced, provider, now })
       if (!next) return { result: false }
       const joined = joinCustomer(stored, next, knownCustomer, now)
       const moved = isKept ? movePlanOf(stored, joined.payment, { merchant, now, plan }) : unmoved
@@ -150,7 +160,7 @@ async function endPlanOf(
   return { updatePlan: { plan: { ...plan, version: plan.version + 1 }, expectedVersion: plan.version } }
 }
 
-/** Kept money stays, unless its transId belongs to another payment. */
+/** Kept money stays, unless another payment has taken the place of this one. */
 const unkeptRest = (merchant: Merchant, payment: Payment): LateRest | 'under way' | undefined =>
   merchant.paidLate === 'keep' && !isClosedLate(payment) ? undefined : lateRest(payment)
 

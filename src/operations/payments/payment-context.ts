@@ -4,7 +4,7 @@
  */
 import type { PaymentContext } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
-import { isUnanswered, type Operation, type Payment, sentAt } from '#lifecycle/payment.ts'
+import { hasApproved, isUnanswered, type Operation, type Payment, sentAt } from '#lifecycle/payment.ts'
 import { credentialTerms } from '#lifecycle/plan.ts'
 import type { Method } from '#methods/rows.ts'
 import type { Engine } from '#operations/engine.ts'
@@ -154,11 +154,12 @@ export function toInquiry(
   }
 }
 
-const approvalIdOf = ({ operations }: Payment): string | undefined =>
-  operations.findLast(
-    ({ type, provider }) =>
-      (type === 'AUTHORIZATION' || type === 'CONFIRM') && provider?.transactionId !== undefined,
-  )?.provider?.transactionId
+/** Of the last one that the provider has named, while no authorisation is approved. */
+function approvalIdOf(payment: Payment): string | undefined {
+  const asking = payment.operations.filter(({ type }) => type === 'AUTHORIZATION' || type === 'CONFIRM')
+  const named = asking.filter(({ provider }) => provider?.transactionId !== undefined)
+  return (named.findLast(hasApproved) ?? named.at(-1))?.provider?.transactionId
+}
 
 /** What the provider must know about a card or account that is stored, or about to be. */
 export function credentialUse({

@@ -68,11 +68,12 @@ const holdFor = (
 ): Pick<Change, 'holdPayment'> =>
   alongside?.dropTimers || alongside?.setTimers ? { holdPayment: { merchantId, payId, expectedVersion } } : {}
 
-interface Lane {
+/** Those who wait for one payment. */
+interface Line {
   tail: Promise<unknown>
   waiting: number
   payment: Payment | undefined
-  /** The payment was stored like that when so many steps had been asked for, or later. */
+  /** How many steps had been asked for when the payment was read or written: it is new enough for all of these. */
   seenAt: number
 }
 
@@ -84,12 +85,12 @@ interface Asked<T> {
 }
 
 async function read(
-  lane: Lane,
+  line: Line,
   { merchantId, payId }: Target,
   { payments, seenAt }: { readonly payments: PaymentReader; readonly seenAt: number },
 ): Promise<void> {
-  lane.payment = await payments.byPayId(merchantId, payId)
-  lane.seenAt = seenAt
+  line.payment = await payments.byPayId(merchantId, payId)
+  line.seenAt = seenAt
 }
 
 export function createPaymentQueue(deps: {
@@ -97,20 +98,20 @@ export function createPaymentQueue(deps: {
   payments: PaymentReader
   waitMs: (milliseconds: number) => Promise<void>
 }): PaymentQueue {
-  const lanes = new Map<string, Lane>()
+  const lines = new Map<string, Line>()
 
   let asked = 0
 
-  async function attempt<T>(lane: Lane, { target, step, cameAt }: Asked<T>): Promise<T | undefined> {
+  async function attempt<T>(line: Line, { target, step, cameAt }: Asked<T>): Promise<T | undefined> {
     for (let round = 0; round < maximumRounds; round += 1) {
-      if (!lane.payment) await read(lane, target, { payments: deps.payments, seenAt: asked })
-      const { payment } = lane
+      if (!line.payment) await read(line, target, { payments: deps.payments, seenAt: asked })
+      const { payment } = line
       if (payment?.merchantId !== target.merchantId) return undefined
       const { next, alongside, result } = await step(payment)
       const moved = next !== undefined && next !== payment
       // No version guards a refusal, and another process may have changed the payment before this step was asked for.
-      if (!moved && lane.seenAt < cameAt) {
-        lane.payment = undefined
+      if (!moved && line.seenAt < cameAt) {
+        line.payment = undefined
         continue
       }
       if (!moved && !alongside) return result
@@ -118,10 +119,10 @@ export function createPaymentQueue(deps: {
       const seenAt = asked
       const committed = await deps.commit({ ...writes, ...alongside })
       if (committed.committed) {
-        if (moved) Object.assign(lane, { payment: next, seenAt })
+        if (moved) Object.assign(line, { payment: next, seenAt })
         return result
       }
-      lane.payment = undefined
+      line.payment = undefined
       if (committed.conflict !== 'version_changed') throw new CommitRefused(committed.conflict)
     }
     throw new Error(
@@ -133,17 +134,17 @@ export function createPaymentQueue(deps: {
    * A commit with an unknown outcome is looked up, not repeated blindly: the step sees the stored state and decides
    * again.
    */
-  async function persist<T>(lane: Lane, request: Asked<T>): Promise<T | undefined> {
+  async function persist<T>(line: Line, request: Asked<T>): Promise<T | undefined> {
     for (const delayMs of reconnectDelaysMs) {
       try {
-        return await attempt(lane, request)
+        return await attempt(line, request)
       } catch (error) {
-        lane.payment = undefined
+        line.payment = undefined
         if (!(error instanceof CommitUnknown) && !isConnectionLost(error)) throw error
         await deps.waitMs(delayMs)
       }
     }
-    return attempt(lane, request)
+    return attempt(line, request)
   }
 
   return {
@@ -151,12 +152,12 @@ export function createPaymentQueue(deps: {
       const id = target.payId
       asked += 1
       const cameAt = asked
-      let lane = lanes.get(id)
-      if (!lane) {
-        lane = { tail: Promise.resolve(), waiting: 0, payment: target.known, seenAt: cameAt }
-        lanes.set(id, lane)
+      let line = lines.get(id)
+      if (!line) {
+        line = { tail: Promise.resolve(), waiting: 0, payment: target.known, seenAt: cameAt }
+        lines.set(id, line)
       }
-      const mine = lane
+      const mine = line
       mine.waiting += 1
       const turn = mine.tail.then(() => persist(mine, { target, step, cameAt }))
       // The next in line runs whether or not this one succeeded; the caller still sees the error.
@@ -166,7 +167,7 @@ export function createPaymentQueue(deps: {
       )
       return turn.finally(() => {
         mine.waiting -= 1
-        if (mine.waiting === 0) lanes.delete(id)
+        if (mine.waiting === 0) lines.delete(id)
       })
     },
   }

@@ -1,4 +1,7 @@
-/** Captured money that went back to the customer's bank, as reported by a notice or a statement. */
+/**
+ * Captured money that went back, as reported by a notice or a statement: to the customer's bank, or by refunds that the notice
+ * does not name.
+ */
 import type { NoticeFact } from '#connectors/contract.ts'
 import { findReturnedCapture, returnCapture } from '#lifecycle/debit-return.ts'
 import { resultSubject } from '#lifecycle/event.ts'
@@ -6,7 +9,7 @@ import { findOperation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import type { Applied } from '#operations/payments/apply-notice.ts'
-import type { Noticed } from '#operations/payments/noticed.ts'
+import type { Fact, Noticed, PaymentFact } from '#operations/payments/noticed.ts'
 
 type Return = Extract<NoticeFact, { kind: 'return' }>
 
@@ -34,3 +37,22 @@ export async function recordReturn(
 
 const isRecorded = ({ operations }: Payment, transactionId: string): boolean =>
   operations.some(({ provider, details }) => provider?.transactionId === transactionId && details.refundOf)
+
+/** 10 s: a notice is applied within its lease of 12 s, or by two processes, which has one effect. */
+const longestCallMs = 10_000
+
+/** Asks the provider which refunds there are. Throws where the provider does not answer, so that the notice is tried again. */
+export async function applyListedRefunds(
+  { account: { merchantId, accountId } }: Noticed,
+  { subject: { paymentTransactionId } }: Fact<'refunds'>,
+  { engine, apply }: { readonly engine: Engine; readonly apply: (fact: PaymentFact) => Promise<Applied> },
+): Promise<Applied> {
+  const connector = (await engine.providers.open(merchantId, accountId))?.connector
+  if (!connector?.listRefunds || paymentTransactionId === undefined) return 'ignored'
+  const signal = AbortSignal.timeout(Math.min(connector.facts.timeoutMs, longestCallMs))
+  const refunds = await connector.listRefunds(paymentTransactionId, signal)
+  if (!refunds) throw new Error('the provider did not say which refunds there are')
+  const results: Applied[] = []
+  for (const refund of refunds) results.push(await apply(refund))
+  return (['unmatched', 'applied'] as const).find(result => results.includes(result)) ?? 'repeated'
+}

@@ -117,7 +117,7 @@ async function applyUndone(
       },
     },
   )
-  if (applied !== 'unmatched') return
+  if (typeof applied === 'string' && applied !== 'unmatched') return
   const message = `the provider undid ${type} after it had told its success, and the payment has gone on since; compare it with the provider's books`
   engine.onAlarm({ code: 'UNDONE_NOT_RECORDED', message, payId, xId })
 }

@@ -27,11 +27,8 @@ export async function undoPart(inquiry: Inquiry, connector: Connector, engine: E
 }
 
 /** A second payment for the same order. Unknown where the provider cannot undo it: then a person must look. */
-export function undoExtra(inquiry: Inquiry, connector: Connector, engine: Engine): Promise<Outcome> {
-  const message = `${inquiry.operation} was paid although the payment went on with another try; the provider is asked to undo it`
-  engine.onAlarm({ code: 'PAID_TWICE', message, xId: inquiry.reference })
-  return undo(inquiry, connector, engine)
-}
+export const undoExtra = (inquiry: Inquiry, connector: Connector, engine: Engine): Promise<Outcome> =>
+  undo(inquiry, connector, engine)
 
 async function undo(inquiry: Inquiry, connector: Connector, engine: Engine): Promise<Outcome> {
   const { operation, reference, amount } = inquiry

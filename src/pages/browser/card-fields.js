@@ -20,7 +20,8 @@ export function startCardFields({ findErrors, showErrors, send }) {
     const { token, card, errors: refused = {}, message, title } = await send(form)
     if (token !== undefined) return { token, card }
     showErrors(form, refused)
-    return { error: message ?? Object.values(refused)[0] ?? title, fields: Object.keys(refused) }
+    const [mistake = form.dataset.broken] = Object.values(refused)
+    return { error: message ?? title ?? mistake, fields: Object.keys(refused) }
   }
 
   async function answer(id) {

@@ -4,6 +4,8 @@
  */
 export function startFrame() {
   if (window.parent === window) return
+  // As tall as its content and no taller: a page that filled its frame could never tell that it needs less.
+  document.documentElement.toggleAttribute('data-framed', true)
   let host
   const tell = () => {
     if (host === undefined) return

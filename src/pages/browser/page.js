@@ -91,17 +91,19 @@ const isBusy = form => form.getAttribute('aria-busy') === 'true'
 const answerTimeoutMs = 90_000
 
 /** What the server says: where to go on, or what is wrong. Anything else is shown by loading the page anew. */
-async function send(form) {
-  const response = await fetch(form.action, {
+async function send(form, button = null) {
+  // The attribute, because buttons of providers' pages are named action.
+  const response = await fetch(form.getAttribute('action'), {
     method: 'POST',
-    body: new URLSearchParams(new FormData(form)),
+    body: new URLSearchParams(new FormData(form, button)),
     headers: { accept: 'application/json' },
     credentials: 'same-origin',
     signal: AbortSignal.timeout(answerTimeoutMs),
   })
   if (!(response.headers.get('content-type') ?? '').includes('application/json')) {
     if (response.status >= 500) return { title: form.dataset.broken }
-    return { redirect: location.href }
+    // Without the part behind #, with which a browser would stay on the page it has.
+    return { redirect: location.pathname }
   }
   return response.json()
 }
@@ -180,6 +182,9 @@ function showAnswer(form, { title, message, errors = {}, attempt, choice }) {
   if (isOnlyAsked) find('[data-choice]', form)?.focus()
 }
 
+/** The merchant has changed the amount: nobody may agree to one that the page does not show. */
+const showsOther = ({ due }) => due !== undefined && due !== find('[data-due]')?.dataset.due
+
 async function pay(form) {
   setBusy(form, true)
   showNotice('', '', {})
@@ -187,6 +192,7 @@ async function pay(form) {
     const answer = await send(form)
     // Busy until the next page is there: the button must not come back to life in between.
     if (answer.redirect !== undefined) return location.assign(answer.redirect)
+    if (showsOther(answer)) return location.assign(location.pathname)
     setBusy(form, false)
     showAnswer(form, answer)
   } catch {
@@ -217,6 +223,24 @@ function onPaySubmit(event) {
   const errors = findErrors(form)
   if (Object.keys(errors).length === 0) return void pay(form)
   showNotice(find('[data-notice]')?.dataset.title, '', errors)
+}
+
+/**
+ * A form that only leads on. Browsers hold every redirect of a form against the policy of its page, also those of the shop's own
+ * site: a customer would be stuck where the shop sends its visitors on to another origin. An address has no such limit.
+ */
+async function onOnceSubmit(event) {
+  const form = event.currentTarget
+  const button = event.submitter
+  // Sent as without a script, because the other way failed: the browser shows what the server says.
+  if (form.hasAttribute('data-plain')) return form.removeAttribute('data-plain')
+  event.preventDefault()
+  if (isBusy(form)) return
+  setBusy(form, true)
+  const { redirect } = await send(form, button).catch(() => ({}))
+  if (redirect !== undefined) return location.assign(redirect)
+  form.toggleAttribute('data-plain', true)
+  form.requestSubmit(button)
 }
 
 /** Fields of a method that is not chosen are not sent: nobody else needs the card number that was typed first. */
@@ -322,12 +346,7 @@ function startForms() {
       )
     }
   }
-  for (const form of findAll('form[data-once]')) {
-    form.addEventListener('submit', event => {
-      if (isBusy(form)) event.preventDefault()
-      else setBusy(form, true)
-    })
-  }
+  for (const form of findAll('form[data-once]')) form.addEventListener('submit', onOnceSubmit)
   disableUnchosen()
 }
 

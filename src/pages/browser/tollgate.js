@@ -85,8 +85,12 @@
   function checkout({ session, title = 'Payment', onReturn, onResize }) {
     const address = readAddress(session)
     const { frame, tell, mount, unmount } = createFrame({ address, title, height: '40rem', onResize })
+    let isNext = false
     frame.addEventListener('load', () => {
       const back = readReturn(frame)
+      // Like any new page it begins at its top: the button that led to it was further down.
+      if (back === undefined && isNext && frame.getBoundingClientRect().top < 0) frame.scrollIntoView()
+      isNext = true
       if (back === undefined) return tell({ type: 'tollgate:hello' })
       unmount()
       if (onReturn) onReturn(back)

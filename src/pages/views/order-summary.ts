@@ -34,11 +34,14 @@ const linesMax = 50
 /** 12: as many large characters as fit beside each other on the narrowest phones. */
 const dueMax = 12
 
+/** For the script, which compares what the page shows with what is due: words may be changed by a browser's translation. */
+export const nameDue = ({ value, currency }: Money): string => `${value} ${currency}`
+
 export function renderOrderSummary(frame: PageFrame, order: OrderSummary): Html {
   const { texts, locale } = frame.language
   const amount = formatMoney(order.amount, locale)
   return html`<p class="due-label">${fill(texts.payTo, { merchant: frame.merchantName ?? '' })}</p>
-<p class="due${amount.length > dueMax && ' long'}">${amount}</p>
+<p class="due${amount.length > dueMax && ' long'}" data-due="${nameDue(order.amount)}">${amount}</p>
 ${(order.descriptions ?? []).map(text => html`<p class="about"><bdi>${text}</bdi></p>`)}
 ${renderDetails(frame, order, amount)}`
 }

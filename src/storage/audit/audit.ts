@@ -33,8 +33,8 @@ export interface AuditHead {
 export interface AuditConditions {
   readonly since?: Date
   readonly act?: string
-  /** Only actions on this object. */
-  readonly object?: string
+  /** Only actions on these objects; all unless given. */
+  readonly objects?: readonly string[]
   /** Only actions of these actors; all unless given. */
   readonly actors?: readonly string[] | undefined
   /** Only rows with a lower number. */
@@ -156,13 +156,13 @@ export function createAuditStore({ readers, writers }: Pick<Database, 'readers' 
   return {
     append: entries => appendRows(writers, entries),
 
-    async list({ since, act, object, actors, before, limit }) {
+    async list({ since, act, objects, actors, before, limit }) {
       const { rows } = await readers.query<StoredRow>(
         `SELECT * FROM (SELECT ${columns} FROM audit WHERE ($1::timestamptz IS NULL OR at >= $1)
-           AND ($2::text IS NULL OR act = $2) AND ($4::text IS NULL OR object = $4)
+           AND ($2::text IS NULL OR act = $2) AND ($4::text[] IS NULL OR object = ANY ($4))
            AND ($5::text[] IS NULL OR actor = ANY ($5)) AND ($6::bigint IS NULL OR number < $6)
            ORDER BY number DESC LIMIT $3) newest ORDER BY number`,
-        [since, act, limit, object, actors, before],
+        [since, act, limit, objects, actors, before],
       )
       return rows.map(toRow)
     },

@@ -81,6 +81,14 @@ export interface EntryStore {
     page: { readonly after: string | undefined; readonly limit: number },
   ): Promise<readonly StoredEntry[]>
   countListed(list: EntryList): Promise<number>
+  /** Which of these entries belong to a payment of the account. */
+  taken(account: BankAccountKey, keys: readonly string[]): Promise<readonly string[]>
+  /** Which of these entries the account needs not be asked about: they were applied, or are in the list of that import. */
+  settled(
+    account: BankAccountKey,
+    keys: readonly string[],
+    importId: string | undefined,
+  ): Promise<readonly string[]>
   /** Settlement lines of an entry, each written once. */
   addLines(account: BankAccountKey, lines: readonly BankLine[]): Promise<void>
 }
@@ -101,6 +109,7 @@ export interface BankLine {
 }
 
 export const createEntryStore = ({ readers, writers }: Database): EntryStore => ({
+  ...createKnownEntries(readers),
   takeFile: (file, take) =>
     inTransaction(writers, async client => {
       await client.query(
@@ -175,6 +184,30 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
     if (lines.length > 0) await writers.query(addLines, [merchantId, accountId, toLines(lines)])
   },
 })
+
+/** What is known of entries by their keys, which are the same for every account with the statement's IBAN. */
+function createKnownEntries(readers: Database['readers']): Pick<EntryStore, 'taken' | 'settled'> {
+  const find = async (
+    { merchantId, accountId }: BankAccountKey,
+    keys: readonly string[],
+    condition: { readonly sql: string; readonly values?: readonly unknown[] },
+  ): Promise<readonly string[]> => {
+    const { rows } = await readers.query<{ key: string }>(
+      `SELECT entry_key AS key FROM bank_entry
+       WHERE merchant_id = $1 AND provider_account_id = $2 AND entry_key = ANY($3) AND ${condition.sql}`,
+      [merchantId, accountId, keys, ...(condition.values ?? [])],
+    )
+    return rows.map(({ key }) => key)
+  }
+  return {
+    taken: (account, keys) => find(account, keys, { sql: `(state = 'APPLIED' OR pay_id IS NOT NULL)` }),
+    settled: (account, keys, importId) =>
+      find(account, keys, {
+        sql: `(state = 'APPLIED' OR (state = 'UNMATCHED' AND listed_by = $4::uuid))`,
+        values: [importId ?? null],
+      }),
+  }
+}
 
 const storedColumns = `e.merchant_id AS "merchantId", e.provider_account_id AS "accountId", e.entry_id AS "entryId",
   e.entry_key AS key, e.pay_id AS "payId", e.key_version AS "keyVersion", e.sealed`

@@ -5,8 +5,18 @@ const named = (id: string): string => `replace(${id}::text, '-', '')`
 
 const plan = `format('plan %s is %s', ${named('pl.plan_id')}, pl.status)`
 
-const hasTimer = `EXISTS (SELECT 1 FROM timer t WHERE t.merchant_id = pl.merchant_id AND t.pay_id = pl.initial_pay_id
-  AND t.x_id = pl.plan_id AND t.kind = 'PLAN')`
+const isCharged = `(pl.next_payment_date IS NOT NULL AND pl.recurring->>'autoCharge' = 'true'
+  OR pl.asked_on = pl.next_payment_date AND pl.tries = 0)`
+
+/** The next try of a charge, 0, 1, 3 or 7 days after the due day, or the day after the end, whichever comes first. */
+const actsOn = `least(CASE WHEN ${isCharged} THEN pl.next_payment_date + coalesce((ARRAY[0, 1, 3, 7])[pl.tries + 1], 0) END,
+  (pl.recurring->>'expiryDate')::date + 1)`
+
+/** Timers are in real time, days in the merchant's. A day: a timer that fires in vain is set again a little later. */
+const hasTimer = `EXISTS (SELECT 1 FROM timer t JOIN merchant m ON m.merchant_id = t.merchant_id
+  WHERE t.merchant_id = pl.merchant_id AND t.pay_id = pl.initial_pay_id AND t.x_id = pl.plan_id AND t.kind = 'PLAN'
+    AND t.run_at < interval '1 day' + greatest(clock.now, (${actsOn})::timestamp AT TIME ZONE 'UTC'
+      - m.clock_offset_ms * interval '1 millisecond'))`
 
 const unapproved = `('AUTHORIZE_REQUEST', 'PENDING', 'FAILED')`
 
@@ -33,11 +43,10 @@ export const planChecks: readonly Check[] = [
   {
     name: 'plan-timer',
     sentence:
-      'An active plan that is charged by itself or was asked to be charged, or that ends, has a timer or a charge under way.',
-    broken: `SELECT pl.merchant_id, pl.initial_pay_id AS pay_id, NULL::uuid AS x_id, ${plan} || ' without a timer' AS detail
-      FROM payment_plan pl WHERE pl.status = 'ACTIVE' AND pl.charging_pay_id IS NULL AND NOT ${hasTimer}
-        AND (pl.recurring->>'expiryDate' IS NOT NULL OR (pl.asked_on = pl.next_payment_date AND pl.tries = 0)
-          OR (pl.recurring->>'autoCharge' = 'true' AND pl.next_payment_date IS NOT NULL))`,
+      'An active plan that is charged by itself or was asked to be charged, or that ends, has a timer for it or a charge under way.',
+    broken: `SELECT pl.merchant_id, pl.initial_pay_id AS pay_id, NULL::uuid AS x_id, ${plan} || ' without a timer in time' AS detail
+      FROM payment_plan pl CROSS JOIN clock WHERE pl.status = 'ACTIVE' AND pl.charging_pay_id IS NULL
+        AND ${actsOn} IS NOT NULL AND NOT ${hasTimer}`,
   },
   {
     name: 'plan-charge-under-way',

@@ -105,10 +105,12 @@ export const providerChecks: readonly Check[] = [
     sentence:
       'An approval that its payment no longer needs is given back; one that could not be needs a person.',
     broken: `SELECT n.merchant_id, o.pay_id, o.x_id,
-        format('notice %s of %s says that a failed try was paid', n.item_key, n.provider_account_id) AS detail
+        format('notice %s of %s: %s', n.item_key, n.provider_account_id,
+          coalesce(n.detail, 'it says that a failed try was paid')) AS detail
       FROM notice_item n CROSS JOIN clock
       JOIN operation o ON o.merchant_id = n.merchant_id AND o.x_id = CASE WHEN n.reference ~ '^[0-9a-f]{32}$'
-        THEN n.reference::uuid END AND o.state = 'FAILED'
+        THEN n.reference::uuid END
+        AND (o.state = 'FAILED' OR (n.state = 'UNMATCHED' AND n.detail IS NOT NULL))
       WHERE n.state IN ('UNMATCHED', 'EXPIRED') AND n.kind = 'AUTHORIZATION approved'
         AND n.received_at < clock.now - interval '1 hour'`,
   },

@@ -11,6 +11,20 @@ const merchantId = `${byOtherIndex('v.merchant_id')} AS merchant_id`
 
 export const vaultChecks: readonly Check[] = [
   {
+    name: 'quote-of-its-payment',
+    sentence: 'A quote that was used leads to its payment.',
+    broken: `SELECT q.merchant_id, q.pay_id, NULL::uuid AS x_id, 'the payment of its quote is not there' AS detail
+      FROM dcc_quote q WHERE q.pay_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM payment p
+        WHERE p.merchant_id = q.merchant_id AND p.pay_id = q.pay_id)`,
+  },
+  {
+    name: 'card-in-vault',
+    sentence: 'A payment by card leads to its row in the vault.',
+    broken: `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id, 'the vault knows nothing of its card' AS detail
+      FROM payment p WHERE {touched p} AND p.card_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vault_card v
+        WHERE v.merchant_id = p.merchant_id AND v.card_id = p.card_id)`,
+  },
+  {
     name: 'card-has-data-key',
     sentence: 'The data key that sealed a card is there.',
     broken: `SELECT ${merchantId}, NULL::uuid AS pay_id, NULL::uuid AS x_id,

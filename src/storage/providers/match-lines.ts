@@ -55,18 +55,19 @@ const lists: Readonly<Record<DifferenceList, string>> = {
 }
 
 /**
- * How many differences there are between our books and the settlement lines of all providers, for the metric.
- * Empty: no provider has sent a line yet, and there is nothing to compare.
+ * How many differences there are between our books and the settlement lines of all providers, for the metric. None if
+ * no provider has sent a line yet: there is nothing to compare.
  */
-export async function countDifferences({
-  readers,
-  writers,
-}: Pick<Database, 'readers' | 'writers'>): Promise<ReadonlyMap<DifferenceList, number>> {
+export async function countDifferences(
+  readers: Database['readers'],
+): Promise<ReadonlyMap<DifferenceList, number>> {
   const { rowCount } = await readers.query('SELECT 1 FROM settlement_line LIMIT 1')
   const counted = new Map<DifferenceList, number>()
-  if (rowCount === 0) return counted
-  await matchLines(writers)
   for (const [list, found] of entriesOf(lists)) {
+    if (rowCount === 0) {
+      counted.set(list, 0)
+      continue
+    }
     const { rows } = await readers.query<{ found: number }>(
       `SELECT count(*)::int AS found FROM (${found}) difference`,
     )

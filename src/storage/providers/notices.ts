@@ -32,6 +32,8 @@ export interface ClaimedItem extends ItemKey {
   readonly noticeId: string
   readonly position: number
   readonly attempt: number
+  /** What the last try has noted for a person, if it matched nothing. */
+  readonly needsPerson: string | null
 }
 
 export type FinishedState = 'APPLIED' | 'REPEATED' | 'IGNORED'
@@ -116,7 +118,8 @@ export function createNoticeStore({ readers, writers }: Pick<Database, 'readers'
          claimed AS (UPDATE notice_item t SET leased_until = now() + $2 * interval '1 millisecond'
            FROM due WHERE t.merchant_id = due.merchant_id AND t.provider_account_id = due.provider_account_id
              AND t.item_key = due.item_key RETURNING t.*)
-         SELECT ${columns}, notice_id AS "noticeId", position, attempt FROM claimed ORDER BY received_at, position`,
+         SELECT ${columns}, notice_id AS "noticeId", position, attempt,
+           CASE WHEN state = 'UNMATCHED' THEN detail END AS "needsPerson" FROM claimed ORDER BY received_at, position`,
         [limit, leaseMs],
       )
       return rows

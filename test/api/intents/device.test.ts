@@ -21,8 +21,8 @@ test.each([
   ['card.eventToken', confirmation('CARD', { eventToken: 'ORDER' })],
   ['card.schemeReferenceId', confirmation('CARD', { schemeReferenceId: 'ref' })],
   ['card.dcc', confirmation('CARD', { dcc: { quoteId: 'q', accepted: true } })],
-  ['credentialOnFile.type', { ...confirmation('CARD'), credentialOnFile: { type: 'UNSCHEDULED' } }],
-  ['threeDsPolicy.skip', { ...confirmation('CARD'), threeDsPolicy: { skip: true } }],
+  ['credentialOnFile', { ...confirmation('CARD'), credentialOnFile: { type: 'UNSCHEDULED' } }],
+  ['threeDsPolicy', { ...confirmation('CARD'), threeDsPolicy: { skip: true } }],
   ['providerP.confirm', { integrationType: 'HOSTED', type: 'PROVIDERP', providerP: { confirm: true } }],
 ])('400 %s from a device', async (field, body) => {
   const urls = { return: 'https://shop.example/a', cancel: 'https://shop.example/b' }

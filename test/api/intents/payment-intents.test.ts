@@ -182,8 +182,10 @@ describe('confirming', () => {
       'directDebit',
     ],
     ['no account', { integrationType: 'DIRECT', type: 'DIRECTDEBIT' }, 'directDebit'],
-    ['an amount', { ...direct, card, amount: eur(1) }, 'amount.value'],
-    ['a note of its own', { ...direct, card, metadata: {} }, 'metadata'],
+    ['an amount', { ...direct, card, amount: eur(1) }, 'amount'],
+    ['a note of its own', { ...direct, card, metadata: { a: 1 } }, 'metadata'],
+    ['a name that is no method', { ...direct, card, noMethod: {} }, 'noMethod'],
+    ['an unknown field of a known method', { ...direct, type: 'IDEAL', ideal: { a: 1 } }, 'ideal.a'],
     ['a way that the method lacks', { integrationType: 'HOSTED', type: 'PROVIDERR', providerR: {} }, 'urls'],
     ['no wallet', { integrationType: 'DIRECT', type: 'PROVIDERM' }, 'providerM'],
     [
@@ -275,6 +277,17 @@ describe('HOSTED', () => {
   ])('400 %s', async (_, request, field) => {
     const id = await intents.intent(request)
     expect(await intents.confirm(id, hosted('PROVIDERK'))).toMatchObject({ status: 400, body: { field } })
+  })
+
+  test('400 a field that is not known says so, and which are', async () => {
+    const id = await intents.intent()
+    const { body } = await intents.confirm(id, { ...confirmation('CARD'), transId: 'order-1' })
+    expect(body).toEqual({
+      field: 'transId',
+      error: expect.stringMatching(
+        /^transId is not a field that is known here; known are integrationType, type, /,
+      ),
+    })
   })
 
   test('400 what only DIRECT takes', async () => {

@@ -139,6 +139,28 @@ describe('forms', () => {
     expect(await shop.tries(payId)).toEqual(untouched)
   })
 
+  test('410 a payment that was approved and given back in full is not called paid', async () => {
+    const { payId, href } = await shop.session({ captureMethod: { type: 'MANUAL' } })
+    await pay(href)
+    expect((await get(`${href}/result`)).html).toContain('your payment is complete')
+    const { transId, amount } = await shop.read(payId)
+    const { value, currency } = amount
+    const reversed = await shop.call('POST', `/payments/${payId}/reversals`, {
+      transId,
+      amount: { value, currency },
+    })
+    expect(reversed.status).toBe(200)
+    for (const [address, status] of [
+      [href, 410],
+      [`${href}/result`, 200],
+    ] as const) {
+      const shown = await get(address)
+      expect(shown.status).toBe(status)
+      expect(shown.html).toContain('The payment was cancelled')
+      expect(shown.html).toContain(`https://shop.example/basket?PayId=${payId}`)
+    }
+  })
+
   test('404 thirty days after the payment has ended, and not before', async () => {
     const { href } = await shop.session()
     const open = await shop.session({ expirationTime: new Date(Date.now() + 60 * 86_400_000).toISOString() })
@@ -177,7 +199,7 @@ describe('forms', () => {
     const { attempt } = await get(href)
     const declined = await post(href, { ...card, number: '4000000000009995', attempt }, accept)
     const answer = JSON.parse(declined.html)
-    expect([declined.status, answer.errors]).toEqual([200, {}])
+    expect([declined.status, answer.errors, answer.due]).toEqual([200, {}, '4999 EUR'])
     expect(answer.message).toContain('not enough money')
     const wrong = await post(href, { ...card, number: '1', attempt: answer.attempt }, accept)
     expect(Object.keys(JSON.parse(wrong.html).errors)).toEqual(['number'])

@@ -353,6 +353,12 @@ describe('the rest of the request', () => {
     })
   })
 
+  test('400 one above the largest amount, naming it: its zeros are no card number', async () => {
+    const refused = await create({ amount: { value: 1_000_000_000_000, currency: 'EUR' } })
+    expect(refused).toMatchObject({ status: 400, body: { field: 'amount.value' } })
+    expect(refused.body.error).toMatch(/^amount.value is 1000000000000; allowed is .* to 999999999999\.$/)
+  })
+
   test('every answer has its trace and its version', async () => {
     const trace = '0af7651916cd43dd8448eb211c80319c'
     const answer = await create({}, { traceparent: `00-${trace}-b7ad6b7169203331-01` })

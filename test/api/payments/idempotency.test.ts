@@ -231,15 +231,18 @@ describe('a key stays free after a bad request', () => {
 
 describe('the key itself', () => {
   test.each([
-    ['empty', ''],
-    ['only quotes', '""'],
-    ['256 characters', 'x'.repeat(256)],
-    ['a space inside', 'a b'],
-    ['beyond ASCII', 'schlüssel'],
-  ])('400 %s', async (_, key) => {
+    ['empty', '', '""'],
+    ['only quotes', '""', String.raw`"\"\""`],
+    ['256 characters', 'x'.repeat(256), `"${'x'.repeat(63)}…"`],
+    ['a space inside', 'a b', '"a b"'],
+    ['beyond ASCII', 'schlüssel', '"schlüssel"'],
+  ])('400 %s, naming what was given', async (_, key, shown) => {
     expect(await create(cardPayment(), { 'idempotency-key': key })).toMatchObject({
       status: 400,
-      body: { field: 'Idempotency-Key' },
+      body: {
+        field: 'Idempotency-Key',
+        error: `Idempotency-Key is ${shown}; allowed is 1 to 255 visible ASCII characters, with or without quotes around.`,
+      },
     })
   })
 

@@ -53,6 +53,20 @@ describe('a chargeback', () => {
     expect(await disputesOf(payId)).toHaveLength(1)
   })
 
+  test('is under review once evidence was sent in the Customer Area, and keeps its reason to its end', async () => {
+    const { payId, payment } = await captured()
+    const reason = { chargebackReasonCode: '13.3', chargebackSchemeCode: 'visa' }
+    const { ledger } = shop.double
+    ledger.dispute(payment, 'NOTIFICATION_OF_CHARGEBACK', 'DISPUTE4', reason)
+    ledger.dispute(payment, 'INFORMATION_SUPPLIED', 'DISPUTE4', { ...reason, disputeStatus: 'Pending' })
+    await shop.settle()
+    const known = { stage: 'CHARGEBACK', reasonCode: '13.3', reasonGroup: 'CONSUMER' }
+    expect((await disputesOf(payId))[0]).toMatchObject({ ...known, status: 'UNDER_REVIEW' })
+    ledger.dispute(payment, 'CHARGEBACK_REVERSED', 'DISPUTE4', { chargebackReasonCode: undefined })
+    await shop.settle()
+    expect((await disputesOf(payId))[0]).toMatchObject({ ...known, status: 'WON' })
+  })
+
   test('is answered with evidence, which Adyen gets as a document', async () => {
     const { payId, payment } = await captured()
     shop.double.ledger.dispute(payment, 'CHARGEBACK', 'DISPUTE2', {

@@ -85,6 +85,25 @@ describe('notices', () => {
     expect(stdout).not.toContain(first.pspReference)
   })
 
+  test('a second payment under one reference raises its alarm once, however often its notice is tried again', async () => {
+    await authorized()
+    const [first] = shop.double.ledger.owed.splice(0)
+    await shop.double.notify([first, { ...first, pspReference: 'D0SECONDPAYMENT9' }])
+    const alarms = () => shop.gateway.logged.filter(line => line.includes('PAID_TWICE')).length
+    const before = alarms()
+    for (let tries = 0; tries < 3; tries += 1) {
+      await shop.apply()
+      await queryRows(
+        shop.gateway.databaseUrl,
+        "UPDATE notice_item SET due_at = now() WHERE item_key LIKE '%D0SECONDPAYMENT9%'",
+      )
+    }
+    expect(alarms()).toBe(before + 1)
+    const listed = await shop.commands.json('notices', 'list', '--unmatched')
+    const second = listed.find(({ key }: { key: string }) => key.includes('D0SECONDPAYMENT9'))
+    expect(second).toMatchObject({ attempts: 3, detail: expect.stringContaining('give it back there') })
+  })
+
   test.each([
     ['REFUND', 1000],
     ['CANCELLATION', 0],
@@ -162,6 +181,34 @@ describe('notices', () => {
     shop.double.ledger.refund(payment, 250, 'by hand')
     await shop.settle()
     expect((await shop.record(payId)).amount).toMatchObject({ refundedValue: 250 })
+  })
+
+  test('the failure of a refund from the Customer Area that is told before the refund is not taken for that of ours', async () => {
+    const payId = await authorized()
+    await follow(payId, 'captures', 1000)
+    await shop.settle()
+    const { body: ours } = await follow(payId, 'refunds', 300)
+    await shop.settle()
+    const payment = ledgerOf(shop, await shop.record(payId))
+    const pspReference = shop.double.ledger.refund(payment, 300, 'by hand')
+    const [made] = shop.double.ledger.owed.splice(0)
+    shop.double.ledger.refundFailed(payment, { pspReference, reference: 'by hand', value: 300 })
+    await shop.settle()
+    const refunds = async (): Promise<string[]> =>
+      (await shop.record(payId)).operations.flatMap(({ type, xId, status }: AnyJson) =>
+        type === 'REFUND' ? `${xId === ours.xId ? 'ours' : 'theirs'} ${status}` : [],
+      )
+    expect(await refunds()).toEqual(['ours OK'])
+    await shop.double.notify([made])
+    await shop.apply()
+    // Told too early, it waits for its next turn.
+    await queryRows(
+      shop.gateway.databaseUrl,
+      'UPDATE notice_item SET due_at = now() WHERE due_at IS NOT NULL',
+    )
+    await shop.apply()
+    expect(await refunds()).toEqual(['ours OK', 'theirs FAILED'])
+    expect((await shop.record(payId)).amount).toMatchObject({ refundedValue: 300 })
   })
 
   test.each([

@@ -1,6 +1,7 @@
 /** Customers on Adyen's pages: back, never back, twice, too late; and approvals that were undone before anybody heard of them. */
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { examine } from '#storage/doctor/doctor.ts'
 import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen-gateway.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { createTestClock, type TestClock } from '#test/support/clock.ts'
@@ -11,9 +12,14 @@ import { planPayment } from '#test/support/plans.ts'
 
 let shop: AdyenGateway
 let clock: TestClock
+/** A method that Adyen does not serve. */
+const servedElsewhere = 'SATISPAY'
 beforeAll(async () => {
   clock = createTestClock(Date.now())
   shop = await startAdyenGateway({ gateway: { clock } })
+  // Before the gateway is used for the first time: it looks for new accounts only every few seconds.
+  const serving = ['--connector', 'simulator', '--name', 'Other', '--set', `types=${servedElsewhere}`]
+  await shop.commands.json('provider', 'add', shop.gateway.merchantId, ...serving)
 })
 afterAll(() => shop.stop())
 afterEach(async () => {
@@ -134,6 +140,44 @@ describe('Adyen’s page', () => {
     const open = await shop.commands.json('notices', 'list', '--unmatched', '--json')
     expect(open).toEqual([])
   })
+
+  test.each([
+    ['AUTOMATIC', 'PROVIDERK', { capturedValue: 1000, refundedValue: 1000 }],
+    ['MANUAL', 'PROVIDERK', { authorizedValue: 1000, reversedValue: 1000 }],
+    // By another account of the merchant.
+    ['AUTOMATIC', servedElsewhere, { capturedValue: 1000, refundedValue: 1000 }],
+  ])(
+    'paid on a page that was left for another one, after the payment has expired: the money goes back (%s, %s)',
+    async (captureType, second, sums) => {
+      const { paymentMethods: _, ...order } = cardPayment({ captureMethod: { type: captureType } })
+      const expirationTime = new Date(clock.nowMs() + 3_600_000).toISOString()
+      const session = {
+        ...order,
+        urls,
+        expirationTime,
+        allowedPaymentMethod: [...new Set(['PROVIDERK', second])],
+      }
+      const { body } = await shop.gateway.call('POST', '/payments/sessions', session)
+      const choose = async (type: string): Promise<string> => {
+        const own = await openPage(body._links.redirect.href)
+        const form = new URLSearchParams({ ...own.hidden, type })
+        const answer = await fetch(own.url, { method: 'POST', body: form })
+        return new RegExp(`href="(${shop.double.origin}[^"]+)"`).exec(await answer.text())?.[1] ?? ''
+      }
+      const left = await choose('PROVIDERK')
+      await choose(second)
+      await pass(2 * 3_600_000)
+      const ended = await shop.record(body.payId)
+      expect([ended.status, ended.paymentMethods.type]).toEqual(['FAILED', second])
+      await go(`${left}/approve`)
+      await pass(0)
+      await pass(0)
+      const record = await shop.record(body.payId)
+      expect(record).toMatchObject({ status: 'REVERSED', provider: { connector: 'adyen' } })
+      expect(record.amount).toMatchObject(sums)
+      expect((await examine(shop.gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+    },
+  )
 
   test('a page that could not be ended at Adyen is not called cancelled', async () => {
     const { payId, page } = await visit('BLIK', { amount: { value: 1000, currency: 'PLN' } })

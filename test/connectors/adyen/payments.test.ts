@@ -4,7 +4,7 @@ import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen-gatewa
 import { type AdyenPayments, ledgerOf, manual, payThrough } from '#test/support/adyen-payments.ts'
 import { createTestClock, type TestClock } from '#test/support/clock.ts'
 import { applyNotices, cardPayment, startTestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
+import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { planPayment } from '#test/support/plans.ts'
 
 let shop: AdyenGateway
@@ -45,6 +45,27 @@ describe('a card', () => {
   test('422 when the issuer declines, with its reason', async () => {
     const { status, body } = await post('/payments', cardPayment({ card: { number: '4000000000009995' } }))
     expect([status, body.responseCode]).toEqual([422, '21000351'])
+  })
+
+  const iban = 'DE89370400440532013000'
+  const account = { number: iban, accountHolderName: 'Ada Lovelace' }
+  const debit = { integrationType: 'DIRECT', type: 'DIRECTDEBIT', directDebit: { account } }
+  test.each([
+    ['a card', cardPayment({ card: { securityCode: '737' } })],
+    ['an account', { ...cardPayment(), paymentMethods: debit }],
+  ])('a refusal that quotes what was sent is shown without it: %s', async (_, request) => {
+    shop.double.fail(/\/payments$/, 'quotes')
+    const { status, body } = await post('/payments', request)
+    expect([status, body.responseCode.slice(-4)]).toEqual([422, '0314'])
+    const record = JSON.stringify(await shop.record(body.payId))
+    expect(record).toContain('Invalid: ')
+    const rows = JSON.stringify(
+      await queryRows(shop.gateway.databaseUrl, `SELECT * FROM operation WHERE pay_id = '${body.payId}'`),
+    )
+    for (const secret of ['4111111111111111', ' 737', iban, shop.double.apiKey]) {
+      for (const shown of [JSON.stringify(body), record, rows, shop.gateway.logged.join('')])
+        expect(shown).not.toContain(secret)
+    }
   })
 
   test('a capture is PENDING until its notice comes; a part releases the rest', async () => {

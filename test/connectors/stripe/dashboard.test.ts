@@ -104,6 +104,33 @@ describe('what Stripe tells by itself', () => {
     },
   )
 
+  // API versions from 2022-11-15 on.
+  test.each(['alone', 'before the refunds’ own events', 'after them'])(
+    'refunds in the dashboard that their charge does not name are asked for and recorded once: %s',
+    async place => {
+      const { payId, intentId } = await pay()
+      const { double, noticeUrl } = direct
+      for (const amount of ['300', '200']) double.books.refund({ payment_intent: intentId, amount })
+      const own = double.takeEvents().map(({ payload }) => payload)
+      const charge = { id: 'ch_1', payment_intent: intentId, amount_refunded: 500, currency: 'eur' }
+      const told = JSON.stringify({
+        ...{ id: double.books.newId('evt'), object: 'event', type: 'charge.refunded', livemode: false },
+        data: { object: charge, previous_attributes: { amount_refunded: 300 } },
+      })
+      const payloads = {
+        alone: [told],
+        'before the refunds’ own events': [told, ...own],
+        'after them': [...own, told],
+      }[place]
+      for (const payload of payloads ?? []) expect(await double.send(noticeUrl, payload)).toBe(200)
+      await deliver('in order', direct)
+      const { amount, operations } = await read(payId, direct)
+      expect(amount.refundedValue).toBe(500)
+      expect(operations.filter(({ type }: AnyJson) => type === 'REFUND')).toHaveLength(2)
+      await expectSameBooks(payId, direct)
+    },
+  )
+
   test('a refund of ours that fails later turns to FAILED', async () => {
     const { payId } = await pay()
     const refund = await direct.gateway.call('POST', `/payments/${payId}/refunds`, {

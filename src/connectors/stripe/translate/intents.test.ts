@@ -344,7 +344,13 @@ describe('what an answer means', () => {
   test('a reversal releases the whole rest', () => {
     const rest = { reference, amount: { value: 600, currency: 'EUR' } }
     expect(readRelease(intentOf('canceled'), rest, 'pi_1').kind).toBe('approved')
-    expect(readRelease(intentOf('succeeded', { amount_capturable: 0 }), rest, 'pi_1').kind).toBe('approved')
+    const released = { amount_capturable: 0, amount_received: 400 }
+    expect(readRelease(intentOf('succeeded', released), rest, 'pi_1').kind).toBe('approved')
+    // Captured in the dashboard before the reversal arrived.
+    for (const received of [700, 1000]) {
+      const captured = intentOf('succeeded', { amount_capturable: 0, amount_received: received })
+      expect(readRelease(captured, rest, 'pi_1').kind).toBe('unknown')
+    }
     expect(readRelease(intentOf('requires_capture'), rest, 'pi_1').kind).toBe('unknown')
   })
 

@@ -240,11 +240,23 @@ export const hasReleasedRest = (intent: Wire): boolean =>
   textAt(intent, 'status') === 'succeeded' &&
   (numberAt(intent, 'amount_received') ?? 0) < (numberAt(intent, 'amount') ?? 0)
 
-/** The whole rest is released; an intent that was captured in part counts as succeeded then. */
+/** What was never captured of an intent. */
+const uncaptured = (intent: Wire): number =>
+  (numberAt(intent, 'amount') ?? 0) - (numberAt(intent, 'amount_received') ?? 0)
+
+/** All of it was captured, so nothing of it can have been released. */
+export const isCapturedWhole = (intent: Wire): boolean =>
+  textAt(intent, 'status') === 'succeeded' && uncaptured(intent) <= 0
+
+/**
+ * The whole rest is released; an intent that was captured in part counts as succeeded then, and so does one whose rest
+ * somebody has captured meanwhile.
+ */
 export function readRelease(intent: Wire, asked: Asked, id: string): Outcome {
   const status = textAt(intent, 'status')
-  const released =
-    status === 'canceled' || (status === 'succeeded' && numberAt(intent, 'amount_capturable') === 0)
+  const rest = fromStripeAmount(uncaptured(intent), textAt(intent, 'currency'))
+  const isRest = numberAt(intent, 'amount_capturable') === 0 && rest?.value === asked.amount.value
+  const released = status === 'canceled' || (status === 'succeeded' && isRest)
   const currency = textAt(intent, 'currency')?.toUpperCase()
   if (!released || currency === undefined || textAt(intent, 'id') !== id) return unknown
   return {

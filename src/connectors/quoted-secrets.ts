@@ -1,0 +1,65 @@
+/**
+ * What a provider says may quote what it was sent: an error names the refused key, a sentence the security code. Such words are
+ * stored and shown, so what must not be is taken out of them first. Pure, apart from passing a call on.
+ */
+import type {
+  AuthorizationOutcome,
+  AuthorizationRequest,
+  ProviderAccount,
+  ProviderHttp,
+} from '#connectors/contract.ts'
+
+const hidden = '…'
+
+/** Shorter ones would be found in innocent words. */
+const shortestSecret = 8
+
+/** The same calls; in their answers the secrets of the account are replaced. */
+export function hideSecrets(http: ProviderHttp, secrets: ProviderAccount['secrets']): ProviderHttp {
+  const values = Object.values(secrets)
+    .map(secret => secret.reveal().trim())
+    .filter(value => value.length >= shortestSecret)
+  return {
+    async exchange(request, signal) {
+      const answer = await http.exchange(request, signal)
+      return answer.kind === 'answered' && values.some(value => answer.body.includes(value))
+        ? { ...answer, body: values.reduce((body, value) => body.replaceAll(value, hidden), answer.body) }
+        : answer
+    },
+  }
+}
+
+type Sent = Pick<AuthorizationRequest, 'card' | 'account'>
+type Authorization = AuthorizationOutcome['authorization']
+
+/** The same outcome; in its words the security code and the account number of the request are replaced. */
+export function hideSent(outcome: AuthorizationOutcome, sent: Sent): AuthorizationOutcome {
+  const hide = hiderOf(sent)
+  return hide ? { ...outcome, authorization: hideIn(outcome.authorization, hide) } : outcome
+}
+
+/** Undefined: nothing of the kind was sent. Card numbers are masked wherever words are stored or logged. */
+function hiderOf({ card, account }: Sent): ((text: string) => string) | undefined {
+  const code = card?.securityCode?.reveal().replace(/[^0-9]/g, '') || undefined
+  const number = account?.number.reveal()
+  if (code === undefined && number === undefined) return undefined
+  return text => {
+    const withoutNumber = number === undefined ? text : text.replaceAll(number, hidden)
+    return code === undefined ? withoutNumber : withoutNumber.replace(wordOf(code), hidden)
+  }
+}
+
+/** Not as a part of a longer number. */
+const wordOf = (digits: string): RegExp => new RegExp(`(?<![0-9])${digits}(?![0-9])`, 'g')
+
+function hideIn(authorization: Authorization, hide: (text: string) => string): Authorization {
+  if (authorization.kind === 'unknown')
+    return authorization.reason === undefined
+      ? authorization
+      : { ...authorization, reason: hide(authorization.reason) }
+  if (!('provider' in authorization)) return authorization
+  const { provider } = authorization
+  return provider.responseText === undefined
+    ? authorization
+    : { ...authorization, provider: { ...provider, responseText: hide(provider.responseText) } }
+}

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { restAfter } from '#workers/loop.ts'
+
+/** Work that takes as long as told, by a clock that it moves itself. */
+function createWork() {
+  const state = { nowMs: 0, takesMs: 0, runs: 0, fails: false }
+  const work = async () => {
+    state.runs += 1
+    state.nowMs += state.takesMs
+    if (state.fails) throw new Error('the database is away')
+  }
+  return { state, run: restAfter(work, () => state.nowMs) }
+}
+
+test('work that takes no time runs whenever it is asked to', async () => {
+  const { state, run } = createWork()
+  await run()
+  await run()
+  expect(state.runs).toBe(2)
+})
+
+test('work rests a hundred times as long as it took, so that it takes at most 1 % of the time', async () => {
+  const { state, run } = createWork()
+  state.takesMs = 50
+  await run()
+  state.nowMs += 4_999
+  await run()
+  expect(state.runs).toBe(1)
+  state.nowMs += 1
+  await run()
+  expect(state.runs).toBe(2)
+})
+
+test('work that fails rests too, and its error is not swallowed', async () => {
+  const { state, run } = createWork()
+  Object.assign(state, { takesMs: 10, fails: true })
+  await expect(run()).rejects.toThrow('the database is away')
+  await run()
+  expect(state.runs).toBe(1)
+})

@@ -1,0 +1,71 @@
+/** Several merchants with one account at a bank: an entry of its statement is about one payment of one of them. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bankSettings, testIbans } from '#test/support/bank.ts'
+import { statement } from '#test/support/bank-files.ts'
+import { type BankStage, openBankStage } from '#test/support/bank-stage.ts'
+import { openShop, type Shop } from '#test/support/shop.ts'
+
+let stage: BankStage
+let shops: readonly [Shop, Shop]
+beforeAll(async () => {
+  stage = await openBankStage()
+  shops = [await openShopAtBank(), await openShopAtBank()]
+})
+afterAll(() => stage.close())
+
+async function openShopAtBank(): Promise<Shop> {
+  const shop = await openShop(stage.gateway)
+  const account = ['--connector', 'bank', '--name', 'House bank', ...bankSettings]
+  await stage.commands.json('provider', 'add', shop.merchantId, ...account)
+  return shop
+}
+
+async function order(shop: Shop, transId: string): Promise<string> {
+  const { status, body, text } = await shop.call('POST', '/payments', {
+    transId,
+    amount: { value: 1000, currency: 'EUR' },
+    paymentMethods: { integrationType: 'DIRECT', type: 'SEPACREDITTRANSFER', sepaCreditTransfer: {} },
+  })
+  if (status !== 200) throw new Error(text)
+  return body.payId
+}
+
+const statusOf = async (shop: Shop, payId: string): Promise<string> => (await shop.read(payId)).status
+
+const arrive = (reference: string, text: string) =>
+  stage.commands.json(
+    'bank',
+    'import',
+    stage.commands.file(
+      `${reference}.xml`,
+      statement([{ reference, cents: 1000, text, payer: { name: 'Ann', iban: testIbans.good } }]),
+    ),
+  )
+
+test('one transfer does not pay the orders of two merchants with the same number: it is listed', async () => {
+  const [one, two] = shops
+  const payIds = [await order(one, 'order-1001'), await order(two, 'order-1001')] as const
+  const imported = await arrive('AMBIGUOUS', 'order 1001')
+  expect(imported).toMatchObject({ booked: 0, unmatched: [{ reference: 'AMBIGUOUS' }] })
+  expect(await statusOf(one, payIds[0])).toBe('AUTHORIZE_REQUEST')
+  expect(await statusOf(two, payIds[1])).toBe('AUTHORIZE_REQUEST')
+})
+
+test('a transfer pays the only order with its number, whichever merchant has it', async () => {
+  const [one, two] = shops
+  const [first, second] = [await order(one, 'only-one'), await order(two, 'only-two')]
+  expect(await arrive('ONE', 'only one')).toMatchObject({ booked: 1, unmatched: [] })
+  expect(await arrive('TWO', 'only two')).toMatchObject({ booked: 1, unmatched: [] })
+  expect(await statusOf(one, first)).toBe('OK')
+  expect(await statusOf(two, second)).toBe('OK')
+})
+
+test('a transfer that has paid for one merchant does not pay for another when its file is read again', async () => {
+  const [one, two] = shops
+  const paid = await order(one, 'again-7')
+  expect(await arrive('AGAIN', 'again 7')).toMatchObject({ booked: 1 })
+  expect(await statusOf(one, paid)).toBe('OK')
+  const later = await order(two, 'again-7')
+  expect(await arrive('AGAIN', 'again 7')).toMatchObject({ booked: 0, repeated: 1, unmatched: [] })
+  expect(await statusOf(two, later)).toBe('AUTHORIZE_REQUEST')
+})

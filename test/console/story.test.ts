@@ -1,0 +1,93 @@
+/** The page of one payment: its story, who did what, and what has arrived. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Person, signUp } from '#test/support/console.ts'
+import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/invariants.ts'
+
+let gateway: TestGateway
+let owner: Person
+
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  owner = await signUp(gateway, { role: 'owner' })
+})
+afterAll(() => gateway.stop())
+
+const at = (path: string) => `/console/m/${gateway.merchantId}${path}`
+const read = async (path: string) => (await owner.get(path)).text()
+
+test('200 the story of a payment tells all its events: the API lists twenty of them on a page', async () => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment())
+  const sample = () =>
+    gateway.call('POST', `/test/payments/${body.payId}/events`, { type: 'payment.captured' })
+  await Promise.all(Array.from({ length: 21 }, sample))
+  const story = await read(at(`/payments/${body.payId}`))
+  expect(story.match(/<h3>Event payment\.captured/g)).toHaveLength(21)
+})
+
+/** Titles and times of the story, in its order. */
+async function tellStory(id: string): Promise<readonly { readonly title: string; readonly ms: number }[]> {
+  const page = await read(at(`/payments/${id}`))
+  const moments = page.matchAll(/<li><time datetime="([^"]+)[^>]*>[^<]*<\/time><div><h3>(.*?)<\/h3>/gs)
+  return [...moments].map(([, time = '', title = '']) => ({
+    title: title.replace(/<[^>]+>/g, '').trim(),
+    ms: Date.parse(time),
+  }))
+}
+
+test('200 what a person did stays where it was in the story when the test clock is moved later', async () => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment())
+  const refund = async (key: string) => {
+    const sent = await owner.post(at(`/payments/${body.payId}/refunds`), { amount: '100', key, sure: 'yes' })
+    expect(sent.status).toBe(303)
+    await gateway.call('POST', '/test/clock', { advance: 'P40D' })
+  }
+  await refund('k-clock')
+  await refund('k-clock-2')
+  const told = (await tellStory(body.payId)).filter(({ title }) => /refund/i.test(title))
+  const asked = 'payment.refund €1.00'
+  expect(told.map(({ title }) => title)).toEqual(['REFUND OK €1.00', asked, 'REFUND OK €1.00', asked])
+  const dayMs = 24 * 60 * 60 * 1000
+  const passed = told.map(({ ms }) => Math.round((ms - (told[0]?.ms ?? 0)) / dayMs))
+  expect(passed).toEqual([0, 0, 40, 40])
+})
+
+test('200 the story names who answered a dispute and who sent an event again', async () => {
+  const card = { number: '4000000000002685' }
+  const { body } = await gateway.call('POST', '/payments', cardPayment({ card }))
+  await gateway.call('POST', '/test/clock', { advance: 'P3D' })
+  const [dispute] = (await gateway.call('GET', `/disputes?payId=${body.payId}`)).body.data
+  const [event] = (await gateway.call('GET', `/events?payId=${body.payId}`)).body.data
+  await owner.post(at(`/events/${event.id}/replay`), { key: 'k-again' })
+  await owner.post(at(`/disputes/${dispute.disputeId}/accept`), { key: 'k-accept', sure: 'yes' })
+  const told = (await tellStory(body.payId)).map(({ title }) => title)
+  expect(told).toEqual(expect.arrayContaining(['event.replay', 'dispute.accept']))
+})
+
+test('200 a payment with a refund that its provider has not answered looks for the result by itself', async () => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment())
+  const amount = { value: 100, currency: 'EUR' }
+  await gateway.call('POST', `/payments/${body.payId}/refunds`, { transId: 'waits', amount })
+  expect(await read(at(`/payments/${body.payId}`))).toContain('data-refresh=""')
+  // Written here, because a real one would be asked about and answered at any moment.
+  await queryRows(
+    gateway.databaseUrl,
+    `UPDATE operation SET state = 'PENDING', response_code = '60000200' WHERE trans_id = 'waits'`,
+  )
+  expect(await read(at(`/payments/${body.payId}`))).toContain('data-refresh="5"')
+})
+
+test('200 a payment by transfer shows what has arrived: its sums count only the whole', async () => {
+  const urls = { return: 'https://shop.example/done', cancel: 'https://shop.example/back' }
+  const transfer = { integrationType: 'HOSTED', type: 'SEPACREDITTRANSFER' }
+  const amount = { value: 5_000, currency: 'EUR' }
+  const wanted = { transId: 'by-transfer', amount, paymentMethods: transfer, urls }
+  const { body } = await gateway.call('POST', '/payments', wanted)
+  expect(await read(at(`/payments/${body.payId}`))).not.toContain('Received by transfer')
+  await queryRows(
+    gateway.databaseUrl,
+    `UPDATE operation SET provider = '{"fields": {"receipts": [{"key": "r1", "value": 2000}]}}' WHERE trans_id = 'by-transfer'`,
+  )
+  const page = await read(at(`/payments/${body.payId}`))
+  expect(page).toMatch(/<dt>Received by transfer<\/dt><dd>.*?€20\.00.*?<\/dd>/)
+})
