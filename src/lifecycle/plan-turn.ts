@@ -8,7 +8,7 @@ import { approvingOperation, type Payment } from '#lifecycle/payment.ts'
 import { isOver, nextPaymentAfter, type Plan, type PlanStatus } from '#lifecycle/plan.ts'
 
 /** Days after the due day on which a declined payment is tried: at once, then after 1, 3 and 7, as the contract says. */
-const tryDays = [0, 1, 3, 7] as const
+export const tryDays = [0, 1, 3, 7] as const
 
 /** Insufficient funds, limits, an issuer that cannot be reached: declines that may succeed a few days later. */
 const softDeclines = /^2[0-9]{3}03(?:51|61|65|91|96)$/

@@ -122,3 +122,12 @@ export function sliceStatement({ text }: CheckStatement, slice: Slice): SlicedSt
  * table first.
  */
 export const some = (rows: string): string => `((SELECT count(*) FROM ${rows}) > 0)`
+
+/** Of an operation. */
+export const unanswered = `state IN ('SENT', 'PENDING')`
+
+/** Whether the payment `p` has a timer `t` of this kind. */
+export const timerOf = (kind: string, condition = 'true'): string =>
+  some(
+    `timer t WHERE t.merchant_id = p.merchant_id AND t.pay_id = p.pay_id AND t.kind = '${kind}' AND ${condition}`,
+  )

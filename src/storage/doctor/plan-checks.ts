@@ -1,4 +1,5 @@
 /** What must be true of payment plans at any moment: each check is a query for what breaks it. */
+import { tryDays } from '#lifecycle/plan-turn.ts'
 import type { Check } from '#storage/doctor/check.ts'
 
 const named = (id: string): string => `replace(${id}::text, '-', '')`
@@ -8,8 +9,8 @@ const plan = `format('plan %s is %s', ${named('pl.plan_id')}, pl.status)`
 const isCharged = `(pl.next_payment_date IS NOT NULL AND pl.recurring->>'autoCharge' = 'true'
   OR pl.asked_on = pl.next_payment_date AND pl.tries = 0)`
 
-/** The next try of a charge, 0, 1, 3 or 7 days after the due day, or the day after the end, whichever comes first. */
-const actsOn = `least(CASE WHEN ${isCharged} THEN pl.next_payment_date + coalesce((ARRAY[0, 1, 3, 7])[pl.tries + 1], 0) END,
+/** The day of the next try of a charge, or the day after the end, whichever comes first. */
+const actsOn = `least(CASE WHEN ${isCharged} THEN pl.next_payment_date + coalesce((ARRAY[${tryDays}])[pl.tries + 1], 0) END,
   (pl.recurring->>'expiryDate')::date + 1)`
 
 /** Timers are in real time, days in the merchant's. A day: a timer that fires in vain is set again a little later. */
