@@ -11,26 +11,15 @@ process.env.TMPDIR = makeTemporaryFolder()
 // Workers, and what tests start, read their sources compiled and without types.
 process.env.NODE_COMPILE_CACHE = compileCache
 
-/** These take longest, mostly waiting: for processes, for browsers, or for a database that is silent. */
+/** These take longest, mostly waiting for processes. Begun last, one of them would run alone at the end. */
 const slow =
-  /test\/(commands\/(start|embedded|commands|keys|workers|backup)|recovery\/(killed|keys-rotate|database-away|processes|late-commit)|cells\/(away|cut-off)|webhooks\/isolation|browser\/)/
+  /test\/(commands\/(start|embedded|commands|keys|workers|backup)|recovery\/(killed|keys-rotate)|simulation\/|connectors\/.*conformance|browser\/)/
 
-/**
- * Between two files that wait come some that work, so that the processors are busy all the time. None of the slow ones is
- * among the last, where it would run alone.
- */
-class Alternating extends BaseSequencer {
+class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
     const isSlow = ({ moduleId }: TestSpecification) => slow.test(moduleId)
-    const quick = sorted.filter(file => !isSlow(file))
-    const waiting = sorted.filter(isSlow)
-    const between = Math.floor((quick.length * 0.8) / Math.max(1, waiting.length))
-    const mixed = waiting.flatMap((file, index) => [
-      file,
-      ...quick.slice(index * between, (index + 1) * between),
-    ])
-    return [...mixed, ...quick.slice(waiting.length * between)]
+    return [...sorted.filter(isSlow), ...sorted.filter(file => !isSlow(file))]
   }
 }
 
@@ -46,7 +35,7 @@ export default defineConfig({
     experimental: { viteModuleRunner: false },
     // What a test leaves behind is soon garbage. The more of it is collected at once, the less survives and is copied.
     execArgv: ['--min-semi-space-size=16', '--max-semi-space-size=64'],
-    sequence: { sequencer: Alternating },
+    sequence: { sequencer: SlowFirst },
     // 2 min: a bound for what hangs, far above any test that waits for real processes on a busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,
