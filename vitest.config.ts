@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { makeTemporaryFolder } from './test/support/temporary-folder.ts'
+import { makeTemporaryFolder } from './test/support/database/temporary-folder.ts'
 
 // What outlives a run stays on the disk.
 const compileCache = join(tmpdir(), 'tollgate-compile-cache')

@@ -1,7 +1,7 @@
 /** An account at a bank for the merchant of the bench. */
 import type { Stage } from '#bench/stage.ts'
 import { openProviders } from '#providers/open-providers.ts'
-import { creditorIban, creditorId } from '#test/support/bank.ts'
+import { creditorIban, creditorId } from '#test/support/bank/debits.ts'
 import { toMasterKey } from '#vault/master-key.ts'
 
 export async function addBankAccount(stage: Stage): Promise<string> {

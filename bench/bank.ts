@@ -7,7 +7,7 @@ import { bankTimeOf } from '#domain/target-calendar.ts'
 import { createGateway } from '#gateway.ts'
 import { giveOutNew } from '#operations/bank/give-out.ts'
 import { makeBatch } from '#operations/bank/make-batch.ts'
-import { seedDebits } from '#test/support/bank.ts'
+import { seedDebits } from '#test/support/bank/debits.ts'
 import { toMasterKey } from '#vault/master-key.ts'
 
 /** The target. */

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { methodTypes } from '#methods/catalogue.ts'
-import { listRooms } from '#test/support/docs.ts'
+import { listRooms } from '#test/support/docs/docs.ts'
 import lintRules from '../biome.json' with { type: 'json' }
 
 interface SourceFile {

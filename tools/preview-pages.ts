@@ -1,9 +1,9 @@
 /** Shows the sample pages for whoever works on them: `node tools/preview-pages.ts` serves, with a folder it takes pictures. */
 import { mkdirSync } from 'node:fs'
 import { findLanguage } from '#pages/language.ts'
-import { launchBrowser } from '#test/support/browser.ts'
-import { samples } from '#test/support/page-samples.ts'
-import { startPageServer } from '#test/support/page-server.ts'
+import { launchBrowser } from '#test/support/browser/browser.ts'
+import { samples } from '#test/support/browser/page-samples.ts'
+import { startPageServer } from '#test/support/browser/page-server.ts'
 
 const [folder, tag = 'en', only] = process.argv.slice(2)
 const server = await startPageServer({ language: findLanguage(tag) })

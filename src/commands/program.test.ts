@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import type { Command } from 'commander'
 import { expect, test } from 'vitest'
-import { renderCompletion } from '#commands/completion.ts'
+import { renderCompletion } from '#commands/developer/completion.ts'
 import { buildProgram } from '#commands/program.ts'
 
 const program = buildProgram(() => {

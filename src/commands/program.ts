@@ -1,32 +1,32 @@
 /** The command line: the list of commands and their help. The work of each command is in a file beside this one. */
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { addAuditCommands } from '#commands/audit.ts'
 import { auditCommand } from '#commands/audit-trail.ts'
-import { addBackupCommands } from '#commands/backup.ts'
-import { addBankCommands } from '#commands/bank.ts'
-import { addCellCommands, addMoveCommand } from '#commands/cells.ts'
-import { addCompletionCommand } from '#commands/completion.ts'
-import { addDoctorCommand } from '#commands/doctor.ts'
-import { addEndpointCommands } from '#commands/endpoints.ts'
+import { addAuditCommands } from '#commands/books/audit.ts'
+import { addBankCommands } from '#commands/books/bank.ts'
+import { addFindingCommands } from '#commands/books/finding.ts'
+import { addNoticeCommands } from '#commands/books/notices.ts'
+import { addSettlementCommands } from '#commands/books/settlements.ts'
+import { addBackupCommands } from '#commands/data/backup.ts'
+import { addCellCommands, addMoveCommand } from '#commands/data/cells.ts'
+import { addDoctorCommand } from '#commands/data/doctor.ts'
+import { addImportCommands } from '#commands/data/import.ts'
+import { addKeysCommands } from '#commands/data/keys.ts'
+import { addVaultCommands } from '#commands/data/vault.ts'
+import { addCompletionCommand } from '#commands/developer/completion.ts'
+import { addLogCommands } from '#commands/developer/logs.ts'
+import { addOpenCommand } from '#commands/developer/open-console.ts'
+import { addWebhookCommands } from '#commands/developer/webhooks.ts'
 import { CommandFault } from '#commands/faults.ts'
-import { addFindingCommands } from '#commands/finding.ts'
-import { addImportCommands } from '#commands/import.ts'
-import { addKeyCommands } from '#commands/key.ts'
-import { addKeysCommands } from '#commands/keys.ts'
-import { addLogCommands } from '#commands/logs.ts'
-import { addMerchantCommands } from '#commands/merchant.ts'
-import { addNoticeCommands } from '#commands/notices.ts'
-import { addOpenCommand } from '#commands/open-console.ts'
+import { addEndpointCommands } from '#commands/merchants/endpoints.ts'
+import { addKeyCommands } from '#commands/merchants/key.ts'
+import { addMerchantCommands } from '#commands/merchants/merchant.ts'
+import { addProviderCommands } from '#commands/merchants/provider.ts'
+import { addRetentionCommands } from '#commands/merchants/retention.ts'
+import { addRouteCommands } from '#commands/merchants/route.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { addOperatorCommands } from '#commands/operator.ts'
-import { addProviderCommands } from '#commands/provider.ts'
-import { addRetentionCommands } from '#commands/retention.ts'
-import { addRouteCommands } from '#commands/route.ts'
-import { addSettlementCommands } from '#commands/settlements.ts'
-import { addVaultCommands } from '#commands/vault.ts'
 import { addScriptTagCommand, addVerifyPageCommand } from '#commands/verify-page.ts'
-import { addWebhookCommands } from '#commands/webhooks.ts'
 import { type Config, variables } from '#config.ts'
 import { listPending } from '#storage/migrate.ts'
 
@@ -47,7 +47,7 @@ export function buildProgram(readConfig: () => Config): Command {
     .addHelpText('after', `\n${renderVariables()}`)
     .action(async () => {
       // Loaded only here, see run.ts.
-      const { serve } = await import('#commands/serve.ts')
+      const { serve } = await import('#commands/serve/serve.ts')
       await serve(readConfig())
     })
 

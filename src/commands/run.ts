@@ -10,7 +10,7 @@ import { config, showsStacks } from '#config.ts'
 export async function run(words: readonly string[]): Promise<number> {
   try {
     if (words.length === 0 || (words.length === 1 && words[0] === 'serve')) {
-      const { serve } = await import('#commands/serve.ts')
+      const { serve } = await import('#commands/serve/serve.ts')
       await serve(config())
     } else {
       const { buildProgram } = await import('#commands/program.ts')
@@ -21,7 +21,7 @@ export async function run(words: readonly string[]): Promise<number> {
     const sentence = describeFault(error, showsStacks())
     // A worker's primary prints the sentence, once for all of them.
     if (sentence !== undefined && cluster.isWorker) {
-      const { reportFault } = await import('#commands/cluster.ts')
+      const { reportFault } = await import('#commands/serve/cluster.ts')
       await reportFault(sentence)
     } else if (sentence !== undefined) console.error(sentence)
     return toExitCode(error)

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Command } from 'commander'
-import { guessBaseUrl } from '#commands/credentials.ts'
+import { guessBaseUrl } from '#commands/developer/credentials.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { allMethods, methodTypes } from '#methods/catalogue.ts'
 import { isServed, listOpenMethods, selectMethods, toListed, writeMethodList } from '#methods/method-list.ts'
 import { type ListedMethod, listedMethod, methodList } from '#schemas/payment-method-list.ts'
-import { compileCheck } from '#test/support/check-schema.ts'
+import { compileCheck } from '#test/support/docs/check-schema.ts'
 
 const select = (filter: Parameters<typeof selectMethods>[0]) => selectMethods(filter, allMethods)
 const typesOf = (filter: Parameters<typeof selectMethods>[0]) => select(filter).map(row => row.type)

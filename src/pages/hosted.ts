@@ -13,7 +13,7 @@ import type { OpeningLog } from '#operations/audit/audit.ts'
 import type { Engine } from '#operations/engine.ts'
 import { merchantNow } from '#operations/engine.ts'
 import type { LookUps } from '#operations/look-ups.ts'
-import { type OfferedMethod, offerMethods } from '#operations/payments/offer.ts'
+import { type OfferedMethod, offerMethods } from '#operations/payments/customer-pages/offer.ts'
 
 export interface PageSubject {
   readonly merchantId: Merchant['merchantId']

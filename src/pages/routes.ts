@@ -4,7 +4,7 @@
  */
 import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-routes.ts'
 import { openTry } from '#lifecycle/payment.ts'
-import { takeCustomerStep } from '#operations/payments/customer-action.ts'
+import { takeCustomerStep } from '#operations/payments/customer-pages/customer-action.ts'
 import { fieldsPath, showFields, takeFields, tokensMax } from '#pages/card-fields.ts'
 import { siteRoutes } from '#pages/connector-site.ts'
 import { offersMax } from '#pages/currency.ts'

@@ -6,7 +6,7 @@
 import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import type { SettlementLine } from '#connectors/contract.ts'
-import type { NoticeDeps } from '#operations/payments/apply-notice.ts'
+import type { NoticeDeps } from '#operations/payments/notices/apply-notice.ts'
 import type { AccountDirectory } from '#providers/directory.ts'
 import { AccountFault, UnknownHere } from '#providers/settings.ts'
 import type { SettlementStore } from '#storage/providers/settlements.ts'

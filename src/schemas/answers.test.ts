@@ -30,7 +30,7 @@ import {
   reversalResult,
 } from '#schemas/result.ts'
 import { clock, clockRequest } from '#schemas/test-tools.ts'
-import { compileCheck } from '#test/support/check-schema.ts'
+import { compileCheck } from '#test/support/docs/check-schema.ts'
 
 const id = '0198a3f2bcde7f1289abcdef01234567'
 const head = { payId: id, merchantId: 'demo', transId: 't-1', xId: id }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { checkMetadata, metadata } from '#schemas/metadata.ts'
-import { compileCheck } from '#test/support/check-schema.ts'
+import { compileCheck } from '#test/support/docs/check-schema.ts'
 
 const check = compileCheck(metadata)
 const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n]))

@@ -10,7 +10,7 @@ import {
   updateRequest,
 } from '#schemas/follow-ups.ts'
 import { clockRequest } from '#schemas/test-tools.ts'
-import { compileCheck } from '#test/support/check-schema.ts'
+import { compileCheck } from '#test/support/docs/check-schema.ts'
 
 /** One line a case: what is tried, what differs from the good body (undefined: left out), the fields that are wrong. */
 type Case = [name: string, change: Record<string, unknown>, ...fields: string[]]

@@ -12,7 +12,7 @@ import { device } from '#schemas/device.ts'
 import { fraudData } from '#schemas/fraud-data.ts'
 import { order } from '#schemas/order.ts'
 import { urls } from '#schemas/urls.ts'
-import { compileCheck } from '#test/support/check-schema.ts'
+import { compileCheck } from '#test/support/docs/check-schema.ts'
 
 /** One line a case: what is tried, the body, and the fields that are wrong (none: accepted). */
 type Case = [name: string, body: unknown, ...fields: string[]]

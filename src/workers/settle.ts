@@ -7,7 +7,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import { findOperation } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import { type Gate, openGate } from '#operations/merchants/gate.ts'
-import { settleByInquiry } from '#operations/payments/settle-by-inquiry.ts'
+import { settleByInquiry } from '#operations/payments/provider-calls/settle-by-inquiry.ts'
 import type { Orphan, WorkFinder } from '#storage/payments/unanswered.ts'
 
 export interface SettleWorker {

@@ -3,9 +3,9 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { type Receiver, startReceiver } from '#test/support/receiver.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
+import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
 import { eventsOf, lostAnswer, plainHeaders, raiseEvent, tellingOf } from '#test/support/webhooks.ts'
 
 /** It stands still unless the test moves the merchant's clock, so that no retry comes by itself. */

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { addDays, dayOf } from '#domain/calendar.ts'
-import { creditorId, testIbans } from '#test/support/bank.ts'
-import { statement, statusReport } from '#test/support/bank-files.ts'
-import { type BankStage, openBankStage } from '#test/support/bank-stage.ts'
+import { creditorId, testIbans } from '#test/support/bank/debits.ts'
+import { statement, statusReport } from '#test/support/bank/files.ts'
+import { type BankStage, openBankStage } from '#test/support/bank/stage.ts'
 import type { CommandsHere } from '#test/support/command-here.ts'
 import type { TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let stage: BankStage
 let gateway: TestGateway

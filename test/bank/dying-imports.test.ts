@@ -9,11 +9,11 @@ import type { PayId, XId } from '#domain/ids.ts'
 import type { Bank } from '#operations/bank/bank.ts'
 import { giveOutNew } from '#operations/bank/give-out.ts'
 import { makeBatch } from '#operations/bank/make-batch.ts'
-import { settleByInquiry } from '#operations/payments/settle-by-inquiry.ts'
-import { seedDebits, testIbans } from '#test/support/bank.ts'
-import { statement, statusReport, type TestEntry } from '#test/support/bank-files.ts'
-import { type BankStage, importFiles, openBankStage } from '#test/support/bank-stage.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { settleByInquiry } from '#operations/payments/provider-calls/settle-by-inquiry.ts'
+import { seedDebits, testIbans } from '#test/support/bank/debits.ts'
+import { statement, statusReport, type TestEntry } from '#test/support/bank/files.ts'
+import { type BankStage, importFiles, openBankStage } from '#test/support/bank/stage.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let stage: BankStage
 beforeAll(async () => {

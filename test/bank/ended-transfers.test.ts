@@ -2,9 +2,9 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Bank, BankCrashPoint } from '#operations/bank/bank.ts'
-import { testIbans } from '#test/support/bank.ts'
-import { statement } from '#test/support/bank-files.ts'
-import { type BankStage, importFiles, openBankStage } from '#test/support/bank-stage.ts'
+import { testIbans } from '#test/support/bank/debits.ts'
+import { statement } from '#test/support/bank/files.ts'
+import { type BankStage, importFiles, openBankStage } from '#test/support/bank/stage.ts'
 import type { CommandsHere } from '#test/support/command-here.ts'
 import type { TestGateway } from '#test/support/gateway.ts'
 

@@ -5,12 +5,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Bank, BankCrashPoint } from '#operations/bank/bank.ts'
 import { giveOutNew } from '#operations/bank/give-out.ts'
 import { makeBatch } from '#operations/bank/make-batch.ts'
-import { bankSettings, seedDebits } from '#test/support/bank.ts'
-import { statement, statusReport } from '#test/support/bank-files.ts'
-import { type BankStage, importFiles, openBankStage } from '#test/support/bank-stage.ts'
+import { bankSettings, seedDebits } from '#test/support/bank/debits.ts'
+import { statement, statusReport } from '#test/support/bank/files.ts'
+import { type BankStage, importFiles, openBankStage } from '#test/support/bank/stage.ts'
 import type { CommandsHere } from '#test/support/command-here.ts'
 import type { TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let stage: BankStage
 let gateway: TestGateway

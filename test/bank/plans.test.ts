@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bankSettings, testIbans } from '#test/support/bank.ts'
-import { statement } from '#test/support/bank-files.ts'
+import { bankSettings, testIbans } from '#test/support/bank/debits.ts'
+import { statement } from '#test/support/bank/files.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 

@@ -1,8 +1,8 @@
 /** Several merchants with one account at a bank: an entry of its statement is about one payment of one of them. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bankSettings, testIbans } from '#test/support/bank.ts'
-import { statement } from '#test/support/bank-files.ts'
-import { type BankStage, openBankStage } from '#test/support/bank-stage.ts'
+import { bankSettings, testIbans } from '#test/support/bank/debits.ts'
+import { statement } from '#test/support/bank/files.ts'
+import { type BankStage, openBankStage } from '#test/support/bank/stage.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
 
 let stage: BankStage

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { testIbans } from '#test/support/bank.ts'
-import { statement, type TestEntry } from '#test/support/bank-files.ts'
-import { type BankStage, openBankStage } from '#test/support/bank-stage.ts'
+import { testIbans } from '#test/support/bank/debits.ts'
+import { statement, type TestEntry } from '#test/support/bank/files.ts'
+import { type BankStage, openBankStage } from '#test/support/bank/stage.ts'
 import type { CommandsHere } from '#test/support/command-here.ts'
 import type { TestGateway } from '#test/support/gateway.ts'
 

@@ -1,8 +1,16 @@
 /** The checkout of a real gateway in a real browser: from the session to the shop's return address, whatever the way. */
 import type { Browser, BrowserContextOptions } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { setStage } from '#test/support/page-stage.ts'
-import { findBrowser, noticeOf, openTab, phone, press, pressTop, typeCard } from '#test/support/visitor.ts'
+import { setStage } from '#test/support/browser/page-stage.ts'
+import {
+  findBrowser,
+  noticeOf,
+  openTab,
+  phone,
+  press,
+  pressTop,
+  typeCard,
+} from '#test/support/browser/visitor.ts'
 
 const found = await findBrowser()
 

@@ -2,8 +2,7 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { totpCode, totpStep } from '#console/totp.ts'
-import { makeLink, readSecret } from '#test/support/console.ts'
-import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { makeLink, readSecret } from '#test/support/browser/console.ts'
 import {
   closePages,
   expectSound,
@@ -13,7 +12,8 @@ import {
   narrowest,
   phone,
   visitAnew,
-} from '#test/support/visitor.ts'
+} from '#test/support/browser/visitor.ts'
+import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 
 const found = await findBrowser()
 const password = 'correct horse battery staple'

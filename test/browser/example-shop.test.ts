@@ -4,8 +4,8 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FrameLocator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { closePages, findBrowser, leaveBrowser, pressTop, visit } from '#test/support/browser/visitor.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { closePages, findBrowser, leaveBrowser, pressTop, visit } from '#test/support/visitor.ts'
 import { createShop } from '../../examples/shop/shop.ts'
 
 const browser = await findBrowser()

@@ -1,8 +1,8 @@
 /** Payment links, and customers who are known: what they may pay with again, and what is kept of them. */
 import type { Browser } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { setStage } from '#test/support/page-stage.ts'
-import { findBrowser, noticeOf, phone, press, typeCard } from '#test/support/visitor.ts'
+import { setStage } from '#test/support/browser/page-stage.ts'
+import { findBrowser, noticeOf, phone, press, typeCard } from '#test/support/browser/visitor.ts'
 
 const found = await findBrowser()
 

@@ -2,9 +2,17 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import decodeQr from 'qr/decode.js'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { openPageShop, type PageShop } from '#test/support/page-shop.ts'
-import { setStage } from '#test/support/page-stage.ts'
-import { findBrowser, noticeOf, openTab, phone, press, typeCard, visitAnew } from '#test/support/visitor.ts'
+import { openPageShop, type PageShop } from '#test/support/browser/page-shop.ts'
+import { setStage } from '#test/support/browser/page-stage.ts'
+import {
+  findBrowser,
+  noticeOf,
+  openTab,
+  phone,
+  press,
+  typeCard,
+  visitAnew,
+} from '#test/support/browser/visitor.ts'
 
 const found = await findBrowser()
 

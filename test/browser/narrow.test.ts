@@ -1,8 +1,8 @@
 /** Hosted pages on the narrowest screens, where long words and long amounts do not fit by themselves. */
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { setStage } from '#test/support/page-stage.ts'
-import { findBrowser, narrowest } from '#test/support/visitor.ts'
+import { setStage } from '#test/support/browser/page-stage.ts'
+import { findBrowser, narrowest } from '#test/support/browser/visitor.ts'
 
 const found = await findBrowser()
 

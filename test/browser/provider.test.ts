@@ -1,10 +1,16 @@
 /** The way to a provider that is reached by a form, in a real browser and with redirects of the provider's own. */
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  findBrowser,
+  leaveBrowser,
+  openReturnPlace,
+  type ReturnPlace,
+  visit,
+} from '#test/support/browser/visitor.ts'
 import { createTestClock } from '#test/support/clock.ts'
 import { cardPayment } from '#test/support/gateway.ts'
-import { type LateStage, openLateStage } from '#test/support/late-stage.ts'
-import { findBrowser, leaveBrowser, openReturnPlace, type ReturnPlace, visit } from '#test/support/visitor.ts'
+import { type LateStage, openLateStage } from '#test/support/providers/late-stage.ts'
 
 const found = await findBrowser()
 

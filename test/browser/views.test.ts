@@ -2,8 +2,8 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { chooseLanguage, type Language } from '#pages/language.ts'
-import { samples } from '#test/support/page-samples.ts'
-import { type PageServer, startPageServer } from '#test/support/page-server.ts'
+import { samples } from '#test/support/browser/page-samples.ts'
+import { type PageServer, startPageServer } from '#test/support/browser/page-server.ts'
 import {
   closePages,
   findBrowser,
@@ -12,7 +12,7 @@ import {
   phone,
   visit,
   visitAnew,
-} from '#test/support/visitor.ts'
+} from '#test/support/browser/visitor.ts'
 
 const found = await findBrowser()
 

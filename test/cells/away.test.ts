@@ -9,11 +9,11 @@ import { createDirectoryStore } from '#storage/cells/directory-store.ts'
 import { openDatabase } from '#storage/database.ts'
 import { migrate } from '#storage/migrate.ts'
 import { openRotationStore } from '#storage/vault/key-rotation.ts'
-import { type CellStage, createCellStage } from '#test/support/cells.ts'
 import { commandsHere } from '#test/support/command-here.ts'
-import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database-proxy.ts'
+import { type CellStage, createCellStage } from '#test/support/database/cells.ts'
+import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database/database-proxy.ts'
 import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let stage: CellStage
 let proxy: DatabaseProxy

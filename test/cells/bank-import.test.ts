@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { moveMerchant } from '#cells/move.ts'
-import { bankSettings, creditorIban, seedDebits } from '#test/support/bank.ts'
-import { statement, statusReport } from '#test/support/bank-files.ts'
-import { type CellStage, createCellStage } from '#test/support/cells.ts'
+import { bankSettings, creditorIban, seedDebits } from '#test/support/bank/debits.ts'
+import { statement, statusReport } from '#test/support/bank/files.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
+import { type CellStage, createCellStage } from '#test/support/database/cells.ts'
 import { basic, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 
 let stage: CellStage

@@ -9,11 +9,11 @@ import { createDirectoryStore, MerchantUnavailable } from '#storage/cells/direct
 import { openDatabase } from '#storage/database.ts'
 import { examineCells } from '#storage/doctor/cell-checks.ts'
 import { examine } from '#storage/doctor/doctor.ts'
-import { type CellStage, createCellStage } from '#test/support/cells.ts'
+import { type Person, signUp } from '#test/support/browser/console.ts'
 import { commandsHere } from '#test/support/command-here.ts'
-import { type Person, signUp } from '#test/support/console.ts'
+import { type CellStage, createCellStage } from '#test/support/database/cells.ts'
 import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let stage: CellStage
 let gateway: TestGateway

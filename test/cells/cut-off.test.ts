@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { moveMerchant } from '#cells/move.ts'
 import { openMerchants } from '#cells/open-merchants.ts'
 import { withClient } from '#storage/cells/create-cell.ts'
-import { bankSettings, seedDebits } from '#test/support/bank.ts'
-import { type CellStage, createCellStage } from '#test/support/cells.ts'
+import { bankSettings, seedDebits } from '#test/support/bank/debits.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
+import { type CellStage, createCellStage } from '#test/support/database/cells.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 
 let stage: CellStage

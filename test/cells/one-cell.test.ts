@@ -5,10 +5,10 @@ import { moveMerchant } from '#cells/move.ts'
 import { prepareCells } from '#cells/prepare.ts'
 import { withClient } from '#storage/cells/create-cell.ts'
 import { markName } from '#storage/payments/unanswered.ts'
-import { createCellStage } from '#test/support/cells.ts'
-import { createTestDatabase } from '#test/support/database.ts'
+import { createCellStage } from '#test/support/database/cells.ts'
+import { createTestDatabase } from '#test/support/database/database.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 import { createMasterRing, toMasterKey } from '#vault/master-key.ts'
 
 // Without timers no background work begins; only what requests ask is compared.

@@ -2,9 +2,9 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { countCell } from '#storage/cells/create-cell.ts'
-import { createCellStage } from '#test/support/cells.ts'
 import { commandsHere } from '#test/support/command-here.ts'
-import { createEmptyDatabase } from '#test/support/database.ts'
+import { createCellStage } from '#test/support/database/cells.ts'
+import { createEmptyDatabase } from '#test/support/database/database.ts'
 
 test('a restore that lacks the database of a cell keeps nothing, and can be repeated', async () => {
   const stage = await createCellStage()

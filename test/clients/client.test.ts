@@ -22,9 +22,9 @@ import {
   WebhookVerificationError,
 } from '#client/src/index.ts'
 import { listResponseCodes } from '#domain/response-codes.ts'
-import { projectRoot } from '#test/support/docs.ts'
+import { projectRoot } from '#test/support/docs/docs.ts'
+import { compileMisuse } from '#test/support/docs/misuse.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { compileMisuse } from '#test/support/misuse.ts'
 import { signMessage } from '#webhooks/sign.ts'
 
 let gateway: TestGateway

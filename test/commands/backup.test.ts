@@ -16,9 +16,9 @@ import {
   startServer,
   tollgate,
 } from '#test/support/command-line.ts'
-import { createEmptyDatabase } from '#test/support/database.ts'
+import { createEmptyDatabase } from '#test/support/database/database.ts'
 import { cardPayment, masterKeyOf, startTestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 const folders: string[] = []
 function keepTrack(folder: string): string {

@@ -14,7 +14,7 @@ import {
   tollgate,
   tollgateHere,
 } from '#test/support/command-line.ts'
-import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
 
 let folder: string
 const run = (...words: string[]) => tollgate(words, { TOLLGATE_DATA: folder })

@@ -18,7 +18,7 @@ import { findBinaries } from '#storage/embedded/binaries.ts'
 import { accepts } from '#storage/embedded/connection.ts'
 import { EmbeddedPostgresError, openEmbeddedPostgres } from '#storage/embedded/index.ts'
 import { waitUntil } from '#storage/embedded/processes.ts'
-import { copyDataFolder } from '#test/support/copy-folder.ts'
+import { copyDataFolder } from '#test/support/database/copy-folder.ts'
 import {
   afterwards,
   cleanUpAll,
@@ -27,7 +27,7 @@ import {
   makePreparedFolder,
   open,
   query,
-} from '#test/support/embedded.ts'
+} from '#test/support/database/embedded.ts'
 
 const isRoot = process.getuid?.() === 0
 

@@ -19,7 +19,7 @@ import {
   query,
   readPostmasterPid,
   startOwner,
-} from '#test/support/embedded.ts'
+} from '#test/support/database/embedded.ts'
 
 afterEach(cleanUpAll)
 

@@ -2,8 +2,8 @@
 import { userInfo } from 'node:os'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { tollgateHere } from '#test/support/command-line.ts'
-import { createTestDatabase } from '#test/support/database.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { createTestDatabase } from '#test/support/database/database.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>
 let merchantId: string

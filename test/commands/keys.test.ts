@@ -16,7 +16,7 @@ import {
   tollgate,
   tollgateHere,
 } from '#test/support/command-line.ts'
-import { createTestDatabase } from '#test/support/database.ts'
+import { createTestDatabase } from '#test/support/database/database.ts'
 import { cardPayment } from '#test/support/gateway.ts'
 
 let folder: string

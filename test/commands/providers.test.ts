@@ -2,8 +2,8 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
-import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let database: TestDatabase
 let commands: CommandsHere

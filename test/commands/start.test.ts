@@ -19,7 +19,7 @@ import {
   startServer,
   tollgate,
 } from '#test/support/command-line.ts'
-import { createTestDatabase } from '#test/support/database.ts'
+import { createTestDatabase } from '#test/support/database/database.ts'
 
 let folder: string
 const settings = () => ({ TOLLGATE_DATA: folder, PORT: '0' })

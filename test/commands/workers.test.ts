@@ -5,7 +5,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { type Banner, killRest, login, makeDataFolder, startServer } from '#test/support/command-line.ts'
-import { afterwards, cleanUpAll } from '#test/support/embedded.ts'
+import { afterwards, cleanUpAll } from '#test/support/database/embedded.ts'
 import { cardPayment } from '#test/support/gateway.ts'
 
 afterEach(cleanUpAll)

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { describeConnector } from '#connectors/conformance.ts'
-import { lateStage, type OpenStage, simulatorStage } from '#test/support/conformance-stage.ts'
+import { lateStage, type OpenStage, simulatorStage } from '#test/support/providers/conformance-stage.ts'
 
 describe.each([
   ['simulator', false, simulatorStage],

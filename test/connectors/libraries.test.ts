@@ -13,7 +13,7 @@ import * as stripeExamples from '#connectors/stripe/examples.test-support.ts'
 import { inquiryOf } from '#connectors/stripe/talk.test-support.ts'
 import { Secret } from '#domain/secret.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
-import { openDispute } from '#test/support/example-dispute.ts'
+import { openDispute } from '#test/support/providers/example-dispute.ts'
 import { parseForm } from '#test/support/stripe/form.ts'
 
 const signal = AbortSignal.timeout(60_000)

@@ -1,10 +1,10 @@
 /** What people do on the pages of the console, over HTTP: links, endpoints, settings, plans, evidence, accounts, keys. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readApiKey } from '#domain/api-key.ts'
-import { listActs, type Person, signUp } from '#test/support/console.ts'
-import { mainOf, readForms } from '#test/support/console-forms.ts'
+import { listActs, type Person, signUp } from '#test/support/browser/console.ts'
+import { mainOf, readForms } from '#test/support/browser/console-forms.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let owner: Person

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createOverviews } from '#console/overviews.ts'
 import { createFigureStore } from '#storage/console/figures.ts'
 import { type Database, openDatabase } from '#storage/database.ts'
-import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
 
 let stored: TestDatabase
 let database: Database

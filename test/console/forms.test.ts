@@ -4,10 +4,10 @@ import type { Visit } from '#console/context.ts'
 import { globalPages, merchantPages } from '#console/routes.ts'
 import { actOnce } from '#console/sent-forms.ts'
 import { totpCode, totpStep } from '#console/totp.ts'
-import { type Person, readCookie, signUp } from '#test/support/console.ts'
-import { bodyOf, mainOf, readForms, type ShownForm } from '#test/support/console-forms.ts'
+import { type Person, readCookie, signUp } from '#test/support/browser/console.ts'
+import { bodyOf, mainOf, readForms, type ShownForm } from '#test/support/browser/console-forms.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let owner: Person

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { globalPages, merchantPages } from '#console/routes.ts'
 import { provesBody } from '#console/sections/inbox.ts'
-import { listActs, type Person, signUp } from '#test/support/console.ts'
+import { listActs, type Person, signUp } from '#test/support/browser/console.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let owner: Person

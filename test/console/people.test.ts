@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { withPeople } from '#console/people.ts'
 import { totpCode, totpStep } from '#console/totp.ts'
-import { createTestClock } from '#test/support/clock.ts'
 import {
   makeLink,
   optionsOf,
@@ -11,11 +10,12 @@ import {
   readCsrf,
   readSecret,
   signUp,
-} from '#test/support/console.ts'
+} from '#test/support/browser/console.ts'
+import { createSoftwarePasskey } from '#test/support/browser/software-passkey.ts'
+import { createTestClock } from '#test/support/clock.ts'
 import { findFreePort } from '#test/support/free-port.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
-import { createSoftwarePasskey } from '#test/support/software-passkey.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 beforeAll(async () => {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { globalPages, merchantPages } from '#console/routes.ts'
 import { type Role, roles } from '#domain/console-roles.ts'
-import { type Person, signUp } from '#test/support/console.ts'
+import { type Person, signUp } from '#test/support/browser/console.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 
 let gateway: TestGateway

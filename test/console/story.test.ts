@@ -1,8 +1,8 @@
 /** The page of one payment: its story, who did what, and what has arrived. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Person, signUp } from '#test/support/console.ts'
+import { type Person, signUp } from '#test/support/browser/console.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let owner: Person

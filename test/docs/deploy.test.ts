@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { variables } from '#config.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
-import { projectRoot } from '#test/support/docs.ts'
+import { projectRoot } from '#test/support/docs/docs.ts'
+import { parseYaml } from '#test/support/docs/yaml.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { parseYaml } from '#test/support/yaml.ts'
 
 const read = (file: string): string => readFileSync(join(projectRoot, file), 'utf8')
 const known = [...variables.map(({ name }) => name), 'NODE_ENV']

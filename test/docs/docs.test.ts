@@ -14,7 +14,7 @@ import { createMetrics } from '#http/telemetry/metrics.ts'
 import { rows as methods } from '#methods/rows.ts'
 import { alarmCodes } from '#operations/engine.ts'
 import { tollgate } from '#test/support/command-line.ts'
-import { createTestDatabase } from '#test/support/database.ts'
+import { createTestDatabase } from '#test/support/database/database.ts'
 import {
   compareShown,
   type Document,
@@ -30,7 +30,7 @@ import {
   readTables,
   splitWords,
   toRequest,
-} from '#test/support/docs.ts'
+} from '#test/support/docs/docs.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import lock from '../../package-lock.json' with { type: 'json' }

@@ -1,8 +1,8 @@
 /** The examples of the pages about one subject each, executed in their order, each page with a merchant of its own. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { endpoints } from '#endpoints/index.ts'
-import { createExampleRunner, listExamples } from '#test/support/doc-examples.ts'
-import { listFences, readDocument } from '#test/support/docs.ts'
+import { createExampleRunner, listExamples } from '#test/support/docs/doc-examples.ts'
+import { listFences, readDocument } from '#test/support/docs/docs.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { openShop } from '#test/support/shop.ts'
 

@@ -5,8 +5,8 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { eventTypeNames } from '#domain/event-types.ts'
 import { methodTypes } from '#methods/catalogue.ts'
-import { projectRoot } from '#test/support/docs.ts'
-import { compileMisuse } from '#test/support/misuse.ts'
+import { projectRoot } from '#test/support/docs/docs.ts'
+import { compileMisuse } from '#test/support/docs/misuse.ts'
 import { buildDocument } from '../../tools/client-types.ts'
 
 const run = promisify(execFile)

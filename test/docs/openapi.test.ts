@@ -14,7 +14,7 @@ import { describedAs } from '#endpoints/method-union.ts'
 import { about } from '#http/reference/document.ts'
 import { buildOpenApi } from '#http/reference/openapi.ts'
 import { listOperations } from '#http/reference/operation.ts'
-import { compiledPlainly } from '#test/support/check-schema.ts'
+import { compiledPlainly } from '#test/support/docs/check-schema.ts'
 import { generatedFiles, projectRoot } from '../../tools/generate.ts'
 
 const run = promisify(execFile)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { updatedCards } from '#connectors/simulator/card-updates.ts'
 import { readBinHeading } from '#domain/bin-file.ts'
 import { endpoints } from '#endpoints/index.ts'
-import { readDocument, readTables } from '#test/support/docs.ts'
+import { readDocument, readTables } from '#test/support/docs/docs.ts'
 
 const document = readDocument('docs/services.md')
 

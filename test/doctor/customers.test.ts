@@ -1,8 +1,8 @@
 /** `doctor` on a customer vault, and after it was damaged on purpose. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
-import { nameDamage } from '#test/support/damage.ts'
-import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
+import { nameDamage } from '#test/support/database/damage.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
 import { cardPayment, startTestGateway } from '#test/support/gateway.ts'
 
 let database: TestDatabase

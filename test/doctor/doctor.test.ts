@@ -7,11 +7,11 @@ import { type CheckResult, examine } from '#storage/doctor/doctor.ts'
 import { checks } from '#storage/doctor/payment-checks.ts'
 import { wholeTableSettings } from '#storage/planner.ts'
 import { makeEmptyFolder, tollgateHere } from '#test/support/command-line.ts'
-import { examineDamaged } from '#test/support/damage.ts'
-import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
-import { makeHistory } from '#test/support/doctor-history.ts'
+import { examineDamaged } from '#test/support/database/damage.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
+import { makeHistory } from '#test/support/database/doctor-history.ts'
 import { masterKeyOf, startTestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let database: TestDatabase
 let whileServing: readonly CheckResult[]

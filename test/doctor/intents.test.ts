@@ -1,8 +1,8 @@
 /** `doctor` on payment intents: nothing on sound ones, and each kind of damage by its name. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
-import { nameDamage } from '#test/support/damage.ts'
-import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
+import { nameDamage } from '#test/support/database/damage.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
 import { startTestGateway } from '#test/support/gateway.ts'
 import { confirmation, openIntents } from '#test/support/intents.ts'
 

@@ -1,7 +1,7 @@
 /** `doctor` on plans of every kind, and after they were damaged on purpose. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { nameDamage } from '#test/support/damage.ts'
-import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
+import { nameDamage } from '#test/support/database/damage.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
 import { startTestGateway } from '#test/support/gateway.ts'
 import { beginPlan, chargePlan, readPlan } from '#test/support/plans.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'

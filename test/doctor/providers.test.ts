@@ -1,7 +1,7 @@
 /** `doctor` on disputes and notices, and after they were damaged on purpose. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { nameDamage } from '#test/support/damage.ts'
-import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
+import { nameDamage } from '#test/support/database/damage.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
 import { startTestGateway } from '#test/support/gateway.ts'
 import { openShop } from '#test/support/shop.ts'
 

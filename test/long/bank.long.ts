@@ -10,13 +10,13 @@ import { giveOutNew } from '#operations/bank/give-out.ts'
 import { makeBatch } from '#operations/bank/make-batch.ts'
 import { simulateBank } from '#operations/bank/simulate-bank.ts'
 import { readStoredFile } from '#operations/bank/store-file.ts'
-import { seedDebits, testIbans } from '#test/support/bank.ts'
-import { statement } from '#test/support/bank-files.ts'
-import { type BankStage, importFiles, openBankStage } from '#test/support/bank-stage.ts'
+import { seedDebits, testIbans } from '#test/support/bank/debits.ts'
+import { statement } from '#test/support/bank/files.ts'
+import { type BankStage, importFiles, openBankStage } from '#test/support/bank/stage.ts'
 import type { CommandsHere } from '#test/support/command-here.ts'
 import { tollgate } from '#test/support/command-line.ts'
 import { masterKeyOf, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let stage: BankStage
 let gateway: TestGateway
@@ -110,7 +110,7 @@ test('a batch of 50,000 debits, their statement, and 50,000 entries of strangers
 test('a statement of 200 MB is read by a process whose heap has 64 MB', async () => {
   // About 480 bytes each. A heap that is too small ends the process.
   const entries = 420_000
-  const words = ['--max-old-space-size=64', 'test/support/read-huge-statement.ts', String(entries)]
+  const words = ['--max-old-space-size=64', 'test/support/bank/read-huge-statement.ts', String(entries)]
   const { stdout } = await promisify(execFile)(process.execPath, words)
   expect(Number(stdout)).toBe(entries + 1)
 })

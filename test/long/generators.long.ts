@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { endpoints } from '#endpoints/index.ts'
-import { projectRoot } from '#test/support/docs.ts'
-import { compileMisuse } from '#test/support/misuse.ts'
+import { projectRoot } from '#test/support/docs/docs.ts'
+import { compileMisuse } from '#test/support/docs/misuse.ts'
 
 const run = promisify(execFile)
 const folder = join(projectRoot, 'test/generators')

@@ -17,7 +17,7 @@ import {
   startServer,
   tollgateHere,
 } from '#test/support/command-line.ts'
-import { afterwards, cleanUpAll, open, query } from '#test/support/embedded.ts'
+import { afterwards, cleanUpAll, open, query } from '#test/support/database/embedded.ts'
 import { cardPayment } from '#test/support/gateway.ts'
 
 afterEach(cleanUpAll)

@@ -13,7 +13,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { type Banner, login, makeEmptyFolder, startServer, tollgateHere } from '#test/support/command-line.ts'
-import { createEmptyDatabase } from '#test/support/database.ts'
+import { createEmptyDatabase } from '#test/support/database/database.ts'
 import { cardPayment } from '#test/support/gateway.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))

@@ -1,8 +1,8 @@
 /** Payments of merchants with provider accounts: who gets them, what the record shows, and what stays with an account. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AnyJson } from '#test/support/any-json.ts'
+import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
-import { cardEntries, openPage, sendForm } from '#test/support/customer-page.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { type Change, openShop, type Shop } from '#test/support/shop.ts'
 

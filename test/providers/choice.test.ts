@@ -1,11 +1,11 @@
 /** Which account takes a payment, what it can do with it, and what is refused before anything is written. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AuthorizationRequest } from '#connectors/contract.ts'
-import { cardEntries, openPage, sendForm } from '#test/support/customer-page.ts'
+import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
-import { createLateProvider, type LateProvider } from '#test/support/late-provider.ts'
-import { addProviderAccount } from '#test/support/provider-account.ts'
+import { createLateProvider, type LateProvider } from '#test/support/providers/late-provider.ts'
+import { addProviderAccount } from '#test/support/providers/provider-account.ts'
+import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
 
 const word = 'a word that only the provider knows'
 const secrets = { word }

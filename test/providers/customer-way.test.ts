@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestClock, dayMs, secondMs } from '#test/support/clock.ts'
 import { cardPayment } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
-import { createLateProvider, type LateProvider } from '#test/support/late-provider.ts'
-import { type LateStage, openLateStage, word } from '#test/support/late-stage.ts'
-import { addProviderAccount } from '#test/support/provider-account.ts'
+import { createLateProvider, type LateProvider } from '#test/support/providers/late-provider.ts'
+import { type LateStage, openLateStage, word } from '#test/support/providers/late-stage.ts'
+import { addProviderAccount } from '#test/support/providers/provider-account.ts'
+import { findBrokenRules } from '#test/support/simulation/invariants.ts'
 
 const clock = createTestClock()
 let provider: LateStage['provider']

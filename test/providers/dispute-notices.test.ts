@@ -6,9 +6,9 @@ import type { XId } from '#domain/ids.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { type AccountBench, openAccountBench } from '#test/support/provider-accounts.ts'
+import { type AccountBench, openAccountBench } from '#test/support/providers/provider-accounts.ts'
+import { tell, tellingProvider } from '#test/support/providers/telling-provider.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
-import { tell, tellingProvider } from '#test/support/telling-provider.ts'
 
 const secret = 'a word'
 

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
 import { createTestClock, dayMs, minuteMs } from '#test/support/clock.ts'
 import { cardPayment } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
-import { type LateStage, openLateStage } from '#test/support/late-stage.ts'
-import { euros, type LateCustomers, lateCustomers, named } from '#test/support/paid-late.ts'
+import { type LateStage, openLateStage } from '#test/support/providers/late-stage.ts'
+import { euros, type LateCustomers, lateCustomers, named } from '#test/support/providers/paid-late.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 const clock = createTestClock()
 let provider: LateStage['provider']

@@ -4,10 +4,16 @@ import { examine } from '#storage/doctor/doctor.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { createTestClock, dayMs, secondMs } from '#test/support/clock.ts'
 import { cardPayment } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
-import { type LateStage, openLateStage, word } from '#test/support/late-stage.ts'
-import { euros, hostedBody, type LateCustomers, lateCustomers, named } from '#test/support/paid-late.ts'
 import { planPayment } from '#test/support/plans.ts'
+import { type LateStage, openLateStage, word } from '#test/support/providers/late-stage.ts'
+import {
+  euros,
+  hostedBody,
+  type LateCustomers,
+  lateCustomers,
+  named,
+} from '#test/support/providers/paid-late.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 const clock = createTestClock()
 let provider: LateStage['provider']

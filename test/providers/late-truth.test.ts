@@ -4,7 +4,7 @@ import type { NoticeFact } from '#connectors/contract.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 import { createTestClock, dayMs } from '#test/support/clock.ts'
 import { cardPayment } from '#test/support/gateway.ts'
-import { type LateStage, openLateStage, word } from '#test/support/late-stage.ts'
+import { type LateStage, openLateStage, word } from '#test/support/providers/late-stage.ts'
 
 const clock = createTestClock()
 let provider: LateStage['provider']

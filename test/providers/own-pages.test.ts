@@ -1,9 +1,9 @@
 /** Pages of a provider without a web site, as a connector other than the simulator describes and signs them. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
-import { createLateProvider, type LateProvider } from '#test/support/late-provider.ts'
-import { addProviderAccount } from '#test/support/provider-account.ts'
+import { createLateProvider, type LateProvider } from '#test/support/providers/late-provider.ts'
+import { addProviderAccount } from '#test/support/providers/provider-account.ts'
+import { findBrokenRules } from '#test/support/simulation/invariants.ts'
 
 const word = 'a word that only the provider knows'
 const sitePath = '/pay/signed/'

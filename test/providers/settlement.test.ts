@@ -13,9 +13,9 @@ import { examine } from '#storage/doctor/doctor.ts'
 import { createSettlementStore } from '#storage/providers/settlements.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
-import { type AccountBench, openAccountBench } from '#test/support/provider-accounts.ts'
+import { type AccountBench, openAccountBench } from '#test/support/providers/provider-accounts.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 /** Pays like the simulator, and reads settlement files that hold one line as JSON per line. */
 const facts = { ...simulatorFacts, name: 'settling' }

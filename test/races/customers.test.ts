@@ -1,9 +1,9 @@
 /** Customers, many at once, in one process and over two: one of each is born, deletions and payments meet in any order. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
-import { createAcquirer } from '#test/support/acquirer.ts'
 import { cardPayment, startTestGateway, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
+import { createAcquirer } from '#test/support/providers/acquirer.ts'
+import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
 
 let left: TestGateway
 let right: TestGateway

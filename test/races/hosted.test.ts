@@ -4,12 +4,12 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
-import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
+import { cardEntries, type OpenPage, openPage, sendForm } from '#test/support/browser/customer-page.ts'
 import { createTestClock } from '#test/support/clock.ts'
-import { cardEntries, type OpenPage, openPage, sendForm } from '#test/support/customer-page.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
+import { type Acquirer, createAcquirer } from '#test/support/providers/acquirer.ts'
 import { openShop, type Shop, urls } from '#test/support/shop.ts'
+import { findBrokenRules } from '#test/support/simulation/invariants.ts'
 
 const clock = createTestClock()
 let acquirer: Acquirer

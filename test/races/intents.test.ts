@@ -4,11 +4,11 @@ import type { IntentId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
 import { findMethod } from '#methods/catalogue.ts'
 import { createPayment } from '#operations/payments/create-payment.ts'
-import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { startTestGateway, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
 import { confirmation, eur, type IntentShop, openIntents } from '#test/support/intents.ts'
-import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
+import { type Acquirer, createAcquirer } from '#test/support/providers/acquirer.ts'
 import { findMerchant, openShop, refused, type Shop } from '#test/support/shop.ts'
+import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
 
 let acquirer: Acquirer
 let left: TestGateway

@@ -3,12 +3,12 @@
  * database: no ceiling is passed, the losers are told why, and the acquirer's ledger agrees to the cent.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
-import { type Crowd, type CrowdAnswer, gatherCrowd } from '#test/support/crowd.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
+import { type Acquirer, createAcquirer } from '#test/support/providers/acquirer.ts'
 import { type Change, currency, methodPayment, openShop, type Shop, tokenOf } from '#test/support/shop.ts'
-import { inLongRun } from '#test/support/size.ts'
+import { type Crowd, type CrowdAnswer, gatherCrowd } from '#test/support/simulation/crowd.ts'
+import { findBrokenRules } from '#test/support/simulation/invariants.ts'
+import { inLongRun } from '#test/support/simulation/size.ts'
 
 let acquirer: Acquirer
 let left: TestGateway

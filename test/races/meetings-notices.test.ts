@@ -6,16 +6,16 @@
  */
 import { expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
+import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
 import { createTestClock, dayMs, hourMs, minuteMs } from '#test/support/clock.ts'
-import { cardEntries, openPage, sendForm } from '#test/support/customer-page.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
-import { openLateStage, word } from '#test/support/late-stage.ts'
-import { compareWithProvider } from '#test/support/meetings.ts'
-import { act, create, makeFact, type NoticeScene, part } from '#test/support/notice-acts.ts'
-import { euros, hostedBody } from '#test/support/paid-late.ts'
-import { createRandom } from '#test/support/random.ts'
-import { inLongRun } from '#test/support/size.ts'
+import { openLateStage, word } from '#test/support/providers/late-stage.ts'
+import { act, create, makeFact, type NoticeScene, part } from '#test/support/providers/notice-acts.ts'
+import { euros, hostedBody } from '#test/support/providers/paid-late.ts'
+import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
+import { compareWithProvider } from '#test/support/simulation/meetings.ts'
+import { createRandom } from '#test/support/simulation/random.ts'
+import { inLongRun } from '#test/support/simulation/size.ts'
 
 const seeds = Array.from({ length: inLongRun(1, 10) }, (_, at) => at + 1)
 const rounds = inLongRun(12, 60)

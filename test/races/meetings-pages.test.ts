@@ -3,10 +3,11 @@
  * who change, confirm or cancel, deadlines, banks that send debits back, disputes. By chance and in two processes.
  */
 import { expect, test } from 'vitest'
+import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
 import { dayMs, hourMs } from '#test/support/clock.ts'
-import { cardEntries, openPage, sendForm } from '#test/support/customer-page.ts'
 import type { TestAnswer } from '#test/support/gateway.ts'
 import { eur } from '#test/support/intents.ts'
+import { methodPayment, tokenOf, urls } from '#test/support/shop.ts'
 import {
   type Act,
   leave,
@@ -18,9 +19,8 @@ import {
   runTimers,
   type Scene,
   withPayment,
-} from '#test/support/meetings.ts'
-import { methodPayment, tokenOf, urls } from '#test/support/shop.ts'
-import { inLongRun } from '#test/support/size.ts'
+} from '#test/support/simulation/meetings.ts'
+import { inLongRun } from '#test/support/simulation/size.ts'
 
 const seeds = Array.from({ length: inLongRun(1, 20) }, (_, at) => at + 1)
 const rounds = inLongRun(8, 40)

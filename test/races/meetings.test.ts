@@ -5,6 +5,8 @@ import type { AnyJson } from '#test/support/any-json.ts'
 import { dayMs } from '#test/support/clock.ts'
 import type { TestAnswer } from '#test/support/gateway.ts'
 import { confirmation, eur } from '#test/support/intents.ts'
+import { planPayment } from '#test/support/plans.ts'
+import { methodPayment } from '#test/support/shop.ts'
 import {
   type Act,
   leave,
@@ -16,10 +18,8 @@ import {
   runTimers,
   type Scene,
   withPayment,
-} from '#test/support/meetings.ts'
-import { planPayment } from '#test/support/plans.ts'
-import { methodPayment } from '#test/support/shop.ts'
-import { inLongRun } from '#test/support/size.ts'
+} from '#test/support/simulation/meetings.ts'
+import { inLongRun } from '#test/support/simulation/size.ts'
 
 const seeds = Array.from({ length: inLongRun(2, 20) }, (_, at) => at + 1)
 const rounds = inLongRun(8, 40)

@@ -5,12 +5,12 @@ import type { Engine } from '#operations/engine.ts'
 import { updatePlan } from '#operations/plans/change-plan.ts'
 import { runPlan } from '#operations/plans/charge-due-plan.ts'
 import { examine } from '#storage/doctor/doctor.ts'
-import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock, dayMs } from '#test/support/clock.ts'
 import { startTestGateway, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
-import { countDue, findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { beginPlan, chargePlan, listPayments, readPlan } from '#test/support/plans.ts'
+import { type Acquirer, createAcquirer } from '#test/support/providers/acquirer.ts'
 import { findMerchant, openShop, type Shop } from '#test/support/shop.ts'
+import { countDue, findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
 
 const clock = createTestClock()
 let acquirer: Acquirer

@@ -1,6 +1,5 @@
 /** Many at once, in one process and over two on one database: ceilings hold, and one of each is made. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import {
   basic,
   cardPayment,
@@ -8,7 +7,8 @@ import {
   type TestAnswer,
   type TestGateway,
 } from '#test/support/gateway.ts'
-import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
+import { type Acquirer, createAcquirer } from '#test/support/providers/acquirer.ts'
+import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
 
 let acquirer: Acquirer
 let left: TestGateway

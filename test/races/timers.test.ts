@@ -5,11 +5,11 @@ import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { captureDelayed } from '#operations/payments/follow-up-kinds.ts'
 import { createPaymentQueue } from '#operations/payments/payment-queue.ts'
-import { settleByInquiry } from '#operations/payments/settle-by-inquiry.ts'
+import { settleByInquiry } from '#operations/payments/provider-calls/settle-by-inquiry.ts'
 import { examine } from '#storage/doctor/doctor.ts'
-import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { type Acquirer, createAcquirer } from '#test/support/providers/acquirer.ts'
 import { findMerchant, openShop, type Shop } from '#test/support/shop.ts'
 
 const hourMs = 3_600_000

@@ -3,10 +3,10 @@
  * request still gets its answer, the provider is asked once, and nothing is reserved or taken twice.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
-import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database-proxy.ts'
+import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database/database-proxy.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
+import { type Acquirer, createAcquirer } from '#test/support/providers/acquirer.ts'
+import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
 
 let acquirer: Acquirer
 let direct: TestGateway

@@ -3,11 +3,11 @@
  * heard by then becomes the truth, no money moves twice, and the key of the lost request answers with the result.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
-import { type Crash, type CrashName, crashNames, createCrash } from '#test/support/crash.ts'
+import { type Crash, type CrashName, crashNames, createCrash } from '#test/support/database/crash.ts'
 import { cardPayment, startTestGateway, type TestGateway, type TestRequest } from '#test/support/gateway.ts'
-import { countEvents, findBrokenRules } from '#test/support/invariants.ts'
+import { type Acquirer, createAcquirer } from '#test/support/providers/acquirer.ts'
+import { countEvents, findBrokenRules } from '#test/support/simulation/invariants.ts'
 
 const clock = createTestClock()
 let acquirer: Acquirer

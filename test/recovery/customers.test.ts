@@ -1,11 +1,11 @@
 /** A process dies in each gap of a payment that brings a new customer: whoever settles it makes the customer, once. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
-import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
-import { type Crash, crashNames, createCrash } from '#test/support/crash.ts'
+import { type Crash, crashNames, createCrash } from '#test/support/database/crash.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
+import { type Acquirer, createAcquirer } from '#test/support/providers/acquirer.ts'
+import { findBrokenRules } from '#test/support/simulation/invariants.ts'
 
 const clock = createTestClock()
 let acquirer: Acquirer

@@ -7,11 +7,11 @@ import type { PayId } from '#domain/ids.ts'
 import type { Engine } from '#operations/engine.ts'
 import { capture } from '#operations/payments/follow-up-kinds.ts'
 import { CommitUnknown } from '#storage/commit/change.ts'
-import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
-import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database-proxy.ts'
+import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database/database-proxy.ts'
 import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { type Acquirer, createAcquirer } from '#test/support/providers/acquirer.ts'
 import { findMerchant } from '#test/support/shop.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let acquirer: Acquirer
 let direct: TestGateway

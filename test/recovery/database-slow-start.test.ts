@@ -1,8 +1,8 @@
 /** A start meets a database that does not answer: it tries again, and gives up with what it met. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { migrate } from '#storage/migrate.ts'
-import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
-import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database-proxy.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
+import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database/database-proxy.ts'
 
 let database: TestDatabase
 let proxy: DatabaseProxy

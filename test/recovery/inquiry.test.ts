@@ -2,11 +2,11 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { simulatedBy } from '#connectors/registry.ts'
-import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock, dayMs, secondMs, type TestClock } from '#test/support/clock.ts'
-import { type Crash, createCrash } from '#test/support/crash.ts'
+import { type Crash, createCrash } from '#test/support/database/crash.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { type Acquirer, createAcquirer } from '#test/support/providers/acquirer.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let clock: TestClock
 let acquirer: Acquirer

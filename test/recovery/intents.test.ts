@@ -3,13 +3,13 @@
  * payment, nobody pays it twice, and what the acquirer had heard decides whether it is open again.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
-import { type Crash, type CrashName, crashNames, createCrash } from '#test/support/crash.ts'
+import { type Crash, type CrashName, crashNames, createCrash } from '#test/support/database/crash.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { confirmation, type IntentShop, openIntents } from '#test/support/intents.ts'
-import { countEvents, findBrokenRules } from '#test/support/invariants.ts'
+import { type Acquirer, createAcquirer } from '#test/support/providers/acquirer.ts'
 import { refused } from '#test/support/shop.ts'
+import { countEvents, findBrokenRules } from '#test/support/simulation/invariants.ts'
 
 const clock = createTestClock()
 let acquirer: Acquirer

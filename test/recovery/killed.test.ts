@@ -4,7 +4,6 @@
  */
 import { rmSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
-import { createAcquirer } from '#test/support/acquirer.ts'
 import { killRest, login, makeDataFolder, readPids, startServer } from '#test/support/command-line.ts'
 import {
   afterwards,
@@ -12,10 +11,11 @@ import {
   makePreparedFolder,
   open,
   readPostmasterPid,
-} from '#test/support/embedded.ts'
+} from '#test/support/database/embedded.ts'
 import { cardPayment, startTestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
-import { startLoad } from '#test/support/load.ts'
+import { createAcquirer } from '#test/support/providers/acquirer.ts'
+import { findBrokenRules } from '#test/support/simulation/invariants.ts'
+import { startLoad } from '#test/support/simulation/load.ts'
 
 afterEach(cleanUpAll)
 

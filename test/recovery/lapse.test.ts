@@ -3,7 +3,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { simulatedBy } from '#connectors/registry.ts'
 import { examine } from '#storage/doctor/doctor.ts'
-import { createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock, dayMs, secondMs, type TestClock } from '#test/support/clock.ts'
 import {
   cardPayment,
@@ -11,6 +10,7 @@ import {
   type TestGateway,
   type TestGatewayOptions,
 } from '#test/support/gateway.ts'
+import { createAcquirer } from '#test/support/providers/acquirer.ts'
 
 let clock: TestClock
 let gateway: TestGateway

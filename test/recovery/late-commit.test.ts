@@ -4,11 +4,11 @@
  */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openPresence } from '#storage/processes/presence.ts'
-import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
-import { startDatabaseProxy } from '#test/support/database-proxy.ts'
+import { startDatabaseProxy } from '#test/support/database/database-proxy.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { type Acquirer, createAcquirer } from '#test/support/providers/acquirer.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let acquirer: Acquirer
 let direct: TestGateway

@@ -4,11 +4,17 @@
  * and whoever was not approved may try again where there is a page to try on.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Acquirer } from '#test/support/acquirer.ts'
-import { type Crash, crashNames } from '#test/support/crash.ts'
-import { cardEntries, openPage, sendForm } from '#test/support/customer-page.ts'
+import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
+import { type Crash, crashNames } from '#test/support/database/crash.ts'
+import {
+  faultOf,
+  type Inheritance,
+  isApproved,
+  lucks,
+  openInheritance,
+} from '#test/support/database/inheritance.ts'
 import type { TestAnswer, TestGateway, TestRequest } from '#test/support/gateway.ts'
-import { faultOf, type Inheritance, isApproved, lucks, openInheritance } from '#test/support/inheritance.ts'
+import type { Acquirer } from '#test/support/providers/acquirer.ts'
 import { type Shop, urls } from '#test/support/shop.ts'
 
 let scene: Inheritance

@@ -4,13 +4,19 @@
  * the lost request must answer, and whoever was not answered must be told once.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Acquirer } from '#test/support/acquirer.ts'
 import { secondMs } from '#test/support/clock.ts'
-import { type Crash, crashNames } from '#test/support/crash.ts'
+import { type Crash, crashNames } from '#test/support/database/crash.ts'
+import {
+  faultOf,
+  type Inheritance,
+  isApproved,
+  lucks,
+  openInheritance,
+} from '#test/support/database/inheritance.ts'
 import type { TestGateway, TestRequest } from '#test/support/gateway.ts'
-import { faultOf, type Inheritance, isApproved, lucks, openInheritance } from '#test/support/inheritance.ts'
-import { countEvents } from '#test/support/invariants.ts'
+import type { Acquirer } from '#test/support/providers/acquirer.ts'
 import { currency, methodPayment, type Shop, tokenOf } from '#test/support/shop.ts'
+import { countEvents } from '#test/support/simulation/invariants.ts'
 
 const hourMs = 3_600 * secondMs
 

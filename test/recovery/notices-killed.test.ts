@@ -2,11 +2,11 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { signItem } from '#test/support/adyen-signer.ts'
+import { signItem } from '#test/support/adyen/signer.ts'
 import { commandsHere } from '#test/support/command-here.ts'
 import { makeEmptyFolder, type RunningServer, startServer } from '#test/support/command-line.ts'
-import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 const hmacKey = '44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056'
 

@@ -1,9 +1,9 @@
 /** A customer's form while the line to the database breaks: one effect, and a page that says what is going on. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database-proxy.ts'
+import { openPageShop, type PageShop } from '#test/support/browser/page-shop.ts'
+import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database/database-proxy.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
-import { openPageShop, type PageShop } from '#test/support/page-shop.ts'
+import { findBrokenRules } from '#test/support/simulation/invariants.ts'
 
 const urls = { return: 'https://shop.example/thanks', cancel: 'https://shop.example/basket' }
 

@@ -4,13 +4,13 @@
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
-import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock, dayMs, secondMs } from '#test/support/clock.ts'
-import { type CrashName, crashNames } from '#test/support/crash.ts'
+import { type CrashName, crashNames } from '#test/support/database/crash.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
 import { beginPlan, listPayments, readPlan } from '#test/support/plans.ts'
+import { type Acquirer, createAcquirer } from '#test/support/providers/acquirer.ts'
 import { openShop } from '#test/support/shop.ts'
+import { findBrokenRules } from '#test/support/simulation/invariants.ts'
 
 const clock = createTestClock()
 let acquirer: Acquirer

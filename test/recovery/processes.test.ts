@@ -3,11 +3,11 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { hasSessionSettings, isRefusedByPooler, openDatabase } from '#storage/database.ts'
 import { migrate } from '#storage/migrate.ts'
 import { openPresence, type Presence } from '#storage/processes/presence.ts'
-import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock } from '#test/support/clock.ts'
-import { startDatabaseProxy } from '#test/support/database-proxy.ts'
+import { startDatabaseProxy } from '#test/support/database/database-proxy.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { type Acquirer, createAcquirer } from '#test/support/providers/acquirer.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let acquirer: Acquirer
 let gateway: TestGateway

@@ -7,9 +7,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ActAsCustomer, CreateHosted, history } from '#test/simulation/model.ts'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
 import { openShop } from '#test/support/shop.ts'
-import { inLongRun } from '#test/support/size.ts'
+import { findBrokenRules } from '#test/support/simulation/invariants.ts'
+import { inLongRun } from '#test/support/simulation/size.ts'
 
 let gateway: TestGateway
 beforeAll(async () => {

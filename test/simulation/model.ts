@@ -5,6 +5,7 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { TestAnswer } from '#test/support/gateway.ts'
+import { currency, type FollowUpName, methodPayment, type Shop, urls } from '#test/support/shop.ts'
 import {
   type Asked,
   act,
@@ -22,8 +23,7 @@ import {
   status,
   sums,
   tries,
-} from '#test/support/reference-books.ts'
-import { currency, type FollowUpName, methodPayment, type Shop, urls } from '#test/support/shop.ts'
+} from '#test/support/simulation/reference-books.ts'
 
 const types = {
   CARD: { prefix: '2100', days: 7, raises: true, capturesOften: true },

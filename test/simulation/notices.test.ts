@@ -6,11 +6,11 @@
 import { expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
 import { createTestClock, dayMs, hourMs, secondMs, type TestClock } from '#test/support/clock.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
-import { type LateStage, openLateStage } from '#test/support/late-stage.ts'
-import { act, create, makeFact, type NoticeScene } from '#test/support/notice-acts.ts'
-import { createRandom } from '#test/support/random.ts'
-import { inLongRun } from '#test/support/size.ts'
+import { type LateStage, openLateStage } from '#test/support/providers/late-stage.ts'
+import { act, create, makeFact, type NoticeScene } from '#test/support/providers/notice-acts.ts'
+import { findBrokenRules } from '#test/support/simulation/invariants.ts'
+import { createRandom } from '#test/support/simulation/random.ts'
+import { inLongRun } from '#test/support/simulation/size.ts'
 
 const seeds = Array.from({ length: inLongRun(2, 20) }, (_, at) => at + 1)
 const steps = inLongRun(80, 200)

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest'
 import { type Movement, simulate } from '#test/simulation/world.ts'
-import { inLongRun } from '#test/support/size.ts'
+import { inLongRun } from '#test/support/simulation/size.ts'
 
 const seeds = Array.from({ length: inLongRun(6, 100) }, (_, index) => index + 1)
 const steps = inLongRun(50, 200)

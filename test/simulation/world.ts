@@ -2,26 +2,27 @@
  * A shop, an acquirer and a gateway that has every kind of bad luck, driven by a seed: declines, lost requests, lost
  * answers, silence, crashes at every gap, restarts, bursts, repeated keys, returned debits, disputes, and a clock that jumps.
  */
-import { type Acquirer, createAcquirer, type Fault } from '#test/support/acquirer.ts'
-import {
-  type AuditedRequest,
-  type Auditor,
-  createAuditor,
-  type Inspection,
-  type LaterFate,
-} from '#test/support/auditor.ts'
+
 import { createTestClock, secondMs, type TestClock } from '#test/support/clock.ts'
-import { type Crash, crashNames, createCrash } from '#test/support/crash.ts'
-import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
+import { type Crash, crashNames, createCrash } from '#test/support/database/crash.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
 import {
   startTestGateway,
   type TestAnswer,
   type TestGateway,
   type TestRequest,
 } from '#test/support/gateway.ts'
-import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
-import { createRandom, type Random } from '#test/support/random.ts'
+import { type Acquirer, createAcquirer, type Fault } from '#test/support/providers/acquirer.ts'
 import { urls } from '#test/support/shop.ts'
+import {
+  type AuditedRequest,
+  type Auditor,
+  createAuditor,
+  type Inspection,
+  type LaterFate,
+} from '#test/support/simulation/auditor.ts'
+import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
+import { createRandom, type Random } from '#test/support/simulation/random.ts'
 
 interface World {
   readonly random: Random

@@ -10,7 +10,7 @@ import {
   selectColumns,
 } from '#storage/commit/binary-columns.ts'
 import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
-import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
 
 const columns = [
   ['c', 'integer'],

@@ -4,7 +4,7 @@ import { type Database, openDatabase } from '#storage/database.ts'
 import { createKeyReader } from '#storage/payments/keys.ts'
 import { createWorkFinder } from '#storage/payments/unanswered.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 /** 20,000 rows: some twenty block ranges of each table. */
 const copies = 20_000

@@ -5,8 +5,8 @@ import type { MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
 import { type Change, CommitUnknown } from '#storage/commit/change.ts'
 import { createGroupCommit, type GroupCommit } from '#storage/commit/group-commit.ts'
 import { type Database, openDatabase, writerConnections } from '#storage/database.ts'
-import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
-import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database-proxy.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
+import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database/database-proxy.ts'
 
 /**
  * Every statement that drops timers reports how many, and fails with the next planned code. The counter is a sequence,

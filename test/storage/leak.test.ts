@@ -10,8 +10,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { simulatedBy } from '#connectors/registry.ts'
-import { createCarelessProvider } from '#test/support/careless-provider.ts'
-import { cleanUpAll, clusterOf, makePreparedFolder, open } from '#test/support/embedded.ts'
+import { cleanUpAll, clusterOf, makePreparedFolder, open } from '#test/support/database/embedded.ts'
 import {
   basic,
   cardPayment,
@@ -19,8 +18,9 @@ import {
   type TestAnswer,
   type TestGateway,
 } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { createCarelessProvider } from '#test/support/providers/careless-provider.ts'
 import { findNeedles, formsOfCard, formsOfText, type Needle } from '#test/support/secrets.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 /** Public test numbers, none of which any other test or example uses here. */
 const paid = '4012888888881881'

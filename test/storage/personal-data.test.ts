@@ -3,8 +3,8 @@
  * the list fails here: whoever adds one decides, and erases it in src/storage/customers/ if it is about a customer.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 type Fate =
   /** Blanked, emptied or deleted with the customer. */

@@ -9,11 +9,11 @@ import { dropReplacedLines, settleEntries } from '#storage/bank/entries.ts'
 import { commitStatement } from '#storage/commit/statement.ts'
 import { openDatabase } from '#storage/database.ts'
 import { createWorkFinder } from '#storage/payments/unanswered.ts'
-import { createEmptyDatabase } from '#test/support/database.ts'
+import { createEmptyDatabase } from '#test/support/database/database.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { openIntents } from '#test/support/intents.ts'
-import { queryRows } from '#test/support/invariants.ts'
 import { planPayment } from '#test/support/plans.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 interface Statement {
   readonly text: string

@@ -1,6 +1,6 @@
 /** Mixed traffic prepares a handful of commit statements, however its parts meet in batches. */
 import { expect, test } from 'vitest'
-import { startDatabaseProxy } from '#test/support/database-proxy.ts'
+import { startDatabaseProxy } from '#test/support/database/database-proxy.ts'
 import { cardPayment, startTestGateway } from '#test/support/gateway.ts'
 import { openIntents } from '#test/support/intents.ts'
 import { planPayment } from '#test/support/plans.ts'

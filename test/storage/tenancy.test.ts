@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { endpoints } from '#endpoints/index.ts'
 import { basic, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { askToken, confirmation, openIntents } from '#test/support/intents.ts'
-import { queryRows } from '#test/support/invariants.ts'
 import { beginPlan, readPlan } from '#test/support/plans.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let owner: Shop

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MerchantId } from '#domain/ids.ts'
 import { type Database, openDatabase } from '#storage/database.ts'
 import { claimTimersStatement, createWorkFinder } from '#storage/payments/unanswered.ts'
-import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
 
 let testDatabase: TestDatabase
 let database: Database

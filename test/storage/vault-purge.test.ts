@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { purgeVault } from '#storage/vault/vault-purge.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { chargePlan } from '#test/support/plans.ts'
 import { done, openShop, type Shop } from '#test/support/shop.ts'
+import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let shop: Shop

@@ -9,9 +9,9 @@ import type { Engine } from '#operations/engine.ts'
 import type { Change } from '#storage/commit/change.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { openIntents } from '#test/support/intents.ts'
-import { queryRows } from '#test/support/invariants.ts'
 import { beginPlan } from '#test/support/plans.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let shop: Shop

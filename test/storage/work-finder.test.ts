@@ -3,8 +3,8 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openDatabase } from '#storage/database.ts'
 import { createWorkFinder } from '#storage/payments/unanswered.ts'
-import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
-import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database-proxy.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
+import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database/database-proxy.ts'
 
 let file: TestDatabase
 let proxy: DatabaseProxy

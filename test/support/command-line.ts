@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { inject, vi } from 'vitest'
 import { run } from '#commands/run.ts'
 import { identifyProcess, waitUntil } from '#storage/embedded/processes.ts'
-import { copyDataFolder } from '#test/support/copy-folder.ts'
+import { copyDataFolder } from '#test/support/database/copy-folder.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 

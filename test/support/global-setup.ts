@@ -10,8 +10,8 @@ import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { openEmbeddedPostgres } from '#storage/embedded/index.ts'
 import { migrate } from '#storage/migrate.ts'
-import { isOnCitus, prepareCitus } from '#test/support/citus.ts'
-import { copyDataFolder } from '#test/support/copy-folder.ts'
+import { isOnCitus, prepareCitus } from '#test/support/database/citus.ts'
+import { copyDataFolder } from '#test/support/database/copy-folder.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

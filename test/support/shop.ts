@@ -5,7 +5,7 @@
 import type { Merchant } from '#domain/merchant.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { basic, cardPayment, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 /** Paid in one request of the merchant's, or in two. */
 export type DirectType = 'CARD' | 'DIRECTDEBIT' | 'PROVIDERK' | 'PROVIDERM' | 'PROVIDERR'

@@ -20,13 +20,13 @@ import { openDatabase } from '#storage/database.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 import { triesThatHoldBack } from '#storage/events/deliveries.ts'
 import { createPaymentReader } from '#storage/payments/payments.ts'
-import { createTestDatabase } from '#test/support/database.ts'
-import type { FromChild, ToChild } from '#test/support/delivery-child.ts'
+import { createTestDatabase } from '#test/support/database/database.ts'
+import type { FromChild, ToChild } from '#test/support/database/delivery-child.ts'
 import { basic, cardPayment, masterKeyOf, startTestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
-import { createRandom } from '#test/support/random.ts'
 import { type Heard, startReceiver } from '#test/support/receiver.ts'
-import { inLongRun } from '#test/support/size.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
+import { createRandom } from '#test/support/simulation/random.ts'
+import { inLongRun } from '#test/support/simulation/size.ts'
 
 const kills = inLongRun(3, 20)
 const eventsInAll = inLongRun(600, 5_000)

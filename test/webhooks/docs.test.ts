@@ -8,7 +8,7 @@ import { Readable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitUntil } from '#storage/embedded/processes.ts'
-import { listFences, projectRoot, readDocument } from '#test/support/docs.ts'
+import { listFences, projectRoot, readDocument } from '#test/support/docs/docs.ts'
 import { findFreePort } from '#test/support/free-port.ts'
 import { addressPolicies } from '#webhooks/policies.ts'
 import { createSender, type Message } from '#webhooks/send.ts'
@@ -44,7 +44,7 @@ test.each(['python', 'php', 'java', 'go'])(
 /** A folder with the example, whatever it imports, and a `handle` that prints what it is handed. */
 function writeExample(name: string, port: number): string {
   const content = fences.find(({ info }) => info === `js ${name}`)?.content ?? ''
-  const stub = pathToFileURL(join(projectRoot, 'test/support/express-stub.ts')).href
+  const stub = pathToFileURL(join(projectRoot, 'test/support/docs/express-stub.ts')).href
   const file = join(folder, `${name}.js`)
   writeFileSync(file, content.replace("'express'", `'${stub}'`).replace('3000', String(port)))
   writeFileSync(join(folder, 'package.json'), '{"type": "module"}')

@@ -1,9 +1,9 @@
 /** Receivers that hang hold up nobody but themselves; gateways that share a database share the work. */
 import { afterEach, expect, test } from 'vitest'
 import { startTestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
 import { startReceiver } from '#test/support/receiver.ts'
 import { openShop } from '#test/support/shop.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 const open: (() => Promise<unknown>)[] = []
 afterEach(async () => {

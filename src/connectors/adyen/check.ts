@@ -1,6 +1,6 @@
 /** Checks an account with one harmless call (`/paymentMethods`): are the key and the merchant account right? */
 import { isRecord, listAt, parseJson, textAt } from '#connectors/adyen/loose.ts'
-import { isUnknownAccount } from '#connectors/adyen/refusals.ts'
+import { isUnknownAccount } from '#connectors/adyen/translate/refusals.ts'
 import type { CheckFinding, HttpAnswer } from '#connectors/contract.ts'
 
 const key = (ok: boolean, detail: string): CheckFinding => ({ name: 'apiKey', ok, detail })

@@ -3,6 +3,12 @@
  * it.
  */
 import { hash } from 'node:crypto'
+import { fromCheck } from '#connectors/adyen/check.ts'
+import { createDisputeActions } from '#connectors/adyen/dispute-actions.ts'
+import { adyenFacts, readTerms, toCapabilities } from '#connectors/adyen/facts.ts'
+import { type Loose, textAt } from '#connectors/adyen/loose.ts'
+import { readNotice } from '#connectors/adyen/notices.ts'
+import { fetchReport } from '#connectors/adyen/report.ts'
 import {
   type Asked,
   fromEndedPage,
@@ -11,12 +17,8 @@ import {
   fromPayment,
   fromSessionResult,
   fromTechnicalCancel,
-} from '#connectors/adyen/answers.ts'
-import { type AdyenTerms, toAuthorizationCall } from '#connectors/adyen/authorization.ts'
-import { fromCheck } from '#connectors/adyen/check.ts'
-import { createDisputeActions } from '#connectors/adyen/dispute-actions.ts'
-import { adyenFacts, readTerms, toCapabilities } from '#connectors/adyen/facts.ts'
-import { type Loose, textAt } from '#connectors/adyen/loose.ts'
+} from '#connectors/adyen/translate/answers.ts'
+import { type AdyenTerms, toAuthorizationCall } from '#connectors/adyen/translate/authorization.ts'
 import {
   type Modify,
   toCapture,
@@ -24,11 +26,9 @@ import {
   toRefund,
   toReversal,
   toTechnicalCancel,
-} from '#connectors/adyen/modifications.ts'
-import { readNotice } from '#connectors/adyen/notices.ts'
-import { invalidTransaction } from '#connectors/adyen/refusals.ts'
-import { fetchReport } from '#connectors/adyen/report.ts'
-import { readSettlementReport } from '#connectors/adyen/settlement.ts'
+} from '#connectors/adyen/translate/modifications.ts'
+import { invalidTransaction } from '#connectors/adyen/translate/refusals.ts'
+import { readSettlementReport } from '#connectors/adyen/translate/settlement.ts'
 import type {
   AuthorizationOutcome,
   AuthorizationRequest,

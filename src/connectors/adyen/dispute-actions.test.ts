@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { createDisputeActions } from '#connectors/adyen/dispute-actions.ts'
 import { toPdf } from '#connectors/adyen/text-to-pdf.ts'
 import type { HttpAnswer } from '#connectors/contract.ts'
-import { absenceNote, compileDocument, hasAdyenDocuments } from '#test/support/adyen-documents.ts'
+import { absenceNote, compileDocument, hasAdyenDocuments } from '#test/support/adyen/documents.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
-import { openDispute } from '#test/support/example-dispute.ts'
+import { openDispute } from '#test/support/providers/example-dispute.ts'
 
 const dispute = openDispute('DISPUTE1')
 const signal = new AbortController().signal

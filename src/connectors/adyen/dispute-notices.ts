@@ -1,7 +1,7 @@
 /** Notices about disputes: which stage and state each event means. A debit that comes back is a return, not a dispute. */
 import { dateAt, type Loose, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import { isDebitCode } from '#connectors/adyen/methods.ts'
-import { detailOfReturn } from '#connectors/adyen/refusals.ts'
+import { detailOfReturn } from '#connectors/adyen/translate/refusals.ts'
 import type {
   DisputeReason,
   DisputeStage,

@@ -1,7 +1,8 @@
 /** What holds for Adyen before any account exists, and what an account can do with a method. */
-import { adyenExponent } from '#connectors/adyen/amounts.ts'
-import type { AdyenTerms } from '#connectors/adyen/authorization.ts'
+
 import { findAdyenMethod, findTokenCode, labelOf } from '#connectors/adyen/methods.ts'
+import { adyenExponent } from '#connectors/adyen/translate/amounts.ts'
+import type { AdyenTerms } from '#connectors/adyen/translate/authorization.ts'
 import type { Capabilities, ConnectorFacts, ProviderAccount } from '#connectors/contract.ts'
 import type { Method } from '#methods/rows.ts'
 

@@ -1,7 +1,6 @@
 /** The same operations as another production system sends them to Adyen; each difference stands in a table and has a reason. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { toAuthorizationCall } from '#connectors/adyen/authorization.ts'
 import { createDisputeActions } from '#connectors/adyen/dispute-actions.ts'
 import {
   account,
@@ -12,10 +11,11 @@ import {
   terms,
   wallet,
 } from '#connectors/adyen/examples.test-support.ts'
-import { toCapture, toIncrement, toRefund, toReversal } from '#connectors/adyen/modifications.ts'
-import { absenceNote, hasAdyenDocuments, readAdyenDocument } from '#test/support/adyen-documents.ts'
+import { toAuthorizationCall } from '#connectors/adyen/translate/authorization.ts'
+import { toCapture, toIncrement, toRefund, toReversal } from '#connectors/adyen/translate/modifications.ts'
+import { absenceNote, hasAdyenDocuments, readAdyenDocument } from '#test/support/adyen/documents.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
-import { openDispute } from '#test/support/example-dispute.ts'
+import { openDispute } from '#test/support/providers/example-dispute.ts'
 
 /** Their names of methods and ours; what is left out here is neither in our catalogue nor in our map. */
 const types: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { adyenTypes, findAdyenMethod } from '#connectors/adyen/methods.ts'
 import { findMethod } from '#methods/catalogue.ts'
-import { absenceNote, hasAdyenDocuments, readAdyenDocument } from '#test/support/adyen-documents.ts'
+import { absenceNote, hasAdyenDocuments, readAdyenDocument } from '#test/support/adyen/documents.ts'
 
 test('every mapped type is in the catalogue', () => {
   expect(adyenTypes.filter(type => findMethod(type) === undefined)).toEqual([])

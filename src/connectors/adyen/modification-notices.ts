@@ -1,7 +1,7 @@
 /** Notices about an authorisation and its modifications: the outcomes that Adyen's answers leave open. */
 import { type Loose, recordAt, textAt } from '#connectors/adyen/loose.ts'
-import { toFacts } from '#connectors/adyen/provider-facts.ts'
-import { detailOfRefusal, generalDecline, timedOut } from '#connectors/adyen/refusals.ts'
+import { toFacts } from '#connectors/adyen/translate/provider-facts.ts'
+import { detailOfRefusal, generalDecline, timedOut } from '#connectors/adyen/translate/refusals.ts'
 import type { NoticeFact, NoticeSubject, Outcome } from '#connectors/contract.ts'
 import { foreignXId, parseXId, type XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money.ts'

@@ -10,8 +10,8 @@ import {
   compileDocument,
   hasAdyenDocuments,
   readAdyenDocument,
-} from '#test/support/adyen-documents.ts'
-import { isSignedByLibrary, signItem } from '#test/support/adyen-signer.ts'
+} from '#test/support/adyen/documents.ts'
+import { isSignedByLibrary, signItem } from '#test/support/adyen/signer.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 
 const hmacKey = '44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056'

@@ -3,10 +3,10 @@
  * forged, and every event of Webhooks v1 is either a fact for us or known to be irrelevant.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { fromAdyenAmount } from '#connectors/adyen/amounts.ts'
 import { readDispute } from '#connectors/adyen/dispute-notices.ts'
 import { dateAt, isRecord, type Loose, listAt, parseJson, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import { isSuccess, readModification } from '#connectors/adyen/modification-notices.ts'
+import { fromAdyenAmount } from '#connectors/adyen/translate/amounts.ts'
 import type { Notice, NoticeFact, NoticeItem, RawNotice } from '#connectors/contract.ts'
 import type { Secret } from '#domain/secret.ts'
 

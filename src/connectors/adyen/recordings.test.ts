@@ -1,15 +1,15 @@
 /** Answers that Adyen's test system really gave, through our reading of them. */
 import { describe, expect, test } from 'vitest'
-import { tryAdyenAmount } from '#connectors/adyen/amounts.ts'
+import { fromCheck } from '#connectors/adyen/check.ts'
+import { readNotice } from '#connectors/adyen/notices.ts'
+import { tryAdyenAmount } from '#connectors/adyen/translate/amounts.ts'
 import {
   type Asked,
   fromModification,
   fromNewSession,
   fromPayment,
   fromSessionResult,
-} from '#connectors/adyen/answers.ts'
-import { fromCheck } from '#connectors/adyen/check.ts'
-import { readNotice } from '#connectors/adyen/notices.ts'
+} from '#connectors/adyen/translate/answers.ts'
 import type { AuthorizationOutcome, HttpAnswer, NoticeFact, Outcome } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
@@ -18,9 +18,9 @@ import {
   hasAdyenDocuments,
   listRecordings,
   readRecording,
-} from '#test/support/adyen-documents.ts'
-import { signItem } from '#test/support/adyen-signer.ts'
-import { type Exchange, readCassette } from '#test/support/cassette.ts'
+} from '#test/support/adyen/documents.ts'
+import { signItem } from '#test/support/adyen/signer.ts'
+import { type Exchange, readCassette } from '#test/support/providers/cassette.ts'
 
 const said = (outcome: Outcome | AuthorizationOutcome['authorization']): string =>
   outcome.kind === 'declined' ? outcome.detail : outcome.kind

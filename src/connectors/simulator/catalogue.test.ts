@@ -9,7 +9,7 @@ import { isCardNumber } from '#domain/card-numbers.ts'
 import { isIban } from '#domain/iban.ts'
 import { listResponseCodes } from '#domain/response-codes.ts'
 import { testCatalogue } from '#schemas/test-catalogue.ts'
-import { compileCheck } from '#test/support/check-schema.ts'
+import { compileCheck } from '#test/support/docs/check-schema.ts'
 
 const catalogue = buildTestCatalogue()
 const find = (number: string) => catalogue.cards.find(card => card.number === number)

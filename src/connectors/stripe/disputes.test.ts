@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { answered, xId } from '#connectors/stripe/examples.test-support.ts'
 import { refused, signal, talk } from '#connectors/stripe/talk.test-support.ts'
-import { openDispute } from '#test/support/example-dispute.ts'
+import { openDispute } from '#test/support/providers/example-dispute.ts'
 
 describe('disputes', () => {
   const dispute = openDispute('dp_1')

@@ -2,7 +2,7 @@
 import type { Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import { listOpenMethods, selectMethods, writeMethodList } from '#methods/method-list.ts'
-import { servedMethods } from '#operations/payments/offer.ts'
+import { servedMethods } from '#operations/payments/customer-pages/offer.ts'
 import { methodFilter, methodList } from '#schemas/payment-method-list.ts'
 
 export const listMethodsEndpoint = endpoint<Services, undefined, undefined, typeof methodFilter>({

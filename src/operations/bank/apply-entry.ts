@@ -11,7 +11,7 @@ import { endMandateOf } from '#operations/bank/end-mandate.ts'
 import type { ImportCounts } from '#operations/bank/import-file.ts'
 import { receiveTransfer, type TransferBook } from '#operations/bank/receive-transfer.ts'
 import { entryXId, type FailedItem, returnDebit, takeBackItem } from '#operations/bank/return-debit.ts'
-import { recordIfFirst } from '#operations/payments/record-outcome.ts'
+import { recordIfFirst } from '#operations/payments/provider-calls/record-outcome.ts'
 import type { BankLine, EntryResult, StoredEntry } from '#storage/bank/entries.ts'
 import type { BankItem, BlockName } from '#storage/bank/items.ts'
 

@@ -5,7 +5,7 @@ import type { Outcome } from '#lifecycle/outcome.ts'
 import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
-import { recordOutcome } from '#operations/payments/record-outcome.ts'
+import { recordOutcome } from '#operations/payments/provider-calls/record-outcome.ts'
 import type { DueTimer } from '#operations/timer.ts'
 
 /** Sends the merchant the event with the collection date of a debit, so that they can notify their customer (pre-notification). */

@@ -25,7 +25,7 @@ import { toSurplus } from '#operations/bank/receive-transfer.ts'
 import { createDraft, type FileDraft, type WriteTarget } from '#operations/bank/store-file.ts'
 import { type BatchItem, type PlacedPayment, writePayments } from '#operations/bank/written-payments.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
-import { recordOutcome } from '#operations/payments/record-outcome.ts'
+import { recordOutcome } from '#operations/payments/provider-calls/record-outcome.ts'
 import type { NewItem, UsedMandateRow } from '#storage/bank/batch-rows.ts'
 import {
   type BatchTransaction,

@@ -15,7 +15,7 @@ import {
 import { findOperation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvents } from '#operations/events/emit-event.ts'
-import type { NoticeDeps } from '#operations/payments/apply-notice.ts'
+import type { NoticeDeps } from '#operations/payments/notices/apply-notice.ts'
 import type { Change } from '#storage/commit/change.ts'
 
 export interface DisputeTarget {

@@ -6,7 +6,7 @@ import { isFinal } from '#lifecycle/dispute.ts'
 import { findOperation } from '#lifecycle/payment.ts'
 import { applyDispute } from '#operations/disputes/dispute-book.ts'
 import type { Engine } from '#operations/engine.ts'
-import { toInquiry } from '#operations/payments/payment-context.ts'
+import { toInquiry } from '#operations/payments/provider-calls/payment-context.ts'
 import { type DueTimer, timerAt } from '#operations/timer.ts'
 
 /** False: the timer is not about disputes, because the provider need not be asked about those of this capture. */

@@ -12,10 +12,10 @@ import {
   callProvider,
   type Question,
   verifyEcho,
-} from '#operations/payments/call-provider.ts'
-import { toInquiry } from '#operations/payments/payment-context.ts'
-import { recordOutcome } from '#operations/payments/record-outcome.ts'
-import { isPart, undoPart } from '#operations/payments/undo-part.ts'
+} from '#operations/payments/provider-calls/call-provider.ts'
+import { toInquiry } from '#operations/payments/provider-calls/payment-context.ts'
+import { recordOutcome } from '#operations/payments/provider-calls/record-outcome.ts'
+import { isPart, undoPart } from '#operations/payments/provider-calls/undo-part.ts'
 
 export interface Authorization {
   readonly merchant: Merchant

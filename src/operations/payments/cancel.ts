@@ -13,7 +13,7 @@ import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { keyRow, type OperationKey } from '#operations/key.ts'
 import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/payments/answer.ts'
-import { endAction, hasOtherPage } from '#operations/payments/end-action.ts'
+import { endAction, hasOtherPage } from '#operations/payments/customer-pages/end-action.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
 
 export interface CancelPayment {

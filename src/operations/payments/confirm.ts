@@ -8,12 +8,17 @@ import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { keyReference, keyRow } from '#operations/key.ts'
 import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/payments/answer.ts'
 import { authorize } from '#operations/payments/authorize.ts'
-import { beginOnce, withKept } from '#operations/payments/begin-once.ts'
-import { amountMisfit, type Choice, chooseAccount, providerOf } from '#operations/payments/choose-account.ts'
-import { type Sending, toAuthorization } from '#operations/payments/fail-over.ts'
 import { checkObjects, type FollowUp, MethodMisfit } from '#operations/payments/follow-up.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
-import { toConfirm } from '#operations/payments/question.ts'
+import { beginOnce, withKept } from '#operations/payments/provider-calls/begin-once.ts'
+import {
+  amountMisfit,
+  type Choice,
+  chooseAccount,
+  providerOf,
+} from '#operations/payments/provider-calls/choose-account.ts'
+import { type Sending, toAuthorization } from '#operations/payments/provider-calls/fail-over.ts'
+import { toConfirm } from '#operations/payments/provider-calls/question.ts'
 
 type Begun =
   | { readonly answered: OperationAnswer }

@@ -23,6 +23,10 @@ import {
 } from '#operations/payments/admit.ts'
 import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/payments/answer.ts'
 import { type Authorization, authorize } from '#operations/payments/authorize.ts'
+import { findPageMisfit } from '#operations/payments/customer-pages/offer.ts'
+import { MethodMisfit } from '#operations/payments/follow-up.ts'
+import { CommitRefused, reconnectDelaysMs } from '#operations/payments/payment-queue.ts'
+import { checkFit, checkReturnAddress, prepare, withPrepared } from '#operations/payments/prepare-payment.ts'
 import {
   amountMisfit,
   type Choice,
@@ -31,13 +35,14 @@ import {
   hasConfirm,
   providerOf,
   takesCardItself,
-} from '#operations/payments/choose-account.ts'
-import { failOverTo, toAuthorization } from '#operations/payments/fail-over.ts'
-import { MethodMisfit } from '#operations/payments/follow-up.ts'
-import { findPageMisfit } from '#operations/payments/offer.ts'
-import { credentialUse, findsBack, returnAddressOf, toContext } from '#operations/payments/payment-context.ts'
-import { CommitRefused, reconnectDelaysMs } from '#operations/payments/payment-queue.ts'
-import { checkFit, checkReturnAddress, prepare, withPrepared } from '#operations/payments/prepare-payment.ts'
+} from '#operations/payments/provider-calls/choose-account.ts'
+import { failOverTo, toAuthorization } from '#operations/payments/provider-calls/fail-over.ts'
+import {
+  credentialUse,
+  findsBack,
+  returnAddressOf,
+  toContext,
+} from '#operations/payments/provider-calls/payment-context.ts'
 import { exceedsLimit, inTurn } from '#operations/payments/try-limits.ts'
 import { openPlan } from '#operations/plans/plan-book.ts'
 import { type OfferReply, type QuoteResult, redeemQuote } from '#operations/quotes/redeem-quote.ts'

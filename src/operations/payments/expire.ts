@@ -6,7 +6,7 @@ import { approvingOperation, type Payment } from '#lifecycle/payment.ts'
 import { giveBackTimers } from '#operations/bank/batch-timers.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
-import { endAction, hasOtherPage } from '#operations/payments/end-action.ts'
+import { endAction, hasOtherPage } from '#operations/payments/customer-pages/end-action.ts'
 import { type DueTimer, timerAt } from '#operations/timer.ts'
 
 export const lapseAuthorization = (due: DueTimer, engine: Engine): Promise<void> =>

@@ -22,12 +22,12 @@ import {
   type OperationAnswer,
   shownMetadata,
 } from '#operations/payments/answer.ts'
-import { beginOnce, withKept } from '#operations/payments/begin-once.ts'
-import { callForOutcome } from '#operations/payments/call-provider.ts'
-import { amountMisfit, narrowed } from '#operations/payments/choose-account.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
-import { toFollowUp } from '#operations/payments/question.ts'
-import { recordOutcome } from '#operations/payments/record-outcome.ts'
+import { beginOnce, withKept } from '#operations/payments/provider-calls/begin-once.ts'
+import { callForOutcome } from '#operations/payments/provider-calls/call-provider.ts'
+import { amountMisfit, narrowed } from '#operations/payments/provider-calls/choose-account.ts'
+import { toFollowUp } from '#operations/payments/provider-calls/question.ts'
+import { recordOutcome } from '#operations/payments/provider-calls/record-outcome.ts'
 import type { TimerKey } from '#operations/timer.ts'
 import type { KeyRow } from '#storage/commit/change.ts'
 

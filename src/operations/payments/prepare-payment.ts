@@ -7,7 +7,7 @@ import type { OpenedAccount } from '#connectors/directory.ts'
 import type { CreateCommand } from '#lifecycle/create.ts'
 import type { Payment, PaymentKind, Prepared } from '#lifecycle/payment.ts'
 import { MethodMisfit } from '#operations/payments/follow-up.ts'
-import { findMissingAddress } from '#operations/payments/payment-context.ts'
+import { findMissingAddress } from '#operations/payments/provider-calls/payment-context.ts'
 
 interface Prepares {
   readonly command: CreateCommand

@@ -1,9 +1,9 @@
 /** Dates and addresses that merchants give: how far they go, and what they may hold. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
 import { beginPlan } from '#test/support/plans.ts'
 import { done, openShop, type Shop } from '#test/support/shop.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let shop: Shop

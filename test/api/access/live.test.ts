@@ -1,10 +1,10 @@
 /** The live environment over HTTP: no simulator, no levers, no simulationMode; and a database that keeps its word. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createAcquirer } from '#test/support/acquirer.ts'
-import { cardEntries, openPage, sendForm } from '#test/support/customer-page.ts'
-import { cleanUpAll, makePreparedFolder, open } from '#test/support/embedded.ts'
+import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
+import { openPageShop, type PageShop } from '#test/support/browser/page-shop.ts'
+import { cleanUpAll, makePreparedFolder, open } from '#test/support/database/embedded.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { openPageShop, type PageShop } from '#test/support/page-shop.ts'
+import { createAcquirer } from '#test/support/providers/acquirer.ts'
 import { methodPayment, openShop, refused, type Shop, servedTypes } from '#test/support/shop.ts'
 
 let gateway: TestGateway

@@ -4,10 +4,10 @@ import { blockStatement } from '#storage/customers/customer-pages.ts'
 import { openDatabase } from '#storage/database.ts'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
-import { createRandom } from '#test/support/random.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
-import { inLongRun } from '#test/support/size.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
+import { createRandom } from '#test/support/simulation/random.ts'
+import { inLongRun } from '#test/support/simulation/size.ts'
 
 let gateway: TestGateway
 beforeAll(async () => {

@@ -5,8 +5,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let owner: Shop

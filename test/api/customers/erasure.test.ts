@@ -1,9 +1,9 @@
 /** Blanking personal data: with a deleted customer, and by the merchant's own retention. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openPage, sendForm } from '#test/support/customer-page.ts'
+import { openPage, sendForm } from '#test/support/browser/customer-page.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
+import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 beforeAll(async () => {

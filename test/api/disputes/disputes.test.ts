@@ -7,8 +7,8 @@ import { ProviderSilent } from '#operations/lost-database.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
 import { findMerchant, openShop, type Shop } from '#test/support/shop.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 import { createRecordVault } from '#vault/sealed-records.ts'
 
 const disputedCard = { number: '4000000000002685' }

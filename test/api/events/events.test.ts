@@ -1,9 +1,9 @@
 /** Events as the API tells them: the list, one event with its attempts, and sending it again. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
 import { type Receiver, startReceiver } from '#test/support/receiver.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
+import { findBrokenRules } from '#test/support/simulation/invariants.ts'
 import { eventsOf, lostAnswer, raiseEvent, tellingOf } from '#test/support/webhooks.ts'
 
 let gateway: TestGateway

@@ -1,10 +1,10 @@
 /** GET /operations: the book of movements as pages and as CSV. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AnyJson } from '#test/support/any-json.ts'
-import { questionerOf } from '#test/support/database.ts'
+import { questionerOf } from '#test/support/database/database.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
 import { openShop, type Shop, urls } from '#test/support/shop.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let shop: Shop

@@ -4,8 +4,8 @@ import { writeCursor } from '#operations/finding/cursor.ts'
 import { foundByJson } from '#storage/payments/found-by.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
 import { type Change, openShop, type Shop, urls } from '#test/support/shop.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let shop: Shop

@@ -10,8 +10,8 @@ import {
   openIntentStage,
   openIntents,
 } from '#test/support/intents.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
 import { openShop, refused, type Shop } from '#test/support/shop.ts'
+import { findBrokenRules } from '#test/support/simulation/invariants.ts'
 
 const clock = createTestClock()
 let gateway: TestGateway

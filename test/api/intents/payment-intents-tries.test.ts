@@ -1,12 +1,12 @@
 /** How often an intent may be tried, and what becomes of a page that its customer has left for another way to pay. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
+import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
 import { createTestClock } from '#test/support/clock.ts'
-import { cardEntries, openPage, sendForm } from '#test/support/customer-page.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { confirmation, type IntentShop, openIntentStage } from '#test/support/intents.ts'
-import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { done, refused, type Shop, urls } from '#test/support/shop.ts'
+import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let other: TestGateway

@@ -11,8 +11,8 @@ import {
   openIntents,
   walletConfirmation,
 } from '#test/support/intents.ts'
-import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { declinePrefix, directTypes, openShop, refused, type Shop, servedTypes } from '#test/support/shop.ts'
+import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
 
 const clock = createTestClock()
 let gateway: TestGateway

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ConversionTerms } from '#connectors/contract.ts'
 import { simulatedBy } from '#connectors/registry.ts'
 import { createSimulator } from '#connectors/simulator/simulator.ts'
+import { openPageShop, type PageShop } from '#test/support/browser/page-shop.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
-import { openPageShop, type PageShop } from '#test/support/page-shop.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 const urls = { return: 'https://shop.example/thanks', cancel: 'https://shop.example/basket' }
 const untouched = ['AUTHORIZE_REQUEST', ['60000100']]

@@ -1,9 +1,9 @@
 /** The customer's pages over plain HTTP: their headers, who finds them, and which language and methods they offer. */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { getPage as get, postPage as post } from '#test/support/customer-page.ts'
+import { getPage as get, postPage as post } from '#test/support/browser/customer-page.ts'
+import { openPageShop, type PageShop } from '#test/support/browser/page-shop.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { openPageShop, type PageShop } from '#test/support/page-shop.ts'
 
 const urls = { return: 'https://shop.example/thanks?a=b%20c#top', cancel: 'https://shop.example/basket?' }
 const number = '4111111111111111'

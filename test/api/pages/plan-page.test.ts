@@ -1,6 +1,6 @@
 /** The page that begins a plan: what is charged, how often, from when until when, and a button that says so. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { cardEntries, openPage, sendForm } from '#test/support/customer-page.ts'
+import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { openShop, type Shop, urls } from '#test/support/shop.ts'
 

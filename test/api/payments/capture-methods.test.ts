@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
 import { done, openShop, pending, refused, type ServedType, type Shop } from '#test/support/shop.ts'
+import { findBrokenRules } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let shop: Shop

@@ -1,9 +1,9 @@
 /** POST /payments/{id}/captures over HTTP: partial captures and every guard that can be reached. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock, dayMs, secondMs } from '#test/support/clock.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { countEvents, findBrokenRules } from '#test/support/invariants.ts'
+import { type Acquirer, createAcquirer } from '#test/support/providers/acquirer.ts'
+import { countEvents, findBrokenRules } from '#test/support/simulation/invariants.ts'
 
 const clock = createTestClock()
 let acquirer: Acquirer

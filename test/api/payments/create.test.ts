@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
 import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { countEvents, findBrokenRules } from '#test/support/invariants.ts'
+import { countEvents, findBrokenRules } from '#test/support/simulation/invariants.ts'
 
 const clock = createTestClock()
 let gateway: TestGateway

@@ -1,10 +1,9 @@
 /** DELAYED captures over HTTP: taken once, by themselves, hours after the approval; and told. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { simulatedBy } from '#connectors/registry.ts'
-import { createAcquirer } from '#test/support/acquirer.ts'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
+import { createAcquirer } from '#test/support/providers/acquirer.ts'
 import {
   done,
   openShop,
@@ -14,6 +13,7 @@ import {
   servedTypes,
   toldByApproval,
 } from '#test/support/shop.ts'
+import { findBrokenRules } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let shop: Shop

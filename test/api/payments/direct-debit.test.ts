@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { paymentRecord } from '#schemas/payment-record.ts'
-import { compileCheck } from '#test/support/check-schema.ts'
+import { compileCheck } from '#test/support/docs/check-schema.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let shop: Shop

@@ -6,11 +6,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { allMethods, defaultCapture } from '#methods/catalogue.ts'
 import type { Method, MethodOperation } from '#methods/rows.ts'
 import { examine } from '#storage/doctor/doctor.ts'
-import { type Acquirer, createAcquirer } from '#test/support/acquirer.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
+import { type Acquirer, createAcquirer } from '#test/support/providers/acquirer.ts'
 import { openShop, type Shop, tokenOf, urls } from '#test/support/shop.ts'
-import { inLongRun } from '#test/support/size.ts'
+import { findBrokenRules } from '#test/support/simulation/invariants.ts'
+import { inLongRun } from '#test/support/simulation/size.ts'
 
 let acquirer: Acquirer
 let gateway: TestGateway

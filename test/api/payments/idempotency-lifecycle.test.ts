@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
 import { currency, methodPayment, openShop, type Shop } from '#test/support/shop.ts'
+import { findBrokenRules } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let shop: Shop

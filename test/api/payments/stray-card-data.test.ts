@@ -1,8 +1,8 @@
 /** Card data in free text over HTTP: 400 that names the field, in each dialect, and nothing is stored. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
 import { methodPayment } from '#test/support/shop.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 beforeAll(async () => {

@@ -4,10 +4,10 @@ import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { updatePayment } from '#operations/payments/update.ts'
 import { examine } from '#storage/doctor/doctor.ts'
-import { cardEntries, openPage, sendForm } from '#test/support/customer-page.ts'
+import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
 import { openShop, type Shop, urls } from '#test/support/shop.ts'
+import { findBrokenRules } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let shop: Shop

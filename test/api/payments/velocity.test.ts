@@ -1,10 +1,10 @@
 /** Limits on declines of a card or an address, and on payouts: 422 and nobody is asked, in all processes, by the merchant's clock. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { cardEntries, openPage, sendForm } from '#test/support/customer-page.ts'
+import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
+import { openPageShop, type PageShop } from '#test/support/browser/page-shop.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
-import { openPageShop, type PageShop } from '#test/support/page-shop.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 beforeAll(async () => {

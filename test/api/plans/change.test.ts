@@ -1,9 +1,9 @@
 /** Plans that go on otherwise: another price, card or end, a pause, and a way out of SUSPENDED. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
 import { beginPlan, chargePlan, listPayments, moveTo, readPlan } from '#test/support/plans.ts'
 import { openShop, refused, type Shop } from '#test/support/shop.ts'
+import { findBrokenRules } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let shop: Shop

@@ -6,8 +6,8 @@ import { createSimulator } from '#connectors/simulator/simulator.ts'
 import { passesLuhn } from '#domain/card-numbers.ts'
 import type { CardReplacement, StoredMethods } from '#operations/customers/stored-methods.ts'
 import { startTestGateway, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let shop: Shop

@@ -7,9 +7,9 @@ import { createTestClock } from '#operations/clock.ts'
 import { createClockStore } from '#storage/clock.ts'
 import { openDatabase } from '#storage/database.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { beginPlan } from '#test/support/plans.ts'
 import { done, openShop, refused, type Shop } from '#test/support/shop.ts'
+import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
 
 // Real time here: keys are forgotten by the clock of the database, which no test can stop.
 let gateway: TestGateway

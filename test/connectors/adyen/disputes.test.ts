@@ -1,7 +1,7 @@
 /** Chargebacks, returned debits and settlement reports of Adyen at a real gateway. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen-gateway.ts'
-import type { LedgerPayment } from '#test/support/adyen-ledger.ts'
+import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen/gateway.ts'
+import type { LedgerPayment } from '#test/support/adyen/ledger.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { cardPayment } from '#test/support/gateway.ts'
 

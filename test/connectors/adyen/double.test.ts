@@ -19,9 +19,9 @@ import { createProviderHttp } from '#connectors/http.ts'
 import type { MerchantId, XId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
 import { now, xIdOf } from '#lifecycle/example-payment.test-support.ts'
-import { challengeCard } from '#test/support/adyen-checkout.ts'
-import { AdyenDouble, type AdyenFault } from '#test/support/adyen-double.ts'
-import type { LedgerPayment } from '#test/support/adyen-ledger.ts'
+import { challengeCard } from '#test/support/adyen/checkout.ts'
+import { AdyenDouble, type AdyenFault } from '#test/support/adyen/double.ts'
+import type { LedgerPayment } from '#test/support/adyen/ledger.ts'
 
 const pool = createProviderHttp()
 afterAll(() => pool.close())

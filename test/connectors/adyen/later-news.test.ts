@@ -4,9 +4,9 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
-import { challengeCard } from '#test/support/adyen-checkout.ts'
-import type { AdyenFault } from '#test/support/adyen-double.ts'
-import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen-gateway.ts'
+import { challengeCard } from '#test/support/adyen/checkout.ts'
+import type { AdyenFault } from '#test/support/adyen/double.ts'
+import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen/gateway.ts'
 import {
   type AdyenPayments,
   ledgerOf,
@@ -14,11 +14,11 @@ import {
   methodPayment,
   payThrough,
   urls,
-} from '#test/support/adyen-payments.ts'
+} from '#test/support/adyen/payments.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { createTestClock, type TestClock } from '#test/support/clock.ts'
 import { cardPayment } from '#test/support/gateway.ts'
-import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
+import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
 
 let shop: AdyenGateway
 let clock: TestClock

@@ -1,8 +1,8 @@
 /** Adyen's notices at a real gateway: its acknowledgement, forged items, its reports, and the account's check. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen-gateway.ts'
+import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen/gateway.ts'
 import { cardPayment } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let shop: AdyenGateway
 beforeAll(async () => {

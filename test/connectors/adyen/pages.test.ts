@@ -2,13 +2,13 @@
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
-import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen-gateway.ts'
+import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen/gateway.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
+import { openPage } from '#test/support/browser/customer-page.ts'
 import { createTestClock, type TestClock } from '#test/support/clock.ts'
-import { openPage } from '#test/support/customer-page.ts'
 import { applyNotices, cardPayment, startTestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/invariants.ts'
 import { planPayment } from '#test/support/plans.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let shop: AdyenGateway
 let clock: TestClock

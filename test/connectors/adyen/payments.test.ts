@@ -1,11 +1,11 @@
 /** Card payments through a real gateway and a double of Adyen; after each test the two books agree to the cent. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen-gateway.ts'
-import { type AdyenPayments, ledgerOf, manual, payThrough } from '#test/support/adyen-payments.ts'
+import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen/gateway.ts'
+import { type AdyenPayments, ledgerOf, manual, payThrough } from '#test/support/adyen/payments.ts'
 import { createTestClock, type TestClock } from '#test/support/clock.ts'
 import { applyNotices, cardPayment, startTestGateway } from '#test/support/gateway.ts'
-import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
 import { planPayment } from '#test/support/plans.ts'
+import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
 
 let shop: AdyenGateway
 let clock: TestClock

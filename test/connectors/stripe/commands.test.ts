@@ -1,7 +1,7 @@
 /** `provider add` and `provider check` for an account at the double of Stripe, as an operator types them. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
-import { createTestDatabase, type TestDatabase } from '#test/support/database.ts'
+import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
 import { StripeDouble } from '#test/support/stripe/double.ts'
 
 let database: TestDatabase

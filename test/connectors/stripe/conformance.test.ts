@@ -1,7 +1,7 @@
 /** The suite that every connector passes, against the double of Stripe. */
 import { afterAll, beforeAll, test } from 'vitest'
 import { describeConnector } from '#connectors/conformance.ts'
-import type { OpenStage } from '#test/support/conformance-stage.ts'
+import type { OpenStage } from '#test/support/providers/conformance-stage.ts'
 import { stripeStage } from '#test/support/stripe/stage.ts'
 
 let stage: OpenStage

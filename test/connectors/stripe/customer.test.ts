@@ -3,10 +3,10 @@
  * early, never and forged. Whatever arrives, both books agree.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openPage } from '#test/support/browser/customer-page.ts'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
-import { openPage } from '#test/support/customer-page.ts'
 import { cardPayment } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/invariants.ts'
+import { findBrokenRules } from '#test/support/simulation/invariants.ts'
 import { openStripeShop, type StripeShop } from '#test/support/stripe/account.ts'
 import { challengedCard } from '#test/support/stripe/books.ts'
 import {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
 import { cardPayment } from '#test/support/gateway.ts'
-import { findBrokenRules, queryRows } from '#test/support/invariants.ts'
+import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
 import { openStripeShop, type StripeShop } from '#test/support/stripe/account.ts'
 import {
   deliverTo,

@@ -1,7 +1,7 @@
 /** A gateway whose merchant has an account at the double of Stripe. */
 import { stripe } from '#connectors/stripe/connector.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '#test/support/gateway.ts'
-import { addProviderAccount } from '#test/support/provider-account.ts'
+import { addProviderAccount } from '#test/support/providers/provider-account.ts'
 import { StripeDouble } from '#test/support/stripe/double.ts'
 
 export interface StripeShop {

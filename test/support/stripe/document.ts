@@ -4,7 +4,7 @@
  */
 import { Ajv, type ValidateFunction } from 'ajv'
 import type { HttpRequest } from '#connectors/contract.ts'
-import { compiledPlainly } from '#test/support/check-schema.ts'
+import { compiledPlainly } from '#test/support/docs/check-schema.ts'
 import { type FormTree, parseForm } from '#test/support/stripe/form.ts'
 import { isObject, type JsonObject, parseObject, readMaterial } from '#test/support/stripe/material.ts'
 

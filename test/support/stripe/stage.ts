@@ -3,7 +3,7 @@ import type { Behaviour } from '#connectors/conformance.ts'
 import type { ConnectorDefinition } from '#connectors/contract.ts'
 import { stripe } from '#connectors/stripe/connector.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
-import { type OpenStage, openStage } from '#test/support/conformance-stage.ts'
+import { type OpenStage, openStage } from '#test/support/providers/conformance-stage.ts'
 import { type Fault, StripeDouble } from '#test/support/stripe/double.ts'
 
 /** Shorter than in earnest, so that a test which lets it hang does not wait. */

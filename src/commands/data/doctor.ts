@@ -1,0 +1,118 @@
+/** `doctor`: examines all data and reports what is wrong with it. It changes nothing. */
+import { type Command, Option } from 'commander'
+import { parseTime } from '#commands/books/finding.ts'
+import { CommandFault } from '#commands/faults.ts'
+import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
+import type { Config } from '#config.ts'
+import { examineKeys } from '#operations/merchants/examine-keys.ts'
+import { openDatabase as connect } from '#storage/database.ts'
+import { examineCells } from '#storage/doctor/cell-checks.ts'
+import { type CheckResult, type Example, examine, examineAudit } from '#storage/doctor/doctor.ts'
+import { readSealedRows } from '#storage/doctor/sealed-rows.ts'
+
+export function addDoctorCommand(program: Command, readConfig: () => Config): void {
+  program
+    .command('doctor')
+    .description(
+      'Checks money, statuses, operations, keys, events and timers of all payments. Changes nothing; works while the ' +
+        'server runs and while it does not. Ends with 1 when it finds something.',
+    )
+    .addOption(new Option('--json', 'print one line of JSON'))
+    .addOption(
+      new Option(
+        '--since <time>',
+        'only payments changed at this time or later (a date, or how long ago: PT2H)',
+      ).argParser(parseTime),
+    )
+    .action((options: DoctorOptions) => diagnose(readConfig(), options))
+}
+
+interface DoctorOptions {
+  readonly json?: true
+  readonly since?: Date
+}
+
+async function diagnose(config: Config, { json, since }: DoctorOptions): Promise<void> {
+  for (const warning of config.warnings) console.error(`warning: ${warning}`)
+  const onProgress = (line: string): void => console.error(line)
+  const database = await openDatabase(config, { purpose: 'command', onProgress, keepsRemains: true })
+  try {
+    const progress = showProgress(process.stderr)
+    const onResult = (result: CheckResult): void => {
+      progress.clear()
+      if (!json) printResult(result)
+    }
+    const results: CheckResult[] = []
+    for (const { name, url } of database.cells) {
+      if (!json && database.cells.length > 1) console.log(`${name}:`)
+      results.push(...(await examine(url, { since, onResult, onProgress: progress.show })))
+      progress.clear()
+    }
+    results.push(...(await examineCells(database.cells, onResult)))
+    const more = await examineRest(database)
+    for (const result of more) onResult(result)
+    results.push(...more)
+    const unwell = results.filter(({ found }) => found > 0)
+    if (json) console.log(JSON.stringify({ healthy: unwell.length === 0, checks: joinResults(results) }))
+    if (unwell.length > 0)
+      throw new CommandFault(
+        `${unwell.length} of ${results.length} checks found something wrong; the lines marked FOUND say what`,
+      )
+    if (!json) console.log(`Healthy: ${results.length} checks found nothing.`)
+  } finally {
+    await database.close()
+  }
+}
+
+/** Combines the results of the same check in all cells. */
+function joinResults(results: readonly CheckResult[]): readonly CheckResult[] {
+  const joined = new Map<string, CheckResult>()
+  for (const result of results) {
+    const known = joined.get(result.name)
+    joined.set(result.name, {
+      ...result,
+      found: result.found + (known?.found ?? 0),
+      examples: [...(known?.examples ?? []), ...result.examples],
+    })
+  }
+  return [...joined.values()]
+}
+
+/** One line that is overwritten, for people; nothing if the output goes to a file. */
+function showProgress(stream: NodeJS.WriteStream) {
+  let shown = false
+  return {
+    show(share: number) {
+      if (!stream.isTTY) return
+      stream.write(`\r${Math.floor(share * 100)} % of the checks are done`)
+      shown = true
+    },
+    clear() {
+      if (shown) stream.write('\r\u001b[K')
+      shown = false
+    },
+  }
+}
+
+/** Checks that need more than SQL: broken seals in every cell, and a broken chain in cell 0. */
+async function examineRest({ url, cells, masterKey }: OpenDatabase): Promise<readonly CheckResult[]> {
+  const database = connect(url, () => undefined)
+  try {
+    const keys: CheckResult[] = []
+    for (const cell of cells) keys.push(...(await examineKeys(await readSealedRows(cell.url), masterKey)))
+    return [...keys, await examineAudit(database.readers)]
+  } finally {
+    await database.close()
+  }
+}
+
+function printResult({ name, sentence, found, examples }: CheckResult): void {
+  console.log(`${found === 0 ? 'ok   ' : 'FOUND'}  ${name}: ${sentence}`)
+  for (const example of examples) console.log(`         ${describeExample(example)}`)
+  if (found > examples.length) console.log(`         … and ${found - examples.length} more`)
+}
+
+function describeExample({ merchantId, payId, xId, detail }: Example): string {
+  const where = [`merchant ${merchantId}`, payId && `payId ${payId}`, xId && `xId ${xId}`]
+  return `${where.filter(Boolean).join(', ')}: ${detail}`
+}

@@ -1,0 +1,62 @@
+/** The gateway and the merchant that a developer's command works with: those given by options, else the local demo merchant. */
+import { type Command, Option } from 'commander'
+import { UsageFault } from '#commands/faults.ts'
+import { readDemoMerchant } from '#commands/serve/demo-merchant.ts'
+import { findServed } from '#commands/serve/served.ts'
+import type { Config } from '#config.ts'
+import { createGatewayClient, type GatewayClient } from '#webhooks/gateway-client.ts'
+
+export interface CredentialOptions {
+  readonly api?: string
+  readonly merchant?: string
+  readonly key?: string
+}
+
+export const addCredentialOptions = (command: Command): Command =>
+  command
+    .addOption(
+      new Option('--api <url>', 'base URL of the running gateway (default: this installation’s)').env(
+        'TOLLGATE_API',
+      ),
+    )
+    .addOption(
+      new Option('--merchant <id>', 'merchant id (default: the demo merchant)').env('TOLLGATE_MERCHANT'),
+    )
+    .addOption(new Option('--key <key>', 'API key of that merchant').env('TOLLGATE_KEY'))
+
+export interface Signed {
+  readonly client: GatewayClient
+  readonly merchantId: string
+  readonly apiKey: string
+  /** Known for the demo merchant only. */
+  readonly webhookSecret?: string
+}
+
+export async function signIn(options: CredentialOptions, config: Config): Promise<Signed> {
+  const { merchantId, apiKey, webhookSecret } = await findCredentials(options, config)
+  const served = config.publicUrl === undefined ? findServed(config) : undefined
+  const guessed = served === undefined ? guessBaseUrl(config) : `${served}/api/v2`
+  const baseUrl = (options.api ?? guessed).replace(/\/$/, '')
+  return { client: createGatewayClient({ baseUrl, merchantId, apiKey }), merchantId, apiKey, webhookSecret }
+}
+
+async function findCredentials({ merchant, key }: CredentialOptions, { dataDirectory }: Config) {
+  const demo = await readDemoMerchant(dataDirectory)
+  if (merchant === undefined && key === undefined && demo) return demo
+  if (merchant !== undefined && merchant === demo?.merchantId && (key === undefined || key === demo.apiKey))
+    return demo
+  if (merchant === undefined || key === undefined) {
+    const why = demo
+      ? 'only the demo merchant works without them'
+      : 'there is no demo merchant in the data folder'
+    throw new UsageFault(`--merchant and --key must be given: ${why}`)
+  }
+  return { merchantId: merchant, apiKey: key, webhookSecret: undefined }
+}
+
+export function guessBaseUrl({ publicUrl, host, port, tls }: Config): string {
+  // A server that listens on all addresses is reached on loopback.
+  const reachable =
+    host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+  return `${publicUrl ?? `${tls ? 'https' : 'http'}://${reachable}:${port}`}/api/v2`
+}

@@ -1,0 +1,42 @@
+/** The credentials of the demo merchant in the data folder, and what happens where they cannot be stored. */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readDemoMerchant, readOrCreateDemoMerchant } from '#commands/serve/demo-merchant.ts'
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-demo-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function countingMerchants() {
+  const created: string[] = []
+  return {
+    created,
+    list: async () => [],
+    async create(name: string) {
+      created.push(name)
+      return { merchantId: 'mer_1', apiKey: 'a key', webhookSecret: 'a secret' }
+    },
+  }
+}
+
+test('the credentials of a new demo merchant are stored, and nothing else is left in the folder', async () => {
+  const directory = join(folder, 'new')
+  const made = await readOrCreateDemoMerchant(directory, countingMerchants())
+  expect(made.apiKey).toBe('a key')
+  expect(await readDemoMerchant(directory)).toEqual(made)
+  expect(readdirSync(directory)).toEqual(['demo.json'])
+})
+
+test('where its credentials cannot be stored no demo merchant is made, and one sentence says what to do', async () => {
+  writeFileSync(join(folder, 'file'), '')
+  const merchants = countingMerchants()
+  const directory = join(folder, 'file', 'data')
+  await expect(readOrCreateDemoMerchant(directory, merchants)).rejects.toThrow(
+    /^the demo merchant cannot be kept in the data folder .* \(ENOTDIR\): make it writable/,
+  )
+  expect(merchants.created).toEqual([])
+})

@@ -1,0 +1,39 @@
+/** Commands know where the server of their data folder listens, and no stale file misleads them. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { findConsoleOrigin, findServed, rememberServed } from '#commands/serve/served.ts'
+import type { Config } from '#config.ts'
+
+let dataDirectory: string
+beforeEach(() => {
+  dataDirectory = mkdtempSync(join(tmpdir(), 'tollgate-served-'))
+})
+afterEach(() => rmSync(dataDirectory, { recursive: true }))
+
+const configOf = (more: Partial<Config>): Config => ({ dataDirectory, port: 0, ...more }) as Config
+
+test('the address of a running server is found until it stops', () => {
+  const forget = rememberServed({ dataDirectory }, 'http://127.0.0.1:4567')
+  expect(findServed({ dataDirectory })).toBe('http://127.0.0.1:4567')
+  expect(findConsoleOrigin(configOf({}))).toBe('http://localhost:4567')
+  expect(findConsoleOrigin(configOf({ consolePort: 9 }))).toBe('http://localhost:9')
+  forget()
+  expect(findServed({ dataDirectory })).toBeUndefined()
+})
+
+test.each([
+  ['of a process that is gone', '{"origin":"http://127.0.0.1:1","pid":2147483646}'],
+  ['that is half a file', '{"origin":'],
+  ['of something else', '[]'],
+])('an entry %s is not taken for a running server', (_, text) => {
+  writeFileSync(join(dataDirectory, 'served.json'), text)
+  expect(findServed({ dataDirectory })).toBeUndefined()
+})
+
+test('without a running server the configured port is used, and none where any free port was asked for', () => {
+  expect(findConsoleOrigin(configOf({ port: 8080 }))).toBe('http://localhost:8080')
+  expect(findConsoleOrigin(configOf({ publicUrl: 'https://pay.example' }))).toBe('https://pay.example')
+  expect(findConsoleOrigin(configOf({ port: 0 }))).toBeUndefined()
+})

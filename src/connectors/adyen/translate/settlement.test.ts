@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { readSettlementReport } from '#connectors/adyen/translate/settlement.ts'
+import type { SettlementLine } from '#connectors/contract.ts'
+import { xIdOf } from '#lifecycle/example-payment.test-support.ts'
+
+const headings =
+  'Company Account,Merchant Account,Psp Reference,Merchant Reference,Payment Method,Creation Date,TimeZone,Type,' +
+  'Modification Reference,Gross Currency,Gross Debit (GC),Gross Credit (GC),Exchange Rate,Net Currency,' +
+  'Net Debit (NC),Net Credit (NC),Commission (NC),Markup (NC),Scheme Fees (NC),Interchange (NC),' +
+  'Payment Method Variant,Modification Merchant Reference,Batch Number'
+
+const row = (type: string, cells: string, reference = xIdOf(1), modification = xIdOf(2)): string =>
+  `Shop,ShopECOM,PSP1,${reference},visa,2026-06-03 11:26:49,CET,${type},MOD1,${cells},visaclassic,${modification},4`
+
+async function* piecesOf(text: string, size: number): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(text)
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+
+async function read(lines: readonly string[], size = 1000, end = '\n'): Promise<SettlementLine[]> {
+  const read: SettlementLine[] = []
+  for await (const line of readSettlementReport(piecesOf(`${lines.join(end)}${end}`, size))) read.push(line)
+  return read
+}
+
+test.each<[string, string, Partial<SettlementLine>]>([
+  ['Settled', 'GBP,,5.00,1,GBP,,4.88,,0.04,0.01,0.07', { type: 'CAPTURE', gross: 500, fee: 12, net: 488 }],
+  ['Refunded', 'GBP,5.00,,1,GBP,5.10,,0.10,,,', { type: 'REFUND', gross: -500, fee: 10, net: -510 }],
+  [
+    'Chargeback',
+    'EUR,349.99,,1,EUR,357.49,,7.5,,,',
+    { type: 'CHARGEBACK', gross: -34_999, fee: 750, net: -35_749 },
+  ],
+  ['ChargebackReversed', 'EUR,,5.00,1,EUR,,5.00,,,,', { type: 'CHARGEBACK', gross: 500, fee: 0, net: 500 }],
+  ['RefundedReversed', 'EUR,,5.00,1,EUR,,5.00,,,,', { type: 'REFUND', gross: 500, fee: 0, net: 500 }],
+  ['Fee', ',,,,EUR,12.30,,,,,', { type: 'FEE', gross: 0, fee: 1230, net: -1230 }],
+  ['MerchantPayout', ',,,,EUR,100.00,,,,,', { type: 'PAYOUT', gross: -10_000, fee: 0, net: -10_000 }],
+  ['DepositCorrection', ',,,,EUR,50,,,,,', { type: 'RESERVE', net: -5000 }],
+  ['ManualCorrected', ',,,,EUR,,0.01,,,,', { type: 'CORRECTION', net: 1 }],
+  ['SomethingNew', ',,,,JPY,,500.00,,,,', { type: 'CORRECTION', net: 500, currency: 'JPY' }],
+])('a line “%s” with %s is read', async (type, cells, expected) => {
+  const [line] = await read([headings, row(type, cells)])
+  expect(line).toMatchObject({
+    settlementId: '4',
+    date: '2026-06-03',
+    reference: xIdOf(2),
+    transactionId: 'MOD1',
+    ...expected,
+  })
+  expect((line?.gross ?? 0) - (line?.fee ?? 0)).toBe(line?.net)
+})
+
+test('a capture that Adyen made by itself is found by the authorisation', async () => {
+  const [line] = await read([headings, row('Settled', 'EUR,,5.00,1,EUR,,4.88,,,,', xIdOf(1), '' as never)])
+  expect(line?.reference).toBe(xIdOf(1))
+})
+
+test('a cell with a line break belongs to its line', async () => {
+  const plain = row('Settled', 'GBP,,5.00,1,GBP,,4.88,,0.04,0.01,0.07')
+  const broken = plain.replace('ShopECOM', '"Shop\nECOM"')
+  expect(await read([headings, broken, plain])).toEqual(await read([headings, plain, plain]))
+})
+
+test('how the file is cut into pieces, its line ends and empty lines do not matter', async () => {
+  const lines = [`\uFEFF${headings}`, row('Settled', 'GBP,,5.00,1,GBP,,4.88,,0.04,0.01,0.07'), '']
+  const whole = await read(lines)
+  expect(whole).toHaveLength(1)
+  for (const size of [1, 7, 64]) expect(await read(lines, size)).toEqual(whole)
+  expect(await read(lines, 64, '\r\n')).toEqual(whole)
+})
+
+test.each([
+  ['an empty file', [], /is empty/],
+  ['another report', ['Account,Type', 'a,b'], /no column Psp Reference, Merchant Reference/],
+  ['an amount of letters', [headings, row('Settled', 'EUR,,5,1,EUR,,abc,,,,')], /line 2, Net Credit/],
+  ['too many decimals', [headings, row('Settled', 'EUR,,5,1,EUR,,1.005,,,,')], /more decimals than EUR/],
+  ['an open quotation mark', [headings, '"Shop'], /quotation mark/],
+])('%s is refused in a sentence', async (_, lines, sentence) => {
+  await expect(read(lines)).rejects.toThrow(sentence)
+})

@@ -1,0 +1,115 @@
+/** What the customer's page offers: the methods that fit the payment and that an account of the merchant can take. */
+import { narrowMethod } from '#connectors/capabilities.ts'
+import type { FieldMisfit } from '#connectors/contract.ts'
+import type { OpenedAccount } from '#connectors/directory.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import { askedCapture, offerFor } from '#lifecycle/attempt.ts'
+import type { Payment } from '#lifecycle/payment.ts'
+import { beginsAgreement, formOf, type MethodForm } from '#methods/offer.ts'
+import type { Method } from '#methods/rows.ts'
+import type { Engine } from '#operations/engine.ts'
+import {
+  amountMisfit,
+  type Choosing,
+  chooseAccount,
+  takesCardItself,
+} from '#operations/payments/provider-calls/choose-account.ts'
+
+export interface OfferedMethod {
+  readonly method: Method
+  readonly account: OpenedAccount
+  /** What the customer fills in on our page. None where the provider's page asks for the card. */
+  readonly form: MethodForm
+  /** What the account calls it, where it has a name of its own. */
+  readonly label?: string
+}
+
+/** The part of a payment that decides what its page offers. */
+export type Page = Pick<Payment, 'method' | 'amount' | 'captureMethod' | 'details'> &
+  Partial<Pick<Payment, 'own' | 'operations'>> & { readonly confirmsLater?: boolean }
+
+export async function offerMethods(
+  page: Page,
+  merchant: Merchant,
+  engine: Pick<Engine, 'providers'>,
+): Promise<readonly OfferedMethod[]> {
+  const found = await Promise.all(
+    offerFor(page, merchant.methods).map(async method => {
+      const choice = await chooseAccount(toPageChoosing(page, { merchant, method }), engine)
+      return choice.account ? [toOffered(method, choice.account)] : []
+    }),
+  )
+  return found.flat()
+}
+
+/** What a try on our page asks of an account: everything that the merchant asked for, and the exact amount. */
+export function toPageChoosing(
+  page: Page,
+  { merchant, method }: Pick<Choosing, 'merchant' | 'method'>,
+): Choosing {
+  const { amount, details } = page
+  const { type } = askedCapture(page)
+  return {
+    merchant,
+    method,
+    amount,
+    details,
+    // AUTOMATIC is also the default, so the merchant may not have asked for it.
+    captureType: type === 'AUTOMATIC' ? undefined : type,
+    isKept: beginsAgreement(details),
+    confirmsLater: page.confirmsLater ?? page.operations?.[0]?.details.confirmsLater,
+    fitsAmount: true,
+  }
+}
+
+/**
+ * Why nothing can be paid on this page at the merchant's accounts: no account serves any of the methods, or none that does
+ * can express the amount. Undefined: something can be paid, or the merchant has no accounts.
+ */
+export async function findPageMisfit(
+  page: Page,
+  merchant: Merchant,
+  engine: Pick<Engine, 'providers'>,
+): Promise<FieldMisfit | 'NO_CONNECTOR' | undefined> {
+  const [first] = await engine.providers.enabled(merchant.merchantId)
+  const hasAccounts = first !== undefined && first.accountId !== undefined
+  if (!hasAccounts || (await offerMethods(page, merchant, engine)).length > 0) return undefined
+  for (const method of offerFor(page, merchant.methods)) {
+    const choosing = { ...toPageChoosing(page, { merchant, method }), fitsAmount: false }
+    const { account } = await chooseAccount(choosing, engine)
+    const misfit = account && amountMisfit(account, page.amount)
+    if (misfit) return misfit
+  }
+  return 'NO_CONNECTOR'
+}
+
+function toOffered(method: Method, account: OpenedAccount): OfferedMethod {
+  const form = takesCardItself(account, method) ? 'none' : formOf(method)
+  return { method, account, form, label: account.label(method.type) }
+}
+
+/**
+ * The catalogue as far as the merchant's accounts can serve it, for lists that know no amount yet. A method is what the
+ * first account that takes it can do. Without accounts the rows are returned as they are.
+ */
+export async function servedMethods(
+  methods: readonly Method[],
+  { merchantId }: Pick<Merchant, 'merchantId'>,
+  { providers }: Pick<Engine, 'providers'>,
+): Promise<readonly Method[]> {
+  const accounts = await providers.enabled(merchantId)
+  const [first] = accounts
+  // A live installation without accounts can take no payment; the catalogue is listed so that merchants can integrate.
+  if (!first || first.accountId === undefined) return methods
+  return methods.flatMap(method => {
+    const account = accounts.find(({ connector }) => connector.supports(method))
+    const can = account?.connector.supports(method)
+    if (!account || !can) return []
+    const narrow = narrowMethod(method, can)
+    const integration =
+      can.rawCards || formOf(method) !== 'card'
+        ? method.integration
+        : method.integration.filter(type => type === 'HOSTED')
+    return [{ ...narrow, integration, label: account.label(method.type) ?? method.label }]
+  })
+}

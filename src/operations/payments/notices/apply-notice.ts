@@ -1,0 +1,399 @@
+/**
+ * Provider notices, applied as one more source of an outcome for a stored reference: through the same code
+ * as any answer, with the right amount, once however often it is reported.
+ */
+import type { NoticeItem } from '#connectors/contract.ts'
+import type { MerchantId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import type { Money } from '#domain/money.ts'
+import { asTried } from '#lifecycle/attempt.ts'
+import { resultSubject } from '#lifecycle/event.ts'
+import { recordElsewhere, takeBack } from '#lifecycle/late-truth.ts'
+import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
+import { findOperation, isUndecided, type Operation, openAmount, type Payment } from '#lifecycle/payment.ts'
+import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
+import { emitEvent } from '#operations/events/emit-event.ts'
+import { lapseAtProvider } from '#operations/payments/expire.ts'
+import {
+  type Fact,
+  findNoticed,
+  isOfKind,
+  lastOf,
+  type NoticeAccount,
+  type Noticed,
+  type PaymentFact,
+  wasKept,
+} from '#operations/payments/notices/noticed.ts'
+import { acceptLate, lateTimers } from '#operations/payments/notices/paid-late.ts'
+import { applyListedRefunds, recordReturn } from '#operations/payments/notices/record-return.ts'
+import { toInquiry } from '#operations/payments/provider-calls/payment-context.ts'
+import { type OutcomeRecord, recordIfFirst } from '#operations/payments/provider-calls/record-outcome.ts'
+import { undoExtra, undoPart } from '#operations/payments/provider-calls/undo-part.ts'
+import { approvalTimers } from '#operations/timer.ts'
+
+/**
+ * `repeated`: already known. `unmatched`: it matches nothing of ours, or not yet. `ignored`: it has no consequence for
+ * us.
+ */
+export type Applied = 'applied' | 'repeated' | 'unmatched' | 'ignored' | NeedsPerson
+
+/** It matches, but only a person can do what follows. Stored with the notice, so that the alarm is raised once. */
+export interface NeedsPerson {
+  readonly needsPerson: string
+}
+
+/** Another notice, an answer or an inquiry decided the operation meanwhile: the fact is applied to what it has become. */
+type Overtaken = 'overtaken'
+
+export interface NoticeDeps {
+  readonly engine: Engine
+  readonly findMerchant: (merchantId: MerchantId) => Promise<Merchant | undefined>
+  /** Disputes are records of their own. Unmatched where no dispute book is given. */
+  readonly applyDispute?: (noticed: Noticed, fact: Fact<'dispute'>) => Promise<Applied>
+  /** A report is ready to be fetched. */
+  readonly applyReport?: (account: NoticeAccount, fact: Fact<'report'>) => Promise<Applied>
+}
+
+export const createApplyNotice =
+  (deps: NoticeDeps) =>
+  async (account: NoticeAccount, { fact }: NoticeItem): Promise<Applied> => {
+    if (fact.kind === 'ignored') return 'ignored'
+    if (fact.kind === 'report') return deps.applyReport?.(account, fact) ?? 'ignored'
+    return applyUntilDone(account, fact, deps)
+  }
+
+/** Ends: an operation that is decided stays so, and a payment has few that are not. */
+async function applyUntilDone(account: NoticeAccount, fact: PaymentFact, deps: NoticeDeps): Promise<Applied> {
+  for (;;) {
+    const applied = await applyFact(account, fact, deps)
+    if (applied !== 'overtaken') return applied
+  }
+}
+
+async function applyFact(
+  account: NoticeAccount,
+  fact: PaymentFact,
+  deps: NoticeDeps,
+): Promise<Applied | Overtaken> {
+  const merchant = await deps.findMerchant(account.merchantId)
+  const noticed = merchant && (await findNoticed(merchant, account, fact, deps.engine))
+  if (!noticed) return fact.subject.kept ? 'ignored' : 'unmatched'
+  if (!wasKept(noticed.payment, fact.subject)) return 'ignored'
+  switch (fact.kind) {
+    case 'outcome':
+      return applyOutcome(noticed, fact, deps.engine)
+    case 'takenBack':
+      return applyTakenBack(
+        { ...noticed, operation: noticed.operation ?? lastOf(noticed, fact) },
+        fact,
+        deps.engine,
+      )
+    case 'lapsed':
+      return (await lapseAtProvider(noticed, deps.engine)) ? 'applied' : 'repeated'
+    case 'refunds': {
+      const apply = (refund: PaymentFact): Promise<Applied> => applyUntilDone(account, refund, deps)
+      return applyListedRefunds(noticed, fact, { engine: deps.engine, apply })
+    }
+    case 'return':
+      return recordReturn(noticed, fact, deps.engine)
+    case 'dispute': {
+      const returned = returnOf(noticed, fact)
+      return returned
+        ? recordReturn(noticed, returned, deps.engine)
+        : (deps.applyDispute?.(noticed, fact) ?? 'unmatched')
+    }
+  }
+}
+
+/** `inquiry: 0`: no request waits for this outcome, so the merchant gets an event. */
+async function decide(
+  record: Omit<OutcomeRecord, 'inquiry'>,
+  engine: Engine,
+): Promise<'applied' | Overtaken> {
+  const { isFirst } = await recordIfFirst({ ...record, inquiry: 0 }, engine)
+  return isFirst ? 'applied' : 'overtaken'
+}
+
+/** A debit has no disputes: the bank has sent it back, whatever the provider calls it. */
+function returnOf(
+  { payment }: Noticed,
+  { subject, dispute, returnDetail: detail }: Fact<'dispute'>,
+): Fact<'return'> | undefined {
+  if (detail === undefined || payment.method.family !== 'direct_debit') return undefined
+  const { amount, providerDisputeId: transactionId } = dispute
+  return { kind: 'return', subject, amount, detail, transactionId }
+}
+
+async function applyOutcome(
+  noticed: Noticed,
+  fact: Fact<'outcome'>,
+  engine: Engine,
+): Promise<Applied | Overtaken> {
+  const operation = noticed.operation ?? namedByType(noticed, fact)
+  if (!operation) return noticed.captureXId ? 'unmatched' : applyElsewhere(noticed, fact, engine)
+  const { merchant, payment } = noticed
+  const outcome = echoing(fact.outcome, payment, operation)
+  if (isUndecided(operation)) {
+    if (isPartOf(fact, payment, operation)) return applyPart(noticed, operation, engine)
+    if (contradicts(fact, payment, operation)) return 'unmatched'
+    if (outcome.kind === 'unknown' || outcome.kind === 'unreached') return 'repeated'
+    const capture = captureOf(payment, operation, fact)
+    return decide(
+      { merchant, payment, xId: operation.xId, outcome: { authorization: outcome, capture } },
+      engine,
+    )
+  }
+  const captured = await applyToCapture(noticed, operation, fact, engine)
+  if (captured) return captured
+  if (operation.state === 'FAILED' && outcome.kind === 'approved') {
+    if (contradicts(fact, payment, operation)) return 'unmatched'
+    if (isUndone(operation, outcome.provider) || isOldNews(operation, outcome.provider)) return 'repeated'
+    if (payment.status !== 'FAILED' && !operation.prepared.paidLate)
+      return applyExtra(noticed, operation, engine)
+    return acceptLate(
+      { ...noticed, operation, outcome, capture: captureOf(asTried(payment, operation), operation, fact) },
+      engine,
+    )
+  }
+  if (operation.state === 'FAILED' && outcome.kind === 'declined' && outcome.provider.fields?.undone)
+    return markUndone({ ...noticed, operation }, outcome.provider, engine)
+  // A customer may try several times under one reference; only an approved try can be taken back.
+  if (outcome.kind === 'declined' && isOtherTry(operation, outcome.provider)) return 'repeated'
+  if (outcome.kind === 'approved' && isOtherTry(operation, outcome.provider))
+    return reportSecond(noticed, operation, engine)
+  if (operation.state === 'OK' && outcome.kind === 'declined') {
+    const { detail, provider } = outcome
+    return applyTakenBack({ ...noticed, operation }, { ...fact, kind: 'takenBack', detail, provider }, engine)
+  }
+  // The provider had approved, and undid the approval at our request before the notice arrived.
+  if (operation.state === 'AUTHORIZED' && outcome.kind === 'declined') {
+    const reversal = { kind: 'approved', provider: outcome.provider } as const
+    return applyElsewhere(
+      noticed,
+      { ...fact, operation: 'REVERSAL', outcome: reversal, amount: undefined },
+      engine,
+    )
+  }
+  return operation.prepared.paidLate ? acceptLate({ ...noticed, operation, outcome }, engine) : 'repeated'
+}
+
+function isOtherTry({ type, provider }: Operation, { fields, transactionId }: ProviderFacts): boolean {
+  const named = fields?.undone ?? transactionId
+  const approved = isOfKind(type, 'AUTHORIZATION') ? provider?.transactionId : undefined
+  return named !== undefined && approved !== undefined && named !== approved
+}
+
+/** It cannot be undone by our reference, which the first payment has too: it stays listed until a person has looked. */
+function reportSecond({ account }: Noticed, { type, xId }: Operation, engine: Engine): Applied {
+  const message = `the provider reports a second payment for the same ${type}; give it back there, for it is not in our books`
+  if (account.needsPerson !== message) engine.onAlarm({ code: 'PAID_TWICE', message, xId })
+  return { needsPerson: message }
+}
+
+/** The provider had approved it, and undid it because we asked: a late notice of the approval changes nothing. */
+const isUndone = ({ provider }: Operation, { transactionId }: ProviderFacts): boolean =>
+  transactionId !== undefined && provider?.fields?.undone === transactionId
+
+/**
+ * A capture or refund that the provider has failed under this id: the notice of its success is older, and came last. A try
+ * of a customer may be declined and then approved under one id.
+ */
+const isOldNews = ({ type, provider }: Operation, { transactionId }: ProviderFacts): boolean =>
+  !isOfKind(type, 'AUTHORIZATION') && transactionId !== undefined && provider?.transactionId === transactionId
+
+/** Remembers which approval of a failed try was undone, so that the notice of that approval is finished too. */
+async function markUndone(
+  {
+    merchant,
+    payment: { merchantId, payId },
+    operation: { xId },
+  }: Noticed & { readonly operation: Operation },
+  reported: ProviderFacts,
+  engine: Engine,
+): Promise<Applied> {
+  const undone = reported.fields?.undone
+  await engine.queue.update({ merchantId, payId }, stored => {
+    if (findOperation(stored, xId)?.provider?.fields?.undone === undone) return { result: undefined }
+    const operations = stored.operations.map(operation => {
+      const provider = operation.provider ?? reported
+      return operation.xId === xId
+        ? { ...operation, provider: { ...provider, fields: { ...provider.fields, undone } } }
+        : operation
+    })
+    const updatedAt = merchantNow(engine.clock, merchant)
+    return { next: { ...stored, operations, updatedAt, version: stored.version + 1 }, result: undefined }
+  })
+  return 'applied'
+}
+
+function isPartOf({ outcome, amount }: Fact<'outcome'>, payment: Payment, operation: Operation): boolean {
+  if (outcome.kind !== 'approved') return false
+  const notified = amount ?? outcome.provider.echo.amount
+  return notified.currency === payment.amount.currency && notified.value < operation.amount
+}
+
+/** An approval of a part only is undone and counts as declined. */
+async function applyPart(
+  { merchant, payment, account }: Noticed,
+  operation: Operation,
+  engine: Engine,
+): Promise<Applied | Overtaken> {
+  const opened = await engine.providers.open(account.merchantId, account.accountId)
+  const outcome = opened && (await undoPart(toInquiry(payment, operation), opened.connector, engine))
+  if (outcome?.kind !== 'declined') return 'unmatched'
+  return decide({ merchant, payment, xId: operation.xId, outcome }, engine)
+}
+
+/**
+ * A try that had failed here is paid after all, and the payment continues with another one: the extra money is undone.
+ */
+async function applyExtra(
+  { payment, account }: Noticed,
+  operation: Operation,
+  engine: Engine,
+): Promise<Applied> {
+  const message = `${operation.type} was paid although the payment went on with another try; the provider is asked to undo it`
+  if (account.needsPerson !== message) engine.onAlarm({ code: 'PAID_TWICE', message, xId: operation.xId })
+  const opened = await engine.providers.open(account.merchantId, account.accountId)
+  const outcome = opened && (await undoExtra(toInquiry(payment, operation), opened.connector, engine))
+  return outcome?.kind === 'declined' ? 'applied' : { needsPerson: message }
+}
+
+/** The approval is known already, but not yet what became of the capture in the same message. */
+async function applyToCapture(
+  { merchant, payment }: Noticed,
+  { details }: Operation,
+  { capture }: Fact<'outcome'>,
+  engine: Engine,
+): Promise<'applied' | Overtaken | undefined> {
+  const operation = details.captureXId && findOperation(payment, details.captureXId)
+  if (!operation || !capture || !isUndecided(operation) || !('provider' in capture)) return undefined
+  const outcome = echoing(capture, payment, operation)
+  if (outcome.kind === 'unknown') return undefined
+  return decide({ merchant, payment, xId: operation.xId, outcome }, engine)
+}
+
+/** A notice with the payment's id that reports an approval belongs to the operation that requested it. */
+function namedByType(
+  { payment, captureXId }: Noticed,
+  { operation }: Fact<'outcome'>,
+): Operation | undefined {
+  if (captureXId || (operation !== 'AUTHORIZATION' && operation !== 'CONFIRM')) return undefined
+  return payment.operations.findLast(({ type }) => type === 'AUTHORIZATION' || type === 'CONFIRM')
+}
+
+/** A capture that went in the same message and that the notice does not mention is found out by itself. */
+function captureOf(payment: Payment, operation: Operation, { outcome, capture }: Fact<'outcome'>) {
+  const { captureXId } = operation.details
+  if (!captureXId || payment.captureMethod.type !== 'AUTOMATIC' || outcome.kind !== 'approved')
+    return undefined
+  if (!capture || !('provider' in capture)) return capture ?? ({ kind: 'unknown' } as const)
+  const amount = { value: operation.amount, currency: payment.amount.currency }
+  return { ...capture, provider: { ...capture.provider, echo: { reference: captureXId, amount } } }
+}
+
+/**
+ * A notice with another amount or currency is not trusted, whatever it reports. A notice without an amount of the
+ * operation's own, such as one with new totals, is trusted. The end of a page moves no money.
+ */
+function contradicts({ outcome, amount }: Fact<'outcome'>, payment: Payment, operation: Operation): boolean {
+  if (!amount || (outcome.kind === 'declined' && outcome.pageEnded)) return false
+  return isOther(amount, payment, operation)
+}
+
+const isOther = (reported: Money, { amount }: Payment, operation: Operation): boolean =>
+  reported.currency !== amount.currency || reported.value !== operation.amount
+
+/** The look-up has shown that the provider's reference is ours, so our reference is used as the echo. */
+function echoing(outcome: Outcome, payment: Payment, operation: Operation): Outcome {
+  if (!('provider' in outcome)) return outcome
+  const amount = { value: operation.amount, currency: payment.amount.currency }
+  return { ...outcome, provider: { ...outcome.provider, echo: { reference: operation.xId, amount } } }
+}
+
+/** A capture, reversal or refund made in the provider's own dashboard. */
+async function applyElsewhere(
+  {
+    merchant,
+    account,
+    payment: {
+      merchantId,
+      payId,
+      method,
+      amount: { currency },
+    },
+  }: Noticed,
+  { operation: type, outcome, amount, total, subject }: Fact<'outcome'>,
+  engine: Engine,
+): Promise<Applied> {
+  if (outcome.kind !== 'approved') return 'ignored'
+  const named = total ?? amount
+  if (named && named.currency !== currency) return 'unmatched'
+  const xId = newXId(engine)
+  const opened = await engine.providers.open(account.merchantId, account.accountId)
+  const releasesRest = opened?.connector.supports(method)?.partialCaptureReleasesRest
+  const provider = {
+    ...outcome.provider,
+    transactionId: outcome.provider.transactionId ?? subject.transactionId,
+  }
+  const result = await engine.queue.update<Applied>({ merchantId, payId }, stored => {
+    if (findOperation(stored, xId)) return { result: 'applied' }
+    // A capture of ours that has no answer yet may be the one that is meant.
+    if (total && stored.operations.some(each => each.type === 'CAPTURE' && isUndecided(each)))
+      return { result: 'unmatched' }
+    const isKnown = total
+      ? total.value <= stored.sums.captured
+      : stored.operations.some(operation => operation.provider?.transactionId === provider.transactionId)
+    // An amount that is no longer open was released before, by our own capture or reversal.
+    if (isKnown || (type === 'REVERSAL' && hasReleased(stored))) return { result: 'repeated' }
+    const now = merchantNow(engine.clock, merchant)
+    const value = total ? total.value - stored.sums.captured : amount?.value
+    const next = recordElsewhere(stored, { type, xId, amount: value, provider, releasesRest, now })
+    if (!next) return { result: 'unmatched' }
+    const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
+    return { next: emitted.payment, alongside: emitted.alongside, result: 'applied' }
+  })
+  return result ?? 'unmatched'
+}
+
+const hasReleased = (payment: Payment): boolean => payment.sums.reversed > 0 && openAmount(payment) === 0
+
+/** An operation that the provider had approved has failed after all. */
+async function applyTakenBack(
+  { merchant, payment, operation }: Noticed,
+  { detail, provider, amount: reported }: Pick<Fact<'takenBack'>, 'kind' | 'detail' | 'provider' | 'amount'>,
+  engine: Engine,
+): Promise<Applied | Overtaken> {
+  if (!operation || (reported && isOther(reported, payment, operation))) return 'unmatched'
+  const { merchantId, payId } = payment
+  const { xId } = operation
+  // For an operation without an answer this is the answer.
+  if (isUndecided(operation)) {
+    const amount = { value: operation.amount, currency: payment.amount.currency }
+    const outcome = {
+      kind: 'declined',
+      detail,
+      // With the provider's id of the operation, where it is known: the notice of the success may still come.
+      provider: provider ?? {
+        echo: { reference: xId, amount },
+        transactionId: operation.provider?.transactionId,
+      },
+    } as const
+    return decide({ merchant, payment, xId, outcome }, engine)
+  }
+  const result = await engine.queue.update<Applied>({ merchantId, payId }, stored => {
+    const now = merchantNow(engine.clock, merchant)
+    const next = takeBack(stored, { xId, detail, provider, now })
+    if (!next) return { result: findOperation(stored, xId)?.state === 'FAILED' ? 'repeated' : 'unmatched' }
+    const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
+    return {
+      next: emitted.payment,
+      alongside: {
+        ...emitted.alongside,
+        setTimers: [...approvalTimers(stored, next, merchant), ...lateTimers(next, merchant, now)],
+      },
+      result: 'applied',
+    }
+  })
+  return result ?? 'unmatched'
+}

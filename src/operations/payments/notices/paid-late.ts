@@ -1,0 +1,217 @@
+/**
+ * An approval that arrives after the payment has ended: given back automatically, or kept if the merchant wants that.
+ */
+import type { Merchant } from '#domain/merchant.ts'
+import { paidLateSubjects } from '#lifecycle/event.ts'
+import {
+  approveLate,
+  giveBackTime,
+  type LateRest,
+  lateRest,
+  nextGiveBack,
+  paidLateOperation,
+} from '#lifecycle/late-truth.ts'
+import type { Outcome } from '#lifecycle/outcome.ts'
+import { isClosedLate, isUnanswered, type Operation, type Payment } from '#lifecycle/payment.ts'
+import { beginsPlan, type Plan } from '#lifecycle/plan.ts'
+import { settleLate, turnOf } from '#lifecycle/plan-turn.ts'
+import { joinCustomer, type KnownCustomer } from '#operations/customers/customer-book.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
+import { emitEvents } from '#operations/events/emit-event.ts'
+import { refund, reverse } from '#operations/payments/follow-up-kinds.ts'
+import { CommitRefused } from '#operations/payments/payment-queue.ts'
+import { providerOf } from '#operations/payments/provider-calls/choose-account.ts'
+import {
+  findTurnsPlan,
+  inquiryTimer,
+  whilePlanChanges,
+} from '#operations/payments/provider-calls/record-outcome.ts'
+import { movePlan, planTimers } from '#operations/plans/plan-book.ts'
+import { approvalTimers, type DueTimer, timerAt } from '#operations/timer.ts'
+import type { Change, Timer } from '#storage/commit/change.ts'
+
+export interface LatePayment {
+  readonly merchant: Merchant
+  readonly payment: Payment
+  readonly operation: Operation
+  readonly outcome: Outcome
+  readonly capture?: Outcome
+  /** Nothing is recorded if it cannot be kept: then the money goes back outside the payment. */
+  readonly onlyToKeep?: boolean
+}
+
+/** After a crash between the two steps the notice is applied again, which performs the second step. */
+export async function acceptLate(late: LatePayment, engine: Engine): Promise<'applied' | 'repeated'> {
+  const { merchant, payment } = late
+  const isAccepted = await recordLateApproval(late, engine)
+  const isGivenBack = await giveBackLate(merchant, payment, engine)
+  return isAccepted || isGivenBack ? 'applied' : 'repeated'
+}
+
+/** Without giving the money back. Returns whether this was news. */
+export function recordLateApproval(late: LatePayment, engine: Engine): Promise<boolean> {
+  return whilePlanChanges(async () => {
+    // Before the question whether the day is taken: a charge that begins after it changes the plan.
+    const plan = await findTurnsPlan(late.payment, engine)
+    const isReplaced = plan !== undefined && (await isDayTaken(late, plan, engine))
+    if (isReplaced) return writeReplaced(late, plan, engine)
+    try {
+      return await writeApproval(late, { plan, isReplaced }, engine)
+    } catch (error) {
+      if (!(error instanceof CommitRefused) || error.conflict !== 'trans_id_taken') throw error
+      return writeReplaced(late, plan, engine)
+    }
+  })
+}
+
+/** Another payment has its transId or its due day. */
+const writeReplaced = async (late: LatePayment, plan: Plan | undefined, engine: Engine): Promise<boolean> =>
+  !late.onlyToKeep && writeApproval(late, { plan, isReplaced: true }, engine)
+
+/** A retry has paid the due day of this charge, or is about to: the customer owes it once. */
+async function isDayTaken(
+  { merchant, payment }: LatePayment,
+  { merchantId, planId }: Plan,
+  { plans }: Engine,
+): Promise<boolean> {
+  const { dueDate, asked } = turnOf(payment)?.automatic ?? {}
+  const isKept = merchant.paidLate === 'keep' && dueDate !== undefined && !asked
+  return isKept && plans.isDayTaken(merchantId, planId, dueDate, payment.payId)
+}
+
+async function writeApproval(
+  late: LatePayment,
+  { plan, isReplaced }: { readonly plan: Plan | undefined; readonly isReplaced: boolean },
+  engine: Engine,
+): Promise<boolean> {
+  const { merchant, payment, operation } = late
+  const { merchantId, payId } = payment
+  const accountId = operation.prepared.account ?? payment.provider?.account
+  const account = await engine.providers.open(merchantId, accountId)
+  const connector = account?.connector
+  const provider = account && providerOf(account)
+  const isKept = merchant.paidLate === 'keep' && !isReplaced
+  const ended = isKept ? {} : await endPlanOf(payment, engine)
+  const write = (knownCustomer?: KnownCustomer) =>
+    engine.queue.update({ merchantId, payId }, stored => {
+      const now = merchantNow(engine.clock, merchant)
+      const { xId } = operation
+      const { outcome, capture } = late
+      const next = approveLate(stored, { xId, outcome, capture, isReplaced, provider, now })
+      if (!next) return { result: false }
+      const joined = joinCustomer(stored, next, knownCustomer, now)
+      const moved = isKept ? movePlanOf(stored, joined.payment, { merchant, now, plan }) : unmoved
+      const emissions = paidLateSubjects(next, xId, now).map(subject => ({ subject, owed: true }))
+      const emitted = emitEvents(joined.payment, { emissions, now }, engine)
+      const setTimers = [
+        ...(moved.setTimers ?? []),
+        ...lateTimers(next, merchant, now),
+        // Money that is only given back needs no expiry timer.
+        ...(isReplaced ? [] : approvalTimers(stored, next, merchant)),
+        // Until it is known what became of the capture, nothing is given back.
+        ...next.operations
+          .filter(one => isUnanswered(one) && !stored.operations.includes(one))
+          .flatMap(one => inquiryTimer(next, one, { merchant, attempt: 0, connector }) ?? []),
+      ]
+      return {
+        next: emitted.payment,
+        alongside: {
+          ...emitted.alongside,
+          ...joined.alongside,
+          ...moved,
+          ...ended,
+          ...(setTimers.length > 0 ? { setTimers } : {}),
+        },
+        result: true,
+      }
+    })
+  const written = isKept ? engine.customerBook.resolveCustomer(payment, write) : write()
+  return (await written) === true
+}
+
+const unmoved: Change = {}
+
+/** Kept money begins its plan, like any approval, or pays the due day of the charge that it is. */
+function movePlanOf(
+  before: Payment,
+  after: Payment,
+  at: { readonly merchant: Merchant; readonly now: Date; readonly plan: Plan | undefined },
+): Change {
+  if (beginsPlan(after.details)) {
+    const { change, timers } = movePlan(before, after, at)
+    return { ...change, setTimers: timers }
+  }
+  const { merchant, now, plan } = at
+  const turn = turnOf(after)
+  const settled = plan && turn && settleLate(plan, turn, now)
+  if (!settled) return unmoved
+  return {
+    changePlan: { plan: settled, expectedVersion: plan.version },
+    ...planTimers(settled, merchant),
+  }
+}
+
+/**
+ * A plan that waits for a failed payment counts as cancelled. The payment is no longer failed while its money is given
+ * back, so the plan is written as what it has been since.
+ */
+async function endPlanOf(
+  { merchantId, planId, details }: Payment,
+  engine: Engine,
+): Promise<Pick<Change, 'updatePlan'>> {
+  const plan = planId && beginsPlan(details) ? await engine.plans.find(merchantId, planId) : undefined
+  if (plan?.status !== 'CANCELLED') return {}
+  return { updatePlan: { plan: { ...plan, version: plan.version + 1 }, expectedVersion: plan.version } }
+}
+
+/** Kept money stays, unless another payment has taken the place of this one. */
+const unkeptRest = (merchant: Merchant, payment: Payment): LateRest | 'under way' | undefined =>
+  merchant.paidLate === 'keep' && !isClosedLate(payment) ? undefined : lateRest(payment)
+
+/** Returns whether there was something to give back. */
+export async function giveBackLate(
+  merchant: Merchant,
+  { merchantId, payId }: Pick<Payment, 'merchantId' | 'payId'>,
+  engine: Engine,
+  at?: Date,
+): Promise<boolean> {
+  const payment = await engine.payments.byPayId(merchantId, payId)
+  const rest = payment && unkeptRest(merchant, payment)
+  if (!rest || rest === 'under way') return false
+  // The merchant may give back a part of it at this moment.
+  const command = (stored: Payment) => {
+    const left = unkeptRest(merchant, stored)
+    if (!left || left === 'under way' || left.refunds !== rest.refunds) return undefined
+    const { transId, refNr, amount } = stored
+    return { transId, refNr, amount: { value: left.value, currency: amount.currency }, details: {} }
+  }
+  const request = { merchant, payId, command, at, unattended: true }
+  return (await (rest.refunds ? refund(request, engine) : reverse(request, engine))) !== undefined
+}
+
+/** What is not given back at once, because a provider refuses or another refund is under way, is tried again. */
+export function lateTimers(payment: Payment, merchant: Merchant, now: Date): readonly Timer[] {
+  const { merchantId, payId } = payment
+  const late = paidLateOperation(payment)
+  const time = giveBackTime(now, 0)
+  if (!late || !time || !unkeptRest(merchant, payment)) return []
+  return [timerAt({ merchantId, payId, xId: late.xId, kind: 'GIVE_BACK' }, time, merchant)]
+}
+
+/** Tries once more, and comes back as long as something is left and the tries are not used up. */
+export async function giveBackDue({ timer, merchant, at }: DueTimer, engine: Engine): Promise<void> {
+  const { attempt, ...key } = timer
+  const mayTry = giveBackTime(at, attempt) !== undefined
+  const isTried = mayTry && (await giveBackLate(merchant, key, engine, at))
+  const tries = isTried ? attempt + 1 : attempt
+  const isGivenUp = await engine.queue.update(key, payment => {
+    const rest = unkeptRest(merchant, payment)
+    const time = nextGiveBack(rest, { now: at, tries, isTried })
+    return time
+      ? { alongside: { setTimers: [timerAt(key, time, merchant, tries)] }, result: false }
+      : { alongside: { dropTimers: [key] }, result: rest !== undefined }
+  })
+  if (!isGivenUp) return
+  const message = 'money that was paid too late could not be given back; refund it at the provider'
+  engine.onAlarm({ code: 'NOT_GIVEN_BACK', message, payId: key.payId, xId: key.xId })
+}

@@ -1,0 +1,51 @@
+/**
+ * The first commit of every operation that asks a provider: it is recorded once, and the provider is called afterwards.
+ * The answer to that commit may be lost although it succeeded; then only the call is left to make.
+ */
+import type { OpenedAccount } from '#connectors/directory.ts'
+import { approvingOperation, findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
+import type { Step } from '#operations/payments/payment-queue.ts'
+import { toQuestion } from '#operations/payments/provider-calls/question.ts'
+
+export interface Beginning<Begun> {
+  /** Recognises the operation if the answer to its commit was lost. */
+  readonly isIt: (operation: Operation) => boolean
+  /**
+   * Records the operation, or refuses. It runs only if the operation is not recorded yet, because recording twice would
+   * take the money twice.
+   */
+  readonly record: () => Step<Begun> | Promise<Step<Begun>>
+  /** The operation is recorded and has no answer: what is left to send. */
+  readonly resume: (operation: Operation) => Begun | Promise<Begun>
+  /** Another process has settled the recorded operation by now. */
+  readonly settled: (operation: Operation) => Begun
+}
+
+export async function beginOnce<Begun>(
+  payment: Payment,
+  { isIt, record, resume, settled }: Beginning<Begun>,
+): Promise<Step<Begun>> {
+  const recorded = payment.operations.find(isIt)
+  if (!recorded) return record()
+  return { result: recorded.state === 'SENT' ? await resume(recorded) : settled(recorded) }
+}
+
+/** The payment with the data that the connector wants to store with a follow-up operation. */
+export async function withKept(
+  payment: Payment,
+  xId: Operation['xId'],
+  { connector, accountId }: OpenedAccount,
+): Promise<Payment> {
+  const operation = findOperation(payment, xId)
+  if (!operation) throw new Error(`operation ${xId} does not belong to payment ${payment.payId}`)
+  const approval = approvingOperation({
+    ...payment,
+    operations: payment.operations.filter(other => other !== operation),
+  }).prepared
+  const kept = await connector.keep?.({ request: toQuestion(payment, operation), approval })
+  const prepared = operation.type === 'CONFIRM' ? { ...kept, account: accountId } : { ...kept }
+  return {
+    ...payment,
+    operations: payment.operations.map(other => (other === operation ? { ...operation, prepared } : other)),
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Builds requests to providers from the recorded operation alone, so that a first call, a call made up for after a lost
+ * commit and a repetition under the same key are the same request.
+ */
+import type { AuthorizationRequest, FollowUpRequest, OperationRequest } from '#connectors/contract.ts'
+import { add } from '#domain/money.ts'
+import { endsCapturing } from '#lifecycle/capture.ts'
+import {
+  approvingOperation,
+  findOperation,
+  type Operation,
+  openAmount,
+  type Payment,
+} from '#lifecycle/payment.ts'
+import { toContext } from '#operations/payments/provider-calls/payment-context.ts'
+import { convertAgain } from '#operations/quotes/redeem-quote.ts'
+import { hintsOf } from '#schemas/hints.ts'
+
+export type Question<Request extends OperationRequest> = Omit<Request, 'send'>
+
+/** A capture, reversal, refund or increment: what the approval was, and the totals that many providers want. */
+export function toFollowUp(payment: Payment, operation: Operation): Question<FollowUpRequest> {
+  const approval = approvingOperation(payment)
+  const { refundOf } = operation.details
+  const refunded = refundOf && findOperation(payment, refundOf)
+  return {
+    ...toQuestion(payment, operation),
+    authorizationReference: approval.xId,
+    authorizationTransactionId: approval.provider?.transactionId,
+    authorization: approval.provider,
+    captureReference: refunded?.xId,
+    captureTransactionId: refunded?.provider?.transactionId,
+    newTotal: newTotal(payment, operation),
+    final: operation.type === 'CAPTURE' ? isLastCapture(payment, operation) : undefined,
+  }
+}
+
+/** The second step of a payment that its merchant confirms. Its customer has left. */
+export const toConfirm = (payment: Payment, operation: Operation): Question<AuthorizationRequest> => ({
+  ...toQuestion(payment, operation),
+  conversion: convertAgain(payment.instrument?.dcc, amountOf(payment, operation)),
+  captureReference: operation.details.captureXId,
+  customerPresent: false,
+})
+
+export function toQuestion(payment: Payment, operation: Operation): Question<OperationRequest> {
+  const { type, xId, prepared, details, createdAt } = operation
+  return {
+    operation: type,
+    reference: xId,
+    amount: amountOf(payment, operation),
+    payment: toContext(payment, { details }),
+    hints: hintsOf(details),
+    at: createdAt,
+    kept: prepared,
+  }
+}
+
+const amountOf = ({ amount }: Payment, operation: Operation) => ({
+  value: operation.amount,
+  currency: amount.currency,
+})
+
+/** The total that will be authorised, captured, reversed or refunded after this operation. */
+function newTotal({ sums }: Payment, { type, amount }: Operation): number {
+  switch (type) {
+    case 'INCREMENTAL':
+      return add(sums.authorized, amount)
+    case 'CAPTURE':
+      return add(sums.captured, sums.capturing)
+    case 'REVERSAL':
+      return add(sums.reversed, sums.reversing)
+    // Named one by one, so that a new type of operation must say what its total is.
+    case 'REFUND':
+    case 'AUTHORIZATION':
+    case 'CONFIRM':
+    case 'CREDIT':
+    case 'RETURN':
+      return add(sums.refunded, sums.refunding)
+  }
+}
+
+const isLastCapture = (payment: Payment, operation: Operation): boolean =>
+  endsCapturing(operation) || openAmount(payment) === 0

@@ -1,0 +1,132 @@
+/** Which recorded operations may be sent, after what happened to their commits. */
+import { expect, test } from 'vitest'
+import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import { createSendings } from '#operations/payments/provider-calls/sendings.ts'
+import { DatabaseSilent } from '#storage/breaker.ts'
+import { type Change, CommitUnknown } from '#storage/commit/change.ts'
+
+const xId = 'x1' as XId
+const orphan = { merchantId: 'mer_1' as MerchantId, payId: 'p1' as PayId, xId }
+
+/** Only what a sending is known by; the rest of a payment plays no part. */
+const change = {
+  insertOperations: [{ payment: orphan, operation: { xId, state: 'SENT' } }],
+} as unknown as Change
+
+type Fate = 'written' | 'refused' | 'unknown' | 'not sent' | 'rolled back'
+
+function openBook() {
+  let now = 0
+  let interruptions = 0
+  let alive = true
+  let fate: Fate = 'written'
+  let written = 0
+  const { sendings, commit } = createSendings(
+    async () => {
+      if (fate === 'unknown') throw new CommitUnknown(new Error('Query read timeout'))
+      if (fate === 'not sent') throw new CommitUnknown(new DatabaseSilent())
+      if (fate === 'rolled back') throw new Error('a broken constraint')
+      written += 1
+      return fate === 'written' ? { committed: true } : { committed: false, conflict: 'version_changed' }
+    },
+    { isAlive: () => alive, countInterruptions: () => interruptions, nowMs: () => now },
+  )
+  return {
+    sendings,
+    written: () => written,
+    async commit(next: Fate) {
+      fate = next
+      await commit(change).catch(() => undefined)
+    },
+    interrupt() {
+      interruptions += 1
+    },
+    setAlive(is: boolean) {
+      alive = is
+    },
+    move(milliseconds: number) {
+      now += milliseconds
+    },
+  }
+}
+
+test('what is written may be sent, while the process is alive', async () => {
+  const book = openBook()
+  await book.commit('written')
+  expect(book.sendings.maySend(xId)).toBe(true)
+  book.setAlive(false)
+  expect(book.sendings.maySend(xId)).toBe(false)
+})
+
+test('what was written before an interruption may not be sent after it', async () => {
+  const book = openBook()
+  await book.commit('written')
+  book.interrupt()
+  expect(book.sendings.maySend(xId)).toBe(false)
+})
+
+test.each<[Fate, boolean]>([
+  ['written', true],
+  ['refused', false],
+  ['unknown', false],
+])('lost before an interruption and then %s: may be sent is %s', async (fate, expected) => {
+  const book = openBook()
+  await book.commit('unknown')
+  book.interrupt()
+  await book.commit(fate)
+  expect(book.sendings.maySend(xId)).toBe(expected)
+})
+
+test('nothing is recorded that could not be sent, because the last heartbeat is too old', async () => {
+  const book = openBook()
+  book.setAlive(false)
+  await book.commit('written')
+  expect(book.written()).toBe(0)
+  book.setAlive(true)
+  await book.commit('written')
+  expect(book.written()).toBe(1)
+})
+
+test.each<[Fate, number]>([
+  ['written', 0],
+  ['refused', 0],
+  ['rolled back', 0],
+  ['not sent', 0],
+  ['unknown', 1],
+])('a commit that is %s leaves %i in doubt', async (fate, count) => {
+  const book = openBook()
+  await book.commit(fate)
+  book.move(60_000)
+  expect(book.sendings.listDoubtful()).toHaveLength(count)
+})
+
+test('a doubtful one is left to its request at first, and once it is listed no request sends it', async () => {
+  const book = openBook()
+  await book.commit('unknown')
+  book.move(9_999)
+  expect(book.sendings.listDoubtful()).toEqual([])
+  book.move(1)
+  expect(book.sendings.listDoubtful()).toMatchObject([orphan])
+  expect(book.sendings.maySend(xId)).toBe(false)
+})
+
+test('one that its request is sending is not listed', async () => {
+  const book = openBook()
+  await book.commit('unknown')
+  expect(book.sendings.maySend(xId)).toBe(true)
+  book.move(60_000)
+  expect(book.sendings.listDoubtful()).toEqual([])
+})
+
+test('one that was never written is forgotten half a minute after the database was first asked', async () => {
+  const book = openBook()
+  await book.commit('unknown')
+  book.move(300_000)
+  book.sendings.miss(xId)
+  book.move(29_999)
+  book.sendings.miss(xId)
+  expect(book.sendings.listDoubtful()).toHaveLength(1)
+  book.move(1)
+  book.sendings.miss(xId)
+  expect(book.sendings.listDoubtful()).toEqual([])
+})

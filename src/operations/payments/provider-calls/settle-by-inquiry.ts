@@ -1,0 +1,246 @@
+/** Asking what became of an operation that has no answer: a lost reply, a timeout, or a process that died in between. */
+import type { AuthorizationOutcome, Connector } from '#connectors/contract.ts'
+import type { PayId, XId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
+import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
+import {
+  findOperation,
+  isUnanswered,
+  isUndecided,
+  type Operation,
+  type Payment,
+  sentAt,
+} from '#lifecycle/payment.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
+import { verifyBoth } from '#operations/payments/authorize.ts'
+import { createApplyNotice } from '#operations/payments/notices/apply-notice.ts'
+import { giveBackLate } from '#operations/payments/notices/paid-late.ts'
+import { callProvider } from '#operations/payments/provider-calls/call-provider.ts'
+import { toInquiry } from '#operations/payments/provider-calls/payment-context.ts'
+import { recordIfFirst } from '#operations/payments/provider-calls/record-outcome.ts'
+import { repeatOf } from '#operations/payments/provider-calls/repeat.ts'
+import type { TimerKey } from '#operations/timer.ts'
+
+export interface UnansweredOperation {
+  readonly merchant: Merchant
+  readonly payId: PayId
+  readonly xId: XId
+  /** Number of this inquiry, from 0. */
+  readonly inquiry: number
+  /** The merchant's time at which it was due; now unless given. */
+  readonly at?: Date
+}
+
+/** Returns whether there was still something to ask. */
+export async function settleByInquiry(unanswered: UnansweredOperation, engine: Engine): Promise<boolean> {
+  const { merchant, payId, xId, inquiry, at } = unanswered
+  const payment = await engine.payments.byPayId(merchant.merchantId, payId)
+  const operation = payment && findOperation(payment, xId)
+  if (!payment || !operation || !isUndecided(operation)) {
+    await dropInquiry({ merchantId: merchant.merchantId, payId, xId, kind: 'INQUIRY' }, engine)
+    return false
+  }
+  const { merchantId } = merchant
+  const account = await engine.providers.open(
+    merchantId,
+    operation.prepared.account ?? payment.provider?.account,
+  )
+  const subject = { payment, operation, now: at ?? merchantNow(engine.clock, merchant) }
+  const { outcome, undone } = account
+    ? await clearUp(subject, account.connector, engine)
+    : { outcome: { authorization: unknown } }
+  const { isFirst } = await recordIfFirst({ merchant, payment, xId, outcome, inquiry, at }, engine)
+  if (!isFirst && undone) await applyUndone({ merchant, payment, operation, undone }, engine)
+  // The capture of a payment that was approved too late is known only now.
+  if (operation.prepared.paidLate) await giveBackLate(merchant, payment, engine)
+  return true
+}
+
+/** An operation that was decided may be open again since, by a late approval for example, with a timer of its own. */
+async function dropInquiry(timer: TimerKey, engine: Engine): Promise<void> {
+  await engine.queue.update(timer, stored => {
+    const operation = findOperation(stored, timer.xId)
+    const isOver = !operation || !isUndecided(operation)
+    return { ...(isOver ? { alongside: { dropTimers: [timer] } } : {}), result: true }
+  })
+}
+
+interface Subject {
+  readonly payment: Payment
+  readonly operation: Operation
+  /** The merchant's time. */
+  readonly now: Date
+}
+
+const unknown: Outcome = { kind: 'unknown' }
+
+type Declined = Extract<Outcome, { kind: 'declined' }>
+
+interface Cleared {
+  readonly outcome: AuthorizationOutcome
+  /** The provider has made sure, at our request, that it did not happen. */
+  readonly undone?: Declined
+}
+
+/**
+ * A notice of the success arrived while the provider undid it: what was approved is released again, and what had been done
+ * has failed after all. It gets a reference of its own, because the provider may answer with that of what it undid.
+ */
+async function applyUndone(
+  {
+    merchant,
+    payment: { merchantId, payId, provider },
+    operation: { xId, type, prepared },
+    undone,
+  }: Pick<Subject, 'payment' | 'operation'> & { readonly merchant: Merchant; readonly undone: Declined },
+  engine: Engine,
+): Promise<void> {
+  const accountId = prepared.account ?? provider?.account
+  const payment = await engine.payments.byPayId(merchantId, payId)
+  if (!payment || accountId === undefined) return
+  const approved = findOperation(payment, xId)?.provider?.transactionId
+  const facts: ProviderFacts = {
+    ...undone.provider,
+    transactionId: `${xId}-undo`,
+    fields: { ...undone.provider.fields, ...(approved === undefined ? {} : { undone: approved }) },
+  }
+  const apply = createApplyNotice({ engine, findMerchant: async () => merchant })
+  const applied = await apply(
+    { merchantId, accountId },
+    {
+      key: `${xId}-undo`,
+      fact: {
+        kind: 'outcome',
+        operation: type,
+        subject: { reference: xId },
+        outcome: { ...undone, provider: facts },
+      },
+    },
+  )
+  if (typeof applied === 'string' && applied !== 'unmatched') return
+  const message = `the provider undid ${type} after it had told its success, and the payment has gone on since; compare it with the provider's books`
+  engine.onAlarm({ code: 'UNDONE_NOT_RECORDED', message, payId, xId })
+}
+
+/**
+ * What became of a request whose answer was lost, by what the connector declares: wait for a notice, look it up, repeat
+ * it under the same key, undo it. The first that gives a definite answer decides. A card is never sent a second time.
+ */
+async function clearUp(subject: Subject, connector: Connector, engine: Engine): Promise<Cleared> {
+  const { payment, operation, now } = subject
+  const { lostAnswer, timeoutMs } = connector.facts
+  const ageMs = now.getTime() - sentAt(operation).getTime()
+  if (ageMs < lostAnswer.noticeWithinMs) return { outcome: { authorization: unknown } }
+  const found = await lookUp(subject, connector, engine)
+  // The customer has not acted yet: there is nothing to repeat or to undo, and a page that is not found may still be made.
+  if (!isUnanswered(operation))
+    return { outcome: found.authorization.kind === 'unreached' ? { authorization: unknown } : found }
+  if (found.authorization.kind !== 'unknown') return { outcome: found }
+  // A look-up that is not settled yet may still find it.
+  if (ageMs < (lostAnswer.lookUpSettledMs ?? 0)) return { outcome: found }
+  // The provider has the request and said that it takes longer: there is nothing to repeat or to undo.
+  if (operation.provider && !operation.provider.fields?.notUnderstood) return { outcome: found }
+  const again = repeatOf(payment, operation, connector, engine)
+  if (again && ageMs <= (lostAnswer.repeatWithinMs ?? -1)) {
+    const repeated = await ask({ payment, operation, timeoutMs, ask: again }, engine)
+    if (isConclusive(repeated.authorization)) return { outcome: repeated }
+  }
+  const { undo } = connector
+  if (!lostAnswer.undo || !undo) return { outcome: found }
+  const outcome = await ask(
+    {
+      payment,
+      operation,
+      timeoutMs,
+      ask: async signal => ({ authorization: await undo(toInquiry(payment, operation), signal) }),
+    },
+    engine,
+  )
+  const { authorization } = outcome
+  return { outcome, ...(authorization.kind === 'declined' ? { undone: authorization } : {}) }
+}
+
+/**
+ * A repetition that the provider would not even look at, for a revoked key, does not reveal the outcome of the first
+ * request.
+ */
+const isConclusive = (outcome: AuthorizationOutcome['authorization']): boolean =>
+  outcome.kind === 'declined'
+    ? !outcome.callRefused
+    : outcome.kind !== 'unknown' && outcome.kind !== 'unreached'
+
+interface Asking {
+  readonly payment: Payment
+  readonly operation: Operation
+  readonly timeoutMs: number
+  readonly ask: (signal: AbortSignal) => Promise<AuthorizationOutcome>
+}
+
+async function ask(
+  { payment, operation, timeoutMs, ask }: Asking,
+  engine: Engine,
+): Promise<AuthorizationOutcome> {
+  const amount = { value: operation.amount, currency: payment.amount.currency }
+  const question = { operation: operation.type, reference: operation.xId, amount }
+  const context = { question, timeoutMs, engine }
+  const answer = await callProvider<AuthorizationOutcome>(
+    {
+      ask: (_, signal) => ask(signal),
+      outcomeOf: () => unknown,
+      withoutAnswer: { authorization: unknown },
+    },
+    context,
+  )
+  const captures = payment.captureMethod.type === 'AUTOMATIC'
+  return verifyBoth(answer, captures ? operation.details.captureXId : undefined, context)
+}
+
+/** An approval that was to capture in the same message is asked about both halves. */
+async function lookUp(subject: Subject, connector: Connector, engine: Engine): Promise<AuthorizationOutcome> {
+  const { operation, payment } = subject
+  const { captureXId } = operation.details
+  const outcome = await inquire(
+    { ...subject, type: operation.type, reference: operation.xId },
+    connector,
+    engine,
+  )
+  if (!captureXId || outcome.authorization.kind !== 'approved' || payment.captureMethod.type !== 'AUTOMATIC')
+    return { authorization: outcome.authorization }
+  if (outcome.capture) return outcome
+  const capture = await inquire({ ...subject, type: 'CAPTURE', reference: captureXId }, connector, engine)
+  return { ...outcome, capture: capture.authorization.kind === 'action' ? unknown : capture.authorization }
+}
+
+async function inquire(
+  about: Subject & { readonly type: Operation['type']; readonly reference: XId },
+  connector: Connector,
+  engine: Engine,
+): Promise<AuthorizationOutcome> {
+  const { payment, operation, type, reference } = about
+  if (!connector.inquire) return { authorization: unknown }
+  const inquiry = toInquiry(payment, operation, { type, reference })
+  const question = { operation: type, reference, amount: inquiry.amount }
+  const context = { question, timeoutMs: connector.facts.timeoutMs, engine }
+  const answer = await callProvider<AuthorizationOutcome>(
+    {
+      ask: async (_, signal) => connector.inquire?.(inquiry, signal) ?? { authorization: unknown },
+      outcomeOf: () => unknown,
+      withoutAnswer: { authorization: unknown },
+    },
+    context,
+  )
+  const outcome = verifyLookUp(answer, operation.details.captureXId, context)
+  // "Not received" is certain only after the provider's own settling time; before that it may still be on its way.
+  if (outcome.authorization.kind !== 'unreached') return outcome
+  const ageMs = about.now.getTime() - sentAt(operation).getTime()
+  return ageMs >= (connector.facts.lostAnswer.lookUpSettledMs ?? Infinity)
+    ? outcome
+    : { authorization: unknown }
+}
+
+/** A provider that looked up both halves answers for both; one that did not is asked about the capture by itself. */
+const verifyLookUp = (
+  answer: AuthorizationOutcome,
+  captureXId: XId | undefined,
+  context: Parameters<typeof verifyBoth>[2],
+): AuthorizationOutcome => verifyBoth(answer, answer.capture ? captureXId : undefined, context)

@@ -1,0 +1,65 @@
+/**
+ * What every file of tests with real customers needs: one gateway, one shop and one browser for all of its tests. To be
+ * called inside a `describe`; the parts are there once its first test runs.
+ */
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll } from 'vitest'
+import { openPageShop, type PageShop } from '#test/support/browser/page-shop.ts'
+import {
+  closePages,
+  expectSound,
+  leaveBrowser,
+  openReturnPlace,
+  type ReturnPlace,
+  type Visit,
+  visit,
+} from '#test/support/browser/visitor.ts'
+import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+
+export interface Stage {
+  readonly gateway: TestGateway
+  readonly place: ReturnPlace
+  readonly shop: PageShop
+  open(href: string, options?: BrowserContextOptions): Promise<Visit>
+  /** Accessible, quiet, no wider than the screen, and nobody but us and the shop was asked for anything. */
+  expectSound(seen: Visit): Promise<void>
+  /** Until the customer is back at the shop and has paid. */
+  waitForThanks(page: Page): Promise<void>
+}
+
+export function setStage(browser: Browser): Stage {
+  let parts: Pick<Stage, 'gateway' | 'place' | 'shop'> | undefined
+  const part = <Name extends keyof NonNullable<typeof parts>>(name: Name) => {
+    if (!parts) throw new Error('the stage is set when the first test begins')
+    return parts[name]
+  }
+
+  beforeAll(async () => {
+    const [gateway, place] = await Promise.all([startTestGateway(), openReturnPlace()])
+    parts = { gateway, place, shop: await openPageShop(gateway, place) }
+  })
+
+  // Also after a failure: a page left open goes on asking.
+  afterEach(() => closePages(browser))
+
+  afterAll(async () => {
+    await leaveBrowser(browser)
+    await parts?.gateway.stop()
+    await parts?.place.close()
+  })
+
+  return {
+    get gateway() {
+      return part('gateway')
+    },
+    get place() {
+      return part('place')
+    },
+    get shop() {
+      return part('shop')
+    },
+    open: (href, options) => visit(browser, href, options),
+    expectSound: seen => expectSound(seen, [part('gateway').url, part('place').origin]),
+    waitForThanks: page => page.waitForURL(`${part('place').origin}/thanks**`),
+  }
+}

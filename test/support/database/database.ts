@@ -1,0 +1,74 @@
+/** A database of its own for each test file: a copy of the migrated template, made in a few milliseconds. */
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { inject } from 'vitest'
+import { nodesOf, withoutSchema } from '#test/support/database/citus.ts'
+
+export interface TestDatabase {
+  readonly url: string
+  /** End your own connections first: those still open are cut, and their owners will notice. */
+  drop(): Promise<void>
+}
+
+/** Opening a connection for every question would take longer than its answer, so each database keeps one. */
+const questioners = new Map<string, pg.Pool>()
+
+/** For questions of the tests themselves, behind the gateway's back. */
+export function questionerOf(url: string): pg.Pool {
+  const known = questioners.get(url)
+  if (known) return known
+  const pool = new pg.Pool({ connectionString: url, max: 1, allowExitOnIdle: true })
+  // Some tests cut or stop the server; the next question opens a new connection.
+  pool.on('error', () => {})
+  questioners.set(url, pool)
+  return pool
+}
+
+async function dismissQuestioner(url: string): Promise<void> {
+  const pool = questioners.get(url)
+  questioners.delete(url)
+  await pool?.end()
+}
+
+/** With a template of the test's own, nobody may be connected to that one. */
+export async function createTestDatabase(templateUrl = inject('templateDatabaseUrl')): Promise<TestDatabase> {
+  const template = new URL(templateUrl).pathname.slice(1)
+  const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`
+  await dismissQuestioner(templateUrl)
+  // file_copy: about 130 ms, and 9 ms to drop; wal_log took a little longer.
+  await administer(templateUrl, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`)
+  return describeDatabase(templateUrl, name)
+}
+
+/** One without any table. */
+export async function createEmptyDatabase(
+  templateUrl = inject('templateDatabaseUrl'),
+): Promise<TestDatabase> {
+  const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`
+  await administer(templateUrl, `CREATE DATABASE ${name}`)
+  return describeDatabase(withoutSchema(templateUrl), name)
+}
+
+function describeDatabase(templateUrl: string, name: string): TestDatabase {
+  const url = nameDatabase(templateUrl, name)
+  return {
+    url,
+    async drop() {
+      await dismissQuestioner(url)
+      await administer(templateUrl, `DROP DATABASE ${name} WITH (FORCE)`)
+    },
+  }
+}
+
+async function administer(url: string, statement: string): Promise<void> {
+  for (const node of nodesOf(url)) {
+    // From the neighbouring database: one that is copied or dropped must have no connections.
+    await questionerOf(nameDatabase(node, 'postgres')).query(statement)
+  }
+}
+
+function nameDatabase(url: string, name: string): string {
+  const named = new URL(url)
+  named.pathname = `/${name}`
+  return named.href
+}

@@ -1,0 +1,38 @@
+/** Looking at the stored rows behind the gateway's back: the rules of the books, and single questions. */
+
+import { questionerOf } from '#test/support/database/database.ts'
+import { bookRules } from '#test/support/simulation/book-rules.ts'
+
+/** The rules that are broken, with the first few rows that break them; empty when all is well. */
+export async function findBrokenRules(databaseUrl: string): Promise<Record<string, unknown[]>> {
+  const broken: Record<string, unknown[]> = {}
+  for (const [rule, query] of Object.entries(bookRules)) {
+    const rows = await queryRows(databaseUrl, `${query} LIMIT 3`)
+    if (rows.length > 0) broken[rule] = rows
+  }
+  return broken
+}
+
+export async function queryRows<T extends object = Record<string, unknown>>(
+  databaseUrl: string,
+  text: string,
+  values: unknown[] = [],
+): Promise<T[]> {
+  // Without values it may be several statements, of which the last one answers.
+  const result = await questionerOf(databaseUrl).query(text, values.length > 0 ? values : undefined)
+  return (Array.isArray(result) ? result.at(-1) : result).rows as T[]
+}
+
+/** Timers whose time has come, also those that somebody is just running. */
+export async function countDue(databaseUrl: string, nowMs: number): Promise<number> {
+  const due = `SELECT 1 FROM timer WHERE run_at <= '${new Date(nowMs).toISOString()}'`
+  return (await queryRows(databaseUrl, due)).length
+}
+
+/** How often the merchant was or will be told about this operation. */
+export async function countEvents(databaseUrl: string, xId: string): Promise<number> {
+  const rows = await queryRows<{ count: string }>(databaseUrl, 'SELECT count(*) FROM event WHERE x_id = $1', [
+    xId,
+  ])
+  return Number(rows[0]?.count)
+}
