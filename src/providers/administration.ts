@@ -2,9 +2,9 @@
  * Adding and changing provider accounts and routing rules, for the command line and the console. Settings and secrets are
  * checked against what the connector declares; secrets are sealed at once and never shown again.
  */
-import { randomBytes } from 'node:crypto'
 import type { ConnectorDefinition, ConnectorFacts } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
+import { drawId } from '#operations/merchants/merchants.ts'
 import {
   AccountFault,
   checkSecretNames,
@@ -96,7 +96,7 @@ export function createProviderAdministration(deps: AdministrationDeps): Provider
       checkSettings(settings, { facts, environment })
       checkSecrets(secrets, { facts, environment })
       checkSecretNames(Object.keys(secrets), { facts, environment })
-      const accountId = `acc_${randomBytes(12).toString('hex')}`
+      const accountId = drawId('acc', 12)
       // Typed by a person: the store refuses an id that no merchant has.
       const owner = merchantId as MerchantId
       const account = { merchantId: owner, accountId, connector, name, settings }
