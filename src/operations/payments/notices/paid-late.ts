@@ -97,7 +97,7 @@ async function writeApproval(
       const now = merchantNow(engine.clock, merchant)
       const { xId } = operation
       const { outcome, capture } = late
-      const next = approveLate(stored, { xId, outcome, capture, isReplaced, provider, now })
+      const next = approveLate(stored, { xId, outcome, capture, isReplaced, isKept, provider, now })
       if (!next) return { result: false }
       const joined = joinCustomer(stored, next, knownCustomer, now)
       const moved = isKept ? movePlanOf(stored, joined.payment, { merchant, now, plan }) : unmoved
