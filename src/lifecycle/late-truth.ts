@@ -209,6 +209,8 @@ export interface LateRest {
   /** Captured money is refunded, an authorisation is reversed. */
   readonly refunds: boolean
   readonly value: number
+  /** The capture that is refunded next: a refund gives back one. */
+  readonly capture?: XId
 }
 
 /**
@@ -220,8 +222,10 @@ export function lateRest(payment: Payment): LateRest | 'under way' | undefined {
   if (!payment.operations.some(isGivenBackLate)) return undefined
   if (sums.capturing + sums.reversing + sums.refunding > 0) return 'under way'
   if (sums.captured > 0) {
-    const value = sums.captured - sums.refunded - sums.returned
-    return value > 0 ? { refunds: true, value } : undefined
+    const left = sums.captured - sums.refunded - sums.returned
+    const capture = refundedCapture(payment, undefined)
+    const value = capture ? Math.min(left, restOf(payment, capture)) : left
+    return left > 0 ? { refunds: true, value, capture: capture?.xId } : undefined
   }
   const value = openAmount(payment)
   return value > 0 ? { refunds: false, value } : undefined

@@ -165,6 +165,42 @@ test('a reservation under a transId that is taken may be captured in the dashboa
   expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
 })
 
+test.each([
+  ['together', 'free'],
+  ['together', 'taken'],
+  ['one after the other', 'free'],
+  ['one after the other', 'taken'],
+])(
+  'a reservation that is captured in the dashboard in two parts is refunded wholly, %s (transId %s)',
+  async (order, transIds) => {
+    const { payId, xId, transId } = await expired('PROVIDERP', { captureMethod: { type: 'MANUAL' } })
+    if (transIds === 'taken') await gateway.call('POST', '/payments', cardPayment({ transId }))
+    provider.arm('REVERSAL', 'decline')
+    provider.payAnyway(xId)
+    await deliver()
+    await deliver()
+    for (const value of [600, 400]) {
+      const transactionId = `${value}-by-hand-${payId}`
+      const made = { echo: { reference: payId as never, amount: euros(value) }, transactionId }
+      await tell({
+        kind: 'outcome',
+        operation: 'CAPTURE',
+        subject: { transactionId, paymentTransactionId: `late_${xId}` },
+        amount: euros(value),
+        outcome: { kind: 'approved', provider: made },
+      })
+      if (order === 'one after the other')
+        for (let hours = 0; hours < 3; hours += 1) await waitAndTry(60 * minuteMs)
+    }
+    for (let days = 0; days < 3; days += 1) await waitAndTry(dayMs)
+    expect(await read(payId)).toMatchObject({
+      status: 'REVERSED',
+      amount: { capturedValue: 1000, refundedValue: 1000, reversedValue: 0 },
+    })
+    expect(await giveBackTimers(payId)).toBe(0)
+  },
+)
+
 test('the doctor finds money that nobody will give back any more', async () => {
   const { payId, xId, transId } = await expired()
   await gateway.call('POST', '/payments', cardPayment({ transId }))

@@ -183,7 +183,8 @@ export async function giveBackLate(
     const left = unkeptRest(merchant, stored)
     if (!left || left === 'under way' || left.refunds !== rest.refunds) return undefined
     const { transId, refNr, amount } = stored
-    return { transId, refNr, amount: { value: left.value, currency: amount.currency }, details: {} }
+    const { value, capture } = left
+    return { transId, refNr, amount: { value, currency: amount.currency }, capture, details: {} }
   }
   const request = { merchant, payId, command, at, unattended: true }
   return (await (rest.refunds ? refund(request, engine) : reverse(request, engine))) !== undefined
