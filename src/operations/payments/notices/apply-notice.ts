@@ -315,7 +315,7 @@ function echoing(outcome: Outcome, payment: Payment, operation: Operation): Outc
 /** An operation that the provider had approved has failed after all. */
 async function applyTakenBack(
   { merchant, payment, operation }: Noticed,
-  { detail, provider, amount: reported }: Pick<Fact<'takenBack'>, 'kind' | 'detail' | 'provider' | 'amount'>,
+  { detail, provider, amount: reported, subject }: Omit<Fact<'takenBack'>, 'operation'>,
   engine: Engine,
 ): Promise<Applied | Overtaken> {
   if (!operation || (reported && isOther(reported, payment, operation))) return 'unmatched'
@@ -327,10 +327,10 @@ async function applyTakenBack(
     const outcome = {
       kind: 'declined',
       detail,
-      // With the provider's id of the operation, where it is known: the notice of the success may still come.
+      // With the provider's id of the operation, by its answer or by this notice: the notice of the success may still come.
       provider: provider ?? {
         echo: { reference: xId, amount },
-        transactionId: operation.provider?.transactionId,
+        transactionId: operation.provider?.transactionId ?? subject.transactionId,
       },
     } as const
     return decide({ merchant, payment, xId, outcome }, engine)
