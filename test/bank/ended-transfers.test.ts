@@ -114,6 +114,28 @@ test.each(cases)(
   },
 )
 
+test('late money that is on its way back after a crash stays so, also where it could be kept by then', async () => {
+  const name = `late ${++orders}`
+  const payId = await order('a method without refunds', name)
+  const { text } = await gateway.call('GET', `/payments/getByPayId/${payId}`)
+  await cancel(payId)
+  const newer = await order('a method without refunds', name)
+  const path = fileWith(/RF[0-9]{2}[A-Z0-9]{12}/.exec(text)?.[0] ?? '', 1000)
+  await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
+  const dying = bankThat(point => {
+    if (point === 'entryApplied') throw new Error(`died at ${point}`)
+  })
+  await expect(importFiles([path], dying)).rejects.toThrow('died')
+  await cancel(newer)
+  expect(await importFiles([path], gateway.gateway.bank)).toMatchObject({ booked: 1, unmatched: [] })
+  await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'return' })
+  const { body } = await gateway.call('GET', `/payments/getByPayId/${payId}`)
+  expect(body).toMatchObject({ status: 'FAILED', amount: { capturedValue: 0, receivedValue: 1000 } })
+  expect(await linesOf(payId)).toEqual([['CORRECTION', 1000]])
+  expect(await givenBack(name)).toEqual([{ payments: 1, sum: 1000 }])
+  expect(await commands.json('doctor')).toMatchObject({ healthy: true })
+})
+
 /** As after the time that passes between two tries to give back what was paid too late. */
 const tryAgain = async (payId: string): Promise<void> => {
   await queryRows(
