@@ -17,6 +17,7 @@ import {
   approvingOperation,
   findOperation,
   isClosedLate,
+  isGivenBackLate,
   isUnanswered,
   isUndecided,
   type Operation,
@@ -119,7 +120,7 @@ const effects: Record<OperationType, Effects> = {
         refunded: add(payment.sums.refunded, amount),
       })
       // A payment that was paid after it had ended and then given back is over, as if it had been reversed in time.
-      const isLate = approvingOperation(payment).prepared.paidLate === true
+      const isLate = isGivenBackLate(approvingOperation(payment))
       // What the customer's bank took back need not be given back.
       const isGone = add(given.sums.refunded, given.sums.returned) >= given.sums.captured
       return isLate && isGone ? { ...given, status: 'REVERSED' } : given

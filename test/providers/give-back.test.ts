@@ -165,6 +165,42 @@ test('a reservation under a transId that is taken may be captured in the dashboa
   expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
 })
 
+test.each([
+  ['together', 'free'],
+  ['together', 'taken'],
+  ['one after the other', 'free'],
+  ['one after the other', 'taken'],
+])(
+  'a reservation that is captured in the dashboard in two parts is refunded wholly, %s (transId %s)',
+  async (order, transIds) => {
+    const { payId, xId, transId } = await expired('PROVIDERP', { captureMethod: { type: 'MANUAL' } })
+    if (transIds === 'taken') await gateway.call('POST', '/payments', cardPayment({ transId }))
+    provider.arm('REVERSAL', 'decline')
+    provider.payAnyway(xId)
+    await deliver()
+    await deliver()
+    for (const value of [600, 400]) {
+      const transactionId = `${value}-by-hand-${payId}`
+      const made = { echo: { reference: payId as never, amount: euros(value) }, transactionId }
+      await tell({
+        kind: 'outcome',
+        operation: 'CAPTURE',
+        subject: { transactionId, paymentTransactionId: `late_${xId}` },
+        amount: euros(value),
+        outcome: { kind: 'approved', provider: made },
+      })
+      if (order === 'one after the other')
+        for (let hours = 0; hours < 3; hours += 1) await waitAndTry(60 * minuteMs)
+    }
+    for (let days = 0; days < 3; days += 1) await waitAndTry(dayMs)
+    expect(await read(payId)).toMatchObject({
+      status: 'REVERSED',
+      amount: { capturedValue: 1000, refundedValue: 1000, reversedValue: 0 },
+    })
+    expect(await giveBackTimers(payId)).toBe(0)
+  },
+)
+
 test('the doctor finds money that nobody will give back any more', async () => {
   const { payId, xId, transId } = await expired()
   await gateway.call('POST', '/payments', cardPayment({ transId }))
@@ -206,6 +242,58 @@ test('a merchant who wants to keep it from now on is not refunded', async () => 
   await waitAndTry(dayMs)
   expect(await read(payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 0 } })
   expect(await giveBackTimers(payId)).toBe(0)
+})
+
+test.each(['a refund that fails after all', 'the approval once more'])(
+  'what was kept stays where the merchant has late money given back since, told of %s',
+  async told => {
+    await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
+    const { payId, xId } = await expired()
+    provider.payAnyway(xId)
+    await deliver()
+    await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'return' })
+    const refund = { transId: `refund ${payId}`, amount: euros(100) }
+    const { body } = await gateway.call('POST', `/payments/${payId}/refunds`, refund)
+    await deliver()
+    const provided = { echo: { reference: xId, amount: euros(1000) }, transactionId: `late_${xId}` }
+    await tell(
+      told === 'the approval once more'
+        ? {
+            kind: 'outcome',
+            operation: 'AUTHORIZATION',
+            subject: named(xId),
+            amount: euros(1000),
+            outcome: { kind: 'approved', provider: provided },
+          }
+        : { kind: 'takenBack', operation: 'REFUND', subject: named(body.xId), detail: '0305' },
+    )
+    await waitAndTry(dayMs)
+    const refundedValue = told === 'the approval once more' ? 100 : 0
+    expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000, refundedValue } })
+    expect(await giveBackTimers(payId)).toBe(0)
+  },
+)
+
+test('a part of kept money that is captured and refunded leaves the rest to be captured', async () => {
+  await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
+  const { payId, xId } = await expired('PROVIDERP', { captureMethod: { type: 'MANUAL' } })
+  provider.payAnyway(xId)
+  await deliver()
+  const ask = async (what: string, value: number) => {
+    const { status } = await gateway.call('POST', `/payments/${payId}/${what}`, {
+      transId: `${what} ${payId}`,
+      amount: euros(value),
+    })
+    await deliver()
+    return status
+  }
+  expect([await ask('captures', 400), await ask('refunds', 400), await ask('captures', 600)]).toEqual([
+    200, 200, 200,
+  ])
+  expect(await read(payId)).toMatchObject({
+    status: 'OK',
+    amount: { capturedValue: 1000, refundedValue: 400 },
+  })
 })
 
 test('a reservation that the provider does not release is released later', async () => {

@@ -129,7 +129,7 @@ export async function receiveTransfer(received: Received, bank: Bank): Promise<A
 /** Approves a payment whose whole amount has arrived, and returns it as it is then: it may have ended at this moment. */
 async function approveWhole(payment: Payment, received: Received, bank: Bank): Promise<Payment> {
   const isWhole = (receivedValue(payment) ?? 0) >= payment.amount.value
-  if (!isWhole || (goesBackWhole(payment) && !mayApproveLate(payment, received))) return payment
+  if (!isWhole || (goesBackWhole(payment) && !(await mayApproveLate(payment, received, bank)))) return payment
   await approve(payment, received, bank)
   return (await bank.engine.payments.byPayId(payment.merchantId, payment.payId)) ?? payment
 }
@@ -137,10 +137,15 @@ async function approveWhole(payment: Payment, received: Received, bank: Bank): P
 /** The payment has ended, and this money has not approved it. */
 const goesBackWhole = ({ status }: Payment): boolean => status === 'FAILED'
 
-/** What came before the end cannot approve the payment any more: the end has put it into the queue for paying back. */
-const mayApproveLate = (payment: Payment, received: Received): boolean => {
-  const { before, isLate } = receiptPlace(payment, received.fact.key)
-  return isLate && isLateApproval(payment, { ...received, before })
+/**
+ * What came before the end cannot approve the payment any more: the end has put it into the queue for paying back. Nor can
+ * what a run that was cut off has put there.
+ */
+async function mayApproveLate(payment: Payment, received: Received, { transfers }: Bank): Promise<boolean> {
+  const { fact, account } = received
+  const { before, isLate } = receiptPlace(payment, fact.key)
+  if (!isLate || !isLateApproval(payment, { ...received, before })) return false
+  return !(await transfers.hasSurplus({ merchantId: account.merchantId, xId: surplusXId(account, fact) }))
 }
 
 /** For a payment that has ended: a partial amount approves nothing, and a full one must be refundable or kept. */
@@ -238,6 +243,9 @@ const keepSurplus = async (given: GivenBack, bank: Bank): Promise<void> => {
   if (surplus) await bank.transfers.addSurplus(surplus)
 }
 
+const surplusXId = (account: BankAccount, { key }: TransactionFact): XId =>
+  entryXId(account, `surplus ${key}`)
+
 /**
  * Undefined: the bank does not say who paid. The id follows from the bank's entry, so that it is paid back only once.
  */
@@ -248,7 +256,7 @@ export async function toSurplus(
   const { merchantId, accountId } = account
   const { partyIban: iban, partyName: name = 'unknown' } = fact
   if (iban === undefined || !isIban(iban)) return undefined
-  const xId = entryXId(account, `surplus ${fact.key}`)
+  const xId = surplusXId(account, fact)
   const payer = Buffer.from(JSON.stringify({ iban, name }))
   const sealed = await bank.records.seal('bank surplus', merchantId, xId, payer)
   return { merchantId, accountId, xId, payId, amount, ...sealed }
