@@ -50,6 +50,8 @@ export type NewRule = Omit<RuleRecord, 'ruleId' | 'createdAt'>
 export interface ProviderAdministration {
   /** The connectors available in this environment, with the settings that apply there. */
   connectors(): readonly ConnectorForm[]
+  /** Throws if there is no such merchant: an empty list would say that all is well with it. */
+  requireMerchant(merchantId: string | undefined): Promise<void>
   add(merchantId: string, account: NewAccount): Promise<ShownAccount>
   list(merchantId?: string): Promise<readonly ShownAccount[]>
   find(accountId: string): Promise<ShownAccount>
@@ -91,6 +93,9 @@ export function createProviderAdministration(deps: AdministrationDeps): Provider
 
   return {
     connectors: () => listConnectors(deps),
+    async requireMerchant(merchantId) {
+      if (merchantId !== undefined && !(await store.hasMerchant(merchantId))) throw noMerchant(merchantId)
+    },
     async add(merchantId, { connector, name, settings, secrets }) {
       const facts = factsOf(connector)
       checkSettings(settings, { facts, environment })

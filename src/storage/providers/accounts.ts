@@ -45,6 +45,7 @@ export interface AccountChange {
 }
 
 export interface ProviderAccountStore {
+  hasMerchant(merchantId: string): Promise<boolean>
   /** False: there is no such merchant. */
   insert(
     account: Omit<AccountRecord, 'enabled' | 'version' | 'createdAt' | 'updatedAt'>,
@@ -94,6 +95,10 @@ export function createProviderAccountStore({
   writers,
 }: Pick<Database, 'readers' | 'writers'>): ProviderAccountStore {
   return {
+    async hasMerchant(merchantId) {
+      const { rowCount } = await readers.query('SELECT 1 FROM merchant WHERE merchant_id = $1', [merchantId])
+      return rowCount === 1
+    },
     async insert({ merchantId, accountId, connector, name, settings }, secrets) {
       const { rowCount } = await writers.query(
         `WITH m AS MATERIALIZED (SELECT merchant_id FROM merchant WHERE merchant_id = $1),

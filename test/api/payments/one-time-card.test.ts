@@ -74,6 +74,14 @@ describe('the fields', () => {
     expect(Object.keys(JSON.parse(text).errors)).toEqual(['number', 'expiry'])
   })
 
+  test('answer in the language that the shop has chosen, whatever the browser prefers', async () => {
+    const headers = { 'accept-language': 'en' }
+    const page = await (await fetch(`${fields}?language=de-AT`, { headers })).text()
+    const action = / action="([^"]+)"/.exec(page)?.[1] ?? ''
+    const { text } = await post({ ...entries, expiry: '01/20' }, headers, `${gateway.url}${action}`)
+    expect(JSON.parse(text).errors).toEqual({ expiry: 'Diese Karte ist abgelaufen.' })
+  })
+
   test.each([
     ['another site', { 'sec-fetch-site': 'cross-site' }],
     ['another origin', { 'sec-fetch-site': 'same-site' }],
