@@ -37,6 +37,9 @@ export async function signIn(options: CredentialOptions, config: Config): Promis
   const served = config.publicUrl === undefined ? findServed(config) : undefined
   const guessed = served === undefined ? guessBaseUrl(config) : `${served}/api/v2`
   const baseUrl = (options.api ?? guessed).replace(/\/$/, '')
+  // Elsewhere every request is 404, which reads as if the payment did not exist or the environment were live.
+  if (URL.canParse(baseUrl) && !baseUrl.endsWith('/api/v2'))
+    throw new UsageFault(`--api ${baseUrl} is not the base URL of a gateway, which ends with /api/v2`)
   return { client: createGatewayClient({ baseUrl, merchantId, apiKey }), merchantId, apiKey, webhookSecret }
 }
 
