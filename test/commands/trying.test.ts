@@ -56,16 +56,9 @@ test('a payment is made, captured in part, refunded by what is left, and seen in
   expect(lines.map(line => JSON.parse(line).type)).toEqual(['AUTHORIZATION', 'CAPTURE', 'REFUND'])
 })
 
-test.each([
-  ['payments', 'create'],
-  ['payments', 'refund', '0'.repeat(32)],
-])('an address without /api/v2 is refused as such: %s %s', async (...words) => {
-  const refused = await run(...words, '--api', gateway.url)
-  expect(refused).toEqual({
-    code: 2,
-    stdout: '',
-    stderr: `tollgate: --api ${gateway.url} is not the base URL of a gateway, which ends with /api/v2\n`,
-  })
+test.each(['', '/'])('the address of the gateway with %j in place of /api/v2 is completed', async path => {
+  const created = await run('payments', 'create', '--api', `${gateway.url}${path}`)
+  expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^OK {2}10.00 EUR/) })
 })
 
 test('a decline is told with what to do, and ends with 1', async () => {

@@ -164,7 +164,7 @@ describe('listen', () => {
   ])('exit code 1 and a sentence for %s', async (_, change, sentence) => {
     const closed = await startReceiver()
     await closed.close()
-    const api = change.TOLLGATE_API === 'closed' ? { TOLLGATE_API: new URL('/api/v2', closed.url).href } : {}
+    const api = change.TOLLGATE_API === 'closed' ? { TOLLGATE_API: closed.url } : {}
     const { code, stderr } = await tollgateHere(['listen', '--forward-to', 'http://localhost:1/'], {
       ...env(),
       ...change,
