@@ -174,9 +174,11 @@ function linesOf(payment: Payment, received: Received): BankLine[] {
  */
 function receivedLines(payment: Payment, { fact, account }: Received): BankLine[] {
   const { before, surplus, completes, captureXId } = receiptPlace(payment, fact.key)
-  const { payId, amount } = payment
+  const { payId, amount, operations } = payment
   const names = { fact, transactionId: fact.bankReference, providerReference: fact.key }
-  const reference = captureXId ?? captureOf(account, fact)
+  // Of several receipts that are applied side by side, any one may have made the capture.
+  const made = operations.find(({ type }) => type === 'CAPTURE')?.xId
+  const reference = captureXId ?? made ?? captureOf(account, fact)
   const lines = completes
     ? [lineOf('CAPTURE', amount.value, { ...names, reference }), lineOf('RESERVE', -before, names)]
     : [lineOf('RESERVE', fact.amount.value - surplus, names)]
