@@ -306,3 +306,19 @@ test('a reservation that the provider does not release is released later', async
   await waitAndTry(minuteMs)
   expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { reversedValue: 1000 } })
 })
+
+test.each(['free', 'taken'])(
+  'a reservation that the provider never releases lapses at its end, and needs nobody (transId %s)',
+  async transIds => {
+    const { payId, xId, transId } = await expired('PROVIDERP', { captureMethod: { type: 'MANUAL' } })
+    if (transIds === 'taken') await gateway.call('POST', '/payments', cardPayment({ transId }))
+    for (let tries = 0; tries < 10; tries += 1) provider.arm('REVERSAL', 'decline')
+    provider.payAnyway(xId)
+    await deliver()
+    for (let days = 0; days < 40; days += 1) await waitAndTry(dayMs)
+    expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { reversedValue: 1000 } })
+    expect(await giveBackTimers(payId)).toBe(0)
+    expect(gateway.logged.filter(line => line.includes('NOT_GIVEN_BACK') && line.includes(payId))).toEqual([])
+    expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+  },
+)
