@@ -1,6 +1,6 @@
 /** Payments that end while the money for them is being read from a file: what arrived goes back, and only once. */
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Bank, BankCrashPoint } from '#operations/bank/bank.ts'
 import { testIbans } from '#test/support/bank/debits.ts'
 import { statement } from '#test/support/bank/files.ts'
@@ -165,4 +165,29 @@ test('late money that the bank of the customer sends back is given back once mor
   expect(await commands.json('doctor')).toMatchObject({ healthy: true })
   await tryAgain(payId)
   expect(await givenBack(`${name} again`)).toEqual([{ payments: 1, sum: 1000 }])
+})
+
+describe('an account from which money goes back', () => {
+  let own: BankStage
+  beforeAll(async () => {
+    own = await openBankStage()
+  })
+  afterAll(() => own.close())
+
+  test('is removed only after the money has gone into a file', async () => {
+    const { body } = await own.gateway.call('POST', '/payments', {
+      transId: 'late',
+      amount: { value: 1000, currency: 'EUR' },
+      captureMethod: { type: 'MANUAL' },
+      paymentMethods: { integrationType: 'DIRECT', type: 'INVOICE', invoice: {} },
+    })
+    await own.gateway.call('POST', `/payments/${body.payId}/cancellations`, {})
+    const payer = { name: 'Ann Mueller', iban: testIbans.good }
+    const text = statement([{ reference: 'LATE', cents: 1000, text: 'late', payer }])
+    await importFiles([own.commands.file('late.xml', text)], own.gateway.gateway.bank)
+    const remove = () => own.commands.run('provider', 'remove', own.accountId)
+    expect(await remove()).toMatchObject({ code: 1, stderr: expect.stringContaining('1 open payments') })
+    await own.commands.json('bank', 'batch', '--account', own.accountId, '--out', own.commands.folder)
+    expect(await remove()).toMatchObject({ code: 0 })
+  })
 })

@@ -1,6 +1,9 @@
 /** Money that was paid too late and cannot be given back at once: it is tried again, for as long as there is some left. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { MerchantId } from '#domain/ids.ts'
+import { openDatabase } from '#storage/database.ts'
 import { examine } from '#storage/doctor/doctor.ts'
+import { createProviderAccountStore } from '#storage/providers/accounts.ts'
 import { createTestClock, dayMs, minuteMs } from '#test/support/clock.ts'
 import { cardPayment } from '#test/support/gateway.ts'
 import { type LateStage, openLateStage } from '#test/support/providers/late-stage.ts'
@@ -10,6 +13,7 @@ import { queryRows } from '#test/support/simulation/invariants.ts'
 const clock = createTestClock()
 let provider: LateStage['provider']
 let gateway: LateStage['gateway']
+let accountId: string
 let read: LateStage['read']
 let eventsOf: LateStage['eventsOf']
 let runTimers: LateStage['runTimers']
@@ -21,7 +25,7 @@ let paidLate: LateCustomers['paidLate']
 beforeAll(async () => {
   // On a busy machine an answer may take longer than the provider's usual limit.
   const stage = await openLateStage({ clock }, { facts: { timeoutMs: 60_000 } })
-  ;({ provider, gateway, read, eventsOf, runTimers, deliver, tell } = stage)
+  ;({ provider, gateway, accountId, read, eventsOf, runTimers, deliver, tell } = stage)
   ;({ expired, paidLate } = lateCustomers(stage, clock))
 })
 afterAll(async () => {
@@ -33,6 +37,17 @@ beforeEach(() => gateway.gateway.merchants.set(gateway.merchantId, { paidLate: '
 async function giveBackTimers(payId: string): Promise<number> {
   const text = `SELECT 1 FROM timer WHERE kind = 'GIVE_BACK' AND pay_id = '${payId}'`
   return (await queryRows(gateway.databaseUrl, text)).length
+}
+
+/** Payments for which the account is still needed. */
+async function countOpen(): Promise<number> {
+  const database = openDatabase(gateway.databaseUrl, () => undefined)
+  const merchantId = gateway.merchantId as MerchantId
+  try {
+    return await createProviderAccountStore(database).countOpen({ merchantId, accountId })
+  } finally {
+    await database.close()
+  }
 }
 
 /** Lets the time pass in which what could not be given back is tried again. */
@@ -49,6 +64,7 @@ test('what the provider refuses to take back is tried again until it does', asyn
   expect(await read(payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 0 } })
   await waitAndTry(minuteMs)
   expect(await read(payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 0 } })
+  const open = await countOpen()
   await waitAndTry(10 * minuteMs)
   expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { refundedValue: 1000 } })
   expect(await eventsOf(payId)).toEqual([
@@ -57,6 +73,7 @@ test('what the provider refuses to take back is tried again until it does', asyn
   await waitAndTry(400 * dayMs)
   expect((await read(payId)).operations).toHaveLength(5)
   expect(await giveBackTimers(payId)).toBe(0)
+  expect(await countOpen()).toBe(open - 1)
 })
 
 test('a part that the merchant refunds meanwhile does not hide the rest', async () => {
@@ -306,3 +323,19 @@ test('a reservation that the provider does not release is released later', async
   await waitAndTry(minuteMs)
   expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { reversedValue: 1000 } })
 })
+
+test.each(['free', 'taken'])(
+  'a reservation that the provider never releases lapses at its end, and needs nobody (transId %s)',
+  async transIds => {
+    const { payId, xId, transId } = await expired('PROVIDERP', { captureMethod: { type: 'MANUAL' } })
+    if (transIds === 'taken') await gateway.call('POST', '/payments', cardPayment({ transId }))
+    for (let tries = 0; tries < 10; tries += 1) provider.arm('REVERSAL', 'decline')
+    provider.payAnyway(xId)
+    await deliver()
+    for (let days = 0; days < 40; days += 1) await waitAndTry(dayMs)
+    expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { reversedValue: 1000 } })
+    expect(await giveBackTimers(payId)).toBe(0)
+    expect(gateway.logged.filter(line => line.includes('NOT_GIVEN_BACK') && line.includes(payId))).toEqual([])
+    expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+  },
+)

@@ -106,8 +106,7 @@ async function writeApproval(
       const setTimers = [
         ...(moved.setTimers ?? []),
         ...lateTimers(next, merchant, now),
-        // Money that is only given back needs no expiry timer.
-        ...(isReplaced ? [] : approvalTimers(stored, next, merchant)),
+        ...approvalTimers(stored, next, merchant),
         // Until it is known what became of the capture, nothing is given back.
         ...next.operations
           .filter(one => isUnanswered(one) && !stored.operations.includes(one))
