@@ -2,20 +2,22 @@
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
+const words = process.argv.slice(2)
+const isServer = words.length === 0 || words[0] === 'serve'
+
 // The reader of our output may end first: `| head`, a closed terminal, a killed npm. That must not keep us from stopping
-// in order.
+// in order, nor a full disk a server from taking payments. What a command prints may be a secret that is shown once.
+let unwritten: Error | undefined
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
+    if (!isServer && error.code !== 'EPIPE' && error.code !== 'EIO') unwritten ??= error
   })
 }
-
-const words = process.argv.slice(2)
 
 // Saves a third of a second at each start but the first. Beside the code and not in a shared folder, because cached
 // code is executed; without write access only that time is lost. Node keeps all of it in memory until the process ends
 // (8 MB, measured), so a server does without.
-if (words.length > 0 && words[0] !== 'serve') {
+if (!isServer) {
   enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/tollgate', import.meta.url)))
 }
 
@@ -23,8 +25,9 @@ if (words.length > 0 && words[0] !== 'serve') {
 const { run } = await import('#commands/run.ts')
 const code = await run(words)
 // A server has printed little, and must stop in time also when nobody reads its log any more.
-if (words.length > 0 && words[0] !== 'serve') {
+if (!isServer) {
   const { flushOutput } = await import('#commands/terminal.ts')
   await flushOutput()
+  if (unwritten) console.error(`tollgate: not everything could be printed: ${unwritten.message}`)
 }
-process.exit(code)
+process.exit(unwritten ? code || 1 : code)

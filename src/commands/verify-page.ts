@@ -6,15 +6,17 @@
 import { createHash } from 'node:crypto'
 import type { Command } from 'commander'
 import { guessBaseUrl } from '#commands/developer/credentials.ts'
+import { parseUrl } from '#commands/developer/webhooks.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
+import { memberOf } from '#domain/json.ts'
 import { describeInventory, loadAssets } from '#pages/assets.ts'
 import { openDatabase as connect } from '#storage/database.ts'
 import { createInstallation } from '#storage/installation.ts'
 import { isSigned } from '#vault/inventory-signature.ts'
 import { type DerivedKeys, openDerivedKeys } from '#vault/key-ring.ts'
-import { readServed } from '#webhooks/gateway-client.ts'
+import { readServed, type ServedFile } from '#webhooks/gateway-client.ts'
 
 interface Options {
   readonly origin?: string
@@ -26,16 +28,22 @@ export function addVerifyPageCommand(program: Command, readConfig: () => Config)
   program
     .command('verify-page')
     .description('Compares what the payment pages load with the signed list of what they should load.')
-    .option('--origin <url>', 'the address at which customers reach the gateway (default: as configured)')
-    .option('--page <url>', 'the address of a payment page, whose scripts and policy are checked too')
+    .option(
+      '--origin <url>',
+      'the address at which customers reach the gateway (default: as configured)',
+      parseUrl,
+    )
+    .option(
+      '--page <url>',
+      'the address of an open payment page, whose scripts and policy are checked too',
+      parseUrl,
+    )
     .option('--json', 'print one line of JSON')
     .action(async (options: Options) => {
       const config = readConfig()
       const origin = new URL(options.origin ?? guessBaseUrl(config)).origin
       const keys = await readKeys(config)
-      const differences = await compareServed(origin, options.page, keys).catch((error: unknown) => {
-        throw new CommandFault(`${origin} cannot be read: ${describeReason(error)}`, { cause: error })
-      })
+      const differences = await compareServed(origin, options.page, keys)
       const ok = differences.length === 0
       if (options.json) console.log(JSON.stringify({ ok, origin, differences }))
       else console.log(ok ? `${origin} serves what was signed.` : differences.join('\n'))
@@ -55,6 +63,19 @@ async function readKeys(config: Config): Promise<DerivedKeys> {
   }
 }
 
+async function read(address: string): Promise<ServedFile> {
+  try {
+    return await readServed(address)
+  } catch (error) {
+    throw new CommandFault(
+      `${address} cannot be read: ${describeReason(memberOf(error, 'cause') ?? error)}`,
+      {
+        cause: error,
+      },
+    )
+  }
+}
+
 interface Served {
   readonly files?: readonly { readonly url: string; readonly integrity: string }[]
   readonly signature?: { readonly value?: string }
@@ -67,7 +88,7 @@ export async function compareServed(
   { pageInventory }: Pick<DerivedKeys, 'pageInventory'>,
 ): Promise<readonly string[]> {
   const differences: string[] = []
-  const listed = await readServed(`${origin}/.well-known/payment-page-inventory.json`)
+  const listed = await read(`${origin}/.well-known/payment-page-inventory.json`)
   // Trusted only as far as the signature below proves it.
   const { signature, ...inventory } = JSON.parse(listed.bytes.toString('utf8')) as Served
   if (!isSigned(pageInventory, JSON.stringify(inventory), signature?.value ?? '')) {
@@ -78,7 +99,7 @@ export async function compareServed(
     differences.push('the list of files is not that of this version')
   }
   for (const { url, integrity } of expected) {
-    const { status, bytes } = await readServed(`${origin}${url}`)
+    const { status, bytes } = await read(`${origin}${url}`)
     const found = `sha384-${createHash('sha384').update(bytes).digest('base64')}`
     if (status !== 200 || found !== integrity) differences.push(`${url} was changed (${status}, ${found})`)
   }
@@ -89,7 +110,12 @@ export async function compareServed(
 type Expected = ReturnType<typeof describeInventory>['files']
 
 async function comparePage(page: string, expected: Expected): Promise<readonly string[]> {
-  const { bytes, headers } = await readServed(page)
+  const { status, bytes, headers } = await read(page)
+  // Customers who are led elsewhere, or see an error page, load other things than those checked here.
+  if (status !== 200)
+    return [
+      `the page answered ${status}, so that nothing of it was checked: name one that waits for its customer`,
+    ]
   const html = bytes.toString('utf8')
   const policy = headers.get('content-security-policy') ?? ''
   const differences = ["default-src 'none'", "script-src 'self'", "connect-src 'self'"]
@@ -114,6 +140,7 @@ function findForeignParts(html: string): readonly string[] {
   const tags = [...html.matchAll(/<[a-z][^<>]*>/gi)].map(([tag]) => tag)
   const isForeign = (tag: string): boolean =>
     /^<(?:base|iframe|frame|object|embed|applet)\b/i.test(tag) ||
+    /^<meta\b[^>]*\shttp-equiv\s*=/i.test(tag) ||
     /\son[a-z]+\s*=/i.test(tag) ||
     /\s(?:form)?action\s*=\s*["']?\s*(?!\/(?!\/))[^"'\s>]/i.test(tag)
   return tags.filter(isForeign).map(tag => `the page has something that is not ours: ${tag.slice(0, 200)}`)

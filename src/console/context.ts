@@ -116,6 +116,19 @@ export function readRefusal({ text }: InsideAnswer): string {
   return faults || String(said ?? 'This was refused.')
 }
 
+const ownRefusals: readonly string[] = Object.values(refusalCodes)
+
+/**
+ * How an action ended that the API did not confirm: a provider declined it, or what came of it is not known. Undefined: it
+ * was refused before anything was tried.
+ */
+export function readFailure({ status, text }: InsideAnswer): Json | undefined {
+  if (status >= 500) return { status: 'UNKNOWN' }
+  const { responseCode = '' } = JSON.parse(text || '{}')
+  const isDeclined = status === 422 && !ownRefusals.includes(String(responseCode))
+  return isDeclined ? { status: 'FAILED', responseCode } : undefined
+}
+
 /**
  * For the form that is shown again after a refusal. An endpoint repeats a 422 under its key whatever is sent then, so the
  * form gets a new one. A key that was used with other entries stays: the person must look first at what came of those.

@@ -4,6 +4,7 @@ import { add } from '#domain/money.ts'
 import { cancelledCode, timedOutCode, withdrawnCode } from '#domain/response-codes.ts'
 import {
   awaitsCustomer,
+  isClosedLate,
   isLapsed,
   lastOperation,
   type Operation,
@@ -15,7 +16,10 @@ import {
 export function lapse(payment: Payment, now: Date): Payment | undefined {
   const open = openAmount(payment)
   const authorized =
-    payment.status === 'AUTHORIZED' || payment.status === 'CAPTURE_REQUEST' || payment.status === 'OK'
+    payment.status === 'AUTHORIZED' ||
+    payment.status === 'CAPTURE_REQUEST' ||
+    payment.status === 'OK' ||
+    isClosedLate(payment)
   if (!authorized || open === 0 || !isLapsed(payment, now)) return undefined
   const { sums } = payment
   const taken = add(add(sums.captured, sums.capturing), sums.reversing)

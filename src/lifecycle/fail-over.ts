@@ -27,6 +27,9 @@ export function failOver(payment: Payment, next: NextAccount): Payment | undefin
   const failed = findOperation(payment, unreached)
   if (failed?.state !== 'SENT') return undefined
   const { type, amount, transId, refNr, details, key } = failed
+  // It is the same try of the customer.
+  const { triedType } = failed.prepared
+  const kept = triedType === undefined ? prepared : { ...prepared, triedType }
   const responseCode = unreachedCode(payment.method.family)
   const operations = payment.operations.map(operation =>
     operation === failed
@@ -35,7 +38,7 @@ export function failOver(payment: Payment, next: NextAccount): Payment | undefin
   )
   return withOperation(
     { ...payment, operations, provider },
-    { xId, type, amount, transId, refNr, prepared, details: { ...details, captureXId }, key },
+    { xId, type, amount, transId, refNr, prepared: kept, details: { ...details, captureXId }, key },
     now,
   )
 }

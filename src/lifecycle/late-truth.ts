@@ -10,6 +10,7 @@ import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import {
   findOperation,
   isClosedLate,
+  isGivenBackLate,
   lastOperation,
   type Operation,
   type OperationType,
@@ -167,6 +168,8 @@ export interface LateApproval {
   readonly capture?: Outcome
   /** Another payment has its transId or its plan's due day by now, so this one stays ended; its money is only given back. */
   readonly isReplaced?: boolean
+  /** The merchant keeps it. */
+  readonly isKept?: boolean
   /** The account that approved it, that of the payment unless given: a later try may have gone to another one. */
   readonly provider?: PaymentProvider
   readonly now: Date
@@ -178,12 +181,13 @@ export interface LateApproval {
  */
 export function approveLate(
   payment: Payment,
-  { xId, outcome, capture, isReplaced, provider = payment.provider, now }: LateApproval,
+  { xId, outcome, capture, isReplaced, isKept, provider = payment.provider, now }: LateApproval,
 ): Payment | undefined {
   const failed = findOperation(payment, xId)
   const isOver = payment.status === 'FAILED' && failed?.state === 'FAILED'
   if (!isOver || failed.type === 'CREDIT' || outcome.kind !== 'approved') return undefined
-  const again: Operation = { ...failed, state: 'SENT', prepared: { ...failed.prepared, paidLate: true } }
+  const late = { paidLate: true, ...(isKept ? { keptLate: true } : {}) }
+  const again: Operation = { ...failed, state: 'SENT', prepared: { ...failed.prepared, ...late } }
   const tried = { ...asTried(payment, failed), amount: askedBy(payment, failed), provider }
   const open: Payment = { ...tried, status: 'PENDING', operations: replace(payment, again) }
   const approved = settle(open, xId, outcome, now)
@@ -205,19 +209,23 @@ export interface LateRest {
   /** Captured money is refunded, an authorisation is reversed. */
   readonly refunds: boolean
   readonly value: number
+  /** The capture that is refunded next: a refund gives back one. */
+  readonly capture?: XId
 }
 
 /**
- * What must still be given back of a payment that was paid too late; undefined: nothing. While something is under way,
- * nobody knows how much is left.
+ * What must still be given back of a payment that was paid too late and not kept; undefined: nothing. While something is
+ * under way, nobody knows how much is left.
  */
 export function lateRest(payment: Payment): LateRest | 'under way' | undefined {
   const { sums } = payment
-  if (!paidLateOperation(payment)) return undefined
+  if (!payment.operations.some(isGivenBackLate)) return undefined
   if (sums.capturing + sums.reversing + sums.refunding > 0) return 'under way'
   if (sums.captured > 0) {
-    const value = sums.captured - sums.refunded - sums.returned
-    return value > 0 ? { refunds: true, value } : undefined
+    const left = sums.captured - sums.refunded - sums.returned
+    const capture = refundedCapture(payment, undefined)
+    const value = capture ? Math.min(left, restOf(payment, capture)) : left
+    return left > 0 ? { refunds: true, value, capture: capture?.xId } : undefined
   }
   const value = openAmount(payment)
   return value > 0 ? { refunds: false, value } : undefined

@@ -49,6 +49,10 @@ export interface Prepared {
   readonly account?: string
   /** The method that the customer chose for this try; later tries of the payment may be by other methods. */
   readonly triedType?: string
+  /** The provider approved it after the payment had ended. */
+  readonly paidLate?: boolean
+  /** That money was kept, so the payment has gone on like any other, whatever the merchant wants of later ones. */
+  readonly keptLate?: boolean
   /** When it was sent, for an operation that was recorded before: milliseconds of the merchant's time. */
   readonly sentAtMs?: number
   readonly [fact: string]: string | number | boolean | undefined
@@ -216,7 +220,11 @@ export const isLive = (payment: Payment): boolean =>
  * stays ended while its money is given back.
  */
 export const isClosedLate = ({ status, operations }: Payment): boolean =>
-  status === 'REVERSED' && operations.some(({ prepared }) => prepared.paidLate === true)
+  status === 'REVERSED' && operations.some(isGivenBackLate)
+
+/** Approved after the end of its payment, and not kept. */
+export const isGivenBackLate = ({ prepared }: Operation): boolean =>
+  prepared.paidLate === true && prepared.keptLate !== true
 
 /** 100 unless the method allows captures above what was authorised. */
 export const capturePercent = ({ method }: Payment): number => method.capturePercentMax ?? 100

@@ -1,4 +1,5 @@
 /** When captured money may be given back, which capture it is taken from, and what the payment looks like meanwhile. */
+import type { XId } from '#domain/ids.ts'
 import { add } from '#domain/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
@@ -13,6 +14,8 @@ import {
 export interface RefundCommand extends FollowUpCommand {
   /** The provider's id of the capture to give back; the last one unless given. */
   readonly captureTransactionId?: string
+  /** The capture itself, where it was chosen by us. */
+  readonly capture?: XId
 }
 
 export function decideRefund(payment: Payment, command: RefundCommand): Decision {
@@ -50,9 +53,10 @@ export function reserveRefund(payment: Payment, command: RefundCommand, recordin
 /** The named capture, or the last one. Only a capture that is known to have succeeded can be refunded. */
 export function findRefundedCapture(
   payment: Payment,
-  { captureTransactionId }: RefundCommand,
+  { captureTransactionId, capture }: RefundCommand,
 ): Operation | undefined {
   const captured = payment.operations.filter(({ type, state }) => type === 'CAPTURE' && state === 'OK')
+  if (capture !== undefined) return captured.find(({ xId }) => xId === capture)
   if (captureTransactionId === undefined) return captured.at(-1)
   return captured.find(({ provider }) => provider?.transactionId === captureTransactionId)
 }

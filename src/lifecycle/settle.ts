@@ -17,6 +17,7 @@ import {
   approvingOperation,
   findOperation,
   isClosedLate,
+  isGivenBackLate,
   isUnanswered,
   isUndecided,
   type Operation,
@@ -119,7 +120,7 @@ const effects: Record<OperationType, Effects> = {
         refunded: add(payment.sums.refunded, amount),
       })
       // A payment that was paid after it had ended and then given back is over, as if it had been reversed in time.
-      const isLate = approvingOperation(payment).prepared.paidLate === true
+      const isLate = isGivenBackLate(approvingOperation(payment))
       // What the customer's bank took back need not be given back.
       const isGone = add(given.sums.refunded, given.sums.returned) >= given.sums.captured
       return isLate && isGone ? { ...given, status: 'REVERSED' } : given
@@ -284,12 +285,18 @@ function answerOperation(payment: Payment, operation: Operation, outcome: Outcom
  * not prove that the provider has the request, so the operation is cleared up like one without an answer.
  */
 function providerAfter(payment: Payment, operation: Operation, outcome: Outcome): Operation['provider'] {
-  if ('provider' in outcome) return withoutCardNumber(outcome.provider)
+  if ('provider' in outcome) return withReceipts(withoutCardNumber(outcome.provider), operation)
   const { provider, xId, amount } = operation
   if (outcome.kind !== 'unknown' || outcome.reason === undefined) return provider
   const echo = { reference: xId, amount: { value: amount, currency: payment.amount.currency } }
   const responseText = `The provider's answer was not understood: ${scrubCardNumbers(outcome.reason)}`
   return { ...(provider ?? { echo, fields: { notUnderstood: true } }), responseText }
+}
+
+/** Money may arrive while an earlier transfer is being applied: what is stored counts, not what was known then. */
+function withReceipts(provider: ProviderFacts, { provider: stored }: Operation): ProviderFacts {
+  const receipts = stored?.fields?.receipts
+  return receipts === undefined ? provider : { ...provider, fields: { ...provider.fields, receipts } }
 }
 
 /** A provider's sentence may quote the number that it was sent. */

@@ -33,7 +33,10 @@ interface FieldsContext {
 export async function showFields(request: PageRequest, context: FieldsContext): Promise<PageAnswer> {
   const merchant = await findMerchant(request, context.deps)
   if (!merchant) return context.pageContext.deadEnd(request, 'unknown')
-  const body = renderCardFields(frameOf(request, merchant, context), `${fieldsPath}${merchant.merchantId}`)
+  const frame = frameOf(request, merchant, context)
+  // The answers to the form are in the language of its page.
+  const action = `${fieldsPath}${merchant.merchantId}?language=${frame.language.locale}`
+  const body = renderCardFields(frame, action)
   return { status: 200, body, headers: headersOf(merchant, context) }
 }
 

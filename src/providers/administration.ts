@@ -2,9 +2,9 @@
  * Adding and changing provider accounts and routing rules, for the command line and the console. Settings and secrets are
  * checked against what the connector declares; secrets are sealed at once and never shown again.
  */
-import { randomBytes } from 'node:crypto'
 import type { ConnectorDefinition, ConnectorFacts } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
+import { drawId } from '#operations/merchants/merchants.ts'
 import {
   AccountFault,
   checkSecretNames,
@@ -50,6 +50,8 @@ export type NewRule = Omit<RuleRecord, 'ruleId' | 'createdAt'>
 export interface ProviderAdministration {
   /** The connectors available in this environment, with the settings that apply there. */
   connectors(): readonly ConnectorForm[]
+  /** Throws if there is no such merchant: an empty list would say that all is well with it. */
+  requireMerchant(merchantId: string | undefined): Promise<void>
   add(merchantId: string, account: NewAccount): Promise<ShownAccount>
   list(merchantId?: string): Promise<readonly ShownAccount[]>
   find(accountId: string): Promise<ShownAccount>
@@ -91,12 +93,15 @@ export function createProviderAdministration(deps: AdministrationDeps): Provider
 
   return {
     connectors: () => listConnectors(deps),
+    async requireMerchant(merchantId) {
+      if (merchantId !== undefined && !(await store.hasMerchant(merchantId))) throw noMerchant(merchantId)
+    },
     async add(merchantId, { connector, name, settings, secrets }) {
       const facts = factsOf(connector)
       checkSettings(settings, { facts, environment })
       checkSecrets(secrets, { facts, environment })
       checkSecretNames(Object.keys(secrets), { facts, environment })
-      const accountId = `acc_${randomBytes(12).toString('hex')}`
+      const accountId = drawId('acc', 12)
       // Typed by a person: the store refuses an id that no merchant has.
       const owner = merchantId as MerchantId
       const account = { merchantId: owner, accountId, connector, name, settings }

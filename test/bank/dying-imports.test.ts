@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { addDays, dayOf } from '#domain/calendar.ts'
 import type { PayId, XId } from '#domain/ids.ts'
 import type { Bank } from '#operations/bank/bank.ts'
 import { giveOutNew } from '#operations/bank/give-out.ts'
@@ -93,7 +94,8 @@ async function debit() {
     merchantId,
     accountId: stage.accountId,
     count: 1,
-    dueDate: '2026-12-01',
+    // Late enough for the batch, which would otherwise choose another day and announce it at any moment.
+    dueDate: addDays(dayOf(new Date()), 30),
   })
   return batchOne()
 }

@@ -1,12 +1,13 @@
 /** Payments that end while the money for them is being read from a file: what arrived goes back, and only once. */
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Bank, BankCrashPoint } from '#operations/bank/bank.ts'
 import { testIbans } from '#test/support/bank/debits.ts'
 import { statement } from '#test/support/bank/files.ts'
 import { type BankStage, importFiles, openBankStage } from '#test/support/bank/stage.ts'
 import type { CommandsHere } from '#test/support/command-here.ts'
 import type { TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let stage: BankStage
 let gateway: TestGateway
@@ -112,3 +113,81 @@ test.each(cases)(
     await expectEnded(payId, cents, name)
   },
 )
+
+test('late money that is on its way back after a crash stays so, also where it could be kept by then', async () => {
+  const name = `late ${++orders}`
+  const payId = await order('a method without refunds', name)
+  const { text } = await gateway.call('GET', `/payments/getByPayId/${payId}`)
+  await cancel(payId)
+  const newer = await order('a method without refunds', name)
+  const path = fileWith(/RF[0-9]{2}[A-Z0-9]{12}/.exec(text)?.[0] ?? '', 1000)
+  await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
+  const dying = bankThat(point => {
+    if (point === 'entryApplied') throw new Error(`died at ${point}`)
+  })
+  await expect(importFiles([path], dying)).rejects.toThrow('died')
+  await cancel(newer)
+  expect(await importFiles([path], gateway.gateway.bank)).toMatchObject({ booked: 1, unmatched: [] })
+  await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'return' })
+  const { body } = await gateway.call('GET', `/payments/getByPayId/${payId}`)
+  expect(body).toMatchObject({ status: 'FAILED', amount: { capturedValue: 0, receivedValue: 1000 } })
+  expect(await linesOf(payId)).toEqual([['CORRECTION', 1000]])
+  expect(await givenBack(name)).toEqual([{ payments: 1, sum: 1000 }])
+  expect(await commands.json('doctor')).toMatchObject({ healthy: true })
+})
+
+/** As after the time that passes between two tries to give back what was paid too late. */
+const tryAgain = async (payId: string): Promise<void> => {
+  await queryRows(
+    gateway.databaseUrl,
+    `UPDATE timer SET run_at = now() WHERE pay_id = '${payId}'::uuid AND kind = 'GIVE_BACK'`,
+  )
+  await gateway.gateway.timerWorker.runDue()
+}
+
+test('late money that the bank of the customer sends back is given back once more', async () => {
+  const name = `late ${++orders}`
+  const payId = await order('a refundable method', name)
+  await cancel(payId)
+  await importFiles([fileWith(name, 1000)], gateway.gateway.bank)
+  expect(await givenBack(name)).toEqual([{ payments: 1, sum: 1000 }])
+  const [item] = await queryRows<{ name: string }>(
+    gateway.databaseUrl,
+    `SELECT replace(x_id::text, '-', '') AS name FROM bank_item WHERE pay_id = '${payId}'::uuid`,
+  )
+  const told = async (reference: string, entry: { direction: 'CRDT' | 'DBIT'; reason?: string }) => {
+    const text = statement([{ reference, cents: 1000, endToEndId: item?.name, ...entry }])
+    return importFiles([commands.file(`${reference}.xml`, text)], gateway.gateway.bank)
+  }
+  expect(await told(`${name} booked`, { direction: 'DBIT' })).toMatchObject({ booked: 1 })
+  await tryAgain(payId)
+  expect(await told(`${name} back`, { direction: 'CRDT', reason: 'AC04' })).toMatchObject({ returned: 1 })
+  expect(await commands.json('doctor')).toMatchObject({ healthy: true })
+  await tryAgain(payId)
+  expect(await givenBack(`${name} again`)).toEqual([{ payments: 1, sum: 1000 }])
+})
+
+describe('an account from which money goes back', () => {
+  let own: BankStage
+  beforeAll(async () => {
+    own = await openBankStage()
+  })
+  afterAll(() => own.close())
+
+  test('is removed only after the money has gone into a file', async () => {
+    const { body } = await own.gateway.call('POST', '/payments', {
+      transId: 'late',
+      amount: { value: 1000, currency: 'EUR' },
+      captureMethod: { type: 'MANUAL' },
+      paymentMethods: { integrationType: 'DIRECT', type: 'INVOICE', invoice: {} },
+    })
+    await own.gateway.call('POST', `/payments/${body.payId}/cancellations`, {})
+    const payer = { name: 'Ann Mueller', iban: testIbans.good }
+    const text = statement([{ reference: 'LATE', cents: 1000, text: 'late', payer }])
+    await importFiles([own.commands.file('late.xml', text)], own.gateway.gateway.bank)
+    const remove = () => own.commands.run('provider', 'remove', own.accountId)
+    expect(await remove()).toMatchObject({ code: 1, stderr: expect.stringContaining('1 open payments') })
+    await own.commands.json('bank', 'batch', '--account', own.accountId, '--out', own.commands.folder)
+    expect(await remove()).toMatchObject({ code: 0 })
+  })
+})

@@ -1,4 +1,6 @@
 /** Several merchants with one account at a bank: an entry of its statement is about one payment of one of them. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bankSettings, testIbans } from '#test/support/bank/debits.ts'
 import { statement } from '#test/support/bank/files.ts'
@@ -6,18 +8,21 @@ import { type BankStage, openBankStage } from '#test/support/bank/stage.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
 
 let stage: BankStage
-let shops: readonly [Shop, Shop]
+interface ShopAtBank extends Shop {
+  readonly accountId: string
+}
+let shops: readonly [ShopAtBank, ShopAtBank]
 beforeAll(async () => {
   stage = await openBankStage()
   shops = [await openShopAtBank(), await openShopAtBank()]
 })
 afterAll(() => stage.close())
 
-async function openShopAtBank(): Promise<Shop> {
+async function openShopAtBank(): Promise<ShopAtBank> {
   const shop = await openShop(stage.gateway)
   const account = ['--connector', 'bank', '--name', 'House bank', ...bankSettings]
-  await stage.commands.json('provider', 'add', shop.merchantId, ...account)
-  return shop
+  const { accountId } = await stage.commands.json('provider', 'add', shop.merchantId, ...account)
+  return { ...shop, accountId }
 }
 
 async function order(shop: Shop, transId: string): Promise<string> {
@@ -32,14 +37,12 @@ async function order(shop: Shop, transId: string): Promise<string> {
 
 const statusOf = async (shop: Shop, payId: string): Promise<string> => (await shop.read(payId)).status
 
-const arrive = (reference: string, text: string) =>
+const payer = { name: 'Ann', iban: testIbans.good }
+const arrive = (reference: string, text: string, endToEndId?: string) =>
   stage.commands.json(
     'bank',
     'import',
-    stage.commands.file(
-      `${reference}.xml`,
-      statement([{ reference, cents: 1000, text, payer: { name: 'Ann', iban: testIbans.good } }]),
-    ),
+    stage.commands.file(`${reference}.xml`, statement([{ reference, cents: 1000, text, payer, endToEndId }])),
   )
 
 test('one transfer does not pay the orders of two merchants with the same number: it is listed', async () => {
@@ -69,3 +72,40 @@ test('a transfer that has paid for one merchant does not pay for another when it
   expect(await arrive('AGAIN', 'again 7')).toMatchObject({ booked: 0, repeated: 1, unmatched: [] })
   expect(await statusOf(two, later)).toBe('AUTHORIZE_REQUEST')
 })
+
+/** A debit in a file to the bank, and its reference there. */
+async function debit(shop: ShopAtBank, transId: string): Promise<{ payId: string; endToEndId: string }> {
+  const { status, body, text } = await shop.call('POST', '/payments', {
+    transId,
+    amount: { value: 1000, currency: 'EUR' },
+    paymentMethods: {
+      integrationType: 'DIRECT',
+      type: 'DIRECTDEBIT',
+      directDebit: {
+        account: { number: testIbans.good, accountHolderName: 'Ann' },
+        mandateId: `MANDATE-${transId}`,
+        dateOfSignature: '01.11.2026',
+      },
+    },
+  })
+  if (status !== 200) throw new Error(text)
+  const out = join(stage.commands.folder, transId)
+  const { files } = await stage.commands.json('bank', 'batch', '--account', shop.accountId, '--out', out)
+  const [, endToEndId = ''] = /<EndToEndId>(\w+)</.exec(readFileSync(files[0].path, 'utf8')) ?? []
+  return { payId: body.payId, endToEndId }
+}
+
+test.each([
+  ['the first', 0, 1],
+  ['the second', 1, 0],
+] as const)(
+  'the booking of a debit of %s merchant does not pay an order of the other with the same number',
+  async (_, by, other) => {
+    const number = `debit-${by}`
+    const { payId, endToEndId } = await debit(shops[by], number)
+    const waiting = await order(shops[other], number)
+    expect(await arrive(`BOOKED${by}`, number, endToEndId)).toMatchObject({ booked: 1, unmatched: [] })
+    expect(await statusOf(shops[by], payId)).toBe('OK')
+    expect(await statusOf(shops[other], waiting)).toBe('AUTHORIZE_REQUEST')
+  },
+)

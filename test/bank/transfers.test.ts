@@ -98,6 +98,27 @@ test('too much is OK, and the surplus goes back with the next batch', async () =
   ])
 })
 
+// A customer who pays the same order several times on one day: the entries of one statement are applied side by side.
+test.each(['SEPACREDITTRANSFER', 'SEPAINSTANT', 'INVOICE'])(
+  'one statement with three payments of one order pays it once and gives the others back: %s',
+  async type => {
+    const transId = `thrice-${type}`
+    const made = await order(type, transId)
+    const entry = { cents: 1000, text: transId }
+    expect(await arrive(entry, entry, entry)).toMatchObject({ booked: 3, unmatched: [] })
+    expect(await record(made.payId)).toMatchObject({
+      status: 'OK',
+      amount: { receivedValue: 3000, capturedValue: 1000 },
+    })
+    const out = join(commands.folder, transId)
+    const { files } = await commands.json('bank', 'batch', '--account', accountId, '--out', out)
+    expect(files).toMatchObject([{ type: 'pain.001.001.09', payments: 2, sum: 2000 }])
+    const { data } = (await gateway.call('GET', `/settlements?payId=${made.payId}`)).body
+    const gross = data.map((line: { type: string; gross: number }) => `${line.type} ${line.gross}`)
+    expect(gross.toSorted()).toEqual(['CAPTURE 1000', 'CORRECTION 1000', 'CORRECTION 1000'])
+  },
+)
+
 test('303 an invoice on our page leads to the account to transfer to, and the transfer pays it', async () => {
   const begun = await gateway.call('POST', '/payments', {
     transId: 'page-invoice',

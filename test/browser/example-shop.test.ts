@@ -142,6 +142,23 @@ describe.skipIf(browser === undefined)('the example shop', () => {
     await page.locator('#problem', { hasText: /./ }).waitFor()
   })
 
+  test('a customer whose card fields cannot be loaded is told so, and not left waiting', async () => {
+    const page = await choose('Pay by card here', async shown => {
+      await shown.clock.install()
+      // As for a merchant that is disabled, or has not named the shop's site.
+      await shown.route('**/pay/fields/**', route => route.fulfill({ status: 404, contentType: 'text/html' }))
+    })
+    const said = async () => {
+      await page.clock.fastForward(5_000)
+      return page.textContent('#problem')
+    }
+    await page.getByRole('button', { name: 'Pay €49.99' }).click()
+    await expect.poll(said, { timeout: 60_000 }).toContain('could not be loaded')
+    await page.evaluate("document.querySelector('#problem').textContent = ''")
+    await page.getByRole('button', { name: 'Pay €49.99' }).click()
+    await page.locator('#problem', { hasText: 'could not be loaded' }).waitFor()
+  })
+
   test('a token that is refused without a reason says so in words', async () => {
     const page = await choose('Pay by card here')
     const fields = page.frameLocator('#card iframe')

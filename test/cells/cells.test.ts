@@ -334,6 +334,35 @@ test('commands about an account find it in any cell, and say what is wrong with 
   commands.remove()
 })
 
+test('notices of all cells are one list, the newest first and no more than asked for', async () => {
+  const shops = [await openShop(), await openShop(), await openShop()]
+  const cells = await Promise.all(shops.map(cellOf))
+  for (const [index, { merchantId }] of shops.entries())
+    await queryRows(
+      cells[index]?.url ?? '',
+      `WITH notice AS (INSERT INTO provider_notice (merchant_id, provider_account_id, notice_id, key_version, sealed)
+         VALUES ('${merchantId}', 'acc_${'0'.repeat(24)}', gen_random_uuid(), 1, NULL) RETURNING merchant_id, notice_id)
+       INSERT INTO notice_item (merchant_id, provider_account_id, item_key, notice_id, position, kind, state, received_at)
+       SELECT merchant_id, 'acc_${'0'.repeat(24)}', 'order-' || n, notice_id, n, 'capture', 'EXPIRED',
+         now() + (${index} + n * 10) * interval '1 second' FROM notice, generate_series(1, 2) n`,
+    )
+  const commands = commandsHere(stage.databaseUrl, {
+    TOLLGATE_CELL_URLS: stage.otherUrl,
+    TOLLGATE_MASTER_KEY: stage.keyText,
+  })
+  const listed = await commands.json('notices', 'list', '--unmatched', '--limit', '4')
+  const [first, second, third] = shops.map(({ merchantId }) => merchantId)
+  expect(listed.map(({ merchantId }: { merchantId: string }) => merchantId)).toEqual([
+    third,
+    second,
+    first,
+    third,
+  ])
+  const unknown = await commands.run('notices', 'list', '--account', `acc_${'1'.repeat(24)}`)
+  expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no account') })
+  commands.remove()
+})
+
 test('the doctor finds nothing in any cell', async () => {
   for (const { url } of stage.cells) {
     const unwell = (await examine(url)).filter(({ found }) => found > 0)

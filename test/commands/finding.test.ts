@@ -93,6 +93,11 @@ test.each([
   expect([code, stdout, stderr]).toEqual([expected, '', expect.stringContaining(reason)])
 })
 
+async function listReplays(): Promise<readonly unknown[]> {
+  const rows = JSON.parse(await run('audit', 'list', '--act', 'event.replay', '--json'))
+  return rows.map(({ object, after }: { object: string; after: unknown }) => ({ object, after }))
+}
+
 test('events list, show and replay; webhook add and remove', async () => {
   const [event] = JSON.parse(await run('events', 'list', '--merchant', shop.merchantId, '--failed', '--json'))
   expect(event).toMatchObject({ payId, type: 'payment.captured', status: 'FAILED' })
@@ -116,6 +121,7 @@ test('events list, show and replay; webhook add and remove', async () => {
     types: ['payment.captured'],
   })
   await run('events', 'replay', event.id)
+  expect(await listReplays()).toEqual([{ object: event.id, after: null }])
   await receiver.reached(1)
   expect(receiver.heard[0]?.headers['webhook-id']).toBe(event.id)
   expect(JSON.parse(await run('webhook', 'list', shop.merchantId, '--json'))).toMatchObject([
@@ -143,6 +149,10 @@ test('events replay --since sends the events of all merchants again, without the
   await receiver.reached(before + 1)
   await run('events', 'replay', '--since', '2020-01-01')
   await receiver.reached(before + 3)
+  expect((await listReplays()).slice(-2)).toEqual([
+    { object: first?.merchantId, after: { events: 1, status: null } },
+    { object: 'all merchants', after: { events: 3, status: null } },
+  ])
   const heard = receiver.heard.slice(before).map(({ body }) => body.merchantId)
   expect(new Set(heard)).toEqual(new Set(others.map(({ merchantId }) => merchantId)))
 })

@@ -184,6 +184,26 @@ const refusals: [string, string[], number, string][] = [
     'must not be above',
   ],
   ['an unknown rule', ['route', 'remove', 'x'], 1, 'there is no rule "x"'],
+  [
+    'a list of accounts of an unknown merchant',
+    ['provider', 'list', 'mer_0'],
+    1,
+    'there is no merchant "mer_0"',
+  ],
+  ['a list of rules of an unknown merchant', ['route', 'list', 'mer_0'], 1, 'there is no merchant "mer_0"'],
+  [
+    'a list of notices of an unknown merchant',
+    ['notices', 'list', '--merchant', 'mer_0'],
+    1,
+    'there is no merchant "mer_0"',
+  ],
+  [
+    'a list of notices of an unknown account',
+    ['notices', 'list', '--unmatched', '--account', 'acc_000000000000000000000000'],
+    1,
+    'there is no account "acc_000000000000000000000000"',
+  ],
+  ['a list of no notices', ['notices', 'list', '--limit', '0'], 2, 'whole number from 1 to 10000'],
 ]
 
 test.each(refusals)('%s is refused in one sentence', async (_, words, code, sentence) => {

@@ -17,9 +17,11 @@ import {
   makeEmptyFolder,
   readPids,
   startServer,
+  startUnheard,
   tollgate,
 } from '#test/support/command-line.ts'
 import { createTestDatabase } from '#test/support/database/database.ts'
+import { findFreePort } from '#test/support/free-port.ts'
 
 let folder: string
 const settings = () => ({ TOLLGATE_DATA: folder, PORT: '0' })
@@ -100,6 +102,23 @@ test('kill -9 of npm stops the server and its database', async () => {
   const { server, database } = readPids(folder)
   child.kill('SIGKILL')
   await expectGone([server, database])
+})
+
+test('a server whose log cannot be written serves and stops like any other; a command then ends with 1', async () => {
+  const port = String(await findFreePort())
+  const { child, stderr, exited } = startUnheard(['serve'], { ...settings(), PORT: port })
+  const isReady = async () => (await fetch(`http://127.0.0.1:${port}/health/ready`)).status === 200
+  await waitUntil(() => isReady().catch(() => false), 90_000)
+  await fetch(`http://127.0.0.1:${port}/nothing`)
+  expect(await isReady()).toBe(true)
+  const command = startUnheard(['merchant', 'list'], settings())
+  expect([await command.exited, await command.stderr]).toEqual([
+    1,
+    expect.stringMatching(/^tollgate: not everything could be printed: E\w+.*\n$/),
+  ])
+  child.kill('SIGTERM')
+  expect(await exited).toBe(0)
+  expect(await stderr).toContain('tollgate: the log cannot be written')
 })
 
 test('a taken port is named, with the next free one and the command to use it', async () => {

@@ -56,6 +56,11 @@ test('a payment is made, captured in part, refunded by what is left, and seen in
   expect(lines.map(line => JSON.parse(line).type)).toEqual(['AUTHORIZATION', 'CAPTURE', 'REFUND'])
 })
 
+test.each(['', '/'])('the address of the gateway with %j in place of /api/v2 is completed', async path => {
+  const created = await run('payments', 'create', '--api', `${gateway.url}${path}`)
+  expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^OK {2}10.00 EUR/) })
+})
+
 test('a decline is told with what to do, and ends with 1', async () => {
   const declined = await run('payments', 'create', '--card', '4000000000000002')
   expect(declined.code).toBe(1)

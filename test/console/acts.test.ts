@@ -217,6 +217,15 @@ test('303 a plan gets another amount and another card, and is resumed with a cha
   expect((await recordOf()).amount.value).toBe(1000)
   expect((await owner.post(`${plan}/amount`, { amount: '12.99', key: 'p1', sure: 'yes' })).status).toBe(303)
   expect((await recordOf()).amount.value).toBe(1299)
+  const [change] = await queryRows(
+    gateway.databaseUrl,
+    `SELECT act, before, after FROM audit WHERE object = '${body.paymentPlanId}'`,
+  )
+  expect(change).toEqual({
+    act: 'plan.amount',
+    before: { amount: { value: 1000, currency: 'EUR' } },
+    after: { amount: { value: 1299, currency: 'EUR' } },
+  })
   expect(await read(plan)).not.toContain('Charge another stored method')
   await gateway.call(
     'POST',

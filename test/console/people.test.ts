@@ -272,6 +272,12 @@ test('200 a word in the address that is no notice says nothing', async () => {
   expect([page.status, (await page.text()).includes('role="status"')]).toEqual([200, false])
 })
 
+test('303 HEAD is answered like GET: whoever watches the console sees no refusal', async () => {
+  const ask = (method: string) => fetch(`${gateway.url}/console`, { method, redirect: 'manual' })
+  const [head, get] = [await ask('HEAD'), await ask('GET')]
+  expect([head.status, head.headers.get('location')]).toEqual([303, get.headers.get('location')])
+})
+
 test('the way to the sign-in and back stays short', async () => {
   const ask = async (path: string) =>
     (await fetch(`${gateway.url}${path}`, { redirect: 'manual' })).headers.get('location')

@@ -1,14 +1,26 @@
 /** The page of one payment: its story, who did what, and what has arrived. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Outcome } from '#connectors/contract.ts'
+import { simulatedBy } from '#connectors/registry.ts'
+import { createSimulator } from '#connectors/simulator/simulator.ts'
+import type { XId } from '#domain/ids.ts'
 import { type Person, signUp } from '#test/support/browser/console.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let owner: Person
+/** What the provider says to the acceptance of a dispute, in place of the simulator. */
+let acceptance: (() => Promise<Outcome>) | undefined
 
 beforeAll(async () => {
-  gateway = await startTestGateway()
+  const simulator = createSimulator()
+  const { disputes = {} } = simulator
+  const accept: typeof disputes.accept = async (...asked) =>
+    (acceptance ?? (() => disputes.accept?.(...asked)))() ?? { kind: 'unreached' }
+  gateway = await startTestGateway({
+    connectors: simulatedBy({ ...simulator, disputes: { ...disputes, accept } }),
+  })
   owner = await signUp(gateway, { role: 'owner' })
 })
 afterAll(() => gateway.stop())
@@ -91,3 +103,42 @@ test('200 a payment by transfer shows what has arrived: its sums count only the 
   const page = await read(at(`/payments/${body.payId}`))
   expect(page).toMatch(/<dt>Received by transfer<\/dt><dd>.*?€20\.00.*?<\/dd>/)
 })
+
+async function openDispute(): Promise<{ readonly payId: string; readonly disputeId: string }> {
+  const card = { number: '4000000000002685' }
+  const { body } = await gateway.call('POST', '/payments', cardPayment({ card }))
+  await gateway.call('POST', '/test/clock', { advance: 'P3D' })
+  const [{ disputeId }] = (await gateway.call('GET', `/disputes?payId=${body.payId}`)).body.data
+  return { payId: body.payId, disputeId }
+}
+
+/** Nobody compares it for answers to disputes. */
+const echo = { reference: '0'.repeat(32) as XId, amount: { value: 1000, currency: 'EUR' } }
+
+test.each<[string, () => Promise<Outcome>, object]>([
+  [
+    'declined it',
+    async () => ({ kind: 'declined', detail: '0305', provider: { echo } }),
+    { status: 'FAILED', responseCode: '21000305' },
+  ],
+  ['not answered', async () => ({ kind: 'unknown' }), { status: 'UNKNOWN' }],
+])(
+  '422 who accepted a dispute is in the audit trail also where the provider has %s',
+  async (_, answer, after) => {
+    const { payId, disputeId } = await openDispute()
+    acceptance = answer
+    const accepted = await owner.post(at(`/disputes/${disputeId}/accept`), { key: disputeId, sure: 'yes' })
+    acceptance = undefined
+    expect(accepted.status).toBe(422)
+    const rows = await queryRows(
+      gateway.databaseUrl,
+      `SELECT actor, act, after FROM audit WHERE object = '${disputeId}'`,
+    )
+    expect(rows).toEqual([
+      { actor: owner.email, act: 'dispute.accept', after: { ...after, testClock: expect.any(String) } },
+    ])
+    expect((await tellStory(payId)).map(({ title }) => title)).toContain(
+      `dispute.accept  ${Object.values(after)[0]}`,
+    )
+  },
+)

@@ -100,35 +100,43 @@ test('200 an account that was certainly not reached gives way to the next, as an
   expect(second.requests.at(-1)).toMatchObject({ operation: 'REFUND' })
 })
 
-test('a page that is paid after its payment ended with a card elsewhere is given back where it was paid', async () => {
-  const shop = await openShop(banks, first)
-  const { paymentMethods: _, ...session } = hosted()
-  const { body } = await shop.call('POST', '/payments/sessions', session)
-  const choose = async (fields: Record<string, string>) => {
-    const { url, hidden } = await openPage(body._links.redirect.href)
-    expect(await sendForm({ url, hidden }, fields)).toBeLessThan(400)
-  }
-  await choose({ type: 'IDEAL' })
-  const { xId } = await shop.read(body.payId)
-  first.arm('AUTHORIZATION', 'decline')
-  await choose(cardEntries('4111111111111111'))
-  await shop.deliver()
-  expect((await shop.call('POST', `/payments/${body.payId}/cancellations`, {})).status).toBe(200)
-  expect(await shop.read(body.payId)).toMatchObject({ paymentMethods: { type: 'CARD' } })
-  banks.payAnyway(xId)
-  await shop.deliver()
-  await shop.deliver()
-  const record = await shop.read(body.payId)
-  expect(record).toMatchObject({
-    status: 'REVERSED',
-    amount: { capturedValue: 1000, refundedValue: 1000 },
-    provider: { account: shop.accounts[0], connector: 'banks' },
-    paymentMethods: { type: 'IDEAL' },
-  })
-  // The card of the other try did not pay.
-  expect(JSON.stringify(record.paymentMethods)).not.toContain('1111')
-  expect(banks.requests.at(-1)).toMatchObject({ operation: 'REFUND', authorizationReference: xId })
-})
+test.each([
+  ['its first account', false],
+  ['the account that it went to because another was not reached', true],
+] as const)(
+  'a page at %s that is paid after its payment ended with a card elsewhere is given back there',
+  async (_, failsOver) => {
+    const shop = await (failsOver ? openShop(first, banks) : openShop(banks, first))
+    const { paymentMethods: __, ...session } = hosted()
+    const { body } = await shop.call('POST', '/payments/sessions', session)
+    const choose = async (fields: Record<string, string>) => {
+      const { url, hidden } = await openPage(body._links.redirect.href)
+      expect(await sendForm({ url, hidden }, fields)).toBeLessThan(400)
+    }
+    if (failsOver) first.arm('AUTHORIZATION', 'unreached')
+    await choose({ type: 'IDEAL' })
+    const { xId } = await shop.read(body.payId)
+    first.arm('AUTHORIZATION', 'decline')
+    await choose(cardEntries('4111111111111111'))
+    await shop.deliver()
+    expect((await shop.call('POST', `/payments/${body.payId}/cancellations`, {})).status).toBe(200)
+    expect(await shop.read(body.payId)).toMatchObject({ paymentMethods: { type: 'CARD' } })
+    banks.payAnyway(xId)
+    await shop.deliver()
+    await shop.deliver()
+    const record = await shop.read(body.payId)
+    expect(record).toMatchObject({
+      status: 'REVERSED',
+      amount: { capturedValue: 1000, refundedValue: 1000 },
+      provider: { account: shop.accounts[failsOver ? 1 : 0], connector: 'banks' },
+      paymentMethods: { type: 'IDEAL' },
+    })
+    // The card of the other try did not pay.
+    expect(record.paymentMethods).not.toHaveProperty('card')
+    expect(JSON.stringify(record.paymentMethods)).not.toContain('"1111"')
+    expect(banks.requests.at(-1)).toMatchObject({ operation: 'REFUND', authorizationReference: xId })
+  },
+)
 
 test('200 an unknown outcome stays with its account: no other one is asked', async () => {
   const shop = await openShop(first, second)

@@ -1,6 +1,9 @@
 /** Money that was paid too late and cannot be given back at once: it is tried again, for as long as there is some left. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { MerchantId } from '#domain/ids.ts'
+import { openDatabase } from '#storage/database.ts'
 import { examine } from '#storage/doctor/doctor.ts'
+import { createProviderAccountStore } from '#storage/providers/accounts.ts'
 import { createTestClock, dayMs, minuteMs } from '#test/support/clock.ts'
 import { cardPayment } from '#test/support/gateway.ts'
 import { type LateStage, openLateStage } from '#test/support/providers/late-stage.ts'
@@ -10,6 +13,7 @@ import { queryRows } from '#test/support/simulation/invariants.ts'
 const clock = createTestClock()
 let provider: LateStage['provider']
 let gateway: LateStage['gateway']
+let accountId: string
 let read: LateStage['read']
 let eventsOf: LateStage['eventsOf']
 let runTimers: LateStage['runTimers']
@@ -21,7 +25,7 @@ let paidLate: LateCustomers['paidLate']
 beforeAll(async () => {
   // On a busy machine an answer may take longer than the provider's usual limit.
   const stage = await openLateStage({ clock }, { facts: { timeoutMs: 60_000 } })
-  ;({ provider, gateway, read, eventsOf, runTimers, deliver, tell } = stage)
+  ;({ provider, gateway, accountId, read, eventsOf, runTimers, deliver, tell } = stage)
   ;({ expired, paidLate } = lateCustomers(stage, clock))
 })
 afterAll(async () => {
@@ -33,6 +37,17 @@ beforeEach(() => gateway.gateway.merchants.set(gateway.merchantId, { paidLate: '
 async function giveBackTimers(payId: string): Promise<number> {
   const text = `SELECT 1 FROM timer WHERE kind = 'GIVE_BACK' AND pay_id = '${payId}'`
   return (await queryRows(gateway.databaseUrl, text)).length
+}
+
+/** Payments for which the account is still needed. */
+async function countOpen(): Promise<number> {
+  const database = openDatabase(gateway.databaseUrl, () => undefined)
+  const merchantId = gateway.merchantId as MerchantId
+  try {
+    return await createProviderAccountStore(database).countOpen({ merchantId, accountId })
+  } finally {
+    await database.close()
+  }
 }
 
 /** Lets the time pass in which what could not be given back is tried again. */
@@ -49,6 +64,7 @@ test('what the provider refuses to take back is tried again until it does', asyn
   expect(await read(payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 0 } })
   await waitAndTry(minuteMs)
   expect(await read(payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 0 } })
+  const open = await countOpen()
   await waitAndTry(10 * minuteMs)
   expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { refundedValue: 1000 } })
   expect(await eventsOf(payId)).toEqual([
@@ -57,6 +73,7 @@ test('what the provider refuses to take back is tried again until it does', asyn
   await waitAndTry(400 * dayMs)
   expect((await read(payId)).operations).toHaveLength(5)
   expect(await giveBackTimers(payId)).toBe(0)
+  expect(await countOpen()).toBe(open - 1)
 })
 
 test('a part that the merchant refunds meanwhile does not hide the rest', async () => {
@@ -165,6 +182,42 @@ test('a reservation under a transId that is taken may be captured in the dashboa
   expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
 })
 
+test.each([
+  ['together', 'free'],
+  ['together', 'taken'],
+  ['one after the other', 'free'],
+  ['one after the other', 'taken'],
+])(
+  'a reservation that is captured in the dashboard in two parts is refunded wholly, %s (transId %s)',
+  async (order, transIds) => {
+    const { payId, xId, transId } = await expired('PROVIDERP', { captureMethod: { type: 'MANUAL' } })
+    if (transIds === 'taken') await gateway.call('POST', '/payments', cardPayment({ transId }))
+    provider.arm('REVERSAL', 'decline')
+    provider.payAnyway(xId)
+    await deliver()
+    await deliver()
+    for (const value of [600, 400]) {
+      const transactionId = `${value}-by-hand-${payId}`
+      const made = { echo: { reference: payId as never, amount: euros(value) }, transactionId }
+      await tell({
+        kind: 'outcome',
+        operation: 'CAPTURE',
+        subject: { transactionId, paymentTransactionId: `late_${xId}` },
+        amount: euros(value),
+        outcome: { kind: 'approved', provider: made },
+      })
+      if (order === 'one after the other')
+        for (let hours = 0; hours < 3; hours += 1) await waitAndTry(60 * minuteMs)
+    }
+    for (let days = 0; days < 3; days += 1) await waitAndTry(dayMs)
+    expect(await read(payId)).toMatchObject({
+      status: 'REVERSED',
+      amount: { capturedValue: 1000, refundedValue: 1000, reversedValue: 0 },
+    })
+    expect(await giveBackTimers(payId)).toBe(0)
+  },
+)
+
 test('the doctor finds money that nobody will give back any more', async () => {
   const { payId, xId, transId } = await expired()
   await gateway.call('POST', '/payments', cardPayment({ transId }))
@@ -208,6 +261,58 @@ test('a merchant who wants to keep it from now on is not refunded', async () => 
   expect(await giveBackTimers(payId)).toBe(0)
 })
 
+test.each(['a refund that fails after all', 'the approval once more'])(
+  'what was kept stays where the merchant has late money given back since, told of %s',
+  async told => {
+    await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
+    const { payId, xId } = await expired()
+    provider.payAnyway(xId)
+    await deliver()
+    await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'return' })
+    const refund = { transId: `refund ${payId}`, amount: euros(100) }
+    const { body } = await gateway.call('POST', `/payments/${payId}/refunds`, refund)
+    await deliver()
+    const provided = { echo: { reference: xId, amount: euros(1000) }, transactionId: `late_${xId}` }
+    await tell(
+      told === 'the approval once more'
+        ? {
+            kind: 'outcome',
+            operation: 'AUTHORIZATION',
+            subject: named(xId),
+            amount: euros(1000),
+            outcome: { kind: 'approved', provider: provided },
+          }
+        : { kind: 'takenBack', operation: 'REFUND', subject: named(body.xId), detail: '0305' },
+    )
+    await waitAndTry(dayMs)
+    const refundedValue = told === 'the approval once more' ? 100 : 0
+    expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000, refundedValue } })
+    expect(await giveBackTimers(payId)).toBe(0)
+  },
+)
+
+test('a part of kept money that is captured and refunded leaves the rest to be captured', async () => {
+  await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
+  const { payId, xId } = await expired('PROVIDERP', { captureMethod: { type: 'MANUAL' } })
+  provider.payAnyway(xId)
+  await deliver()
+  const ask = async (what: string, value: number) => {
+    const { status } = await gateway.call('POST', `/payments/${payId}/${what}`, {
+      transId: `${what} ${payId}`,
+      amount: euros(value),
+    })
+    await deliver()
+    return status
+  }
+  expect([await ask('captures', 400), await ask('refunds', 400), await ask('captures', 600)]).toEqual([
+    200, 200, 200,
+  ])
+  expect(await read(payId)).toMatchObject({
+    status: 'OK',
+    amount: { capturedValue: 1000, refundedValue: 400 },
+  })
+})
+
 test('a reservation that the provider does not release is released later', async () => {
   const { payId, xId } = await expired('PROVIDERP', { captureMethod: { type: 'MANUAL' } })
   provider.arm('REVERSAL', 'decline')
@@ -218,3 +323,19 @@ test('a reservation that the provider does not release is released later', async
   await waitAndTry(minuteMs)
   expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { reversedValue: 1000 } })
 })
+
+test.each(['free', 'taken'])(
+  'a reservation that the provider never releases lapses at its end, and needs nobody (transId %s)',
+  async transIds => {
+    const { payId, xId, transId } = await expired('PROVIDERP', { captureMethod: { type: 'MANUAL' } })
+    if (transIds === 'taken') await gateway.call('POST', '/payments', cardPayment({ transId }))
+    for (let tries = 0; tries < 10; tries += 1) provider.arm('REVERSAL', 'decline')
+    provider.payAnyway(xId)
+    await deliver()
+    for (let days = 0; days < 40; days += 1) await waitAndTry(dayMs)
+    expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { reversedValue: 1000 } })
+    expect(await giveBackTimers(payId)).toBe(0)
+    expect(gateway.logged.filter(line => line.includes('NOT_GIVEN_BACK') && line.includes(payId))).toEqual([])
+    expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+  },
+)

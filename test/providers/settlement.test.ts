@@ -10,6 +10,7 @@ import type { XId } from '#domain/ids.ts'
 import { writeCursor } from '#endpoints/page-cursor.ts'
 import { importSettlement } from '#providers/settlements.ts'
 import { examine } from '#storage/doctor/doctor.ts'
+import { unsettled } from '#storage/doctor/provider-checks.ts'
 import { createSettlementStore } from '#storage/providers/settlements.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -162,6 +163,47 @@ test('several lines about one operation are added up', async () => {
     line({ reference: xId, gross: 400, fee: 0, net: 400, providerReference: 'R2' }),
   ])
   expect((await reconcile()).amountsDiffer).toEqual([])
+  await forget()
+})
+
+// Several captures of one charge have no ids of their own at some providers, and no lines of their own.
+test.each([
+  ['one line', [500]],
+  ['a line each', [300, 200]],
+  ['the whole and what was not captured', [1000, -500]],
+])('captures that the provider knows by one id are compared as one sum: %s', async (_, amounts) => {
+  const payId = await shop.authorize('CARD')
+  await shop.act(payId, 'captures', 300)
+  await shop.act(payId, 'captures', 200)
+  const { operations } = await shop.read(payId)
+  const transactionId: string = operations[1].providerTransactionId
+  await queryRows(
+    gateway.databaseUrl,
+    `UPDATE operation SET provider = jsonb_set(provider::jsonb, '{transactionId}', to_jsonb($1::text))
+      WHERE type = 'CAPTURE' AND pay_id = $2`,
+    [transactionId, payId],
+  )
+  const shared = { reference: operation('CAPTURE').xId as XId, date: day(9) }
+  const lines = amounts.map((gross, at) =>
+    line({ transactionId, gross, net: gross - 20, date: day(9), providerReference: `R-${at}` }),
+  )
+  const ofBoth = async () => {
+    const { oursWithoutTheirs, theirsWithoutOurs, amountsDiffer } = await reconcile(day(-1), day(10))
+    const ours = [...oursWithoutTheirs, ...amountsDiffer.map(one => one.ours)]
+    return { ours: ours.filter(one => one.payId === payId), theirs: theirsWithoutOurs }
+  }
+  const unwell = async () =>
+    (await examine(gateway.databaseUrl)).filter(one => one.found > 0 && one.name === 'settlement-amounts')
+  expect((await ofBoth()).ours).toMatchObject([{ amount: 500 }])
+  await importLines([line(shared), ...lines])
+  expect(await ofBoth()).toEqual({ ours: [], theirs: [] })
+  expect(await unwell()).toEqual([])
+  const missing = `SELECT x_id FROM (${unsettled}) missing WHERE pay_id = $1`
+  expect(await queryRows(gateway.databaseUrl, missing, [payId])).toEqual([])
+  await forget()
+  await importLines([line(shared), ...lines.slice(1)])
+  expect((await ofBoth()).ours).toMatchObject([{ amount: 500 }])
+  expect(await unwell()).toHaveLength(amounts.length === 1 ? 0 : 1)
   await forget()
 })
 

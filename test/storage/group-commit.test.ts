@@ -1,11 +1,11 @@
 /** What a group commit makes of a database that refuses, loses a deadlock or ends the connection in the middle. */
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
 import { type Change, CommitUnknown } from '#storage/commit/change.ts'
 import { createGroupCommit, type GroupCommit } from '#storage/commit/group-commit.ts'
 import { type Database, openDatabase, writerConnections } from '#storage/database.ts'
-import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
+import { createTestDatabase, expectWaiting, type TestDatabase } from '#test/support/database/database.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database/database-proxy.ts'
 
 /**
@@ -89,16 +89,6 @@ async function countTimers(): Promise<number> {
   return Number(rows[0]?.count)
 }
 
-/** Until a commit waits for `other`. */
-const waitForLock = (): Promise<void> =>
-  vi.waitFor(
-    async () => {
-      const { rows } = await other.query('SELECT 1 FROM pg_locks WHERE NOT granted')
-      expect(rows).toHaveLength(1)
-    },
-    { timeout: 20_000, interval: 5 },
-  )
-
 /** Two that wait for each other; false when PostgreSQL has ended the other one instead of the commit. */
 async function commitLoses(): Promise<boolean> {
   await other.query('TRUNCATE timer')
@@ -106,7 +96,7 @@ async function commitLoses(): Promise<boolean> {
   await other.query('BEGIN')
   await other.query('DELETE FROM timer WHERE pay_id = $1', [ids[1]])
   const committed = groupCommit.commit(change(1, 2))
-  await waitForLock()
+  await expectWaiting(file.url)
   const hasLost = await other.query('DELETE FROM timer WHERE pay_id = $1', [ids[0]]).then(
     () => false,
     error => error.code === deadlock,
@@ -135,7 +125,7 @@ async function blockOne(commits: GroupCommit): Promise<() => Promise<void>> {
   await other.query('BEGIN')
   await other.query('SELECT FROM timer WHERE pay_id = $1 FOR UPDATE', [ids[0]])
   const blocked = commits.commit(change(1))
-  await waitForLock()
+  await expectWaiting(file.url)
   return async () => {
     await other.query('COMMIT')
     expect(await blocked).toEqual({ committed: true })

@@ -1,9 +1,10 @@
 /** What others do with stored methods: choose from a known customer's cards, and put a new card in the place of an old one. */
 import pg from 'pg'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { CustomerId, MerchantId, PayId, StoredMethodId } from '#domain/ids.ts'
 import type { StoredMethods } from '#storage/customers/stored-methods.ts'
 import { examine } from '#storage/doctor/doctor.ts'
+import { expectWaiting } from '#test/support/database/database.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
 
@@ -113,10 +114,7 @@ test('a card that is deleted while it pays is not stored again', async () => {
       },
       customer: { merchantId: merchantId(), customerId, method, usedAt: now },
     })
-    await vi.waitFor(async () => {
-      const { rows } = await other.query('SELECT 1 FROM pg_locks WHERE NOT granted')
-      expect(rows).toHaveLength(1)
-    })
+    await expectWaiting(gateway.databaseUrl)
     const path = `/customers/${customerId}/paymentMethods/${methodId}`
     expect((await shop.call('DELETE', path)).status).toBe(200)
     await other.query('COMMIT')

@@ -1,9 +1,10 @@
 /** Runs the real command line as its users do: as processes of their own, with data folders of their own. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readFileSync } from 'node:fs'
+import { chmodSync, closeSync, mkdtempSync, openSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { inject, vi } from 'vitest'
@@ -41,6 +42,20 @@ export function makeDataFolder(): string {
 }
 
 export type Env = Readonly<Record<string, string>>
+
+/** A process whose standard output can be opened but not written, like a file on a full disk. Its errors are read. */
+export function startUnheard(words: readonly string[], env: Env) {
+  const out = openSync(fileURLToPath(import.meta.url), 'r')
+  const child = spawn(process.execPath, ['bin/tollgate.js', ...words], {
+    cwd: root,
+    env: { ...plainEnv, ...env },
+    stdio: ['ignore', out, 'pipe'],
+  })
+  closeSync(out)
+  const exited = once(child, 'close').then(([code]): number | null => code)
+  // The second of three pipes is not there.
+  return { child, exited, stderr: text(child.stderr as Readable) }
+}
 
 export async function tollgate(words: readonly string[], env: Env) {
   const child = spawn(process.execPath, ['bin/tollgate.js', ...words], {

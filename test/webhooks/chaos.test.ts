@@ -68,7 +68,7 @@ async function hear(child: ChildProcess, word: FromChild): Promise<void> {
 function load(): { child: ChildProcess; loaded: Promise<void> } {
   // Compiled once for all of them.
   const env = { ...process.env, NODE_COMPILE_CACHE: compileCache }
-  const child = fork(fileURLToPath(new URL('../support/delivery-child.ts', import.meta.url)), { env })
+  const child = fork(fileURLToPath(import.meta.resolve('#test/support/database/delivery-child.ts')), { env })
   children.add(child)
   return { child, loaded: hear(child, 'loaded') }
 }

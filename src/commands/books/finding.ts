@@ -1,5 +1,6 @@
 /** `payments find|show`, `operations export`, `events list|show|replay <id>`: an operator's look at the rows, of all merchants. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { auditCommand } from '#commands/audit-trail.ts'
 import { addTryCommands } from '#commands/developer/try-payments.ts'
 import { CommandFault, UsageFault } from '#commands/faults.ts'
 import { openDatabase as openStored } from '#commands/open-database.ts'
@@ -11,6 +12,7 @@ import { parseInstant } from '#domain/dates.ts'
 import { addDuration } from '#domain/duration.ts'
 import { parsePayId } from '#domain/ids.ts'
 import { isEmail } from '#domain/text.ts'
+import type { Act } from '#operations/audit/audit.ts'
 import type { ReplayFilter } from '#operations/finding/event-finder.ts'
 import type { StoredEvent } from '#storage/events/events.ts'
 
@@ -35,11 +37,12 @@ async function openFinder(url: string) {
   return { ...createFinder(database), isMissing, close: () => database.close() }
 }
 
-/** Of one merchant, or of all. */
+/** Of one merchant, or of all. `toAct`: what the audit trail says of the work, if anything was done. */
 async function withFinder<T>(
   config: Config,
   work: (finder: Finder) => Promise<T>,
   merchantId?: string,
+  toAct?: (done: T) => Act | undefined,
 ): Promise<T> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const stored = await openStored(config, { purpose: 'command', onProgress: line => console.error(line) })
@@ -56,7 +59,10 @@ async function withFinder<T>(
         await finder.close()
       }
     }
-    return await overCells(stored, workIn, { merchantId })
+    const done = await overCells(stored, workIn, { merchantId })
+    const act = toAct?.(done)
+    if (act) await auditCommand(stored.url, act)
+    return done
   } finally {
     await stored.close()
   }
@@ -263,14 +269,31 @@ const unknownEvent = (id: string): string =>
 
 /** For `events replay <id>`: sent again by the running server within a second. */
 export async function replayById(id: string, config: Config, json?: true): Promise<void> {
-  const found = await withFinder(config, finder => finder.replay(id))
+  const found = await withFinder(
+    config,
+    finder => finder.replay(id),
+    undefined,
+    isFound => (isFound ? { act: 'event.replay', object: id } : undefined),
+  )
   if (!found) throw new CommandFault(unknownEvent(id))
   say(json ? JSON.stringify({ replayed: 1 }) : `The event ${id} is being sent again.`)
 }
 
 /** For `events replay --since`, without credentials: of one merchant, or of all. */
 export const replaySince = (filter: ReplayFilter, config: Config): Promise<number> =>
-  withFinder(config, finder => finder.replaySince(filter), filter.merchant)
+  withFinder(
+    config,
+    finder => finder.replaySince(filter),
+    filter.merchant,
+    events =>
+      events > 0
+        ? {
+            act: 'event.replay',
+            object: filter.merchant ?? 'all merchants',
+            after: { events, status: filter.status ?? null },
+          }
+        : undefined,
+  )
 
 function parseEmail(text: string): string {
   if (isEmail(text)) return text

@@ -1,7 +1,8 @@
 /** `notices list`: notices of providers, and which of them match no operation. */
 import { type Command, Option } from 'commander'
+import { parseWhole } from '#commands/merchants/merchant.ts'
 import { withProviders } from '#commands/merchants/provider.ts'
-import { parseWhole, printTable } from '#commands/merchants/provider-options.ts'
+import { printTable } from '#commands/merchants/provider-options.ts'
 import type { Config } from '#config.ts'
 import type { Providers } from '#providers/open-providers.ts'
 
@@ -27,14 +28,30 @@ export function addNoticeCommands(program: Command, readConfig: () => Config): v
     .option('--unmatched', 'only notices that match no payment yet; they are tried again by themselves')
     .option('--merchant <id>', 'of one merchant')
     .option('--account <id>', 'of one provider account')
-    .addOption(new Option('--limit <n>', 'how many at most').argParser(parseWhole(limitMax)).default(1_000))
+    .addOption(
+      new Option('--limit <n>', 'how many at most').argParser(parseWhole(1, limitMax)).default(1_000),
+    )
     .addOption(new Option('--json', 'print one line of JSON'))
     .action(async ({ unmatched, merchant, account, limit, json }: ListOptions) => {
       const filter = { merchantId: merchant, accountId: account, unmatched, limit }
-      const found = await withProviders(readConfig(), providers => providers.listNotices(filter))
+      const all = await withProviders(readConfig(), providers => listIn(providers, filter))
+      // Each cell lists its own newest.
+      const found = all.toSorted((a, b) => b.receivedAt.getTime() - a.receivedAt.getTime()).slice(0, limit)
       if (json) console.log(JSON.stringify(found.map(toJson)))
       else printItems(found)
     })
+}
+
+/** Refuses a merchant or an account that there is not: an empty list would say that nothing is unmatched. */
+async function listIn(
+  providers: Providers,
+  filter: Parameters<Providers['listNotices']>[0],
+): Promise<readonly ListedItem[]> {
+  await providers.requireMerchant(filter.merchantId)
+  const found = await providers.listNotices(filter)
+  // The notices of an account outlive it.
+  if (found.length === 0 && filter.accountId !== undefined) await providers.find(filter.accountId)
+  return found
 }
 
 const toJson = (item: ListedItem) => ({

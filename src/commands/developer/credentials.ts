@@ -36,8 +36,17 @@ export async function signIn(options: CredentialOptions, config: Config): Promis
   const { merchantId, apiKey, webhookSecret } = await findCredentials(options, config)
   const served = config.publicUrl === undefined ? findServed(config) : undefined
   const guessed = served === undefined ? guessBaseUrl(config) : `${served}/api/v2`
-  const baseUrl = (options.api ?? guessed).replace(/\/$/, '')
+  const baseUrl = completeBaseUrl(options.api ?? guessed)
   return { client: createGatewayClient({ baseUrl, merchantId, apiKey }), merchantId, apiKey, webhookSecret }
+}
+
+/**
+ * An address without a path is that of the whole gateway: every request there is 404, which reads as if the payment did not
+ * exist or the environment were live. A path is left alone, because a proxy may have the API at one of its own.
+ */
+function completeBaseUrl(given: string): string {
+  const isOrigin = URL.canParse(given) && new URL(given).pathname === '/'
+  return isOrigin ? new URL('/api/v2', given).href : given.replace(/\/$/, '')
 }
 
 async function findCredentials({ merchant, key }: CredentialOptions, { dataDirectory }: Config) {

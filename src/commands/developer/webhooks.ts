@@ -235,7 +235,7 @@ function addSecretRotation(program: Command, readConfig: () => Config): void {
     })
 }
 
-function parseUrl(text: string): string {
+export function parseUrl(text: string): string {
   if (isWebAddress(text)) return text
   throw new InvalidArgumentError('It must be an http or https address without credentials in it.')
 }

@@ -69,7 +69,11 @@ function addShowCommands(provider: Command, readConfig: () => Config): void {
     .description('Lists accounts, the oldest first.')
     .addOption(jsonOption())
     .action(async (merchantId: string | undefined, { json }: { json?: true }) => {
-      const accounts = await withProviders(readConfig(), providers => providers.list(merchantId))
+      const found = await withProviders(readConfig(), async providers => {
+        await providers.requireMerchant(merchantId)
+        return providers.list(merchantId)
+      })
+      const accounts = found.toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime())
       if (json) printJson(accounts.map(toJson))
       else printAccounts(accounts)
     })

@@ -45,7 +45,10 @@ export function addRouteCommands(program: Command, readConfig: () => Config): vo
     .description('Lists rules in the order in which they are tried.')
     .addOption(jsonOption())
     .action(async (merchantId: string | undefined, { json }: { json?: true }) => {
-      const rules = await withProviders(readConfig(), providers => providers.listRules(merchantId))
+      const rules = await withProviders(readConfig(), async providers => {
+        await providers.requireMerchant(merchantId)
+        return providers.listRules(merchantId)
+      })
       if (json) printJson(rules.map(toJson))
       else printRules(rules)
     })

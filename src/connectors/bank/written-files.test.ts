@@ -124,12 +124,13 @@ function leavesOf(xml: string): [string, string][] {
 describe('a file compared with another project’s', () => {
   test('describes the same direct debit with the same fields', () => {
     const doc = new SEPA.Document('pain.008.001.08')
+    // Without a zone: they write the time and the days of the machine, wherever that is.
     doc.grpHdr.id = 'D0123456789abcdef0123456789abcdef'
-    doc.grpHdr.created = new Date('2026-11-16T09:00:00Z')
+    doc.grpHdr.created = new Date('2026-11-16T09:00:00')
     doc.grpHdr.initiatorName = 'Mueller + Soehne GmbH'
     const info = doc.createPaymentInfo()
     info.id = 'B01'
-    info.collectionDate = new Date('2026-11-17T00:00:00Z')
+    info.collectionDate = new Date('2026-11-17T00:00:00')
     info.creditorIBAN = creditor.iban
     info.creditorName = 'Mueller + Soehne GmbH'
     info.creditorId = creditor.creditorId
@@ -142,7 +143,7 @@ describe('a file compared with another project’s', () => {
     tx.debtorIBAN = debit.debtorIban
     tx.debtorBIC = debit.debtorBic ?? ''
     tx.mandateId = debit.mandateId
-    tx.mandateSignatureDate = new Date('2026-02-01T00:00:00Z')
+    tx.mandateSignatureDate = new Date('2026-02-01T00:00:00')
     tx.amount = 50.23
     tx.remittanceInfo = 'Rechnung 54 + mehr'
     tx.end2endId = debit.endToEndId

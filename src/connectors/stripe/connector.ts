@@ -18,11 +18,10 @@ import { cancelAction, complete } from '#connectors/stripe/customer-return.ts'
 import { createDisputeActions } from '#connectors/stripe/dispute-actions.ts'
 import { stripeFacts } from '#connectors/stripe/facts.ts'
 import { capture, increment, refund, reverse } from '#connectors/stripe/follow-ups.ts'
-import { fetchRefunds, lookUp } from '#connectors/stripe/look-up.ts'
+import { fetchMoneyBack, lookUp } from '#connectors/stripe/look-up.ts'
 import { capabilitiesOf } from '#connectors/stripe/methods.ts'
 import { readNotice, readRefunds } from '#connectors/stripe/notices.ts'
 import { readSettlement } from '#connectors/stripe/translate/settlement.ts'
-import { listAt } from '#connectors/stripe/translate/wire.ts'
 import { Secret } from '#domain/secret.ts'
 import { formOf } from '#methods/offer.ts'
 
@@ -53,8 +52,8 @@ function openStripe(account: ProviderAccount, { http, nowMs }: ConnectorTools): 
         live: account.environment === 'live',
       }),
     listRefunds: async (intentId, signal) => {
-      const list = await fetchRefunds(intentId, { client, signal })
-      return list && readRefunds(listAt(list, 'data'))
+      const refunds = await fetchMoneyBack(intentId, { client, nowMs, signal })
+      return refunds && readRefunds(refunds)
     },
     disputes: createDisputeActions(client),
     readSettlement,

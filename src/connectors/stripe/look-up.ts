@@ -252,11 +252,31 @@ async function lookUpRefund(inquiry: Inquiry, tools: LookUp): Promise<Outcome> {
 }
 
 /** The newest of them, as a list object. */
-export async function fetchRefunds(
+async function fetchRefunds(
   intentId: string,
   { client, signal }: Pick<LookUp, 'client' | 'signal'>,
+  expand?: readonly string[],
 ): Promise<Wire | undefined> {
-  const query = { payment_intent: intentId, limit: pageSize }
+  const query = { payment_intent: intentId, limit: pageSize, expand }
   const list = objectOf(await client.get('/v1/refunds', query, signal))
   return Array.isArray(list?.data) ? list : undefined
+}
+
+/**
+ * The newest refunds of captured money. Stripe also lists what was never captured as a refund, once a capture of a part or a
+ * cancellation has released it: then only the balance shows which is which. Undefined: could not be found out.
+ */
+export async function fetchMoneyBack(intentId: string, tools: LookUp): Promise<readonly Wire[] | undefined> {
+  const intent = await fetchIntent(intentId, tools)
+  const captured = numberAt(intent, 'amount_received')
+  if (captured === undefined) return undefined
+  if (captured === 0) return []
+  const wholeCaptured = captured >= (numberAt(intent, 'amount') ?? 0)
+  const list = await fetchRefunds(intentId, tools, wholeCaptured ? undefined : ['data.balance_transaction'])
+  return (
+    list &&
+    listAt(list, 'data').filter(
+      one => textAt(one, 'balance_transaction', 'reporting_category') !== 'partial_capture_reversal',
+    )
+  )
 }

@@ -97,10 +97,14 @@ export const eventTypes: readonly string[] = Object.keys(readers)
 /** Some endpoints tell of refunds only in this way; those of API versions from 2022-11-15 on name none in it. */
 const olderReaders: Readonly<Record<string, Reader>> = {
   'charge.refunded': (charge, event) =>
-    Array.isArray(at(charge, 'refunds', 'data'))
+    Array.isArray(at(charge, 'refunds', 'data')) && !isCapturedInPart(charge)
       ? readRefunds(listAt(charge, 'refunds', 'data'))
       : refundsBehind(charge, event),
 }
+
+/** Then what was released is among its refunds. */
+const isCapturedInPart = (charge: Wire): boolean =>
+  (numberAt(charge, 'amount_captured') ?? Infinity) < (numberAt(charge, 'amount') ?? 0)
 
 /** A refund of ours is known by its answer, and has events of its own. */
 function refundsBehind(charge: Wire, event: Wire): NoticeFact | undefined {

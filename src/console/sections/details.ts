@@ -2,11 +2,13 @@
 import { loadConsoleAssets } from '#console/assets.ts'
 import {
   auditInStory,
+  isJson,
   type Json,
   type MerchantPage,
   type MerchantVisit,
   may,
   readAnswer,
+  readFailure,
   readRefusal,
 } from '#console/context.ts'
 import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
@@ -21,6 +23,7 @@ import {
   showTime,
 } from '#console/views/parts.ts'
 import { html, type Part } from '#http/html.ts'
+import type { Act } from '#operations/audit/audit.ts'
 
 const isScalar = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value)
 
@@ -143,17 +146,29 @@ async function doDetail(visit: MerchantVisit, detail: Detail, act: DetailAct) {
     const body = act.body?.(entered)
     if (act.asks && form.sure !== 'yes')
       return askOnceMore(visit, detail, { act, body, question: act.asks(entered) })
-    return await sendDetail(visit, { detail, act, body })
+    return await sendDetail(visit, { detail, act, body, object })
   } catch (error) {
     if (error instanceof WrongEntry) return showDetail(visit, detail, error.message)
     throw error
   }
 }
 
-async function sendDetail(
-  visit: MerchantVisit,
-  { detail, act, body }: { readonly detail: Detail; readonly act: DetailAct; readonly body: unknown },
-) {
+interface Sending {
+  readonly detail: Detail
+  readonly act: DetailAct
+  readonly body: unknown
+  readonly object: Json
+}
+
+/** What a change replaces and by what. Evidence is not repeated here: it is kept with its dispute, sealed. */
+function describeChange({ act, body, object }: Sending, failure: Json): Pick<Act, 'before' | 'after'> {
+  if (act.verb !== 'PATCH' || !isJson(body)) return { after: failure }
+  const before = Object.fromEntries(Object.keys(body).map(name => [name, object[name] ?? null]))
+  return { before, after: { ...body, ...failure } }
+}
+
+async function sendDetail(visit: MerchantVisit, sending: Sending) {
+  const { detail, act, body } = sending
   const { id = '' } = visit.request.params
   const { key } = visit.request.form ?? {}
   const answer = await visit.api({
@@ -163,8 +178,14 @@ async function sendDetail(
     key: key ? `console-${key}` : undefined,
   })
   if (answer.status === 404) return showDetail(visit, detail)
+  const failure = answer.status < 300 ? {} : readFailure(answer)
+  if (failure)
+    await auditInStory(visit, {
+      act: `${detail.title.toLowerCase()}.${act.name}`,
+      object: id,
+      ...describeChange(sending, failure),
+    })
   if (answer.status >= 300) return showDetail(visit, detail, readRefusal(answer))
-  await auditInStory(visit, { act: `${detail.title.toLowerCase()}.${act.name}`, object: id })
   return seeOther(`/console/m/${visit.merchant.merchantId}${detail.path}/${id}?done=${act.done}`)
 }
 

@@ -11,6 +11,7 @@ import {
   type MerchantVisit,
   may,
   readAnswer,
+  readFailure,
   readRefusal,
   toRows,
   withNewKey,
@@ -29,9 +30,8 @@ import {
   showTime,
 } from '#console/views/parts.ts'
 import { type ConsoleAct, isWithinRefundLimit } from '#domain/console-roles.ts'
-import { adviceMeanings, describe, refusalCodes, success } from '#domain/response-codes.ts'
+import { adviceMeanings, describe, success } from '#domain/response-codes.ts'
 import { type Html, html, type Part } from '#http/html.ts'
-import type { InsideAnswer } from '#http/server/inside-call.ts'
 import { formatMoney } from '#pages/money-text.ts'
 
 interface MoneyAct {
@@ -283,19 +283,6 @@ function toBody(
 ) {
   if (act.name === 'cancellations') return { reason: 'Cancelled in the console' }
   return { transId, amount: { value: Number(amount), currency } }
-}
-
-const ownRefusals: readonly string[] = Object.values(refusalCodes)
-
-/**
- * How an action ended that the API did not confirm: a provider declined it, or what came of it is not known. Undefined: it
- * was refused before anything was tried.
- */
-function readFailure({ status, text }: InsideAnswer): Json | undefined {
-  if (status >= 500) return { status: 'UNKNOWN' }
-  const { responseCode = '' } = JSON.parse(text || '{}')
-  const isDeclined = status === 422 && !ownRefusals.includes(String(responseCode))
-  return isDeclined ? { status: 'FAILED', responseCode } : undefined
 }
 
 const limitProblem = (amount: Money, limits: readonly string[] = []): string =>

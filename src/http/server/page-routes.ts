@@ -25,6 +25,7 @@ export interface PageRequest {
   readonly headers: Readonly<Record<string, string | undefined>>
   /** Where the request came from. */
   readonly address: string
+  /** GET also for HEAD, whose answer is the same without its body. */
   readonly verb: string
   /** Of a parameter that is given twice the first value counts. */
   readonly query: Readonly<Record<string, string>>
@@ -194,6 +195,6 @@ function readRequest(request: FastifyRequest): PageRequest {
     headers: textsOf(request.headers),
     address: request.clientAddress,
     url: request.raw.url ?? '/',
-    verb: request.method,
+    verb: request.method === 'HEAD' ? 'GET' : request.method,
   }
 }

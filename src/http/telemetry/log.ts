@@ -2,7 +2,8 @@
  * Structured logs without card numbers: only the fields named here are written, never a body or a header, and
  * every finished line passes the card number filter before it leaves the process.
  */
-import { type DestinationStream, destination, type Logger, pino } from 'pino'
+import { writeSync } from 'node:fs'
+import { type DestinationStream, type Logger, pino } from 'pino'
 import { scrubCardNumbers } from '#domain/card-numbers.ts'
 
 export type { Logger } from 'pino'
@@ -117,8 +118,62 @@ export function batchLines(out: DestinationStream): DestinationStream {
 
 const urgent = /^\{"level":"(?:error|fatal)"/
 
+/** 4 MiB: some ten thousand requests, kept while the log cannot be written. What comes then is dropped. */
+const keptBytes = 4_194_304
+/** 100 ms: a moment for a reader that does not keep up. */
+const pauseMs = 100
+
+/** Writes all or a part, and returns how many bytes. */
+type WriteBytes = (bytes: Buffer) => number
+
+/**
+ * Lines that cannot be written, for example because the disk is full, must not end a gateway that takes payments: they are
+ * kept for a while and written with the next ones.
+ */
+export function openOutput(writeBytes: WriteBytes, onFault: (error: unknown) => void): DestinationStream {
+  let waiting = Buffer.alloc(0)
+  let isBroken = false
+  let isGone = false
+  return {
+    write(text) {
+      if (isGone) return
+      const bytes = waiting.length < keptBytes ? Buffer.concat([waiting, Buffer.from(text)]) : waiting
+      let written = 0
+      try {
+        while (written < bytes.length) written += writeOrPause(bytes.subarray(written), writeBytes)
+        isBroken = false
+      } catch (error) {
+        isGone = codeOf(error) === 'EPIPE'
+        if (!isBroken && !isGone) onFault(error)
+        isBroken = true
+      }
+      waiting = isGone ? Buffer.alloc(0) : bytes.subarray(written)
+    },
+  }
+}
+
+const codeOf = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error ? error.code : undefined
+
+function writeOrPause(bytes: Buffer, writeBytes: WriteBytes): number {
+  try {
+    return writeBytes(bytes)
+  } catch (error) {
+    if (codeOf(error) !== 'EAGAIN') throw error
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs)
+    return 0
+  }
+}
+
 /** Synchronous: the process is about to end. */
-const standardOutput = () => batchLines(destination({ dest: 1, sync: true }))
+const standardOutput = () =>
+  batchLines(
+    openOutput(
+      bytes => writeSync(1, bytes),
+      error =>
+        process.stderr.write(`tollgate: the log cannot be written (${String(error)}); serving goes on\n`),
+    ),
+  )
 
 let stampedMs = 0
 let stamp = ''

@@ -14,6 +14,7 @@ import {
   applyEntry,
   countApplied,
   createTransferBook,
+  type OpenEntry,
   openEntries,
   sumOf,
   type Unmatched,
@@ -250,7 +251,7 @@ async function applyWaiting(account: BankAccount, importing: Importing): Promise
   const applying = { account, transfers: createTransferBook({ account, bank }, twins) }
   const apply = async (entries: readonly StoredEntry[]): Promise<void> => {
     const opened = await openEntries(entries, account, bank)
-    const taken = await takenByTwins(entries, twins)
+    const taken = await takenByTwins(opened, twins)
     const settled = await Promise.all(
       opened.map(async each => ({
         ...each,
@@ -285,12 +286,22 @@ async function findTwins(
   return found.flat().filter(({ account }) => account.accountId !== accountId)
 }
 
-/** The keys of entries that belong to a payment of a twin: the same money does not pay for a second one. */
+/**
+ * The keys of entries that belong to a payment of a twin, or that name a debit or transfer of it: the same money does not pay
+ * for a second one.
+ */
 async function takenByTwins(
-  entries: readonly StoredEntry[],
+  opened: readonly OpenEntry[],
   twins: readonly BankPlace[],
 ): Promise<ReadonlySet<string>> {
-  const keys = entries.map(({ key }) => key)
-  const taken = await Promise.all(twins.map(({ account, bank }) => bank.entries.taken(account, keys)))
+  const keys = opened.map(({ entry }) => entry.key)
+  const references = opened.flatMap(({ fact }) => fact.endToEndId ?? [])
+  const taken = await Promise.all(
+    twins.map(async ({ account, bank }) => {
+      const items = await bank.items.find(account, references)
+      const named = opened.filter(({ fact }) => items.has(fact.endToEndId ?? ''))
+      return [...(await bank.entries.taken(account, keys)), ...named.map(({ entry }) => entry.key)]
+    }),
+  )
   return new Set(taken.flat())
 }

@@ -129,7 +129,7 @@ export async function receiveTransfer(received: Received, bank: Bank): Promise<A
 /** Approves a payment whose whole amount has arrived, and returns it as it is then: it may have ended at this moment. */
 async function approveWhole(payment: Payment, received: Received, bank: Bank): Promise<Payment> {
   const isWhole = (receivedValue(payment) ?? 0) >= payment.amount.value
-  if (!isWhole || (goesBackWhole(payment) && !mayApproveLate(payment, received))) return payment
+  if (!isWhole || (goesBackWhole(payment) && !(await mayApproveLate(payment, received, bank)))) return payment
   await approve(payment, received, bank)
   return (await bank.engine.payments.byPayId(payment.merchantId, payment.payId)) ?? payment
 }
@@ -137,10 +137,15 @@ async function approveWhole(payment: Payment, received: Received, bank: Bank): P
 /** The payment has ended, and this money has not approved it. */
 const goesBackWhole = ({ status }: Payment): boolean => status === 'FAILED'
 
-/** What came before the end cannot approve the payment any more: the end has put it into the queue for paying back. */
-const mayApproveLate = (payment: Payment, received: Received): boolean => {
-  const { before, isLate } = receiptPlace(payment, received.fact.key)
-  return isLate && isLateApproval(payment, { ...received, before })
+/**
+ * What came before the end cannot approve the payment any more: the end has put it into the queue for paying back. Nor can
+ * what a run that was cut off has put there.
+ */
+async function mayApproveLate(payment: Payment, received: Received, { transfers }: Bank): Promise<boolean> {
+  const { fact, account } = received
+  const { before, isLate } = receiptPlace(payment, fact.key)
+  if (!isLate || !isLateApproval(payment, { ...received, before })) return false
+  return !(await transfers.hasSurplus({ merchantId: account.merchantId, xId: surplusXId(account, fact) }))
 }
 
 /** For a payment that has ended: a partial amount approves nothing, and a full one must be refundable or kept. */
@@ -169,9 +174,11 @@ function linesOf(payment: Payment, received: Received): BankLine[] {
  */
 function receivedLines(payment: Payment, { fact, account }: Received): BankLine[] {
   const { before, surplus, completes, captureXId } = receiptPlace(payment, fact.key)
-  const { payId, amount } = payment
+  const { payId, amount, operations } = payment
   const names = { fact, transactionId: fact.bankReference, providerReference: fact.key }
-  const reference = captureXId ?? captureOf(account, fact)
+  // Of several receipts that are applied side by side, any one may have made the capture.
+  const made = operations.find(({ type }) => type === 'CAPTURE')?.xId
+  const reference = captureXId ?? made ?? captureOf(account, fact)
   const lines = completes
     ? [lineOf('CAPTURE', amount.value, { ...names, reference }), lineOf('RESERVE', -before, names)]
     : [lineOf('RESERVE', fact.amount.value - surplus, names)]
@@ -238,6 +245,9 @@ const keepSurplus = async (given: GivenBack, bank: Bank): Promise<void> => {
   if (surplus) await bank.transfers.addSurplus(surplus)
 }
 
+const surplusXId = (account: BankAccount, { key }: TransactionFact): XId =>
+  entryXId(account, `surplus ${key}`)
+
 /**
  * Undefined: the bank does not say who paid. The id follows from the bank's entry, so that it is paid back only once.
  */
@@ -248,7 +258,7 @@ export async function toSurplus(
   const { merchantId, accountId } = account
   const { partyIban: iban, partyName: name = 'unknown' } = fact
   if (iban === undefined || !isIban(iban)) return undefined
-  const xId = entryXId(account, `surplus ${fact.key}`)
+  const xId = surplusXId(account, fact)
   const payer = Buffer.from(JSON.stringify({ iban, name }))
   const sealed = await bank.records.seal('bank surplus', merchantId, xId, payer)
   return { merchantId, accountId, xId, payId, amount, ...sealed }

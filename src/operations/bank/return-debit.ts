@@ -9,6 +9,7 @@ import { findOperation } from '#lifecycle/payment.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { merchantNow } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
+import { lateTimers } from '#operations/payments/notices/paid-late.ts'
 import { approvalTimers } from '#operations/timer.ts'
 import type { BankAccountKey } from '#storage/bank/batches.ts'
 import type { BankItem } from '#storage/bank/items.ts'
@@ -58,7 +59,11 @@ export async function takeBackItem(
     const next = takeBack(stored, { xId, detail: detailOf(reason), provider, now })
     if (!next) return { result: sent?.state === 'FAILED' }
     const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
-    const setTimers = approvalTimers(stored, next, account.merchant)
+    // A transfer that gave back late money is made again.
+    const setTimers = [
+      ...approvalTimers(stored, next, account.merchant),
+      ...lateTimers(next, account.merchant, now),
+    ]
     return { next: emitted.payment, alongside: { ...emitted.alongside, setTimers }, result: true }
   })
   return isTakenBack === true

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { hashBoundKey, newestPepper, type Scope, writeApiKey } from '#domain/api-key.ts'
+import { scrubCardNumbers } from '#domain/card-numbers.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Audit } from '#operations/audit/audit.ts'
 import {
@@ -76,13 +77,22 @@ async function makeKey(
   return { keyId, apiKey, keyHash, pepper: newestPepper(peppers) }
 }
 
+/**
+ * A new id with this prefix. One in a few hundred holds digits that look like a card number: the log would mask them, and no
+ * line of it would name the merchant or account. Such an id is not used.
+ */
+export function drawId(prefix: 'mer' | 'acc', bytes: number): string {
+  const id = `${prefix}_${randomBytes(bytes).toString('hex')}`
+  return scrubCardNumbers(id) === id ? id : drawId(prefix, bytes)
+}
+
 export function createMerchantAdministration(deps: MerchantDeps): MerchantAdministration {
   const { store, audit } = deps
   return {
     ...createKeyAdministration(deps),
     async create(name) {
       // This is the one place where ids of merchants are made.
-      const merchantId = `mer_${randomBytes(8).toString('hex')}` as MerchantId
+      const merchantId = drawId('mer', 8) as MerchantId
       const { keyId, keyHash, pepper, apiKey } = await makeKey(merchantId, deps)
       const secret = makeWebhookSecret(deps.keys.webhookSecrets, { merchantId })
       const secretId = deps.newId()

@@ -114,6 +114,10 @@
     }
   }
 
+  /** 5 s: far more than a message between two windows takes. */
+  const answerMs = 5_000
+  const lost = 'The card fields could not be loaded. Load the page again.'
+
   function fields({ merchant, language, title = 'Card', onReady, onChange, onSubmit, onResize }) {
     if (typeof merchant !== 'string' || merchant === '')
       throw new TypeError('merchant must be the id of the merchant whose API key will bring the token')
@@ -122,6 +126,16 @@
     const waiting = new Map()
     let asked = 0
     let isReady = false
+    let isLost = false
+    const refuseAll = error => {
+      for (const { reject } of waiting.values()) reject(new FieldsError({ error }))
+      waiting.clear()
+    }
+    // The script of the fields listens before the frame has loaded: silence means that the frame shows something else.
+    const giveUp = () => {
+      isLost = !isReady
+      if (isLost) refuseAll(lost)
+    }
     const ask = id => placed.tell({ type: 'tollgate:tokenize', id })
     // A customer may press the shop's button before the frame has loaded: what was asked meanwhile is asked then.
     const begin = () => {
@@ -142,7 +156,10 @@
       if (type === 'tollgate:token') settle(message)
     }
     const placed = createFrame({ address: address.href, title, height: '22rem', onResize }, hear)
-    placed.frame.addEventListener('load', () => placed.tell({ type: 'tollgate:hello' }))
+    placed.frame.addEventListener('load', () => {
+      placed.tell({ type: 'tollgate:hello' })
+      setTimeout(giveUp, answerMs)
+    })
     return {
       mount(place) {
         placed.mount(place)
@@ -154,12 +171,11 @@
           asked += 1
           waiting.set(asked, { resolve, reject })
           if (isReady) ask(asked)
+          else if (isLost) refuseAll(lost)
         }),
       unmount() {
         placed.unmount()
-        for (const { reject } of waiting.values())
-          reject(new FieldsError({ error: 'the card fields are gone' }))
-        waiting.clear()
+        refuseAll('the card fields are gone')
       },
     }
   }

@@ -28,6 +28,8 @@ export interface TransferStore {
   ended(account: BankAccountKey, methods: readonly string[], since: Date): Promise<readonly WaitingTransfer[]>
   /** Stored only once, because the id is derived from the bank's entry. */
   addSurplus(surplus: Surplus): Promise<void>
+  /** Whether it was stored, whatever became of it since. */
+  hasSurplus(surplus: Pick<Surplus, 'merchantId' | 'xId'>): Promise<boolean>
 }
 
 export const createTransferStore = ({ readers, writers }: Database): TransferStore => ({
@@ -54,6 +56,10 @@ export const createTransferStore = ({ readers, writers }: Database): TransferSto
   },
   async addSurplus(surplus) {
     await writers.query(insertSurplus, surplusValues(surplus))
+  },
+  async hasSurplus({ merchantId, xId }) {
+    const text = 'SELECT 1 FROM bank_surplus WHERE merchant_id = $1 AND x_id = $2'
+    return (await writers.query(text, [merchantId, xId])).rowCount === 1
   },
 })
 

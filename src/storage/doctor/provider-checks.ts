@@ -16,6 +16,13 @@ export const takenBack = `SELECT merchant_id, pay_id, min(x_id::text)::uuid AS x
       FROM operation o JOIN payment q USING (merchant_id, pay_id) WHERE o.type = 'RETURN') taken
   GROUP BY merchant_id, pay_id`
 
+/**
+ * What a provider settles as one: operations of a payment that it knows by the same id, such as several captures of one
+ * charge, have their lines in common.
+ */
+export const settledAs = (operation: string): string =>
+  `coalesce(${operation}.provider->>'transactionId', ${operation}.x_id::text)`
+
 const newestLines = `(SELECT merchant_id, provider_account_id, max(date) AS newest FROM settlement_line GROUP BY 1, 2) latest`
 
 /** Captures, refunds and chargebacks of accounts whose provider has sent settlement lines, without a line of their own. */
@@ -26,8 +33,10 @@ export const unsettled = `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s of 
   JOIN operation o ON o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
   WHERE o.state = 'OK' AND o.type IN ('CAPTURE', 'REFUND') AND o.amount > 0
     AND (o.updated_at AT TIME ZONE 'UTC')::date < latest.newest - ${settledWithinDays}
-    AND NOT EXISTS (SELECT 1 FROM settlement_line l WHERE l.merchant_id = o.merchant_id
-      AND l.provider_account_id = p.provider_account AND l.pay_id = o.pay_id AND l.x_id = o.x_id AND l.type = o.type)
+    AND NOT EXISTS (SELECT 1 FROM settlement_line l
+      JOIN operation s ON s.merchant_id = l.merchant_id AND s.pay_id = l.pay_id AND s.x_id = l.x_id AND s.type = l.type
+      WHERE l.merchant_id = o.merchant_id AND l.provider_account_id = p.provider_account AND l.pay_id = o.pay_id
+        AND l.type = o.type AND ${settledAs('s')} = ${settledAs('o')})
   UNION ALL SELECT p.merchant_id, p.pay_id, t.x_id, format('CHARGEBACK of %s is in no settlement line of %s', t.amount,
     p.provider_account)
   FROM ${newestLines}
@@ -58,13 +67,17 @@ export const unbooked = `SELECT l.merchant_id, l.pay_id, l.x_id, format('line %s
  * Several lines may belong to one operation or to one payment's chargebacks: their sum is compared. Lines about an
  * operation that failed have no amount to compare; they are correct if they add up to zero.
  */
-export const misstated = `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s of %s, but the lines say %s', o.type, o.amount,
-    sum(l.gross)) AS detail
-  FROM settlement_line l JOIN operation o ON o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id AND o.x_id = l.x_id
-    AND ${isItsType}
-  WHERE l.type IN ('CAPTURE', 'REFUND') AND o.state <> 'FAILED'
-  GROUP BY o.merchant_id, o.pay_id, o.x_id, o.type, o.amount
-  HAVING sum(l.gross) <> CASE WHEN o.type = 'CAPTURE' THEN o.amount ELSE -o.amount END
+export const misstated = `SELECT m.merchant_id, m.pay_id, m.x_id, format('%s of %s, but the lines say %s', m.type, m.amount,
+    m.told) AS detail
+  FROM (SELECT l.*, (SELECT sum(s.amount) FROM operation s WHERE s.merchant_id = l.merchant_id AND s.pay_id = l.pay_id
+      AND s.type = l.type AND s.state <> 'FAILED' AND ${settledAs('s')} = l.settled_as) AS amount
+    FROM (SELECT o.merchant_id, o.pay_id, o.type, ${settledAs('o')} AS settled_as, min(o.x_id::text)::uuid AS x_id,
+        sum(l.gross) AS told
+      FROM settlement_line l JOIN operation o ON o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id AND o.x_id = l.x_id
+        AND ${isItsType}
+      WHERE l.type IN ('CAPTURE', 'REFUND') AND o.state <> 'FAILED'
+      GROUP BY 1, 2, 3, 4) l) m
+  WHERE m.told <> CASE WHEN m.type = 'CAPTURE' THEN m.amount ELSE -m.amount END
   UNION ALL SELECT t.merchant_id, t.pay_id, t.x_id, format('CHARGEBACK of %s, but the lines say %s', t.amount, sum(l.gross))
   FROM settlement_line l JOIN (${takenBack}) t ON t.merchant_id = l.merchant_id AND t.pay_id = l.pay_id
   WHERE l.type = 'CHARGEBACK'

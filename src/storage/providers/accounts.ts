@@ -45,6 +45,7 @@ export interface AccountChange {
 }
 
 export interface ProviderAccountStore {
+  hasMerchant(merchantId: string): Promise<boolean>
   /** False: there is no such merchant. */
   insert(
     account: Omit<AccountRecord, 'enabled' | 'version' | 'createdAt' | 'updatedAt'>,
@@ -69,11 +70,18 @@ export interface ProviderAccountStore {
 const accountColumns = `merchant_id AS "merchantId", provider_account_id AS "accountId", connector, name, settings, enabled,
   version, created_at AS "createdAt", updated_at AS "updatedAt"`
 
-/** A payment on which money may still move at the provider: approved and not all taken, unanswered, or awaiting its customer. */
+/**
+ * A payment on which money may still move at the provider: approved and not all taken, unanswered, awaiting its customer, or
+ * paid too late and still to be given back, by a refund or with the next file for a bank.
+ */
 const openPayments = `SELECT 1 FROM payment p WHERE p.merchant_id = $1 AND p.provider_account = $2
   AND (p.status IN ('AUTHORIZE_REQUEST', 'PENDING', 'AUTHORIZED', 'CAPTURE_REQUEST')
     OR p.capturing + p.reversing + p.refunding > 0
-    OR (p.status = 'OK' AND NOT p.closed_for_capture AND p.authorized > p.captured + p.reversed))`
+    OR (p.status = 'OK' AND NOT p.closed_for_capture AND p.authorized > p.captured + p.reversed)
+    OR EXISTS (SELECT 1 FROM timer t WHERE t.merchant_id = p.merchant_id AND t.pay_id = p.pay_id
+      AND t.kind IN ('GIVE_BACK', 'BATCH'))
+    OR EXISTS (SELECT 1 FROM bank_surplus s WHERE s.provider_account_id = $2 AND s.batch_id IS NULL
+      AND s.merchant_id = p.merchant_id AND s.pay_id = p.pay_id))`
 
 interface RuleRow {
   merchantId: MerchantId
@@ -94,6 +102,10 @@ export function createProviderAccountStore({
   writers,
 }: Pick<Database, 'readers' | 'writers'>): ProviderAccountStore {
   return {
+    async hasMerchant(merchantId) {
+      const { rowCount } = await readers.query('SELECT 1 FROM merchant WHERE merchant_id = $1', [merchantId])
+      return rowCount === 1
+    },
     async insert({ merchantId, accountId, connector, name, settings }, secrets) {
       const { rowCount } = await writers.query(
         `WITH m AS MATERIALIZED (SELECT merchant_id FROM merchant WHERE merchant_id = $1),

@@ -26,10 +26,13 @@ const findPayments = `UPDATE settlement_line l SET pay_id = (${paymentOf})
 const candidates = `FROM operation o WHERE o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id AND o.type = l.type
   AND o.state = 'OK'`
 
-/** The operation itself where the line names it; else, of a payment that is named, the only one of that kind. */
+/**
+ * The operation itself where the line names it; else, of a payment that is named, the only one of that kind. Of several that
+ * the provider knows by one id, the first: they are compared as one sum.
+ */
 const operationOf = `SELECT coalesce(
     (SELECT o.x_id ${candidates} AND replace(o.x_id::text, '-', '') = l.reference LIMIT 1),
-    (SELECT o.x_id ${candidates} AND o.provider->>'transactionId' = l.transaction_id LIMIT 1),
+    (SELECT min(o.x_id::text)::uuid ${candidates} AND o.provider->>'transactionId' = l.transaction_id),
     (SELECT min(o.x_id::text)::uuid ${candidates} HAVING count(*) = 1))`
 
 const findOperations = `UPDATE settlement_line l SET x_id = (${operationOf})

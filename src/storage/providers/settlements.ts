@@ -2,7 +2,7 @@
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import { entryLine } from '#storage/bank/entries.ts'
 import type { Database } from '#storage/database.ts'
-import { takenBack } from '#storage/doctor/provider-checks.ts'
+import { settledAs, takenBack } from '#storage/doctor/provider-checks.ts'
 import { matchLines } from '#storage/providers/match-lines.ts'
 import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
 
@@ -194,18 +194,20 @@ const unmatchedStatement = `SELECT count(*)::int AS unmatched FROM ${given} JOIN
   WHERE (l.type IN ('CAPTURE', 'REFUND') AND l.x_id IS NULL) OR (l.type = 'CHARGEBACK' AND l.pay_id IS NULL)`
 
 /**
- * Operations that moved money, joined with the provider's lines about them. Disputes and returns are compared by
- * payment, as one sum: a chargeback that was reversed has two lines. Lines call a CREDIT a REFUND, and not every
- * provider writes one.
+ * Operations that moved money, joined with the provider's lines about them; those that it settles as one are added up.
+ * Disputes and returns are compared by payment, as one sum: a chargeback that was reversed has two lines. Lines call a CREDIT a
+ * REFUND, and not every provider writes one.
  */
-const booked = `SELECT o.merchant_id, o.pay_id, o.x_id, p.trans_id, replace(o.type, 'CREDIT', 'REFUND') AS type, p.currency,
-    CASE WHEN o.type = 'CAPTURE' THEN o.amount ELSE -o.amount END AS amount,
-    (o.updated_at AT TIME ZONE 'UTC')::date AS date, o.x_id AS subject, o.type <> 'CREDIT' AS is_expected
+const booked = `SELECT o.merchant_id, o.pay_id, min(o.x_id::text)::uuid AS x_id, p.trans_id,
+    replace(o.type, 'CREDIT', 'REFUND') AS type, p.currency,
+    sum(CASE WHEN o.type = 'CAPTURE' THEN o.amount ELSE -o.amount END)::bigint AS amount,
+    max((o.updated_at AT TIME ZONE 'UTC')::date) AS date, ${settledAs('o')} AS subject, o.type <> 'CREDIT' AS is_expected
   FROM payment p JOIN operation o ON o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
   WHERE p.merchant_id = $1 AND p.provider_account = $2 AND o.state = 'OK'
     AND o.type IN ('CAPTURE', 'REFUND', 'CREDIT') AND o.amount > 0
+  GROUP BY o.merchant_id, o.pay_id, p.trans_id, o.type, p.currency, ${settledAs('o')}
   UNION ALL SELECT p.merchant_id, p.pay_id, t.x_id, p.trans_id, 'CHARGEBACK', t.currency, (-t.amount)::bigint,
-    (t.at AT TIME ZONE 'UTC')::date, p.pay_id, true
+    (t.at AT TIME ZONE 'UTC')::date, p.pay_id::text, true
   FROM payment p JOIN (${takenBack}) t ON t.merchant_id = p.merchant_id AND t.pay_id = p.pay_id
   WHERE p.merchant_id = $1 AND p.provider_account = $2`
 
@@ -215,11 +217,13 @@ const isUndone = `(l.total = 0 AND EXISTS (SELECT 1 FROM operation u WHERE u.mer
 
 /** Several lines may belong to one operation (a capture paid out in parts): their sum is compared. */
 const reconcileStatement = `WITH booked AS (${booked}),
-  lines AS (SELECT l.*, CASE WHEN l.type = 'CHARGEBACK' THEN l.pay_id ELSE l.x_id END AS subject FROM settlement_line l
+  lines AS (SELECT l.*, CASE WHEN l.type = 'CHARGEBACK' THEN l.pay_id::text ELSE ${settledAs('o')} END AS subject
+    FROM settlement_line l
+    LEFT JOIN operation o ON o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id AND o.x_id = l.x_id
     WHERE l.merchant_id = $1 AND l.provider_account_id = $2 AND l.type IN ('CAPTURE', 'REFUND', 'CHARGEBACK')),
   told AS (SELECT l.*, sum(l.gross) OVER same AS total,
-      row_number() OVER (PARTITION BY l.subject, l.type ORDER BY l.date) AS nth
-    FROM lines l WINDOW same AS (PARTITION BY l.subject, l.type))
+      row_number() OVER (same ORDER BY l.date) AS nth
+    FROM lines l WINDOW same AS (PARTITION BY l.pay_id, l.subject, l.type))
   SELECT b.x_id AS our_x_id, b.pay_id AS our_pay_id, b.trans_id, b.type AS our_type, b.amount AS our_amount,
     b.currency AS our_currency, b.date::text AS our_date, l.total, ${columns}
   FROM booked b FULL JOIN told l ON l.subject = b.subject AND l.type = b.type AND l.pay_id = b.pay_id

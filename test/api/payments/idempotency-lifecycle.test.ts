@@ -8,7 +8,8 @@ import { findBrokenRules } from '#test/support/simulation/invariants.ts'
 let gateway: TestGateway
 let shop: Shop
 beforeAll(async () => {
-  gateway = await startTestGateway({ clock: createTestClock() })
+  // From today: moving the clock drops keys that the database's own clock finds too old, and no test can stop that one.
+  gateway = await startTestGateway({ clock: createTestClock(Date.now()) })
 })
 beforeEach(async () => {
   shop = await openShop(gateway)

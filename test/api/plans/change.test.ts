@@ -1,5 +1,6 @@
 /** Plans that go on otherwise: another price, card or end, a pause, and a way out of SUSPENDED. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { beginPlan, chargePlan, listPayments, moveTo, readPlan } from '#test/support/plans.ts'
 import { openShop, refused, type Shop } from '#test/support/shop.ts'
@@ -8,11 +9,10 @@ import { findBrokenRules } from '#test/support/simulation/invariants.ts'
 let gateway: TestGateway
 let shop: Shop
 beforeAll(async () => {
-  gateway = await startTestGateway()
+  gateway = await startTestGateway({ clock: createTestClock(Date.UTC(2027, 0, 15, 12)) })
 })
 beforeEach(async () => {
   shop = await openShop(gateway)
-  await moveTo(shop, '2027-01-15T12:00:00Z')
 })
 afterAll(async () => {
   expect(await findBrokenRules(gateway.databaseUrl)).toEqual({})

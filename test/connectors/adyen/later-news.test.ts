@@ -88,20 +88,22 @@ describe('notices', () => {
   test('a second payment under one reference raises its alarm once, however often its notice is tried again', async () => {
     await authorized()
     const [first] = shop.double.ledger.owed.splice(0)
-    await shop.double.notify([first, { ...first, pspReference: 'D0SECONDPAYMENT9' }])
     const alarms = () => shop.gateway.logged.filter(line => line.includes('PAID_TWICE')).length
     const before = alarms()
-    for (let tries = 0; tries < 3; tries += 1) {
+    await shop.double.notify([first, { ...first, pspReference: 'D0SECONDPAYMENT9' }])
+    let second: AnyJson
+    // At least three times: the gateway looks for what is due by itself as well.
+    do {
       await shop.apply()
       await queryRows(
         shop.gateway.databaseUrl,
         "UPDATE notice_item SET due_at = now() WHERE item_key LIKE '%D0SECONDPAYMENT9%'",
       )
-    }
+      const listed = await shop.commands.json('notices', 'list', '--unmatched')
+      second = listed.find(({ key }: { key: string }) => key.includes('D0SECONDPAYMENT9'))
+    } while (second.attempts < 3)
     expect(alarms()).toBe(before + 1)
-    const listed = await shop.commands.json('notices', 'list', '--unmatched')
-    const second = listed.find(({ key }: { key: string }) => key.includes('D0SECONDPAYMENT9'))
-    expect(second).toMatchObject({ attempts: 3, detail: expect.stringContaining('give it back there') })
+    expect(second.detail).toContain('give it back there')
   })
 
   test.each([

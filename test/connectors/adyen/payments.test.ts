@@ -197,20 +197,27 @@ describe('a card', () => {
     }
   })
 
-  test('a capture that fails later stays failed, and needs nobody, where the notice of its success comes last', async () => {
-    const payId = await authorized()
-    await shop.settle()
-    await follow(payId, 'captures', 1000)
-    const [success] = shop.double.ledger.owed.splice(0)
-    const { pspReference, merchantReference: reference } = success
-    const captured = { pspReference, reference, value: 1000 }
-    shop.double.ledger.captureFailed(ledgerOf(shop, await shop.record(payId)), captured)
-    await shop.settle()
-    await shop.double.notify([success])
-    await shop.apply()
-    expect(await shop.record(payId)).toMatchObject({ status: 'AUTHORIZED', amount: { capturedValue: 0 } })
-    expect(shop.gateway.logged.filter(line => line.includes('PAID_TWICE'))).toEqual([])
-  })
+  test.each([
+    ['is known', []],
+    ['was lost', ['lostAfter']],
+  ] as const)(
+    'a capture that fails later stays failed, and needs nobody, where the notice of its success comes last and its answer %s',
+    async (_, faults) => {
+      const payId = await authorized()
+      await shop.settle()
+      for (const fault of faults) shop.double.fail(/captures$/, fault)
+      await follow(payId, 'captures', 1000)
+      const [success] = shop.double.ledger.owed.splice(0)
+      const { pspReference, merchantReference: reference } = success
+      const captured = { pspReference, reference, value: 1000 }
+      shop.double.ledger.captureFailed(ledgerOf(shop, await shop.record(payId)), captured)
+      await shop.settle()
+      await shop.double.notify([success])
+      await shop.apply()
+      expect(await shop.record(payId)).toMatchObject({ status: 'AUTHORIZED', amount: { capturedValue: 0 } })
+      expect(shop.gateway.logged.filter(line => line.includes('PAID_TWICE'))).toEqual([])
+    },
+  )
 
   test('a refund is PENDING until its notice comes', async () => {
     const payId = await authorized()

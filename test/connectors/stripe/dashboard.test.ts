@@ -131,6 +131,60 @@ describe('what Stripe tells by itself', () => {
     },
   )
 
+  // Stripe lists what a capture of a part has released as a refund, also where the charge names its refunds.
+  test.each(['by its charge alone', 'with the refunds in it'])(
+    'what a capture of a part has released is no refund when one is made in the dashboard: %s',
+    async how => {
+      const { payId, intentId } = await pay({ captureMethod: { type: 'MANUAL' } })
+      const { double, noticeUrl, gateway } = direct
+      await gateway.call('POST', `/payments/${payId}/captures`, {
+        transId: 'part',
+        amount: { value: 600, currency: 'EUR' },
+        captureMethod: { manual: { final: true } },
+      })
+      await deliver('in order', direct)
+      double.books.refund({ payment_intent: intentId, amount: '100' })
+      double.takeEvents()
+      const all = [...double.books.refunds.values()].filter(({ intent }) => intent.id === intentId)
+      expect(all.map(({ amount }) => amount)).toEqual([400, 100])
+      const charge = double.books.showCharge(double.books.findIntent(intentId))
+      expect(charge).toMatchObject({ amount: 1000, amount_captured: 600, amount_refunded: 500 })
+      const refunds = { data: all.map(one => double.books.showRefund(one)) }
+      const told = JSON.stringify({
+        ...{ id: double.books.newId('evt'), object: 'event', type: 'charge.refunded', livemode: false },
+        data: { object: how === 'with the refunds in it' ? { ...charge, refunds } : charge },
+      })
+      expect(await double.send(noticeUrl, told)).toBe(200)
+      await deliver('in order', direct)
+      expect((await read(payId, direct)).amount).toMatchObject({
+        capturedValue: 600,
+        reversedValue: 400,
+        refundedValue: 100,
+      })
+      await expectSameBooks(payId, direct)
+    },
+  )
+
+  test('what a cancellation in the dashboard releases is no refund, though Stripe lists it as one', async () => {
+    const { payId, intentId } = await pay({ captureMethod: { type: 'MANUAL' } })
+    const { double, noticeUrl } = direct
+    double.books.cancel(intentId, {})
+    const charge = double.books.showCharge(double.books.findIntent(intentId))
+    expect(charge).toMatchObject({ amount_captured: 0, amount_refunded: 1000 })
+    const told = JSON.stringify({
+      ...{ id: double.books.newId('evt'), object: 'event', type: 'charge.refunded', livemode: false },
+      data: { object: charge },
+    })
+    expect(await double.send(noticeUrl, told)).toBe(200)
+    await deliver('in order', direct)
+    expect((await read(payId, direct)).amount).toMatchObject({ reversedValue: 1000, refundedValue: 0 })
+    const left = await queryRows(
+      direct.gateway.databaseUrl,
+      "SELECT item_key FROM notice_item WHERE state = 'UNMATCHED'",
+    )
+    expect(left).toEqual([])
+  })
+
   test('a refund of ours that fails later turns to FAILED', async () => {
     const { payId } = await pay()
     const refund = await direct.gateway.call('POST', `/payments/${payId}/refunds`, {

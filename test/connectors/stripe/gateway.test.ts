@@ -207,8 +207,21 @@ test('settlement lines fit the captures and refunds, and the books are reconcile
     transId: 'r',
     amount: euros(300),
   })
-  const { body: byHand } = await create(manual)
-  await shop.gateway.call('POST', `/payments/${byHand.payId}/captures`, { transId: 'c', amount: euros(1000) })
+  const [{ body: byHand }, { body: inPart }, { body: twice }] = [
+    await create(manual),
+    await create(manual),
+    await create(manual),
+  ]
+  const capture = ({ payId }: { payId: string }, value: number, final = false) =>
+    shop.gateway.call('POST', `/payments/${payId}/captures`, {
+      transId: `c${value}`,
+      amount: euros(value),
+      captureMethod: { manual: { final } },
+    })
+  await capture(byHand, 1000)
+  await capture(inPart, 600, true)
+  await capture(twice, 300)
+  await capture(twice, 200, true)
   const list = { object: 'list', data: shop.double.balanceTransactions() }
   const file = commands.file('balance.json', JSON.stringify(list))
   const imported = await commands.json('settlements', 'import', shop.accountId, file)
@@ -222,6 +235,16 @@ test('settlement lines fit the captures and refunds, and the books are reconcile
     ['REFUND', -300],
   ])
   expect(ofPayment(byHand.payId)).toEqual([['CAPTURE', 1000]])
+  // Stripe books the whole authorisation, and what was not captured of it as taken back.
+  const wholeAndRest = (rest: number) => [
+    ['CAPTURE', rest],
+    ['CAPTURE', 1000],
+  ]
+  expect(ofPayment(inPart.payId).sort()).toEqual(wholeAndRest(-400))
+  expect(ofPayment(twice.payId).sort()).toEqual(wholeAndRest(-500))
+  const days = ['--from', '2000-01-01', '--to', '2100-01-01']
+  const differences = await commands.json('reconcile', '--account', shop.accountId, ...days)
+  expect(differences).toEqual({ oursWithoutTheirs: [], theirsWithoutOurs: [], amountsDiffer: [] })
   commands.remove()
 })
 

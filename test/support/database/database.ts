@@ -1,7 +1,7 @@
 /** A database of its own for each test file: a copy of the migrated template, made in a few milliseconds. */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { inject } from 'vitest'
+import { expect, inject } from 'vitest'
 import { nodesOf, withoutSchema } from '#test/support/database/citus.ts'
 
 export interface TestDatabase {
@@ -28,6 +28,12 @@ async function dismissQuestioner(url: string): Promise<void> {
   const pool = questioners.get(url)
   questioners.delete(url)
   await pool?.end()
+}
+
+/** Until so many connections to this database wait for a lock; the server also has those of tests that run at the same time. */
+export async function expectWaiting(url: string, count = 1): Promise<void> {
+  const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+  await expect.poll(async () => (await questionerOf(url).query(waiting)).rows).toHaveLength(count)
 }
 
 /** With a template of the test's own, nobody may be connected to that one. */

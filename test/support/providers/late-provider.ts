@@ -149,15 +149,19 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
     return answer
   }
 
+  /** Every one of the three sends fails. */
+  function unreached({ operation, send }: OperationRequest, behaviour: Behaviour): Outcome {
+    if (send < 3) armed.get(operation)?.unshift(behaviour)
+    return { kind: 'unreached' }
+  }
+
   async function decide(request: OperationRequest, signal: AbortSignal): Promise<Outcome> {
     requests.push(request)
     const behaviour = armed.get(request.operation)?.shift() ?? 'approve'
     const later: Outcome = { kind: 'pending', provider: factsOf(request) }
     switch (behaviour) {
       case 'unreached':
-        // Every one of the three sends fails.
-        if (request.send < 3) armed.get(request.operation)?.unshift(behaviour)
-        return { kind: 'unreached' }
+        return unreached(request, behaviour)
       case 'lostBefore':
         return { kind: 'unknown' }
       case 'lostAfter':
@@ -191,6 +195,7 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
     if (request.card || !request.customerPresent) return { authorization: await receive(request, signal) }
     requests.push(request)
     const behaviour = armed.get('AUTHORIZATION')?.shift()
+    if (behaviour === 'unreached') return { authorization: unreached(request, behaviour) }
     if (behaviour === 'lostBefore') return { authorization: { kind: 'unknown' } }
     if (behaviour === 'decline')
       return { authorization: { kind: 'declined', detail: '0305', provider: factsOf(request) } }

@@ -58,6 +58,8 @@ export interface Refund {
   status: string
   readonly metadata: Readonly<Record<string, string>>
   failure?: string
+  /** Made by Stripe itself: what was never captured, and not money of a capture. */
+  readonly isRelease?: boolean
 }
 
 export interface Dispute {
@@ -254,6 +256,7 @@ export class StripeBooks {
     this.#book('CAPTURE', amount)
     intent.capturable = more ? intent.capturable - amount : 0
     if (intent.capturable === 0) intent.status = 'succeeded'
+    if (intent.status === 'succeeded') this.#release(intent, intent.amount - intent.received)
     this.#tell('charge.captured', this.showCharge(intent), { amount_captured: before })
     if (intent.status === 'succeeded') this.#tell('payment_intent.succeeded', this.showIntent(intent))
     return intent
@@ -264,6 +267,7 @@ export class StripeBooks {
     if (intent.status === 'succeeded' || intent.status === 'canceled')
       throw this.#unexpected(intent, 'canceled')
     if (intent.capturable > 0) this.#book('REVERSAL', intent.capturable)
+    this.#release(intent, intent.capturable)
     intent.status = 'canceled'
     intent.capturable = 0
     intent.cancellation = text(fields, 'cancellation_reason')
@@ -387,6 +391,13 @@ export class StripeBooks {
     return refund
   }
 
+  /** Stripe lists what it releases as a refund, without an event of its own. */
+  #release(intent: Intent, amount: number): void {
+    if (amount <= 0) return
+    const id = this.newId('re')
+    this.refunds.set(id, { id, intent, amount, status: 'succeeded', metadata: {}, isRelease: true })
+  }
+
   moveRefund(id: string, status: 'succeeded' | 'failed', failure?: string): void {
     const refund = this.refunds.get(id)
     if (!refund) throw new Error(`no refund ${id}`)
@@ -459,13 +470,18 @@ export class StripeBooks {
     }
   }
 
+  releasedOf(intent: Intent): number {
+    const released = [...this.refunds.values()].filter(one => one.intent === intent && one.isRelease)
+    return released.reduce((sum, { amount }) => sum + amount, 0)
+  }
+
   showCharge(intent: Intent): Record<string, unknown> {
     return {
       id: intent.charge,
       object: 'charge',
       amount: intent.amount,
       amount_captured: intent.received,
-      amount_refunded: intent.refunded,
+      amount_refunded: intent.refunded + this.releasedOf(intent),
       currency: intent.currency,
       payment_intent: intent.id,
       metadata: intent.metadata,

@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Stripe from 'stripe'
-import { type Fields, Refused, StripeBooks, text } from '#test/support/stripe/books.ts'
+import { type Fields, type Refund, Refused, StripeBooks, text } from '#test/support/stripe/books.ts'
 import { parseForm } from '#test/support/stripe/form.ts'
 
 export type Fault =
@@ -264,7 +264,12 @@ export class StripeDouble {
         return this.#list(
           [...books.refunds.values()]
             .filter(refund => refund.intent.id === text(fields, 'payment_intent'))
-            .map(refund => books.showRefund(refund)),
+            .map(refund => ({
+              ...books.showRefund(refund),
+              ...(isExpanded(fields, 'data.balance_transaction')
+                ? { balance_transaction: categoryOf(refund) }
+                : {}),
+            })),
           {},
         )
       case 'GET refunds/': {
@@ -330,7 +335,10 @@ export class StripeDouble {
     }
   }
 
-  /** What the account's balance shows: 1.4 % and 25 cents of each capture are Stripe's. */
+  /**
+   * What the account's balance shows: 1.4 % and 25 cents of each capture are Stripe's. A capture of a part is the whole
+   * authorisation, and a line that takes back what was not captured.
+   */
   balanceTransactions(): readonly Answer[] {
     const created = Math.floor(Date.now() / 1000)
     const line = (type: string, amount: number, fee: number, more: Answer): Answer => ({
@@ -347,17 +355,23 @@ export class StripeDouble {
     })
     const captures = [...this.books.intents.values()]
       .filter(({ received }) => received > 0)
-      .map(({ received, currency, charge }) =>
-        line('charge', received, Math.floor((received * 14) / 1000) + 25, { currency, source: charge ?? '' }),
-      )
+      .map(intent => {
+        const whole = intent.received + this.books.releasedOf(intent)
+        const fee = Math.floor((whole * 14) / 1000) + 25
+        return line('charge', whole, fee, { currency: intent.currency, source: intent.charge ?? '' })
+      })
     const refunds = [...this.books.refunds.values()]
-      .filter(({ status }) => status === 'succeeded')
-      .map(refund =>
-        line('refund', -refund.amount, 0, {
+      .filter(
+        ({ status, intent, isRelease }) => status === 'succeeded' && (!isRelease || intent.received > 0),
+      )
+      .map(refund => {
+        const fee = refund.isRelease ? -Math.floor((refund.amount * 14) / 1000) : 0
+        return line('refund', -refund.amount, fee, {
+          reporting_category: categoryOf(refund)?.reporting_category,
           currency: refund.intent.currency,
           source: this.books.showRefund(refund),
-        }),
-      )
+        })
+      })
     return [...captures, ...refunds]
   }
 
@@ -399,6 +413,15 @@ export class StripeDouble {
     return target.href
   }
 }
+
+const isExpanded = (fields: Fields, name: string): boolean =>
+  JSON.stringify(fields.expand ?? []).includes(`"${name}"`)
+
+/** Null: no balance was touched, because nothing had been captured. */
+const categoryOf = ({ isRelease, intent }: Refund): { reporting_category: string } | null =>
+  isRelease && intent.received === 0
+    ? null
+    : { reporting_category: isRelease ? 'partial_capture_reversal' : 'refund' }
 
 const refusals: Partial<Record<Fault, Kept>> = {
   declined: show(402, { error: { type: 'card_error', code: 'card_declined', decline_code: 'do_not_honor' } }),

@@ -112,6 +112,35 @@ test('the two lines of a refund that failed name the same refund and add up to n
   ])
 })
 
+const rest = {
+  ...charge,
+  id: 'txn_4',
+  amount: -300,
+  fee: -5,
+  net: -295,
+  type: 'refund',
+  reporting_category: 'partial_capture_reversal',
+  source: { id: 're_4', charge: 'ch_1', metadata: {} },
+}
+
+test.each([
+  ['a list of the API', JSON.stringify({ object: 'list', data: [charge, rest] })],
+  [
+    'the report of the dashboard',
+    [
+      `${header},charge_id`,
+      'txn_1,2026-09-20 09:46:40,2026-09-21 00:00:00,eur,10.00,0.44,9.56,charge,ch_1,,,ch_1',
+      'txn_4,2026-09-20 09:46:40,2026-09-21 00:00:00,eur,-3.00,-0.05,-2.95,partial_capture_reversal,re_4,,,ch_1',
+    ].join('\n'),
+  ],
+])('what was not captured is taken from its charge, as in %s', async (_, text) => {
+  const both = await read(text)
+  expect(both.map(({ type, transactionId, gross, fee }) => [type, transactionId, gross, fee])).toEqual([
+    ['CAPTURE', 'ch_1', 1000, 44],
+    ['CAPTURE', 'ch_1', -300, -5],
+  ])
+})
+
 test.each([
   ['an empty file', '\n', /the file is empty/],
   [
@@ -139,6 +168,7 @@ test.each([
   ['charge', undefined, 'CAPTURE'],
   ['payment', undefined, 'CAPTURE'],
   ['payment_refund', undefined, 'REFUND'],
+  ['partial_capture_reversal', 're_1', 'CAPTURE'],
   ['adjustment', 'dp_1', 'CHARGEBACK'],
   ['adjustment', 'txn_9', 'CORRECTION'],
   ['dispute_reversal', undefined, 'CHARGEBACK'],

@@ -25,11 +25,15 @@ type LineType = SettlementLine['type']
 
 const setOf = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/))
 
+/** Its source is the refund as which Stripe lists what was not captured; the charge is that of the capture. */
+const restCategory = 'partial_capture_reversal'
+
 /** What Stripe calls type, and in reports reporting_category. Everything else is a correction. */
 const typesByMeaning: readonly (readonly [LineType, ReadonlySet<string>])[] = [
-  ['CAPTURE', setOf('charge payment')],
+  // A capture of a part is a charge of the whole authorisation, and a line that takes back what was not captured.
+  ['CAPTURE', setOf(`charge payment ${restCategory}`)],
   // A refund that failed has a second line, which brings its money back.
-  ['REFUND', setOf('refund refund_failure payment_refund partial_capture_reversal payment_reversal')],
+  ['REFUND', setOf('refund refund_failure payment_refund payment_reversal')],
   ['CHARGEBACK', setOf('dispute dispute_reversal')],
   [
     'FEE',
@@ -71,17 +75,16 @@ export function toSettlementLine(transaction: Wire): SettlementLine {
   if (available === undefined || currency === undefined)
     throw new Error(`balance transaction ${id} has no date or no currency`)
   const date = available.toISOString().slice(0, 10)
-  const type = lineType(
-    textAt(transaction, 'reporting_category') ?? textAt(transaction, 'type') ?? '',
-    source,
-  )
+  const category = textAt(transaction, 'reporting_category') ?? textAt(transaction, 'type') ?? ''
+  const type = lineType(category, source)
+  const transactionId = (category === restCategory ? idAt(whole, 'charge') : undefined) ?? source
   const reference = parseXId(textAt(whole, 'metadata', referenceKeys[type] ?? '') ?? '')
   return {
     settlementId: type === 'PAYOUT' && source !== undefined ? source : date,
     date,
     type,
     ...(reference === undefined ? {} : { reference }),
-    ...(source === undefined ? {} : { transactionId: source }),
+    ...(transactionId === undefined ? {} : { transactionId }),
     gross: exactly(numberAt(transaction, 'amount'), currency, id),
     fee: exactly(numberAt(transaction, 'fee') ?? 0, currency, id),
     net: exactly(numberAt(transaction, 'net'), currency, id),
@@ -101,6 +104,7 @@ const column = {
   net: 'net',
   category: 'reporting_category',
   source: 'source_id',
+  charge: 'charge_id',
   payout: 'automatic_payout_id',
   captureReference: `payment_metadata[${captureKey}]`,
   refundReference: `refund_metadata[${referenceKey}]`,
@@ -127,7 +131,9 @@ export function rowToSettlementLine(row: Row): SettlementLine {
   if (id === '' || !/^\d{4}-\d{2}-\d{2}$/.test(date))
     throw new Error(`a line of the report has no id or no date: ${id}`)
   const source = row[column.source] || undefined
-  const type = lineType(row[column.category] ?? '', source)
+  const category = row[column.category] ?? ''
+  const type = lineType(category, source)
+  const transactionId = (category === restCategory && row[column.charge]) || source
   const references: Partial<Record<LineType, string>> = {
     CAPTURE: row[column.captureReference],
     REFUND: row[column.refundReference],
@@ -138,7 +144,7 @@ export function rowToSettlementLine(row: Row): SettlementLine {
     date,
     type,
     ...(reference === undefined ? {} : { reference }),
-    ...(source === undefined ? {} : { transactionId: source }),
+    ...(transactionId === undefined ? {} : { transactionId }),
     gross: majorToMinor(row[column.gross], currency, id),
     fee: majorToMinor(row[column.fee] || '0', currency, id),
     net: majorToMinor(row[column.net], currency, id),

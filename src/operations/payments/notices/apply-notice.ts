@@ -8,12 +8,13 @@ import type { Merchant } from '#domain/merchant.ts'
 import type { Money } from '#domain/money.ts'
 import { asTried } from '#lifecycle/attempt.ts'
 import { resultSubject } from '#lifecycle/event.ts'
-import { recordElsewhere, takeBack } from '#lifecycle/late-truth.ts'
+import { takeBack } from '#lifecycle/late-truth.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
-import { findOperation, isUndecided, type Operation, openAmount, type Payment } from '#lifecycle/payment.ts'
-import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
+import { findOperation, isUndecided, type Operation, type Payment } from '#lifecycle/payment.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { lapseAtProvider } from '#operations/payments/expire.ts'
+import { applyElsewhere } from '#operations/payments/notices/apply-elsewhere.ts'
 import {
   type Fact,
   findNoticed,
@@ -311,57 +312,10 @@ function echoing(outcome: Outcome, payment: Payment, operation: Operation): Outc
   return { ...outcome, provider: { ...outcome.provider, echo: { reference: operation.xId, amount } } }
 }
 
-/** A capture, reversal or refund made in the provider's own dashboard. */
-async function applyElsewhere(
-  {
-    merchant,
-    account,
-    payment: {
-      merchantId,
-      payId,
-      method,
-      amount: { currency },
-    },
-  }: Noticed,
-  { operation: type, outcome, amount, total, subject }: Fact<'outcome'>,
-  engine: Engine,
-): Promise<Applied> {
-  if (outcome.kind !== 'approved') return 'ignored'
-  const named = total ?? amount
-  if (named && named.currency !== currency) return 'unmatched'
-  const xId = newXId(engine)
-  const opened = await engine.providers.open(account.merchantId, account.accountId)
-  const releasesRest = opened?.connector.supports(method)?.partialCaptureReleasesRest
-  const provider = {
-    ...outcome.provider,
-    transactionId: outcome.provider.transactionId ?? subject.transactionId,
-  }
-  const result = await engine.queue.update<Applied>({ merchantId, payId }, stored => {
-    if (findOperation(stored, xId)) return { result: 'applied' }
-    // A capture of ours that has no answer yet may be the one that is meant.
-    if (total && stored.operations.some(each => each.type === 'CAPTURE' && isUndecided(each)))
-      return { result: 'unmatched' }
-    const isKnown = total
-      ? total.value <= stored.sums.captured
-      : stored.operations.some(operation => operation.provider?.transactionId === provider.transactionId)
-    // An amount that is no longer open was released before, by our own capture or reversal.
-    if (isKnown || (type === 'REVERSAL' && hasReleased(stored))) return { result: 'repeated' }
-    const now = merchantNow(engine.clock, merchant)
-    const value = total ? total.value - stored.sums.captured : amount?.value
-    const next = recordElsewhere(stored, { type, xId, amount: value, provider, releasesRest, now })
-    if (!next) return { result: 'unmatched' }
-    const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
-    return { next: emitted.payment, alongside: emitted.alongside, result: 'applied' }
-  })
-  return result ?? 'unmatched'
-}
-
-const hasReleased = (payment: Payment): boolean => payment.sums.reversed > 0 && openAmount(payment) === 0
-
 /** An operation that the provider had approved has failed after all. */
 async function applyTakenBack(
   { merchant, payment, operation }: Noticed,
-  { detail, provider, amount: reported }: Pick<Fact<'takenBack'>, 'kind' | 'detail' | 'provider' | 'amount'>,
+  { detail, provider, amount: reported, subject }: Omit<Fact<'takenBack'>, 'operation'>,
   engine: Engine,
 ): Promise<Applied | Overtaken> {
   if (!operation || (reported && isOther(reported, payment, operation))) return 'unmatched'
@@ -373,10 +327,10 @@ async function applyTakenBack(
     const outcome = {
       kind: 'declined',
       detail,
-      // With the provider's id of the operation, where it is known: the notice of the success may still come.
+      // With the provider's id of the operation, by its answer or by this notice: the notice of the success may still come.
       provider: provider ?? {
         echo: { reference: xId, amount },
-        transactionId: operation.provider?.transactionId,
+        transactionId: operation.provider?.transactionId ?? subject.transactionId,
       },
     } as const
     return decide({ merchant, payment, xId, outcome }, engine)

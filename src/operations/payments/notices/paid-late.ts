@@ -97,7 +97,7 @@ async function writeApproval(
       const now = merchantNow(engine.clock, merchant)
       const { xId } = operation
       const { outcome, capture } = late
-      const next = approveLate(stored, { xId, outcome, capture, isReplaced, provider, now })
+      const next = approveLate(stored, { xId, outcome, capture, isReplaced, isKept, provider, now })
       if (!next) return { result: false }
       const joined = joinCustomer(stored, next, knownCustomer, now)
       const moved = isKept ? movePlanOf(stored, joined.payment, { merchant, now, plan }) : unmoved
@@ -106,8 +106,7 @@ async function writeApproval(
       const setTimers = [
         ...(moved.setTimers ?? []),
         ...lateTimers(next, merchant, now),
-        // Money that is only given back needs no expiry timer.
-        ...(isReplaced ? [] : approvalTimers(stored, next, merchant)),
+        ...approvalTimers(stored, next, merchant),
         // Until it is known what became of the capture, nothing is given back.
         ...next.operations
           .filter(one => isUnanswered(one) && !stored.operations.includes(one))
@@ -183,7 +182,8 @@ export async function giveBackLate(
     const left = unkeptRest(merchant, stored)
     if (!left || left === 'under way' || left.refunds !== rest.refunds) return undefined
     const { transId, refNr, amount } = stored
-    return { transId, refNr, amount: { value: left.value, currency: amount.currency }, details: {} }
+    const { value, capture } = left
+    return { transId, refNr, amount: { value, currency: amount.currency }, capture, details: {} }
   }
   const request = { merchant, payId, command, at, unattended: true }
   return (await (rest.refunds ? refund(request, engine) : reverse(request, engine))) !== undefined

@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest'
+import { scrubCardNumbers } from '#domain/card-numbers.ts'
+import { drawId } from '#operations/merchants/merchants.ts'
+
+test.each([
+  ['mer', 8, /^mer_[0-9a-f]{16}$/],
+  ['acc', 12, /^acc_[0-9a-f]{24}$/],
+] as const)(
+  'no id of the form %s_… looks like a card number, so that the log names it',
+  (prefix, bytes, form) => {
+    // Without that, some twenty of as many would.
+    const ids = Array.from({ length: 10_000 }, () => drawId(prefix, bytes))
+    expect(ids.filter(id => scrubCardNumbers(id) !== id || !form.test(id))).toEqual([])
+  },
+)

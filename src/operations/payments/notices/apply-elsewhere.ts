@@ -1,0 +1,57 @@
+/** Captures, reversals and refunds that somebody made in the provider's own dashboard, as its notices tell of them. */
+import { resultSubject } from '#lifecycle/event.ts'
+import { recordElsewhere } from '#lifecycle/late-truth.ts'
+import { findOperation, isClosedLate, isUndecided, openAmount, type Payment } from '#lifecycle/payment.ts'
+import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
+import { emitEvent } from '#operations/events/emit-event.ts'
+import type { Applied } from '#operations/payments/notices/apply-notice.ts'
+import type { Fact, Noticed } from '#operations/payments/notices/noticed.ts'
+import { lateTimers } from '#operations/payments/notices/paid-late.ts'
+
+export async function applyElsewhere(
+  {
+    merchant,
+    account,
+    payment: {
+      merchantId,
+      payId,
+      method,
+      amount: { currency },
+    },
+  }: Noticed,
+  { operation: type, outcome, amount, total, subject }: Fact<'outcome'>,
+  engine: Engine,
+): Promise<Applied> {
+  if (outcome.kind !== 'approved') return 'ignored'
+  const named = total ?? amount
+  if (named && named.currency !== currency) return 'unmatched'
+  const xId = newXId(engine)
+  const opened = await engine.providers.open(account.merchantId, account.accountId)
+  const releasesRest = opened?.connector.supports(method)?.partialCaptureReleasesRest
+  const provider = {
+    ...outcome.provider,
+    transactionId: outcome.provider.transactionId ?? subject.transactionId,
+  }
+  const result = await engine.queue.update<Applied>({ merchantId, payId }, stored => {
+    if (findOperation(stored, xId)) return { result: 'applied' }
+    // A capture of ours that has no answer yet may be the one that is meant.
+    if (total && stored.operations.some(each => each.type === 'CAPTURE' && isUndecided(each)))
+      return { result: 'unmatched' }
+    const isKnown = total
+      ? total.value <= stored.sums.captured
+      : stored.operations.some(operation => operation.provider?.transactionId === provider.transactionId)
+    // An amount that is no longer open was released before, by our own capture or reversal.
+    if (isKnown || (type === 'REVERSAL' && hasReleased(stored))) return { result: 'repeated' }
+    const now = merchantNow(engine.clock, merchant)
+    const value = total ? total.value - stored.sums.captured : amount?.value
+    const next = recordElsewhere(stored, { type, xId, amount: value, provider, releasesRest, now })
+    if (!next) return { result: 'unmatched' }
+    const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
+    // Money of a payment that was given back: it goes back too.
+    const setTimers = isClosedLate(next) ? lateTimers(next, merchant, now) : []
+    return { next: emitted.payment, alongside: { ...emitted.alongside, setTimers }, result: 'applied' }
+  })
+  return result ?? 'unmatched'
+}
+
+const hasReleased = (payment: Payment): boolean => payment.sums.reversed > 0 && openAmount(payment) === 0
