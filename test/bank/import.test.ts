@@ -111,6 +111,12 @@ test('everything that fits nothing is listed, and again when the file comes agai
   expect(stdout.match(/^ {2}LIST-\d+ {2}2026-11-17 {2}CRDT {2}1 EUR {2}for nobody$/gm)).toHaveLength(450)
 })
 
+test('what a customer wrote does not turn the terminal of an operator around', async () => {
+  const path = commands.file('turned.xml', statement([{ reference: 'TURNED', cents: 1, text: 'a\u202eb' }]))
+  const { stdout } = await commands.run('bank', 'import', path)
+  expect(stdout).toContain('  TURNED  2026-11-17  CRDT  1 EUR  a\\u202eb\n')
+})
+
 test('several accounts with one IBAN: an entry is listed only if it fits none of them', async () => {
   await seed(1)
   const account = await bank.account(accountId)

@@ -7,8 +7,9 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { auditCommand } from '#commands/audit-trail.ts'
 import { CommandFault } from '#commands/faults.ts'
 import { openDatabase } from '#commands/open-database.ts'
+import { jsonOption } from '#commands/options.ts'
 import { overCells } from '#commands/over-cells.ts'
-import { print } from '#commands/terminal.ts'
+import { print, toVisible } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import { isDate } from '#domain/dates.ts'
 import type { Act } from '#operations/audit/audit.ts'
@@ -19,7 +20,6 @@ import type { ImportCounts } from '#operations/bank/import-file.ts'
 import type { UnmatchedList } from '#operations/bank/list-unmatched.ts'
 import type { CellAddress } from '#storage/cells/address.ts'
 
-const jsonOption = () => new Option('--json', 'print one line of JSON')
 const accountOption = () => new Option('--account <account>', 'account id, acc_…').makeOptionMandatory()
 const folderOption = () =>
   new Option(
@@ -213,7 +213,7 @@ async function printReport(counts: ImportCounts, unmatched: UnmatchedList): Prom
 
 function describeEntry({ reference, date, direction, amount, endToEndId, text }: Unmatched): string {
   const sum = amount && `${amount.value} ${amount.currency}`
-  return [reference, date, direction, sum, endToEndId, text].filter(word => word).join('  ')
+  return toVisible([reference, date, direction, sum, endToEndId, text].filter(word => word).join('  '))
 }
 
 /** An account is in one cell; the others do not have it. */

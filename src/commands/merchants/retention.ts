@@ -1,7 +1,9 @@
 /** `retention`: how long a merchant's personal data is kept. */
 import { type Command, InvalidArgumentError } from 'commander'
-import { jsonOption, noSuchMerchant, printJson } from '#commands/merchants/merchant.ts'
+import { noSuchMerchant } from '#commands/merchants/merchant.ts'
 import { withMerchants } from '#commands/open-database.ts'
+import { jsonOption } from '#commands/options.ts'
+import { printJson } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import { addDuration } from '#domain/duration.ts'
 
