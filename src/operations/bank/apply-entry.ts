@@ -366,7 +366,7 @@ async function returnItem(
     if (item.type === 'TRANSFER') await takeBackItem({ item, account, reason }, bank)
     lines = [counterLine(fact, item)]
   }
-  const count = await bank.items.mark(account, [item], { returnedBy: fact.key, lines })
+  const count = await bank.items.mark(account, [item], { returnedBy: fact.key, returnReason: reason, lines })
   return { result: 'RETURNED', count, booked, repeated: 1 - count, xId: item.xId, fee }
 }
 
