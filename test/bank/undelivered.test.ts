@@ -240,3 +240,14 @@ test('what is on its way, and what is no surplus at all, can be neither sent aga
       expect(stderr).toContain(`no surplus ${id} waits for you`)
     }
 })
+
+test('a return without our reference pays nothing, although its text names the payment: it is listed', async () => {
+  await batch()
+  const { transId, payId } = await sentBack()
+  const payer = { name: 'Ann Mueller', iban: testIbans.good }
+  const report = await importEntries({ cents: 250, text: transId, reason: 'AC04', payer })
+  expect(report).toMatchObject({ booked: 0, returned: 0, unmatched: [{ text: transId }], undelivered: [] })
+  const { body } = await stage.gateway.call('GET', `/payments/getByPayId/${payId}`)
+  expect(body).toMatchObject({ status: 'OK', amount: { receivedValue: 1250 } })
+  expect((await batch()).files).toEqual([])
+})
