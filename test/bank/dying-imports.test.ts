@@ -176,7 +176,7 @@ async function recover({ payId }: Scene): Promise<void> {
   // Nobody imports the file again before it is tried once more to give back what was paid too late.
   await queryRows(
     stage.gateway.databaseUrl,
-    `UPDATE timer SET run_at = now() WHERE pay_id = '${payId}'::uuid AND kind = 'GIVE_BACK'`,
+    `UPDATE timer SET run_at = now() - interval '1 minute' WHERE pay_id = '${payId}'::uuid AND kind = 'GIVE_BACK'`,
   )
   await stage.gateway.gateway.timerWorker.runDue()
 }
