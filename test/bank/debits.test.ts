@@ -116,6 +116,7 @@ describe('a debit', () => {
       returned: 0,
       repeated: 0,
       unmatched: [],
+      undelivered: [],
     })
     expect(await importText(booking)).toEqual({
       booked: 0,
@@ -123,6 +124,7 @@ describe('a debit', () => {
       returned: 0,
       repeated: 1,
       unmatched: [],
+      undelivered: [],
     })
     expect(await record(body.payId)).toMatchObject({ status: 'OK' })
     const back = {

@@ -84,7 +84,10 @@ test('bad files get one sentence each and change nothing; a good one among them 
     expect(stderr.split('\n').find(line => line.includes(name))).toContain(`${name} ${sentence}`)
   expect(stderr).toContain('missing.xml does not exist')
   expect(stderr).toContain(`${commands.folder} is a folder and not a file`)
-  expect(JSON.parse(stdout)).toEqual({ booked: 0, rejected: 0, returned: 0, repeated: 0, unmatched: [] })
+  expect(JSON.parse(stdout)).toEqual({
+    ...{ booked: 0, rejected: 0, returned: 0, repeated: 0 },
+    ...{ unmatched: [], undelivered: [] },
+  })
   expect(await queryRows(gateway.databaseUrl, 'SELECT count(*) FROM bank_entry')).toEqual(before)
   const mixed = await commands.run(
     'bank',

@@ -36,7 +36,8 @@ const fates: Readonly<Record<string, Readonly<Partial<Record<Fate, string>>>>> =
   bank_import: { 'not personal': 'provider_account_id sha256' },
   bank_item: {
     'kept by law': 'mandate_id amendment',
-    'not personal': 'provider_account_id type block_id sequence_type booked_by returned_by rejected',
+    'not personal':
+      'provider_account_id type block_id sequence_type booked_by returned_by return_reason rejected',
   },
   bank_mandate: {
     'kept by law': 'mandate_key',
