@@ -2,10 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { ConnectorDefinition, SettlementLine } from '#connectors/contract.ts'
-import { createSimulator, simulatorFacts } from '#connectors/simulator/simulator.ts'
+import type { SettlementLine } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import { writeCursor } from '#endpoints/page-cursor.ts'
 import { importSettlement } from '#providers/settlements.ts'
@@ -15,21 +13,9 @@ import { createSettlementStore } from '#storage/providers/settlements.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { type AccountBench, openAccountBench } from '#test/support/providers/provider-accounts.ts'
+import { settling } from '#test/support/providers/settling.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
-
-/** Pays like the simulator, and reads settlement files that hold one line as JSON per line. */
-const facts = { ...simulatorFacts, name: 'settling' }
-const settling: ConnectorDefinition = {
-  facts,
-  open: () => ({
-    ...createSimulator(),
-    facts,
-    async *readSettlement(file) {
-      for (const line of (await text(file as never)).split('\n')) if (line !== '') yield JSON.parse(line)
-    },
-  }),
-}
 
 let gateway: TestGateway
 let bench: AccountBench
