@@ -257,6 +257,42 @@ test('a line that is imported before the truth about its operation arrives finds
   await forget()
 })
 
+test.each([
+  ['by our reference', (refund: AnyJson) => ({ reference: refund.xId as XId })],
+  ['by the provider’s id', (refund: AnyJson) => ({ transactionId: refund.providerTransactionId as string })],
+])('a line that brings back a refund which has failed by then finds it %s', async (_, nameOf) => {
+  const { payId, capture } = await sellAnother()
+  await shop.act(payId, 'refunds', 300)
+  // Lines that name no operation are about the only one that is left; these name theirs.
+  await shop.act(payId, 'refunds', 200)
+  const [refund, other] = (await shop.read(payId)).operations.filter((one: AnyJson) => one.type === 'REFUND')
+  const named = { type: 'REFUND', fee: 0, ...nameOf(refund) } as const
+  const back = line({ ...named, gross: 300, net: 300, providerReference: 'F2' })
+  await importLines([
+    line({ reference: capture.xId as XId }),
+    line({ ...named, gross: -300, net: -300, providerReference: 'F1' }),
+    line({
+      type: 'REFUND',
+      reference: other.xId as XId,
+      gross: -200,
+      fee: 0,
+      net: -200,
+      providerReference: 'F3',
+    }),
+  ])
+  await queryRows(gateway.databaseUrl, `UPDATE operation SET state = 'FAILED' WHERE x_id = $1`, [refund.xId])
+  const settlementFindings = async () =>
+    (await examine(gateway.databaseUrl)).filter(one => one.found > 0 && one.name.startsWith('settlement'))
+  expect((await reconcile()).theirsWithoutOurs).toMatchObject([{ providerReference: 'F1' }])
+  expect(await settlementFindings()).toMatchObject([{ name: 'settlement-is-ours', found: 1 }])
+  expect(await importLines([back])).toMatchObject({ added: 1, unmatched: 0 })
+  const found = await reconcile()
+  expect([found.theirsWithoutOurs, found.amountsDiffer]).toEqual([[], []])
+  expect(await settlementFindings()).toEqual([])
+  await queryRows(gateway.databaseUrl, `UPDATE operation SET state = 'OK' WHERE x_id = $1`, [refund.xId])
+  await forget()
+})
+
 test('lines that share a reference are all kept, once', async () => {
   const lines = [
     line({ type: 'CHARGEBACK', gross: -1000, fee: 0, net: -1000 }),
