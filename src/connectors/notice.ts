@@ -152,6 +152,8 @@ export interface SettlementLine {
   readonly fee: number
   readonly net: number
   readonly currency: string
+  /** What the customer paid or got back, with the sign of `gross`, where that is another currency and the provider says it. */
+  readonly paid?: Money
   readonly providerReference: string
   /** The entry of a bank's statement that the line repeats: once the entry is applied, the payments have its lines. */
   readonly entryKey?: string

@@ -103,7 +103,7 @@ const fates: Readonly<Record<string, Readonly<Partial<Record<Fate, string>>>>> =
   schema_migration: { 'not personal': 'name checksum' },
   settlement_line: {
     'not personal':
-      'provider_account_id settlement_id provider_reference type currency transaction_id reference',
+      'provider_account_id settlement_id provider_reference type currency paid_currency transaction_id reference',
   },
   stored_method: { erased: 'type last4_digits brand expiry_date card_holder_name account_holder_name' },
   timer: { 'not personal': 'kind' },

@@ -62,6 +62,12 @@ function parseDay(text: string): string {
 
 type Line = Reconciliation['theirsWithoutOurs'][number]
 
+/** In the currency of the payment where the line says it; the other amount cannot be compared with ours. */
+const showTheirs = ({ gross, currency, paid }: Line): string =>
+  paid === undefined
+    ? `${gross} ${currency}`
+    : `${paid.value} ${paid.currency} (settled as ${gross} ${currency})`
+
 const toLine = ({ accountId, ...line }: Line) => ({ account: accountId, ...line })
 
 const toJson = ({ oursWithoutTheirs, theirsWithoutOurs, amountsDiffer }: Reconciliation) => ({
@@ -91,7 +97,7 @@ function printReconciliation({ oursWithoutTheirs, theirsWithoutOurs, amountsDiff
       ours.date,
       ours.type,
       `ours ${ours.amount} ${ours.currency}`,
-      `theirs ${theirs.gross} ${theirs.currency}`,
+      `theirs ${showTheirs(theirs)}`,
       ours.payId,
       ours.xId,
     ]),
