@@ -116,7 +116,6 @@ describe('a debit', () => {
       returned: 0,
       repeated: 0,
       unmatched: [],
-      undelivered: [],
     })
     expect(await importText(booking)).toEqual({
       booked: 0,
@@ -124,7 +123,6 @@ describe('a debit', () => {
       returned: 0,
       repeated: 1,
       unmatched: [],
-      undelivered: [],
     })
     expect(await record(body.payId)).toMatchObject({ status: 'OK' })
     const back = {

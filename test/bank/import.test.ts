@@ -86,7 +86,7 @@ test('bad files get one sentence each and change nothing; a good one among them 
   expect(stderr).toContain(`${commands.folder} is a folder and not a file`)
   expect(JSON.parse(stdout)).toEqual({
     ...{ booked: 0, rejected: 0, returned: 0, repeated: 0 },
-    ...{ unmatched: [], undelivered: [] },
+    unmatched: [],
   })
   expect(await queryRows(gateway.databaseUrl, 'SELECT count(*) FROM bank_entry')).toEqual(before)
   const mixed = await commands.run(

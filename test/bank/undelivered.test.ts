@@ -24,8 +24,13 @@ const write = (...entries: readonly Omit<TestEntry, 'reference'>[]): string => {
   const numbered = entries.map((entry, at) => ({ reference: `${name}-${at}`, ...entry }))
   return commands.file(`${name}.xml`, statement(numbered))
 }
+/** As read by a program: without a list nothing is undelivered. */
+const importByCommand = async (...paths: readonly string[]) => ({
+  undelivered: [],
+  ...(await commands.json('bank', 'import', ...paths)),
+})
 const importEntries = (...entries: readonly Omit<TestEntry, 'reference'>[]) =>
-  commands.json('bank', 'import', write(...entries))
+  importByCommand(write(...entries))
 
 /** Everything that waits, in a file for the bank. */
 async function batch() {
@@ -76,11 +81,11 @@ test('a surplus that comes back is told by the import once, and stays in the lis
   expect(await listedOf(payId)).toEqual([])
   const back = write({ cents: 250, endToEndId: xId, reason: 'AC04' })
   const told = { ...shown, sentOn: expect.stringMatching(/^\d{4}-\d\d-\d\d$/), reason: 'AC04' }
-  expect(await commands.json('bank', 'import', back)).toEqual({
+  expect(await importByCommand(back)).toEqual({
     ...{ booked: 0, rejected: 0, returned: 1, repeated: 0, unmatched: [] },
     undelivered: [told],
   })
-  expect(await commands.json('bank', 'import', back)).toMatchObject({ repeated: 1, undelivered: [] })
+  expect(await importByCommand(back)).toMatchObject({ repeated: 1, undelivered: [] })
   // The statement tells under another reference what a notification has told.
   const again = await importEntries({ cents: 250, endToEndId: xId, reason: 'AC04' })
   expect(again).toMatchObject({ returned: 0, repeated: 1, undelivered: [] })
@@ -92,7 +97,7 @@ test('a surplus that comes back is told by the import once, and stays in the lis
 test('two files of one import that tell of the same return tell it once', async () => {
   const { xId, shown } = await sentBack()
   const back = { cents: 250, endToEndId: xId, reason: 'AC06' }
-  const report = await commands.json('bank', 'import', write(back), write(back))
+  const report = await importByCommand(write(back), write(back))
   expect(report).toMatchObject({ booked: 1, returned: 1, repeated: 1 })
   expect(report.undelivered).toEqual([{ ...shown, sentOn: expect.any(String), reason: 'AC06' }])
 })
@@ -101,9 +106,9 @@ test('a surplus that the bank rejects is told with the reason of the status repo
   const { xId, messageId, shown } = await sentBack()
   const report = statusReport(messageId, [{ endToEndId: xId, reason: 'AC01' }])
   const path = commands.file(`report ${++number}.xml`, report)
-  const rejected = await commands.json('bank', 'import', path)
+  const rejected = await importByCommand(path)
   expect(rejected).toMatchObject({ rejected: 1, undelivered: [{ ...shown, reason: 'AC01' }] })
-  expect(await commands.json('bank', 'import', path)).toMatchObject({ rejected: 0, undelivered: [] })
+  expect(await importByCommand(path)).toMatchObject({ rejected: 0, undelivered: [] })
 })
 
 test('a whole file that the bank rejects is told payment by payment', async () => {
@@ -113,7 +118,7 @@ test('a whole file that the bank rejects is told payment by payment', async () =
     '<GrpSts>PART</GrpSts>',
     '<GrpSts>RJCT</GrpSts><StsRsnInf><Rsn><Cd>AM04</Cd></Rsn></StsRsnInf>',
   )
-  const rejected = await commands.json('bank', 'import', commands.file(`report ${++number}.xml`, report))
+  const rejected = await importByCommand(commands.file(`report ${++number}.xml`, report))
   expect(rejected).toMatchObject({ rejected: 2, unmatched: [] })
   const told = rejected.undelivered.map(({ payId, amount, reason }: Record<string, unknown>) => ({
     ...{ payId, amount, reason },
@@ -160,11 +165,11 @@ test('an import that died after the return was recorded is told by the next one'
   }
   const path = write({ cents: 250, endToEndId: xId, reason: 'AC04' })
   await expect(importFiles([path], dying)).rejects.toThrow('died')
-  expect(await commands.json('bank', 'import', path)).toMatchObject({
+  expect(await importByCommand(path)).toMatchObject({
     returned: 0,
     undelivered: [{ ...shown, reason: 'AC04' }],
   })
-  expect(await commands.json('bank', 'import', path)).toMatchObject({ undelivered: [] })
+  expect(await importByCommand(path)).toMatchObject({ undelivered: [] })
 })
 
 test('an import that died while it told is told by the next one', async () => {
@@ -174,7 +179,7 @@ test('an import that died while it told is told by the next one', async () => {
   const path = write({ cents: 250, endToEndId: xId, reason: 'AC04' })
   const dying = { ...bank, undelivered: { ...bank.undelivered, told } }
   await expect(importFiles([path], dying)).rejects.toThrow('died')
-  expect(await commands.json('bank', 'import', path)).toMatchObject({ undelivered: [{ ...shown }] })
+  expect(await importByCommand(path)).toMatchObject({ undelivered: [{ ...shown }] })
 })
 
 const returned = async (surplus?: number) => {

@@ -145,7 +145,7 @@ test('bank import, killed at every step', async () => {
   const report = await commands.json('bank', 'import', path)
   expect(report).toEqual({
     ...{ booked: 0, rejected: 0, returned: 0, repeated: items.length },
-    ...{ unmatched: [], undelivered: [] },
+    unmatched: [],
   })
   const { rows } = await client.query<{ captured: string; settled: string; net: string }>(
     `SELECT (SELECT sum(captured) FROM payment) AS captured, (SELECT sum(amount) FROM bank_item) AS settled,
@@ -198,10 +198,10 @@ test('bank import of surplus that comes back, killed at every step, tells all of
     `SELECT replace(x_id::text, '-', '') AS reference FROM bank_item WHERE told_at IS NOT NULL`,
   )
   const before = rows.map(({ reference }) => reference)
-  const { undelivered } = await commands.json('bank', 'import', path)
+  const { undelivered = [] } = await commands.json('bank', 'import', path)
   const told = undelivered.map(({ xId }: { xId: string }) => xId)
   expect([...before, ...told].toSorted()).toEqual(references.toSorted())
-  expect(await commands.json('bank', 'import', path)).toMatchObject({ undelivered: [] })
+  expect(await commands.json('bank', 'import', path)).not.toHaveProperty('undelivered')
   const listed = await commands.json('bank', 'undelivered', '--account', accountId)
   expect(listed.undelivered).toHaveLength(surpluses)
 })

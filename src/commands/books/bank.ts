@@ -194,8 +194,11 @@ const importInEach = (files: readonly string[], json: boolean, config: Config) =
 async function printJson({ counts, unmatched, undelivered }: Imported): Promise<void> {
   await print(`${JSON.stringify(counts).slice(0, -1)},"unmatched":[`)
   await printPages(unmatched.pages())
-  await print('],"undelivered":[')
-  await printPages(undelivered.pages())
+  // Named only where there is any: most programs that read this know the other fields alone.
+  if (undelivered.length > 0) {
+    await print('],"undelivered":[')
+    await printPages(undelivered.pages())
+  }
   await print(']}\n')
 }
 
