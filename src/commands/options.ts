@@ -1,8 +1,8 @@
 /** What the options of several commands have in common. */
 import { InvalidArgumentError, Option } from 'commander'
-import { parseInstant } from '#domain/dates.ts'
-import { addDuration } from '#domain/duration.ts'
 import { isWebAddress } from '#domain/text.ts'
+import { parseInstant } from '#domain/time/dates.ts'
+import { addDuration } from '#domain/time/duration.ts'
 
 export const jsonOption = (): Option => new Option('--json', 'print one line of JSON')
 

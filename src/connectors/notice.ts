@@ -4,7 +4,7 @@
  */
 import type { Inquiry, Kept } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import type { DisputeFacts } from '#lifecycle/dispute.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import type { OperationType } from '#lifecycle/payment.ts'

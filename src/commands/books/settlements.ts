@@ -5,7 +5,7 @@ import { withProviders } from '#commands/merchants/provider.ts'
 import { jsonOption } from '#commands/options.ts'
 import { printJson, printRows } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
-import { isDate, parseInstant } from '#domain/dates.ts'
+import { isDate, parseInstant } from '#domain/time/dates.ts'
 import type { Providers } from '#providers/open-providers.ts'
 
 type Reconciliation = Awaited<ReturnType<Providers['reconcile']>>

@@ -6,8 +6,8 @@ import { parseWhole } from '#commands/options.ts'
 import { watchLifetime } from '#commands/serve/lifetime.ts'
 import { paintQuiet, paintState } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
-import { toDecimalText } from '#domain/currencies.ts'
-import { addDuration } from '#domain/duration.ts'
+import { toDecimalText } from '#domain/money/currencies.ts'
+import { addDuration } from '#domain/time/duration.ts'
 import { ClientFault, type GatewayClient } from '#webhooks/gateway-client.ts'
 
 interface TailOptions extends CredentialOptions {

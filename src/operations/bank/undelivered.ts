@@ -4,7 +4,7 @@
  */
 
 import { parseXId, type XId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import { type BankAccount, BankFault, type BankPlace } from '#operations/bank/bank.ts'
 import { entryXId } from '#operations/bank/return-debit.ts'
 import type { Telling, UndeliveredRow } from '#storage/bank/undelivered.ts'

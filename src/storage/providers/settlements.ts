@@ -1,6 +1,6 @@
 /** Settlement lines of providers, and how they compare with our own books. Every query is scoped by merchant. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import { entryLine } from '#storage/bank/entries.ts'
 import type { Database } from '#storage/database.ts'
 import { addsUpToZero, settledAs, statedIn, sumOfStated, takenBack } from '#storage/doctor/provider-checks.ts'

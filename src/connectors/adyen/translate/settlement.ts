@@ -5,9 +5,9 @@
 import type { SettlementLine } from '#connectors/contract.ts'
 import { readRecords } from '#connectors/csv-lines.ts'
 import { splitCsvLine } from '#domain/csv.ts'
-import { exponentOf } from '#domain/currencies.ts'
 import { parseXId } from '#domain/ids.ts'
-import { exact, type Money } from '#domain/money.ts'
+import { exponentOf } from '#domain/money/currencies.ts'
+import { exact, type Money } from '#domain/money/money.ts'
 
 type LineType = SettlementLine['type']
 

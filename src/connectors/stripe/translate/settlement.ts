@@ -18,9 +18,9 @@ import {
   type Wire,
 } from '#connectors/stripe/translate/wire.ts'
 import { splitCsvLine } from '#domain/csv.ts'
-import { exponentOf } from '#domain/currencies.ts'
 import { parseXId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import { exponentOf } from '#domain/money/currencies.ts'
+import type { Money } from '#domain/money/money.ts'
 
 type LineType = SettlementLine['type']
 
