@@ -4,7 +4,7 @@ import type { GatewayProcess } from '#bench/gateway-process.ts'
 import type { GatewayRuns } from '#bench/gateway-runs.ts'
 import { cardNumberOf } from '#bench/requests.ts'
 import type { Stage } from '#bench/stage.ts'
-import { type BinRange, toSpan } from '#domain/bin-ranges.ts'
+import { type BinRange, toSpan } from '#domain/cards/bin-ranges.ts'
 import { openDatabase } from '#storage/database.ts'
 import { replaceBins } from '#storage/reference/bins.ts'
 

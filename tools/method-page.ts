@@ -1,5 +1,5 @@
 /** Renders docs/methods.md: every row of the catalogue by family, and the card brands. */
-import { type CardBrand, cardBrands, groupDigits } from '#domain/card-brands.ts'
+import { type CardBrand, cardBrands, groupDigits } from '#domain/cards/card-brands.ts'
 import { allMethods } from '#methods/catalogue.ts'
 import type { Method, MethodOperation } from '#methods/method.ts'
 import { isServed } from '#methods/method-list.ts'
@@ -120,7 +120,7 @@ ${present.map(renderFamily).join('\n\n')}
 
 ## Card brands
 
-\`CARD\` takes all of them. The brand is told by the leading digits (\`src/domain/card-brands.ts\`) and appears in the payment's
+\`CARD\` takes all of them. The brand is told by the leading digits (\`src/domain/cards/card-brands.ts\`) and appears in the payment's
 record. A request may name the brand; one that the number contradicts is refused, unless the card can bear both.
 
 | brand | name | told by | lengths | printed | security code | also found on |

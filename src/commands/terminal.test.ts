@@ -1,6 +1,6 @@
 /** Colours and bars are for terminals; whatever is read by a program stays plain. */
-import { expect, test } from 'vitest'
-import { paintState, showProgress, toVisible } from '#commands/terminal.ts'
+import { expect, test, vi } from 'vitest'
+import { paintState, printRows, showProgress, toVisible } from '#commands/terminal.ts'
 
 const streamOf = (isTTY: boolean) => {
   const written: string[] = []
@@ -58,4 +58,14 @@ test('words that are not states keep their look, also on a terminal', () => {
 test('text from others is printed without its control characters', () => {
   const text = 'é\u001b]0;title\u0007 \u009b31m\r\n\u202ertl'
   expect(toVisible(text)).toBe('é\\u001b]0;title\\u0007 \\u009b31m\\u000d\\u000a\\u202ertl')
+})
+
+test('a table has columns that fit their cells, and no cell controls the terminal', () => {
+  const log = vi.spyOn(console, 'log').mockImplementation(() => {})
+  printRows([
+    ['ID', 'SAID'],
+    ['4711', 'ok\u001b[2J'],
+  ])
+  expect(log.mock.calls).toEqual([['ID    SAID'], ['4711  ok\\u001b[2J']])
+  log.mockRestore()
 })

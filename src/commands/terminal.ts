@@ -29,6 +29,21 @@ const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 export const toVisible = (text: string): string =>
   text.replace(invisible, character => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
 
+export const printJson = (value: unknown): void => console.log(JSON.stringify(value))
+
+/** Columns as wide as their widest cell; the first row is the heading. Cells may hold what customers and providers wrote. */
+export function printRows(rows: readonly (readonly string[])[]): void {
+  const shown = rows.map(row => row.map(toVisible))
+  const widths = shown.reduce<number[]>(
+    (known, row) => row.map((cell, index) => Math.max(known[index] ?? 0, cell.length)),
+    [],
+  )
+  for (const row of shown) {
+    const cells = row.map((cell, index) => cell.padEnd(widths[index] ?? 0))
+    console.log(cells.join('  ').trimEnd())
+  }
+}
+
 export interface Progress {
   /** How much is done; the total where it is known. */
   advance(done: number, total?: number): void

@@ -1,7 +1,7 @@
 /** Restricts a method's row to what an account can do. Pure: guards, pages and lists decide with the result. */
 import type { Capabilities, ConnectorFacts, FieldMisfit } from '#connectors/contract.ts'
-import { findCurrency } from '#domain/currencies.ts'
-import type { Money } from '#domain/money.ts'
+import { findCurrency } from '#domain/money/currencies.ts'
+import type { Money } from '#domain/money/money.ts'
 import type { Method, MethodOperation } from '#methods/rows.ts'
 
 const abilities: Readonly<Record<MethodOperation, (can: Capabilities) => boolean>> = {

@@ -25,7 +25,7 @@ import type {
 } from '#connectors/notice.ts'
 import type { CustomerDecision, PageReturn, SitePage, SiteQuestion } from '#connectors/site.ts'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import type { Secret } from '#domain/secret.ts'
 import type { CustomerActionOutcome, Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import type { OperationType } from '#lifecycle/payment.ts'

@@ -4,7 +4,7 @@
  */
 import type { Connector } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import type { Method } from '#methods/rows.ts'
 
 /** What is known about a payment when its account is chosen. */

@@ -9,7 +9,7 @@ import type {
   PageReturn,
   Unsent,
 } from '#connectors/contract.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import type { Secret } from '#domain/secret.ts'
 import type { Method } from '#methods/rows.ts'
 

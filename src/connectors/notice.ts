@@ -4,7 +4,7 @@
  */
 import type { Inquiry, Kept } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import type { DisputeFacts } from '#lifecycle/dispute.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
@@ -152,6 +152,8 @@ export interface SettlementLine {
   readonly fee: number
   readonly net: number
   readonly currency: string
+  /** What the customer paid or got back, with the sign of `gross`, where that is another currency and the provider says it. */
+  readonly paid?: Money
   readonly providerReference: string
   /** The entry of a bank's statement that the line repeats: once the entry is applied, the payments have its lines. */
   readonly entryKey?: string

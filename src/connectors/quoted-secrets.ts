@@ -16,17 +16,29 @@ const shortestSecret = 8
 
 /** The same calls; in their answers the secrets of the account are replaced. */
 export function hideSecrets(http: ProviderHttp, secrets: ProviderAccount['secrets']): ProviderHttp {
-  const values = Object.values(secrets)
+  const spellings = Object.values(secrets)
     .map(secret => secret.reveal().trim())
     .filter(value => value.length >= shortestSecret)
+    .map(spellingsOf)
   return {
     async exchange(request, signal) {
       const answer = await http.exchange(request, signal)
-      return answer.kind === 'answered' && values.some(value => answer.body.includes(value))
-        ? { ...answer, body: values.reduce((body, value) => body.replaceAll(value, hidden), answer.body) }
+      return answer.kind === 'answered' && spellings.some(spelling => answer.body.search(spelling) >= 0)
+        ? { ...answer, body: spellings.reduce((body, each) => body.replace(each, hidden), answer.body) }
         : answer
     },
   }
+}
+
+/** As it is, and as JSON may write it: characters beside letters and digits with a backslash, or by their number. */
+function spellingsOf(secret: string): RegExp {
+  const characters = secret.split('').map(character => {
+    if (/[a-z0-9]/i.test(character)) return character
+    const number = character.charCodeAt(0).toString(16).padStart(4, '0')
+    const byNumber = number.replace(/[a-f]/g, digit => `[${digit}${digit.toUpperCase()}]`)
+    return String.raw`(?:\\?\u${number}|\\u${byNumber})`
+  })
+  return new RegExp(characters.join(''), 'g')
 }
 
 type Sent = Pick<AuthorizationRequest, 'card' | 'account'>

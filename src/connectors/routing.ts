@@ -4,7 +4,7 @@
  * not reached.
  */
 import type { AccountQuestion } from '#connectors/directory.ts'
-import { findCardBrand } from '#domain/card-brands.ts'
+import { findCardBrand } from '#domain/cards/card-brands.ts'
 import { findCountryByAlpha2, findCountryByAlpha3 } from '#domain/countries.ts'
 import type { Method } from '#methods/rows.ts'
 

@@ -4,7 +4,7 @@
  * is in contract.ts.
  */
 import type { XId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import type { CustomerStep } from '#lifecycle/payment.ts'
 
 /** The page that a customer has opened. */

@@ -1,5 +1,5 @@
 /** Amounts as people type them: whole numbers are smallest units, as everywhere in the API; decimals are read as written. */
-import { exponentOf, toDecimalText } from '#domain/currencies.ts'
+import { exponentOf, toDecimalText } from '#domain/money/currencies.ts'
 
 /** Undefined: not an amount of this currency. `1000` and `10.00` are the same in euro. */
 export function readAmount(typed: string, currency: string): number | undefined {

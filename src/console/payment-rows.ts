@@ -10,7 +10,7 @@ import { InvalidField } from '#http/server/ports.ts'
 import { undecided } from '#methods/method.ts'
 import { ForeignCursor, listPaymentSummaries } from '#operations/finding/list-payments.ts'
 import { type PaymentQuery, paymentQuery } from '#schemas/finding.ts'
-import { formats } from '#schemas/formats.ts'
+import { formats } from '#schemas/parts/formats.ts'
 import type { PaymentFinder, PaymentSummary } from '#storage/payments/finding.ts'
 
 /** A page as the endpoint answers it, with fewer members; undefined: ask the endpoint, which says what is wrong. */

@@ -2,8 +2,9 @@
  * Who may do what in the console: one table. Pages use it to decide what they show, and the server checks it again
  * before every action.
  */
-import { isActiveCurrency } from '#domain/currencies.ts'
+
 import { keysOf } from '#domain/json.ts'
+import { isActiveCurrency } from '#domain/money/currencies.ts'
 import { isPrintable } from '#domain/text.ts'
 
 /** From the fewest rights to the most. */

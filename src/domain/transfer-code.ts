@@ -3,7 +3,7 @@
  * IBAN, amount and reference, a line each.
  */
 import { textAt } from '#domain/json.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 
 /** Undefined where the standard has no code: other currencies, no IBAN, or an amount of more than nine digits. */
 export function toTransferCode(transfer: {

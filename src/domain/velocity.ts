@@ -1,7 +1,7 @@
 /** Limits on declines and payouts as the command line writes them: `10/PT1H`, `100000EUR/P1D`. Pure. */
-import { isActiveCurrency } from '#domain/currencies.ts'
-import { addDuration } from '#domain/duration.ts'
-import { type Money, maximumAmount } from '#domain/money.ts'
+import { isActiveCurrency } from '#domain/money/currencies.ts'
+import { type Money, maximumAmount } from '#domain/money/money.ts'
+import { addDuration } from '#domain/time/duration.ts'
 
 export interface DeclineLimit {
   readonly count: number

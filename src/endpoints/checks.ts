@@ -1,6 +1,6 @@
 /** Checks of every operation that no schema can express. */
 import { InvalidField } from '#http/server/ports.ts'
-import { checkMetadata } from '#schemas/metadata.ts'
+import { checkMetadata } from '#schemas/parts/metadata.ts'
 
 export function checkShared(
   body: {

@@ -1,5 +1,5 @@
 /** Reads the filters that lists share: comma lists, ranges of time and amount. Errors name the filter. */
-import { parseInstant } from '#domain/dates.ts'
+import { parseInstant } from '#domain/time/dates.ts'
 import { InvalidField } from '#http/server/ports.ts'
 import { ForeignCursor } from '#operations/finding/list-payments.ts'
 

@@ -22,13 +22,13 @@ import {
 } from '#methods/fields/objects.ts'
 import { providerMWallet } from '#methods/fields/provider-m.ts'
 import { rows } from '#methods/rows.ts'
-import { browserInfo } from '#schemas/browser-info.ts'
 import { demand, integratedBy, refuse } from '#schemas/create-payment.ts'
 import { webhookEvent } from '#schemas/event-body.ts'
-import { choice, closed, optional, when } from '#schemas/fields.ts'
-import { integrationType } from '#schemas/identifiers.ts'
+import { browserInfo } from '#schemas/parts/browser-info.ts'
+import { choice, closed, optional, when } from '#schemas/parts/fields.ts'
+import { integrationType } from '#schemas/parts/identifiers.ts'
+import { Type } from '#schemas/parts/type.ts'
 import { intentMembers } from '#schemas/payment-intent.ts'
-import { Type } from '#schemas/type.ts'
 
 /** Keys whose object has members of its own in some request or record; all the others share one shape. */
 const shapedKeys = new Set(

@@ -1,5 +1,5 @@
 /** When an authorised payment may be captured, and what it looks like while the capture is under way. */
-import { add } from '#domain/money.ts'
+import { add } from '#domain/money/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
 import {

@@ -1,6 +1,6 @@
 /** Creates the payment record as it is stored before any provider is called. */
 import type { MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import {
   challengeOutstanding,
   customerActionOutstanding,
@@ -19,7 +19,7 @@ import {
   type Prepared,
 } from '#lifecycle/payment.ts'
 import type { CaptureType, Flow, IntegrationType, Method } from '#methods/rows.ts'
-import type { Hints } from '#schemas/hints.ts'
+import type { Hints } from '#schemas/parts/hints.ts'
 
 export interface CreateCommand {
   readonly merchantId: MerchantId

@@ -4,7 +4,7 @@
  * else what is left of the capture. The payment keeps its status.
  */
 import type { XId } from '#domain/ids.ts'
-import { add } from '#domain/money.ts'
+import { add } from '#domain/money/money.ts'
 import { detailCode } from '#domain/response-codes.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 import { findOperation, lastOperation, type Operation, type Payment } from '#lifecycle/payment.ts'

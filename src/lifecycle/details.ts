@@ -4,8 +4,8 @@
  */
 import type { Static, TObject } from 'typebox'
 import type { CustomerId, IntentId, PayId } from '#domain/ids.ts'
-import type { createAmount } from '#schemas/amount.ts'
-import type { HintField } from '#schemas/hints.ts'
+import type { createAmount } from '#schemas/parts/amount.ts'
+import type { HintField } from '#schemas/parts/hints.ts'
 import { recordDetails } from '#schemas/payment-record.ts'
 
 type Sent = Static<TObject<typeof recordDetails>>

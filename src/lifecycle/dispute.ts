@@ -3,7 +3,7 @@
  * order and more than once; these rules decide what is new, how it changes the payment's sums and which events are sent.
  */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
-import { add, type Money, subtract } from '#domain/money.ts'
+import { add, type Money, subtract } from '#domain/money/money.ts'
 import { findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
 
 export type DisputeStage = 'INQUIRY' | 'CHARGEBACK' | 'PRE_ARBITRATION' | 'ARBITRATION'

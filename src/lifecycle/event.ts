@@ -8,7 +8,7 @@ import { describe, isDecline } from '#domain/response-codes.ts'
 import { maximumTries } from '#lifecycle/attempt.ts'
 import { intentOf } from '#lifecycle/intent.ts'
 import { findOperation, lastOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
-import { beginsPlan } from '#lifecycle/plan.ts'
+import { beginsPlan } from '#lifecycle/plans/plan.ts'
 import { undecided } from '#methods/method.ts'
 
 export interface PaymentEvent {

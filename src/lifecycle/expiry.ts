@@ -1,6 +1,6 @@
 /** What happens when time runs out: an authorisation lapses, or a customer does not act in time. No provider is called. */
 import type { XId } from '#domain/ids.ts'
-import { add } from '#domain/money.ts'
+import { add } from '#domain/money/money.ts'
 import { cancelledCode, timedOutCode, withdrawnCode } from '#domain/response-codes.ts'
 import {
   awaitsCustomer,

@@ -1,6 +1,6 @@
 /** What all operations on an existing payment share: the command, and the operation record made from it. */
 import type { XId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import type {
   KeyReference,
   NewOperation,
@@ -8,7 +8,7 @@ import type {
   OperationType,
   Prepared,
 } from '#lifecycle/payment.ts'
-import type { Hints } from '#schemas/hints.ts'
+import type { Hints } from '#schemas/parts/hints.ts'
 
 export interface FollowUpCommand {
   readonly transId: string

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { maximumAmount } from '#domain/money.ts'
+import { maximumAmount } from '#domain/money/money.ts'
 import type { Refusal } from '#domain/response-codes.ts'
 import {
   later,

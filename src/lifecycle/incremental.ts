@@ -1,5 +1,5 @@
 /** When an authorisation may be raised. The ceiling for captures rises only when the provider approves. */
-import { add, maximumAmount } from '#domain/money.ts'
+import { add, maximumAmount } from '#domain/money/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
 import {

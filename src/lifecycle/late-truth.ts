@@ -3,7 +3,7 @@
  * approves a payment that had ended here. No rule can refuse these; the sums follow what happened.
  */
 import type { XId } from '#domain/ids.ts'
-import { add, type Money, subtract } from '#domain/money.ts'
+import { add, type Money, subtract } from '#domain/money/money.ts'
 import { detailCode, success } from '#domain/response-codes.ts'
 import { asTried } from '#lifecycle/attempt.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'

@@ -1,6 +1,6 @@
 /** The six outcomes that a call to a provider can have. */
 import type { XId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 
 /**
  * `unreached` is certain: the request never arrived, so sending it again is safe. `unknown` may have happened:

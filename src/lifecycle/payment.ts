@@ -4,7 +4,7 @@
  * money; what may be refunded counts only the settled sum.
  */
 import type { CustomerId, MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
-import { add, type Money, percentOf } from '#domain/money.ts'
+import { add, type Money, percentOf } from '#domain/money/money.ts'
 import { providerResultOutstanding } from '#domain/response-codes.ts'
 import type { OwnDetails, SentDetails } from '#lifecycle/details.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'

@@ -6,7 +6,7 @@
 import { strict as assert } from 'node:assert'
 import type { XId } from '#domain/ids.ts'
 import { isRecord } from '#domain/json.ts'
-import { add } from '#domain/money.ts'
+import { add } from '#domain/money/money.ts'
 import { providerResultOutstanding } from '#domain/response-codes.ts'
 import { toOperation } from '#lifecycle/follow-up.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'

@@ -1,6 +1,6 @@
 /** When captured money may be given back, which capture it is taken from, and what the payment looks like meanwhile. */
 import type { XId } from '#domain/ids.ts'
-import { add } from '#domain/money.ts'
+import { add } from '#domain/money/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
 import {

@@ -2,7 +2,7 @@
  * When an authorisation may be given back, wholly or in part, and what the payment looks like meanwhile; and when a payment
  * that is not paid yet may be cancelled.
  */
-import { add } from '#domain/money.ts'
+import { add } from '#domain/money/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
 import {

@@ -3,9 +3,9 @@
  * certain. An unknown outcome only prolongs the wait; a failed follow-up never changes the payment's status.
  */
 import { strict as assert } from 'node:assert'
-import { scrubCardNumbers } from '#domain/card-numbers.ts'
+import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
 import type { XId } from '#domain/ids.ts'
-import { add, subtract } from '#domain/money.ts'
+import { add, subtract } from '#domain/money/money.ts'
 import { detailCode, providerResultOutstanding, success, unreachedCode } from '#domain/response-codes.ts'
 import { mayTryAgain } from '#lifecycle/attempt.ts'
 import { endsCapturing } from '#lifecycle/capture.ts'

@@ -1,7 +1,7 @@
 /** Look-ups in the table of payment methods, and the check of a request against its method's row. */
 
-import { detectBrand, mayBear } from '#domain/card-brands.ts'
-import { isOneTimeToken } from '#domain/card-numbers.ts'
+import { detectBrand, mayBear } from '#domain/cards/card-brands.ts'
+import { isOneTimeToken } from '#domain/cards/card-numbers.ts'
 import {
   directMembers,
   type MethodOperationName,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { findCountryByAlpha3 } from '#domain/countries.ts'
-import { isActiveCurrency } from '#domain/currencies.ts'
+import { isActiveCurrency } from '#domain/money/currencies.ts'
 import type { Method, MethodOperation } from '#methods/method.ts'
 import { coreTypes } from '#methods/rows/core.ts'
 import { rows } from '#methods/rows.ts'

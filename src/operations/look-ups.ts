@@ -1,5 +1,5 @@
 /** The data sources of the look-up services, and how imported data is combined with the built-in data. */
-import { type BinRange, type BinSpan, findNarrowest, widthOf } from '#domain/bin-ranges.ts'
+import { type BinRange, type BinSpan, findNarrowest, widthOf } from '#domain/cards/bin-ranges.ts'
 import type { StoredMethods } from '#operations/customers/stored-methods.ts'
 import type { Database } from '#storage/database.ts'
 import { createDuplicateFinder, type DuplicateFinder } from '#storage/payments/duplicates.ts'

@@ -2,7 +2,7 @@
  * Card fields inside a shop's page: a frame of our origin that belongs to a merchant and to no payment. What the
  * customer types becomes a one-time card, whose token the shop's server sends with `POST /payments`.
  */
-import { detectBrand } from '#domain/card-brands.ts'
+import { detectBrand } from '#domain/cards/card-brands.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { networkOf } from '#domain/network-address.ts'
@@ -11,13 +11,13 @@ import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import { merchantNow } from '#operations/engine.ts'
 import type { PageDeps } from '#pages/hosted.ts'
 import { chooseLanguage } from '#pages/language.ts'
-import type { PageFrame } from '#pages/layout.ts'
 import type { Limits } from '#pages/limits.ts'
 import type { PageContext } from '#pages/page-context.ts'
 import { readCardForm } from '#pages/read-form.ts'
 import { securityHeaders } from '#pages/security-headers.ts'
 import { themeOf } from '#pages/show.ts'
 import { renderCardFields } from '#pages/views/card-form.ts'
+import type { PageFrame } from '#pages/views/layout.ts'
 
 /** The path of card fields; the merchant's id follows. */
 export const fieldsPath = '/pay/fields/'

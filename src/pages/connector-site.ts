@@ -6,10 +6,10 @@ import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-route
 import { openAction } from '#lifecycle/customer-step.ts'
 import { openTry } from '#lifecycle/payment.ts'
 import type { Hosted, PageDeps } from '#pages/hosted.ts'
-import type { PageFrame } from '#pages/layout.ts'
 import { type PageContext, returnPath } from '#pages/page-context.ts'
 import { takeBack } from '#pages/provider-step.ts'
 import { amountOf, drawSitePage } from '#pages/show.ts'
+import type { PageFrame } from '#pages/views/layout.ts'
 import type { InstalmentSchedule } from '#pages/views/plan-terms.ts'
 import { renderSitePage } from '#pages/views/site-page.ts'
 

@@ -2,7 +2,7 @@
  * The choice of a currency on a page: when customers are asked, and what they answered. The number is typed again or
  * stays in the browser; between the question and the answer nothing of the card is kept but the offer's first digits.
  */
-import { isPseudoCardNumber } from '#domain/card-numbers.ts'
+import { isPseudoCardNumber } from '#domain/cards/card-numbers.ts'
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import { auditOpening } from '#operations/audit/audit.ts'
 import { offerConversion } from '#operations/quotes/offer-conversion.ts'

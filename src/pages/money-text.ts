@@ -3,7 +3,7 @@
  * locale data rounds some currencies to decimals that are not in use.
  */
 import { strict as assert } from 'node:assert'
-import { exponentOf } from '#domain/currencies.ts'
+import { exponentOf } from '#domain/money/currencies.ts'
 
 export interface Money {
   /** In the smallest unit. */

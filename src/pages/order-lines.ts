@@ -1,7 +1,7 @@
 /** From the order as the shop sent it to what the page shows. Sums are shown only where they agree with the amount. */
 import type { Money } from '#pages/money-text.ts'
 import type { OrderSummary, SummaryLine } from '#pages/views/order-summary.ts'
-import type { Order } from '#schemas/order.ts'
+import type { Order } from '#schemas/parts/order.ts'
 
 type Item = NonNullable<Order['items']>[number]
 

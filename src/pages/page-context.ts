@@ -19,7 +19,6 @@ import {
   returnUrl,
   stageOf,
 } from '#pages/hosted.ts'
-import type { PageFrame } from '#pages/layout.ts'
 import { securityHeaders } from '#pages/security-headers.ts'
 import {
   type FormState,
@@ -34,6 +33,7 @@ import { labelMethod } from '#pages/views/checkout.ts'
 import { describeOffer } from '#pages/views/currency-choice.ts'
 import type { DeadEndKind } from '#pages/views/dead-end.ts'
 import { renderSendOn } from '#pages/views/instructions.ts'
+import type { PageFrame } from '#pages/views/layout.ts'
 import { nameDue } from '#pages/views/order-summary.ts'
 
 /** The path of payment pages. */

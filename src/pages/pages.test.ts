@@ -1,9 +1,8 @@
 /** The pure half of the hosted pages: languages, amounts, colours, headers, and what views must never say. */
 import { describe, expect, test } from 'vitest'
-import { currencies } from '#domain/currencies.ts'
+import { currencies } from '#domain/money/currencies.ts'
 import { toLink } from '#pages/address.ts'
 import { describeInventory, loadAssets } from '#pages/assets.ts'
-import { contrast, inkOn, makeReadable, parseColour, toHex } from '#pages/colour.ts'
 import { chooseLanguage } from '#pages/language.ts'
 import { formatDay, formatDecimal, formatMoment, formatMoney, formatPercentage } from '#pages/money-text.ts'
 import { summarizeOrder } from '#pages/order-lines.ts'
@@ -11,7 +10,8 @@ import { securityHeaders } from '#pages/security-headers.ts'
 import { explainDecline } from '#pages/show.ts'
 import { en } from '#pages/texts/en.ts'
 import { languageTags, readTexts } from '#pages/texts/index.ts'
-import { logoOrigin, safeLogoUrl, styleTheme } from '#pages/theme.ts'
+import { contrast, inkOn, makeReadable, parseColour, toHex } from '#pages/views/colour.ts'
+import { logoOrigin, safeLogoUrl, styleTheme } from '#pages/views/theme.ts'
 
 /** Locale data puts spaces that do not break between number and currency. */
 const plain = (text: string): string => text.replace(/[\u00a0\u202f]/g, ' ')

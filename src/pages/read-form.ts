@@ -2,9 +2,9 @@
  * Reads the fields of a posted form into values, or into errors for the customer. It checks the form of an entry, not
  * whether the card or account may pay. Card number and security code are passed on to the vault and nowhere else.
  */
-import { isCardNumber, scrubCardNumbers, toPlainDigits } from '#domain/card-numbers.ts'
+import { isCardNumber, scrubCardNumbers, toPlainDigits } from '#domain/cards/card-numbers.ts'
+import { findStrayCardData } from '#domain/cards/stray-card-data.ts'
 import { isIban } from '#domain/iban.ts'
-import { findStrayCardData } from '#domain/stray-card-data.ts'
 import type { Texts } from '#pages/texts/en.ts'
 import type { FieldErrors } from '#pages/views/field.ts'
 

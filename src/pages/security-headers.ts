@@ -1,7 +1,7 @@
 /** The headers of every hosted page: what it may load, where its forms may lead, who may frame it. Nothing inline. */
 import { toSource } from '#pages/address.ts'
 import { reportPath } from '#pages/csp-reports.ts'
-import { logoOrigin, styleTheme, type Theme } from '#pages/theme.ts'
+import { logoOrigin, styleTheme, type Theme } from '#pages/views/theme.ts'
 
 export interface PageSecurity {
   /** Addresses the forms may end at after our own redirect: the return and cancel addresses of the stored payment. */

@@ -119,7 +119,9 @@ async function* readLines(
 }
 
 function checkLine(line: SettlementLine, number: number): void {
-  const whole = [line.gross, line.fee, line.net].every(Number.isSafeInteger)
-  if (!whole || !/^\d{4}-\d\d-\d\d$/.test(line.date) || !/^[A-Z]{3}$/.test(line.currency))
+  const { gross, fee, net, date, currency, paid = { value: gross, currency } } = line
+  const whole = [gross, fee, net, paid.value].every(Number.isSafeInteger)
+  const named = [currency, paid.currency].every(code => /^[A-Z]{3}$/.test(code))
+  if (!whole || !/^\d{4}-\d\d-\d\d$/.test(date) || !named)
     throw new AccountFault(`line ${number} of the file has an amount, a date or a currency that is not valid`)
 }

@@ -1,6 +1,5 @@
 import type { TSchema } from 'typebox'
 import { describe, expect, test } from 'vitest'
-import { amount } from '#schemas/amount.ts'
 import { confirmRequest } from '#schemas/confirm.ts'
 import { createPayment } from '#schemas/create-payment.ts'
 import { creditRequest } from '#schemas/credit.ts'
@@ -11,6 +10,7 @@ import {
   reversalRequest,
   updateRequest,
 } from '#schemas/follow-ups.ts'
+import { amount } from '#schemas/parts/amount.ts'
 import { paymentRecord } from '#schemas/payment-record.ts'
 import { fieldError, internalError, problemDetails } from '#schemas/problem.ts'
 import {

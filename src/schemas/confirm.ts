@@ -1,13 +1,13 @@
 /** The whole request of `POST /payments/{id}/confirms`, version 2.2.0; it includes everything of 2.0.0. */
 import type { Static } from 'typebox'
 import { confirmObjects, otherObject } from '#methods/fields/objects.ts'
-import { billingAddress, shipping } from '#schemas/address.ts'
-import { amount } from '#schemas/amount.ts'
-import { captureMethod } from '#schemas/capture-method.ts'
-import { closed, closedBut, optional } from '#schemas/fields.ts'
-import { expirationTime, refNr, simulationMode, transId } from '#schemas/identifiers.ts'
-import { metadata } from '#schemas/metadata.ts'
-import { order } from '#schemas/order.ts'
+import { billingAddress, shipping } from '#schemas/parts/address.ts'
+import { amount } from '#schemas/parts/amount.ts'
+import { captureMethod } from '#schemas/parts/capture-method.ts'
+import { closed, closedBut, optional } from '#schemas/parts/fields.ts'
+import { expirationTime, refNr, simulationMode, transId } from '#schemas/parts/identifiers.ts'
+import { metadata } from '#schemas/parts/metadata.ts'
+import { order } from '#schemas/parts/order.ts'
 
 const confirmPaymentMethods = closedBut(confirmObjects, otherObject, {
   title: 'ConfirmPaymentMethods',

@@ -1,15 +1,15 @@
 /** The whole request of `POST /payments`. Limits of the chosen method are checked against its row, not here. */
 import type { Static } from 'typebox'
 import { createObjects, directMembers, otherObject } from '#methods/fields/objects.ts'
-import { billingAddress, shipping } from '#schemas/address.ts'
-import { createAmount } from '#schemas/amount.ts'
-import { browserInfo } from '#schemas/browser-info.ts'
-import { captureMethod } from '#schemas/capture-method.ts'
-import { credentialOnFile } from '#schemas/credential-on-file.ts'
-import { customerInfo } from '#schemas/customer-info.ts'
-import { device } from '#schemas/device.ts'
-import { closed, closedBut, formatted, optional, text, when } from '#schemas/fields.ts'
-import { fraudData } from '#schemas/fraud-data.ts'
+import { billingAddress, shipping } from '#schemas/parts/address.ts'
+import { createAmount } from '#schemas/parts/amount.ts'
+import { browserInfo } from '#schemas/parts/browser-info.ts'
+import { captureMethod } from '#schemas/parts/capture-method.ts'
+import { credentialOnFile } from '#schemas/parts/credential-on-file.ts'
+import { customerInfo } from '#schemas/parts/customer-info.ts'
+import { device } from '#schemas/parts/device.ts'
+import { closed, closedBut, formatted, optional, text, when } from '#schemas/parts/fields.ts'
+import { fraudData } from '#schemas/parts/fraud-data.ts'
 import {
   channel,
   expirationTime,
@@ -22,10 +22,10 @@ import {
   simulationMode,
   statementDescriptor,
   transId,
-} from '#schemas/identifiers.ts'
-import { metadata } from '#schemas/metadata.ts'
-import { order } from '#schemas/order.ts'
-import { urls } from '#schemas/urls.ts'
+} from '#schemas/parts/identifiers.ts'
+import { metadata } from '#schemas/parts/metadata.ts'
+import { order } from '#schemas/parts/order.ts'
+import { urls } from '#schemas/parts/urls.ts'
 
 /** The shop on whose behalf a merchant collects (payment facilitator). */
 const line = (description: string) => optional(text(64, description))

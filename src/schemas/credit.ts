@@ -1,13 +1,13 @@
 /** The whole request of `POST /payments/refunds`: without reference to a payment, to a card or an account. */
 import type { Static } from 'typebox'
 import { creditObjects } from '#methods/fields/objects.ts'
-import { refundBillingAddress, shipping } from '#schemas/address.ts'
-import { amount } from '#schemas/amount.ts'
-import { refundBrowserInfo } from '#schemas/browser-info.ts'
-import { customerInfo } from '#schemas/customer-info.ts'
-import { closed, optional } from '#schemas/fields.ts'
-import { refNr, simulationMode, statementDescriptor, transId } from '#schemas/identifiers.ts'
-import { metadata } from '#schemas/metadata.ts'
+import { refundBillingAddress, shipping } from '#schemas/parts/address.ts'
+import { amount } from '#schemas/parts/amount.ts'
+import { refundBrowserInfo } from '#schemas/parts/browser-info.ts'
+import { customerInfo } from '#schemas/parts/customer-info.ts'
+import { closed, optional } from '#schemas/parts/fields.ts'
+import { refNr, simulationMode, statementDescriptor, transId } from '#schemas/parts/identifiers.ts'
+import { metadata } from '#schemas/parts/metadata.ts'
 
 const creditPaymentMethods = closed(creditObjects, {
   title: 'CreditPaymentMethods',

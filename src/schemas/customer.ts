@@ -1,6 +1,6 @@
 /** Customers of the vault and their stored payment methods, as lists, details and changes show them. */
 import type { Static, TProperties } from 'typebox'
-import { nameMax, phone } from '#schemas/address.ts'
+import { nameMax, phone } from '#schemas/parts/address.ts'
 import {
   choice,
   closed,
@@ -11,9 +11,9 @@ import {
   optional,
   text,
   whole,
-} from '#schemas/fields.ts'
-import { methodType, ownId } from '#schemas/identifiers.ts'
-import { Type } from '#schemas/type.ts'
+} from '#schemas/parts/fields.ts'
+import { methodType, ownId } from '#schemas/parts/identifiers.ts'
+import { Type } from '#schemas/parts/type.ts'
 
 /** The contract writes the times of the vault without a zone; they are UTC. */
 const moment = (description: string) =>

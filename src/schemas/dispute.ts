@@ -1,9 +1,9 @@
 /** Disputes as the API shows them, and what a merchant may answer. */
 import type { Static } from 'typebox'
-import { operationAmount } from '#schemas/amount.ts'
-import { choice, closed, filled, formatted, optional, text } from '#schemas/fields.ts'
-import { ownId, payId, xId } from '#schemas/identifiers.ts'
-import { Type } from '#schemas/type.ts'
+import { operationAmount } from '#schemas/parts/amount.ts'
+import { choice, closed, filled, formatted, optional, text } from '#schemas/parts/fields.ts'
+import { ownId, payId, xId } from '#schemas/parts/identifiers.ts'
+import { Type } from '#schemas/parts/type.ts'
 
 const stage = choice(
   ['INQUIRY', 'CHARGEBACK', 'PRE_ARBITRATION', 'ARBITRATION'],

@@ -1,8 +1,8 @@
 /** What an enhanced webhook carries: one object per type of event, all with the same members, distinguished by `type`. */
 import type { Static, TProperties } from 'typebox'
 import { type EventType, eventTypeNames, eventTypes } from '#domain/event-types.ts'
-import { operationAmount, recordAmount } from '#schemas/amount.ts'
-import { choice, closed, formatted, optional, text, whole } from '#schemas/fields.ts'
+import { operationAmount, recordAmount } from '#schemas/parts/amount.ts'
+import { choice, closed, formatted, optional, text, whole } from '#schemas/parts/fields.ts'
 import {
   merchantId,
   methodType,
@@ -12,11 +12,11 @@ import {
   refNr,
   transId,
   xId,
-} from '#schemas/identifiers.ts'
-import { metadata } from '#schemas/metadata.ts'
+} from '#schemas/parts/identifiers.ts'
+import { metadata } from '#schemas/parts/metadata.ts'
+import { Type } from '#schemas/parts/type.ts'
 import { operationStatus, operationType, paymentStatus, reasonCode } from '#schemas/payment-record.ts'
 import { responseCode, responseDescription } from '#schemas/result.ts'
-import { Type } from '#schemas/type.ts'
 
 const eventOperation = closed(
   {

@@ -1,9 +1,9 @@
 /** Events as the API shows them: the body, the receivers, and how each attempt went. */
 import type { Static } from 'typebox'
 import { eventTypeNames } from '#domain/event-types.ts'
-import { choice, closed, formatted, givenUrl, optional, text, whole } from '#schemas/fields.ts'
-import { ownId, payId } from '#schemas/identifiers.ts'
-import { Type } from '#schemas/type.ts'
+import { choice, closed, formatted, givenUrl, optional, text, whole } from '#schemas/parts/fields.ts'
+import { ownId, payId } from '#schemas/parts/identifiers.ts'
+import { Type } from '#schemas/parts/type.ts'
 
 const eventStatus = choice(
   ['PENDING', 'DELIVERED', 'FAILED'],

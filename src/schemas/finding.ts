@@ -1,11 +1,11 @@
 /** Listing payments and operations: which filters there are, and what a page looks like. */
 import type { Static } from 'typebox'
-import { operationAmount } from '#schemas/amount.ts'
-import { choice, closed, emailFilter, filled, formatted, optional, text } from '#schemas/fields.ts'
-import { methodType, ownId, payId, refNr, transId, xId } from '#schemas/identifiers.ts'
+import { operationAmount } from '#schemas/parts/amount.ts'
+import { choice, closed, emailFilter, filled, formatted, optional, text } from '#schemas/parts/fields.ts'
+import { methodType, ownId, payId, refNr, transId, xId } from '#schemas/parts/identifiers.ts'
+import { Type } from '#schemas/parts/type.ts'
 import { operationType, paymentRecord } from '#schemas/payment-record.ts'
 import { responseCode } from '#schemas/result.ts'
-import { Type } from '#schemas/type.ts'
 
 /** 2,000: a comma list of all types of the catalogue that anybody names. */
 const listMax = 2_000

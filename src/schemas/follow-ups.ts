@@ -7,13 +7,19 @@ import {
   refundObjects,
   reversalObjects,
 } from '#methods/fields/objects.ts'
-import { amount, plainAmount } from '#schemas/amount.ts'
-import { partialCapture } from '#schemas/capture-method.ts'
-import { enhancedData } from '#schemas/enhanced-data.ts'
-import { closed, closedBut, freeTextMax, optional, text, whole } from '#schemas/fields.ts'
-import { paymentIntentId, refNr, simulationMode, statementDescriptor, transId } from '#schemas/identifiers.ts'
-import { metadata } from '#schemas/metadata.ts'
-import { order } from '#schemas/order.ts'
+import { amount, plainAmount } from '#schemas/parts/amount.ts'
+import { partialCapture } from '#schemas/parts/capture-method.ts'
+import { enhancedData } from '#schemas/parts/enhanced-data.ts'
+import { closed, closedBut, freeTextMax, optional, text, whole } from '#schemas/parts/fields.ts'
+import {
+  paymentIntentId,
+  refNr,
+  simulationMode,
+  statementDescriptor,
+  transId,
+} from '#schemas/parts/identifiers.ts'
+import { metadata } from '#schemas/parts/metadata.ts'
+import { order } from '#schemas/parts/order.ts'
 import { failedResult } from '#schemas/result.ts'
 
 const capturePaymentMethods = closedBut(captureObjects, otherObject, {

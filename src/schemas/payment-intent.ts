@@ -5,8 +5,6 @@
 import type { Static } from 'typebox'
 import { directMembers, otherObject } from '#methods/fields/objects.ts'
 import { providerMWallet } from '#methods/fields/provider-m.ts'
-import { amount } from '#schemas/amount.ts'
-import { browserInfo } from '#schemas/browser-info.ts'
 import {
   createPaymentMethods,
   demand,
@@ -14,11 +12,13 @@ import {
   paymentDetails,
   refuse,
 } from '#schemas/create-payment.ts'
-import { choice, closed, closedBut, formatted, optional, when } from '#schemas/fields.ts'
-import { payId, paymentIntentId, refNr, transId } from '#schemas/identifiers.ts'
-import { metadata } from '#schemas/metadata.ts'
+import { amount } from '#schemas/parts/amount.ts'
+import { browserInfo } from '#schemas/parts/browser-info.ts'
+import { choice, closed, closedBut, formatted, optional, when } from '#schemas/parts/fields.ts'
+import { payId, paymentIntentId, refNr, transId } from '#schemas/parts/identifiers.ts'
+import { metadata } from '#schemas/parts/metadata.ts'
+import { appUrls } from '#schemas/parts/urls.ts'
 import { failedResult, operationResult } from '#schemas/result.ts'
-import { appUrls } from '#schemas/urls.ts'
 
 const { credentialOnFile: _, referencePayId: __, ...intentDetails } = paymentDetails
 

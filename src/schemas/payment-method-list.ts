@@ -1,7 +1,7 @@
 /** Query and answer of `GET /payment-methods`: the rows of the catalogue, with the capabilities of each method. */
 import type { Static } from 'typebox'
-import { choice, closed, flag, formatted, optional, text, whole } from '#schemas/fields.ts'
-import { Type } from '#schemas/type.ts'
+import { choice, closed, flag, formatted, optional, text, whole } from '#schemas/parts/fields.ts'
+import { Type } from '#schemas/parts/type.ts'
 
 const integrationTypes = ['HOSTED', 'DIRECT'] as const
 /** What can be done with a payment, in the order in which rows and answers list it. */

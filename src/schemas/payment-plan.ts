@@ -1,10 +1,10 @@
 /** Payment plans: their record and lists, what may be charged within them, and payments without a schedule. */
 import type { Static, TProperties } from 'typebox'
-import { operationAmount, plainAmount } from '#schemas/amount.ts'
-import { captureMethod } from '#schemas/capture-method.ts'
 import { demand, refuse } from '#schemas/create-payment.ts'
-import { credentialOnFile } from '#schemas/credential-on-file.ts'
 import { pageSize } from '#schemas/customer.ts'
+import { operationAmount, plainAmount } from '#schemas/parts/amount.ts'
+import { captureMethod } from '#schemas/parts/capture-method.ts'
+import { credentialOnFile } from '#schemas/parts/credential-on-file.ts'
 import {
   choice,
   closed,
@@ -16,7 +16,7 @@ import {
   text,
   when,
   whole,
-} from '#schemas/fields.ts'
+} from '#schemas/parts/fields.ts'
 import {
   merchantId,
   ownId,
@@ -26,11 +26,11 @@ import {
   statementDescriptor,
   transId,
   xId,
-} from '#schemas/identifiers.ts'
-import { metadata } from '#schemas/metadata.ts'
-import { order } from '#schemas/order.ts'
+} from '#schemas/parts/identifiers.ts'
+import { metadata } from '#schemas/parts/metadata.ts'
+import { order } from '#schemas/parts/order.ts'
+import { Type } from '#schemas/parts/type.ts'
 import { responseCode, responseDescription } from '#schemas/result.ts'
-import { Type } from '#schemas/type.ts'
 
 const statuses = ['PENDING', 'ACTIVE', 'PAUSED', 'SUSPENDED', 'CANCELLED', 'COMPLETED'] as const
 const types = ['RECURRING', 'UNSCHEDULED'] as const

@@ -1,12 +1,12 @@
 /** A payment as both retrievals and the update show it: what was sent, the result, and every operation. */
 import type { Static } from 'typebox'
 import { otherRecordObject, recordObjects } from '#methods/fields/objects.ts'
-import { billingAddress, refundBillingAddress } from '#schemas/address.ts'
-import { operationAmount, recordAmount } from '#schemas/amount.ts'
-import { browserInfo, refundBrowserInfo } from '#schemas/browser-info.ts'
 import { paymentDetails } from '#schemas/create-payment.ts'
-import { customerInfoAnswer } from '#schemas/customer-info.ts'
-import { choice, closed, closedBut, formatted, optional, text } from '#schemas/fields.ts'
+import { billingAddress, refundBillingAddress } from '#schemas/parts/address.ts'
+import { operationAmount, recordAmount } from '#schemas/parts/amount.ts'
+import { browserInfo, refundBrowserInfo } from '#schemas/parts/browser-info.ts'
+import { customerInfoAnswer } from '#schemas/parts/customer-info.ts'
+import { choice, closed, closedBut, formatted, optional, text } from '#schemas/parts/fields.ts'
 import {
   integrationType,
   merchantId,
@@ -17,11 +17,11 @@ import {
   refNr,
   transId,
   xId,
-} from '#schemas/identifiers.ts'
+} from '#schemas/parts/identifiers.ts'
+import { Type } from '#schemas/parts/type.ts'
+import { appUrls } from '#schemas/parts/urls.ts'
 import { responseCode, responseDescription } from '#schemas/result.ts'
 import { linkFields, pageFields } from '#schemas/session.ts'
-import { Type } from '#schemas/type.ts'
-import { appUrls } from '#schemas/urls.ts'
 
 const recordMethods = closedBut(
   { type: methodType, integrationType: optional(integrationType), ...recordObjects },

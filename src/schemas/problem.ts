@@ -1,8 +1,8 @@
 /** The three formats of errors; the HTTP layer decides which endpoint uses which. */
 import type { Static } from 'typebox'
-import { closed, optional } from '#schemas/fields.ts'
+import { closed, optional } from '#schemas/parts/fields.ts'
+import { Type } from '#schemas/parts/type.ts'
 import { responseCode } from '#schemas/result.ts'
-import { Type } from '#schemas/type.ts'
 
 export const problemDetails = closed(
   {

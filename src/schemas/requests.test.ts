@@ -1,8 +1,8 @@
 import type { TSchema } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { createPayment } from '#schemas/create-payment.ts'
-import { enhancedData } from '#schemas/enhanced-data.ts'
 import { captureRequest } from '#schemas/follow-ups.ts'
+import { enhancedData } from '#schemas/parts/enhanced-data.ts'
 import { compileCheck } from '#test/support/docs/check-schema.ts'
 
 /** One line a case: what is tried, what differs from the good body (undefined: left out), the fields that are wrong. */

@@ -11,11 +11,11 @@ import {
   otherResultObject,
   resultObjects,
 } from '#methods/fields/objects.ts'
-import { customerInfoAnswer } from '#schemas/customer-info.ts'
-import { choice, closed, closedBut, freeTextMax, optional, text, url } from '#schemas/fields.ts'
-import { merchantId, payId, refNr, transId, xId } from '#schemas/identifiers.ts'
-import { metadata } from '#schemas/metadata.ts'
-import { order } from '#schemas/order.ts'
+import { customerInfoAnswer } from '#schemas/parts/customer-info.ts'
+import { choice, closed, closedBut, freeTextMax, optional, text, url } from '#schemas/parts/fields.ts'
+import { merchantId, payId, refNr, transId, xId } from '#schemas/parts/identifiers.ts'
+import { metadata } from '#schemas/parts/metadata.ts'
+import { order } from '#schemas/parts/order.ts'
 
 export const responseCode = text(8, 'Eight digits: kind, module, detail.', { pattern: '^[0-9]{8}$' })
 export const responseDescription = text(freeTextMax, 'The response code in words.')

@@ -1,13 +1,13 @@
 /** Requests for a page on which the customer chooses the method: a checkout session, or a link to send. */
 import type { Static } from 'typebox'
 import { eventToken, threeDsPolicy } from '#methods/fields/card.ts'
-import { createAmount, operationAmount } from '#schemas/amount.ts'
 import { demand, paymentDetails, paysSomething } from '#schemas/create-payment.ts'
-import { choice, closed, filled, formatted, optional, text } from '#schemas/fields.ts'
-import { methodType, payId, refNr, transId } from '#schemas/identifiers.ts'
-import { metadata } from '#schemas/metadata.ts'
+import { createAmount, operationAmount } from '#schemas/parts/amount.ts'
+import { choice, closed, filled, formatted, optional, text } from '#schemas/parts/fields.ts'
+import { methodType, payId, refNr, transId } from '#schemas/parts/identifiers.ts'
+import { metadata } from '#schemas/parts/metadata.ts'
+import { Type } from '#schemas/parts/type.ts'
 import { links, responseCode, responseDescription } from '#schemas/result.ts'
-import { Type } from '#schemas/type.ts'
 
 const cardPreferences = closed(
   { eventToken: optional(eventToken), threeDsPolicy: optional(threeDsPolicy) },

@@ -1,9 +1,9 @@
 /** Settlement lines as the API shows them. */
 import type { Static } from 'typebox'
 import { pageQuery } from '#schemas/dispute.ts'
-import { choice, closed, formatted, optional, text } from '#schemas/fields.ts'
-import { ownId, payId, xId } from '#schemas/identifiers.ts'
-import { Type } from '#schemas/type.ts'
+import { choice, closed, formatted, optional, text } from '#schemas/parts/fields.ts'
+import { ownId, payId, xId } from '#schemas/parts/identifiers.ts'
+import { Type } from '#schemas/parts/type.ts'
 
 export const settlementTypes = [
   'CAPTURE',

@@ -1,7 +1,7 @@
 /** The answer of `GET /test/catalogue`: all numbers, modes and codes with a meaning in the test environment. */
 import type { Static } from 'typebox'
-import { choice, closed, flag, optional, text } from '#schemas/fields.ts'
-import { Type } from '#schemas/type.ts'
+import { choice, closed, flag, optional, text } from '#schemas/parts/fields.ts'
+import { Type } from '#schemas/parts/type.ts'
 
 const outcome = text(64, 'What a payment with it comes to.')
 const description = text(255, 'The same in a few words.')

@@ -1,8 +1,8 @@
 /** The tools of the test environment: the clock, faults on demand, and the customer's step without a browser. */
 import type { Static } from 'typebox'
-import { choice, closed, formatted, optional, text, whole } from '#schemas/fields.ts'
+import { choice, closed, formatted, optional, text, whole } from '#schemas/parts/fields.ts'
+import { Type } from '#schemas/parts/type.ts'
 import { askedOperations } from '#schemas/payment-record.ts'
-import { Type } from '#schemas/type.ts'
 
 /** The merchant's clock: `GET` and `POST /test/clock`. */
 export const clockRequest = closed(

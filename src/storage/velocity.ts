@@ -1,6 +1,7 @@
 /** Declines of cards and addresses, and payouts, for the limits that hold for all processes together. */
-import { addDuration } from '#domain/duration.ts'
+
 import type { MerchantId } from '#domain/ids.ts'
+import { addDuration } from '#domain/time/duration.ts'
 import type { DeclineLimit, PayoutLimit } from '#domain/velocity.ts'
 import { type Database, inTransaction } from '#storage/database.ts'
 

@@ -2,9 +2,10 @@
  * Bank accounts in, masked accounts and pseudo numbers out: the same care as for cards (see cards.ts), under the same
  * data keys. An IBAN exists in clear text only inside a Secret on its way to the provider.
  */
+
+import { isPseudoAccountNumber, toPseudoAccountNumber } from '#domain/cards/pseudo-accounts.ts'
 import { maskIban } from '#domain/iban.ts'
 import type { MerchantId } from '#domain/ids.ts'
-import { isPseudoAccountNumber, toPseudoAccountNumber } from '#domain/pseudo-accounts.ts'
 import { Secret } from '#domain/secret.ts'
 import type { AccountRow } from '#storage/commit/change.ts'
 import type { AccountStore, SealedAccount } from '#storage/vault/account-store.ts'

@@ -2,8 +2,8 @@
  * Cards in, masked cards and pseudo numbers out. A number exists in clear text only inside a Secret on its way to the
  * provider; security codes never come here.
  */
-import { detectBrand } from '#domain/card-brands.ts'
-import { isPseudoCardNumber, maskCard, toPseudoCardNumber } from '#domain/card-numbers.ts'
+import { detectBrand } from '#domain/cards/card-brands.ts'
+import { isPseudoCardNumber, maskCard, toPseudoCardNumber } from '#domain/cards/card-numbers.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
 import type { CardRow } from '#storage/commit/change.ts'

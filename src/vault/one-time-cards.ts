@@ -5,7 +5,7 @@
  * encrypted, and nobody can decrypt a token afterwards that a shop has written to its logs.
  */
 import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
-import { isOneTimeToken, readOneTimeToken, writeOneTimeToken } from '#domain/card-numbers.ts'
+import { isOneTimeToken, readOneTimeToken, writeOneTimeToken } from '#domain/cards/card-numbers.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
 import type { OneTimeKeyStore } from '#storage/vault/one-time-keys.ts'

@@ -3,7 +3,7 @@
  * of which only the first bytes are kept. Every result is a value, never an exception.
  */
 import type { Agent, Dispatcher } from 'undici'
-import { scrubCardNumbers } from '#domain/card-numbers.ts'
+import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
 import { type AddressPolicy, AddressRefused, refuseUrl } from '#webhooks/policies.ts'
 import type { Resolve } from '#webhooks/resolve.ts'
 

@@ -6,6 +6,7 @@ import { createBankFileStore } from '#storage/bank/bank-files.ts'
 import { createEntryStore } from '#storage/bank/entries.ts'
 import { createItemStore } from '#storage/bank/items.ts'
 import { createTransferStore } from '#storage/bank/transfers.ts'
+import { createUndeliveredStore } from '#storage/bank/undelivered.ts'
 import type { Database } from '#storage/database.ts'
 import type { MerchantStore } from '#storage/merchants.ts'
 import { type AccountRecord, createProviderAccountStore } from '#storage/providers/accounts.ts'
@@ -38,6 +39,7 @@ export function createBank(parts: {
     items: createItemStore(database),
     entries: createEntryStore(database),
     transfers: createTransferStore(database),
+    undelivered: createUndeliveredStore(database),
     async account(accountId) {
       const record = await accounts.find(accountId)
       if (!record)

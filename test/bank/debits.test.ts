@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { addDays, dayOf } from '#domain/calendar.ts'
+import { addDays, dayOf } from '#domain/time/calendar.ts'
 import { creditorId, testIbans } from '#test/support/bank/debits.ts'
 import { statement, statusReport } from '#test/support/bank/files.ts'
 import { type BankStage, openBankStage } from '#test/support/bank/stage.ts'

@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { addDays, dayOf } from '#domain/calendar.ts'
 import type { PayId, XId } from '#domain/ids.ts'
+import { addDays, dayOf } from '#domain/time/calendar.ts'
 import type { Bank } from '#operations/bank/bank.ts'
 import { giveOutNew } from '#operations/bank/give-out.ts'
 import { makeBatch } from '#operations/bank/make-batch.ts'
@@ -136,6 +136,26 @@ const stories: Readonly<Record<string, () => Promise<Scene>>> = {
     const booked = { cents: 1000, direction: 'DBIT' as const, endToEndId }
     return { payId, file: write([booked, { cents: 1000, reason: 'AC04', endToEndId }]) }
   },
+  'a surplus that is booked and comes back': () =>
+    surplusSent(({ endToEndId }) =>
+      write([
+        { cents: 250, direction: 'DBIT', endToEndId },
+        { cents: 250, reason: 'AC04', endToEndId },
+      ]),
+    ),
+  'a surplus that is rejected': () =>
+    surplusSent(({ endToEndId, messageId }) =>
+      stage.commands.file(`${endToEndId}.xml`, statusReport(messageId, [{ endToEndId, reason: 'AC04' }])),
+    ),
+}
+
+/** A surplus in a file for the bank, and what the bank says about it. */
+async function surplusSent(
+  tell: (sent: { endToEndId: string; messageId: string }) => string,
+): Promise<Scene> {
+  const { payId, file } = await awaited('SEPACREDITTRANSFER', 1250)
+  await importFiles([file], stage.gateway.gateway.bank)
+  return { payId, file: tell(await batchOne()) }
 }
 
 const sumOf = (lines: readonly { type: string; gross: number }[], type: string): number =>
@@ -156,7 +176,7 @@ async function recover({ payId }: Scene): Promise<void> {
   // Nobody imports the file again before it is tried once more to give back what was paid too late.
   await queryRows(
     stage.gateway.databaseUrl,
-    `UPDATE timer SET run_at = now() WHERE pay_id = '${payId}'::uuid AND kind = 'GIVE_BACK'`,
+    `UPDATE timer SET run_at = now() - interval '1 minute' WHERE pay_id = '${payId}'::uuid AND kind = 'GIVE_BACK'`,
   )
   await stage.gateway.gateway.timerWorker.runDue()
 }
@@ -193,7 +213,7 @@ async function whatBecameOf({ payId }: Scene) {
     surplus: await select('amount', 'bank_surplus'),
     queued: await select('kind', 'timer'),
     items: await select(
-      'type, amount, booked_by IS NOT NULL, returned_by IS NOT NULL, rejected',
+      'type, amount, booked_by IS NOT NULL, returned_by IS NOT NULL, return_reason, rejected, told_at IS NOT NULL',
       'bank_item',
     ),
     entries: await select('state', 'bank_entry'),
@@ -213,7 +233,7 @@ function dyingBank(writes: number): Bank {
       return result
     }
   const { bank } = stage.gateway.gateway
-  const { engine, entries, items, transfers } = bank
+  const { engine, entries, items, transfers, undelivered } = bank
   return {
     ...bank,
     engine: {
@@ -228,6 +248,7 @@ function dyingBank(writes: number): Bank {
     },
     items: { ...items, mark: mortal(items.mark), endMandate: mortal(items.endMandate) },
     transfers: { ...transfers, addSurplus: mortal(transfers.addSurplus) },
+    undelivered: { ...undelivered, told: mortal(undelivered.told) },
   }
 }
 

@@ -84,7 +84,10 @@ test('bad files get one sentence each and change nothing; a good one among them 
     expect(stderr.split('\n').find(line => line.includes(name))).toContain(`${name} ${sentence}`)
   expect(stderr).toContain('missing.xml does not exist')
   expect(stderr).toContain(`${commands.folder} is a folder and not a file`)
-  expect(JSON.parse(stdout)).toEqual({ booked: 0, rejected: 0, returned: 0, repeated: 0, unmatched: [] })
+  expect(JSON.parse(stdout)).toEqual({
+    ...{ booked: 0, rejected: 0, returned: 0, repeated: 0 },
+    unmatched: [],
+  })
   expect(await queryRows(gateway.databaseUrl, 'SELECT count(*) FROM bank_entry')).toEqual(before)
   const mixed = await commands.run(
     'bank',
@@ -109,6 +112,12 @@ test('everything that fits nothing is listed, and again when the file comes agai
   const { stdout } = await commands.run('bank', 'import', path)
   expect(stdout).toContain('fits nothing of ours: 450\n')
   expect(stdout.match(/^ {2}LIST-\d+ {2}2026-11-17 {2}CRDT {2}1 EUR {2}for nobody$/gm)).toHaveLength(450)
+})
+
+test('what a customer wrote does not turn the terminal of an operator around', async () => {
+  const path = commands.file('turned.xml', statement([{ reference: 'TURNED', cents: 1, text: 'a\u202eb' }]))
+  const { stdout } = await commands.run('bank', 'import', path)
+  expect(stdout).toContain('  TURNED  2026-11-17  CRDT  1 EUR  a\\u202eb\n')
 })
 
 test('several accounts with one IBAN: an entry is listed only if it fits none of them', async () => {

@@ -197,7 +197,7 @@ test.each<[words: string, sentence: string]>([
   ['merchant set mer_1 --declines-per-address 5', 'such as 10/PT1H'],
   ['merchant set mer_1 --payout-limit 100/P1D', 'such as 100000EUR/P1D'],
   ['merchant set mer_1 --payout-limit 100XYZ/P1D', 'such as 100000EUR/P1D'],
-  ['audit list --since yesterday', 'It must be a date'],
+  ['audit list --since yesterday', 'such as PT2H, a date'],
 ])('wrong usage is answered with one sentence: %s', async (words, sentence) => {
   const { code, stderr } = await tollgateHere(words.split(' '))
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(sentence) })

@@ -274,6 +274,7 @@ test('a settlement file is imported and compared with our books', async () => {
     headings,
     row('Settled', 'EUR,,5.00,1,EUR,,4.88,,0.04,0.01,0.07'),
     row('Fee', ',,,,EUR,12.30,,,,,'),
+    row('Refunded', 'USD,10.00,,0.92,EUR,9.20,,,,,'),
   ]
   const file = commands.file('settlement.csv', `${rows.join('\n')}\n`)
   const secret = commands.file('hmac', '44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056')
@@ -291,9 +292,9 @@ test('a settlement file is imported and compared with our books', async () => {
     ],
     ...['--secret', `apiKey=@${secret}`, '--secret', `hmacKey=@${secret}`],
   )
-  const imported = { accountId, lines: 2, added: 2, repeated: 0, unmatched: 1 }
+  const imported = { accountId, lines: 3, added: 3, repeated: 0, unmatched: 2 }
   expect(await commands.json('settlements', 'import', accountId, file)).toEqual(imported)
-  const again = { ...imported, added: 0, repeated: 2 }
+  const again = { ...imported, added: 0, repeated: 3 }
   expect(await commands.json('settlements', 'import', accountId, file)).toEqual(again)
   const range = ['--account', accountId, '--from', '2026-06-01', '--to', '2026-07-01']
   const compared = await commands.json('reconcile', ...range)
@@ -308,8 +309,9 @@ test('a settlement file is imported and compared with our books', async () => {
       net: 488,
       date: '2026-06-03',
     },
+    { type: 'REFUND', gross: -920, currency: 'EUR', paid: { value: -1000, currency: 'USD' } },
   ])
-  expect((await commands.run('reconcile', ...range)).stdout).toContain('theirs without ours: 1')
+  expect((await commands.run('reconcile', ...range)).stdout).toContain('theirs without ours: 2')
   const empty = ['--account', accountId, '--from', '2026-07-01', '--to', '2026-08-01']
   expect((await commands.json('reconcile', ...empty)).theirsWithoutOurs).toEqual([])
   const wrong = commands.file('wrong.csv', 'not,a,report\n')

@@ -1,7 +1,7 @@
 /** The tables of docs/services.md, compared with what is there. Its examples are run by docs-examples.test.ts. */
 import { expect, test } from 'vitest'
 import { updatedCards } from '#connectors/simulator/card-updates.ts'
-import { readBinHeading } from '#domain/bin-file.ts'
+import { readBinHeading } from '#domain/cards/bin-file.ts'
 import { endpoints } from '#endpoints/index.ts'
 import { readDocument, readTables } from '#test/support/docs/docs.ts'
 

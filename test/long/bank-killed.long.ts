@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bankSettings, seedDebits } from '#test/support/bank/debits.ts'
+import { bankSettings, seedDebits, testIbans } from '#test/support/bank/debits.ts'
 import { statement } from '#test/support/bank/files.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -143,7 +143,10 @@ test('bank import, killed at every step', async () => {
   expect(killed).toBeGreaterThan(0)
   await commands.json('bank', 'import', path)
   const report = await commands.json('bank', 'import', path)
-  expect(report).toEqual({ booked: 0, rejected: 0, returned: 0, repeated: items.length, unmatched: [] })
+  expect(report).toEqual({
+    ...{ booked: 0, rejected: 0, returned: 0, repeated: items.length },
+    unmatched: [],
+  })
   const { rows } = await client.query<{ captured: string; settled: string; net: string }>(
     `SELECT (SELECT sum(captured) FROM payment) AS captured, (SELECT sum(amount) FROM bank_item) AS settled,
        (SELECT sum(net) FROM settlement_line) AS net`,
@@ -151,4 +154,54 @@ test('bank import, killed at every step', async () => {
   const [books] = rows
   expect(books?.captured).toBe(books?.settled)
   expect(books?.net).toBe(books?.settled)
+})
+
+/** One order that is paid so often: each payment but the first is a surplus. */
+const surpluses = 400
+
+async function sendSurplusBack(): Promise<readonly string[]> {
+  await gateway.call('POST', '/payments', {
+    transId: 'often',
+    amount: { value: 1000, currency: 'EUR' },
+    paymentMethods: { integrationType: 'DIRECT', type: 'SEPACREDITTRANSFER', sepaCreditTransfer: {} },
+  })
+  const payer = { name: 'Ann Mueller', iban: testIbans.good }
+  const paid = Array.from({ length: surpluses + 1 }, (_, at) => ({
+    reference: `P${at}`,
+    ...{ cents: 1000, text: 'often', payer },
+  }))
+  await commands.json('bank', 'import', commands.file('paid.xml', statement(paid)))
+  const folder = join(commands.folder, 'surplus')
+  await commands.json('bank', 'batch', '--account', accountId, '--out', folder)
+  return referencesIn(folder)
+}
+
+test('bank import of surplus that comes back, killed at every step, tells all of it', async () => {
+  const references = await sendSurplusBack()
+  expect(references).toHaveLength(surpluses)
+  const back = references.map(endToEndId => ({
+    reference: `B${endToEndId}`,
+    ...{ cents: 1000, endToEndId, reason: 'AC04' },
+  }))
+  const path = commands.file('surplus-back.xml', statement(back))
+  const countItems = async (condition: string): Promise<number> =>
+    Number((await client.query(`SELECT count(*) FROM bank_item WHERE ${condition}`)).rows[0].count)
+  const returned = 'returned_by IS NOT NULL'
+  const moments = [0, surpluses / 2, surpluses - 1].map(
+    count => async () => (await countItems(returned)) > count,
+  )
+  let killed = 0
+  for (const holds of moments) if (await killWhen(['bank', 'import', path], holds)) killed += 1
+  expect(killed).toBeGreaterThan(0)
+  // The last one may have told everything before it was killed.
+  const { rows } = await client.query<{ reference: string }>(
+    `SELECT replace(x_id::text, '-', '') AS reference FROM bank_item WHERE told_at IS NOT NULL`,
+  )
+  const before = rows.map(({ reference }) => reference)
+  const { undelivered = [] } = await commands.json('bank', 'import', path)
+  const told = undelivered.map(({ xId }: { xId: string }) => xId)
+  expect([...before, ...told].toSorted()).toEqual(references.toSorted())
+  expect(await commands.json('bank', 'import', path)).not.toHaveProperty('undelivered')
+  const listed = await commands.json('bank', 'undelivered', '--account', accountId)
+  expect(listed.undelivered).toHaveLength(surpluses)
 })

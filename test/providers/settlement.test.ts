@@ -2,10 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { ConnectorDefinition, SettlementLine } from '#connectors/contract.ts'
-import { createSimulator, simulatorFacts } from '#connectors/simulator/simulator.ts'
+import type { SettlementLine } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import { writeCursor } from '#endpoints/page-cursor.ts'
 import { importSettlement } from '#providers/settlements.ts'
@@ -15,21 +13,9 @@ import { createSettlementStore } from '#storage/providers/settlements.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { type AccountBench, openAccountBench } from '#test/support/providers/provider-accounts.ts'
+import { settling } from '#test/support/providers/settling.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
-
-/** Pays like the simulator, and reads settlement files that hold one line as JSON per line. */
-const facts = { ...simulatorFacts, name: 'settling' }
-const settling: ConnectorDefinition = {
-  facts,
-  open: () => ({
-    ...createSimulator(),
-    facts,
-    async *readSettlement(file) {
-      for (const line of (await text(file as never)).split('\n')) if (line !== '') yield JSON.parse(line)
-    },
-  }),
-}
 
 let gateway: TestGateway
 let bench: AccountBench
@@ -268,6 +254,42 @@ test('a line that is imported before the truth about its operation arrives finds
   const { body } = await shop.call('GET', '/settlements')
   expect(body.data).toMatchObject([{ providerReference: 'L1', xId: uuid }])
   expect(await importLines([named])).toMatchObject({ added: 0, repeated: 1, unmatched: 0 })
+  await forget()
+})
+
+test.each([
+  ['by our reference', (refund: AnyJson) => ({ reference: refund.xId as XId })],
+  ['by the provider’s id', (refund: AnyJson) => ({ transactionId: refund.providerTransactionId as string })],
+])('a line that brings back a refund which has failed by then finds it %s', async (_, nameOf) => {
+  const { payId, capture } = await sellAnother()
+  await shop.act(payId, 'refunds', 300)
+  // Lines that name no operation are about the only one that is left; these name theirs.
+  await shop.act(payId, 'refunds', 200)
+  const [refund, other] = (await shop.read(payId)).operations.filter((one: AnyJson) => one.type === 'REFUND')
+  const named = { type: 'REFUND', fee: 0, ...nameOf(refund) } as const
+  const back = line({ ...named, gross: 300, net: 300, providerReference: 'F2' })
+  await importLines([
+    line({ reference: capture.xId as XId }),
+    line({ ...named, gross: -300, net: -300, providerReference: 'F1' }),
+    line({
+      type: 'REFUND',
+      reference: other.xId as XId,
+      gross: -200,
+      fee: 0,
+      net: -200,
+      providerReference: 'F3',
+    }),
+  ])
+  await queryRows(gateway.databaseUrl, `UPDATE operation SET state = 'FAILED' WHERE x_id = $1`, [refund.xId])
+  const settlementFindings = async () =>
+    (await examine(gateway.databaseUrl)).filter(one => one.found > 0 && one.name.startsWith('settlement'))
+  expect((await reconcile()).theirsWithoutOurs).toMatchObject([{ providerReference: 'F1' }])
+  expect(await settlementFindings()).toMatchObject([{ name: 'settlement-is-ours', found: 1 }])
+  expect(await importLines([back])).toMatchObject({ added: 1, unmatched: 0 })
+  const found = await reconcile()
+  expect([found.theirsWithoutOurs, found.amountsDiffer]).toEqual([[], []])
+  expect(await settlementFindings()).toEqual([])
+  await queryRows(gateway.databaseUrl, `UPDATE operation SET state = 'OK' WHERE x_id = $1`, [refund.xId])
   await forget()
 })
 

@@ -1,6 +1,6 @@
 /** What happens at the same moment to the same few plans, customers, intents and payments, by chance and in two processes. */
 import { test } from 'vitest'
-import { dayOf } from '#domain/calendar.ts'
+import { dayOf } from '#domain/time/calendar.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { dayMs } from '#test/support/clock.ts'
 import type { TestAnswer } from '#test/support/gateway.ts'

@@ -33,7 +33,7 @@ const cards = [paid, declined, misplaced, faulty, written]
 /** Only asked about; they pay nothing. */
 const exchanged = '5200828282828210'
 const updated = '6250941006528599'
-/** Public examples of IBANs: one that pays, one that is declined, one that is only exchanged, one that is misplaced. */
+/** Public examples of IBANs: one that pays, one that is declined, one that is paid out to and exchanged, one that is misplaced. */
 const accounts = [
   'GB82WEST12345698765432',
   'FR1420041010050500013M02606',
@@ -233,7 +233,8 @@ const debit = (number: unknown, more: object = {}) =>
 /** Accounts and the services: the numbers go in, pseudo numbers come out. */
 async function useAccounts(): Promise<void> {
   const paidOut = { transId: 'leak-credit', amount: { value: 1, currency: 'EUR' } }
-  const paymentMethods = { directDebit: { account: { number: debited, accountHolderName: 'Ada' } } }
+  // Too few digits in a row for a card number: nothing else masks it in what the provider answers.
+  const paymentMethods = { directDebit: { account: { number: exchangedAccount, accountHolderName: 'Ada' } } }
   const direct = await debit(debited)
   expect(direct).toMatchObject({ status: 200 })
   results.push(

@@ -36,7 +36,8 @@ const fates: Readonly<Record<string, Readonly<Partial<Record<Fate, string>>>>> =
   bank_import: { 'not personal': 'provider_account_id sha256' },
   bank_item: {
     'kept by law': 'mandate_id amendment',
-    'not personal': 'provider_account_id type block_id sequence_type booked_by returned_by rejected',
+    'not personal':
+      'provider_account_id type block_id sequence_type booked_by returned_by return_reason rejected',
   },
   bank_mandate: {
     'kept by law': 'mandate_key',
@@ -102,7 +103,7 @@ const fates: Readonly<Record<string, Readonly<Partial<Record<Fate, string>>>>> =
   schema_migration: { 'not personal': 'name checksum' },
   settlement_line: {
     'not personal':
-      'provider_account_id settlement_id provider_reference type currency transaction_id reference',
+      'provider_account_id settlement_id provider_reference type currency paid_currency transaction_id reference',
   },
   stored_method: { erased: 'type last4_digits brand expiry_date card_holder_name account_holder_name' },
   timer: { 'not personal': 'kind' },

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { CustomerId, IntentId, MerchantId, PayId, PlanId } from '#domain/ids.ts'
-import { endPlan } from '#lifecycle/plan.ts'
+import { endPlan } from '#lifecycle/plans/plan.ts'
 import type { Engine } from '#operations/engine.ts'
 import type { Change } from '#storage/commit/change.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'

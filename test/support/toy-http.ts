@@ -20,7 +20,7 @@ import { createHttpServer, type HttpServer, type HttpServerOptions } from '#http
 import type { Timers } from '#http/server/timers.ts'
 import { createLogger } from '#http/telemetry/log.ts'
 import { createMetrics, type Metrics } from '#http/telemetry/metrics.ts'
-import { Type } from '#schemas/type.ts'
+import { Type } from '#schemas/parts/type.ts'
 
 /** Time and timers that only a test moves. */
 export class HandClock implements Timers {

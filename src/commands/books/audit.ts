@@ -1,11 +1,10 @@
 /** `audit`: shows, exports and verifies the audit trail of people, commands and keys. */
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { CommandFault, describeReason } from '#commands/faults.ts'
-import { jsonOption, parseWhole, printJson, printRows } from '#commands/merchants/merchant.ts'
 import { openDatabase } from '#commands/open-database.ts'
-import { print } from '#commands/terminal.ts'
+import { jsonOption, parseTime, parseWhole } from '#commands/options.ts'
+import { print, printJson, printRows } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
-import { parseInstant } from '#domain/dates.ts'
 import { type AuditRow, type AuditStore, createAuditStore } from '#storage/audit/audit.ts'
 import { openDatabase as openPools } from '#storage/database.ts'
 
@@ -27,7 +26,7 @@ export function addAuditCommands(program: Command, readConfig: () => Config): vo
   audit
     .command('list')
     .description('Shows the rows, the oldest first.')
-    .option('--since <time>', 'only rows from this time on: 2026-11-15 or 2026-11-15T08:00:00Z', parseTime)
+    .option('--since <time>', 'only rows from this time on (a date, or how long ago: PT2H)', parseTime)
     .option('--act <act>', 'only rows of this action, such as key.create')
     .option('--limit <n>', 'only this many rows, the newest', parseWhole(1, limitMax))
     .addOption(jsonOption())
@@ -95,10 +94,4 @@ async function withAudit<T>(config: Config, work: (store: AuditStore) => Promise
   } finally {
     await database.close()
   }
-}
-
-function parseTime(text: string): Date {
-  const instant = parseInstant(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text)
-  if (instant !== undefined) return new Date(instant)
-  throw new InvalidArgumentError('It must be a date such as 2026-11-15 or 2026-11-15T08:00:00Z.')
 }

@@ -1,26 +1,20 @@
 /** `bank`: files for the bank and files from the bank, without a provider in between. */
 
-import { strict as assert } from 'node:assert'
 import { basename } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { auditCommand } from '#commands/audit-trail.ts'
+import { accountOption, inOne, withBank } from '#commands/books/open-bank.ts'
+import { addUndeliveredCommand, printPages, printUntold } from '#commands/books/undelivered.ts'
 import { CommandFault } from '#commands/faults.ts'
-import { openDatabase } from '#commands/open-database.ts'
-import { overCells } from '#commands/over-cells.ts'
-import { print } from '#commands/terminal.ts'
+import { jsonOption } from '#commands/options.ts'
+import { print, toVisible } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
-import { isDate } from '#domain/dates.ts'
+import { isDate } from '#domain/time/dates.ts'
 import type { Act } from '#operations/audit/audit.ts'
 import type { Unmatched } from '#operations/bank/apply-entry.ts'
-import type { Bank } from '#operations/bank/bank.ts'
 import type { GivenFile } from '#operations/bank/give-out.ts'
-import type { ImportCounts } from '#operations/bank/import-file.ts'
-import type { UnmatchedList } from '#operations/bank/list-unmatched.ts'
-import type { CellAddress } from '#storage/cells/address.ts'
+import type { Imported } from '#operations/bank/import-file.ts'
 
-const jsonOption = () => new Option('--json', 'print one line of JSON')
-const accountOption = () => new Option('--account <account>', 'account id, acc_…').makeOptionMandatory()
 const folderOption = () =>
   new Option(
     '--out <folder>',
@@ -41,13 +35,14 @@ export function addBankCommands(program: Command, readConfig: () => Config): voi
     'Writes direct debits and credit transfers as files for the bank, and reads what the bank says about them.',
   )
   addFileCommands(bank, readConfig)
+  addUndeliveredCommand(bank, readConfig)
   addSimulateCommand(bank, readConfig)
   bank
     .command('import')
     .argument('<files...>', 'pain.002, camt.053 or camt.054, any number and in any order')
     .description(
-      'Reads files of the bank: what was booked, rejected and returned, and what customers have sent. Reading a file ' +
-        'again changes nothing. A bad file is named and changes nothing; the others are read all the same.',
+      'Reads files of the bank: what was booked, rejected and returned, and what customers have sent. Surplus that did ' +
+        'not reach its payer is named once. Reading a file again changes nothing. A bad file is named and changes nothing; the others are read all the same.',
     )
     .addOption(jsonOption())
     .action((files: string[], { json }: { json?: true }) => importFiles(files, json === true, readConfig()))
@@ -184,100 +179,39 @@ const importInEach = (files: readonly string[], json: boolean, config: Config) =
       const { importAll } = await import('#operations/bank/import-file.ts')
       return importAll(files, banks)
     },
-    act: ({ counts, unmatched }) => ({
+    act: ({ counts, unmatched, undelivered }) => ({
       act: 'bank.import',
       object: files.map(file => basename(file)).join(', '),
-      after: { ...counts, unmatched: unmatched.length },
+      after: { ...counts, unmatched: unmatched.length, undelivered: undelivered.length },
     }),
-    show: ({ counts, unmatched }) => (json ? printJson(counts, unmatched) : printReport(counts, unmatched)),
+    async show(imported) {
+      await (json ? printJson(imported) : printReport(imported))
+      await imported.undelivered.told()
+    },
   })
 
-/** One line, page by page: the list may be as long as the bank's file. */
-async function printJson(counts: ImportCounts, unmatched: UnmatchedList): Promise<void> {
+/** One line, page by page: the lists may be as long as the bank's file. */
+async function printJson({ counts, unmatched, undelivered }: Imported): Promise<void> {
   await print(`${JSON.stringify(counts).slice(0, -1)},"unmatched":[`)
-  let separator = ''
-  for await (const page of unmatched.pages()) {
-    await print(separator + JSON.stringify(page).slice(1, -1))
-    separator = ','
+  await printPages(unmatched.pages())
+  // Named only where there is any: most programs that read this know the other fields alone.
+  if (undelivered.length > 0) {
+    await print('],"undelivered":[')
+    await printPages(undelivered.pages())
   }
   await print(']}\n')
 }
 
-async function printReport(counts: ImportCounts, unmatched: UnmatchedList): Promise<void> {
+async function printReport({ counts, unmatched, undelivered }: Imported): Promise<void> {
   const { booked, rejected, returned, repeated } = counts
   console.log(`booked: ${booked}\nrejected: ${rejected}\nreturned: ${returned}\nknown already: ${repeated}`)
   if (unmatched.length > 0) console.log(`fits nothing of ours: ${unmatched.length}`)
   for await (const page of unmatched.pages())
     await print(page.map(entry => `  ${describeEntry(entry)}\n`).join(''))
+  await printUntold(undelivered)
 }
 
 function describeEntry({ reference, date, direction, amount, endToEndId, text }: Unmatched): string {
   const sum = amount && `${amount.value} ${amount.currency}`
-  return [reference, date, direction, sum, endToEndId, text].filter(word => word).join('  ')
-}
-
-/** An account is in one cell; the others do not have it. */
-const inOne =
-  <T>(work: (bank: Bank) => Promise<T>) =>
-  async (banks: readonly Bank[]): Promise<T> => {
-    const { UnknownAccount } = await import('#operations/bank/bank.ts')
-    const places = banks.map((_, number) => ({ number, name: '', url: '', place: '' }))
-    const inBank = (cell: CellAddress): Promise<T> => {
-      const bank = banks[cell.number]
-      assert(bank, 'every cell has its bank operations')
-      return work(bank)
-    }
-    return overCells({ cells: places }, inBank, { isMissing: error => error instanceof UnknownAccount })
-  }
-
-interface BankWork<T> {
-  /** Nothing is done while a cell is away. */
-  readonly needsAll?: boolean
-  /** With the bank operations of every cell that can be reached. */
-  readonly work: (banks: readonly Bank[]) => Promise<T>
-  readonly act?: (done: T) => Act
-  /** For a result that is still being read from the database while it is printed. */
-  readonly show?: (done: T) => Promise<void>
-}
-
-/** Opens everything that a running gateway has, except the port. */
-async function withBank<T>(config: Config, { needsAll, work, act, show }: BankWork<T>): Promise<T> {
-  for (const warning of config.warnings) console.error(`warning: ${warning}`)
-  const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
-  try {
-    const [{ createGateway }, { BankFault, UnknownAccount }] = await Promise.all([
-      import('#gateway.ts'),
-      import('#operations/bank/bank.ts'),
-    ])
-    const gateway = await createGateway({
-      environment: config.environment,
-      databaseUrl: database.url,
-      cells: database.cells.slice(1),
-      masterKey: database.masterKey,
-      logLevel: 'error',
-      // Standard output belongs to the result.
-      logDestination: { write: line => console.error(line.trimEnd()) },
-    })
-    const isCellAway = gateway.banks.length < database.cells.length
-    try {
-      if (needsAll && isCellAway)
-        throw new CommandFault('a cell cannot be reached, and nothing was done; try again when it is back')
-      const done = await work(gateway.banks)
-      if (act) await auditCommand(database.url, act(done))
-      await show?.(done)
-      return done
-    } catch (error) {
-      if (isCellAway && error instanceof UnknownAccount)
-        throw new CommandFault(
-          'a cell cannot be reached, and the account may be there; try again when it is back',
-          { cause: error },
-        )
-      if (error instanceof BankFault) throw new CommandFault(error.message, { cause: error })
-      throw error
-    } finally {
-      await gateway.close()
-    }
-  } finally {
-    await database.close()
-  }
+  return toVisible([reference, date, direction, sum, endToEndId, text].filter(word => word).join('  '))
 }

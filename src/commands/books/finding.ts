@@ -4,13 +4,12 @@ import { auditCommand } from '#commands/audit-trail.ts'
 import { addTryCommands } from '#commands/developer/try-payments.ts'
 import { CommandFault, UsageFault } from '#commands/faults.ts'
 import { openDatabase as openStored } from '#commands/open-database.ts'
+import { parseTime } from '#commands/options.ts'
 import { overCells } from '#commands/over-cells.ts'
 import { paintState, print, toVisible } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
-import { toDecimalText } from '#domain/currencies.ts'
-import { parseInstant } from '#domain/dates.ts'
-import { addDuration } from '#domain/duration.ts'
 import { parsePayId } from '#domain/ids.ts'
+import { toDecimalText } from '#domain/money/currencies.ts'
 import { isEmail } from '#domain/text.ts'
 import type { Act } from '#operations/audit/audit.ts'
 import type { ReplayFilter } from '#operations/finding/event-finder.ts'
@@ -169,7 +168,7 @@ function timelineOf(payment: Payment, events: readonly StoredEvent[]): readonly 
       at: createdAt,
       line:
         `operation ${type} ${state} ${toDecimalText(amount, currency)} ${currency} ${responseCode} ${xId}` +
-        (provider?.responseText === undefined ? '' : ` (${provider.responseText})`),
+        (provider?.responseText === undefined ? '' : ` (${toVisible(provider.responseText)})`),
     }),
   )
   const eventLines = events.flatMap(({ createdAt, id, type, status, attempts }) => [
@@ -313,17 +312,4 @@ function parseTransId(text: string): string {
 function parseAmount(text: string): number {
   if (/^[0-9]{1,12}$/.test(text)) return Number(text)
   throw new InvalidArgumentError('It must be a whole number of the smallest unit, such as 4999.')
-}
-
-/** A date, a date with time, or how long ago. */
-export function parseTime(text: string): Date {
-  const now = Date.now()
-  const later = addDuration(now, text)
-  const day = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text
-  const instant = later === undefined ? parseInstant(day) : now - (later - now)
-  if (instant === undefined)
-    throw new InvalidArgumentError(
-      'It must be an ISO 8601 duration such as PT2H, a date, or a date with time.',
-    )
-  return new Date(instant)
 }

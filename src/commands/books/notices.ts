@@ -1,8 +1,8 @@
 /** `notices list`: notices of providers, and which of them match no operation. */
 import { type Command, Option } from 'commander'
-import { parseWhole } from '#commands/merchants/merchant.ts'
 import { withProviders } from '#commands/merchants/provider.ts'
-import { printTable } from '#commands/merchants/provider-options.ts'
+import { parseWhole } from '#commands/options.ts'
+import { printRows } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import type { Providers } from '#providers/open-providers.ts'
 
@@ -68,7 +68,7 @@ const toJson = (item: ListedItem) => ({
 })
 
 const printItems = (items: readonly ListedItem[]): void =>
-  printTable([
+  printRows([
     ['RECEIVED', 'ACCOUNT ID', 'STATE', 'KIND', 'REFERENCE', 'KEY'],
     ...items.map(({ receivedAt, accountId, state, kind, reference, key }) => [
       receivedAt.toISOString(),

@@ -1,16 +1,14 @@
 /** `settlements import` and `reconcile`: what providers say they have paid, and how it compares with our own books. */
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { UsageFault } from '#commands/faults.ts'
 import { withProviders } from '#commands/merchants/provider.ts'
-import { printTable } from '#commands/merchants/provider-options.ts'
+import { jsonOption } from '#commands/options.ts'
+import { printJson, printRows } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
-import { isDate, parseInstant } from '#domain/dates.ts'
+import { isDate, parseInstant } from '#domain/time/dates.ts'
 import type { Providers } from '#providers/open-providers.ts'
 
 type Reconciliation = Awaited<ReturnType<Providers['reconcile']>>
-
-const jsonOption = () => new Option('--json', 'print one line of JSON')
-const printJson = (value: unknown): void => console.log(JSON.stringify(value))
 
 export function addSettlementCommands(program: Command, readConfig: () => Config): void {
   const settlements = program.command('settlements').summary('import what providers have paid out')
@@ -64,6 +62,12 @@ function parseDay(text: string): string {
 
 type Line = Reconciliation['theirsWithoutOurs'][number]
 
+/** In the currency of the payment where the line says it; the other amount cannot be compared with ours. */
+const showTheirs = ({ gross, currency, paid }: Line): string =>
+  paid === undefined
+    ? `${gross} ${currency}`
+    : `${paid.value} ${paid.currency} (settled as ${gross} ${currency})`
+
 const toLine = ({ accountId, ...line }: Line) => ({ account: accountId, ...line })
 
 const toJson = ({ oursWithoutTheirs, theirsWithoutOurs, amountsDiffer }: Reconciliation) => ({
@@ -74,11 +78,11 @@ const toJson = ({ oursWithoutTheirs, theirsWithoutOurs, amountsDiffer }: Reconci
 
 function printReconciliation({ oursWithoutTheirs, theirsWithoutOurs, amountsDiffer }: Reconciliation): void {
   console.log(`ours without theirs: ${oursWithoutTheirs.length}`)
-  printTable(
+  printRows(
     oursWithoutTheirs.map(one => [one.date, one.type, `${one.amount} ${one.currency}`, one.payId, one.xId]),
   )
   console.log(`theirs without ours: ${theirsWithoutOurs.length}`)
-  printTable(
+  printRows(
     theirsWithoutOurs.map(one => [
       one.date,
       one.type,
@@ -88,12 +92,12 @@ function printReconciliation({ oursWithoutTheirs, theirsWithoutOurs, amountsDiff
     ]),
   )
   console.log(`amounts differ: ${amountsDiffer.length}`)
-  printTable(
+  printRows(
     amountsDiffer.map(({ ours, theirs }) => [
       ours.date,
       ours.type,
       `ours ${ours.amount} ${ours.currency}`,
-      `theirs ${theirs.gross} ${theirs.currency}`,
+      `theirs ${showTheirs(theirs)}`,
       ours.payId,
       ours.xId,
     ]),

@@ -1,8 +1,9 @@
 /** `doctor`: examines all data and reports what is wrong with it. It changes nothing. */
 import { type Command, Option } from 'commander'
-import { parseTime } from '#commands/books/finding.ts'
 import { CommandFault } from '#commands/faults.ts'
 import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
+import { parseTime } from '#commands/options.ts'
+import { toVisible } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import { examineKeys } from '#operations/merchants/examine-keys.ts'
 import { openDatabase as connect } from '#storage/database.ts'
@@ -114,5 +115,5 @@ function printResult({ name, sentence, found, examples }: CheckResult): void {
 
 function describeExample({ merchantId, payId, xId, detail }: Example): string {
   const where = [`merchant ${merchantId}`, payId && `payId ${payId}`, xId && `xId ${xId}`]
-  return `${where.filter(Boolean).join(', ')}: ${detail}`
+  return `${where.filter(Boolean).join(', ')}: ${toVisible(detail)}`
 }

@@ -7,22 +7,21 @@ import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { createInterface } from 'node:readline'
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { commandActor } from '#commands/audit-trail.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import { openDatabase } from '#commands/open-database.ts'
+import { jsonOption } from '#commands/options.ts'
 import { showProgress } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
-import { BinFileError, readBinHeading, readBinLine } from '#domain/bin-file.ts'
-import type { BinRange } from '#domain/bin-ranges.ts'
-import { parseEcbRates, RateFileError } from '#domain/ecb-rates.ts'
+import { BinFileError, readBinHeading, readBinLine } from '#domain/cards/bin-file.ts'
+import type { BinRange } from '#domain/cards/bin-ranges.ts'
+import { parseEcbRates, RateFileError } from '#domain/money/ecb-rates.ts'
 import { auditAs } from '#operations/audit/audit.ts'
 import { createAuditStore } from '#storage/audit/audit.ts'
 import { type Database, openDatabase as openPools } from '#storage/database.ts'
 import { RepeatedRange, replaceBins } from '#storage/reference/bins.ts'
 import { replaceRates } from '#storage/reference/rates.ts'
-
-const jsonOption = () => new Option('--json', 'print one line of JSON')
 
 export function addImportCommands(program: Command, readConfig: () => Config): void {
   const bins = program.command('bins').summary('import card ranges')

@@ -5,7 +5,7 @@ import { openDatabase } from '#commands/open-database.ts'
 import { overCells } from '#commands/over-cells.ts'
 import { showProgress } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
-import { addDuration } from '#domain/duration.ts'
+import { addDuration } from '#domain/time/duration.ts'
 import { type Purged, purgeVault } from '#storage/vault/vault-purge.ts'
 
 /**

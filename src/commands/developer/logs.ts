@@ -2,11 +2,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { addCredentialOptions, type CredentialOptions, signIn } from '#commands/developer/credentials.ts'
 import { explainFaults } from '#commands/faults.ts'
+import { parseWhole } from '#commands/options.ts'
 import { watchLifetime } from '#commands/serve/lifetime.ts'
 import { paintQuiet, paintState } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
-import { toDecimalText } from '#domain/currencies.ts'
-import { addDuration } from '#domain/duration.ts'
+import { toDecimalText } from '#domain/money/currencies.ts'
+import { addDuration } from '#domain/time/duration.ts'
 import { ClientFault, type GatewayClient } from '#webhooks/gateway-client.ts'
 
 interface TailOptions extends CredentialOptions {
@@ -160,7 +161,5 @@ function parseDuration(text: string): string {
   throw new InvalidArgumentError('It must be an ISO 8601 duration such as PT10M.')
 }
 
-function parseCount(text: string): number {
-  if (/^[1-9]\d{0,6}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('It must be a whole number from 1 to 9999999.')
-}
+/** Ten millions: more than anybody watches. */
+const parseCount = parseWhole(1, 9_999_999)

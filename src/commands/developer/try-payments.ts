@@ -5,8 +5,8 @@ import { addCredentialOptions, type CredentialOptions, signIn } from '#commands/
 import { CommandFault, explainFaults } from '#commands/faults.ts'
 import { paintState } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
-import { isActiveCurrency, toDecimalText } from '#domain/currencies.ts'
 import { parsePayId } from '#domain/ids.ts'
+import { isActiveCurrency, toDecimalText } from '#domain/money/currencies.ts'
 import { adviceMeanings, describe } from '#domain/response-codes.ts'
 import { ClientFault, type GatewayClient } from '#webhooks/gateway-client.ts'
 

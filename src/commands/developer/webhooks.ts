@@ -4,12 +4,12 @@ import { replayById, replaySince as replayRowsSince } from '#commands/books/find
 import { addCredentialOptions, type CredentialOptions, signIn } from '#commands/developer/credentials.ts'
 import { CommandFault, explainFaults, UsageFault } from '#commands/faults.ts'
 import { withMerchants } from '#commands/open-database.ts'
+import { parseUrl, parseWhole } from '#commands/options.ts'
 import { keepDemoSecret } from '#commands/serve/demo-merchant.ts'
 import { watchLifetime } from '#commands/serve/lifetime.ts'
 import type { Config } from '#config.ts'
-import { parseInstant } from '#domain/dates.ts'
-import { addDuration } from '#domain/duration.ts'
-import { isWebAddress } from '#domain/text.ts'
+import { parseInstant } from '#domain/time/dates.ts'
+import { addDuration } from '#domain/time/duration.ts'
 import type { EventStatus } from '#storage/events/events.ts'
 import { ClientFault, type GatewayClient } from '#webhooks/gateway-client.ts'
 import { deriveSecret, listenForEvents, type ShownEvent } from '#webhooks/listen.ts'
@@ -235,11 +235,6 @@ function addSecretRotation(program: Command, readConfig: () => Config): void {
     })
 }
 
-export function parseUrl(text: string): string {
-  if (isWebAddress(text)) return text
-  throw new InvalidArgumentError('It must be an http or https address without credentials in it.')
-}
-
 function parseSecret(text: string): Buffer {
   const secret = readSecret(text)
   if (secret) return secret
@@ -255,14 +250,6 @@ function parseScenario(text: string): string {
   if (isTriggered(text)) return text
   throw new InvalidArgumentError(`It must be one of ${triggered.map(([name]) => name).join(', ')}.`)
 }
-
-const parseWhole =
-  (min: number, max: number) =>
-  (text: string): number => {
-    const value = Number(text)
-    if (/^\d+$/.test(text) && value >= min && value <= max) return value
-    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
-  }
 
 const parseHours = parseWhole(0, overlapHoursMax)
 /** A million: more than a caller would wait for. */

@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { CommandFault } from '#commands/faults.ts'
 import { withMerchants } from '#commands/open-database.ts'
+import { jsonOption, parseWhole } from '#commands/options.ts'
 import type { Config } from '#config.ts'
 import { type EventType, eventTypeNames, isEventType } from '#domain/event-types.ts'
 import type { WebhookKind } from '#domain/merchant.ts'
@@ -32,8 +33,6 @@ export function addEndpointCommands(program: Command, readConfig: () => Config):
   addRemove(webhook, readConfig)
   addRotateSecret(webhook, readConfig)
 }
-
-const jsonOption = () => new Option('--json', 'print JSON')
 
 function addAdd(webhook: Command, readConfig: () => Config): void {
   webhook
@@ -167,8 +166,4 @@ function parseKind(text: string): WebhookKind {
   throw new InvalidArgumentError('It must be BASIC or ENHANCED.')
 }
 
-function parseHours(text: string): number {
-  const hours = Number(text)
-  if (/^\d+$/.test(text) && hours <= overlapHoursMax) return hours
-  throw new InvalidArgumentError(`It must be a whole number from 0 to ${overlapHoursMax}.`)
-}
+const parseHours = parseWhole(0, overlapHoursMax)

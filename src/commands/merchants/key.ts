@@ -1,16 +1,11 @@
 /** `key`: make, list, revoke and rotate the API keys of merchants. Standard output carries the result and nothing else. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { CommandFault } from '#commands/faults.ts'
-import {
-  jsonOption,
-  noSuchMerchant,
-  parseName,
-  parseWhole,
-  printJson,
-  printRows,
-} from '#commands/merchants/merchant.ts'
+import { noSuchMerchant, parseName } from '#commands/merchants/merchant.ts'
 import { withMerchants } from '#commands/open-database.ts'
+import { jsonOption, parseWhole } from '#commands/options.ts'
 import { keepDemoKey } from '#commands/serve/demo-merchant.ts'
+import { printJson, printRows } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import { scopes as allScopes, type Scope } from '#domain/api-key.ts'
 import { KeyRequestFault, readExpiry, readNetworks, readScopes } from '#operations/merchants/key-request.ts'

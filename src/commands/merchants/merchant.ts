@@ -9,7 +9,9 @@ import {
 } from '#commands/merchants/limit-settings.ts'
 import { addPageOptions, type PageOptions, toPageChange } from '#commands/merchants/page-settings.ts'
 import { withMerchants } from '#commands/open-database.ts'
+import { jsonOption, parseWhole } from '#commands/options.ts'
 import { listCredentials } from '#commands/serve/banner.ts'
+import { printJson, printRows } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import type { WebhookKind } from '#domain/merchant.ts'
 import { isWebAddress, nameMax, normalizeAddress, readName } from '#domain/text.ts'
@@ -24,8 +26,6 @@ const requestsPerSecondMax = 1_000_000
 const urlMax = 2_048
 /** Removes the address; the command line has no null. */
 const noUrl = 'none'
-
-export const jsonOption = () => new Option('--json', 'print one line of JSON')
 
 export function addMerchantCommands(program: Command, readConfig: () => Config): void {
   const merchant = program.command('merchant').summary('make, list and change merchants')
@@ -155,12 +155,6 @@ function parseUrl(text: string): string {
   )
 }
 
-export const parseWhole = (min: number, max: number) => (text: string) => {
-  const value = Number(text)
-  if (/^\d+$/.test(text) && value >= min && value <= max) return value
-  throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
-}
-
 /** The clock offset is left out, because the test clock shows it. */
 const toJson = (merchant: ListedMerchant) => ({
   merchantId: merchant.merchantId,
@@ -178,8 +172,6 @@ const toJson = (merchant: ListedMerchant) => ({
   createdAt: merchant.createdAt.toISOString(),
 })
 
-export const printJson = (value: unknown): void => console.log(JSON.stringify(value))
-
 function printTable(merchants: readonly ListedMerchant[]): void {
   const rows = [
     ['MERCHANT ID', 'STATE', 'WEBHOOKS', 'REQUESTS/S', 'CREATED', 'NAME'],
@@ -193,20 +185,4 @@ function printTable(merchants: readonly ListedMerchant[]): void {
     ]),
   ]
   printRows(rows)
-}
-
-/** The first row is the heading. */
-export function printRows(rows: readonly (readonly string[])[]): void {
-  const widths = rows.reduce<number[]>(
-    (known, row) => row.map((cell, index) => Math.max(known[index] ?? 0, cell.length)),
-    [],
-  )
-  for (const row of rows) {
-    console.log(
-      row
-        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-  }
 }

@@ -5,8 +5,8 @@ import { isWebAddress, normalizeAddress } from '#domain/text.ts'
 import { explainUnknownType } from '#methods/nearest-types.ts'
 // Imports the rows themselves and not the catalogue, which loads all schemas: help would take four times as long.
 import { rows } from '#methods/rows.ts'
-import { parseColour } from '#pages/colour.ts'
-import { carriesText, fontNames } from '#pages/theme.ts'
+import { parseColour } from '#pages/views/colour.ts'
+import { carriesText, fontNames } from '#pages/views/theme.ts'
 
 /** Removes a setting; the command line has no null. */
 const none = 'none'

@@ -58,21 +58,3 @@ export const parseList =
       return found
     })
   }
-
-export const parseWhole = (max: number) => (word: string) => {
-  const value = Number(word)
-  if (/^\d{1,15}$/.test(word) && value <= max) return value
-  throw new InvalidArgumentError(`It must be a whole number from 0 to ${max}.`)
-}
-
-/** Columns as wide as their widest cell, the first row being the heading. */
-export function printTable(rows: readonly (readonly string[])[]): void {
-  const widths = rows.reduce<number[]>(
-    (known, row) => row.map((cell, index) => Math.max(known[index] ?? 0, cell.length)),
-    [],
-  )
-  for (const row of rows) {
-    const cells = row.map((cell, index) => cell.padEnd(widths[index] ?? 0))
-    console.log(cells.join('  ').trimEnd())
-  }
-}

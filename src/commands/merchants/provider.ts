@@ -3,16 +3,15 @@ import { type Command, Option } from 'commander'
 import { commandActor } from '#commands/audit-trail.ts'
 import { CommandFault, UsageFault } from '#commands/faults.ts'
 import { parseName } from '#commands/merchants/merchant.ts'
-import { collectPair, type Pairs, printTable, readSecrets } from '#commands/merchants/provider-options.ts'
+import { collectPair, type Pairs, readSecrets } from '#commands/merchants/provider-options.ts'
 import { openDatabase } from '#commands/open-database.ts'
+import { jsonOption } from '#commands/options.ts'
 import { overCells } from '#commands/over-cells.ts'
+import { printJson, printRows, toVisible } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import type { ShownAccount } from '#providers/administration.ts'
 import type { Providers } from '#providers/open-providers.ts'
 import { AccountFault, UnknownHere } from '#providers/settings.ts'
-
-const jsonOption = () => new Option('--json', 'print one line of JSON')
-const printJson = (value: unknown): void => console.log(JSON.stringify(value))
 
 const setOption = () =>
   new Option('--set <name=value>', 'a setting of the connector; repeat for more').argParser(collectPair)
@@ -167,7 +166,7 @@ function addCheckCommand(provider: Command, readConfig: () => Config): void {
       if (json) printJson({ accountId, ok, findings })
       else
         for (const finding of findings)
-          console.log(`${finding.ok ? 'ok   ' : 'WRONG'}  ${finding.name}: ${finding.detail}`)
+          console.log(`${finding.ok ? 'ok   ' : 'WRONG'}  ${finding.name}: ${toVisible(finding.detail)}`)
       if (!ok)
         throw new CommandFault(
           `the account ${accountId} cannot be used as it is; the lines marked WRONG say why`,
@@ -229,7 +228,7 @@ const toJson = (account: ShownAccount) => ({
 })
 
 const printAccounts = (accounts: readonly ShownAccount[]): void =>
-  printTable([
+  printRows([
     ['ACCOUNT ID', 'MERCHANT ID', 'CONNECTOR', 'STATE', 'CREATED', 'NAME'],
     ...accounts.map(({ accountId, merchantId, connector, enabled, createdAt, name }) => [
       accountId,

@@ -1,9 +1,11 @@
 /** `retention`: how long a merchant's personal data is kept. */
 import { type Command, InvalidArgumentError } from 'commander'
-import { jsonOption, noSuchMerchant, printJson } from '#commands/merchants/merchant.ts'
+import { noSuchMerchant } from '#commands/merchants/merchant.ts'
 import { withMerchants } from '#commands/open-database.ts'
+import { jsonOption } from '#commands/options.ts'
+import { printJson } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
-import { addDuration } from '#domain/duration.ts'
+import { addDuration } from '#domain/time/duration.ts'
 
 /** 1 day: anything shorter would erase data that a payment under way still needs. */
 const shortestMs = 86_400_000

@@ -2,10 +2,12 @@
 import { type Command, Option } from 'commander'
 import { UsageFault } from '#commands/faults.ts'
 import { withProviders } from '#commands/merchants/provider.ts'
-import { parseList, parseWhole, printTable } from '#commands/merchants/provider-options.ts'
+import { parseList } from '#commands/merchants/provider-options.ts'
+import { jsonOption, parseWhole } from '#commands/options.ts'
+import { printJson, printRows } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
-import { isActiveCurrency } from '#domain/currencies.ts'
-import { maximumAmount } from '#domain/money.ts'
+import { isActiveCurrency } from '#domain/money/currencies.ts'
+import { maximumAmount } from '#domain/money/money.ts'
 import { findMethod } from '#methods/catalogue.ts'
 import type { ProviderAdministration } from '#providers/administration.ts'
 import { findBrandName, findCountryCode } from '#providers/administration.ts'
@@ -16,9 +18,6 @@ type ListedRule = Awaited<ReturnType<ProviderAdministration['listRules']>>[numbe
 const priorityMax = 1_000_000
 /** 100: leaves room for rules before and after those without a priority. */
 const usualPriority = 100
-
-const jsonOption = () => new Option('--json', 'print one line of JSON')
-const printJson = (value: unknown): void => console.log(JSON.stringify(value))
 
 interface AddOptions {
   readonly account: string
@@ -80,11 +79,11 @@ function addAddCommand(route: Command, readConfig: () => Config): void {
       'countries of the customer, separated by commas',
       parseList('country', findCountryCode),
     )
-    .option('--amount-from <n>', 'the lowest amount, in the smallest unit', parseWhole(maximumAmount))
-    .option('--amount-to <n>', 'the highest amount, in the smallest unit', parseWhole(maximumAmount))
+    .option('--amount-from <n>', 'the lowest amount, in the smallest unit', parseWhole(0, maximumAmount))
+    .option('--amount-to <n>', 'the highest amount, in the smallest unit', parseWhole(0, maximumAmount))
     .addOption(
       new Option('--priority <n>', 'the lowest number is tried first')
-        .argParser(parseWhole(priorityMax))
+        .argParser(parseWhole(0, priorityMax))
         .default(usualPriority),
     )
     .addOption(jsonOption())
@@ -116,7 +115,7 @@ const toJson = (rule: ListedRule) => ({
 })
 
 const printRules = (rules: readonly ListedRule[]): void =>
-  printTable([
+  printRows([
     ['RULE ID', 'MERCHANT ID', 'PRIORITY', 'ACCOUNT ID', 'MATCHES'],
     ...rules.map(rule => [
       rule.ruleId,

@@ -10,7 +10,7 @@ import type {
   NoticeSubject,
 } from '#connectors/contract.ts'
 import { parseXId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 
 const events: Readonly<Record<string, readonly [DisputeStage, DisputeStatus]>> = {
   REQUEST_FOR_INFORMATION: ['INQUIRY', 'OPEN'],

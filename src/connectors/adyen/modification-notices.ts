@@ -4,7 +4,7 @@ import { toFacts } from '#connectors/adyen/translate/provider-facts.ts'
 import { detailOfRefusal, generalDecline, timedOut } from '#connectors/adyen/translate/refusals.ts'
 import type { NoticeFact, NoticeSubject, Outcome } from '#connectors/contract.ts'
 import { foreignXId, parseXId, type XId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import type { Declined } from '#lifecycle/outcome.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
 

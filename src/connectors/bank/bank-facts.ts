@@ -2,7 +2,7 @@
  * What a file of the bank says, whatever its version: statements, their transactions, rejections of what we sent, and the
  * reasons of returns and rejections with our response codes for them.
  */
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 
 export type BankFact = StatementFact | TransactionFact | ReportFact | RejectionFact

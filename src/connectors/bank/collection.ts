@@ -4,8 +4,8 @@
  */
 import type { MandateAmendment } from '#connectors/bank/direct-debits.ts'
 import type { SequenceType } from '#connectors/bank/initiation.ts'
-import { addDays } from '#domain/calendar.ts'
-import { type BankTime, targetDayAfter, targetDayFrom } from '#domain/target-calendar.ts'
+import { addDays } from '#domain/time/calendar.ts'
+import { type BankTime, targetDayAfter, targetDayFrom } from '#domain/time/target-calendar.ts'
 
 /** The first settlement day that a file made at this time can reach: the next one, or after the cut-off the one after. */
 export const earliestCollection = (made: BankTime, cutOffHour: number): string =>

@@ -22,11 +22,11 @@ import type {
   Inquiry,
   OperationRequest,
 } from '#connectors/contract.ts'
-import { addDays, dayOf } from '#domain/calendar.ts'
-import { toIsoDay } from '#domain/dates.ts'
 import { isIban } from '#domain/iban.ts'
 import type { XId } from '#domain/ids.ts'
-import { bankTimeOf } from '#domain/target-calendar.ts'
+import { addDays, dayOf } from '#domain/time/calendar.ts'
+import { toIsoDay } from '#domain/time/dates.ts'
+import { bankTimeOf } from '#domain/time/target-calendar.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 
 export const bankDefinition: ConnectorDefinition = {

@@ -10,8 +10,8 @@ import {
   textOf,
   type XmlNode,
 } from '#connectors/bank/xml-records.ts'
-import { isDate } from '#domain/dates.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
+import { isDate } from '#domain/time/dates.ts'
 
 interface Entry {
   readonly node: XmlNode

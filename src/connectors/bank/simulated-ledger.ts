@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto'
 import type { Instruction } from '#connectors/bank/read-initiation.ts'
 import { scenarioOf } from '#connectors/simulator/test-numbers.ts'
-import { addDays } from '#domain/calendar.ts'
-import { targetDayFrom } from '#domain/target-calendar.ts'
+import { addDays } from '#domain/time/calendar.ts'
+import { targetDayFrom } from '#domain/time/target-calendar.ts'
 
 export interface LedgerEntry {
   readonly day: string

@@ -4,8 +4,8 @@
  */
 
 import { SaxesParser } from 'saxes'
-import { exponentOf } from '#domain/currencies.ts'
-import type { Money } from '#domain/money.ts'
+import { exponentOf } from '#domain/money/currencies.ts'
+import type { Money } from '#domain/money/money.ts'
 
 /** Says in one sentence what is wrong with a file. Nothing of the file has been applied. */
 export class BankFileError extends Error {}

@@ -7,7 +7,7 @@ import { brandCards } from '#connectors/simulator/brand-numbers.ts'
 import { updatedCards } from '#connectors/simulator/card-updates.ts'
 import { testBins } from '#connectors/simulator/test-bins.ts'
 import { testAccounts, testAmounts, testCards } from '#connectors/simulator/test-numbers.ts'
-import { detectBrand } from '#domain/card-brands.ts'
+import { detectBrand } from '#domain/cards/card-brands.ts'
 import { listProviderCodes, listResponseCodes, providerText } from '#domain/response-codes.ts'
 import type { TestCatalogue } from '#schemas/test-catalogue.ts'
 

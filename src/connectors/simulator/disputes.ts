@@ -4,7 +4,7 @@
  */
 import type { DisputeActions, Inquiry, Outcome } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { planInstalments } from '#connectors/simulator/instalments.ts'
-import { maximumAmount } from '#domain/money.ts'
+import { maximumAmount } from '#domain/money/money.ts'
 import { allMethods } from '#methods/catalogue.ts'
 
 const [inParts] = allMethods.filter(({ family }) => family === 'instalment')

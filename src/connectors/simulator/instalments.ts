@@ -1,7 +1,7 @@
 /** How the simulated provider of instalments splits an amount: the same parts for the same amount and day, always. */
 import type { InstalmentPlan } from '#connectors/contract.ts'
-import { dayOf, nextDueDay } from '#domain/calendar.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
+import { dayOf, nextDueDay } from '#domain/time/calendar.ts'
 import type { Method } from '#methods/rows.ts'
 
 /** 3: the plan that most providers offer for a small basket. */

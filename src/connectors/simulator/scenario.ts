@@ -9,8 +9,8 @@ import type { FaultBook } from '#connectors/simulator/faults.ts'
 import { eciOf } from '#connectors/simulator/provider-facts.ts'
 import { pageAddress, readDecision } from '#connectors/simulator/site.ts'
 import { declineByAmount, scenarioOf } from '#connectors/simulator/test-numbers.ts'
-import { detectBrand } from '#domain/card-brands.ts'
-import { hasExpired } from '#domain/dates.ts'
+import { detectBrand } from '#domain/cards/card-brands.ts'
+import { hasExpired } from '#domain/time/dates.ts'
 import type { CustomerStep, OperationType } from '#lifecycle/payment.ts'
 
 /** An operation is sent at most three times, so three losses mean that it never arrives. */

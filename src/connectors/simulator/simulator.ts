@@ -37,8 +37,8 @@ import {
   withoutGaps,
 } from '#connectors/simulator/scenario.ts'
 import { drawPage, readDecision, sitePath } from '#connectors/simulator/site.ts'
-import { findCurrency } from '#domain/currencies.ts'
 import type { XId } from '#domain/ids.ts'
+import { findCurrency } from '#domain/money/currencies.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
 
 /** A message that reached the simulator, for tests that keep a ledger of their own. */

@@ -3,7 +3,7 @@
  * want to try: every source, co-brands, currencies with no, two and three decimals, and each reason against conversion.
  * Kept as data: it is also part of the published catalogue. None of these issuers exists.
  */
-import { type BinRange, type CardSource, toSpan } from '#domain/bin-ranges.ts'
+import { type BinRange, type CardSource, toSpan } from '#domain/cards/bin-ranges.ts'
 
 interface TestBin {
   readonly bin: string

@@ -26,7 +26,7 @@ import {
   wireAt,
 } from '#connectors/stripe/translate/wire.ts'
 import { foreignXId, parseXId, type XId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import type { Declined, Outcome } from '#lifecycle/outcome.ts'
 
 const accepted = { status: 200, body: '{"received":true}', type: 'application/json' } as const

@@ -11,7 +11,7 @@ import {
   renderTerminal,
   type TypedColumn,
 } from '#console/views/parts.ts'
-import { isActiveCurrency } from '#domain/currencies.ts'
+import { isActiveCurrency } from '#domain/money/currencies.ts'
 import { html } from '#http/html.ts'
 import { findMethod } from '#methods/catalogue.ts'
 import type { NewRule, ShownAccount } from '#providers/administration.ts'

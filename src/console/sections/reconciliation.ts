@@ -21,6 +21,9 @@ type Differing = Reconciliation['amountsDiffer'][number]
 
 const showOurs = ({ amount, currency }: BookedOperation): Part => showMoney({ value: amount, currency })
 const showTheirs = ({ gross, currency }: StoredLine): Part => showMoney({ value: gross, currency })
+/** In the currency of the payment where the line says it; the amount that was settled cannot be compared with ours. */
+const showCompared = ({ gross, currency, paid }: StoredLine): Part =>
+  showMoney(paid ?? { value: gross, currency })
 
 interface Referred {
   readonly payId?: string | undefined
@@ -53,7 +56,7 @@ function renderLists(visit: MerchantVisit, found: Awaited<ReturnType<typeof reco
     { title: 'Payment', show: ({ ours }) => showPayment(base)(ours) },
     { title: 'Type', show: ({ ours }) => ours.type },
     { title: 'Ours', show: ({ ours }) => showOurs(ours), numeric: true },
-    { title: 'Theirs', show: ({ theirs }) => showTheirs(theirs), numeric: true },
+    { title: 'Theirs', show: ({ theirs }) => showCompared(theirs), numeric: true },
   ]
   const { oursWithoutTheirs, theirsWithoutOurs, amountsDiffer } = found
   return html`<h2>Ours without theirs</h2>${renderTable(oursWithoutTheirs, columns(showOurs), 'None.', 'Ours without theirs')}

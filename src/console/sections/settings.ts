@@ -3,7 +3,7 @@ import { loadConsoleAssets } from '#console/assets.ts'
 import type { MerchantPage, MerchantVisit } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
 import { renderForm, renderPairs, renderProblem, renderTerminal } from '#console/views/parts.ts'
-import { addDuration } from '#domain/duration.ts'
+import { addDuration } from '#domain/time/duration.ts'
 import { html } from '#http/html.ts'
 
 /** A day: anything shorter would erase data that a payment under way still needs. */

@@ -2,7 +2,7 @@
 
 import type { Form, IssueToken } from '#http/authentication/issue-token.ts'
 import { endpoint } from '#http/endpoint.ts'
-import { Type } from '#schemas/type.ts'
+import { Type } from '#schemas/parts/type.ts'
 
 const TokenForm = Type.Object(
   {

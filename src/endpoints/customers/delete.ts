@@ -5,7 +5,7 @@ import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { deleteCustomer } from '#operations/customers/customers.ts'
 import { deletion } from '#schemas/customer.ts'
-import { choice, closed, optional } from '#schemas/fields.ts'
+import { choice, closed, optional } from '#schemas/parts/fields.ts'
 
 const eraseQuery = closed(
   { erase: optional(choice(['payments'], 'Also blanks personal data of the payments of this customer.')) },

@@ -7,8 +7,8 @@ import { createdBy, planExample } from '#endpoints/payment-plans/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { listCustomerPlans } from '#operations/plans/plans.ts'
+import { Type } from '#schemas/parts/type.ts'
 import { pageQuery, planList } from '#schemas/payment-plan.ts'
-import { Type } from '#schemas/type.ts'
 
 const path = Type.Object({
   customerId: Type.String({ maxLength: 64, description: 'Our id of the customer.' }),

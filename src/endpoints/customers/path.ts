@@ -6,7 +6,7 @@
 import { type CustomerId, parseCustomerId, parseStoredMethodId } from '#domain/ids.ts'
 import { NotFound } from '#http/server/ports.ts'
 import type { MethodPath } from '#operations/customers/customers.ts'
-import { Type } from '#schemas/type.ts'
+import { Type } from '#schemas/parts/type.ts'
 
 const customer = Type.String({ maxLength: 64, description: 'Our id of the customer.' })
 

@@ -4,7 +4,7 @@ import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import { accept } from '#operations/disputes/answer-dispute.ts'
 import { disputePath, disputeRecord, failedDisputeAnswer } from '#schemas/dispute.ts'
-import { noMembers } from '#schemas/fields.ts'
+import { noMembers } from '#schemas/parts/fields.ts'
 
 export const acceptDisputeEndpoint = endpoint<Services, typeof noMembers, typeof disputePath>({
   ...disputeEndpoint,

@@ -1,6 +1,7 @@
 /** `GET /disputes`: the merchant's disputes, the newest first. */
-import { isInstant } from '#domain/dates.ts'
+
 import { parsePayId } from '#domain/ids.ts'
+import { isInstant } from '#domain/time/dates.ts'
 import { disputeEndpoint, disputeExample } from '#endpoints/disputes/shared.ts'
 import { collectFaults, readAll, readRange } from '#endpoints/filters.ts'
 import { readCursor, readWordList, toPage } from '#endpoints/page-cursor.ts'

@@ -3,7 +3,7 @@
 import { exampleIds } from '#endpoints/payments/follow-up.ts'
 import { NotFound } from '#http/server/ports.ts'
 import type { EventRecord } from '#schemas/event.ts'
-import { Type } from '#schemas/type.ts'
+import { Type } from '#schemas/parts/type.ts'
 import type { StoredEvent } from '#storage/events/events.ts'
 
 export const eventPath = Type.Object({

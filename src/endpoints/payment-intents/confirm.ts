@@ -1,9 +1,9 @@
 /** `POST /payment-intents/{id}/confirm`: pays an intent from the app. */
 
-import { isPseudoCardNumber } from '#domain/card-numbers.ts'
+import { isPseudoCardNumber } from '#domain/cards/card-numbers.ts'
+import { isPseudoAccountNumber } from '#domain/cards/pseudo-accounts.ts'
 import { parseIntentId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { isPseudoAccountNumber } from '#domain/pseudo-accounts.ts'
 import { exampleIds, exampleSuccess } from '#endpoints/payments/follow-up.ts'
 import { readWallet } from '#endpoints/payments/instruments.ts'
 import { redeemCard } from '#endpoints/payments/one-time-card.ts'
@@ -16,6 +16,7 @@ import { deviceMembers } from '#methods/fields/objects.ts'
 import { type Method, rows } from '#methods/rows.ts'
 import { merchantNow } from '#operations/engine.ts'
 import { confirmIntent, type IntentConfirmation, intentTransId } from '#operations/intents/confirm-intent.ts'
+import { Type } from '#schemas/parts/type.ts'
 import {
   type ConfirmIntent,
   confirmIntent as confirmIntentSchema,
@@ -23,7 +24,6 @@ import {
   intentMembers,
   intentResult,
 } from '#schemas/payment-intent.ts'
-import { Type } from '#schemas/type.ts'
 
 const intentPath = Type.Object({
   id: Type.String({ maxLength: 64, description: 'The id of the payment intent.' }),

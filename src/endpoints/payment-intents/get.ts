@@ -5,9 +5,9 @@ import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { NotFound } from '#http/server/ports.ts'
 import { cancelIntent, getIntent } from '#operations/intents/end-intent.ts'
-import { noMembers } from '#schemas/fields.ts'
+import { noMembers } from '#schemas/parts/fields.ts'
+import { Type } from '#schemas/parts/type.ts'
 import { failedIntent, intentRecord } from '#schemas/payment-intent.ts'
-import { Type } from '#schemas/type.ts'
 
 const intentPath = Type.Object({
   id: Type.String({ maxLength: 64, description: 'The id of the payment intent.' }),

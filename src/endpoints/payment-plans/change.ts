@@ -11,7 +11,7 @@ import {
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
 import { pause, resume, updatePlan } from '#operations/plans/change-plan.ts'
-import { noMembers } from '#schemas/fields.ts'
+import { noMembers } from '#schemas/parts/fields.ts'
 import { patchRequest, planRecord, resumeRequest } from '#schemas/payment-plan.ts'
 import { failedResult } from '#schemas/result.ts'
 

@@ -6,8 +6,8 @@ import { checkShared } from '#endpoints/checks.ts'
 import type { Services } from '#endpoints/services.ts'
 import { NotFound } from '#http/server/ports.ts'
 import type { ChargeRequest as Charge } from '#operations/plans/charge-plan.ts'
+import { Type } from '#schemas/parts/type.ts'
 import type { ChargeRequest } from '#schemas/payment-plan.ts'
-import { Type } from '#schemas/type.ts'
 
 export const planEndpoint = {
   tag: 'Payment plans',

@@ -1,5 +1,5 @@
 /** `POST /payment-plans/unscheduled-mit`: a merchant-initiated payment outside any schedule. */
-import { isPseudoCardNumber } from '#domain/card-numbers.ts'
+import { isPseudoCardNumber } from '#domain/cards/card-numbers.ts'
 import { parseCustomerId, parseStoredMethodId } from '#domain/ids.ts'
 import {
   createdBy,

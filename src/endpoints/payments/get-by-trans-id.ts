@@ -4,8 +4,8 @@ import { recordExample } from '#endpoints/payments/record-example.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { retrieveByTransId } from '#operations/payments/retrieve.ts'
+import { Type } from '#schemas/parts/type.ts'
 import { paymentRecord } from '#schemas/payment-record.ts'
-import { Type } from '#schemas/type.ts'
 
 const transIdPath = Type.Object({
   id: Type.String({ maxLength: 192, description: 'The transId the merchant gave, percent-encoded.' }),

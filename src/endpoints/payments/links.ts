@@ -8,6 +8,7 @@ import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { merchantNow } from '#operations/engine.ts'
 import { getLink, listLinks, updateLink } from '#operations/finding/links.ts'
+import { Type } from '#schemas/parts/type.ts'
 import { failedResult } from '#schemas/result.ts'
 import {
   type LinkQuery,
@@ -17,7 +18,6 @@ import {
   linkStates,
   updateLink as updateLinkSchema,
 } from '#schemas/session.ts'
-import { Type } from '#schemas/type.ts'
 
 const linkPath = Type.Object({ id: Type.String({ maxLength: 64, description: 'The id of the link.' }) })
 

@@ -1,6 +1,6 @@
 /** Replaces the token of a one-time card in a request by the card that the customer typed. */
 
-import { isOneTimeToken } from '#domain/card-numbers.ts'
+import { isOneTimeToken } from '#domain/cards/card-numbers.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { InvalidField } from '#http/server/ports.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'

@@ -1,10 +1,10 @@
 /** Converts the request for a payment into the engine's command; shared by all endpoints that create one. */
 
-import { parseInstant } from '#domain/dates.ts'
 import { isRecord, memberOf } from '#domain/json.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { Secret } from '#domain/secret.ts'
 import { normalizeAddresses } from '#domain/text.ts'
+import { parseInstant } from '#domain/time/dates.ts'
 import { readAccount, readCard } from '#endpoints/payments/instruments.ts'
 import { InvalidField } from '#http/server/ports.ts'
 import type { CreateCommand } from '#lifecycle/create.ts'

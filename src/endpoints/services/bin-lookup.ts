@@ -1,5 +1,5 @@
 /** `POST /services/binLookup`: what is known about cards that begin with these digits. */
-import { toSpan } from '#domain/bin-ranges.ts'
+import { toSpan } from '#domain/cards/bin-ranges.ts'
 import { keep, serviceCall } from '#endpoints/services/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'

@@ -1,7 +1,7 @@
 /** `POST /services/tokenService`: a pseudo number for a card number or an IBAN. */
 
-import { isPseudoCardNumber } from '#domain/card-numbers.ts'
-import { isPseudoAccountNumber } from '#domain/pseudo-accounts.ts'
+import { isPseudoCardNumber } from '#domain/cards/card-numbers.ts'
+import { isPseudoAccountNumber } from '#domain/cards/pseudo-accounts.ts'
 import { type Refusal, refusalCodes } from '#domain/response-codes.ts'
 import { Secret } from '#domain/secret.ts'
 import { serviceCall, succeeded } from '#endpoints/services/shared.ts'

@@ -1,6 +1,7 @@
 /** `GET /settlements`: what providers say they have paid out, line by line. */
-import { isDate } from '#domain/dates.ts'
+
 import { parsePayId } from '#domain/ids.ts'
+import { isDate } from '#domain/time/dates.ts'
 import { collectFaults, contradict, readAll } from '#endpoints/filters.ts'
 import { readCursor, readWordList, toPage } from '#endpoints/page-cursor.ts'
 import { perform, type Services } from '#endpoints/services.ts'

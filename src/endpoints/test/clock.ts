@@ -1,7 +1,7 @@
 /** `GET` and `POST /test/clock`: what time it is for this merchant, and moving it forward. */
 
-import { latestDay, latestMs, parseInstant } from '#domain/dates.ts'
-import { addDuration } from '#domain/duration.ts'
+import { latestDay, latestMs, parseInstant } from '#domain/time/dates.ts'
+import { addDuration } from '#domain/time/duration.ts'
 import type { Services } from '#endpoints/services.ts'
 import { actOnce } from '#endpoints/test/once.ts'
 import { answer, endpoint } from '#http/endpoint.ts'

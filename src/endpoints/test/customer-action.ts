@@ -7,10 +7,10 @@ import { actOnce } from '#endpoints/test/once.ts'
 import { endpoint } from '#http/endpoint.ts'
 import { actForCustomer } from '#operations/payments/customer-pages/customer-action.ts'
 import { retrieveByPayId } from '#operations/payments/retrieve.ts'
+import { Type } from '#schemas/parts/type.ts'
 import { paymentRecord } from '#schemas/payment-record.ts'
 import { failedResult } from '#schemas/result.ts'
 import { customerAction } from '#schemas/test-tools.ts'
-import { Type } from '#schemas/type.ts'
 
 const path = Type.Object({ payId: Type.String({ maxLength: 64, description: 'The payId of the payment.' }) })
 

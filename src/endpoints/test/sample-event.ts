@@ -9,8 +9,8 @@ import { endpoint } from '#http/endpoint.ts'
 import { writeSampleEvent } from '#operations/events/emit-event.ts'
 import { eventRecord } from '#schemas/event.ts'
 import { sampleEvent } from '#schemas/event-body.ts'
+import { Type } from '#schemas/parts/type.ts'
 import { failedResult } from '#schemas/result.ts'
-import { Type } from '#schemas/type.ts'
 
 const sampleBody = webhooks.find(({ name }) => name === 'payment.authorized')?.example
 

@@ -2,7 +2,7 @@
  * How each dialect renders a refusal: one table of formats, one renderer. Nothing else in the gateway formats errors of
  * the HTTP layer. All error texts pass the card number filter here.
  */
-import { scrubCardNumbers } from '#domain/card-numbers.ts'
+import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
 import { describe, internalFault, type ResponseCode, refusalCodes } from '#domain/response-codes.ts'
 import { type FieldError, type Refusal, type RefusalKind, refusals } from '#http/answers/refusal.ts'
 import type { Answer, Dialect } from '#http/endpoint.ts'

@@ -5,9 +5,9 @@
  */
 
 import { isUtf8 } from 'node:buffer'
-import { scrubCardNumbers } from '#domain/card-numbers.ts'
+import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
+import { addSuspect, type Suspect } from '#domain/cards/stray-card-data.ts'
 import { isRecord, type JsonObject } from '#domain/json.ts'
-import { addSuspect, type Suspect } from '#domain/stray-card-data.ts'
 import { type FieldError, type Refusal, refuseField } from '#http/answers/refusal.ts'
 import { markLostNumbers } from '#http/body/json-numbers.ts'
 import { bringsManyFields } from '#http/body/json-shapes.ts'

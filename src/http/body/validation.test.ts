@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createValidation } from '#http/body/validation.ts'
-import { Type } from '#schemas/type.ts'
+import { Type } from '#schemas/parts/type.ts'
 
 const formats = {
   currency: { check: (text: string) => text === 'EUR', allowed: 'an active ISO 4217 code' },

@@ -10,7 +10,7 @@ import { isRecord } from '#domain/json.ts'
 import type { FieldError } from '#http/answers/refusal.ts'
 import { explainErrors } from '#http/body/explain.ts'
 import type { Formats, SchemaBook } from '#http/body/schema-words.ts'
-import { annotationKeywords } from '#schemas/fields.ts'
+import { annotationKeywords } from '#schemas/parts/fields.ts'
 
 /** No errors: the value is accepted. `length` is the length of the text it came from. */
 export type Check = (value: unknown, length: number) => readonly FieldError[]

@@ -5,9 +5,9 @@
 import type { TSchema } from 'typebox'
 import type { Dialect, Endpoint } from '#http/endpoint.ts'
 import type { HeaderObject } from '#http/reference/document.ts'
-import { closed, optional } from '#schemas/fields.ts'
+import { closed, optional } from '#schemas/parts/fields.ts'
+import { Type } from '#schemas/parts/type.ts'
 import { fieldError, internalError, problemDetails } from '#schemas/problem.ts'
-import { Type } from '#schemas/type.ts'
 
 export interface ErrorAnswer {
   readonly status: number

@@ -8,7 +8,7 @@ import { about } from '#http/reference/document.ts'
 import { buildOpenApi, type DescribedEndpoint, describeApi } from '#http/reference/openapi.ts'
 import { referencePages, renderReference } from '#http/reference/render-reference.ts'
 import { finishAtOnce } from '#http/reference/steps.ts'
-import { Type } from '#schemas/type.ts'
+import { Type } from '#schemas/parts/type.ts'
 
 const Weight = Type.Object(
   {

@@ -4,8 +4,8 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
+import { findStrayCardData, isCertainlyClean, type Suspect } from '#domain/cards/stray-card-data.ts'
 import { isRecord, textAt } from '#domain/json.ts'
-import { findStrayCardData, isCertainlyClean, type Suspect } from '#domain/stray-card-data.ts'
 import {
   type FieldError,
   Refusal,
@@ -27,7 +27,7 @@ import { insideCaller } from '#http/server/inside-call.ts'
 import { InvalidField, NotFound, type RetryAfterOf, TooMany } from '#http/server/ports.ts'
 import { pourAnswer, type Sender, sendAnswer, sendRefusal } from '#http/server/send.ts'
 import type { Logger } from '#http/telemetry/log.ts'
-import { Type } from '#schemas/type.ts'
+import { Type } from '#schemas/parts/type.ts'
 
 /** Runs work with the services of a merchant, or with the default services. */
 export type WithServices<Services> = <T>(

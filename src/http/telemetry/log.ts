@@ -4,7 +4,7 @@
  */
 import { writeSync } from 'node:fs'
 import { type DestinationStream, type Logger, pino } from 'pino'
-import { scrubCardNumbers } from '#domain/card-numbers.ts'
+import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
 
 export type { Logger } from 'pino'
 

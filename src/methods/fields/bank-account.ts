@@ -1,6 +1,6 @@
 /** Bank accounts by IBAN, as direct debits and refunds to an account name them. */
-import { nameMax } from '#schemas/address.ts'
-import { closed, formatted, optional, text } from '#schemas/fields.ts'
+import { nameMax } from '#schemas/parts/address.ts'
+import { closed, formatted, optional, text } from '#schemas/parts/fields.ts'
 
 const bankName = optional(text(64, 'Name of the bank.'))
 

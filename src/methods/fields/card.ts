@@ -1,9 +1,9 @@
 /** The card within requests, answers and records. A full number and a security code appear in requests only. */
 import type { Static } from 'typebox'
-import { nameMax } from '#schemas/address.ts'
-import { plainAmount } from '#schemas/amount.ts'
-import { choice, closed, flag, formatted, optional, text, when } from '#schemas/fields.ts'
-import { Type } from '#schemas/type.ts'
+import { nameMax } from '#schemas/parts/address.ts'
+import { plainAmount } from '#schemas/parts/amount.ts'
+import { choice, closed, flag, formatted, optional, text, when } from '#schemas/parts/fields.ts'
+import { Type } from '#schemas/parts/type.ts'
 
 const number = formatted('card-number', 'Card number or pseudo card number.', { sensitive: true })
 const payableNumber = formatted(

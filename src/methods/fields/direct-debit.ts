@@ -2,7 +2,7 @@
 
 import { bankAccount, bankAccountRecord } from '#methods/fields/bank-account.ts'
 import { providerTransactionId } from '#methods/fields/provider-fields.ts'
-import { closed, formatted, optional, text, when } from '#schemas/fields.ts'
+import { closed, formatted, optional, text, when } from '#schemas/parts/fields.ts'
 
 const mandate = {
   mandateId: optional(

@@ -81,8 +81,8 @@ import {
   providerZReversed,
 } from '#methods/fields/provider-z.ts'
 import { voucherRefund } from '#methods/fields/voucher.ts'
-import { optional } from '#schemas/fields.ts'
 import type { CaptureRequest } from '#schemas/follow-ups.ts'
+import { optional } from '#schemas/parts/fields.ts'
 
 export const createObjects = {
   card: optional(cardRequest),

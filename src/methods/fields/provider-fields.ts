@@ -1,7 +1,7 @@
 /** The fields that many method objects share, and the objects of all the methods that have none of their own. */
 
-import { closed, freeTextMax, optional, text } from '#schemas/fields.ts'
-import { Type } from '#schemas/type.ts'
+import { closed, freeTextMax, optional, text } from '#schemas/parts/fields.ts'
+import { Type } from '#schemas/parts/type.ts'
 
 /** 128: ids of providers are 16 to 64 characters long, with room to grow. */
 const providerIdMax = 128

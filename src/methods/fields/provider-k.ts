@@ -6,7 +6,7 @@ import {
   providerResponseText,
   providerTransactionId,
 } from '#methods/fields/provider-fields.ts'
-import { choice, closed, freeTextMax, givenUrl, optional, text, url } from '#schemas/fields.ts'
+import { choice, closed, freeTextMax, givenUrl, optional, text, url } from '#schemas/parts/fields.ts'
 
 /** 4096: such tokens are signed texts of one to two thousand characters. */
 const accessToken = text(4096, 'The client token. It is good for 60 minutes.', {

@@ -1,5 +1,5 @@
 /** Provider M: a mobile wallet with a card behind it. */
-import { choice, closed, freeTextMax, optional, text } from '#schemas/fields.ts'
+import { choice, closed, freeTextMax, optional, text } from '#schemas/parts/fields.ts'
 
 /** The lengths of a card's holder and of a city elsewhere. */
 const holder = {

@@ -6,8 +6,8 @@ import {
   providerResponseCode,
   providerTransactionId,
 } from '#methods/fields/provider-fields.ts'
-import { closed, flag, optional } from '#schemas/fields.ts'
-import { Type } from '#schemas/type.ts'
+import { closed, flag, optional } from '#schemas/parts/fields.ts'
+import { Type } from '#schemas/parts/type.ts'
 
 const confirm = optional(flag('Whether the payment waits for a confirm call once the customer has approved.'))
 

@@ -1,9 +1,9 @@
 /** Provider R: purchase on invoice; a capture says how the goods were sent. */
 
 import { providerId, providerResponseCode, providerResponseText } from '#methods/fields/provider-fields.ts'
-import { billingAddress, shipping } from '#schemas/address.ts'
-import { choice, closed, freeTextMax, optional, text } from '#schemas/fields.ts'
-import { Type } from '#schemas/type.ts'
+import { billingAddress, shipping } from '#schemas/parts/address.ts'
+import { choice, closed, freeTextMax, optional, text } from '#schemas/parts/fields.ts'
+import { Type } from '#schemas/parts/type.ts'
 
 const shippingInfo = closed(
   {

@@ -7,8 +7,8 @@ import {
   providerResponseText,
   providerTransactionId,
 } from '#methods/fields/provider-fields.ts'
-import { nameMax } from '#schemas/address.ts'
-import { choice, closed, formatted, optional, text } from '#schemas/fields.ts'
+import { nameMax } from '#schemas/parts/address.ts'
+import { choice, closed, formatted, optional, text } from '#schemas/parts/fields.ts'
 
 const transferType = optional(
   choice(['BANK_TRANSFER'], 'The customer pays by transfer to an account we name.'),

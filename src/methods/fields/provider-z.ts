@@ -1,7 +1,7 @@
 /** Provider Z: a wallet with a permission to charge, and a charge, a reversal or a refund under it. */
 
 import { providerId, providerResponseCode, providerResponseText } from '#methods/fields/provider-fields.ts'
-import { closed, freeTextMax, optional, text } from '#schemas/fields.ts'
+import { closed, freeTextMax, optional, text } from '#schemas/parts/fields.ts'
 
 export const providerZReversal = closed(
   { reversalReason: optional(text(freeTextMax, 'Why the payment is reversed.')) },

@@ -1,5 +1,5 @@
 /** Vouchers: cash payments can only be refunded to an account. */
-import { closed, optional, text } from '#schemas/fields.ts'
+import { closed, optional, text } from '#schemas/parts/fields.ts'
 
 /**
  * The object of every method that has no refund object of its own. The schema cannot know which key is a voucher's:

@@ -4,7 +4,7 @@
  */
 
 import { isIP } from 'node:net'
-import { scrubCardNumbers } from '#domain/card-numbers.ts'
+import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
 import { type Audit, auditAs, gatewayActor } from '#operations/audit/audit.ts'
 import { type ApiKeyStore, createApiKeyStore } from '#storage/api-keys.ts'
 import { type AuditEntry, type AuditStore, createAuditStore } from '#storage/audit/audit.ts'

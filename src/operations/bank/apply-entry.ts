@@ -136,8 +136,10 @@ async function applyTransaction(
   const block = sumOf(fact)
   if (block) return applyBlock({ fact, block, account }, bank)
   if (item) return applyToItem(fact, item, account, bank)
-  // A debit that we did not cause (bank charges, the owner's cheque) is only listed.
-  return fact.direction === 'CRDT' ? receiveTransfer({ fact, entry, transfers, account }, bank) : undefined
+  // A debit that we did not cause (bank charges, the owner's cheque) is only listed. So is a return: it may carry the text of
+  // the transfer that comes back, which names a payment, but no customer has sent it.
+  const isSent = fact.direction === 'CRDT' && !fact.returned
+  return isSent ? receiveTransfer({ fact, entry, transfers, account }, bank) : undefined
 }
 
 /** Our batch that the entry books, or takes back, as one sum; undefined: the entry is about single payments. */
@@ -366,7 +368,7 @@ async function returnItem(
     if (item.type === 'TRANSFER') await takeBackItem({ item, account, reason }, bank)
     lines = [counterLine(fact, item)]
   }
-  const count = await bank.items.mark(account, [item], { returnedBy: fact.key, lines })
+  const count = await bank.items.mark(account, [item], { returnedBy: fact.key, returnReason: reason, lines })
   return { result: 'RETURNED', count, booked, repeated: 1 - count, xId: item.xId, fee }
 }
 

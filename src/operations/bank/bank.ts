@@ -7,6 +7,7 @@ import type { BankAccountKey } from '#storage/bank/batches.ts'
 import type { EntryStore } from '#storage/bank/entries.ts'
 import type { ItemStore } from '#storage/bank/items.ts'
 import type { TransferStore } from '#storage/bank/transfers.ts'
+import type { UndeliveredStore } from '#storage/bank/undelivered.ts'
 import type { Database } from '#storage/database.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
 
@@ -24,6 +25,7 @@ export interface Bank {
   readonly items: ItemStore
   readonly entries: EntryStore
   readonly transfers: TransferStore
+  readonly undelivered: UndeliveredStore
   /** Throws a fault that names the account when there is none, or when it is not at a bank. */
   readonly account: (accountId: string) => Promise<BankAccount>
   /** Every account at a bank with this IBAN. */

@@ -5,7 +5,7 @@
 import { endsMandate } from '#connectors/bank/bank-facts.ts'
 import type { XId } from '#domain/ids.ts'
 import { findOperation } from '#lifecycle/payment.ts'
-import { endPlan } from '#lifecycle/plan.ts'
+import { endPlan } from '#lifecycle/plans/plan.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'

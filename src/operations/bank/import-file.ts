@@ -26,6 +26,7 @@ import {
   listUnmatched,
   type UnmatchedList,
 } from '#operations/bank/list-unmatched.ts'
+import { listUntold, type UntoldList } from '#operations/bank/undelivered.ts'
 import { type NewEntry, rejectionPrefix, type StoredEntry } from '#storage/bank/entries.ts'
 
 /** How many of our transactions the files reported. */
@@ -42,6 +43,8 @@ export interface Imported {
   /** A sentence for each file that was refused. */
   readonly bad: readonly string[]
   readonly unmatched: UnmatchedList
+  /** Surplus that did not reach its payer, and that no import has told before. */
+  readonly undelivered: UntoldList
 }
 
 /**
@@ -61,7 +64,11 @@ export async function importAll(paths: readonly string[], banks: readonly Bank[]
     const foreignReports = imports.length === 0 ? importing.foreignReports : []
     imports.push({ bank, importId, accounts: [...importing.accounts.values()], foreignReports })
   }
-  return { counts, bad: [...bad], unmatched: await listUnmatched(imports) }
+  const places = imports.flatMap(({ bank, accounts }) => accounts.map(account => ({ account, bank })))
+  return {
+    ...{ counts, bad: [...bad] },
+    ...{ unmatched: await listUnmatched(imports), undelivered: await listUntold(places) },
+  }
 }
 
 /** The import into one cell. */

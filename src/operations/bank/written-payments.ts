@@ -2,7 +2,7 @@
 import { type Transfer, writeTransfer } from '#connectors/bank/credit-transfers.ts'
 import { type Debit, type MandateAmendment, writeDebit } from '#connectors/bank/direct-debits.ts'
 import type { SequenceType } from '#connectors/bank/initiation.ts'
-import { toIsoDay } from '#domain/dates.ts'
+import { toIsoDay } from '#domain/time/dates.ts'
 import type { FileDraft, WriteTarget } from '#operations/bank/store-file.ts'
 import type { NewItem } from '#storage/bank/batch-rows.ts'
 import type { WrittenPayment } from '#storage/bank/batches.ts'

@@ -2,10 +2,10 @@
  * Exchanges a card number or an IBAN for its pseudo number at this merchant. The same number gives the same
  * pseudo number, no matter which request was first; the number itself stays in the vault.
  */
-import { isCardNumber, isPseudoCardNumber } from '#domain/card-numbers.ts'
+import { isCardNumber, isPseudoCardNumber } from '#domain/cards/card-numbers.ts'
+import { isPseudoAccountNumber } from '#domain/cards/pseudo-accounts.ts'
 import { isIban } from '#domain/iban.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { isPseudoAccountNumber } from '#domain/pseudo-accounts.ts'
 import type { Refusal } from '#domain/response-codes.ts'
 import type { Secret } from '#domain/secret.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'

@@ -3,7 +3,7 @@
  * Each slice is complete before its results are returned, so the list may be of any length. Repeating it does no harm.
  */
 import type { CardUpdate, Connector } from '#connectors/contract.ts'
-import { isPseudoCardNumber } from '#domain/card-numbers.ts'
+import { isPseudoCardNumber } from '#domain/cards/card-numbers.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Secret } from '#domain/secret.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'

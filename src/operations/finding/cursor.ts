@@ -3,8 +3,8 @@
  * used with others, or made up, is refused. They hide nothing: a position in another merchant's list is of no use.
  */
 import { createHash } from 'node:crypto'
-import { latestMs } from '#domain/dates.ts'
 import { parsePayId } from '#domain/ids.ts'
+import { latestMs } from '#domain/time/dates.ts'
 
 /** 12 bytes: a forged cursor does not pass by chance, and passing would gain nothing. */
 const checkBytes = 12

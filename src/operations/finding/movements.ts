@@ -1,7 +1,7 @@
 /** The book of movements as the API shows it: pages of items, or the whole range as streamed CSV. */
 
-import { toDecimalText } from '#domain/currencies.ts'
 import type { MerchantId } from '#domain/ids.ts'
+import { toDecimalText } from '#domain/money/currencies.ts'
 import { type CursorScope, writeCursor } from '#operations/finding/cursor.ts'
 import { checkCursor } from '#operations/finding/list-payments.ts'
 import type {

@@ -1,7 +1,7 @@
 /** The options of a new API key, as typed on the command line or in the console. Pure. */
 import { isIP } from 'node:net'
 import { scopes as allScopes, type Scope } from '#domain/api-key.ts'
-import { parseInstant } from '#domain/dates.ts'
+import { parseInstant } from '#domain/time/dates.ts'
 
 /** The message says in one sentence what to correct. */
 export class KeyRequestFault extends Error {}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { scrubCardNumbers } from '#domain/card-numbers.ts'
+import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
 import { drawId } from '#operations/merchants/merchants.ts'
 
 test.each([

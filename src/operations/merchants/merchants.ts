@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { hashBoundKey, newestPepper, type Scope, writeApiKey } from '#domain/api-key.ts'
-import { scrubCardNumbers } from '#domain/card-numbers.ts'
+import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Audit } from '#operations/audit/audit.ts'
 import {

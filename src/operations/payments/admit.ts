@@ -1,7 +1,7 @@
 /** Admits a card or an account to the vault, and builds what a payment shows of it from then on. */
 import type { AccountData, CardData, ThreeDsRequest } from '#connectors/contract.ts'
-import { addDuration } from '#domain/duration.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { addDuration } from '#domain/time/duration.ts'
 import { isErased } from '#lifecycle/customer.ts'
 import type { AccountInstrument, CardholderOffer, Instrument, Payment } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'

@@ -19,7 +19,7 @@ import {
 import { receivedValue } from '#lifecycle/receive.ts'
 import { undecided } from '#methods/method.ts'
 import { toRecordFields, toResultFields } from '#methods/result-fields.ts'
-import { hintsOf } from '#schemas/hints.ts'
+import { hintsOf } from '#schemas/parts/hints.ts'
 import type { StoredAnswer } from '#storage/commit/change.ts'
 
 /** The response: its text is stored with the key and sent unchanged, so that a replay is the same bytes. */

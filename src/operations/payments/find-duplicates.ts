@@ -1,6 +1,6 @@
 /** Has this order been paid, or is a payment of it under way? Asked before a new payment; it changes nothing. */
 import type { Merchant } from '#domain/merchant.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import { orderPaid, orderPending, orderSeveral, success } from '#domain/response-codes.ts'
 import { type Clock, merchantNow } from '#operations/engine.ts'
 import type { LookUps } from '#operations/look-ups.ts'

@@ -11,7 +11,7 @@ import { answerRecord, answerRefusal, type OperationAnswer } from '#operations/p
 import { findPageMisfit } from '#operations/payments/customer-pages/offer.ts'
 import { MethodMisfit } from '#operations/payments/follow-up.ts'
 import { CommitRefused, type Step } from '#operations/payments/payment-queue.ts'
-import { checkMetadata } from '#schemas/metadata.ts'
+import { checkMetadata } from '#schemas/parts/metadata.ts'
 
 export interface Update {
   readonly merchant: Merchant

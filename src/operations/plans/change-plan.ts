@@ -1,10 +1,11 @@
 /** Changing, pausing and resuming plans: one commit each, guarded by the plan's version; a charge may follow a resume. */
-import { dayOf } from '#domain/calendar.ts'
+
 import type { PlanId, StoredMethodId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { dayOf } from '#domain/time/calendar.ts'
 import { isStoredCard } from '#lifecycle/customer.ts'
 import { type Decision, refuse } from '#lifecycle/decision.ts'
-import { fixedAmount, type Plan } from '#lifecycle/plan.ts'
+import { fixedAmount, type Plan } from '#lifecycle/plans/plan.ts'
 import {
   decidePatch,
   decidePause,
@@ -13,7 +14,7 @@ import {
   patchPlan,
   pausePlan,
   resumePlan,
-} from '#lifecycle/plan-change.ts'
+} from '#lifecycle/plans/plan-change.ts'
 import { findCurrencyMisfit, findStoredMethod } from '#methods/catalogue.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { keyRow, type OperationKey, storeAnswer } from '#operations/key.ts'
@@ -24,7 +25,7 @@ import { runPlan } from '#operations/plans/charge-due-plan.ts'
 import { hasInstrument } from '#operations/plans/charge-plan.ts'
 import { planTimer, planTimers } from '#operations/plans/plan-book.ts'
 import { refusePlan, toRecord } from '#operations/plans/plans.ts'
-import { checkMetadata } from '#schemas/metadata.ts'
+import { checkMetadata } from '#schemas/parts/metadata.ts'
 import type { PlanEntry } from '#storage/plans/plans.ts'
 
 export interface PlanRequest {

@@ -6,8 +6,8 @@
 
 import type { PlanId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { endPlan, type Plan } from '#lifecycle/plan.ts'
-import { type AutomaticTurn, decideMove } from '#lifecycle/plan-turn.ts'
+import { endPlan, type Plan } from '#lifecycle/plans/plan.ts'
+import { type AutomaticTurn, decideMove } from '#lifecycle/plans/plan-turn.ts'
 import type { Engine } from '#operations/engine.ts'
 import { createPayment } from '#operations/payments/create-payment.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'

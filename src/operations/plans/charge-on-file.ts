@@ -1,7 +1,7 @@
 /** Merchant-initiated payments without a plan: with a stored payment method, or with a card stored elsewhere. */
 import type { CardData } from '#connectors/contract.ts'
 import type { CustomerId, StoredMethodId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import type { CreateCommand } from '#lifecycle/create.ts'
 import { isStoredCard, type StoredMethod } from '#lifecycle/customer.ts'
 import { defaultCapture, findMethod } from '#methods/catalogue.ts'

@@ -2,19 +2,20 @@
  * Charging a plan: an ordinary payment with the customer's stored card or account, without the customer being present:
  * at the merchant's request, by the gateway on the due day, or unscheduled.
  */
-import { dayOf } from '#domain/calendar.ts'
-import { detectBrand } from '#domain/card-brands.ts'
-import { maskCard } from '#domain/card-numbers.ts'
+
+import { detectBrand } from '#domain/cards/card-brands.ts'
+import { maskCard } from '#domain/cards/card-numbers.ts'
 import type { MerchantId, PlanId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import type { Refusal } from '#domain/response-codes.ts'
+import { dayOf } from '#domain/time/calendar.ts'
 import type { CreateCommand } from '#lifecycle/create.ts'
 import type { Decision } from '#lifecycle/decision.ts'
 import type { PlanTurn, SentDetails } from '#lifecycle/details.ts'
 import type { AccountInstrument } from '#lifecycle/payment.ts'
-import { decidePlanCharge, decideUnscheduled, fixedAmount, type Plan } from '#lifecycle/plan.ts'
-import { manualTurn } from '#lifecycle/plan-turn.ts'
+import { decidePlanCharge, decideUnscheduled, fixedAmount, type Plan } from '#lifecycle/plans/plan.ts'
+import { manualTurn } from '#lifecycle/plans/plan-turn.ts'
 import { findCurrencyMisfit, findStoredMethod } from '#methods/catalogue.ts'
 import type { Method } from '#methods/rows.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'

@@ -2,14 +2,15 @@
  * What a payment does to its plan, written in the payment's own commits: its first commit creates the plan, its
  * approval starts it, and the outcome of a charge advances it. Payments without a plan are unaffected.
  */
-import { dayOf } from '#domain/calendar.ts'
+
 import type { PayId, PlanId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { dayOf } from '#domain/time/calendar.ts'
 import { isApproval, namedCustomer } from '#lifecycle/customer.ts'
 import type { PlanTurn } from '#lifecycle/details.ts'
 import { approvingOperation, type Payment } from '#lifecycle/payment.ts'
-import { beginsPlan, credentialTerms, nextPaymentAfter, type Plan } from '#lifecycle/plan.ts'
-import { isAutomatic, nextAfterManual, nextMoment, settleTurn, turnOf } from '#lifecycle/plan-turn.ts'
+import { beginsPlan, credentialTerms, nextPaymentAfter, type Plan } from '#lifecycle/plans/plan.ts'
+import { isAutomatic, nextAfterManual, nextMoment, settleTurn, turnOf } from '#lifecycle/plans/plan-turn.ts'
 import { type TimerKey, timerAt } from '#operations/timer.ts'
 import type { Change, Timer } from '#storage/commit/change.ts'
 

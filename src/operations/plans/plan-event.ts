@@ -1,7 +1,7 @@
 /** Ending a plan together with the event about it: both are in one commit with the payment that the event names. */
 import type { EventType } from '#domain/event-types.ts'
 import { lastOperation } from '#lifecycle/payment.ts'
-import type { Plan } from '#lifecycle/plan.ts'
+import type { Plan } from '#lifecycle/plans/plan.ts'
 import type { Engine } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'

@@ -2,7 +2,7 @@
 import type { CustomerId, PlanId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { describe, refusalCodes } from '#domain/response-codes.ts'
-import { cancelPlan as cancel, isCancellable } from '#lifecycle/plan.ts'
+import { cancelPlan as cancel, isCancellable } from '#lifecycle/plans/plan.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { keyRow, type OperationKey, storeAnswer } from '#operations/key.ts'
 import type { OperationAnswer } from '#operations/payments/answer.ts'

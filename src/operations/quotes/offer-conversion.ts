@@ -2,7 +2,7 @@
 import type { CardData } from '#connectors/contract.ts'
 import { parseXId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import type { LookUps } from '#operations/look-ups.ts'

@@ -1,8 +1,8 @@
 /** An offer to a cardholder to pay in their own currency: whether there is one, and its terms, kept for ten minutes. */
-import { toSpan } from '#domain/bin-ranges.ts'
-import { convert, exchangeRate } from '#domain/conversion.ts'
+import { toSpan } from '#domain/cards/bin-ranges.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import type { Money } from '#domain/money.ts'
+import { convert, exchangeRate } from '#domain/money/conversion.ts'
+import type { Money } from '#domain/money/money.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { keyRow, type OperationKey } from '#operations/key.ts'
 import type { LookUps } from '#operations/look-ups.ts'

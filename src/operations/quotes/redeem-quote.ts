@@ -1,9 +1,9 @@
 /** A payment that names a quote: may it use it, and on which terms? The commit decides whether another payment was faster. */
 import type { ConversionTerms } from '#connectors/contract.ts'
-import { convert } from '#domain/conversion.ts'
 import { parseXId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import type { Money } from '#domain/money.ts'
+import { convert } from '#domain/money/conversion.ts'
+import type { Money } from '#domain/money/money.ts'
 import type { CardholderOffer } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import type { StoredQuote } from '#storage/payments/quotes.ts'

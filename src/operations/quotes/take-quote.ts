@@ -5,7 +5,7 @@
  */
 import { type PayId, parseXId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import {

@@ -1,9 +1,9 @@
 /** The script's own rules must agree with the server's, else a customer is stopped by one and not by the other. */
 import { describe, expect, test } from 'vitest'
-import { cardBrands, detectBrand } from '#domain/card-brands.ts'
-import { isCardNumber, passesLuhn } from '#domain/card-numbers.ts'
+import { cardBrands, detectBrand } from '#domain/cards/card-brands.ts'
+import { isCardNumber, passesLuhn } from '#domain/cards/card-numbers.ts'
 import { isIban } from '#domain/iban.ts'
-import { drawnBrands } from '#pages/icons.ts'
+import { drawnBrands } from '#pages/views/icons.ts'
 
 /** A plain script without types of its own. */
 interface Entries {

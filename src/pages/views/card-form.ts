@@ -1,9 +1,9 @@
 /** The card's fields. A number or security code is never rendered back: what was typed stays in the browser only. */
 import { fill, type Html, html } from '#http/html.ts'
-import { brandMark, icon, nameBrand } from '#pages/icons.ts'
-import { type PageFrame, renderBare } from '#pages/layout.ts'
 import { type CurrencyOffer, renderCurrencyChoice } from '#pages/views/currency-choice.ts'
 import { type FieldErrors, renderField, renderTick } from '#pages/views/field.ts'
+import { brandMark, icon, nameBrand } from '#pages/views/icons.ts'
+import { type PageFrame, renderBare } from '#pages/views/layout.ts'
 
 export interface RememberedCard {
   /** Sent back as `remembered`. */

@@ -4,13 +4,19 @@
  */
 import type { MethodFamily } from '#domain/response-codes.ts'
 import { fill, type Html, html } from '#http/html.ts'
-import { familyIcon, icon } from '#pages/icons.ts'
-import { type HiddenField, hiddenFields, type PageFrame, renderPage, withMerchant } from '#pages/layout.ts'
 import { formatMoney } from '#pages/money-text.ts'
 import type { TextKey, Texts } from '#pages/texts/en.ts'
 import { type CardForm, renderCardForm } from '#pages/views/card-form.ts'
 import { type DirectDebitForm, renderDirectDebitForm } from '#pages/views/direct-debit-form.ts'
 import { type FieldErrors, type FormNotice, renderNotice } from '#pages/views/field.ts'
+import { familyIcon, icon } from '#pages/views/icons.ts'
+import {
+  type HiddenField,
+  hiddenFields,
+  type PageFrame,
+  renderPage,
+  withMerchant,
+} from '#pages/views/layout.ts'
 import { type OrderSummary, renderOrderSummary } from '#pages/views/order-summary.ts'
 import {
   type InstalmentSchedule,

@@ -4,8 +4,8 @@
  * fills the same places that the server would.
  */
 import { fill, type Html, html } from '#http/html.ts'
-import { hiddenFields, type PageFrame } from '#pages/layout.ts'
 import { formatDecimal, formatMoney, formatPercentage, type Money, nameCurrency } from '#pages/money-text.ts'
+import { hiddenFields, type PageFrame } from '#pages/views/layout.ts'
 
 /** The values of the field `dcc`. */
 export const currencyChoices = ['accepted', 'refused'] as const

@@ -2,9 +2,9 @@
 
 import { html } from '#http/html.ts'
 import { toLink } from '#pages/address.ts'
-import { type IconName, icon } from '#pages/icons.ts'
-import { type PageFrame, renderPage, withMerchant } from '#pages/layout.ts'
 import type { TextKey } from '#pages/texts/en.ts'
+import { type IconName, icon } from '#pages/views/icons.ts'
+import { type PageFrame, renderPage, withMerchant } from '#pages/views/layout.ts'
 
 export type DeadEndKind =
   | 'expired'

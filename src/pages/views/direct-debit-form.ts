@@ -1,7 +1,7 @@
 /** The account's fields and the mandate with which the customer lets the merchant collect. */
 import { fill, type Html, html } from '#http/html.ts'
-import type { PageFrame } from '#pages/layout.ts'
 import { type FieldErrors, renderField, renderTick } from '#pages/views/field.ts'
+import type { PageFrame } from '#pages/views/layout.ts'
 
 export interface DirectDebitForm {
   /** Who collects; the merchant's name where absent. */

@@ -1,7 +1,7 @@
 /** One labelled field with hint and error, and the summary of all errors above a form. Errors are announced and linked. */
 import { type Html, html } from '#http/html.ts'
-import { icon } from '#pages/icons.ts'
 import type { Texts } from '#pages/texts/en.ts'
+import { icon } from '#pages/views/icons.ts'
 
 /** The fields of all forms that a customer fills in. */
 export type FieldName =

@@ -2,10 +2,10 @@
 import { encode } from 'uqr'
 import { fill, type Html, html, raw } from '#http/html.ts'
 import { toLink } from '#pages/address.ts'
-import { icon } from '#pages/icons.ts'
-import { hiddenFields, type PageFrame, renderPage, withMerchant } from '#pages/layout.ts'
 import { formatMoment, formatMoney, type Money } from '#pages/money-text.ts'
 import type { TextKey } from '#pages/texts/en.ts'
+import { icon } from '#pages/views/icons.ts'
+import { hiddenFields, type PageFrame, renderPage, withMerchant } from '#pages/views/layout.ts'
 import { renderSiteForm, type SiteForm } from '#pages/views/site-page.ts'
 
 /** What may be written on a slip or into a transfer; each is the key of its own label. */

@@ -1,8 +1,8 @@
 /** What is being paid: amount, description, lines, sums. Only shows; the sums come ready and are never compared here. */
 import { fill, type Html, html } from '#http/html.ts'
-import { icon } from '#pages/icons.ts'
-import type { PageFrame } from '#pages/layout.ts'
 import { formatCount, formatMoney, type Money } from '#pages/money-text.ts'
+import { icon } from '#pages/views/icons.ts'
+import type { PageFrame } from '#pages/views/layout.ts'
 
 export interface SummaryLine {
   readonly name: string

@@ -1,11 +1,12 @@
 /** What a customer agrees to who begins a plan: how much, how often, from when until when, and how it ends. */
-import type { Frequency } from '#domain/calendar.ts'
-import type { Money } from '#domain/money.ts'
+
+import type { Money } from '#domain/money/money.ts'
+import type { Frequency } from '#domain/time/calendar.ts'
 import { fill, type Html, html } from '#http/html.ts'
-import { type PageFrame, withMerchant } from '#pages/layout.ts'
 import { formatCount, formatDay, formatMoney } from '#pages/money-text.ts'
 import type { Texts } from '#pages/texts/en.ts'
 import { renderTick } from '#pages/views/field.ts'
+import { type PageFrame, withMerchant } from '#pages/views/layout.ts'
 
 export interface PlanTerms {
   /** Agreed days or an interval; otherwise the merchant charges when there is a reason, and there are no terms to show. */

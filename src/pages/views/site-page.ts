@@ -1,9 +1,9 @@
 /** A page of a provider without a web site of its own, as its connector describes it, in our design. */
 import type { SiteFact, SitePage } from '#connectors/contract.ts'
 import { fill, type Html, html } from '#http/html.ts'
-import { brandMark, icon, nameBrand } from '#pages/icons.ts'
-import { hiddenFields, type PageFrame, renderPage } from '#pages/layout.ts'
 import { formatMoment, formatMoney, type Money } from '#pages/money-text.ts'
+import { brandMark, icon, nameBrand } from '#pages/views/icons.ts'
+import { hiddenFields, type PageFrame, renderPage } from '#pages/views/layout.ts'
 import { type InstalmentSchedule, renderInstalmentSchedule } from '#pages/views/plan-terms.ts'
 
 /** The form of a page: its buttons and what they send, and where to. */

@@ -1,9 +1,9 @@
 /** `POST /services/accountUpdater`: the cards to look up, and the schemes' answers. */
 import type { Static } from 'typebox'
-import { choice, closed, formatted, optional, text, when } from '#schemas/fields.ts'
-import { transId } from '#schemas/identifiers.ts'
+import { choice, closed, formatted, optional, text, when } from '#schemas/parts/fields.ts'
+import { transId } from '#schemas/parts/identifiers.ts'
+import { Type } from '#schemas/parts/type.ts'
 import { responseCode, responseDescription } from '#schemas/result.ts'
-import { Type } from '#schemas/type.ts'
 
 /** 10,000: the contract's limit for one request. */
 const cardsMax = 10_000

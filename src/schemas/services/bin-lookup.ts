@@ -1,7 +1,7 @@
 /** `POST /services/binLookup`: the first digits of a card, and what is known about such cards. */
 import type { Static } from 'typebox'
-import { choice, closed, flag, formatted, optional, text } from '#schemas/fields.ts'
-import { Type } from '#schemas/type.ts'
+import { choice, closed, flag, formatted, optional, text } from '#schemas/parts/fields.ts'
+import { Type } from '#schemas/parts/type.ts'
 
 export const bin = text(10, 'The first 6 to 10 digits of the card number.', { pattern: '^[0-9]{6,10}$' })
 

@@ -2,9 +2,9 @@
  * `POST /services/dccQuote`: an amount and a card; whether the card can pay in its own currency, and on which terms.
  */
 import type { Static } from 'typebox'
-import { plainAmount } from '#schemas/amount.ts'
-import { choice, closed, flag, formatted, optional, text } from '#schemas/fields.ts'
-import { ownId, transId } from '#schemas/identifiers.ts'
+import { plainAmount } from '#schemas/parts/amount.ts'
+import { choice, closed, flag, formatted, optional, text } from '#schemas/parts/fields.ts'
+import { ownId, transId } from '#schemas/parts/identifiers.ts'
 import { bin } from '#schemas/services/bin-lookup.ts'
 
 export const quoteQuestion = closed(

@@ -1,10 +1,10 @@
 /** `POST /services/duplicationCheck`: the order that is about to be paid, and the payments it already has. */
 import type { Static } from 'typebox'
-import { plainAmount } from '#schemas/amount.ts'
-import { choice, closed, flag, formatted, freeTextMax, optional, text, whole } from '#schemas/fields.ts'
-import { payId, refNr, transId } from '#schemas/identifiers.ts'
+import { plainAmount } from '#schemas/parts/amount.ts'
+import { choice, closed, flag, formatted, freeTextMax, optional, text, whole } from '#schemas/parts/fields.ts'
+import { payId, refNr, transId } from '#schemas/parts/identifiers.ts'
+import { Type } from '#schemas/parts/type.ts'
 import { responseCode, responseDescription } from '#schemas/result.ts'
-import { Type } from '#schemas/type.ts'
 
 const orderNames = closed(
   {

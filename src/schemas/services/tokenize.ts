@@ -1,7 +1,7 @@
 /** `POST /services/tokenService`: a number, and its pseudo number at this merchant. */
 import type { Static } from 'typebox'
-import { choice, closed, formatted, optional, text, when } from '#schemas/fields.ts'
-import { transId } from '#schemas/identifiers.ts'
+import { choice, closed, formatted, optional, text, when } from '#schemas/parts/fields.ts'
+import { transId } from '#schemas/parts/identifiers.ts'
 import { responseCode, responseDescription } from '#schemas/result.ts'
 
 /** The format is checked here (400), the check digits by the operation (422). */

@@ -29,6 +29,7 @@ export interface BlockName {
 export interface ItemMark {
   readonly bookedBy?: string
   readonly returnedBy?: string
+  readonly returnReason?: string | undefined
   readonly rejected?: string
   /** Each with its item's xId as the reference. */
   readonly lines?: readonly BankLine[]
@@ -101,7 +102,7 @@ export const createItemStore = ({ readers, writers }: Database): ItemStore => ({
     )
     return rows[0] ?? { payments: 0, sum: 0 }
   },
-  async mark({ merchantId, accountId }, items, { bookedBy, returnedBy, rejected, lines = [] }) {
+  async mark({ merchantId, accountId }, items, { bookedBy, returnedBy, returnReason, rejected, lines = [] }) {
     if (items.length === 0) return 0
     const { rows } = await writers.query<{ marked: number }>(markItems, [
       merchantId,
@@ -111,6 +112,7 @@ export const createItemStore = ({ readers, writers }: Database): ItemStore => ({
       rejected?.slice(0, 35) ?? null,
       accountId,
       toLines(lines),
+      returnReason?.slice(0, 35) ?? null,
     ])
     return rows[0]?.marked ?? 0
   },
@@ -124,7 +126,8 @@ export const createItemStore = ({ readers, writers }: Database): ItemStore => ({
 })
 
 const markItems = `WITH marked AS (UPDATE bank_item SET booked_by = coalesce(booked_by, $3),
-      returned_by = coalesce(returned_by, $4), rejected = coalesce(rejected, $5)
+      returned_by = coalesce(returned_by, $4), return_reason = coalesce(return_reason, $8),
+      rejected = coalesce(rejected, $5)
     WHERE merchant_id = $1 AND x_id = ANY($2::uuid[]) AND ($3::text IS NULL OR booked_by IS NULL)
       AND ($4::text IS NULL OR returned_by IS NULL) AND ($5::text IS NULL OR rejected IS NULL)
     RETURNING x_id),

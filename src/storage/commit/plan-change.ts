@@ -1,8 +1,8 @@
 /** What a change may hold about a payment plan, and how that becomes rows of its parts. */
 import type { CustomerId, MerchantId, PayId, PlanId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
-import type { Plan, PlanStatus } from '#lifecycle/plan.ts'
-import type { TurnResult } from '#lifecycle/plan-turn.ts'
+import type { Money } from '#domain/money/money.ts'
+import type { Plan, PlanStatus } from '#lifecycle/plans/plan.ts'
+import type { TurnResult } from '#lifecycle/plans/plan-turn.ts'
 import type { Change } from '#storage/commit/change.ts'
 import type { BatchRow } from '#storage/commit/columns.ts'
 import type { planParts } from '#storage/commit/plan-parts.ts'

@@ -2,7 +2,7 @@
  * The search box: payments of some merchants by whatever a person typed. Each interpretation of the text uses an index
  * of its own.
  */
-import { isActiveCurrency } from '#domain/currencies.ts'
+import { isActiveCurrency } from '#domain/money/currencies.ts'
 import type { Database } from '#storage/database.ts'
 import { email, lastDigits } from '#storage/payments/found-by.ts'
 import { inLists } from '#storage/planner.ts'

@@ -1,5 +1,5 @@
 /** What must be true of payment plans at any moment: each check is a query for what breaks it. */
-import { tryDays } from '#lifecycle/plan-turn.ts'
+import { tryDays } from '#lifecycle/plans/plan-turn.ts'
 import type { Check } from '#storage/doctor/check.ts'
 
 const named = (id: string): string => `replace(${id}::text, '-', '')`

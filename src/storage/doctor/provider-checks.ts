@@ -23,6 +23,25 @@ export const takenBack = `SELECT merchant_id, pay_id, min(x_id::text)::uuid AS x
 export const settledAs = (operation: string): string =>
   `coalesce(${operation}.provider->>'transactionId', ${operation}.x_id::text)`
 
+/**
+ * What a settlement line says in a currency: its gross amount where it is settled in it, else what the customer paid. NULL
+ * where it says neither.
+ */
+export const statedIn = (line: string, currency: string): string =>
+  `CASE ${currency} WHEN ${line}.currency THEN ${line}.gross WHEN ${line}.paid_currency THEN ${line}.paid END`
+
+/** The sum of what several lines say; NULL where one of them says nothing, because the rest is not the whole. */
+export const sumOfStated = (stated: string, over = ''): string =>
+  `CASE WHEN count(*) ${over} = count(${stated}) ${over} THEN sum(${stated}) ${over} END`
+
+/**
+ * Whether the lines of an undone operation add up to zero. In another currency, a refund that goes out and comes back at two
+ * rates does not: unless its lines say what the customer got, there must be as many for each direction.
+ */
+export const addsUpToZero = (line: string, stated: string, over = ''): string =>
+  `coalesce(${sumOfStated(stated, over)} = 0, sum(${line}.gross) ${over} = 0 OR bool_and(${line}.type = 'REFUND') ${over}
+    AND count(*) FILTER (WHERE ${line}.gross > 0) ${over} = count(*) FILTER (WHERE ${line}.gross < 0) ${over})`
+
 const newestLines = `(SELECT merchant_id, provider_account_id, max(date) AS newest FROM settlement_line GROUP BY 1, 2) latest`
 
 /** Captures, refunds and chargebacks of accounts whose provider has sent settlement lines, without a line of their own. */
@@ -56,7 +75,8 @@ export const unbooked = `SELECT l.merchant_id, l.pay_id, l.x_id, format('line %s
     l.provider_reference, l.settlement_id) AS detail
   FROM settlement_line l WHERE (l.type IN ('CAPTURE', 'REFUND') AND NOT EXISTS (SELECT 1 FROM operation o
       WHERE o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id AND o.x_id = l.x_id AND ${isItsType}
-        AND (o.state = 'OK' OR (o.state = 'FAILED' AND 0 = (SELECT sum(s.gross) FROM settlement_line s
+        AND (o.state = 'OK' OR (o.state = 'FAILED' AND (SELECT ${addsUpToZero('s', statedIn('s', 'p.currency'))}
+          FROM settlement_line s JOIN payment p ON p.merchant_id = s.merchant_id AND p.pay_id = s.pay_id
           WHERE s.merchant_id = o.merchant_id AND s.pay_id = o.pay_id AND s.x_id = o.x_id AND s.type = l.type)))))
     OR (l.type = 'CHARGEBACK' AND NOT EXISTS (SELECT 1 FROM dispute d
       WHERE d.merchant_id = l.merchant_id AND d.pay_id = l.pay_id AND d.stage <> 'INQUIRY')
@@ -64,25 +84,29 @@ export const unbooked = `SELECT l.merchant_id, l.pay_id, l.x_id, format('line %s
         AND o.type = 'RETURN'))`
 
 /**
- * Several lines may belong to one operation or to one payment's chargebacks: their sum is compared. Lines about an
- * operation that failed have no amount to compare; they are correct if they add up to zero.
+ * Several lines may belong to one operation or to one payment's chargebacks: their sum is compared, in our currency, where
+ * the lines say it. Lines about an operation that failed have no amount to compare; they are correct if they add up to zero.
+ * Several captures of one charge are compared by gross amounts only: each of their lines may say what was paid in all.
  */
 export const misstated = `SELECT m.merchant_id, m.pay_id, m.x_id, format('%s of %s, but the lines say %s', m.type, m.amount,
     m.told) AS detail
-  FROM (SELECT l.*, (SELECT sum(s.amount) FROM operation s WHERE s.merchant_id = l.merchant_id AND s.pay_id = l.pay_id
-      AND s.type = l.type AND s.state <> 'FAILED' AND ${settledAs('s')} = l.settled_as) AS amount
-    FROM (SELECT o.merchant_id, o.pay_id, o.type, ${settledAs('o')} AS settled_as, min(o.x_id::text)::uuid AS x_id,
-        sum(l.gross) AS told
+  FROM (SELECT l.*, booked.* FROM (SELECT o.merchant_id, o.pay_id, o.type, ${settledAs('o')} AS settled_as,
+        min(o.x_id::text)::uuid AS x_id, ${sumOfStated(statedIn('l', 'p.currency'))} AS told,
+        bool_and(l.currency = p.currency) AS is_gross
       FROM settlement_line l JOIN operation o ON o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id AND o.x_id = l.x_id
         AND ${isItsType}
+      JOIN payment p ON p.merchant_id = o.merchant_id AND p.pay_id = o.pay_id
       WHERE l.type IN ('CAPTURE', 'REFUND') AND o.state <> 'FAILED'
-      GROUP BY 1, 2, 3, 4) l) m
-  WHERE m.told <> CASE WHEN m.type = 'CAPTURE' THEN m.amount ELSE -m.amount END
-  UNION ALL SELECT t.merchant_id, t.pay_id, t.x_id, format('CHARGEBACK of %s, but the lines say %s', t.amount, sum(l.gross))
-  FROM settlement_line l JOIN (${takenBack}) t ON t.merchant_id = l.merchant_id AND t.pay_id = l.pay_id
-  WHERE l.type = 'CHARGEBACK'
-  GROUP BY t.merchant_id, t.pay_id, t.x_id, t.amount
-  HAVING sum(l.gross) <> -t.amount`
+      GROUP BY 1, 2, 3, 4) l
+    CROSS JOIN LATERAL (SELECT sum(s.amount) AS amount, count(*) AS operations FROM operation s
+      WHERE s.merchant_id = l.merchant_id AND s.pay_id = l.pay_id AND s.type = l.type AND s.state <> 'FAILED'
+        AND ${settledAs('s')} = l.settled_as) booked) m
+  WHERE m.told <> CASE WHEN m.type = 'CAPTURE' THEN m.amount ELSE -m.amount END AND (m.is_gross OR m.operations = 1)
+  UNION ALL SELECT m.merchant_id, m.pay_id, m.x_id, format('CHARGEBACK of %s, but the lines say %s', m.amount, m.told)
+  FROM (SELECT t.merchant_id, t.pay_id, t.x_id, t.amount, ${sumOfStated(statedIn('l', 't.currency'))} AS told
+    FROM settlement_line l JOIN (${takenBack}) t ON t.merchant_id = l.merchant_id AND t.pay_id = l.pay_id
+    WHERE l.type = 'CHARGEBACK' GROUP BY t.merchant_id, t.pay_id, t.x_id, t.amount) m
+  WHERE m.told <> -m.amount`
 
 export const providerChecks: readonly Check[] = [
   {

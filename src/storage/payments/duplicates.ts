@@ -2,7 +2,7 @@
  * Finds payments of the same order. Both look-ups have an index of their own that holds only payments with a reference.
  */
 import type { MerchantId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import type { PaymentStatus } from '#lifecycle/payment.ts'
 import type { Database } from '#storage/database.ts'
 

@@ -1,6 +1,6 @@
 /** Reads quotes for payment in the cardholder's currency. Commits write them (change.ts). */
 import type { MerchantId, PayId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import type { Database } from '#storage/database.ts'
 
 export interface Quote {

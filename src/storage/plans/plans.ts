@@ -2,7 +2,7 @@
 import type { CustomerId, MerchantId, PayId, PlanId, StoredMethodId, XId } from '#domain/ids.ts'
 import { entriesOf } from '#domain/json.ts'
 import type { AccountInstrument, Instrument, Payment, PaymentStatus } from '#lifecycle/payment.ts'
-import type { ChargedMethod, Plan, PlanHistory, PlanStatus, RecurringTerms } from '#lifecycle/plan.ts'
+import type { ChargedMethod, Plan, PlanHistory, PlanStatus, RecurringTerms } from '#lifecycle/plans/plan.ts'
 import { pageSize } from '#schemas/customer.ts'
 import type { Database } from '#storage/database.ts'
 import { gatherLookUps, wantedRows, wantedValues } from '#storage/gather.ts'

@@ -23,17 +23,20 @@ const paymentOf = `SELECT r.pay_id FROM provider_reference r WHERE r.merchant_id
 const findPayments = `UPDATE settlement_line l SET pay_id = (${paymentOf})
   WHERE ${scope} AND l.pay_id IS NULL AND l.type IN ('CAPTURE', 'REFUND', 'CHARGEBACK') AND EXISTS (${paymentOf})`
 
-const candidates = `FROM operation o WHERE o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id AND o.type = l.type
-  AND o.state = 'OK'`
+const candidates = (states: string): string =>
+  `FROM operation o WHERE o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id AND o.type = l.type
+    AND o.state IN (${states})`
 
 /**
  * The operation itself where the line names it; else, of a payment that is named, the only one of that kind. Of several that
- * the provider knows by one id, the first: they are compared as one sum.
+ * the provider knows by one id, the first: they are compared as one sum. One that has failed has lines too: money that had
+ * gone out comes back.
  */
 const operationOf = `SELECT coalesce(
-    (SELECT o.x_id ${candidates} AND replace(o.x_id::text, '-', '') = l.reference LIMIT 1),
-    (SELECT min(o.x_id::text)::uuid ${candidates} AND o.provider->>'transactionId' = l.transaction_id),
-    (SELECT min(o.x_id::text)::uuid ${candidates} HAVING count(*) = 1))`
+    (SELECT o.x_id ${candidates(`'OK', 'FAILED'`)} AND replace(o.x_id::text, '-', '') = l.reference LIMIT 1),
+    (SELECT min(o.x_id::text)::uuid ${candidates(`'OK'`)} AND o.provider->>'transactionId' = l.transaction_id),
+    (SELECT min(o.x_id::text)::uuid ${candidates(`'FAILED'`)} AND o.provider->>'transactionId' = l.transaction_id),
+    (SELECT min(o.x_id::text)::uuid ${candidates(`'OK'`)} HAVING count(*) = 1))`
 
 const findOperations = `UPDATE settlement_line l SET x_id = (${operationOf})
   WHERE ${scope} AND l.x_id IS NULL AND l.pay_id IS NOT NULL AND l.type IN ('CAPTURE', 'REFUND')

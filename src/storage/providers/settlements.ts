@@ -1,8 +1,9 @@
 /** Settlement lines of providers, and how they compare with our own books. Every query is scoped by merchant. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { Money } from '#domain/money/money.ts'
 import { entryLine } from '#storage/bank/entries.ts'
 import type { Database } from '#storage/database.ts'
-import { settledAs, takenBack } from '#storage/doctor/provider-checks.ts'
+import { addsUpToZero, settledAs, statedIn, sumOfStated, takenBack } from '#storage/doctor/provider-checks.ts'
 import { matchLines } from '#storage/providers/match-lines.ts'
 import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
 
@@ -20,6 +21,8 @@ export interface StoredLine {
   readonly fee: number
   readonly net: number
   readonly currency: string
+  /** In the currency in which the customer paid, where that is another one and the provider says it; signed like `gross`. */
+  readonly paid?: Money
   readonly providerReference: string
   readonly transactionId?: string
 }
@@ -68,6 +71,7 @@ export interface BookedOperation {
 export interface Reconciliation {
   readonly oursWithoutTheirs: readonly BookedOperation[]
   readonly theirsWithoutOurs: readonly StoredLine[]
+  /** Theirs is the first line, with the sums of all lines about the operation. */
   readonly amountsDiffer: readonly { readonly ours: BookedOperation; readonly theirs: StoredLine }[]
 }
 
@@ -107,12 +111,14 @@ interface LineRow {
   fee: number
   net: number
   currency: string
+  paid: number | null
+  paid_currency: string | null
   provider_reference: string
   transaction_id: string | null
 }
 
 const columns = `l.settlement_id, l.provider_account_id, l.date::text AS date, l.type, l.pay_id, l.x_id, l.gross, l.fee, l.net,
-  l.currency, l.provider_reference, l.transaction_id`
+  l.currency, l.paid, l.paid_currency, l.provider_reference, l.transaction_id`
 
 export function createSettlementStore({
   readers,
@@ -172,6 +178,8 @@ const lineColumns = [
   ['fee', 'bigint'],
   ['net', 'bigint'],
   ['currency', 'text'],
+  ['paid', 'bigint'],
+  ['paid_currency', 'text'],
   ['provider_reference', 'text'],
   ['reference', 'text'],
   ['transaction_id', 'text'],
@@ -183,9 +191,9 @@ const given = recordset('$3', lineColumns)
 const insertStatement = `WITH fresh AS MATERIALIZED (SELECT r.* FROM ${given} WHERE NOT EXISTS (SELECT 1 FROM bank_entry e
     WHERE e.merchant_id = $1 AND e.provider_account_id = $2 AND e.entry_key = r.entry_key AND e.state = 'APPLIED'))
   INSERT INTO settlement_line (merchant_id, provider_account_id, settlement_id, date, type, gross, fee,
-    net, currency, provider_reference, reference, transaction_id)
-  SELECT $1, $2, r.settlement_id, r.date, r.type, r.gross, r.fee, r.net, r.currency, r.provider_reference, r.reference,
-    r.transaction_id
+    net, currency, paid, paid_currency, provider_reference, reference, transaction_id)
+  SELECT $1, $2, r.settlement_id, r.date, r.type, r.gross, r.fee, r.net, r.currency, r.paid, r.paid_currency,
+    r.provider_reference, r.reference, r.transaction_id
   FROM fresh r ON CONFLICT DO NOTHING`
 
 const unmatchedStatement = `SELECT count(*)::int AS unmatched FROM ${given} JOIN settlement_line l
@@ -201,37 +209,50 @@ const unmatchedStatement = `SELECT count(*)::int AS unmatched FROM ${given} JOIN
 const booked = `SELECT o.merchant_id, o.pay_id, min(o.x_id::text)::uuid AS x_id, p.trans_id,
     replace(o.type, 'CREDIT', 'REFUND') AS type, p.currency,
     sum(CASE WHEN o.type = 'CAPTURE' THEN o.amount ELSE -o.amount END)::bigint AS amount,
-    max((o.updated_at AT TIME ZONE 'UTC')::date) AS date, ${settledAs('o')} AS subject, o.type <> 'CREDIT' AS is_expected
+    max((o.updated_at AT TIME ZONE 'UTC')::date) AS date, ${settledAs('o')} AS subject, o.type <> 'CREDIT' AS is_expected,
+    count(*) AS operations
   FROM payment p JOIN operation o ON o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
   WHERE p.merchant_id = $1 AND p.provider_account = $2 AND o.state = 'OK'
     AND o.type IN ('CAPTURE', 'REFUND', 'CREDIT') AND o.amount > 0
   GROUP BY o.merchant_id, o.pay_id, p.trans_id, o.type, p.currency, ${settledAs('o')}
   UNION ALL SELECT p.merchant_id, p.pay_id, t.x_id, p.trans_id, 'CHARGEBACK', t.currency, (-t.amount)::bigint,
-    (t.at AT TIME ZONE 'UTC')::date, p.pay_id::text, true
+    (t.at AT TIME ZONE 'UTC')::date, p.pay_id::text, true, 1
   FROM payment p JOIN (${takenBack}) t ON t.merchant_id = p.merchant_id AND t.pay_id = p.pay_id
   WHERE p.merchant_id = $1 AND p.provider_account = $2`
 
 /** An operation that failed after its booking: the money went out and came back, and its lines add up to zero. */
-const isUndone = `(l.total = 0 AND EXISTS (SELECT 1 FROM operation u WHERE u.merchant_id = l.merchant_id
+const isUndone = `(l.is_nothing AND EXISTS (SELECT 1 FROM operation u WHERE u.merchant_id = l.merchant_id
     AND u.pay_id = l.pay_id AND u.x_id = l.x_id AND u.state = 'FAILED'))`
 
-/** Several lines may belong to one operation (a capture paid out in parts): their sum is compared. */
+/**
+ * Several lines may belong to one operation (a capture paid out in parts): their sum is compared, in our currency. Without it,
+ * and with several captures of one charge in another currency, the operation is settled and its amount not compared.
+ */
 const reconcileStatement = `WITH booked AS (${booked}),
-  lines AS (SELECT l.*, CASE WHEN l.type = 'CHARGEBACK' THEN l.pay_id::text ELSE ${settledAs('o')} END AS subject
+  lines AS (SELECT l.*, CASE WHEN l.type = 'CHARGEBACK' THEN l.pay_id::text ELSE ${settledAs('o')} END AS subject,
+      p.currency AS payment_currency
     FROM settlement_line l
     LEFT JOIN operation o ON o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id AND o.x_id = l.x_id
+    LEFT JOIN payment p ON p.merchant_id = l.merchant_id AND p.pay_id = l.pay_id
     WHERE l.merchant_id = $1 AND l.provider_account_id = $2 AND l.type IN ('CAPTURE', 'REFUND', 'CHARGEBACK')),
-  told AS (SELECT l.*, sum(l.gross) OVER same AS total,
+  compared AS (SELECT b.x_id AS our_x_id, b.pay_id AS our_pay_id, b.trans_id, b.type AS our_type, b.amount AS our_amount,
+      b.currency AS our_currency, b.date AS our_date, b.is_expected, b.operations, l.*,
+      ${statedIn('l', 'coalesce(b.currency, l.payment_currency)')} AS stated
+    FROM booked b FULL JOIN lines l ON l.subject = b.subject AND l.type = b.type AND l.pay_id = b.pay_id),
+  told AS (SELECT l.*, sum(l.gross) OVER same AS total, ${sumOfStated('l.stated', 'OVER same')} AS stated_total,
+      ${addsUpToZero('l', 'l.stated', 'OVER same')} AS is_nothing,
+      bool_and(l.currency = l.our_currency) OVER same AS is_gross,
       row_number() OVER (same ORDER BY l.date) AS nth
-    FROM lines l WINDOW same AS (PARTITION BY l.pay_id, l.subject, l.type))
-  SELECT b.x_id AS our_x_id, b.pay_id AS our_pay_id, b.trans_id, b.type AS our_type, b.amount AS our_amount,
-    b.currency AS our_currency, b.date::text AS our_date, l.total, ${columns}
-  FROM booked b FULL JOIN told l ON l.subject = b.subject AND l.type = b.type AND l.pay_id = b.pay_id
-  WHERE (b.x_id IS NULL AND l.date >= $3::date AND l.date < $4::date AND NOT ${isUndone})
-    OR (l.settlement_id IS NULL AND b.is_expected AND b.amount <> 0 AND b.date >= $3::date AND b.date < $4::date)
-    OR (b.x_id IS NOT NULL AND l.settlement_id IS NOT NULL AND l.nth = 1 AND (l.total <> b.amount OR l.currency <> b.currency)
-      AND ((l.date >= $3::date AND l.date < $4::date) OR (b.date >= $3::date AND b.date < $4::date)))
-  ORDER BY coalesce(b.date, l.date), b.x_id, l.provider_reference`
+    FROM compared l WINDOW same AS (PARTITION BY l.pay_id, l.subject, l.type))
+  SELECT l.our_x_id, l.our_pay_id, l.trans_id, l.our_type, l.our_amount, l.our_currency, l.our_date::text AS our_date,
+    l.total, l.stated_total, ${columns}
+  FROM told l
+  WHERE (l.our_x_id IS NULL AND l.date >= $3::date AND l.date < $4::date AND NOT ${isUndone})
+    OR (l.settlement_id IS NULL AND l.is_expected AND l.our_amount <> 0 AND l.our_date >= $3::date AND l.our_date < $4::date)
+    OR (l.our_x_id IS NOT NULL AND l.settlement_id IS NOT NULL AND l.nth = 1 AND l.stated_total <> l.our_amount
+      AND (l.is_gross OR l.operations = 1)
+      AND ((l.date >= $3::date AND l.date < $4::date) OR (l.our_date >= $3::date AND l.our_date < $4::date)))
+  ORDER BY coalesce(l.our_date, l.date), l.our_x_id, l.provider_reference`
 
 /** An operation of ours, a line of theirs, or both. */
 type ComparedRow = (OurPart | { our_x_id: null }) & (TheirPart | { settlement_id: null })
@@ -247,7 +268,9 @@ interface OurPart {
 }
 
 interface TheirPart extends LineRow {
+  /** Sums of all lines about the operation: in the currency of settlement, and in ours where they say it. */
   total: string
+  stated_total: string | null
 }
 
 function toReconciliation(rows: readonly ComparedRow[]): Reconciliation {
@@ -263,12 +286,21 @@ function toReconciliation(rows: readonly ComparedRow[]): Reconciliation {
     amountsDiffer: rows
       .filter(row => isOurs(row))
       .filter(row => isTheirs(row))
-      .map(row => ({ ours: toBooked(row), theirs: { ...toLine(row), gross: Number(row.total) } })),
+      .map(row => ({ ours: toBooked(row), theirs: toTotal(row) })),
   }
 }
 
 const isOurs = <Row extends ComparedRow>(row: Row): row is Row & OurPart => row.our_x_id !== null
 const isTheirs = <Row extends ComparedRow>(row: Row): row is Row & TheirPart => row.settlement_id !== null
+
+/** Amounts differ only where the lines have a sum in our currency. */
+function toTotal(row: OurPart & TheirPart): StoredLine {
+  const line = toLine(row)
+  const stated = { value: Number(row.stated_total), currency: row.our_currency }
+  return line.currency === stated.currency
+    ? { ...line, gross: stated.value }
+    : { ...line, gross: Number(row.total), paid: stated }
+}
 
 const toBooked = (row: OurPart): BookedOperation => ({
   xId: row.our_x_id,
@@ -279,6 +311,9 @@ const toBooked = (row: OurPart): BookedOperation => ({
   currency: row.our_currency,
   date: row.our_date,
 })
+
+const toMoney = (value: number | null, currency: string | null): Money | undefined =>
+  value === null || currency === null ? undefined : { value, currency }
 
 const toLine = (row: LineRow): StoredLine => ({
   settlementId: row.settlement_id,
@@ -291,6 +326,7 @@ const toLine = (row: LineRow): StoredLine => ({
   fee: row.fee,
   net: row.net,
   currency: row.currency,
+  paid: toMoney(row.paid, row.paid_currency),
   providerReference: row.provider_reference,
   transactionId: row.transaction_id ?? undefined,
 })
@@ -303,6 +339,8 @@ const fromLine = (line: NewLine): RowOf<typeof lineColumns> => ({
   fee: line.fee,
   net: line.net,
   currency: line.currency,
+  paid: line.paid?.value,
+  paid_currency: line.paid?.currency,
   provider_reference: line.entryKey === undefined ? line.providerReference : entryLine(line.entryKey),
   reference: line.reference,
   transaction_id: line.transactionId,

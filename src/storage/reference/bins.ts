@@ -4,7 +4,7 @@
  */
 
 import type { PoolClient } from 'pg'
-import type { BinFacts, BinRange, BinSpan } from '#domain/bin-ranges.ts'
+import type { BinFacts, BinRange, BinSpan } from '#domain/cards/bin-ranges.ts'
 import { textAt } from '#domain/json.ts'
 import { constraintOf, type Database } from '#storage/database.ts'
 import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'

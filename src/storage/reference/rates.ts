@@ -1,5 +1,5 @@
 /** Exchange rates against the euro, as published: reading two of them, and replacing all. They belong to no merchant. */
-import type { DailyRates } from '#domain/ecb-rates.ts'
+import type { DailyRates } from '#domain/money/ecb-rates.ts'
 import type { Database } from '#storage/database.ts'
 import { recordset, toRecordset } from '#storage/recordset.ts'
 

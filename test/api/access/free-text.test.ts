@@ -1,6 +1,6 @@
 /** Every text that a request may carry, read from the schemas: the request's own card number is let through in none of them. */
 import { expect, test } from 'vitest'
-import { findStrayCardData } from '#domain/stray-card-data.ts'
+import { findStrayCardData } from '#domain/cards/stray-card-data.ts'
 import { endpoints } from '#endpoints/index.ts'
 
 interface Schema {

@@ -1,6 +1,6 @@
 /** What the device of a customer may say under the access token of one payment intent, and what it is told. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { isPseudoCardNumber } from '#domain/card-numbers.ts'
+import { isPseudoCardNumber } from '#domain/cards/card-numbers.ts'
 import type { TestGateway } from '#test/support/gateway.ts'
 import { confirmation, eur, type IntentShop, openIntentStage } from '#test/support/intents.ts'
 import { done, type Shop } from '#test/support/shop.ts'

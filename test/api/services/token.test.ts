@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { passesLuhn } from '#domain/card-numbers.ts'
+import { passesLuhn } from '#domain/cards/card-numbers.ts'
 import { isIban } from '#domain/iban.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'

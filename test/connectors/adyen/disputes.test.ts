@@ -122,13 +122,16 @@ test('a report that is ready is listed with the address at which Adyen keeps it'
   )
 })
 
+const headings =
+  'Company Account,Merchant Account,Psp Reference,Merchant Reference,Payment Method,Creation Date,TimeZone,Type,' +
+  'Modification Reference,Gross Currency,Gross Debit (GC),Gross Credit (GC),Exchange Rate,Net Currency,' +
+  'Net Debit (NC),Net Credit (NC),Commission (NC),Markup (NC),Scheme Fees (NC),Interchange (NC),' +
+  'Payment Method Variant,Modification Merchant Reference,Batch Number'
+
 test('a settlement report is imported and agrees with the books', async () => {
   const { payId, payment } = await captured()
   const report = [
-    'Company Account,Merchant Account,Psp Reference,Merchant Reference,Payment Method,Creation Date,TimeZone,Type,' +
-      'Modification Reference,Gross Currency,Gross Debit (GC),Gross Credit (GC),Exchange Rate,Net Currency,' +
-      'Net Debit (NC),Net Credit (NC),Commission (NC),Markup (NC),Scheme Fees (NC),Interchange (NC),' +
-      'Payment Method Variant,Modification Merchant Reference,Batch Number',
+    headings,
     `Shop,ShopECOM,${payment.pspReference},${payment.reference},visa,2026-06-03 11:26:49,CET,Settled,MOD1,EUR,,10.00,1,` +
       'EUR,,9.80,,0.10,0.05,0.05,visaclassic,,4',
     'Shop,ShopECOM,,,,2026-06-04 11:26:49,CET,MerchantPayout,"TX4, batch 4",,,,,EUR,9.80,,,,,,,,4',
@@ -143,4 +146,22 @@ test('a settlement report is imported and agrees with the books', async () => {
       expect.objectContaining({ type: 'PAYOUT', gross: -980, net: -980 }),
     ]),
   )
+})
+
+test.each([
+  ['agrees with the books by what the customer paid', '10.00', []],
+  ['differs from the books by what the customer paid', '10.10', [{ value: 1010, currency: 'USD' }]],
+])('a report of a payment that is settled in another currency %s', async (_, gross, differing) => {
+  const { payId, payment } = await captured({ amount: { value: 1000, currency: 'USD' } })
+  const { pspReference, reference } = payment
+  const row = `Shop,ShopECOM,${pspReference},${reference},visa,2026-06-03 11:26:49,CET,Settled,M-${pspReference}`
+  const report = `${headings}\n${row},USD,,${gross},0.92,EUR,,9.00,,0.10,0.05,0.05,visaclassic,,5\n`
+  const path = shop.commands.file('foreign.csv', report)
+  const imported = await shop.commands.json('settlements', 'import', shop.accountId, path)
+  expect(imported).toMatchObject({ lines: 1, added: 1, unmatched: 0 })
+  const days = ['--from', '2026-06-01', '--to', '2099-01-01']
+  const found = await shop.commands.json('reconcile', '--account', shop.accountId, ...days)
+  const missing = found.oursWithoutTheirs.filter((one: AnyJson) => one.payId === payId)
+  const theirs = found.amountsDiffer.filter((one: AnyJson) => one.ours.payId === payId)
+  expect([missing, theirs.map((one: AnyJson) => one.theirs.paid)]).toEqual([[], differing])
 })

@@ -248,6 +248,57 @@ test('settlement lines fit the captures and refunds, and the books are reconcile
   commands.remove()
 })
 
+test('payments that Stripe settles in another currency are reconciled by what the customer paid', async () => {
+  const dollars = (value: number) => ({ value, currency: 'USD' })
+  const act = (payId: string, operation: string, value: number, final = false) =>
+    shop.gateway.call('POST', `/payments/${payId}/${operation}`, {
+      transId: `${operation}-${value}`,
+      amount: dollars(value),
+      ...(operation === 'captures' ? { captureMethod: { manual: { final } } } : {}),
+    })
+  const { body: whole } = await create({ amount: dollars(1000) })
+  await act(whole.payId, 'refunds', 300)
+  const { body: inPart } = await create({ ...manual, amount: dollars(1000) })
+  await act(inPart.payId, 'captures', 600, true)
+  const { body: twice } = await create({ ...manual, amount: dollars(1000) })
+  await act(twice.payId, 'captures', 300)
+  await act(twice.payId, 'captures', 200, true)
+  const { body: wrong } = await create({ amount: dollars(1000) })
+  const wrongCharge = (await read(wrong.payId)).operations.at(-1)?.providerTransactionId
+  const toEuros = (amount: unknown) => Math.trunc((Number(amount) * 92) / 100)
+  const settled = shop.double
+    .balanceTransactions()
+    .filter(({ currency }) => currency === 'usd')
+    .map(({ source, amount, fee, ...transaction }) => ({
+      ...transaction,
+      currency: 'eur',
+      exchange_rate: 0.92,
+      amount: toEuros(amount),
+      fee: toEuros(fee),
+      net: toEuros(amount) - toEuros(fee),
+      source:
+        typeof source === 'string'
+          ? { id: source, object: 'charge', currency: 'usd', amount: source === wrongCharge ? 1010 : amount }
+          : source,
+    }))
+  const commands = commandsHere(shop.gateway.databaseUrl, {
+    TOLLGATE_MASTER_KEY: masterKeyOf(shop.gateway.databaseUrl),
+  })
+  const file = commands.file('dollars.json', JSON.stringify(settled))
+  const imported = await commands.json('settlements', 'import', shop.accountId, file)
+  expect(imported).toMatchObject({ lines: 7, added: 7, unmatched: 0 })
+  const days = ['--from', '2000-01-01', '--to', '2100-01-01']
+  const found = await commands.json('reconcile', '--account', shop.accountId, ...days)
+  commands.remove()
+  expect(found).toMatchObject({ oursWithoutTheirs: [], theirsWithoutOurs: [] })
+  expect(found.amountsDiffer).toMatchObject([
+    {
+      ours: { payId: wrong.payId, amount: 1000, currency: 'USD' },
+      theirs: { gross: 920, paid: dollars(1010) },
+    },
+  ])
+})
+
 describe('a lost answer', () => {
   test.each<[Fault, string, string]>([
     ['lost before', 'FAILED', '21000391'],

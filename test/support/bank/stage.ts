@@ -2,6 +2,7 @@
 import type { Unmatched } from '#operations/bank/apply-entry.ts'
 import type { Bank } from '#operations/bank/bank.ts'
 import { type ImportCounts, importAll } from '#operations/bank/import-file.ts'
+import type { Undelivered } from '#operations/bank/undelivered.ts'
 import { bankSettings } from '#test/support/bank/debits.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -32,13 +33,19 @@ export async function openBankStage(...more: readonly string[]): Promise<BankSta
   }
 }
 
+interface ImportLists {
+  readonly unmatched: readonly Unmatched[]
+  readonly undelivered: readonly Undelivered[]
+  readonly bad: readonly string[]
+}
+
 /** As `bank import --json` prints it, and the sentences about bad files. */
-export async function importFiles(
-  paths: readonly string[],
-  bank: Bank,
-): Promise<ImportCounts & { readonly unmatched: readonly Unmatched[]; readonly bad: readonly string[] }> {
-  const { counts, unmatched, bad } = await importAll(paths, [bank])
+export async function importFiles(paths: readonly string[], bank: Bank): Promise<ImportCounts & ImportLists> {
+  const { counts, unmatched, undelivered, bad } = await importAll(paths, [bank])
   const listed: Unmatched[] = []
   for await (const page of unmatched.pages()) listed.push(...page)
-  return { ...counts, unmatched: listed, bad }
+  const back: Undelivered[] = []
+  for await (const page of undelivered.pages()) back.push(...page)
+  await undelivered.told()
+  return { ...counts, unmatched: listed, undelivered: back, bad }
 }

@@ -1,8 +1,8 @@
 /** Compiles a schema the way the server does, strictly and with our formats, and says which fields of a body are wrong. */
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import type { TSchema } from 'typebox'
-import { annotationKeywords } from '#schemas/fields.ts'
-import { formats } from '#schemas/formats.ts'
+import { annotationKeywords } from '#schemas/parts/fields.ts'
+import { formats } from '#schemas/parts/formats.ts'
 
 /** Neither inlined nor optimised: compiling long schemas would take longer than the few checks that follow. */
 export const compiledPlainly = { inlineRefs: false, code: { optimize: false } } as const

@@ -3,7 +3,7 @@
  * must be described (status, media type, body), and a request that the gateway took must be allowed by the document.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { isInstant } from '#domain/dates.ts'
+import { isInstant } from '#domain/time/dates.ts'
 import { webhooks } from '#endpoints/events/webhook-examples.ts'
 import { endpoints } from '#endpoints/index.ts'
 import { describedAs } from '#endpoints/method-union.ts'
@@ -11,7 +11,7 @@ import type { OpenApiDocument, OperationObject, ParameterObject } from '#http/re
 import { about } from '#http/reference/document.ts'
 import { buildOpenApi } from '#http/reference/openapi.ts'
 import { keepServed } from '#http/reference/placeholders.ts'
-import { formats } from '#schemas/formats.ts'
+import { formats } from '#schemas/parts/formats.ts'
 import { compiledPlainly } from '#test/support/docs/check-schema.ts'
 
 export interface Exchange {

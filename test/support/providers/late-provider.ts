@@ -21,7 +21,7 @@ import type {
   ProviderFacts,
   RawNotice,
 } from '#connectors/contract.ts'
-import { exponentOf } from '#domain/currencies.ts'
+import { exponentOf } from '#domain/money/currencies.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
 
 const capabilities: Capabilities = {

@@ -1,5 +1,5 @@
 /** What there is to aim at: payments, intents, plans, customers and events of one merchant, in states that differ. */
-import { addDays, dayOf } from '#domain/calendar.ts'
+import { addDays, dayOf } from '#domain/time/calendar.ts'
 import { cardPayment, type TestGateway } from '#test/support/gateway.ts'
 
 export interface World {

@@ -6,8 +6,8 @@ import {
   toAdyenAmount,
   tryAdyenAmount,
 } from '#connectors/adyen/translate/amounts.ts'
-import { currencies, exponentOf } from '#domain/currencies.ts'
-import { maximumAmount } from '#domain/money.ts'
+import { currencies, exponentOf } from '#domain/money/currencies.ts'
+import { maximumAmount } from '#domain/money/money.ts'
 
 const payable = currencies.map(({ code }) => code).filter(code => adyenExponent(code) !== undefined)
 

@@ -4,8 +4,8 @@
  */
 import { strict as assert } from 'node:assert'
 import { integerAt, type Loose, textAt } from '#connectors/adyen/loose.ts'
-import { exponentOf } from '#domain/currencies.ts'
-import { exact, type Money } from '#domain/money.ts'
+import { exponentOf } from '#domain/money/currencies.ts'
+import { exact, type Money } from '#domain/money/money.ts'
 
 /** Where Adyen counts differently from ISO 4217, by its page of currency codes (IDR: not confirmed in a document). */
 const deviations: ReadonlyMap<string, number> = new Map([

@@ -25,7 +25,7 @@ import type {
   Outcome,
 } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import type { Declined } from '#lifecycle/outcome.ts'
 
 /** The request that an answer has to match. */

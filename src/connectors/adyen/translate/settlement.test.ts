@@ -50,6 +50,35 @@ test.each<[string, string, Partial<SettlementLine>]>([
   expect((line?.gross ?? 0) - (line?.fee ?? 0)).toBe(line?.net)
 })
 
+const dollars = (value: number) => ({ value, currency: 'USD' })
+
+test.each<[string, string, SettlementLine['paid'], number]>([
+  ['Settled', 'USD,,10.00,0.92,EUR,,9.00,,0.15,0.02,0.03', dollars(1000), 920],
+  // A line moves money one way in both currencies, whichever column of the gross amount holds it.
+  ['Settled', 'USD,10.00,,0.92,EUR,,9.00,,0.15,0.02,0.03', dollars(1000), 920],
+  ['Refunded', 'USD,3.00,,0.93,EUR,2.89,,0.10,,,', dollars(-300), -279],
+  ['RefundedReversed', 'USD,,3.00,0.93,EUR,,2.79,,,,', dollars(300), 279],
+  ['Chargeback', 'JPY,1500,,0.006,EUR,16.5,,7.5,,,', { value: -1500, currency: 'JPY' }, -900],
+  ['Settled', 'JPY,,1.00,0.006,EUR,,0.00,,,,', { value: 1, currency: 'JPY' }, 0],
+  // In the currency of settlement it is the gross amount.
+  ['Settled', 'EUR,,5.00,1,EUR,,4.88,,0.04,0.01,0.07', undefined, 500],
+  ['Settled', ',,,,EUR,,4.88,,,,', undefined, 488],
+  ['Settled', 'USD,,,0.92,EUR,,9.00,,,,', undefined, 900],
+  // No payment of ours is in a currency that we do not know.
+  ['Settled', 'ZZZ,,5.00,1,EUR,,4.88,,,,', undefined, 488],
+  ['MerchantPayout', 'USD,100.00,,0.92,EUR,92.00,,,,,', undefined, -9200],
+])('what the customer paid is read from a line “%s” with %s', async (type, cells, paid, gross) => {
+  const [line] = await read([headings, row(type, cells)])
+  expect([line?.paid, line?.gross, line?.currency]).toEqual([paid, gross, 'EUR'])
+})
+
+test('a report without the columns of the gross amount is read', async () => {
+  const short =
+    'Psp Reference,Merchant Reference,Type,Net Currency,Net Debit (NC),Net Credit (NC),Creation Date'
+  const [line] = await read([short, 'PSP1,,Settled,EUR,,5.00,2026-06-03'])
+  expect([line?.gross, line?.paid]).toEqual([500, undefined])
+})
+
 test('a capture that Adyen made by itself is found by the authorisation', async () => {
   const [line] = await read([headings, row('Settled', 'EUR,,5.00,1,EUR,,4.88,,,,', xIdOf(1), '' as never)])
   expect(line?.reference).toBe(xIdOf(1))
@@ -74,6 +103,11 @@ test.each([
   ['another report', ['Account,Type', 'a,b'], /no column Psp Reference, Merchant Reference/],
   ['an amount of letters', [headings, row('Settled', 'EUR,,5,1,EUR,,abc,,,,')], /line 2, Net Credit/],
   ['too many decimals', [headings, row('Settled', 'EUR,,5,1,EUR,,1.005,,,,')], /more decimals than EUR/],
+  [
+    'a paid amount with too many decimals',
+    [headings, row('Settled', 'USD,,5.005,1,EUR,,4,,,,')],
+    /line 2, Gross Credit \(GC\): 5.005 has more decimals than USD/,
+  ],
   ['an open quotation mark', [headings, '"Shop'], /quotation mark/],
 ])('%s is refused in a sentence', async (_, lines, sentence) => {
   await expect(read(lines)).rejects.toThrow(sentence)

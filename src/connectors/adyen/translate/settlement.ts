@@ -5,9 +5,9 @@
 import type { SettlementLine } from '#connectors/contract.ts'
 import { readRecords } from '#connectors/csv-lines.ts'
 import { splitCsvLine } from '#domain/csv.ts'
-import { exponentOf } from '#domain/currencies.ts'
 import { parseXId } from '#domain/ids.ts'
-import { exact } from '#domain/money.ts'
+import { exponentOf } from '#domain/money/currencies.ts'
+import { exact, type Money } from '#domain/money/money.ts'
 
 type LineType = SettlementLine['type']
 
@@ -35,6 +35,7 @@ const needed = [
   'Net Debit (NC)',
   'Net Credit (NC)',
 ]
+const aboutPayments: ReadonlySet<LineType> = new Set(['CAPTURE', 'REFUND', 'CHARGEBACK'])
 const feeColumns = ['Commission (NC)', 'Markup (NC)', 'Scheme Fees (NC)', 'Interchange (NC)']
 
 type Cell = (heading: string) => string
@@ -70,6 +71,7 @@ function toLine(cell: Cell, number: number): SettlementLine {
   // A pure fee line has no gross amount.
   const fee =
     type === 'FEE' ? exact(0 - net) : feeColumns.map(amount).reduce((sum, next) => exact(sum + next), 0)
+  const gross = exact(net + fee)
   const modification = cell('Modification Reference')
   const batch = cell('Batch Number')
   return {
@@ -79,12 +81,28 @@ function toLine(cell: Cell, number: number): SettlementLine {
     // A capture that Adyen made automatically carries only our reference of the authorisation.
     reference: parseXId(cell('Modification Merchant Reference')) ?? parseXId(cell('Merchant Reference')),
     transactionId: modification || cell('Psp Reference') || undefined,
-    gross: exact(net + fee),
+    gross,
     fee,
     net,
     currency,
+    paid: aboutPayments.has(type) ? readPaid(cell, number, { value: gross, currency }) : undefined,
     providerReference: modification || cell('Psp Reference') || `${batch}-${cell('Type')}-${number}`,
   }
+}
+
+/**
+ * The gross amount in the currency of the payment. Its sign is that of the amount in the currency of settlement: money moves
+ * in one direction, whichever of both columns a report puts it into.
+ */
+function readPaid(cell: Cell, number: number, settled: Money): Money | undefined {
+  const currency = cell('Gross Currency')
+  if (currency === settled.currency || exponentOf(currency) === undefined) return undefined
+  const amount = (heading: string): number =>
+    parseDecimal(cell(heading), currency, `line ${number}, ${heading}`)
+  const value = exact(amount('Gross Credit (GC)') - amount('Gross Debit (GC)'))
+  if (value === 0) return undefined
+  const isTurned = settled.value !== 0 && settled.value > 0 !== value > 0
+  return { value: isTurned ? -value : value, currency }
 }
 
 /** Decimal text to the smallest unit, by digits and not by fractions. */

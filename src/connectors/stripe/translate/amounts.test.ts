@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { exponent, fromStripeAmount, toStripeAmount } from '#connectors/stripe/translate/amounts.ts'
-import { currencies } from '#domain/currencies.ts'
-import { maximumAmount } from '#domain/money.ts'
+import { currencies } from '#domain/money/currencies.ts'
+import { maximumAmount } from '#domain/money/money.ts'
 
 const taken = currencies.filter(({ code }) => exponent(code) !== undefined)
 

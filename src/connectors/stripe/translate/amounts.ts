@@ -2,8 +2,8 @@
  * Amounts as Stripe counts them. Stripe deviates from ISO 4217 for a few currencies, so every amount is converted on
  * its way out and back, without fractions.
  */
-import { exponentOf } from '#domain/currencies.ts'
-import type { Money } from '#domain/money.ts'
+import { exponentOf } from '#domain/money/currencies.ts'
+import type { Money } from '#domain/money/money.ts'
 
 /** Stripe counts the ariary in whole units although ISO gives it two decimals. */
 const fewerDecimals: Readonly<Record<string, number>> = { MGA: 0 }

@@ -37,7 +37,7 @@ import {
   type Wire,
   wireAt,
 } from '#connectors/stripe/translate/wire.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import type { Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 
 const chargeWanted = ['latest_charge'] as const

@@ -4,7 +4,7 @@ import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { detailOfDecline, malfunction, notPermitted } from '#connectors/stripe/translate/declines.ts'
 import { parseWire, referenceAt, textAt, type Wire, wireAt } from '#connectors/stripe/translate/wire.ts'
 import type { XId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import type { Declined, Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 
 /** What was asked, for the comparison with what Stripe echoes. */

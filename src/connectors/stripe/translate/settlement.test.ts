@@ -141,6 +141,90 @@ test.each([
   ])
 })
 
+const converted = { ...charge, exchange_rate: 0.92 }
+const inDollars = (object: string, amount: number) => ({
+  id: 'x_1',
+  object,
+  amount,
+  currency: 'usd',
+  metadata: {},
+})
+const dollars = (value: number) => ({ value, currency: 'USD' })
+
+test.each<[string, object, SettlementLine['paid']]>([
+  ['a charge', { ...converted, source: inDollars('charge', 1087) }, dollars(1087)],
+  ['a refund', { ...refund, source: inDollars('refund', 435) }, dollars(-435)],
+  [
+    'a refund that failed',
+    {
+      ...refund,
+      amount: 395,
+      net: 395,
+      reporting_category: 'refund_failure',
+      source: inDollars('refund', 435),
+    },
+    dollars(435),
+  ],
+  [
+    'what was not captured',
+    { ...refund, reporting_category: 'partial_capture_reversal', source: inDollars('refund', 435) },
+    dollars(-435),
+  ],
+  [
+    'a charge in yen, which have no decimals',
+    { ...converted, source: { ...inDollars('charge', 1500), currency: 'jpy' } },
+    { value: 1500, currency: 'JPY' },
+  ],
+  ['a charge that is not expanded', { ...converted, source: 'ch_1' }, undefined],
+  [
+    'a charge in the currency of settlement',
+    { ...charge, source: { ...inDollars('charge', 1000), currency: 'eur' } },
+    undefined,
+  ],
+  [
+    'a charge in a currency that we do not know',
+    { ...converted, source: { ...inDollars('charge', 1), currency: 'zzz' } },
+    undefined,
+  ],
+  // Of disputes Stripe does not say what the customer paid.
+  [
+    'a dispute',
+    { ...refund, type: 'adjustment', reporting_category: 'dispute', source: inDollars('dispute', 435) },
+    undefined,
+  ],
+  [
+    'a dispute that names its charge',
+    { ...refund, reporting_category: 'dispute', source: inDollars('charge', 1087) },
+    undefined,
+  ],
+  ['a fee', { ...refund, reporting_category: 'fee', source: inDollars('charge', 1087) }, undefined],
+  ['a payout', { ...refund, reporting_category: 'payout', source: inDollars('payout', 435) }, undefined],
+])('what the customer paid is read from the JSON of %s', async (_, transaction, paid) => {
+  const [line] = await read(JSON.stringify([transaction]))
+  expect(line?.paid).toEqual(paid)
+  expect(line?.currency).toBe('EUR')
+})
+
+test.each<[string, string, string, SettlementLine['paid']]>([
+  ['a charge', '10.00,0.44,9.56,charge,ch_1', '10.87,usd', dollars(1087)],
+  ['a refund', '-4.00,0,-4.00,refund,re_1', '-4.35,usd', dollars(-435)],
+  ['a charge in yen', '10.00,0.44,9.56,charge,ch_1', '1500,jpy', { value: 1500, currency: 'JPY' }],
+  ['a charge in the currency of settlement', '10.00,0.44,9.56,charge,ch_1', '10.00,eur', undefined],
+  ['a charge without it', '10.00,0.44,9.56,charge,ch_1', ',', undefined],
+  ['a charge with its currency alone', '10.00,0.44,9.56,charge,ch_1', ',usd', undefined],
+  ['a charge in a currency that we do not know', '10.00,0.44,9.56,charge,ch_1', '1,zzz', undefined],
+  // Stripe documents the columns for charges and refunds only.
+  ['what was not captured', '-4.00,0,-4.00,partial_capture_reversal,re_1', '10.87,usd', undefined],
+  ['a refund that failed', '4.00,0,4.00,refund_failure,re_1', '-4.35,usd', undefined],
+  ['a dispute', '-4.00,15.00,-19.00,dispute,dp_1', '-4.35,usd', undefined],
+])('what the customer paid is read from the report’s line of %s', async (_, cells, facing, paid) => {
+  const [line] = await read(
+    `${header},customer_facing_amount,customer_facing_currency\ntxn_1,2026-09-20 09:46:40,2026-09-21,eur,${cells},,,${facing}\n`,
+  )
+  expect(line?.paid).toEqual(paid)
+  expect(line?.currency).toBe('EUR')
+})
+
 test.each([
   ['an empty file', '\n', /the file is empty/],
   [
@@ -153,6 +237,11 @@ test.each([
     'an amount with too many decimals',
     `${header}\ntxn_1,2026-09-20,,eur,1.005,0,1.005,charge,ch_1,,`,
     /cannot be exact in EUR/,
+  ],
+  [
+    'a paid amount with too many decimals',
+    `${header},customer_facing_amount,customer_facing_currency\ntxn_1,2026-09-20,,eur,1,0,1,charge,ch_1,,,1.005,usd`,
+    /has the amount 1.005, which cannot be exact in USD/,
   ],
   ['half a JSON file', '{"object":"list","data":[', /not a JSON object/],
   [

@@ -18,8 +18,9 @@ import {
   type Wire,
 } from '#connectors/stripe/translate/wire.ts'
 import { splitCsvLine } from '#domain/csv.ts'
-import { exponentOf } from '#domain/currencies.ts'
 import { parseXId } from '#domain/ids.ts'
+import { exponentOf } from '#domain/money/currencies.ts'
+import type { Money } from '#domain/money/money.ts'
 
 type LineType = SettlementLine['type']
 
@@ -66,6 +67,21 @@ function exactly(amount: number | undefined, currency: string | undefined, id: s
   return money.value
 }
 
+/** What the customer paid or got back, with the sign of the line; nothing where that is the line's own amount. */
+function paidBeside(
+  gross: number,
+  currency: string,
+  amount: Money | undefined,
+): Pick<SettlementLine, 'paid'> {
+  if (amount === undefined || amount.currency === currency) return {}
+  const value = Math.abs(amount.value)
+  return { paid: { value: gross < 0 ? -value : value, currency: amount.currency } }
+}
+
+/** Charges and refunds are in the currency that the customer saw. Of disputes Stripe does not say it. */
+const paidTypes: ReadonlySet<LineType> = new Set(['CAPTURE', 'REFUND'])
+const paidObjects: ReadonlySet<string> = new Set(['charge', 'refund'])
+
 export function toSettlementLine(transaction: Wire): SettlementLine {
   const id = textAt(transaction, 'id') ?? 'without an id'
   const currency = textAt(transaction, 'currency')
@@ -79,16 +95,20 @@ export function toSettlementLine(transaction: Wire): SettlementLine {
   const type = lineType(category, source)
   const transactionId = (category === restCategory ? idAt(whole, 'charge') : undefined) ?? source
   const reference = parseXId(textAt(whole, 'metadata', referenceKeys[type] ?? '') ?? '')
+  const gross = exactly(numberAt(transaction, 'amount'), currency, id)
+  const isPaid = paidTypes.has(type) && paidObjects.has(textAt(whole, 'object') ?? '')
+  const paid = isPaid ? fromStripeAmount(numberAt(whole, 'amount'), textAt(whole, 'currency')) : undefined
   return {
     settlementId: type === 'PAYOUT' && source !== undefined ? source : date,
     date,
     type,
     ...(reference === undefined ? {} : { reference }),
     ...(transactionId === undefined ? {} : { transactionId }),
-    gross: exactly(numberAt(transaction, 'amount'), currency, id),
+    gross,
     fee: exactly(numberAt(transaction, 'fee') ?? 0, currency, id),
     net: exactly(numberAt(transaction, 'net'), currency, id),
     currency: currency.toUpperCase(),
+    ...paidBeside(gross, currency.toUpperCase(), paid),
     providerReference: id,
   }
 }
@@ -105,6 +125,8 @@ const column = {
   category: 'reporting_category',
   source: 'source_id',
   charge: 'charge_id',
+  paid: 'customer_facing_amount',
+  paidCurrency: 'customer_facing_currency',
   payout: 'automatic_payout_id',
   captureReference: `payment_metadata[${captureKey}]`,
   refundReference: `refund_metadata[${referenceKey}]`,
@@ -124,6 +146,16 @@ function majorToMinor(text: string | undefined, currency: string, id: string): n
   return sign === '-' && value !== 0 ? -value : value
 }
 
+/** Stripe fills these columns for charges and refunds; of other lines it does not say what they would mean. */
+const paidCategories: ReadonlySet<string> = new Set(['charge', 'refund'])
+
+function paidOf(row: Row, id: string): Money | undefined {
+  const amount = row[column.paid] ?? ''
+  const currency = (row[column.paidCurrency] ?? '').toUpperCase()
+  const isKnown = paidCategories.has(row[column.category] ?? '') && exponentOf(currency) !== undefined
+  return isKnown && amount !== '' ? { value: majorToMinor(amount, currency, id), currency } : undefined
+}
+
 export function rowToSettlementLine(row: Row): SettlementLine {
   const id = row[column.id] ?? ''
   const currency = (row[column.currency] ?? '').toUpperCase()
@@ -139,16 +171,18 @@ export function rowToSettlementLine(row: Row): SettlementLine {
     REFUND: row[column.refundReference],
   }
   const reference = parseXId(references[type] ?? '')
+  const gross = majorToMinor(row[column.gross], currency, id)
   return {
     settlementId: row[column.payout] || (type === 'PAYOUT' && source !== undefined ? source : date),
     date,
     type,
     ...(reference === undefined ? {} : { reference }),
     ...(transactionId === undefined ? {} : { transactionId }),
-    gross: majorToMinor(row[column.gross], currency, id),
+    gross,
     fee: majorToMinor(row[column.fee] || '0', currency, id),
     net: majorToMinor(row[column.net], currency, id),
     currency,
+    ...paidBeside(gross, currency, paidOf(row, id)),
     providerReference: id,
   }
 }

@@ -6,7 +6,7 @@ import type { AccountData, AuthorizationRequest, Unsent } from '#connectors/cont
 import type { OpenedAccount } from '#connectors/directory.ts'
 import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import { acceptsTry, capturesWith, mayRenew, recordTry } from '#lifecycle/attempt.ts'
 import {
   lastOperation,
@@ -43,7 +43,7 @@ import {
 import type { OfferReply, QuoteResult } from '#operations/quotes/redeem-quote.ts'
 import { takeQuote } from '#operations/quotes/take-quote.ts'
 import { expiryTimer } from '#operations/timer.ts'
-import { hintsOf } from '#schemas/hints.ts'
+import { hintsOf } from '#schemas/parts/hints.ts'
 import type { AdmittedAccount } from '#vault/accounts.ts'
 import type { AdmittedCard } from '#vault/cards.ts'
 

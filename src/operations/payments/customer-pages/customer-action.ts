@@ -6,7 +6,7 @@ import type { AuthorizationOutcome, CustomerDecision, PageReturn } from '#connec
 import type { OpenedAccount } from '#connectors/directory.ts'
 import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import { customerActionOutstanding, providerResultOutstanding } from '#domain/response-codes.ts'
 import { isInTime } from '#lifecycle/attempt.ts'
 import { endingSubject } from '#lifecycle/event.ts'

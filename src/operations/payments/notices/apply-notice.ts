@@ -5,7 +5,7 @@
 import type { NoticeItem } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import { asTried } from '#lifecycle/attempt.ts'
 import { resultSubject } from '#lifecycle/event.ts'
 import { takeBack } from '#lifecycle/late-truth.ts'

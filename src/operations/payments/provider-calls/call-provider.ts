@@ -3,7 +3,7 @@
  * belong to the request. Every error here becomes one of the six outcomes.
  */
 import type { XId } from '#domain/ids.ts'
-import type { Money } from '#domain/money.ts'
+import type { Money } from '#domain/money/money.ts'
 import type { CustomerActionOutcome, Outcome } from '#lifecycle/outcome.ts'
 import type { Engine } from '#operations/engine.ts'
 

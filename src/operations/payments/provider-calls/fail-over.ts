@@ -28,9 +28,16 @@ export function toAuthorization({ merchant, payment, account, message }: Sending
     question: { operation, reference, amount },
     captureReference,
     ask: async (send, signal) =>
-      operation === 'CREDIT'
-        ? { authorization: (await connector.credit?.({ ...message, send }, signal)) ?? { kind: 'unreached' } }
-        : hideSent(await connector.authorize({ ...message, send }, signal), message),
+      hideSent(
+        operation === 'CREDIT'
+          ? {
+              authorization: (await connector.credit?.({ ...message, send }, signal)) ?? {
+                kind: 'unreached',
+              },
+            }
+          : await connector.authorize({ ...message, send }, signal),
+        message,
+      ),
   }
 }
 

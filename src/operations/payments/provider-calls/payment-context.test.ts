@@ -5,7 +5,7 @@ import { confirmRequest } from '#schemas/confirm.ts'
 import { createPayment } from '#schemas/create-payment.ts'
 import { creditRequest } from '#schemas/credit.ts'
 import { captureRequest, incrementalRequest, refundRequest, reversalRequest } from '#schemas/follow-ups.ts'
-import { hintFields } from '#schemas/hints.ts'
+import { hintFields } from '#schemas/parts/hints.ts'
 import { createIntent } from '#schemas/payment-intent.ts'
 import { createLink, createSession } from '#schemas/session.ts'
 

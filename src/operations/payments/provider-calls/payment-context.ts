@@ -5,7 +5,7 @@
 import type { PaymentContext } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import { hasApproved, isUnanswered, type Operation, type Payment, sentAt } from '#lifecycle/payment.ts'
-import { credentialTerms } from '#lifecycle/plan.ts'
+import { credentialTerms } from '#lifecycle/plans/plan.ts'
 import type { Method } from '#methods/rows.ts'
 import type { Engine } from '#operations/engine.ts'
 

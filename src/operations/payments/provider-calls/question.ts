@@ -3,7 +3,7 @@
  * commit and a repetition under the same key are the same request.
  */
 import type { AuthorizationRequest, FollowUpRequest, OperationRequest } from '#connectors/contract.ts'
-import { add } from '#domain/money.ts'
+import { add } from '#domain/money/money.ts'
 import { endsCapturing } from '#lifecycle/capture.ts'
 import {
   approvingOperation,
@@ -14,7 +14,7 @@ import {
 } from '#lifecycle/payment.ts'
 import { toContext } from '#operations/payments/provider-calls/payment-context.ts'
 import { convertAgain } from '#operations/quotes/redeem-quote.ts'
-import { hintsOf } from '#schemas/hints.ts'
+import { hintsOf } from '#schemas/parts/hints.ts'
 
 export type Question<Request extends OperationRequest> = Omit<Request, 'send'>
 

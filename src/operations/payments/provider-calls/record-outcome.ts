@@ -16,8 +16,8 @@ import {
   type Payment,
   sentAt,
 } from '#lifecycle/payment.ts'
-import type { Plan } from '#lifecycle/plan.ts'
-import { turnOf } from '#lifecycle/plan-turn.ts'
+import type { Plan } from '#lifecycle/plans/plan.ts'
+import { turnOf } from '#lifecycle/plans/plan-turn.ts'
 import { settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
 import { batchTimers, waitsForFile } from '#operations/bank/batch-timers.ts'
 import { joinCustomer, type KnownCustomer } from '#operations/customers/customer-book.ts'

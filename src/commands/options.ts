@@ -1,0 +1,33 @@
+/** What the options of several commands have in common. */
+import { InvalidArgumentError, Option } from 'commander'
+import { isWebAddress } from '#domain/text.ts'
+import { parseInstant } from '#domain/time/dates.ts'
+import { addDuration } from '#domain/time/duration.ts'
+
+export const jsonOption = (): Option => new Option('--json', 'print one line of JSON')
+
+export const parseWhole =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const value = Number(text)
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
+  }
+
+export function parseUrl(text: string): string {
+  if (isWebAddress(text)) return text
+  throw new InvalidArgumentError('It must be an http or https address without credentials in it.')
+}
+
+/** A date, a date with time, or how long ago. */
+export function parseTime(text: string): Date {
+  const now = Date.now()
+  const later = addDuration(now, text)
+  const day = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text
+  const instant = later === undefined ? parseInstant(day) : now - (later - now)
+  if (instant === undefined)
+    throw new InvalidArgumentError(
+      'It must be an ISO 8601 duration such as PT2H, a date, or a date with time.',
+    )
+  return new Date(instant)
+}

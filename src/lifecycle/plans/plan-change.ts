@@ -1,0 +1,88 @@
+/** Changing, pausing and resuming a payment plan. Due days that passed during a pause are not charged later. */
+
+import type { Money } from '#domain/money/money.ts'
+import { dayOf } from '#domain/time/calendar.ts'
+import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
+import { type ChargedMethod, isOver, nextPaymentAfter, type Plan } from '#lifecycle/plans/plan.ts'
+
+export interface PlanPatch {
+  readonly amount?: Money
+  readonly expiryDate?: string
+  readonly metadata?: Readonly<Record<string, unknown>>
+  /** What is charged from now on: a card, and what its scheme calls the agreement, or an account. */
+  readonly moveTo?: Pick<Plan, 'methodId' | 'cardId' | 'schemeReferenceId'> & {
+    readonly charged: ChargedMethod
+  }
+}
+
+/** A plan that has begun and not ended. */
+const isAlive = ({ status }: Plan): boolean =>
+  status === 'ACTIVE' || status === 'PAUSED' || status === 'SUSPENDED'
+
+export const decidePatch = (plan: Plan): Decision => (isAlive(plan) ? accept : refuse('PLAN_NOT_ACTIVE'))
+
+export function patchPlan(plan: Plan, patch: PlanPatch, now: Date): Plan {
+  const { amount, expiryDate, metadata, moveTo } = patch
+  const recurring = expiryDate === undefined ? plan.recurring : { ...plan.recurring, expiryDate }
+  const changed: Plan = {
+    ...plan,
+    amount: amount ?? plan.amount,
+    recurring,
+    metadata: metadata ? { ...plan.metadata, ...metadata } : plan.metadata,
+    // The new method may be a card where the old one was an account, so members that the new one lacks are cleared.
+    ...(moveTo && {
+      methodId: moveTo.methodId,
+      cardId: moveTo.cardId,
+      schemeReferenceId: moveTo.schemeReferenceId,
+      charged: moveTo.charged,
+    }),
+    updatedAt: now,
+    version: plan.version + 1,
+  }
+  return expiryDate === undefined ? changed : { ...changed, nextPaymentDate: dueWithin(changed, now) }
+}
+
+/** Keeps the next due day unless the plan now ends before it; a plan that had none gets the next one from today on. */
+function dueWithin(plan: Plan, now: Date): string | undefined {
+  const { nextPaymentDate, recurring } = plan
+  if (nextPaymentDate === undefined) return nextPaymentAfter(plan, dayOf(now))
+  return recurring?.expiryDate !== undefined && nextPaymentDate > recurring.expiryDate
+    ? undefined
+    : nextPaymentDate
+}
+
+/** A plan that is paused already stays so. */
+export const decidePause = ({ status }: Plan): Decision =>
+  status === 'ACTIVE' || status === 'PAUSED' ? accept : refuse('PLAN_NOT_ACTIVE')
+
+export const pausePlan = (plan: Plan, now: Date): Plan => ({
+  ...plan,
+  status: 'PAUSED',
+  updatedAt: now,
+  version: plan.version + 1,
+})
+
+/** Nothing is charged at once before the day from which the customer has agreed to be charged. */
+export function decideResume(
+  plan: Plan,
+  { chargeNow, now }: { readonly chargeNow: boolean; readonly now: Date },
+): Decision {
+  if (plan.status !== 'PAUSED' && plan.status !== 'SUSPENDED') return refuse('PLAN_NOT_ACTIVE')
+  const today = dayOf(now)
+  const { startDate } = plan.recurring ?? {}
+  const isEarly = chargeNow && startDate !== undefined && today < startDate
+  return isEarly || isOver(plan, today) ? refuse('OUTSIDE_PLAN_PERIOD') : accept
+}
+
+export function resumePlan(plan: Plan, { chargeNow, now }: { chargeNow: boolean; now: Date }): Plan {
+  const today = dayOf(now)
+  return {
+    ...plan,
+    status: 'ACTIVE',
+    nextPaymentDate: chargeNow ? today : nextPaymentAfter(plan, today),
+    askedOn: chargeNow ? today : plan.askedOn,
+    tries: 0,
+    updatedAt: now,
+    version: plan.version + 1,
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * One turn of a plan: the payment of one due day, with its retries after a decline. These rules say when a turn begins and
+ * how its outcome changes the plan. A turn with an unknown outcome blocks the next one.
+ */
+import { addDays, dayOf, startOfDay } from '#domain/time/calendar.ts'
+import type { PlanTurn } from '#lifecycle/details.ts'
+import { approvingOperation, type Payment } from '#lifecycle/payment.ts'
+import { isOver, nextPaymentAfter, type Plan, type PlanStatus } from '#lifecycle/plans/plan.ts'
+
+/** Days after the due day on which a declined payment is tried: at once, then after 1, 3 and 7, as the contract says. */
+export const tryDays = [0, 1, 3, 7] as const
+
+/** Insufficient funds, limits, an issuer that cannot be reached: declines that may succeed a few days later. */
+const softDeclines = /^2[0-9]{3}03(?:51|61|65|91|96)$/
+
+export type AutomaticTurn = PlanTurn & Required<Pick<PlanTurn, 'automatic'>>
+
+export const isAutomatic = (turn: PlanTurn): turn is AutomaticTurn => turn.automatic !== undefined
+
+export const turnOf = ({ own }: Pick<Payment, 'own'>): PlanTurn | undefined => own.planTurn
+
+type Schedule = Pick<Plan, 'recurring' | 'nextPaymentDate' | 'askedOn' | 'tries'>
+
+/** The merchant has asked for a charge at once that has not been made yet: the gateway makes it, whoever charges the plan. */
+const isAsked = ({ nextPaymentDate, askedOn, tries }: Schedule): boolean =>
+  askedOn !== undefined && askedOn === nextPaymentDate && tries === 0
+
+/** When the gateway must act on an active plan: at its next charge or its end, whichever comes first. */
+export function nextMoment(schedule: Schedule): Date | undefined {
+  const { recurring, nextPaymentDate, tries } = schedule
+  const end = recurring?.expiryDate === undefined ? undefined : startOfDay(addDays(recurring.expiryDate, 1))
+  if (nextPaymentDate === undefined || !(recurring?.autoCharge || isAsked(schedule))) return end
+  const charge = startOfDay(addDays(nextPaymentDate, tryDays[tries] ?? 0))
+  return end && end.getTime() < charge.getTime() ? end : charge
+}
+
+/** What is to be done about a plan at that moment. */
+export type PlanMove =
+  | { readonly kind: 'charge'; readonly turn: AutomaticTurn }
+  | { readonly kind: 'complete' }
+  | { readonly kind: 'wait'; readonly until: Date }
+  | { readonly kind: 'rest' }
+
+export function decideMove(plan: Plan, now: Date): PlanMove {
+  // A charge is under way; settling it sets the next time.
+  if (plan.status !== 'ACTIVE' || plan.chargingPayId !== undefined) return { kind: 'rest' }
+  if (isOver(plan, dayOf(now))) return { kind: 'complete' }
+  const until = nextMoment(plan)
+  const { nextPaymentDate } = plan
+  if (!until) return { kind: 'rest' }
+  if (until.getTime() > now.getTime() || nextPaymentDate === undefined) return { kind: 'wait', until }
+  return { kind: 'charge', turn: automaticTurn(plan, nextPaymentDate) }
+}
+
+const automaticTurn = (plan: Plan, dueDate: string): AutomaticTurn => ({
+  initialPayId: plan.initialPayId,
+  next: nextPaymentAfter(plan, dueDate),
+  expiryDate: plan.recurring?.expiryDate,
+  automatic: { dueDate, tries: plan.tries, ...(plan.askedOn === dueDate ? { asked: true } : {}) },
+})
+
+/**
+ * For plans that the merchant charges: a charge settles everything that is due by now, and an early charge settles the next
+ * due day. For plans that the gateway charges, the merchant's own charges are additional.
+ */
+export function manualTurn(plan: Plan, day: string): PlanTurn | undefined {
+  const { recurring, nextPaymentDate } = plan
+  if (recurring?.autoCharge || nextPaymentDate === undefined) return undefined
+  const paid = nextPaymentDate > day ? nextPaymentDate : day
+  return { initialPayId: plan.initialPayId, next: nextPaymentAfter(plan, paid), paid }
+}
+
+/** The due day after a charge by the merchant, by the terms of the plan as they are now. */
+export const nextAfterManual = (plan: Plan, { paid, next }: PlanTurn): string | undefined =>
+  paid === undefined ? next : nextPaymentAfter(plan, paid)
+
+export interface TurnResult {
+  readonly status: PlanStatus
+  readonly nextPaymentDate?: string
+  readonly tries: number
+  /** When the timer of the plan fires next. Not in the past, even if several due days were missed: they are charged in order. */
+  readonly wakeAt?: Date
+}
+
+/**
+ * The plan, as it is now, after the payment of an automatic turn has been settled. While the payment was under way the
+ * plan may have been cancelled or paused, which it stays, or resumed on a later day, which then is the next one.
+ */
+export function settleTurn(
+  payment: Payment,
+  { automatic: { dueDate, tries } }: AutomaticTurn,
+  { plan, now }: { readonly plan: Plan; readonly now: Date },
+): TurnResult {
+  const { status, nextPaymentDate } = plan
+  if (status !== 'ACTIVE') return { status, nextPaymentDate, tries: plan.tries }
+  const isResumed = nextPaymentDate !== undefined && nextPaymentDate > dueDate
+  if (payment.status !== 'FAILED') {
+    const next = isResumed ? nextPaymentDate : nextPaymentAfter(plan, dueDate)
+    return wake(plan, { nextPaymentDate: next, tries: 0 }, now)
+  }
+  const again = isResumed ? { nextPaymentDate, tries: 0 } : { nextPaymentDate: dueDate, tries: tries + 1 }
+  // The charge that the merchant asked for is not repeated where they charge the plan themselves.
+  if (!plan.recurring?.autoCharge) return wake(plan, again, now)
+  const isSoft = softDeclines.test(approvingOperation(payment).responseCode)
+  if (!isSoft || tries + 1 >= tryDays.length) {
+    return { status: 'SUSPENDED', nextPaymentDate: dueDate, tries: tries + 1 }
+  }
+  return wake(plan, again, now)
+}
+
+/**
+ * The plan when a charge that had failed turns out to be paid and is kept: its due day is not charged again. A plan that was
+ * suspended meanwhile stays so until the merchant resumes it. Undefined: the plan waits for a later day already, or for none.
+ */
+export function settleLate(plan: Plan, { automatic, paid }: PlanTurn, now: Date): Plan | undefined {
+  const day = automatic?.dueDate ?? paid
+  const { nextPaymentDate } = plan
+  if (day === undefined || nextPaymentDate === undefined || nextPaymentDate > day) return undefined
+  return {
+    ...plan,
+    nextPaymentDate: nextPaymentAfter(plan, day),
+    tries: 0,
+    updatedAt: now,
+    version: plan.version + 1,
+  }
+}
+
+function wake(
+  { recurring, askedOn }: Plan,
+  progress: { readonly nextPaymentDate?: string; readonly tries: number },
+  now: Date,
+): TurnResult {
+  const moment = nextMoment({ recurring, askedOn, ...progress })
+  const wakeAt = moment && new Date(Math.max(moment.getTime(), now.getTime()))
+  return { status: 'ACTIVE', ...progress, wakeAt }
+}
