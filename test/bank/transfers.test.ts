@@ -116,6 +116,10 @@ test.each(['SEPACREDITTRANSFER', 'SEPAINSTANT', 'INVOICE'])(
     const { data } = (await gateway.call('GET', `/settlements?payId=${made.payId}`)).body
     const gross = data.map((line: { type: string; gross: number }) => `${line.type} ${line.gross}`)
     expect(gross.toSorted()).toEqual(['CAPTURE 1000', 'CORRECTION 1000', 'CORRECTION 1000'])
+    // The line belongs to the capture, whichever of the three made it.
+    const { operations } = await record(made.payId)
+    const capture = operations.find(({ type }: { type: string }) => type === 'CAPTURE')
+    expect(data.find((line: { type: string }) => line.type === 'CAPTURE').xId).toBe(capture.xId)
   },
 )
 

@@ -309,13 +309,18 @@ test('rows that a move has left behind are found by the doctor and not served', 
 test('commands about an account find it in any cell, and say what is wrong with it there', async () => {
   const shops = [await openShop(), await openShop(), await openShop()]
   const places = await Promise.all(shops.map(async shop => (await cellOf(shop)).number))
-  const shop = shops[places.findIndex(number => number > 0)]
+  const shop = shops[places.indexOf(Math.max(...places))]
   const commands = commandsHere(stage.databaseUrl, {
     TOLLGATE_CELL_URLS: stage.otherUrl,
     TOLLGATE_MASTER_KEY: stage.keyText,
   })
   const words = ['provider', 'add', shop?.merchantId ?? '', '--connector', 'simulator', '--name', 'Mine']
   const { accountId } = await commands.json(...words)
+  // Younger, though its cell is asked first.
+  const other = shops[places.indexOf(Math.min(...places))]?.merchantId ?? ''
+  await commands.json('provider', 'add', other, '--connector', 'simulator', '--name', 'Later')
+  const listed = (await commands.json('provider', 'list')).map(({ name }: { name: string }) => name)
+  expect(listed.filter((name: string) => name === 'Mine' || name === 'Later')).toEqual(['Mine', 'Later'])
   const complaints = {
     'settlements import': ['settlements', 'import', accountId, commands.file('lines.csv', '')],
     'bank batch': ['bank', 'batch', '--account', accountId, '--out', commands.folder],

@@ -4,6 +4,7 @@ import { tollgate, tollgateHere } from '#test/support/command-line.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { type Receiver, startReceiver } from '#test/support/receiver.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let receiver: Receiver
@@ -180,4 +181,18 @@ test('exit code 2 for an unknown type of event', async () => {
   const words = ['webhook', 'add', shop.merchantId, '--url', receiver.url, '--types', 'payment.exploded']
   const { code, stderr } = await tollgateHere(words, env())
   expect([code, stderr]).toEqual([2, expect.stringContaining('payment.exploded')])
+})
+
+test('what a provider wrote does not control the terminal, in a payment and in a finding of the doctor', async () => {
+  const declined = await shop.create('CARD', { transId: 'told', card: { number: '4000000000000002' } })
+  await queryRows(
+    gateway.databaseUrl,
+    `UPDATE operation SET provider = (provider::jsonb || '{"responseText":"no\\u001b[2J"}')::json WHERE pay_id = '${declined.body.payId}';
+     INSERT INTO settlement_line (merchant_id, provider_account_id, settlement_id, date, type, gross, fee, net, currency,
+       provider_reference) VALUES ('${shop.merchantId}', 'acc_0', 's', '2026-01-01', 'CAPTURE', 1, 0, 1, 'EUR', E'line\\x1b[2J')`,
+  )
+  expect(await run('payments', 'show', declined.body.payId)).toContain('(no\\u001b[2J)')
+  const { stdout } = await tollgateHere(['doctor'], env())
+  expect(stdout).toContain('line\\u001b[2J')
+  await queryRows(gateway.databaseUrl, 'DELETE FROM settlement_line')
 })

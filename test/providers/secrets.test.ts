@@ -24,7 +24,7 @@ const provider = createServer((request, response) => {
   response.end(
     status === 200
       ? '{"paymentMethods":[]}'
-      : `{"status":401,"errorCode":"000","message":"Unauthorized: ${called['x-api-key']}"}`,
+      : `{"status":401,"errorCode":"000","message":"Unauthorized: ${called['x-api-key']}\\u001b[2J"}`,
   )
 })
 
@@ -84,6 +84,9 @@ test('a wrong key is named in the finding, but not shown where the provider quot
   status = 401
   const { code, stdout } = await check()
   expect([code, stdout]).toEqual([1, expect.stringContaining('Unauthorized: …')])
+  // Nor does what the provider says control the terminal.
+  const shown = await commands.run('provider', 'check', accountId)
+  expect(shown.stdout).toContain('Unauthorized: …\\u001b[2J')
   status = 200
 })
 

@@ -4,7 +4,7 @@ import { UsageFault } from '#commands/faults.ts'
 import { readDemoMerchant } from '#commands/serve/demo-merchant.ts'
 import { findServed } from '#commands/serve/served.ts'
 import type { Config } from '#config.ts'
-import { createGatewayClient, type GatewayClient } from '#webhooks/gateway-client.ts'
+import { ClientFault, createGatewayClient, type GatewayClient } from '#webhooks/gateway-client.ts'
 
 export interface CredentialOptions {
   readonly api?: string
@@ -68,4 +68,14 @@ export function guessBaseUrl({ publicUrl, host, port, tls }: Config): string {
   const reachable =
     host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
   return `${publicUrl ?? `${tls ? 'https' : 'http'}://${reachable}:${port}`}/api/v2`
+}
+
+/** The merchant's clock; live has none and uses real time. */
+export async function readNow(client: GatewayClient): Promise<number> {
+  try {
+    return Date.parse((await client.get<{ now: string }>('/test/clock')).now)
+  } catch (error) {
+    if (error instanceof ClientFault && error.status === 404) return Date.now()
+    throw error
+  }
 }

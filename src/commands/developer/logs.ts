@@ -1,6 +1,11 @@
 /** `logs tail`: what happens to a merchant's payments, as it happens: final operations and events, one line each. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { addCredentialOptions, type CredentialOptions, signIn } from '#commands/developer/credentials.ts'
+import {
+  addCredentialOptions,
+  type CredentialOptions,
+  readNow,
+  signIn,
+} from '#commands/developer/credentials.ts'
 import { explainFaults } from '#commands/faults.ts'
 import { parseWhole } from '#commands/options.ts'
 import { watchLifetime } from '#commands/serve/lifetime.ts'
@@ -8,7 +13,7 @@ import { paintQuiet, paintState } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import { toDecimalText } from '#domain/money/currencies.ts'
 import { addDuration } from '#domain/time/duration.ts'
-import { ClientFault, type GatewayClient } from '#webhooks/gateway-client.ts'
+import type { GatewayClient } from '#webhooks/gateway-client.ts'
 
 interface TailOptions extends CredentialOptions {
   readonly since: string
@@ -138,16 +143,6 @@ const toEventLine = (row: ShownEvent): LogLine => ({
   row,
   text: `${paintQuiet(row.creationDate)}  event ${row.body.type ?? ''}  ${paintState(row.status)}  ${row.id}  payment ${row.payId}`,
 })
-
-/** The merchant's clock; live has none and uses real time. */
-async function readNow(client: GatewayClient): Promise<number> {
-  try {
-    return Date.parse((await client.get<{ now: string }>('/test/clock')).now)
-  } catch (error) {
-    if (error instanceof ClientFault && error.status === 404) return Date.now()
-    throw error
-  }
-}
 
 async function waitOr(ended: Promise<unknown>, milliseconds: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()

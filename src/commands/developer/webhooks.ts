@@ -1,7 +1,12 @@
 /** `listen`, `events replay`, `trigger` and `webhook-secret rotate`: a developer's window on webhooks. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { replayById, replaySince as replayRowsSince } from '#commands/books/finding.ts'
-import { addCredentialOptions, type CredentialOptions, signIn } from '#commands/developer/credentials.ts'
+import {
+  addCredentialOptions,
+  type CredentialOptions,
+  readNow,
+  signIn,
+} from '#commands/developer/credentials.ts'
 import { CommandFault, explainFaults, UsageFault } from '#commands/faults.ts'
 import { withMerchants } from '#commands/open-database.ts'
 import { parseUrl, parseWhole } from '#commands/options.ts'
@@ -11,7 +16,7 @@ import type { Config } from '#config.ts'
 import { parseInstant } from '#domain/time/dates.ts'
 import { addDuration } from '#domain/time/duration.ts'
 import type { EventStatus } from '#storage/events/events.ts'
-import { ClientFault, type GatewayClient } from '#webhooks/gateway-client.ts'
+import type { GatewayClient } from '#webhooks/gateway-client.ts'
 import { deriveSecret, listenForEvents, type ShownEvent } from '#webhooks/listen.ts'
 import { replaySince } from '#webhooks/replay-since.ts'
 import { createSender } from '#webhooks/send.ts'
@@ -146,16 +151,6 @@ async function replayAsMerchant(
 ): Promise<number> {
   const sinceMs = toInstant(since, await readNow(client))
   return replaySince({ sinceMs, status }, { client, say: line => console.error(line) })
-}
-
-/** The merchant's clock; live has none and uses real time. */
-async function readNow(client: GatewayClient): Promise<number> {
-  try {
-    return Date.parse((await client.get<{ now: string }>('/test/clock')).now)
-  } catch (error) {
-    if (error instanceof ClientFault && error.status === 404) return Date.now()
-    throw error
-  }
 }
 
 function toInstant(since: string, nowMs: number): number {

@@ -79,7 +79,7 @@ const openPayments = `SELECT 1 FROM payment p WHERE p.merchant_id = $1 AND p.pro
     OR p.capturing + p.reversing + p.refunding > 0
     OR (p.status = 'OK' AND NOT p.closed_for_capture AND p.authorized > p.captured + p.reversed)
     OR EXISTS (SELECT 1 FROM timer t WHERE t.merchant_id = p.merchant_id AND t.pay_id = p.pay_id
-      AND t.kind IN ('GIVE_BACK', 'BATCH'))
+      AND t.kind = 'GIVE_BACK')
     OR EXISTS (SELECT 1 FROM bank_surplus s WHERE s.provider_account_id = $2 AND s.batch_id IS NULL
       AND s.merchant_id = p.merchant_id AND s.pay_id = p.pay_id))`
 
