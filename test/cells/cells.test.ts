@@ -307,8 +307,14 @@ test('rows that a move has left behind are found by the doctor and not served', 
 })
 
 test('commands about an account find it in any cell, and say what is wrong with it there', async () => {
-  const shops = [await openShop(), await openShop(), await openShop()]
-  const places = await Promise.all(shops.map(async shop => (await cellOf(shop)).number))
+  const shops: Awaited<ReturnType<typeof openShop>>[] = []
+  const places: number[] = []
+  // Each goes to the emptiest cell, which earlier tests may have left far behind the others.
+  while (places.length < 3 || new Set(places).size < 2) {
+    const shop = await openShop()
+    shops.push(shop)
+    places.push((await cellOf(shop)).number)
+  }
   const shop = shops[places.indexOf(Math.max(...places))]
   const commands = commandsHere(stage.databaseUrl, {
     TOLLGATE_CELL_URLS: stage.otherUrl,
