@@ -42,7 +42,7 @@ export interface CardVault {
   reopen(merchantId: MerchantId, cardId: string): Promise<Secret<string> | undefined>
 }
 
-/** 20,000 keyed fingerprints are about 3 MB and cover the regular customers of a busy shop. */
+/** 20,000 keyed fingerprints are about 3 MB. The newest half of them covers the regular customers of a busy shop. */
 const rememberedCards = 20_000
 
 /** 1 h: shorter than the shortest retention, so that no process assumes that a purged card is still stored. */
@@ -51,7 +51,7 @@ const rememberedMs = 3_600_000
 export function createCardVault(deps: {
   fingerprintKeys: () => KeyVersions
   keyRing: KeyRing
-  store: VaultStore
+  store: Pick<VaultStore, 'findCard' | 'findCardById'>
   nowMs?: () => number
 }): CardVault {
   const remembered = rememberHeld(deps.nowMs ?? Date.now)
@@ -121,19 +121,30 @@ export function createCardVault(deps: {
   }
 }
 
+/**
+ * In two halves: when the newer one is full it becomes the older one, whose cards are forgotten together. Finding the single
+ * oldest card of a map takes longer the more of its oldest have been deleted.
+ */
 function rememberHeld(nowMs: () => number) {
   /** Until when each card is assumed to be stored. */
-  const known = new Map<string, number>()
+  let newer = new Map<string, number>()
+  let older = new Map<string, number>()
   return {
-    has: (merchantId: MerchantId, cardId: string): boolean => (known.get(merchantId + cardId) ?? 0) > nowMs(),
-    add(merchantId: MerchantId, cardId: string): void {
-      if (known.size >= rememberedCards) {
-        const [oldest] = known.keys()
-        if (oldest !== undefined) known.delete(oldest)
-      }
-      known.set(merchantId + cardId, nowMs() + rememberedMs)
+    has(merchantId: MerchantId, cardId: string): boolean {
+      const name = merchantId + cardId
+      return (newer.get(name) ?? older.get(name) ?? 0) > nowMs()
     },
-    delete: (merchantId: MerchantId, cardId: string): void => void known.delete(merchantId + cardId),
+    add(merchantId: MerchantId, cardId: string): void {
+      if (newer.size >= rememberedCards / 2) {
+        older = newer
+        newer = new Map()
+      }
+      newer.set(merchantId + cardId, nowMs() + rememberedMs)
+    },
+    delete(merchantId: MerchantId, cardId: string): void {
+      newer.delete(merchantId + cardId)
+      older.delete(merchantId + cardId)
+    },
   }
 }
 
