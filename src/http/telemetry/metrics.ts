@@ -16,6 +16,8 @@ export interface Metrics {
   webhookFailures(): number
   /** A connection that was ended because one address, or the whole server, had too many, or because it was idle too long. */
   countDroppedConnection(reason: DropReason): void
+  /** Lines of the log that nobody took. */
+  countDroppedLines(lines: number): void
   /** A browser's report that a page tried to load something that its policy forbids. */
   countCspReport(directive: string): void
   /** One delivery of a provider: accepted, repeated, forged … */
@@ -141,6 +143,10 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     'Connections that were ended by a limit, by reason.',
     'reason',
   )
+  const droppedLines = counter(
+    'log_lines_dropped',
+    'Lines of the log that were dropped, because nobody read it or it could not be written.',
+  )
   const notices = counter('notices', 'Notices that providers delivered, by what became of them.', 'verdict')
   const noticeItems = counter(
     'notice_items',
@@ -156,6 +162,7 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     registry: options.registry,
     countCspReport: directive => cspReports.inc({ directive }),
     countDroppedConnection: reason => dropped.inc({ reason }),
+    countDroppedLines: lines => droppedLines.inc(lines),
     countRequest: (operationId, status, seconds) => requests.count(operationId, status, seconds),
     countOutcome,
     observeBatch: changes => batches.observe(changes),
