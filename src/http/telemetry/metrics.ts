@@ -11,6 +11,8 @@ export interface Metrics {
   observeBatch(changes: number): void
   /** The longest of all cells is shown. */
   setWebhookLag(cell: number, seconds: number): void
+  /** The largest of all cells is shown. */
+  setClockDifference(cell: number, seconds: number): void
   /** An event that will not be delivered unless it is replayed. */
   countWebhookFailure(): void
   webhookFailures(): number
@@ -89,7 +91,9 @@ function tallyOutcomes(registry: Registry): Metrics['countOutcome'] {
 }
 
 /** What is measured in each cell by itself and shown for all of them. */
-function gaugeCells(registry: Registry): Pick<Metrics, 'setWebhookLag' | 'setDifferences'> {
+function gaugeCells(
+  registry: Registry,
+): Pick<Metrics, 'setWebhookLag' | 'setClockDifference' | 'setDifferences'> {
   const registers = [registry]
   const webhookLag = new Gauge({
     name: 'tollgate_webhook_lag_seconds',
@@ -98,6 +102,13 @@ function gaugeCells(registry: Registry): Pick<Metrics, 'setWebhookLag' | 'setDif
     registers,
   })
   const lags = new CellValues()
+  const clockDifference = new Gauge({
+    name: 'tollgate_clock_difference_seconds',
+    help: 'How far the clocks of this process and of the database are apart at least.',
+    ...ofInstallation,
+    registers,
+  })
+  const clocks = new CellValues()
   const differences = new Gauge({
     name: 'tollgate_reconciliation_differences',
     help: 'Differences between our books and the settlement lines of providers.',
@@ -108,6 +119,7 @@ function gaugeCells(registry: Registry): Pick<Metrics, 'setWebhookLag' | 'setDif
   const differencesOf = new Map<string, CellValues>()
   return {
     setWebhookLag: (cell, seconds) => webhookLag.set(Math.max(...lags.set(cell, seconds))),
+    setClockDifference: (cell, seconds) => clockDifference.set(Math.max(...clocks.set(cell, seconds))),
     setDifferences(cell, list, found) {
       const cells = differencesOf.get(list) ?? new CellValues()
       differencesOf.set(list, cells)
