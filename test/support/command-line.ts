@@ -121,6 +121,16 @@ export function startServer(by: 'npm' | 'node', env: Env, cwd = root): RunningSe
   return watchServer(child, child.stdout, child.stderr)
 }
 
+/** Directly, with at most that many open files. */
+export function startWithOpenFiles(openFiles: number, env: Env): RunningServer {
+  const child = spawn(
+    'sh',
+    ['-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath, 'bin/tollgate.js'],
+    { cwd: root, env: { ...plainEnv, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
+  )
+  return watchServer(child, child.stdout, child.stderr)
+}
+
 /**
  * Directly, with both outputs in one pipe as a shell makes it (`2>&1 | reader`); Node's own pipes are sockets. Pausing
  * `reader` is a reader that has stalled.
