@@ -10,6 +10,7 @@ import { openDatabase as connect } from '#storage/database.ts'
 import { examineCells } from '#storage/doctor/cell-checks.ts'
 import { type CheckResult, type Example, examine, examineAudit } from '#storage/doctor/doctor.ts'
 import { readSealedRows } from '#storage/doctor/sealed-rows.ts'
+import { areApart, describeDifference, readClockDifference } from '#storage/processes/clock-difference.ts'
 
 export function addDoctorCommand(program: Command, readConfig: () => Config): void {
   program
@@ -44,6 +45,7 @@ async function diagnose(config: Config, { json, since }: DoctorOptions): Promise
       if (!json) printResult(result)
     }
     const results: CheckResult[] = []
+    await warnOfClocks(database)
     for (const { name, url } of database.cells) {
       if (!json && database.cells.length > 1) console.log(`${name}:`)
       results.push(...(await examine(url, { since, onResult, onProgress: progress.show })))
@@ -62,6 +64,17 @@ async function diagnose(config: Config, { json, since }: DoctorOptions): Promise
     if (!json) console.log(`Healthy: ${results.length} checks found nothing.`)
   } finally {
     await database.close()
+  }
+}
+
+/** A warning and no finding: nothing is wrong with the data, and the gateway may run on another machine than this command. */
+async function warnOfClocks({ cells }: OpenDatabase): Promise<void> {
+  for (const { name, url } of cells) {
+    const difference = await readClockDifference(url)
+    if (areApart(difference))
+      console.error(
+        `warning: the clock of this machine is ${describeDifference(difference)} that of the database (${name}); synchronise both`,
+      )
   }
 }
 
