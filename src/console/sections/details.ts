@@ -1,5 +1,6 @@
 /** Single objects besides payments and links: an event with its attempts, a plan, a dispute, a customer; and what can be done with them. */
 import { loadConsoleAssets } from '#console/assets.ts'
+import { confirmationStatus, readConfirmation, renderConfirmation } from '#console/confirmation.ts'
 import {
   auditInStory,
   isJson,
@@ -118,22 +119,23 @@ const isOpen = ({ from, when = () => true }: DetailAct, object: Json): boolean =
 function askOnceMore(visit: MerchantVisit, detail: Detail, { act, question, body }: Question) {
   const { name, title } = act
   const { id = '' } = visit.request.params
-  const { csrf: _, ...typed } = visit.request.form ?? {}
-  const key = typed.key ? `console-${typed.key}` : undefined
+  const { form: entries = {} } = visit.request
+  const key = entries.key ? `console-${entries.key}` : undefined
   const address = `/console/m/${visit.merchant.merchantId}${detail.path}/${id}`
-  const main = html`<p>${question}</p>${renderForm({
+  const main = html`${renderConfirmation({
+    question,
     action: `${address}/${name}`,
     csrf: visit.csrf,
-    hidden: { ...typed, sure: 'yes' },
+    entries,
     button: `Yes: ${title.toLowerCase()}`,
-    tone: 'danger',
   })}<p><a href="${address}">No, go back</a></p>${renderCurl(act.verb ?? 'POST', `${apiOf(visit)}${act.endpoint(id)}`, body, key)}`
-  return renderInside(loadConsoleAssets(), visit, { title, main, merchant: visit.merchant })
+  const status = confirmationStatus(entries, question)
+  return renderInside(loadConsoleAssets(), visit, { title, main, merchant: visit.merchant, status })
 }
 
 interface Question {
   readonly act: DetailAct
-  readonly question: Part
+  readonly question: string
   readonly body: unknown
 }
 
@@ -144,8 +146,9 @@ async function doDetail(visit: MerchantVisit, detail: Detail, act: DetailAct) {
   const entered = { form, files, object }
   try {
     const body = act.body?.(entered)
-    if (act.asks && form.sure !== 'yes')
-      return askOnceMore(visit, detail, { act, body, question: act.asks(entered) })
+    const question = await act.asks?.(entered, visit)
+    if (question !== undefined && readConfirmation(form, question) !== 'given')
+      return askOnceMore(visit, detail, { act, body, question })
     return await sendDetail(visit, { detail, act, body, object })
   } catch (error) {
     if (error instanceof WrongEntry) return showDetail(visit, detail, error.message)
@@ -179,14 +182,15 @@ async function sendDetail(visit: MerchantVisit, sending: Sending) {
   })
   if (answer.status === 404) return showDetail(visit, detail)
   const failure = answer.status < 300 ? {} : readFailure(answer)
-  if (failure)
+  if (failure && !answer.isReplay)
     await auditInStory(visit, {
       act: `${detail.title.toLowerCase()}.${act.name}`,
       object: id,
       ...describeChange(sending, failure),
     })
   if (answer.status >= 300) return showDetail(visit, detail, readRefusal(answer))
-  return seeOther(`/console/m/${visit.merchant.merchantId}${detail.path}/${id}?done=${act.done}`)
+  const done = answer.isReplay ? 'once' : act.done
+  return seeOther(`/console/m/${visit.merchant.merchantId}${detail.path}/${id}?done=${done}`)
 }
 
 export const detailPages: readonly MerchantPage[] = details.flatMap(detail => [
