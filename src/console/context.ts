@@ -17,7 +17,7 @@ import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import type { Act, Audit } from '#operations/audit/audit.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import type { ProviderAdministration } from '#providers/administration.ts'
-import type { AuditStore } from '#storage/audit/audit.ts'
+import type { AuditEntry, AuditStore } from '#storage/audit/audit.ts'
 import type { FormStore } from '#storage/console/forms.ts'
 import type { Operator, PeopleStore } from '#storage/console/people.ts'
 import type { StoryStore } from '#storage/console/story.ts'
@@ -67,6 +67,8 @@ export interface Visit {
   readonly csrf: string
   /** A value unique to this form, so that it takes effect once however often it is submitted. */
   readonly once?: string | undefined
+  /** What the audit trail says if this form is never answered. */
+  readonly cutOff?: AuditEntry
   /** Those the person may see. */
   readonly merchants: readonly Merchant[]
   readonly deps: ConsoleDeps

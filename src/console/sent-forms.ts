@@ -2,7 +2,7 @@
  * A form takes effect once however often it is submitted: a double click, a reload, two tabs. Each form carries a
  * unique value; submitting it again returns the first answer, even from another process.
  */
-import { createHash, createHmac, createSecretKey } from 'node:crypto'
+import { createHash, createHmac, createSecretKey, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { loadConsoleAssets } from '#console/assets.ts'
 import type { Visit } from '#console/context.ts'
@@ -13,7 +13,7 @@ import type { PageAnswer } from '#http/server/page-routes.ts'
 import { seal, unseal } from '#vault/sealing.ts'
 
 /** Another text, file or address makes it another form: the person went back and changed their entries. */
-function keyOf({ request, sessionId, once = '' }: Visit): string {
+function keyOf({ request, sessionId, once = randomUUID() }: Visit): string {
   const { url, form = {}, files = [] } = request
   const hash = createHash('sha256').update(JSON.stringify([sessionId, once, url, form]))
   for (const { name, bytes } of files) hash.update(JSON.stringify([name, bytes.length])).update(bytes)
@@ -33,12 +33,12 @@ export async function actOnce(
   act: () => Promise<PageAnswer>,
   { looks, pauseMs } = usualPatience,
 ): Promise<PageAnswer> {
-  if (visit.request.verb !== 'POST' || !visit.once) return act()
+  if (visit.request.verb !== 'POST') return act()
   const { forms } = visit.deps
   const key = keyOf(visit)
   for (let look = 0; look < looks; look += 1) {
     // Tried each time: the first one may have failed, and then this one is the first.
-    if (await forms.claim(key)) return actFirst(visit, key, act)
+    if (await forms.claim(key, visit.cutOff)) return actFirst(visit, key, act)
     const found = await forms.find(key)
     if (found?.body !== undefined) return repeatAnswer(visit, key, found.body)
     await pause(pauseMs)
@@ -57,7 +57,7 @@ async function actFirst(visit: Visit, key: string, act: () => Promise<PageAnswer
     return answer
   } catch (error) {
     // It is not known how far it got; the person may submit it again, and forms that move money have a key of their
-    // own.
+    // own. If the database is away, the note for the audit trail is found later.
     await forms.release(key).catch(() => undefined)
     throw error
   }
