@@ -121,10 +121,12 @@ export function readRefusal({ text }: InsideAnswer): string {
 const ownRefusals: readonly string[] = Object.values(refusalCodes)
 
 /**
- * How an action ended that the API did not confirm: a provider declined it, or what came of it is not known. Undefined: it
- * was refused before anything was tried.
+ * How an action ended, for the audit trail. Empty: it was done. With a status: a provider declined it, or what came of it is not
+ * known. Undefined: it was refused before anything was tried, or is the answer of an earlier request, which has its row.
  */
-export function readFailure({ status, text }: InsideAnswer): Json | undefined {
+export function readOutcome({ status, text, isReplay }: InsideAnswer): Json | undefined {
+  if (isReplay) return undefined
+  if (status < 300) return {}
   if (status >= 500) return { status: 'UNKNOWN' }
   const { responseCode = '' } = JSON.parse(text || '{}')
   const isDeclined = status === 422 && !ownRefusals.includes(String(responseCode))

@@ -105,3 +105,40 @@ test('303 an act that is answered leaves its own row alone', async () => {
     { actor: owner.email, act: 'payment.refund', after: { amount: 300, currency: 'EUR' } },
   ])
 })
+
+/** The API answers 500 to whatever changes a payment or makes one. */
+async function withoutPayments(act: () => Promise<void>): Promise<void> {
+  await query(
+    `CREATE FUNCTION stop_payment() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'stopped'; END $$`,
+  )
+  await query(
+    'CREATE TRIGGER stop BEFORE INSERT OR UPDATE ON payment FOR EACH ROW EXECUTE FUNCTION stop_payment()',
+  )
+  try {
+    await act()
+  } finally {
+    await query('DROP TRIGGER stop ON payment')
+    await query('DROP FUNCTION stop_payment')
+  }
+}
+
+test('422 acts that the API answered with 500 are in the audit trail: what came of them is not known', async () => {
+  const made = await owner.post(at('/links/new'), { amount: '1234', currency: 'EUR', key: 'k-link' })
+  const link = (made.headers.get('location') ?? '').split('?')[0] ?? ''
+  await withoutPayments(async () => {
+    expect((await owner.post(`${link}/cancel`, { key: 'k-cancel' })).status).toBe(422)
+    expect((await owner.post(at('/links/new'), { amount: '1', currency: 'EUR', key: 'lost' })).status).toBe(
+      422,
+    )
+    expect((await owner.post(at('/test/payment'), { key: 'lost' })).status).toBe(422)
+  })
+  const unknown = expect.objectContaining({ status: 'UNKNOWN' })
+  const actor = owner.email
+  expect(await trailOf(link.split('/').at(-1) ?? '')).toContainEqual({
+    actor,
+    act: 'link.cancel',
+    after: unknown,
+  })
+  expect(await trailOf('link-lost')).toEqual([{ actor, act: 'link.create', after: unknown }])
+  expect(await trailOf('console-lost')).toEqual([{ actor, act: 'test.payment', after: unknown }])
+})

@@ -9,7 +9,7 @@ import {
   type MerchantVisit,
   may,
   readAnswer,
-  readFailure,
+  readOutcome,
   readRefusal,
 } from '#console/context.ts'
 import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
@@ -164,10 +164,10 @@ interface Sending {
 }
 
 /** What a change replaces and by what. Evidence is not repeated here: it is kept with its dispute, sealed. */
-function describeChange({ act, body, object }: Sending, failure: Json): Pick<Act, 'before' | 'after'> {
-  if (act.verb !== 'PATCH' || !isJson(body)) return { after: failure }
+function describeChange({ act, body, object }: Sending, outcome: Json): Pick<Act, 'before' | 'after'> {
+  if (act.verb !== 'PATCH' || !isJson(body)) return { after: outcome }
   const before = Object.fromEntries(Object.keys(body).map(name => [name, object[name] ?? null]))
-  return { before, after: { ...body, ...failure } }
+  return { before, after: { ...body, ...outcome } }
 }
 
 async function sendDetail(visit: MerchantVisit, sending: Sending) {
@@ -181,12 +181,12 @@ async function sendDetail(visit: MerchantVisit, sending: Sending) {
     key: key ? `console-${key}` : undefined,
   })
   if (answer.status === 404) return showDetail(visit, detail)
-  const failure = answer.status < 300 ? {} : readFailure(answer)
-  if (failure && !answer.isReplay)
+  const outcome = readOutcome(answer)
+  if (outcome)
     await auditInStory(visit, {
       act: `${detail.title.toLowerCase()}.${act.name}`,
       object: id,
-      ...describeChange(sending, failure),
+      ...describeChange(sending, outcome),
     })
   if (answer.status >= 300) return showDetail(visit, detail, readRefusal(answer))
   const done = answer.isReplay ? 'once' : act.done

@@ -12,7 +12,7 @@ import {
   type MerchantVisit,
   may,
   readAnswer,
-  readFailure,
+  readOutcome,
   readRefusal,
   toRows,
   withNewKey,
@@ -336,10 +336,9 @@ async function doAct(visit: MerchantVisit, act: MoneyAct) {
     body: toBody(act, { transId: `console-${key}`.slice(0, 64), amount, currency }),
     key: `console-${key}`,
   })
-  const failure = answer.status < 300 ? {} : readFailure(answer)
-  const after = { amount: value, currency, ...failure }
-  if (failure && !answer.isReplay)
-    await auditInStory(visit, { act: `payment.${act.act}`, object: payId, after })
+  const outcome = readOutcome(answer)
+  const after = { amount: value, currency, ...outcome }
+  if (outcome) await auditInStory(visit, { act: `payment.${act.act}`, object: payId, after })
   if (answer.status >= 300) return askAct(withNewKey(visit, answer), act, readRefusal(answer))
   const isPending = readAnswer(answer)?.status === 'PENDING'
   const done = answer.isReplay ? 'once' : act.done
