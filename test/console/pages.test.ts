@@ -124,6 +124,25 @@ test('400 a filter that the API refuses is told on the page', async () => {
   expect(await page.text()).toContain('role="alert"')
 })
 
+test('200 a moment of another zone or with seconds is searched as it is shown when the form is sent again', async () => {
+  const { body } = await gateway.call('GET', `/payments/getByPayId/${payId}`)
+  const createdMs = Date.parse(body.creationDate)
+  const later = (ms: number) => new Date(createdMs + ms).toISOString()
+  const inZone = (ms: number) => later(ms + 2 * 3_600_000).replace('Z', '+02:00')
+  for (const [from, isFound] of [
+    [inZone(-1), true],
+    [inZone(1), false],
+    [later(-1), true],
+    [later(1), false],
+  ] as const) {
+    const first = await read(at(`/payments?${new URLSearchParams({ from, transId })}`))
+    const shown = /name="from"[^>]* value="([^"]*)"/.exec(first)?.[1] ?? ''
+    const second = await read(at(`/payments?${new URLSearchParams({ from: shown, transId })}`))
+    const found = [first, second].map(page => page.includes(`/payments/${payId}`))
+    expect([from, ...found]).toEqual([from, isFound, isFound])
+  }
+})
+
 test('words that every object inherits, and bytes that no text holds, are refused or find nothing', async () => {
   const statuses = await Promise.all([
     owner.get(at('/operations?status=constructor')),

@@ -19,11 +19,11 @@ import type { PageAnswer } from '#http/server/page-routes.ts'
 const ownParameters = ['done']
 
 /** Converts the value of a browser's date and time field for the API: the page says that it means UTC. */
-const toMoment = (name: string, value: string, filters: ListSection['filters']): string =>
-  /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(value) &&
-  filters.some(field => field.name === name && field.type === 'datetime-local')
-    ? `${value}:00Z`
-    : value
+function toMoment(name: string, value: string, filters: ListSection['filters']): string {
+  const [, time, seconds = ':00'] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d(?:\.\d{1,3})?)?$/.exec(value) ?? []
+  const isMoment = filters.some(field => field.name === name && field.type === 'datetime-local')
+  return isMoment && time !== undefined ? `${time}${seconds}Z` : value
+}
 
 function toQuery(visit: MerchantVisit, { usual = {}, filters }: ListSection): URLSearchParams {
   const given = Object.entries(visit.request.query)
