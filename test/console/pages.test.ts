@@ -14,7 +14,7 @@ let transId: string
 beforeAll(async () => {
   gateway = await startTestGateway()
   owner = await signUp(gateway, { role: 'owner' })
-  const payment = cardPayment({ customerInfo: { email: 'Ada@Example.com' } })
+  const payment = cardPayment({ customerInfo: { merchantCustomerId: 'shopper-7', email: 'Ada@Example.com' } })
   const paid = await gateway.call('POST', '/payments', payment)
   payId = paid.body.payId
   transId = paid.body.transId
@@ -162,6 +162,13 @@ test.each([
   ['last four digits', () => '1111'],
   ['amount in the smallest unit', () => '1000'],
   ['amount as people write it', () => '10.00'],
+  ['payId at the end of a sentence', () => `It is ${payId}.`],
+  ['payId as databases show it', () => payId.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')],
+  ['transId in other case, with blanks and quotes around', () => ` "${transId.toUpperCase()}" `],
+  ['merchantCustomerId', () => 'shopper-7'],
+  ['e-mail as mail programs show it', () => 'Ada <ADA@example.com>,'],
+  ['last four digits behind signs that hide the others', () => '4111 11** **** 1111'],
+  ['amount with a small currency', () => '10,00 eur.'],
 ])('200 the search finds a payment by its %s', async (_, typed) => {
   expect(await read(`/console/search?q=${encodeURIComponent(typed())}`)).toContain(`/payments/${payId}`)
 })
@@ -179,6 +186,13 @@ test.each([
     expect(found).toEqual(texts.map(() => true))
   },
 )
+
+test('303 a whole card number is searched by its last four digits and leaves the address; an order number that looks like one stays', async () => {
+  const whole = await owner.get('/console/search?q=4111%201111-1111%201111')
+  expect([whole.status, whole.headers.get('location')]).toEqual([303, '/console/search?q=1111'])
+  const { body } = await gateway.call('POST', '/payments', cardPayment({ transId: '5454545454545454' }))
+  expect(await read('/console/search?q=5454545454545454')).toContain(`/payments/${body.payId}`)
+})
 
 test('200 a reference that ends in digits is not taken for an amount', async () => {
   await gateway.call('POST', '/payments', cardPayment({ amount: { value: 445_566, currency: 'EUR' } }))
