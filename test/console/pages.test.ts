@@ -118,6 +118,30 @@ test('200 an empty list says whether there is nothing, or nothing that matches',
   expect(await read(`${address}?status=OK`)).toContain('Nothing matches these filters')
 })
 
+test.each<[Record<string, string>, string]>([
+  [{ transId: ' {transId} ' }, '{transId}'],
+  [{ email: ' ada@example.COM ' }, 'ada@example.COM'],
+  [{ last4Digits: '1111 ' }, '1111'],
+  [{ currency: 'eur' }, 'EUR'],
+  [{ type: 'card' }, 'CARD'],
+  [{ amountFrom: '10,00', currency: 'eur' }, '1000'],
+  [{ amountTo: '10.00', currency: 'EUR' }, '1000'],
+  [{ amountFrom: '1000', transId: '{transId}' }, '1000'],
+])(
+  '200 the filters %j are read as people mean them, and the form shows what was searched',
+  async (typed, shown) => {
+    const own = (text: string) => text.replace('{transId}', transId)
+    const query = Object.entries(typed).map(([name, value]) => [name, own(value)])
+    const page = await read(at(`/payments?${new URLSearchParams(Object.fromEntries(query))}`))
+    expect(page).toContain(`/payments/${payId}`)
+    expect(page).toMatch(new RegExp(`name="${Object.keys(typed)[0]}"[^>]* value="${own(shown)}"`))
+  },
+)
+
+test('400 an amount with decimals but without a currency is refused: it may be one of three decimals', async () => {
+  expect((await owner.get(at('/payments?amountFrom=10.00'))).status).toBe(400)
+})
+
 test('400 a filter that the API refuses is told on the page', async () => {
   const page = await owner.get(at('/payments?amountFrom=much'))
   expect(page.status).toBe(400)

@@ -122,6 +122,8 @@ export interface Field {
   readonly autocomplete?: string
   /** Of files: the types that a browser offers, with commas. */
   readonly accept?: string
+  /** Of filters: what the endpoint is asked for where people write it otherwise. */
+  readonly read?: (typed: string, others: Readonly<Record<string, string>>) => string
 }
 
 export function renderField({
