@@ -63,6 +63,28 @@ async function actFirst(visit: Visit, key: string, act: () => Promise<PageAnswer
   }
 }
 
+/**
+ * Two people who say yes at the same moment would both act on what their pages showed, so an object is acted on by one of them at
+ * a time. Undefined: somebody else is at it.
+ */
+export async function actAlone(
+  { deps }: Visit,
+  objectId: string,
+  act: () => Promise<PageAnswer>,
+): Promise<PageAnswer | undefined> {
+  const letGo = await deps.forms.hold(createHash('sha256').update(objectId).digest('hex'))
+  if (!letGo) return undefined
+  try {
+    return await act()
+  } finally {
+    // The act is done or not; if the database is away now, nobody holds it any more in a few minutes.
+    await letGo().catch(() => undefined)
+  }
+}
+
+export const busyProblem =
+  'Somebody else is doing something here at this moment. Nothing was done. Look at what came of it, and then go on.'
+
 /** The same page; where it leads on to a page with a notice, that says what happened. */
 function repeatAnswer(visit: Visit, key: string, body: string): PageAnswer {
   const plain = unseal(sealingKey(visit), Buffer.from(body, 'base64'), key)

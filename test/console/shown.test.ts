@@ -1,5 +1,7 @@
 /** Acts that move money do what the page showed, or tell what has changed since: two people at once, and pages left open. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createFormStore } from '#storage/console/forms.ts'
+import { openDatabase } from '#storage/database.ts'
 import { listActs, type Person, signUp } from '#test/support/browser/console.ts'
 import { mainOf, readForms } from '#test/support/browser/console-forms.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -120,6 +122,37 @@ test.each([
     expect((await recordOf(payId)).amount[sum]).toBe(600)
   },
 )
+
+test('of two people who say yes at the same moment one refunds, and the other is told', async () => {
+  const payId = await pay('AUTOMATIC')
+  const address = at(`/payments/${payId}/refunds`)
+  const asked = await Promise.all([owner, colleague].map(person => ask(person, address, { amount: '300' })))
+  const answers = await Promise.all([confirm(owner, asked[0] ?? ''), confirm(colleague, asked[1] ?? '')])
+  const refused = answers.filter(({ status }) => status !== 303)
+  expect(refused.map(({ status }) => [409, 422].includes(status))).toEqual([true])
+  expect(await refused[0]?.text()).toContain('Nothing was done.')
+  expect((await recordOf(payId)).amount.refundedValue).toBe(300)
+})
+
+test('what a stopped process held is free again after five minutes, and nobody lets go of what another holds', async () => {
+  const database = openDatabase(gateway.databaseUrl, error => expect(error).toBeUndefined())
+  const { hold } = createFormStore(database)
+  const hash = 'c'.repeat(64)
+  const stopped = await hold(hash)
+  expect(await hold(hash)).toBeUndefined()
+  await queryRows(
+    gateway.databaseUrl,
+    `UPDATE idempotency_key SET created_at = created_at - interval '6 minutes' WHERE path = '/console/held'`,
+  )
+  const next = await hold(hash)
+  await stopped?.()
+  expect(await hold(hash)).toBeUndefined()
+  await next?.()
+  const last = await hold(hash)
+  expect(last).toBeDefined()
+  await last?.()
+  await database.close()
+})
 
 test('409 a refund that is still under way is told to the second person', async () => {
   const payId = await pay('AUTOMATIC')

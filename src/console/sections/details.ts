@@ -14,6 +14,7 @@ import {
 } from '#console/context.ts'
 import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
 import { type Detail, type DetailAct, details, WrongEntry } from '#console/sections/detail-sections.ts'
+import { actAlone, busyProblem } from '#console/sent-forms.ts'
 import {
   renderCurl,
   renderForm,
@@ -156,6 +157,11 @@ async function doDetail(visit: MerchantVisit, detail: Detail, act: DetailAct) {
   }
 }
 
+async function doDetailAlone(visit: MerchantVisit, detail: Detail, act: DetailAct) {
+  const done = await actAlone(visit, visit.request.params.id ?? '', () => doDetail(visit, detail, act))
+  return done ?? showDetail(visit, detail, busyProblem)
+}
+
 interface Sending {
   readonly detail: Detail
   readonly act: DetailAct
@@ -207,7 +213,7 @@ export const detailPages: readonly MerchantPage[] = details.flatMap(detail => [
         path: `${detail.path}/{id}/${act.name}`,
         act: act.act,
         ...(act.uploadBytesMax === undefined ? {} : { uploadBytesMax: act.uploadBytesMax }),
-        show: (visit: MerchantVisit) => doDetail(visit, detail, act),
+        show: (visit: MerchantVisit) => doDetailAlone(visit, detail, act),
       }) as const,
   ),
 ])

@@ -19,6 +19,7 @@ import {
 } from '#console/context.ts'
 import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
 import { renderStory } from '#console/sections/story.ts'
+import { actAlone, busyProblem } from '#console/sent-forms.ts'
 import {
   type Field,
   isMoney,
@@ -345,6 +346,13 @@ async function doAct(visit: MerchantVisit, act: MoneyAct) {
   return seeOther(`${addressOf(visit, payId)}?done=${isPending ? 'pending' : done}`)
 }
 
+async function doActAlone(visit: MerchantVisit, act: MoneyAct) {
+  const { form = {}, params } = visit.request
+  if (form.sure !== 'yes') return doAct(visit, act)
+  const done = await actAlone(visit, params.payId ?? '', () => doAct(visit, act))
+  return done ?? askAct(visit, act, busyProblem)
+}
+
 export const paymentPages: readonly MerchantPage[] = [
   { verb: 'GET', path: '/payments/{payId}', act: 'read', show: showPayment },
   ...moneyActs.flatMap(act => [
@@ -358,7 +366,7 @@ export const paymentPages: readonly MerchantPage[] = [
       verb: 'POST',
       path: `/payments/{payId}/${act.name}`,
       act: act.act,
-      show: (visit: MerchantVisit) => doAct(visit, act),
+      show: (visit: MerchantVisit) => doActAlone(visit, act),
     } as const,
   ]),
 ]

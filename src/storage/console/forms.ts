@@ -2,6 +2,7 @@
  * Submitted forms of the console and their answers, so that a form submitted twice takes effect only once across all
  * processes. They are stored among the idempotency keys, under the installation's name instead of a merchant's.
  */
+import { randomBytes } from 'node:crypto'
 import type { PoolClient } from 'pg'
 import { type AuditEntry, appendWithin } from '#storage/audit/audit.ts'
 import { type Database, inTransaction } from '#storage/database.ts'
@@ -18,7 +19,12 @@ export interface FormStore {
   answer(key: string, answer: { readonly status: number; readonly body: string }): Promise<void>
   /** The form failed: it may be submitted again, and the audit trail says that how far it got is not known. */
   release(key: string): Promise<void>
-  /** The same for the audit trail, of all forms that nobody works on any more. */
+  /**
+   * One act at a time on the object with this hash: gives the function that lets go of it. Undefined: somebody else holds it, or a
+   * process that was stopped did a few minutes ago.
+   */
+  hold(hash: string): Promise<(() => Promise<void>) | undefined>
+  /** Puts all forms that nobody works on any more into the audit trail, like `release`. */
   recordCutOff(): Promise<void>
 }
 
@@ -42,9 +48,11 @@ const owned = ownedAt('/console')
 /** A row each beside the form's own: what the audit trail says unless the form is answered. */
 const notes = ownedAt('/console/acts')
 
-const insertInto = (path: string, body: string): string =>
+const held = ownedAt('/console/held')
+
+const insertInto = (path: string, body: string, fingerprint = '$1'): string =>
   `INSERT INTO idempotency_key (merchant_id, verb, path, key, fingerprint, answer_status, answer_body, created_at)
-   SELECT '${installationOwner}', 'POST', '${path}', $1, $1, ${accepted}, ${body}, now()`
+   SELECT '${installationOwner}', 'POST', '${path}', $1, ${fingerprint}, ${accepted}, ${body}, now()`
 
 /** Moves these notes into the audit trail. */
 async function recordNotes(client: PoolClient, which: string, values: readonly string[]): Promise<void> {
@@ -87,6 +95,21 @@ export const createFormStore = ({ writers }: Pick<Database, 'writers'>): FormSto
       await recordNotes(client, 'key = $1', [key])
       await client.query(`DELETE FROM idempotency_key WHERE ${owned} AND key = $1`, [key])
     }),
+  async hold(hash) {
+    const holder = randomBytes(32).toString('hex')
+    const { rowCount } = await writers.query(
+      `${insertInto('/console/held', "''", '$2')} ON CONFLICT (merchant_id, verb, path, key)
+       DO UPDATE SET fingerprint = $2, created_at = now() WHERE idempotency_key.created_at < now() - ${workedOnFor}`,
+      [hash, holder],
+    )
+    if (rowCount !== 1) return undefined
+    return async () => {
+      await writers.query(`DELETE FROM idempotency_key WHERE ${held} AND key = $1 AND fingerprint = $2`, [
+        hash,
+        holder,
+      ])
+    }
+  },
   recordCutOff: () =>
     inTransaction(writers, client => recordNotes(client, `created_at < now() - ${workedOnFor}`, [])),
 })
