@@ -19,6 +19,7 @@ import { pagePath, returnPath } from '#pages/page-context.ts'
 import type { RunningProviders } from '#providers/create-providers.ts'
 import { type CellAddress, cellName } from '#storage/cells/address.ts'
 import { createClockStore } from '#storage/clock.ts'
+import { createFormStore } from '#storage/console/forms.ts'
 import { type Database, openDatabase } from '#storage/database.ts'
 import { createDeliveryStore } from '#storage/events/deliveries.ts'
 import { createEndpointStore, type EndpointStore } from '#storage/events/endpoints.ts'
@@ -277,6 +278,7 @@ function createLife(cell: CellOptions, parts: Living): Pick<Cell, 'claim' | 'sta
         timersByHand: cell.options.timersByHand === true,
         // Limits are those of the installation: its first cell carries them.
         limitUses: cell.address.number === 0 ? createLimitUseStore(database) : undefined,
+        forms: cell.address.number === 0 ? createFormStore(database) : undefined,
       })
     },
     async stop() {
