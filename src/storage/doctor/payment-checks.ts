@@ -33,6 +33,9 @@ const operationFacts: Readonly<Record<string, string>> = {
   refunded: `(sum(amount) FILTER (WHERE type IN ('REFUND', 'CREDIT') AND state = 'OK'))::bigint`,
   refunding: `(sum(amount) FILTER (WHERE type IN ('REFUND', 'CREDIT') AND ${unanswered}))::bigint`,
   returned: `(sum(amount) FILTER (WHERE type = 'RETURN'))::bigint`,
+  // When a capture that may have been the last was approved, and when one failed or was taken back.
+  may_close_at: `max(CASE WHEN type = 'CAPTURE' AND state = 'OK' AND details::text LIKE '%true%' THEN updated_at END)`,
+  uncaptured_at: `max(updated_at) FILTER (WHERE type = 'CAPTURE' AND state = 'FAILED')`,
   reopeners: `count(*) FILTER (WHERE type = 'INCREMENTAL' OR type = 'CAPTURE' AND state = 'FAILED')`,
   asked: `max(amount) FILTER (WHERE type = 'AUTHORIZATION' AND ${approved})`,
   // What the provider approved. For these only, because the text must be parsed.
@@ -93,6 +96,16 @@ const nothing = 'p.authorized + p.capturing + p.captured + p.reversing + p.rever
 
 const creditable = `CASE WHEN p.kind = 'CREDIT' THEN p.amount ELSE p.captured END`
 
+/** A capture of the payment `p` that went through and meets the condition on `c`. */
+const captureOf = (condition: string): string =>
+  some(`operation c WHERE c.merchant_id = p.merchant_id AND c.pay_id = p.pay_id AND c.type = 'CAPTURE' AND c.state = 'OK'
+    AND (${condition})`)
+
+const isLast = `c.details->'manual'->>'final' = 'true' OR c.details->>'closes' = 'true' OR c.details->>'releasesRest' = 'true'`
+
+/** Where more than the authorised amount may be captured, reaching it closes the payment; a raise may come afterwards. */
+const mayHaveReached = `(p.capture_percent > 100 AND (p.captured >= p.authorized OR o.reopeners > 0))`
+
 const moneyChecks: readonly Check[] = [
   {
     name: 'asked-amount',
@@ -134,6 +147,18 @@ const moneyChecks: readonly Check[] = [
       AND (p.authorization_expires_at > p.updated_at) IS NOT FALSE`,
     detail: `format('reversed is %s, the operations make %s, and %s is still open', p.reversed, coalesce(o.reversed, 0),
       ${open})`,
+  },
+  {
+    name: 'closed-for-capture',
+    sentence:
+      'A payment is closed for further captures exactly if its last capture was declared or made to be the last.',
+    sweep: payments,
+    // A capture that its provider takes back opens the payment again; one in the dashboard may have released the rest.
+    when: `CASE WHEN p.closed_for_capture THEN NOT ${mayHaveReached} AND NOT ${captureOf(`${isLast} OR c.details->>'origin' = 'PROVIDER'`)}
+      ELSE o.may_close_at > coalesce(o.uncaptured_at, '-infinity')
+        AND ${captureOf(`c.updated_at > coalesce(o.uncaptured_at, '-infinity') AND (${isLast})`)} END`,
+    detail: `format('%s, but its captures say otherwise',
+      CASE WHEN p.closed_for_capture THEN 'closed for capture' ELSE 'open for capture' END)`,
   },
   {
     name: 'capture-ceiling',
