@@ -1,11 +1,15 @@
 /** `doctor` on files for the bank and on money that customers sent, and after they were damaged on purpose. */
 import { join } from 'node:path'
+import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { examineVault } from '#operations/merchants/examine-keys.ts'
 import { seedDebits, testIbans } from '#test/support/bank/debits.ts'
 import { statement, type TestEntry } from '#test/support/bank/files.ts'
 import { type BankStage, openBankStage } from '#test/support/bank/stage.ts'
-import { nameDamage } from '#test/support/database/damage.ts'
+import { examineDamaged, nameDamage } from '#test/support/database/damage.ts'
+import { masterKeyOf } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
+import { toMasterKey, toRing } from '#vault/master-key.ts'
 
 let stage: BankStage
 let number = 0
@@ -132,4 +136,18 @@ test.each<[string, string[], ...string[]]>([
   ],
 ])('after %s the doctor finds %j', async (damage, expected, ...before) => {
   expect(await nameDamage(stage.gateway.databaseUrl, ...before, damage)).toEqual(expected)
+})
+
+test.each([
+  ['bank_file_part', 'bank-file-opens'],
+  ['bank_entry', 'bank-entry-opens'],
+  ['bank_surplus', 'bank-surplus-opens'],
+])('what is sealed in %s and was changed is found as %s', async (table, expected) => {
+  const { databaseUrl } = stage.gateway
+  const ring = toRing(toMasterKey(masterKeyOf(databaseUrl), 'the test key'))
+  const damage = `UPDATE ${table} SET sealed = set_byte(sealed, 20, get_byte(sealed, 20) # 1)`
+  const examineMore = (client: pg.ClientBase) => examineVault(client, ring)
+  expect(await examineDamaged(databaseUrl, [], examineMore)).toEqual([])
+  const found = await examineDamaged(databaseUrl, [damage], examineMore)
+  expect(found.map(({ name }) => name)).toEqual([expected])
 })

@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sealChecks } from '#operations/merchants/examine-seals.ts'
 import { isRanged, type PaymentKey, sliceStatement, statementsOf } from '#storage/doctor/check.ts'
 import { type CheckResult, examine } from '#storage/doctor/doctor.ts'
 import { checks } from '#storage/doctor/payment-checks.ts'
@@ -363,6 +364,7 @@ const keyChecks = [
   'webhook-secret-opens',
   'provider-secret-opens',
   'operator-code-opens',
+  ...sealChecks.map(({ name }) => name),
   'audit-chain',
 ]
 
@@ -391,6 +393,30 @@ describe('the command', () => {
       healthy: true,
       checks: [...checks, ...keyChecks].map(() => ({ found: 0 })),
     })
+  })
+
+  test('without the master key ends with 1 and names every check that was not made', async () => {
+    const bare = makeEmptyFolder()
+    try {
+      const { code, stdout, stderr } = await tollgateHere(['doctor'], {
+        TOLLGATE_DATA: bare,
+        DATABASE_URL: database.url,
+      })
+      const needKey = keyChecks.filter(name => name !== 'audit-chain')
+      const total = checks.length + keyChecks.length
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining(
+          `${needKey.length} of ${total} checks were not made: the master key that sealed`,
+        ),
+      ])
+      const skipped = stdout.split('\n').filter(line => line.startsWith('SKIP'))
+      expect(skipped.map(line => line.split(/[ :]+/)[1])).toEqual(needKey)
+      expect(stdout).not.toMatch(/^FOUND/m)
+      expect(stdout).toContain('ok     audit-chain')
+    } finally {
+      rmSync(bare, { recursive: true, force: true })
+    }
   })
 
   test('ends with 1 and says what is wrong where', async () => {
