@@ -63,6 +63,11 @@ async function makeTransfers(): Promise<void> {
     databaseUrl,
     `SELECT replace(x_id::text, '-', '') AS id FROM bank_surplus WHERE amount = 333`,
   )
+  const [debit] = await queryRows<{ id: string; amount: string }>(
+    databaseUrl,
+    `SELECT replace(x_id::text, '-', '') AS id, amount FROM bank_item WHERE type = 'DEBIT' LIMIT 1`,
+  )
+  await arrive({ cents: Number(debit?.amount), endToEndId: debit?.id ?? '' })
   const id = surplus?.id ?? ''
   await arrive({ cents: 333, endToEndId: id, reason: 'AC04' })
   await commands.json('bank', 'undelivered', '--account', accountId, '--again', id)
@@ -83,6 +88,7 @@ const anyBatch = '(SELECT batch_id FROM bank_batch LIMIT 1)'
 const transfers = `type = 'pain.001.001.09'`
 const withoutLast = `DELETE FROM bank_file_part p WHERE ${transfers} AND position = (SELECT max(position)
   FROM bank_file_part WHERE ${transfers})`
+const bookedFirst = `entry_key IN (SELECT booked_by FROM bank_item WHERE type = 'DEBIT')`
 const laxParts = 'ALTER TABLE bank_file_part DROP CONSTRAINT bank_file_part_of_file'
 
 test('the history has what goes back in every state', async () => {
@@ -115,7 +121,7 @@ test.each<[string, string[], ...string[]]>([
   ['DELETE FROM bank_surplus WHERE amount = 250', ['surplus-goes-back', 'surplus-in-its-file']],
   [`DELETE FROM bank_surplus WHERE ${of('late')}`, ['surplus-goes-back']],
   [`DELETE FROM timer WHERE kind = 'BATCH' AND ${of('queued')}`, ['surplus-goes-back']],
-  [`UPDATE bank_entry SET amount = 1350 WHERE amount = 1250`, ['transfer-is-counted']],
+  [`UPDATE bank_entry SET amount = 1350 WHERE amount = 1250`, ['transfer-is-counted', 'transfer-is-settled']],
   [
     `UPDATE operation SET provider = replace(provider::text, '1250', '1260')::json WHERE ${of('too-much')}`,
     ['transfer-is-counted', 'surplus-fits-transfer'],
@@ -123,6 +129,16 @@ test.each<[string, string[], ...string[]]>([
   [`UPDATE bank_item SET amount = 251 WHERE amount = 250`, ['bank-file-sums', 'surplus-in-its-file']],
   ['DELETE FROM bank_item WHERE amount = 250', ['bank-file-sums', 'surplus-in-its-file']],
   ['DELETE FROM bank_item WHERE amount = 300', ['unanswered-asked', 'bank-file-sums']],
+  [`UPDATE bank_entry SET currency = 'USD' WHERE amount = 1250`, ['transfer-is-counted']],
+  [
+    `UPDATE settlement_line SET gross = gross - 1 WHERE type = 'RESERVE' AND ${of('in-parts')}`,
+    ['transfer-is-settled'],
+  ],
+  [`DELETE FROM settlement_line WHERE type = 'CORRECTION' AND ${of('late')}`, ['transfer-is-settled']],
+  ['DELETE FROM bank_mandate', ['bank-item-has-mandate']],
+  [`UPDATE bank_file SET message_id = 'other' WHERE ${transfers}`, ['bank-file-names']],
+  [`DELETE FROM bank_entry WHERE ${bookedFirst}`, ['bank-booking-has-entry']],
+  [`UPDATE bank_entry SET amount = 999 WHERE ${bookedFirst}`, ['bank-booking-has-entry']],
   ['DELETE FROM bank_file_part', ['bank-file-parts']],
   [`DELETE FROM bank_file_part WHERE position = 1 AND ${transfers}`, ['bank-file-parts']],
   [`DELETE FROM bank_file_part WHERE position = 0 AND ${transfers}`, ['bank-file-parts']],

@@ -16,7 +16,7 @@ const surplusId = (row: string, reason: string): string =>
  */
 const receiptsOf = (
   row: string,
-): string => `SELECT r.key, r.value, r.is_late, count(*) FILTER (WHERE NOT r.is_late) OVER () AS timely,
+): string => `SELECT r.key, r.value, r.is_late, p.currency, count(*) FILTER (WHERE NOT r.is_late) OVER () AS timely,
     CASE WHEN p.status = 'FAILED' THEN r.value WHEN r.sequence = min(r.sequence) OVER () THEN
       greatest(sum(r.value) OVER (PARTITION BY r.sequence ORDER BY r.place) - p.amount, 0)
       - greatest(sum(r.value) OVER (PARTITION BY r.sequence ORDER BY r.place) - r.value - p.amount, 0) ELSE 0 END AS back
@@ -25,11 +25,14 @@ const receiptsOf = (
     FROM (SELECT o.sequence, json_array_elements(o.receipts) AS receipt, generate_series(1, json_array_length(o.receipts)) AS place
       FROM (SELECT sequence, provider->'fields'->'receipts' AS receipts FROM operation WHERE merchant_id = ${row}.merchant_id
         AND pay_id = ${row}.pay_id AND type = 'AUTHORIZATION') o WHERE o.receipts IS NOT NULL) one) r
-  CROSS JOIN (SELECT status, amount FROM payment WHERE merchant_id = ${row}.merchant_id AND pay_id = ${row}.pay_id) p`
+  CROSS JOIN (SELECT status, amount, currency FROM payment WHERE merchant_id = ${row}.merchant_id AND pay_id = ${row}.pay_id) p`
 
 /** Money that arrived for a payment, with what the payment knows of it. */
 const received: Sweep = {
-  from: `bank_entry e LEFT JOIN LATERAL ${lookUp(`SELECT r.* FROM (${receiptsOf('e')}) r WHERE r.key = e.entry_key`)} r ON true`,
+  from: `bank_entry e LEFT JOIN LATERAL ${lookUp(`SELECT r.* FROM (${receiptsOf('e')}) r WHERE r.key = e.entry_key`)} r ON true
+    LEFT JOIN LATERAL ${lookUp(`SELECT sum(l.gross) AS gross FROM settlement_line l WHERE l.merchant_id = e.merchant_id
+      AND l.provider_account_id = e.provider_account_id AND l.settlement_id = e.booked_on::text
+      AND l.type IN ('CAPTURE', 'RESERVE', 'CORRECTION') AND l.provider_reference = e.entry_key`)} l ON true`,
   where: `e.state = 'APPLIED' AND e.result = 'RECEIVED'`,
   ids: ['e.merchant_id', 'e.pay_id', 'e.x_id'],
 }
@@ -49,10 +52,17 @@ const isQueued = some(
 const surplusChecks: readonly Check[] = [
   {
     name: 'transfer-is-counted',
-    sentence: 'Money that arrived for a payment is counted by it with the same amount.',
+    sentence: 'Money that arrived for a payment is counted by it with the same amount and currency.',
     sweep: received,
-    when: 'r.value IS DISTINCT FROM e.amount',
-    detail: `format('%s %s arrived, the payment counts %s', e.amount, e.currency, coalesce(r.value, 0))`,
+    when: 'r.value IS DISTINCT FROM e.amount OR r.currency <> e.currency',
+    detail: `format('%s %s arrived, the payment counts %s %s', e.amount, e.currency, coalesce(r.value, 0), r.currency)`,
+  },
+  {
+    name: 'transfer-is-settled',
+    sentence: 'The settlement lines of money that arrived for a payment add up to it.',
+    sweep: received,
+    when: 'l.gross IS DISTINCT FROM e.amount',
+    detail: `format('%s arrived, the settlement lines make %s', e.amount, coalesce(l.gross, 0))`,
   },
   {
     name: 'surplus-goes-back',
@@ -92,9 +102,9 @@ const fileType = `CASE WHEN type = 'DEBIT' THEN 'pain.008.001.08' ELSE 'pain.001
 
 /** Files for the bank, with their items and parts; an outer join, so that each may lack any other. */
 const files: Sweep = {
-  from: `(SELECT merchant_id, batch_id, type, payments, sum FROM bank_file) f
+  from: `(SELECT merchant_id, batch_id, type, message_id, payments, sum FROM bank_file) f
     FULL JOIN (SELECT merchant_id, batch_id, ${fileType}, count(*) AS payments, sum(amount) AS sum,
-        count(DISTINCT block_id) AS blocks, min(x_id::text)::uuid AS x_id FROM bank_item GROUP BY 1, 2, 3) i
+        count(DISTINCT block_id) AS blocks, min(block_id) AS block_id, min(x_id::text)::uuid AS x_id FROM bank_item GROUP BY 1, 2, 3) i
       USING (merchant_id, batch_id, type)
     FULL JOIN (SELECT merchant_id, batch_id, type, count(*) AS count, min(position) AS first, max(position) AS last
         FROM bank_file_part GROUP BY 1, 2, 3) p USING (merchant_id, batch_id, type)
@@ -102,6 +112,14 @@ const files: Sweep = {
   where: 'true',
   ids: ['merchant_id', 'NULL::uuid', 'i.x_id'],
 }
+
+/** A block that comes back as one sum books each of its items under the item's name and the key of the entry. */
+const ownName = `'^[0-9a-f]{32}[|]'`
+
+const bookingEntry = `regexp_replace(booked_by, ${ownName}, '')`
+
+/** 250: longer names are cut off, and the entry cannot be found by the rest. */
+const isCutOff = `(char_length(booked_by) >= 250 AND booked_by ~ ${ownName})`
 
 export const bankChecks: readonly Check[] = [
   {
@@ -121,6 +139,35 @@ export const bankChecks: readonly Check[] = [
       OR p.count < 2 * i.blocks + 1`,
     detail: `format('%s of batch %s has %s parts, numbered %s to %s, for %s blocks', type, batch_id, coalesce(p.count, 0),
       p.first, p.last, coalesce(i.blocks, 0))`,
+  },
+  {
+    name: 'bank-file-names',
+    sentence: 'A file for the bank and its blocks have the ids of their batch, by which the bank names them.',
+    sweep: files,
+    when: `f.message_id <> CASE WHEN type = 'pain.008.001.08' THEN 'D' ELSE 'T' END
+        || replace(batch_id::text, '-', '')
+      OR left(i.block_id, -2) <> f.message_id`,
+    detail: `format('%s of batch %s is %s, its first block %s', type, batch_id, f.message_id, i.block_id)`,
+  },
+  {
+    name: 'bank-item-has-mandate',
+    sentence: 'The mandate of a debit in a file is there, so that its end is known.',
+    broken: `SELECT i.merchant_id, i.pay_id, i.x_id, format('mandate %s of %s is not there', i.mandate_id, i.provider_account_id)
+        AS detail
+      FROM bank_item i LEFT JOIN bank_mandate m ON m.merchant_id = i.merchant_id
+        AND m.provider_account_id = i.provider_account_id AND m.mandate_key = upper(i.mandate_id)
+      WHERE i.type = 'DEBIT' AND m.mandate_key IS NULL`,
+  },
+  {
+    name: 'bank-booking-has-entry',
+    sentence: 'What counts as booked by the bank is in an entry of the bank, and together no more than that.',
+    broken: `SELECT i.merchant_id, NULL::uuid AS pay_id, i.x_id, format('%s are booked by %s, which says %s', i.sum, i.booked_by,
+        coalesce(e.amount::text, 'nothing')) AS detail
+      FROM (SELECT merchant_id, provider_account_id, ${bookingEntry} AS booked_by, sum(amount) AS sum, min(x_id::text)::uuid AS x_id
+        FROM bank_item WHERE booked_by IS NOT NULL AND NOT ${isCutOff} GROUP BY 1, 2, 3) i
+      LEFT JOIN bank_entry e ON e.merchant_id = i.merchant_id AND e.provider_account_id = i.provider_account_id
+        AND e.entry_key = i.booked_by
+      WHERE e.entry_id IS NULL OR e.result = 'BOOKED' AND i.sum > abs(e.amount)`,
   },
   {
     name: 'bank-item-has-operation',
