@@ -149,6 +149,8 @@ describe('finds what was broken, and nothing else', () => {
     [set('closed_for_capture = true', 'auto'), ['closed-for-capture']],
     [set('closed_for_capture = false', 'closed'), ['closed-for-capture']],
     [setOperation(`details = '{}'`, 'closed', 'CAPTURE'), ['closed-for-capture']],
+    [set('capture_percent = 115', 'manual'), ['capture-percent']],
+    [set(`currency = 'USD'`, 'confirmed'), ['asked-currency']],
     [swapRefunds, ['refund-per-capture']],
     [setOperation(`details = '{}'`, 'twice', 'REFUND'), ['refund-per-capture']],
     [set(`status = 'AUTHORIZED'`, 'partial'), ['status-fits-sums', 'status-found']],

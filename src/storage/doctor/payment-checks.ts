@@ -3,6 +3,7 @@
  * break it. Sums and statuses are compared with the operations, never computed by the code that wrote them.
  */
 
+import { allMethods } from '#methods/catalogue.ts'
 import { bankChecks } from '#storage/doctor/bank-checks.ts'
 import { type Check, type RowCheck, type Sweep, some, timerOf, unanswered } from '#storage/doctor/check.ts'
 import { customerChecks } from '#storage/doctor/customer-checks.ts'
@@ -39,7 +40,7 @@ const operationFacts: Readonly<Record<string, string>> = {
   reopeners: `count(*) FILTER (WHERE type = 'INCREMENTAL' OR type = 'CAPTURE' AND state = 'FAILED')`,
   asked: `max(amount) FILTER (WHERE type = 'AUTHORIZATION' AND ${approved})`,
   // What the provider approved. For these only, because the text must be parsed.
-  currency: `max(CASE WHEN type IN ('AUTHORIZATION', 'CREDIT') AND ${approved}
+  currency: `max(CASE WHEN type IN ('AUTHORIZATION', 'CONFIRM', 'CREDIT') AND ${approved}
     THEN provider->'echo'->'amount'->>'currency' END)`,
   approved_at: `max(updated_at) FILTER (WHERE type IN ('AUTHORIZATION', 'CONFIRM') AND ${approved})`,
   sent: `bool_or(state = 'SENT')`,
@@ -106,6 +107,13 @@ const isLast = `c.details->'manual'->>'final' = 'true' OR c.details->>'closes' =
 /** Where more than the authorised amount may be captured, reaching it closes the payment; a raise may come afterwards. */
 const mayHaveReached = `(p.capture_percent > 100 AND (p.captured >= p.authorized OR o.reopeners > 0))`
 
+/** Methods by which more than the authorised amount may be captured. */
+const higherCeilings = allMethods
+  .flatMap(({ type, capturePercentMax }) =>
+    capturePercentMax === undefined ? [] : [`WHEN '${type}' THEN ${capturePercentMax}`],
+  )
+  .join(' ')
+
 const moneyChecks: readonly Check[] = [
   {
     name: 'asked-amount',
@@ -166,6 +174,13 @@ const moneyChecks: readonly Check[] = [
     sweep: payments,
     when: `(p.authorized - (${open})) * 100 > p.authorized * p.capture_percent`,
     detail: `format('%s of %s, at most %s %%', p.authorized - (${open}), p.authorized, p.capture_percent)`,
+  },
+  {
+    name: 'capture-percent',
+    sentence: 'No payment allows more to be captured than its method does.',
+    sweep: payments,
+    when: `p.capture_percent > CASE p.method ${higherCeilings} ELSE 100 END`,
+    detail: `format('%s %% with %s', p.capture_percent, p.method)`,
   },
   {
     name: 'refund-ceiling',
