@@ -231,6 +231,15 @@ export function lateRest(payment: Payment): LateRest | 'under way' | undefined {
   return value > 0 ? { refunds: false, value } : undefined
 }
 
+/**
+ * The last refund of late money, where it failed for a reason that never changes: trying again would only send the money to and
+ * fro.
+ */
+export function findDeadEnd(payment: Payment): Operation | undefined {
+  const last = payment.operations.findLast(({ type }) => type === 'REFUND')
+  return last?.state === 'FAILED' && last.provider?.undeliverable ? last : undefined
+}
+
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
