@@ -189,7 +189,7 @@ async function assembleCell(cell: CellOptions, opened: Opened): Promise<Cell> {
     deliveryStore,
   )
   const onEvents = (): void => deliveryWorker.wake()
-  const providers = startProviders({ database, metrics, logger, options, faults })
+  const providers = startProviders({ database, metrics, logger, options, faults, clock })
   const engine = openEngine({
     ...{ database, keys, metrics, logger, clock, options, onEvents, presence, endpointBook },
     providers: options.providers ?? providers.directory,

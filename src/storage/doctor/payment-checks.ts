@@ -234,7 +234,7 @@ const statusChecks: readonly Check[] = [
         WHEN 'OK' THEN CASE WHEN p.kind = 'CREDIT' THEN p.refunded = p.amount ELSE p.captured > 0 OR p.amount = 0 END
         WHEN 'FAILED' THEN ${nothing} + p.refunding = 0
         WHEN 'REVERSED' THEN p.authorized > 0 AND (p.reversed = p.authorized AND p.captured + p.capturing = 0
-          OR (p.captured > 0 AND p.refunded + p.returned >= p.captured OR p.capturing + p.reversing + p.refunding > 0
+          OR (p.captured > 0 AND p.refunded + p.returned + p.disputed >= p.captured OR p.capturing + p.reversing + p.refunding > 0
               OR ${timerOf('GIVE_BACK')})
             AND ${some(`operation o WHERE
             o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id AND o.prepared->>'paidLate' = 'true'`)})
