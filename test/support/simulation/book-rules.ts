@@ -43,7 +43,7 @@ export const bookRules: Readonly<Record<string, string>> = {
   'the status fits the sums': `SELECT pay_id, status, authorized, captured, reversed FROM payment p WHERE kind = 'PAYMENT'
     AND amount > 0 AND NOT (status = 'REVERSED' AND EXISTS (SELECT 1 FROM operation o WHERE o.pay_id = p.pay_id
         AND o.prepared->>'paidLate' = 'true')
-      AND (captured > 0 AND refunded + returned >= captured OR capturing + reversing + refunding > 0 OR EXISTS (SELECT 1
+      AND (captured > 0 AND refunded + returned + disputed >= captured OR capturing + reversing + refunding > 0 OR EXISTS (SELECT 1
         FROM timer t WHERE t.pay_id = p.pay_id AND t.kind = 'GIVE_BACK')))
     AND ((status = 'OK') <> (captured > 0)
     OR (status = 'REVERSED') <> (authorized > 0 AND captured = 0 AND capturing = 0 AND reversed >= authorized)
