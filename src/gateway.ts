@@ -57,11 +57,12 @@ const realClock: Clock = { nowMs: Date.now, waitMs: milliseconds => delay(millis
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   let origin = options.publicUrl ?? ''
   const { logLevel: level = 'info', logDestination: out, worker } = options
+  const metrics = createMetrics({ registry: new Registry(), processMetrics: true })
   const shared: Shared = {
     options,
     clock: options.clock ?? realClock,
-    logger: createLogger({ level, out, worker }),
-    metrics: createMetrics({ registry: new Registry(), processMetrics: true }),
+    logger: createLogger({ level, out, worker, onDropped: metrics.countDroppedLines }),
+    metrics,
     counts: createCountExchange(),
     changes: new Set(),
     origin: () => origin,

@@ -8,7 +8,10 @@ const isServer = words.length === 0 || words[0] === 'serve'
 // The reader of our output may end first: `| head`, a closed terminal, a killed npm. That must not keep us from stopping
 // in order, nor a full disk a server from taking payments. What a command prints may be a secret that is shown once.
 let unwritten: Error | undefined
+type Terminal = { readonly _handle?: { setBlocking?(isBlocking: boolean): unknown } }
 for (const stream of [process.stdout, process.stderr]) {
+  // Node writes to a terminal synchronously: one that was stopped (Ctrl-S, a connection that hangs) would freeze the server.
+  if (isServer && stream.isTTY) (stream as Terminal)._handle?.setBlocking?.(false)
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (!isServer && error.code !== 'EPIPE' && error.code !== 'EIO') unwritten ??= error
   })

@@ -28,6 +28,8 @@ export interface OpenDatabase {
   listCells(): Promise<readonly CellAddress[]>
   /** The file of the master key, if it is in a file. */
   readonly masterKeyFile?: string
+  /** Set where the master key is missing: says so, and where to put it. `masterKey` opens nothing then. */
+  readonly missingKey?: string
   close(): Promise<void>
 }
 
@@ -46,6 +48,8 @@ export interface OpenOptions {
   readonly addsCell?: boolean
   /** True: what a cut-off move of a merchant has left behind stays; other commands remove it first. */
   readonly keepsRemains?: boolean
+  /** True: works without the master key that sealed the data, as far as it can. */
+  readonly mayLackKey?: boolean
 }
 
 export async function openDatabase(config: Config, options: OpenOptions): Promise<OpenDatabase> {
@@ -65,8 +69,8 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
       await migrate(database.url, options)
     }
     const isSealed = await holdsSealedRows(database.url)
-    const keys = await openMasterKey(config, { isSealed })
-    const masterKey = options.cellsReady ? undefined : keys.masterKey
+    const keys = await openMasterKey(config, { isSealed, mayLackKey: options.mayLackKey })
+    const masterKey = options.cellsReady || keys.missingKey ? undefined : keys.masterKey
     const cells = await openCells(config, { ...options, home: database, masterKey })
     return { ...database, ...keys, cells, listCells: () => openCells(config, { ...options, home: database }) }
   } catch (error) {
@@ -140,18 +144,26 @@ async function migrateForeign(
 /** Without a configured key one is created in the data folder; never in live, where the configuration requires one. */
 async function openMasterKey(
   { dataDirectory, masterKeys, masterKeyFile }: Config,
-  { restores = false, isSealed = false }: { readonly restores?: boolean; readonly isSealed?: boolean } = {},
-): Promise<Pick<OpenDatabase, 'masterKey' | 'masterKeyFile'>> {
+  {
+    restores = false,
+    isSealed = false,
+    mayLackKey = false,
+  }: Pick<OpenOptions, 'restores' | 'mayLackKey'> & { readonly isSealed?: boolean },
+): Promise<Pick<OpenDatabase, 'masterKey' | 'masterKeyFile' | 'missingKey'>> {
   if (masterKeys && masterKeyFile === undefined)
     return { masterKey: createMasterRing(async () => masterKeys) }
   const file = masterKeyFile ?? join(dataDirectory, 'master.key')
+  const ring = createMasterRing(() => readMasterKeys(file))
   if (masterKeyFile === undefined) {
     await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
     // A new key cannot decrypt what another one has sealed.
-    if ((restores || isSealed) && !existsSync(file)) throw new CommandFault(missingKey(file))
+    if ((restores || isSealed) && !existsSync(file)) {
+      if (mayLackKey) return { masterKey: ring, missingKey: missingKey(file) }
+      throw new CommandFault(missingKey(file))
+    }
     await readOrMakeMasterKeys(file)
   }
-  return { masterKey: createMasterRing(() => readMasterKeys(file)), masterKeyFile: file }
+  return { masterKey: ring, masterKeyFile: file }
 }
 
 const missingKey = (file: string): string =>

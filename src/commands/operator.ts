@@ -11,6 +11,7 @@ import type { Config } from '#config.ts'
 import type { People } from '#console/people.ts'
 import { withPeople } from '#console/people.ts'
 import { isOperatorEmail, isRefundLimit, type Role, roles } from '#domain/console-roles.ts'
+import type { Act } from '#operations/audit/audit.ts'
 import type { Operator, OperatorChange, PeopleStore } from '#storage/console/people.ts'
 
 interface Words {
@@ -47,7 +48,7 @@ function describeAdd(operator: Command, readConfig: () => Config): void {
       const path = await withStore(config, async (people, _, { audit, requireMerchants }) => {
         await requireMerchants(person.merchants)
         const made = await people.add(person)
-        if (made) await audit('operator.add', email, { role, merchants: person.merchants })
+        if (made) await audit('operator.add', email, { after: { role, merchants: person.merchants } })
         return made
       })
       if (path === undefined)
@@ -104,10 +105,11 @@ function describeSet(operator: Command, readConfig: () => Config): void {
     .action(async ({ email, json, ...words }: Words) => {
       const change = toChange(words)
       const person = await withStore(readConfig(), async (_, store, { audit, requireMerchants }) => {
-        const { operatorId } = await findPerson(store, email)
+        const known = await findPerson(store, email)
         await requireMerchants(change.merchants)
-        await store.set(operatorId, change)
-        await audit('operator.set', email, change)
+        await store.set(known.operatorId, change)
+        const before = Object.entries(rightsOf(known)).filter(([right]) => Object.hasOwn(change, right))
+        await audit('operator.set', email, { before: Object.fromEntries(before), after: change })
         return findPerson(store, email)
       })
       console.log(json ? JSON.stringify(toShown(person)) : `${person.email}: ${person.role}`)
@@ -122,9 +124,9 @@ function describeRemove(operator: Command, readConfig: () => Config): void {
     .option('--json', 'print one line of JSON')
     .action(async ({ email, json }: Words) => {
       await withStore(readConfig(), async (_, store, { audit }) => {
-        const { operatorId } = await findPerson(store, email)
-        await store.remove(operatorId)
-        await audit('operator.remove', email)
+        const person = await findPerson(store, email)
+        await store.remove(person.operatorId)
+        await audit('operator.remove', email, { before: rightsOf(person) })
       })
       console.log(json ? JSON.stringify({ email, removed: true }) : `${email} is removed`)
     })
@@ -143,7 +145,7 @@ function toChange({ role, merchants, refundLimit }: Omit<Words, 'email' | 'json'
 }
 
 interface Tools {
-  readonly audit: (act: string, object: string, after?: unknown) => Promise<void>
+  readonly audit: (act: string, object: string, change?: Pick<Act, 'before' | 'after'>) => Promise<void>
   /** Fails with the first id that no merchant has. */
   readonly requireMerchants: (ids: readonly string[] | null | undefined) => Promise<void>
 }
@@ -157,7 +159,7 @@ async function withStore<T>(
   try {
     const { url: databaseUrl, masterKey, cells } = database
     const tools: Tools = {
-      audit: (act, object, after) => auditCommand(databaseUrl, { act, object, ...(after ? { after } : {}) }),
+      audit: (act, object, change) => auditCommand(databaseUrl, { act, object, ...change }),
       async requireMerchants(ids) {
         if (!ids) return
         if (ids.length === 0) throw new UsageFault('--merchants names no merchant')
@@ -173,6 +175,13 @@ async function withStore<T>(
     await database.close()
   }
 }
+
+/** What the audit trail keeps of a person who is changed or removed. */
+const rightsOf = ({ role, merchants, refundLimits }: Operator) => ({
+  role,
+  merchants: merchants ?? null,
+  refundLimits: refundLimits ?? null,
+})
 
 async function findPerson(store: PeopleStore, email: string): Promise<Operator> {
   const person = await store.findByEmail(email)

@@ -7,7 +7,8 @@ import { strict as assert } from 'node:assert'
 import type { OperationType } from '#lifecycle/payment.ts'
 
 /**
- * What the provider does with the next request. `lostBefore`: it never arrives, and the caller cannot know. `lostAfter`: it is
+ * What the provider does with the next request. `throttled`: it turns it away and wants to be left alone for half a minute; a
+ * provider that cannot say so turns every sending away. `lostBefore`: it never arrives, and the caller cannot know. `lostAfter`: it is
  * carried out and the answer is lost. `errorPage`: it is carried out, and a proxy answers 500 with a page of HTML.
  * `otherAmount`: the answer names an amount that was not asked for.
  */
@@ -15,6 +16,7 @@ export type Behaviour =
   | 'approve'
   | 'decline'
   | 'unreached'
+  | 'throttled'
   | 'lostBefore'
   | 'lostAfter'
   | 'errorPage'
@@ -26,6 +28,7 @@ export const behaviours: readonly Behaviour[] = [
   'approve',
   'decline',
   'unreached',
+  'throttled',
   'lostBefore',
   'lostAfter',
   'errorPage',
@@ -129,7 +132,8 @@ async function play(
   if (act.after === 'nothing') {
     stage.arm('AUTHORIZATION', behaviour, order)
     const payId = await stage.create({ automatic: false, diesAt })
-    return settleBooks(stage, payId, order)
+    await settleBooks(stage, payId, order)
+    return checkSendings(stage, payId, { act, behaviour })
   }
   stage.arm('AUTHORIZATION', 'approve', 'late')
   const payId = await stage.create({ automatic: act.after === 'captured' })
@@ -139,6 +143,25 @@ async function play(
   stage.arm(act.operation, behaviour, order)
   if (act.name) await stage.follow(payId, act.name, { value: act.value, diesAt })
   await settleBooks(stage, payId, order)
+  await checkSendings(stage, payId, { act, behaviour })
+}
+
+/** A request that was turned away with a wait that nobody can wait for has failed and is not sent a second time. */
+async function checkSendings(
+  stage: Stage,
+  payId: string,
+  { act, behaviour }: { readonly act: Act; readonly behaviour: Behaviour },
+): Promise<void> {
+  if (behaviour !== 'throttled') return
+  const sent = (await stage.read(payId)).operations.filter(({ type }) => type === act.operation)
+  assert.deepEqual(
+    sent.map(({ status }) => status),
+    ['FAILED'],
+    'what was turned away has failed',
+  )
+  const references = new Set(sent.map(({ xId }) => xId))
+  const arrived = stage.ledger().filter(({ reference }) => references.has(reference))
+  assert.deepEqual(arrived, [], 'what was turned away is not sent again before its time')
 }
 
 /**

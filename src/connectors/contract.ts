@@ -258,7 +258,7 @@ export interface PaymentContext {
   readonly refNr?: string
   /** The total amount of the payment, and the sums so far. */
   readonly amount: Money
-  /** What the amount is made of: taxes, shipping, discounts. */
+  /** What the amount of this request is made of: taxes, shipping, discounts. If it does not say, that of the payment. */
   readonly amountDetails?: Readonly<Record<string, unknown>>
   readonly authorizedValue: number
   readonly capturedValue: number

@@ -24,6 +24,8 @@ export interface OpenedAccount {
   /** The name of the connector as the record shows it. */
   readonly connectorName: string
   readonly connector: Connector
+  /** How long the provider still wants to be left alone, in milliseconds. Absent: it never says so. */
+  readonly waitMs?: () => number
   /** What customers read for a method type, where the account or its connector gives a name of its own. */
   label(type: string): string | undefined
 }

@@ -17,7 +17,7 @@ import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import type { Act, Audit } from '#operations/audit/audit.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import type { ProviderAdministration } from '#providers/administration.ts'
-import type { AuditStore } from '#storage/audit/audit.ts'
+import type { AuditEntry, AuditStore } from '#storage/audit/audit.ts'
 import type { FormStore } from '#storage/console/forms.ts'
 import type { Operator, PeopleStore } from '#storage/console/people.ts'
 import type { StoryStore } from '#storage/console/story.ts'
@@ -67,6 +67,8 @@ export interface Visit {
   readonly csrf: string
   /** A value unique to this form, so that it takes effect once however often it is submitted. */
   readonly once?: string | undefined
+  /** What the audit trail says if this form is never answered. */
+  readonly cutOff?: AuditEntry
   /** Those the person may see. */
   readonly merchants: readonly Merchant[]
   readonly deps: ConsoleDeps
@@ -119,10 +121,12 @@ export function readRefusal({ text }: InsideAnswer): string {
 const ownRefusals: readonly string[] = Object.values(refusalCodes)
 
 /**
- * How an action ended that the API did not confirm: a provider declined it, or what came of it is not known. Undefined: it
- * was refused before anything was tried.
+ * How an action ended, for the audit trail. Empty: it was done. With a status: a provider declined it, or what came of it is not
+ * known. Undefined: it was refused before anything was tried, or is the answer of an earlier request, which has its row.
  */
-export function readFailure({ status, text }: InsideAnswer): Json | undefined {
+export function readOutcome({ status, text, isReplay }: InsideAnswer): Json | undefined {
+  if (isReplay) return undefined
+  if (status < 300) return {}
   if (status >= 500) return { status: 'UNKNOWN' }
   const { responseCode = '' } = JSON.parse(text || '{}')
   const isDeclined = status === 422 && !ownRefusals.includes(String(responseCode))

@@ -48,6 +48,7 @@ import {
 } from '#http/server/page-routes.ts'
 import { auditAs } from '#operations/audit/audit.ts'
 import { isDatabaseLost, retryAfterSeconds } from '#operations/lost-database.ts'
+import type { AuditEntry } from '#storage/audit/audit.ts'
 
 export const globalPages: readonly GlobalPage[] = [
   ...homePages,
@@ -178,9 +179,24 @@ async function guard(
   show: () => Promise<PageAnswer>,
   merchant?: Merchant,
 ): Promise<PageAnswer> {
-  if (may(visit, page.act)) return actOnce(visit, show)
+  if (may(visit, page.act)) return actOnce({ ...visit, cutOff: cutOffOf(visit, merchant) }, show)
   const main = html`<div class="empty"><p>Your role (${visit.operator.role}) does not allow this. An owner can change it.</p><p><a href="/console">Go to the overview</a></p></div>`
   return renderInside(loadConsoleAssets(), visit, { title: 'Not allowed', main, merchant, status: 403 })
+}
+
+/** About the payment, plan, person … of the page, else the merchant. No entries: some forms carry secrets. */
+function cutOffOf({ request, operator, deps }: Visit, merchant?: Merchant): AuditEntry {
+  const { merchant: merchantId = 'console', ...ids } = request.params
+  const [page = ''] = request.url.split('?')
+  const offset = merchant?.clockOffsetMs ?? 0
+  return {
+    ...{ actor: operator.email, from: request.address, act: 'console.cut-off' },
+    object: Object.values(ids)[0] ?? merchantId,
+    after: {
+      ...{ page, status: 'UNKNOWN' },
+      ...(offset === 0 ? {} : { testClock: new Date(deps.nowMs() + offset).toISOString() }),
+    },
+  }
 }
 
 function showMerchantPage(visit: Visit, page: MerchantPage): Promise<PageAnswer> {

@@ -2,7 +2,7 @@
  * A form takes effect once however often it is submitted: a double click, a reload, two tabs. Each form carries a
  * unique value; submitting it again returns the first answer, even from another process.
  */
-import { createHash, createHmac, createSecretKey } from 'node:crypto'
+import { createHash, createHmac, createSecretKey, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { loadConsoleAssets } from '#console/assets.ts'
 import type { Visit } from '#console/context.ts'
@@ -13,7 +13,7 @@ import type { PageAnswer } from '#http/server/page-routes.ts'
 import { seal, unseal } from '#vault/sealing.ts'
 
 /** Another text, file or address makes it another form: the person went back and changed their entries. */
-function keyOf({ request, sessionId, once = '' }: Visit): string {
+function keyOf({ request, sessionId, once = randomUUID() }: Visit): string {
   const { url, form = {}, files = [] } = request
   const hash = createHash('sha256').update(JSON.stringify([sessionId, once, url, form]))
   for (const { name, bytes } of files) hash.update(JSON.stringify([name, bytes.length])).update(bytes)
@@ -33,12 +33,12 @@ export async function actOnce(
   act: () => Promise<PageAnswer>,
   { looks, pauseMs } = usualPatience,
 ): Promise<PageAnswer> {
-  if (visit.request.verb !== 'POST' || !visit.once) return act()
+  if (visit.request.verb !== 'POST') return act()
   const { forms } = visit.deps
   const key = keyOf(visit)
   for (let look = 0; look < looks; look += 1) {
     // Tried each time: the first one may have failed, and then this one is the first.
-    if (await forms.claim(key)) return actFirst(visit, key, act)
+    if (await forms.claim(key, visit.cutOff)) return actFirst(visit, key, act)
     const found = await forms.find(key)
     if (found?.body !== undefined) return repeatAnswer(visit, key, found.body)
     await pause(pauseMs)
@@ -57,11 +57,33 @@ async function actFirst(visit: Visit, key: string, act: () => Promise<PageAnswer
     return answer
   } catch (error) {
     // It is not known how far it got; the person may submit it again, and forms that move money have a key of their
-    // own.
+    // own. If the database is away, the note for the audit trail is found later.
     await forms.release(key).catch(() => undefined)
     throw error
   }
 }
+
+/**
+ * Two people who say yes at the same moment would both act on what their pages showed, so an object is acted on by one of them at
+ * a time. Undefined: somebody else is at it.
+ */
+export async function actAlone(
+  { deps }: Visit,
+  objectId: string,
+  act: () => Promise<PageAnswer>,
+): Promise<PageAnswer | undefined> {
+  const letGo = await deps.forms.hold(createHash('sha256').update(objectId).digest('hex'))
+  if (!letGo) return undefined
+  try {
+    return await act()
+  } finally {
+    // The act is done or not; if the database is away now, nobody holds it any more in a few minutes.
+    await letGo().catch(() => undefined)
+  }
+}
+
+export const busyProblem =
+  'Somebody else is doing something here at this moment. Nothing was done. Look at what came of it, and then go on.'
 
 /** The same page; where it leads on to a page with a notice, that says what happened. */
 function repeatAnswer(visit: Visit, key: string, body: string): PageAnswer {

@@ -43,8 +43,8 @@ export function recordConfirm(
   return withOperation({ ...payment, status: 'PENDING', captureMethod, details }, operation, recording.now)
 }
 
-/** Order and addresses in the confirm replace those of the create request. */
-const replaceable = ['order', 'billingAddress', 'shipping'] as const
+/** Order, addresses and the parts of the amount in the confirm replace those of the create request. */
+const replaceable = ['order', 'billingAddress', 'shipping', 'amount'] as const
 
 function withReplaced(details: Payment['details'], given: Payment['details']): Payment['details'] {
   const replaced = replaceable.filter(field => given[field] !== undefined)

@@ -67,6 +67,8 @@ export interface OwnDetails {
   readonly chargedCustomerId?: CustomerId
   readonly paymentIntentId?: IntentId
   readonly intentTerms?: IntentTerms
+  /** Why the merchant cancelled the payment, in their own words. */
+  readonly cancellationReason?: string
 }
 
 type StoredDetails = SentDetails & OwnDetails
@@ -86,6 +88,7 @@ export function splitDetails(stored: StoredDetails): {
     chargedCustomerId,
     paymentIntentId,
     intentTerms,
+    cancellationReason,
     ...details
   } = stored
   // Names every field, so that one added to OwnDetails cannot be forgotten here.
@@ -98,6 +101,7 @@ export function splitDetails(stored: StoredDetails): {
     chargedCustomerId,
     paymentIntentId,
     intentTerms,
+    cancellationReason,
   }
   return { details, own }
 }

@@ -192,7 +192,7 @@ export const alwaysHasEvent = (payment: Payment, { type }: Operation): boolean =
 
 /** Members that only this event type has, with sample values: for sample events and examples. */
 export function sampleMembers(type: EventType): Readonly<Record<string, string>> {
-  if (type.startsWith('dispute.')) return { disputeId: 'dp_019a3f6b2c4d7e8f9012a3b4c5d6e7f8' }
+  if (type.startsWith('dispute.')) return { disputeId: 'dsp_019a3f6b2c4d7e8f9012a3b4c5d6e7f8' }
   if (type !== 'debit.announced') return {}
   return { mandateId: 'MANDATE-1001', creditorId: 'DE98ZZZ09999999999', dueDate: '2026-11-20' }
 }

@@ -222,13 +222,23 @@ export function lateRest(payment: Payment): LateRest | 'under way' | undefined {
   if (!payment.operations.some(isGivenBackLate)) return undefined
   if (sums.capturing + sums.reversing + sums.refunding > 0) return 'under way'
   if (sums.captured > 0) {
-    const left = sums.captured - sums.refunded - sums.returned
+    // A dispute takes the money, or has taken it; one that is won brings it back.
+    const left = sums.captured - sums.refunded - sums.returned - sums.disputed
     const capture = refundedCapture(payment, undefined)
     const value = capture ? Math.min(left, restOf(payment, capture)) : left
     return left > 0 ? { refunds: true, value, capture: capture?.xId } : undefined
   }
   const value = openAmount(payment)
   return value > 0 ? { refunds: false, value } : undefined
+}
+
+/**
+ * The last refund of late money, where it failed for a reason that never changes: trying again would only send the money to and
+ * fro.
+ */
+export function findDeadEnd(payment: Payment): Operation | undefined {
+  const last = payment.operations.findLast(({ type }) => type === 'REFUND')
+  return last?.state === 'FAILED' && last.provider?.undeliverable ? last : undefined
 }
 
 const minuteMs = 60_000

@@ -92,6 +92,8 @@ export interface ProviderFacts {
   readonly schemeReferenceId?: string
   /** The provider's own token of the card or account, where it keeps one for later payments. */
   readonly providerToken?: string
+  /** Of a refund that failed: the account or card can never take it, so that another try is in vain. */
+  readonly undeliverable?: boolean
   /** What only some providers return, by the names of the contract; methods/result-fields.ts says where each is shown. */
   readonly fields?: Readonly<Record<string, unknown>>
   /** Ours: what the customer was asked to do, kept until the operation is decided. */

@@ -27,6 +27,16 @@ export type ApplyNotice = (
   item: NoticeItem,
 ) => Promise<Applied | NeedsPerson>
 
+/** An item cannot be applied now, and not before the provider wants to be asked again. */
+export class NotNow extends Error {
+  readonly waitMs: number
+
+  constructor(message: string, waitMs: number) {
+    super(message)
+    this.waitMs = waitMs
+  }
+}
+
 export interface NoticeWorker {
   /** Applies what is due and returns how many items that were. */
   runDue(): Promise<number>
@@ -94,9 +104,8 @@ export function createNoticeWorker(deps: NoticeWorkerDeps): NoticeWorker {
       deps.onError(error)
       const detail = error instanceof Error ? error.message : String(error)
       // If even this fails, the lease expires and the item becomes due again.
-      await store
-        .postpone(item, { state: 'PENDING', afterMs: pauseMs(item.attempt), detail })
-        .catch(deps.onError)
+      const afterMs = Math.max(pauseMs(item.attempt), error instanceof NotNow ? error.waitMs : 0)
+      await store.postpone(item, { state: 'PENDING', afterMs, detail }).catch(deps.onError)
     } finally {
       leave()
     }

@@ -31,6 +31,8 @@ export interface ProviderParts {
   /** For tests: providers other than the registered ones. */
   readonly definitions?: readonly ConnectorDefinition[]
   readonly nowMs: () => number
+  /** The gateway's clock. */
+  readonly clockMs: () => number
   readonly onVerdict: (verdict: Verdict) => void
   readonly onApplied: (result: Applied | 'failed') => void
   readonly onError: (error: unknown) => void
@@ -66,6 +68,7 @@ export function createProviders(parts: ProviderParts): RunningProviders {
     tools: toolsOf(http, environment),
     simulator: parts.simulator,
     nowMs,
+    clockMs: parts.clockMs,
   })
   const inbox: InboxDeps = { directory, store: notices, vault, newId, onVerdict, testCrash }
   return {

@@ -3,6 +3,7 @@
  * extra round trip and a change by another process is seen almost at once; opened connectors live until their account
  * changes, so that their connections are reused.
  */
+import { noteWaits } from '#connectors/asked-waits.ts'
 import type { Connector, ConnectorDefinition, ConnectorTools, ProviderAccount } from '#connectors/contract.ts'
 import type { OpenedAccount, ProviderDirectory } from '#connectors/directory.ts'
 import { hideSecrets } from '#connectors/quoted-secrets.ts'
@@ -24,6 +25,8 @@ export interface DirectoryDeps {
   /** Of merchants without accounts, in the test environment only. */
   readonly simulator?: Connector
   readonly nowMs: () => number
+  /** The gateway's clock, which also runs the timers of what waits for a provider. */
+  readonly clockMs: () => number
 }
 
 /** The engine's directory, and a look-up by the account alone for notices, which do not name a merchant. */
@@ -154,15 +157,17 @@ async function openAccount(
     secrets,
   }
   const tools = deps.tools(definition)
-  const connector = narrow(
-    definition.open(account, { ...tools, http: hideSecrets(tools.http, secrets) }),
-    settings,
-  )
+  const { http, waitMs } = noteWaits(hideSecrets(tools.http, secrets), {
+    nowMs: deps.clockMs,
+    realMs: tools.nowMs,
+  })
+  const connector = narrow(definition.open(account, { ...tools, http }), settings)
   return {
     record,
     accountId,
     connectorName,
     connector,
+    waitMs,
     label: type => labelOf(settings, type) ?? facts.label?.(type),
     serves: (method, currency) =>
       facts.exponent(currency) !== undefined && connector.supports(method) !== undefined,

@@ -91,7 +91,8 @@ export async function openProviders(
     const settlements = createSettlementStore(database)
     const notices = createNoticeStore(database)
     const tools = toolsOf(http, environment)
-    const directory = createDirectory({ environment, definitions, store, vault, tools, nowMs: Date.now })
+    const time = { nowMs: Date.now, clockMs: Date.now }
+    const directory = createDirectory({ environment, definitions, store, vault, tools, ...time })
     return {
       providers: {
         ...administration,

@@ -7,6 +7,7 @@ import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import type { SettlementLine } from '#connectors/contract.ts'
 import type { NoticeDeps } from '#operations/payments/notices/apply-notice.ts'
+import { NotNow } from '#providers/apply-notices.ts'
 import type { AccountDirectory } from '#providers/directory.ts'
 import { AccountFault, UnknownHere } from '#providers/settings.ts'
 import type { SettlementStore } from '#storage/providers/settlements.ts'
@@ -75,6 +76,8 @@ export const createApplyReport =
     const account = await deps.directory.find(accountId)
     const { connector } = account ?? {}
     if (!account || !connector?.fetchReport) return 'ignored'
+    const waitMs = (): number => account.waitMs?.() ?? 0
+    if (waitMs() > 0) throw new NotNow('the provider wants to be asked later', waitMs())
     const fetched = await connector.fetchReport(report, AbortSignal.timeout(connector.facts.timeoutMs))
     switch (fetched.kind) {
       case 'none':
@@ -82,7 +85,7 @@ export const createApplyReport =
       case 'foreign':
         return 'unmatched'
       case 'failed':
-        throw new AccountFault(fetched.reason)
+        throw new NotNow(fetched.reason, waitMs())
       case 'fetched': {
         const bytes = Readable.from(fetched.file)
         const { added } = await storeLines(account, { name: report.name, bytes }, deps)

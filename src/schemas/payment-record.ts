@@ -6,7 +6,7 @@ import { billingAddress, refundBillingAddress } from '#schemas/parts/address.ts'
 import { operationAmount, recordAmount } from '#schemas/parts/amount.ts'
 import { browserInfo, refundBrowserInfo } from '#schemas/parts/browser-info.ts'
 import { customerInfoAnswer } from '#schemas/parts/customer-info.ts'
-import { choice, closed, closedBut, formatted, optional, text } from '#schemas/parts/fields.ts'
+import { choice, closed, closedBut, formatted, freeTextMax, optional, text } from '#schemas/parts/fields.ts'
 import {
   integrationType,
   merchantId,
@@ -139,6 +139,7 @@ export const paymentRecord = closed(
     operations: Type.Array(operationRecord, { maxItems: operationsMax, description: 'The oldest first.' }),
     paymentPlanId: optional(text(64, 'The plan this payment belongs to.')),
     paymentIntentId: optional(paymentIntentId),
+    cancellationReason: optional(text(freeTextMax, 'The `reason` with which the payment was cancelled.')),
     creationDate: formatted('date-time', 'When the payment was created.'),
     updatedAt: formatted('date-time', 'When it last changed.'),
   },

@@ -106,7 +106,7 @@ async function openKeys(
 }
 
 /** What a sealed value is bound to, by holding. */
-const places: Readonly<Record<Holding, typeof cardPlace>> = {
+export const places: Readonly<Record<Holding, typeof cardPlace>> = {
   cards: cardPlace,
   accounts: accountPlace,
   secrets: recordPlace('provider secret'),

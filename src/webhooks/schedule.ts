@@ -1,4 +1,5 @@
 /** When an event is sent again, and when that ends. Pure: the caller passes the time and a random number. */
+import { parseRetryAfter } from '#domain/time/dates.ts'
 
 const secondMs = 1_000
 const minuteMs = 60 * secondMs
@@ -56,11 +57,5 @@ export function decideNext(
 }
 
 /** Seconds or an HTTP date; 0 for anything else. */
-export function readRetryAfter(header: string | undefined, nowMs: number): number {
-  const text = header?.trim() ?? ''
-  const seconds = /^[0-9]{1,10}$/.test(text)
-  // An HTTP date begins with the name of a day; Date.parse alone would read nearly anything as a date.
-  const date = /^[A-Z][a-z]{2,8},? /.test(text) ? Date.parse(text) - nowMs : Number.NaN
-  const waitMs = seconds ? Number(text) * secondMs : date
-  return Number.isFinite(waitMs) ? Math.min(Math.max(waitMs, 0), retryAfterMaxMs) : 0
-}
+export const readRetryAfter = (header: string | undefined, nowMs: number): number =>
+  Math.min(parseRetryAfter(header, nowMs) ?? 0, retryAfterMaxMs)

@@ -126,6 +126,24 @@ const byDebit = (stage: Stage, number: string): Promise<Created> =>
     },
   })
 
+/** A card whose captures are disputed, and how long after the capture that is. */
+const disputedCard = '4000000000002685'
+const untilDispute = 'P2DT1M'
+
+const disputed =
+  (advance: string): Scenario['begin'] =>
+  async stage => ({ ...(await byCard(stage, disputedCard)), advance })
+
+/** Evidence with this text wins, three weeks after the dispute was opened. */
+async function winDispute(stage: Stage): Promise<Begun> {
+  const { client } = stage
+  const created = await byCard(stage, disputedCard)
+  await client.post('/test/clock', { advance: untilDispute })
+  const { data } = await client.get<{ data: { disputeId: string }[] }>(`/disputes?payId=${created.payId}`)
+  for (const { disputeId } of data) await client.post(`/disputes/${disputeId}/evidence`, { text: 'WIN' })
+  return { ...created, advance: 'P21D' }
+}
+
 const sample =
   (type: EventType, begin = (stage: Stage) => byCard(stage, approved)): Scenario['begin'] =>
   async stage => {
@@ -156,6 +174,10 @@ const real: Partial<Record<EventType, Scenario>> = {
     begin: async stage => ({ ...(await byDebit(stage, returningAccount)), advance: 'P2D' }),
   },
   'debit.announced': { begin: sample('debit.announced', stage => byDebit(stage, approvingAccount)) },
+  'dispute.opened': { begin: disputed(untilDispute) },
+  'dispute.won': { begin: winDispute },
+  // Silence loses.
+  'dispute.lost': { begin: disputed('P23DT1M') },
   'intent.attempt_failed': { begin: declineIntent },
   'plan.charged': { begin: plan({ days: 30 }), follow: lastCharge, pausesPlan: true },
   'plan.charge_failed': {

@@ -17,8 +17,9 @@ import { createApplyNotice } from '#operations/payments/notices/apply-notice.ts'
 import { pageOf } from '#pages/hosted.ts'
 import { pagePath, returnPath } from '#pages/page-context.ts'
 import type { RunningProviders } from '#providers/create-providers.ts'
-import type { CellAddress } from '#storage/cells/address.ts'
+import { type CellAddress, cellName } from '#storage/cells/address.ts'
 import { createClockStore } from '#storage/clock.ts'
+import { createFormStore } from '#storage/console/forms.ts'
 import { type Database, openDatabase } from '#storage/database.ts'
 import { createDeliveryStore } from '#storage/events/deliveries.ts'
 import { createEndpointStore, type EndpointStore } from '#storage/events/endpoints.ts'
@@ -27,6 +28,12 @@ import { createMerchantStore, type MerchantStore } from '#storage/merchants.ts'
 import { createKeyReader, type KeyReader } from '#storage/payments/keys.ts'
 import { createQuoteStore } from '#storage/payments/quotes.ts'
 import { createWorkFinder } from '#storage/payments/unanswered.ts'
+import {
+  type ClockDifference,
+  describeDifference,
+  leastDifferenceMs,
+  watchClocks,
+} from '#storage/processes/clock-difference.ts'
 import { createLimitUseStore } from '#storage/processes/limit-uses.ts'
 import { openPresence, type Presence } from '#storage/processes/presence.ts'
 import { createFaultStore } from '#storage/providers/ordered-faults.ts'
@@ -107,6 +114,7 @@ export async function openCell(cell: CellOptions): Promise<Cell> {
     onAnnouncement: async () => {
       for (const listener of announcements) await listener()
     },
+    onClock: reportClock(cell),
   })
   const database = openDatabase(
     cell.address.url,
@@ -141,6 +149,25 @@ export async function openCell(cell: CellOptions): Promise<Cell> {
   }
 }
 
+/** Says when the clocks begin to differ and when they no longer do; the metric always shows by how much. */
+function reportClock({ logger, metrics, address: { number } }: CellOptions) {
+  const database = number === 0 ? 'the database' : `the database of ${cellName(number)}`
+  const component = 'clock'
+  const watch = watchClocks({
+    onApart: difference =>
+      logger.warn(
+        { component },
+        `the clock of this process is ${describeDifference(difference)} that of ${database}, and what is due ` +
+          'happens too early or too late: synchronise the clocks of both machines',
+      ),
+    onTogether: () => logger.warn({ component }, `the clocks of this process and of ${database} agree again`),
+  })
+  return (difference: ClockDifference): void => {
+    metrics.setClockDifference(number, leastDifferenceMs(difference) / 1_000)
+    watch(difference)
+  }
+}
+
 export function publishChange(changes: Shared['changes'], merchantId: string): void {
   for (const listener of changes) listener(merchantId)
 }
@@ -162,7 +189,7 @@ async function assembleCell(cell: CellOptions, opened: Opened): Promise<Cell> {
     deliveryStore,
   )
   const onEvents = (): void => deliveryWorker.wake()
-  const providers = startProviders({ database, metrics, logger, options, faults })
+  const providers = startProviders({ database, metrics, logger, options, faults, clock })
   const engine = openEngine({
     ...{ database, keys, metrics, logger, clock, options, onEvents, presence, endpointBook },
     providers: options.providers ?? providers.directory,
@@ -251,6 +278,7 @@ function createLife(cell: CellOptions, parts: Living): Pick<Cell, 'claim' | 'sta
         timersByHand: cell.options.timersByHand === true,
         // Limits are those of the installation: its first cell carries them.
         limitUses: cell.address.number === 0 ? createLimitUseStore(database) : undefined,
+        forms: cell.address.number === 0 ? createFormStore(database) : undefined,
       })
     },
     async stop() {

@@ -3,6 +3,7 @@ import type { CountExchange } from '#http/authentication/shared-counts.ts'
 import type { OpenAudit } from '#operations/audit/access-recorder.ts'
 import type { RetentionWorker } from '#operations/customers/erase-payments.ts'
 import type { Engine } from '#operations/engine.ts'
+import type { FormStore } from '#storage/console/forms.ts'
 import type { DeliveryStore } from '#storage/events/deliveries.ts'
 import type { KeyReader } from '#storage/payments/keys.ts'
 import type { LimitUseStore } from '#storage/processes/limit-uses.ts'
@@ -64,11 +65,14 @@ export interface BackgroundWork
   readonly counts: CountExchange
   /** Undefined in cells other than the one that handles the limits of all. */
   readonly limitUses: LimitUseStore | undefined
+  /** Undefined in cells other than the one that has the audit trail. */
+  readonly forms: Pick<FormStore, 'recordCutOff'> | undefined
   readonly keys: Pick<DerivedKeys, 'refresh'>
 }
 
 export function startLoops(work: BackgroundWork): readonly Loop[] {
-  const { logger, metrics, clock, onEvents, presence, engine, timerWorker, settleWorker, limitUses } = work
+  const { logger, metrics, clock, onEvents, presence, engine, timerWorker, settleWorker, limitUses, forms } =
+    work
   const start = (name: string, run: () => Promise<unknown>, pauseMs: number): Loop =>
     startLoop(run, pauseMs, err =>
       logger.error({ err, component: name }, 'background work failed; it will be tried again'),
@@ -104,6 +108,7 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
           start('reap limit uses', () => limitUses.reap(), lagPauseMs),
         ]
       : []),
+    ...(forms ? [start('acts that were cut off', () => forms.recordCutOff(), abandonedPauseMs)] : []),
     start('reap keys', () => work.keyReader.reap(), reapPauseMs),
     start('delete unused numbers', () => engine.customers.deleteUnused(), reapPauseMs),
     start('reap quotes', () => work.quotes.reap(), reapPauseMs),

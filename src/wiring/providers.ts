@@ -9,7 +9,7 @@ import { createProviders, type RunningProviders } from '#providers/create-provid
 import { countDifferences, matchLines } from '#storage/providers/match-lines.ts'
 import type { Parts } from '#wiring/parts.ts'
 
-type ProviderWiring = Pick<Parts, 'database' | 'metrics' | 'logger' | 'options' | 'faults'>
+type ProviderWiring = Pick<Parts, 'database' | 'metrics' | 'logger' | 'options' | 'faults' | 'clock'>
 
 export function startProviders({
   database,
@@ -17,6 +17,7 @@ export function startProviders({
   logger,
   options,
   faults,
+  clock,
 }: ProviderWiring): RunningProviders {
   const { environment, simulatorLatencyMs: latencyMs } = options
   const simulator = { faults, latencyMs }
@@ -28,6 +29,7 @@ export function startProviders({
     definitions: options.definitions ?? connectorDefinitions(simulator),
     // Accounts are added and changed in real time, whatever the test clock says.
     nowMs: Date.now,
+    clockMs: clock.nowMs,
     onVerdict: verdict => metrics.countNotice(verdict),
     onApplied: result => metrics.countNoticeItem(result),
     onError: err =>

@@ -15,7 +15,7 @@ import { describeApi } from '#http/reference/openapi.ts'
 import { keepServed } from '#http/reference/placeholders.ts'
 import { referencePages } from '#http/reference/render-reference.ts'
 import type { CallInside } from '#http/server/inside-call.ts'
-import { limitsOfOne } from '#http/server/limits.ts'
+import { connectionsWithin, limitsOfOne, readOpenFilesMax } from '#http/server/limits.ts'
 import type { AccessWatch, Credentials } from '#http/server/ports.ts'
 import { createHttpServer, type HttpServer } from '#http/server/server.ts'
 import { storedMethodsOf } from '#operations/customers/stored-methods.ts'
@@ -66,7 +66,11 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
   const http = {
     ...toHttpOptions(shared, cells, doors),
     endpoints: served,
-    limits: { ...limitsOfOne(options.workers ?? 1), ...options.httpLimits },
+    limits: {
+      ...limitsOfOne(options.workers ?? 1),
+      connections: connectionsWithin(readOpenFilesMax()),
+      ...options.httpLimits,
+    },
     services: servicesOf(cells.home),
     withServices: chooseServices(cells, servicesOf),
   }

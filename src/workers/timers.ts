@@ -5,9 +5,10 @@
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { findOperation } from '#lifecycle/payment.ts'
 import { announceDebit, approveDebit } from '#operations/bank/collect-debit.ts'
 import { lookForDispute } from '#operations/disputes/look-for-dispute.ts'
-import type { Engine } from '#operations/engine.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
 import { type Gate, openGate } from '#operations/merchants/gate.ts'
 import { expirePayment, lapseAuthorization } from '#operations/payments/expire.ts'
 import { captureDelayed } from '#operations/payments/follow-up-kinds.ts'
@@ -15,21 +16,44 @@ import { returnDebit } from '#operations/payments/notices/debit-return.ts'
 import { giveBackDue } from '#operations/payments/notices/paid-late.ts'
 import { settleByInquiry } from '#operations/payments/provider-calls/settle-by-inquiry.ts'
 import { runPlan } from '#operations/plans/charge-due-plan.ts'
-import type { DueTimer } from '#operations/timer.ts'
+import { type DueTimer, timerAt } from '#operations/timer.ts'
 import type { TimerKind } from '#storage/commit/change.ts'
 import type { ClaimedTimer, WorkFinder } from '#storage/payments/unanswered.ts'
 
+/** Sets the timer for the end of the wait, as the same try. Returns false where the provider may be asked now. */
+async function postpone({ timer, merchant }: DueTimer, engine: Engine): Promise<boolean> {
+  const { attempt, ...key } = timer
+  const payment = await engine.payments.byPayId(key.merchantId, key.payId)
+  const operation = payment && findOperation(payment, key.xId)
+  const accountId = operation?.prepared.account ?? payment?.provider?.account
+  const account = payment && (await engine.providers.open(key.merchantId, accountId))
+  const waitMs = account?.waitMs?.() ?? 0
+  if (waitMs === 0) return false
+  // From now on: a timer may run long after the time that it was set for.
+  const time = new Date(merchantNow(engine.clock, merchant).getTime() + waitMs)
+  const alongside = { setTimers: [timerAt(key, time, merchant, attempt)] }
+  return (await engine.queue.update(key, () => ({ alongside, result: true }))) ?? false
+}
+
+/** The same work, but not while its provider wants to be left alone. */
+const unlessAskedToWait =
+  (run: (due: DueTimer, engine: Engine) => Promise<unknown>) =>
+  async (due: DueTimer, engine: Engine): Promise<void> => {
+    if (!(await postpone(due, engine))) await run(due, engine)
+  }
+
 const work: Record<TimerKind, (due: DueTimer, engine: Engine) => Promise<unknown>> = {
-  INQUIRY: ({ timer, merchant, at }, engine) =>
+  INQUIRY: unlessAskedToWait(({ timer, merchant, at }, engine) =>
     settleByInquiry({ merchant, payId: timer.payId, xId: timer.xId, inquiry: timer.attempt, at }, engine),
-  CAPTURE: captureDelayed,
+  ),
+  CAPTURE: unlessAskedToWait(captureDelayed),
   LAPSE: lapseAuthorization,
   EXPIRE: expirePayment,
   RETURN: async (due, engine) => (await lookForDispute(due, engine)) || returnDebit(due, engine),
   PLAN: runPlan,
   ANNOUNCE: announceDebit,
   APPROVE: approveDebit,
-  GIVE_BACK: giveBackDue,
+  GIVE_BACK: unlessAskedToWait(giveBackDue),
   // Its time lies thousands of years ahead: the row is the queue for the next file to the bank.
   BATCH: async () => undefined,
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Bank, BankCrashPoint } from '#operations/bank/bank.ts'
 import { testIbans } from '#test/support/bank/debits.ts'
-import { statement } from '#test/support/bank/files.ts'
+import { statement, statusReport } from '#test/support/bank/files.ts'
 import { type BankStage, importFiles, openBankStage } from '#test/support/bank/stage.ts'
 import type { CommandsHere } from '#test/support/command-here.ts'
 import type { TestGateway } from '#test/support/gateway.ts'
@@ -145,27 +145,72 @@ const tryAgain = async (payId: string): Promise<void> => {
   await gateway.gateway.timerWorker.runDue()
 }
 
-test('late money that the bank of the customer sends back is given back once more', async () => {
-  const name = `late ${++orders}`
+/** Late money that is in a file for the bank; what it says of that transfer. */
+async function sentBackLate(name: string) {
   const payId = await order('a refundable method', name)
   await cancel(payId)
   await importFiles([fileWith(name, 1000)], gateway.gateway.bank)
   expect(await givenBack(name)).toEqual([{ payments: 1, sum: 1000 }])
-  const [item] = await queryRows<{ name: string }>(
+  const [item] = await queryRows<{ name: string; message: string }>(
     gateway.databaseUrl,
-    `SELECT replace(x_id::text, '-', '') AS name FROM bank_item WHERE pay_id = '${payId}'::uuid`,
+    `SELECT replace(x_id::text, '-', '') AS name, message_id AS message FROM bank_item
+     JOIN bank_file USING (merchant_id, batch_id) WHERE pay_id = '${payId}'::uuid`,
   )
-  const told = async (reference: string, entry: { direction: 'CRDT' | 'DBIT'; reason?: string }) => {
-    const text = statement([{ reference, cents: 1000, endToEndId: item?.name, ...entry }])
+  const { name: endToEndId = '', message = '' } = item ?? {}
+  const tell = (reference: string, entry: { direction: 'CRDT' | 'DBIT'; reason?: string }) => {
+    const text = statement([{ reference, cents: 1000, endToEndId, ...entry }])
     return importFiles([commands.file(`${reference}.xml`, text)], gateway.gateway.bank)
   }
-  expect(await told(`${name} booked`, { direction: 'DBIT' })).toMatchObject({ booked: 1 })
+  return {
+    payId,
+    book: async () =>
+      expect(await tell(`${name} booked`, { direction: 'DBIT' })).toMatchObject({ booked: 1 }),
+    return: async (reason: string) =>
+      expect(await tell(`${name} back`, { direction: 'CRDT', reason })).toMatchObject({ returned: 1 }),
+    async reject(reason: string) {
+      const path = commands.file(`${name} rejected.xml`, statusReport(message, [{ endToEndId, reason }]))
+      expect(await importFiles([path], gateway.gateway.bank)).toMatchObject({ rejected: 1 })
+    },
+  }
+}
+
+test('late money that the bank of the customer sends back is given back once more', async () => {
+  const name = `late ${++orders}`
+  const { payId, ...bank } = await sentBackLate(name)
+  await bank.book()
   await tryAgain(payId)
-  expect(await told(`${name} back`, { direction: 'CRDT', reason: 'AC04' })).toMatchObject({ returned: 1 })
+  await bank.return('MS03')
   expect(await commands.json('doctor')).toMatchObject({ healthy: true })
   await tryAgain(payId)
   expect(await givenBack(`${name} again`)).toEqual([{ payments: 1, sum: 1000 }])
 })
+
+test.each([
+  ['comes back', 'AC04'],
+  ['comes back', 'AC06'],
+  ['is rejected', 'AC01'],
+  ['is rejected', 'AG01'],
+] as const)(
+  'late money that %s with %s is not sent to that account again, and a person is told at once',
+  async (how, reason) => {
+    const name = `dead end ${++orders}`
+    const { payId, ...bank } = await sentBackLate(name)
+    if (how === 'is rejected') await bank.reject(reason)
+    else {
+      await bank.book()
+      await bank.return(reason)
+    }
+    await tryAgain(payId)
+    await tryAgain(payId)
+    expect(await givenBack(`${name} again`)).toEqual([])
+    const { body } = await gateway.call('GET', `/payments/getByPayId/${payId}`)
+    expect(body.amount).toMatchObject({ capturedValue: 1000, refundedValue: 0 })
+    const refunds = body.operations.filter(({ type }: { type: string }) => type === 'REFUND')
+    expect(refunds).toMatchObject([{ status: 'FAILED', reasonCode: reason }])
+    const alarms = gateway.logged.filter(line => line.includes('NOT_GIVEN_BACK') && line.includes(payId))
+    expect(alarms).toEqual([expect.stringContaining(reason)])
+  },
+)
 
 describe('an account from which money goes back', () => {
   let own: BankStage

@@ -102,7 +102,11 @@ async function listReplays(): Promise<readonly unknown[]> {
 test('events list, show and replay; webhook add and remove', async () => {
   const [event] = JSON.parse(await run('events', 'list', '--merchant', shop.merchantId, '--failed', '--json'))
   expect(event).toMatchObject({ payId, type: 'payment.captured', status: 'FAILED' })
-  expect(JSON.parse(await run('events', 'show', event.id, '--json'))).toMatchObject({ id: event.id })
+  // Under the same names as in the API, so that one script reads both.
+  const { body: record } = await shop.call('GET', `/events/${event.id}`)
+  expect(event).toMatchObject(record)
+  expect(JSON.parse(await run('events', 'show', event.id, '--json'))).toMatchObject(record)
+  expect(JSON.parse(await run('payments', 'show', payId, '--json'))).toMatchObject({ events: [record] })
   // Texts of merchants must not steer the operator's terminal.
   expect(await run('events', 'show', event.id)).toContain('"note": "a\\u009b31mb\\u202e"')
   const added = JSON.parse(

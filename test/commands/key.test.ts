@@ -228,3 +228,22 @@ test('a person of the console gets an address that can be read and merchants tha
   expect([moved.code, moved.stderr]).toEqual([1, expect.stringContaining('there is no merchant "mer_typo"')])
   expect(await json('operator', 'list')).toMatchObject([{ merchants: [merchantId] }])
 })
+
+test('the trail says what a person was before a change or removal, and which endpoint was removed', async () => {
+  const email = ['--email', 'grace@example.com']
+  await json('operator', 'add', ...email, '--role', 'viewer', '--merchants', merchantId)
+  await json('operator', 'set', ...email, '--role', 'admin')
+  await json('operator', 'remove', ...email)
+  const url = 'https://books.example/events'
+  const { endpointId } = await json('webhook', 'add', merchantId, '--url', url)
+  await json('webhook', 'remove', endpointId)
+  const lastOf = async (act: string) => (await json('audit', 'list', '--act', act, '--limit', '1'))[0]
+  expect(await lastOf('operator.set')).toMatchObject({ before: { role: 'viewer' }, after: { role: 'admin' } })
+  const [removed, ended] = [await lastOf('operator.remove'), await lastOf('webhook.remove')]
+  expect(removed).toMatchObject({ before: { role: 'admin', merchants: [merchantId] }, after: null })
+  expect(ended).toMatchObject({
+    object: endpointId,
+    before: { merchantId, url, kind: 'ENHANCED' },
+    after: null,
+  })
+})

@@ -14,7 +14,7 @@ let transId: string
 beforeAll(async () => {
   gateway = await startTestGateway()
   owner = await signUp(gateway, { role: 'owner' })
-  const payment = cardPayment({ customerInfo: { email: 'Ada@Example.com' } })
+  const payment = cardPayment({ customerInfo: { merchantCustomerId: 'shopper-7', email: 'Ada@Example.com' } })
   const paid = await gateway.call('POST', '/payments', payment)
   payId = paid.body.payId
   transId = paid.body.transId
@@ -118,10 +118,53 @@ test('200 an empty list says whether there is nothing, or nothing that matches',
   expect(await read(`${address}?status=OK`)).toContain('Nothing matches these filters')
 })
 
+test.each<[Record<string, string>, string]>([
+  [{ transId: ' {transId} ' }, '{transId}'],
+  [{ email: ' ada@example.COM ' }, 'ada@example.COM'],
+  [{ last4Digits: '1111 ' }, '1111'],
+  [{ currency: 'eur' }, 'EUR'],
+  [{ type: 'card' }, 'CARD'],
+  [{ amountFrom: '10,00', currency: 'eur' }, '1000'],
+  [{ amountTo: '10.00', currency: 'EUR' }, '1000'],
+  [{ amountFrom: '1000', transId: '{transId}' }, '1000'],
+])(
+  '200 the filters %j are read as people mean them, and the form shows what was searched',
+  async (typed, shown) => {
+    const own = (text: string) => text.replace('{transId}', transId)
+    const query = Object.entries(typed).map(([name, value]) => [name, own(value)])
+    const page = await read(at(`/payments?${new URLSearchParams(Object.fromEntries(query))}`))
+    expect(page).toContain(`/payments/${payId}`)
+    expect(page).toMatch(new RegExp(`name="${Object.keys(typed)[0]}"[^>]* value="${own(shown)}"`))
+  },
+)
+
+test('400 an amount with decimals but without a currency is refused: it may be one of three decimals', async () => {
+  expect((await owner.get(at('/payments?amountFrom=10.00'))).status).toBe(400)
+})
+
 test('400 a filter that the API refuses is told on the page', async () => {
   const page = await owner.get(at('/payments?amountFrom=much'))
   expect(page.status).toBe(400)
   expect(await page.text()).toContain('role="alert"')
+})
+
+test('200 a moment of another zone or with seconds is searched as it is shown when the form is sent again', async () => {
+  const { body } = await gateway.call('GET', `/payments/getByPayId/${payId}`)
+  const createdMs = Date.parse(body.creationDate)
+  const later = (ms: number) => new Date(createdMs + ms).toISOString()
+  const inZone = (ms: number) => later(ms + 2 * 3_600_000).replace('Z', '+02:00')
+  for (const [from, isFound] of [
+    [inZone(-1), true],
+    [inZone(1), false],
+    [later(-1), true],
+    [later(1), false],
+  ] as const) {
+    const first = await read(at(`/payments?${new URLSearchParams({ from, transId })}`))
+    const shown = /name="from"[^>]* value="([^"]*)"/.exec(first)?.[1] ?? ''
+    const second = await read(at(`/payments?${new URLSearchParams({ from: shown, transId })}`))
+    const found = [first, second].map(page => page.includes(`/payments/${payId}`))
+    expect([from, ...found]).toEqual([from, isFound, isFound])
+  }
 })
 
 test('words that every object inherits, and bytes that no text holds, are refused or find nothing', async () => {
@@ -143,6 +186,13 @@ test.each([
   ['last four digits', () => '1111'],
   ['amount in the smallest unit', () => '1000'],
   ['amount as people write it', () => '10.00'],
+  ['payId at the end of a sentence', () => `It is ${payId}.`],
+  ['payId as databases show it', () => payId.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')],
+  ['transId in other case, with blanks and quotes around', () => ` "${transId.toUpperCase()}" `],
+  ['merchantCustomerId', () => 'shopper-7'],
+  ['e-mail as mail programs show it', () => 'Ada <ADA@example.com>,'],
+  ['last four digits behind signs that hide the others', () => '4111 11** **** 1111'],
+  ['amount with a small currency', () => '10,00 eur.'],
 ])('200 the search finds a payment by its %s', async (_, typed) => {
   expect(await read(`/console/search?q=${encodeURIComponent(typed())}`)).toContain(`/payments/${payId}`)
 })
@@ -160,6 +210,13 @@ test.each([
     expect(found).toEqual(texts.map(() => true))
   },
 )
+
+test('303 a whole card number is searched by its last four digits and leaves the address; an order number that looks like one stays', async () => {
+  const whole = await owner.get('/console/search?q=4111%201111-1111%201111')
+  expect([whole.status, whole.headers.get('location')]).toEqual([303, '/console/search?q=1111'])
+  const { body } = await gateway.call('POST', '/payments', cardPayment({ transId: '5454545454545454' }))
+  expect(await read('/console/search?q=5454545454545454')).toContain(`/payments/${body.payId}`)
+})
 
 test('200 a reference that ends in digits is not taken for an amount', async () => {
   await gateway.call('POST', '/payments', cardPayment({ amount: { value: 445_566, currency: 'EUR' } }))

@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sealChecks } from '#operations/merchants/examine-seals.ts'
 import { isRanged, type PaymentKey, sliceStatement, statementsOf } from '#storage/doctor/check.ts'
 import { type CheckResult, examine } from '#storage/doctor/doctor.ts'
 import { checks } from '#storage/doctor/payment-checks.ts'
@@ -144,6 +145,12 @@ describe('finds what was broken, and nothing else', () => {
       dropRules,
       setOperation('amount = 700', 'refunded', 'CAPTURE'),
     ],
+    [set('closed_for_capture = true', 'partial'), ['closed-for-capture']],
+    [set('closed_for_capture = true', 'auto'), ['closed-for-capture']],
+    [set('closed_for_capture = false', 'closed'), ['closed-for-capture']],
+    [setOperation(`details = '{}'`, 'closed', 'CAPTURE'), ['closed-for-capture']],
+    [set('capture_percent = 115', 'manual'), ['capture-percent']],
+    [set(`currency = 'USD'`, 'confirmed'), ['asked-currency']],
     [swapRefunds, ['refund-per-capture']],
     [setOperation(`details = '{}'`, 'twice', 'REFUND'), ['refund-per-capture']],
     [set(`status = 'AUTHORIZED'`, 'partial'), ['status-fits-sums', 'status-found']],
@@ -359,6 +366,7 @@ const keyChecks = [
   'webhook-secret-opens',
   'provider-secret-opens',
   'operator-code-opens',
+  ...sealChecks.map(({ name }) => name),
   'audit-chain',
 ]
 
@@ -387,6 +395,30 @@ describe('the command', () => {
       healthy: true,
       checks: [...checks, ...keyChecks].map(() => ({ found: 0 })),
     })
+  })
+
+  test('without the master key ends with 1 and names every check that was not made', async () => {
+    const bare = makeEmptyFolder()
+    try {
+      const { code, stdout, stderr } = await tollgateHere(['doctor'], {
+        TOLLGATE_DATA: bare,
+        DATABASE_URL: database.url,
+      })
+      const needKey = keyChecks.filter(name => name !== 'audit-chain')
+      const total = checks.length + keyChecks.length
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining(
+          `${needKey.length} of ${total} checks were not made: the master key that sealed`,
+        ),
+      ])
+      const skipped = stdout.split('\n').filter(line => line.startsWith('SKIP'))
+      expect(skipped.map(line => line.split(/[ :]+/)[1])).toEqual(needKey)
+      expect(stdout).not.toMatch(/^FOUND/m)
+      expect(stdout).toContain('ok     audit-chain')
+    } finally {
+      rmSync(bare, { recursive: true, force: true })
+    }
   })
 
   test('ends with 1 and says what is wrong where', async () => {

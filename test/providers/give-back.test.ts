@@ -6,6 +6,7 @@ import { examine } from '#storage/doctor/doctor.ts'
 import { createProviderAccountStore } from '#storage/providers/accounts.ts'
 import { createTestClock, dayMs, minuteMs } from '#test/support/clock.ts'
 import { cardPayment } from '#test/support/gateway.ts'
+import { openDispute } from '#test/support/providers/example-dispute.ts'
 import { type LateStage, openLateStage } from '#test/support/providers/late-stage.ts'
 import { euros, type LateCustomers, lateCustomers, named } from '#test/support/providers/paid-late.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
@@ -74,6 +75,63 @@ test('what the provider refuses to take back is tried again until it does', asyn
   expect((await read(payId)).operations).toHaveLength(5)
   expect(await giveBackTimers(payId)).toBe(0)
   expect(await countOpen()).toBe(open - 1)
+})
+
+/** Tells of a dispute of late money, of all of it unless an amount is given; its later states. */
+async function dispute(payId: string, value = 1000) {
+  const { operations } = await read(payId)
+  const { xId } = operations.find(({ type }: { type: string }) => type === 'CAPTURE')
+  const facts = { ...openDispute(`du-${payId}`), amount: euros(value) }
+  const say = (status: 'OPEN' | 'WON' | 'LOST') =>
+    tell({ kind: 'dispute', subject: named(xId), dispute: { ...facts, status } })
+  await say('OPEN')
+  return say
+}
+
+const notGivenBack = (payId: string) =>
+  gateway.logged.filter(line => line.includes('NOT_GIVEN_BACK') && line.includes(payId))
+
+test.each(['free', 'taken'])(
+  'late money that a dispute has taken is not given back as well, and nobody is asked to (transId %s)',
+  async transIds => {
+    provider.arm('REFUND', 'decline')
+    const { payId, xId, transId } = await expired()
+    if (transIds === 'taken') await gateway.call('POST', '/payments', cardPayment({ transId }))
+    provider.payAnyway(xId)
+    await deliver()
+    await deliver()
+    const say = await dispute(payId)
+    await waitAndTry(minuteMs)
+    await say('LOST')
+    for (let days = 0; days < 40; days += 1) await waitAndTry(dayMs)
+    expect(await read(payId)).toMatchObject({ amount: { refundedValue: 0, disputedValue: 1000 } })
+    expect(await giveBackTimers(payId)).toBe(0)
+    expect(notGivenBack(payId)).toEqual([])
+    expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+  },
+)
+
+test('late money goes back after its dispute was won', async () => {
+  provider.arm('REFUND', 'decline')
+  const payId = await paidLate()
+  const say = await dispute(payId)
+  for (let days = 0; days < 40; days += 1) await waitAndTry(dayMs)
+  await say('WON')
+  await waitAndTry(minuteMs)
+  expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { refundedValue: 1000 } })
+  expect(notGivenBack(payId)).toEqual([])
+})
+
+test('late money of which a part is disputed goes back without that part', async () => {
+  provider.arm('REFUND', 'decline')
+  const payId = await paidLate()
+  const say = await dispute(payId, 400)
+  await waitAndTry(minuteMs)
+  expect(await read(payId)).toMatchObject({ amount: { refundedValue: 600, disputedValue: 400 } })
+  await say('LOST')
+  for (let days = 0; days < 40; days += 1) await waitAndTry(dayMs)
+  expect(await read(payId)).toMatchObject({ amount: { refundedValue: 600, disputedValue: 400 } })
+  expect(notGivenBack(payId)).toEqual([])
 })
 
 test('a part that the merchant refunds meanwhile does not hide the rest', async () => {

@@ -1,7 +1,8 @@
 /** Runs the real command line as its users do: as processes of their own, with data folders of their own. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, closeSync, mkdtempSync, openSync, readFileSync } from 'node:fs'
+import { chmodSync, closeSync, constants, mkdtempSync, openSync, readFileSync } from 'node:fs'
+import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -117,11 +118,46 @@ export function startServer(by: 'npm' | 'node', env: Env, cwd = root): RunningSe
     env: { ...plainEnv, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  return watchServer(child, child.stdout, child.stderr)
+}
+
+/** Directly, with at most that many open files. */
+export function startWithOpenFiles(openFiles: number, env: Env): RunningServer {
+  const child = spawn(
+    'sh',
+    ['-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath, 'bin/tollgate.js'],
+    { cwd: root, env: { ...plainEnv, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
+  )
+  return watchServer(child, child.stdout, child.stderr)
+}
+
+/**
+ * Directly, with both outputs in one pipe as a shell makes it (`2>&1 | reader`); Node's own pipes are sockets. Pausing
+ * `reader` is a reader that has stalled.
+ */
+export function startIntoPipe(folder: string, env: Env): RunningServer & { readonly reader: Socket } {
+  const path = join(folder, 'log-pipe')
+  spawnSync('mkfifo', [path])
+  const reader = new Socket({
+    fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK),
+    writable: false,
+  })
+  const pipe = openSync(path, constants.O_WRONLY)
+  const child = spawn(process.execPath, ['bin/tollgate.js'], {
+    cwd: root,
+    env: { ...plainEnv, TOLLGATE_DATA: folder, ...env },
+    stdio: ['ignore', pipe, pipe],
+  })
+  closeSync(pipe)
+  return { ...watchServer(child, reader), reader }
+}
+
+function watchServer(child: ChildProcess, out: Readable, err?: Readable): RunningServer {
   let [stdout, stderr] = ['', '']
-  child.stdout.setEncoding('utf8').on('data', chunk => {
+  out.setEncoding('utf8').on('data', chunk => {
     stdout += chunk
   })
-  child.stderr.setEncoding('utf8').on('data', chunk => {
+  err?.setEncoding('utf8').on('data', chunk => {
     stderr += chunk
   })
   let ended = false

@@ -77,6 +77,20 @@ describe('trigger', () => {
     expect(stderr).toContain('moving the clock')
   })
 
+  test.each([
+    ['dispute.opened', 'OPEN', 1000],
+    ['dispute.won', 'WON', 0],
+    ['dispute.lost', 'LOST', 1000],
+  ])('%s is about a dispute that exists and is %s', async (name, status, disputedValue) => {
+    const before = receiver.heard.length
+    const { code, stderr } = await tollgateHere(['trigger', name, '--webhook-url', receiver.url], env())
+    expect(code, stderr).toBe(0)
+    const event = receiver.heard.slice(before).find(({ body }) => body.type === name)?.body
+    expect(event).toMatchObject({ amount: { disputedValue } })
+    const { body } = await shop.call('GET', `/disputes/${event?.disputeId}`)
+    expect(body).toMatchObject({ payId: event?.payId, status, amount: { value: 1000 } })
+  })
+
   test.each(['payment.exploded', 'payment.completed'])(
     'exit code 2 for %s, which is not a type, with the list of types',
     async name => {

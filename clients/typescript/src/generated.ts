@@ -2884,6 +2884,8 @@ export interface PaymentRecord {
   readonly paymentPlanId?: string
   /** The payment intent. */
   readonly paymentIntentId?: string
+  /** The `reason` with which the payment was cancelled. */
+  readonly cancellationReason?: string
   /** When the payment was created. */
   readonly creationDate: string
   /** When it last changed. */

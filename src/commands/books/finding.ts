@@ -132,7 +132,7 @@ function addPayments(program: Command, readConfig: () => Config): void {
         throw new CommandFault(
           `there is no payment "${text}"; "tollgate payments find" shows payments and their ids`,
         )
-      if (json) return say(JSON.stringify({ ...shown.record, events: shown.events }))
+      if (json) return say(JSON.stringify({ ...shown.record, events: shown.events.map(toPrinted) }))
       say(describePayment(shown.payment))
       for (const line of timelineOf(shown.payment, shown.events)) say(line)
     })
@@ -233,7 +233,7 @@ function addEvents(program: Command, readConfig: () => Config): void {
         merchant,
       )
       const found = all.toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
-      if (json) return say(JSON.stringify(found))
+      if (json) return say(JSON.stringify(found.map(toPrinted)))
       for (const event of found) say(describeEvent(event))
       if (found.length === 0) console.error('No event was found.')
     })
@@ -245,13 +245,16 @@ function addEvents(program: Command, readConfig: () => Config): void {
     .action(async (id: string, { json }: { json?: true }) => {
       const event = await withFinder(readConfig(), finder => finder.findEvent(id))
       if (!event) throw new CommandFault(unknownEvent(id))
-      if (json) return say(JSON.stringify(event))
+      if (json) return say(JSON.stringify(toPrinted(event)))
       say(describeEvent(event))
       for (const line of JSON.stringify(event.body, undefined, 2).split('\n')) say(toVisible(line))
       for (const { at, status, endpointId, answer } of event.attempts)
         say(`  ${at.toISOString()}  ${endpointId ?? ''} ${status ?? 'no answer'} ${toVisible(answer)}`)
     })
 }
+
+/** With the names of the API. `createdAt` stays for scripts that were written before `creationDate` was printed. */
+const toPrinted = <E extends StoredEvent>(event: E) => ({ ...event, creationDate: event.createdAt })
 
 const describeEvent = ({
   id,

@@ -5,11 +5,13 @@ import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import { parseTime } from '#commands/options.ts'
 import { toVisible } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
-import { examineKeys } from '#operations/merchants/examine-keys.ts'
+import { examineVault, leaveVault } from '#operations/merchants/examine-keys.ts'
+import type { SealOptions } from '#operations/merchants/examine-seals.ts'
 import { openDatabase as connect } from '#storage/database.ts'
 import { examineCells } from '#storage/doctor/cell-checks.ts'
 import { type CheckResult, type Example, examine, examineAudit } from '#storage/doctor/doctor.ts'
-import { readSealedRows } from '#storage/doctor/sealed-rows.ts'
+import { withSnapshot } from '#storage/doctor/sealed-rows.ts'
+import { areApart, describeDifference, readClockDifference } from '#storage/processes/clock-difference.ts'
 
 export function addDoctorCommand(program: Command, readConfig: () => Config): void {
   program
@@ -36,7 +38,12 @@ interface DoctorOptions {
 async function diagnose(config: Config, { json, since }: DoctorOptions): Promise<void> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const onProgress = (line: string): void => console.error(line)
-  const database = await openDatabase(config, { purpose: 'command', onProgress, keepsRemains: true })
+  const database = await openDatabase(config, {
+    purpose: 'command',
+    onProgress,
+    keepsRemains: true,
+    mayLackKey: true,
+  })
   try {
     const progress = showProgress(process.stderr)
     const onResult = (result: CheckResult): void => {
@@ -44,25 +51,51 @@ async function diagnose(config: Config, { json, since }: DoctorOptions): Promise
       if (!json) printResult(result)
     }
     const results: CheckResult[] = []
+    await warnOfClocks(database)
     for (const { name, url } of database.cells) {
       if (!json && database.cells.length > 1) console.log(`${name}:`)
       results.push(...(await examine(url, { since, onResult, onProgress: progress.show })))
       progress.clear()
     }
     results.push(...(await examineCells(database.cells, onResult)))
-    const more = await examineRest(database)
+    const more = await examineRest(database, { since, onProgress: progress.count })
     for (const result of more) onResult(result)
     results.push(...more)
-    const unwell = results.filter(({ found }) => found > 0)
-    if (json) console.log(JSON.stringify({ healthy: unwell.length === 0, checks: joinResults(results) }))
-    if (unwell.length > 0)
-      throw new CommandFault(
-        `${unwell.length} of ${results.length} checks found something wrong; the lines marked FOUND say what`,
-      )
-    if (!json) console.log(`Healthy: ${results.length} checks found nothing.`)
+    report(results, { json })
   } finally {
     await database.close()
   }
+}
+
+/** A warning and no finding: nothing is wrong with the data, and the gateway may run on another machine than this command. */
+async function warnOfClocks({ cells }: OpenDatabase): Promise<void> {
+  for (const { name, url } of cells) {
+    const difference = await readClockDifference(url)
+    if (areApart(difference))
+      console.error(
+        `warning: the clock of this machine is ${describeDifference(difference)} that of the database (${name}); synchronise both`,
+      )
+  }
+}
+
+/** A check that was not made is no good news either: whoever reads only the end must not take it for one. */
+function report(results: readonly CheckResult[], { json }: DoctorOptions): void {
+  const unwell = results.filter(({ found }) => found > 0)
+  const unmade = results.filter(({ notMade }) => notMade !== undefined)
+  const healthy = unwell.length + unmade.length === 0
+  if (json) console.log(JSON.stringify({ healthy, checks: joinResults(results) }))
+  const faults = [
+    ...(unwell.length > 0
+      ? [
+          `${unwell.length} of ${results.length} checks found something wrong; the lines marked FOUND say what`,
+        ]
+      : []),
+    ...(unmade.length > 0
+      ? [`${unmade.length} of ${results.length} checks were not made: ${unmade[0]?.notMade}`]
+      : []),
+  ]
+  if (!healthy) throw new CommandFault(faults.join('. '))
+  if (!json) console.log(`Healthy: ${results.length} checks found nothing.`)
 }
 
 /** Combines the results of the same check in all cells. */
@@ -82,12 +115,14 @@ function joinResults(results: readonly CheckResult[]): readonly CheckResult[] {
 /** One line that is overwritten, for people; nothing if the output goes to a file. */
 function showProgress(stream: NodeJS.WriteStream) {
   let shown = false
+  const write = (text: string): void => {
+    if (!stream.isTTY) return
+    stream.write(`\r${text}`)
+    shown = true
+  }
   return {
-    show(share: number) {
-      if (!stream.isTTY) return
-      stream.write(`\r${Math.floor(share * 100)} % of the checks are done`)
-      shown = true
-    },
+    show: (share: number) => write(`${Math.floor(share * 100)} % of the checks are done`),
+    count: (opened: number) => write(`${opened} sealed rows were opened`),
     clear() {
       if (shown) stream.write('\r\u001b[K')
       shown = false
@@ -96,19 +131,28 @@ function showProgress(stream: NodeJS.WriteStream) {
 }
 
 /** Checks that need more than SQL: broken seals in every cell, and a broken chain in cell 0. */
-async function examineRest({ url, cells, masterKey }: OpenDatabase): Promise<readonly CheckResult[]> {
+async function examineRest(
+  { url, cells, masterKey, missingKey }: OpenDatabase,
+  options: SealOptions,
+): Promise<readonly CheckResult[]> {
   const database = connect(url, () => undefined)
   try {
     const keys: CheckResult[] = []
-    for (const cell of cells) keys.push(...(await examineKeys(await readSealedRows(cell.url), masterKey)))
+    for (const cell of cells)
+      keys.push(
+        ...(missingKey === undefined
+          ? await withSnapshot(cell.url, client => examineVault(client, masterKey, options))
+          : leaveVault(missingKey)),
+      )
     return [...keys, await examineAudit(database.readers)]
   } finally {
     await database.close()
   }
 }
 
-function printResult({ name, sentence, found, examples }: CheckResult): void {
-  console.log(`${found === 0 ? 'ok   ' : 'FOUND'}  ${name}: ${sentence}`)
+function printResult({ name, sentence, found, examples, notMade }: CheckResult): void {
+  const word = notMade === undefined ? (found === 0 ? 'ok   ' : 'FOUND') : 'SKIP '
+  console.log(`${word}  ${name}: ${sentence}`)
   for (const example of examples) console.log(`         ${describeExample(example)}`)
   if (found > examples.length) console.log(`         … and ${found - examples.length} more`)
 }

@@ -79,9 +79,25 @@ const details: Readonly<Record<string, string>> = {
 
 export const detailOf = (reason: string | undefined): string => details[reason ?? ''] ?? '0305'
 
+/**
+ * Of a transfer of ours: the number is wrong, the account is closed, blocked or takes no transfers, its bank is not one, or
+ * its holder has died. The same transfer would come back again.
+ */
+const undeliverable: ReadonlySet<string> = new Set([
+  ...['AC01', 'AC03', 'AC04', 'AC06', 'AC14', 'AG01', 'CNOR', 'MD07', 'RC01', 'RC04'],
+])
+
 /** The bank's own reason code, as records and events show it. */
-export const reasonFacts = (reason: string | undefined): Pick<ProviderFacts, 'responseCode' | 'fields'> =>
-  reason === undefined ? {} : { responseCode: reason, fields: { reasonCode: reason.slice(0, 35) } }
+export const reasonFacts = (
+  reason: string | undefined,
+): Pick<ProviderFacts, 'responseCode' | 'fields' | 'undeliverable'> =>
+  reason === undefined
+    ? {}
+    : {
+        responseCode: reason,
+        fields: { reasonCode: reason.slice(0, 35) },
+        ...(undeliverable.has(reason) ? { undeliverable: true } : {}),
+      }
 
 /** The account is closed, there is no mandate, the customer wants the money back, or has died. */
 const endings: ReadonlySet<string> = new Set(['AC04', 'MD01', 'MD06', 'MD07'])

@@ -1,6 +1,6 @@
 /** The rules of the scheme as tables: dates, sequence types, amendments, reasons, references and the character set. */
 import { describe, expect, test } from 'vitest'
-import { detailOf, endsMandate } from '#connectors/bank/bank-facts.ts'
+import { detailOf, endsMandate, reasonFacts } from '#connectors/bank/bank-facts.ts'
 import {
   amendmentOf,
   announcedDay,
@@ -99,6 +99,16 @@ test.each([
 ])('the reason %s has the detail %s and ends the mandate: %s', (reason, detail, ends) => {
   expect(detailOf(reason)).toBe(detail)
   expect(endsMandate(reason)).toBe(ends)
+})
+
+test.each([
+  ...['AC01', 'AC03', 'AC04', 'AC06', 'AC14', 'AG01', 'CNOR', 'MD07', 'RC01', 'RC04'].map(
+    code => [code, true] as const,
+  ),
+  ...['AM04', 'MS02', 'MS03', 'NARR', 'ZZ99'].map(code => [code, undefined] as const),
+])('a transfer that came back with %s can never be delivered: %s', (reason, expected) => {
+  expect(reasonFacts(reason)).toMatchObject({ responseCode: reason, fields: { reasonCode: reason } })
+  expect(reasonFacts(reason).undeliverable).toBe(expected)
 })
 
 test.each([

@@ -272,7 +272,7 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
       metadata: { tollgate: reference },
     },
     { previous_attributes: { status: 'succeeded' } },
-    { kind: 'takenBack', operation: 'REFUND', detail: '0354' },
+    { kind: 'takenBack', operation: 'REFUND', detail: '0354', provider: { undeliverable: true } as never },
   ],
   [
     'a refund that never succeeded',

@@ -15,6 +15,7 @@ import {
 import type { ConsoleAct } from '#domain/console-roles.ts'
 import type { UploadedFile } from '#http/body/form.ts'
 import { html, type Part } from '#http/html.ts'
+import { formatMoney } from '#pages/money-text.ts'
 
 export interface Detail {
   /** The path of the list that leads to the object. */
@@ -44,8 +45,8 @@ export interface DetailAct {
   readonly fields?: (object: Json, visit: MerchantVisit) => readonly Field[] | Promise<readonly Field[]>
   /** The body in the curl command beside the form, where it differs from what the empty form would send. */
   readonly sample?: unknown
-  /** The question to confirm before the action. */
-  readonly asks?: (entered: Entered) => Part
+  /** The question to confirm before the action. It names all that the action rests on: where that has changed, it is asked anew. */
+  readonly asks?: (entered: Entered, visit: MerchantVisit) => string | Promise<string>
   readonly uploadBytesMax?: number
   readonly stacked?: true
 }
@@ -145,10 +146,22 @@ function newAmount({ form, object }: Entered): Money {
   return { value, currency }
 }
 
+const moneyText = (amount: unknown): string => (isMoney(amount) ? formatMoney(amount, 'en') : '')
+
+const storedMethods = (plan: Json, visit: MerchantVisit): Promise<readonly Json[]> =>
+  listRows(visit, `/customers/${String(plan.gatewayCustomerId)}/paymentMethods`)
+
+/** " to visa •••• 1111"; nothing where the customer has no such method any more. */
+async function chargedMethod(plan: Json, visit: MerchantVisit): Promise<string> {
+  if (plan.gatewayCustomerId === undefined) return ''
+  const method = (await storedMethods(plan, visit)).find(({ id }) => id === plan.paymentMethodId)
+  return method ? ` to ${nameOf(method)}` : ''
+}
+
 /** What the plan's customer has stored besides the method that is charged now. */
 async function otherMethods(plan: Json, visit: MerchantVisit): Promise<readonly Field[]> {
   if (plan.gatewayCustomerId === undefined) return []
-  const stored = await listRows(visit, `/customers/${String(plan.gatewayCustomerId)}/paymentMethods`)
+  const stored = await storedMethods(plan, visit)
   const others = stored.filter(({ id }) => id !== plan.paymentMethodId)
   if (others.length === 0) return []
   const names = Object.fromEntries(others.map(method => [String(method.id), nameOf(method)]))
@@ -232,7 +245,8 @@ export const details: readonly Detail[] = [
         from: ['PAUSED', 'SUSPENDED'],
         endpoint: id => `/payment-plans/${id}/resume`,
         body: () => ({ chargeNow: true }),
-        asks: ({ object }) => html`Resume this plan and charge ${showMoney(object.amount)} at once?`,
+        asks: async ({ object }, visit) =>
+          `Resume this plan and charge ${moneyText(object.amount)}${await chargedMethod(object, visit)} at once?`,
       },
       {
         name: 'amount',
@@ -246,7 +260,7 @@ export const details: readonly Detail[] = [
         fields: ({ amount }) => (isMoney(amount) ? [amountField(amount)] : []),
         body: entered => ({ amount: newAmount(entered) }),
         asks: entered =>
-          html`Charge ${showMoney(newAmount(entered))} instead of ${showMoney(entered.object.amount)} from the next time on?`,
+          `Charge ${moneyText(newAmount(entered))} instead of ${moneyText(entered.object.amount)} from the next time on?`,
       },
       {
         name: 'method',
@@ -307,7 +321,8 @@ export const details: readonly Detail[] = [
         from: ['OPEN'],
         endpoint: id => `/disputes/${id}/accept`,
         body: () => ({}),
-        asks: () => 'Accept this dispute? The money is lost, and no evidence can be sent any more.',
+        asks: ({ object }) =>
+          `Accept this dispute of ${moneyText(object.amount)} (${String(object.stage)})? The money is lost, and no evidence can be sent any more.`,
       },
     ],
     more: dispute =>

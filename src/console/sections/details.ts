@@ -1,5 +1,6 @@
 /** Single objects besides payments and links: an event with its attempts, a plan, a dispute, a customer; and what can be done with them. */
 import { loadConsoleAssets } from '#console/assets.ts'
+import { confirmationStatus, readConfirmation, renderConfirmation } from '#console/confirmation.ts'
 import {
   auditInStory,
   isJson,
@@ -8,11 +9,12 @@ import {
   type MerchantVisit,
   may,
   readAnswer,
-  readFailure,
+  readOutcome,
   readRefusal,
 } from '#console/context.ts'
 import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
 import { type Detail, type DetailAct, details, WrongEntry } from '#console/sections/detail-sections.ts'
+import { actAlone, busyProblem } from '#console/sent-forms.ts'
 import {
   renderCurl,
   renderForm,
@@ -118,22 +120,23 @@ const isOpen = ({ from, when = () => true }: DetailAct, object: Json): boolean =
 function askOnceMore(visit: MerchantVisit, detail: Detail, { act, question, body }: Question) {
   const { name, title } = act
   const { id = '' } = visit.request.params
-  const { csrf: _, ...typed } = visit.request.form ?? {}
-  const key = typed.key ? `console-${typed.key}` : undefined
+  const { form: entries = {} } = visit.request
+  const key = entries.key ? `console-${entries.key}` : undefined
   const address = `/console/m/${visit.merchant.merchantId}${detail.path}/${id}`
-  const main = html`<p>${question}</p>${renderForm({
+  const main = html`${renderConfirmation({
+    question,
     action: `${address}/${name}`,
     csrf: visit.csrf,
-    hidden: { ...typed, sure: 'yes' },
+    entries,
     button: `Yes: ${title.toLowerCase()}`,
-    tone: 'danger',
   })}<p><a href="${address}">No, go back</a></p>${renderCurl(act.verb ?? 'POST', `${apiOf(visit)}${act.endpoint(id)}`, body, key)}`
-  return renderInside(loadConsoleAssets(), visit, { title, main, merchant: visit.merchant })
+  const status = confirmationStatus(entries, question)
+  return renderInside(loadConsoleAssets(), visit, { title, main, merchant: visit.merchant, status })
 }
 
 interface Question {
   readonly act: DetailAct
-  readonly question: Part
+  readonly question: string
   readonly body: unknown
 }
 
@@ -144,13 +147,19 @@ async function doDetail(visit: MerchantVisit, detail: Detail, act: DetailAct) {
   const entered = { form, files, object }
   try {
     const body = act.body?.(entered)
-    if (act.asks && form.sure !== 'yes')
-      return askOnceMore(visit, detail, { act, body, question: act.asks(entered) })
+    const question = await act.asks?.(entered, visit)
+    if (question !== undefined && readConfirmation(form, question) !== 'given')
+      return askOnceMore(visit, detail, { act, body, question })
     return await sendDetail(visit, { detail, act, body, object })
   } catch (error) {
     if (error instanceof WrongEntry) return showDetail(visit, detail, error.message)
     throw error
   }
+}
+
+async function doDetailAlone(visit: MerchantVisit, detail: Detail, act: DetailAct) {
+  const done = await actAlone(visit, visit.request.params.id ?? '', () => doDetail(visit, detail, act))
+  return done ?? showDetail(visit, detail, busyProblem)
 }
 
 interface Sending {
@@ -161,10 +170,10 @@ interface Sending {
 }
 
 /** What a change replaces and by what. Evidence is not repeated here: it is kept with its dispute, sealed. */
-function describeChange({ act, body, object }: Sending, failure: Json): Pick<Act, 'before' | 'after'> {
-  if (act.verb !== 'PATCH' || !isJson(body)) return { after: failure }
+function describeChange({ act, body, object }: Sending, outcome: Json): Pick<Act, 'before' | 'after'> {
+  if (act.verb !== 'PATCH' || !isJson(body)) return { after: outcome }
   const before = Object.fromEntries(Object.keys(body).map(name => [name, object[name] ?? null]))
-  return { before, after: { ...body, ...failure } }
+  return { before, after: { ...body, ...outcome } }
 }
 
 async function sendDetail(visit: MerchantVisit, sending: Sending) {
@@ -178,15 +187,16 @@ async function sendDetail(visit: MerchantVisit, sending: Sending) {
     key: key ? `console-${key}` : undefined,
   })
   if (answer.status === 404) return showDetail(visit, detail)
-  const failure = answer.status < 300 ? {} : readFailure(answer)
-  if (failure)
+  const outcome = readOutcome(answer)
+  if (outcome)
     await auditInStory(visit, {
       act: `${detail.title.toLowerCase()}.${act.name}`,
       object: id,
-      ...describeChange(sending, failure),
+      ...describeChange(sending, outcome),
     })
   if (answer.status >= 300) return showDetail(visit, detail, readRefusal(answer))
-  return seeOther(`/console/m/${visit.merchant.merchantId}${detail.path}/${id}?done=${act.done}`)
+  const done = answer.isReplay ? 'once' : act.done
+  return seeOther(`/console/m/${visit.merchant.merchantId}${detail.path}/${id}?done=${done}`)
 }
 
 export const detailPages: readonly MerchantPage[] = details.flatMap(detail => [
@@ -203,7 +213,7 @@ export const detailPages: readonly MerchantPage[] = details.flatMap(detail => [
         path: `${detail.path}/{id}/${act.name}`,
         act: act.act,
         ...(act.uploadBytesMax === undefined ? {} : { uploadBytesMax: act.uploadBytesMax }),
-        show: (visit: MerchantVisit) => doDetail(visit, detail, act),
+        show: (visit: MerchantVisit) => doDetailAlone(visit, detail, act),
       }) as const,
   ),
 ])

@@ -4,7 +4,13 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { loadConsoleAssets } from '#console/assets.ts'
-import { auditInStory, type MerchantPage, type MerchantVisit, readRefusal } from '#console/context.ts'
+import {
+  auditInStory,
+  type MerchantPage,
+  type MerchantVisit,
+  readOutcome,
+  readRefusal,
+} from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
 import {
   renderCurl,
@@ -101,8 +107,9 @@ async function sendSample(visit: MerchantVisit) {
     key: key ? `console-${key}` : undefined,
   })
   if (answer.status === 404) return showInbox(visit, `This merchant has no payment ${payId}.`)
+  const outcome = readOutcome(answer)
+  if (outcome) await auditInStory(visit, { act: 'test.event', object: payId, after: { type, ...outcome } })
   if (answer.status >= 300) return showInbox(visit, readRefusal(answer))
-  await auditInStory(visit, { act: 'test.event', object: payId, after: { type } })
   return seeOther(`${baseOf(visit)}/inbox?done=sent`)
 }
 

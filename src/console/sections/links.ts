@@ -7,6 +7,7 @@ import {
   type MerchantVisit,
   may,
   readAnswer,
+  readOutcome,
   readRefusal,
   withNewKey,
 } from '#console/context.ts'
@@ -86,9 +87,11 @@ async function makeLink(visit: MerchantVisit) {
     key: `console-${form.key}`,
   })
   const made = readAnswer(answer)
+  const { id = body.transId } = made ?? {}
+  const outcome = readOutcome(answer)
+  if (outcome) await visit.audit({ act: 'link.create', object: String(id), after: { ...body, ...outcome } })
   if (!made) return showLinkForm(withNewKey(visit, answer), readRefusal(answer))
-  await visit.audit({ act: 'link.create', object: String(made.id), after: body })
-  return seeOther(`${baseOf(visit)}/links/${String(made.id)}?done=saved`)
+  return seeOther(`${baseOf(visit)}/links/${String(id)}?done=${answer.isReplay ? 'once' : 'saved'}`)
 }
 
 async function showLink(visit: MerchantVisit, problem?: string) {
@@ -143,9 +146,10 @@ async function cancelLink(visit: MerchantVisit) {
     body: { reason: 'Cancelled in the console' },
     key: `console-${visit.request.form?.key ?? visit.deps.newId()}`,
   })
+  const outcome = readOutcome(answer)
+  if (outcome) await visit.audit({ act: 'link.cancel', object: id, after: outcome })
   if (answer.status >= 300) return showLink(visit, readRefusal(answer))
-  await visit.audit({ act: 'link.cancel', object: id })
-  return seeOther(`${baseOf(visit)}/links/${id}?done=cancelled`)
+  return seeOther(`${baseOf(visit)}/links/${id}?done=${answer.isReplay ? 'once' : 'cancelled'}`)
 }
 
 export const linkPages: readonly MerchantPage[] = [

@@ -3,6 +3,7 @@
  * row. Everything comes from the API, so that a list and its export show what the API shows.
  */
 
+import { readAmount } from '#console/amount.ts'
 import { type Json, type MerchantVisit, may, toRows } from '#console/context.ts'
 import { type Column, type Field, money, pick, showMoney, state, text, time } from '#console/views/parts.ts'
 import { html, type Part } from '#http/html.ts'
@@ -61,6 +62,14 @@ const dates: readonly Field[] = [
   { name: 'to', label: 'Before (UTC)', type: 'datetime-local' },
 ]
 
+const toCapitals = (typed: string): string => typed.toUpperCase()
+
+const boundHint = 'Smallest unit; with a currency also 12.34'
+
+/** Decimals are known only with a currency; the endpoint refuses what cannot be read. */
+const readBound: Field['read'] = (typed, { currency = '' }) =>
+  String(readAmount(typed, currency.toUpperCase()) ?? typed)
+
 const tabs: readonly (readonly [title: string, status: string])[] = [
   ['All', ''],
   ['Paid', 'OK'],
@@ -96,10 +105,10 @@ export const listSections: readonly ListSection[] = [
     quickRows: ({ deps, merchant }, query) => deps.paymentRows(merchant, Object.fromEntries(query)),
     filters: [
       { name: 'status', label: 'Status', choices: statuses },
-      { name: 'type', label: 'Method' },
-      { name: 'currency', label: 'Currency' },
-      { name: 'amountFrom', label: 'Amount from', hint: 'Smallest unit' },
-      { name: 'amountTo', label: 'Amount to', hint: 'Smallest unit' },
+      { name: 'type', label: 'Method', read: toCapitals },
+      { name: 'currency', label: 'Currency', read: toCapitals },
+      { name: 'amountFrom', label: 'Amount from', hint: boundHint, read: readBound },
+      { name: 'amountTo', label: 'Amount to', hint: boundHint, read: readBound },
       { name: 'transId', label: 'transId' },
       { name: 'refNr', label: 'refNr' },
       { name: 'email', label: 'E-mail' },

@@ -19,16 +19,31 @@ import type { PageAnswer } from '#http/server/page-routes.ts'
 const ownParameters = ['done']
 
 /** Converts the value of a browser's date and time field for the API: the page says that it means UTC. */
-const toMoment = (name: string, value: string, filters: ListSection['filters']): string =>
-  /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(value) &&
-  filters.some(field => field.name === name && field.type === 'datetime-local')
-    ? `${value}:00Z`
-    : value
+function toMoment(name: string, value: string, filters: ListSection['filters']): string {
+  const [, time, seconds = ':00'] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d(?:\.\d{1,3})?)?$/.exec(value) ?? []
+  const isMoment = filters.some(field => field.name === name && field.type === 'datetime-local')
+  return isMoment && time !== undefined ? `${time}${seconds}Z` : value
+}
+
+/** The filters in the address as people meant them: the form shows what is searched. */
+function readFilters({ request }: MerchantVisit, { filters }: Pick<ListSection, 'filters'>): Filters {
+  const typed: Filters = Object.fromEntries(
+    Object.entries(request.query)
+      .filter(([name]) => !ownParameters.includes(name))
+      .map(([name, value]) => [name, value.trim()])
+      .filter(([, value]) => value !== ''),
+  )
+  const read = ([name, value]: readonly [string, string]) =>
+    [name, filters.find(field => field.name === name)?.read?.(value, typed) ?? value] as const
+  return Object.fromEntries(Object.entries(typed).map(read))
+}
+
+type Filters = Readonly<Record<string, string>>
 
 function toQuery(visit: MerchantVisit, { usual = {}, filters }: ListSection): URLSearchParams {
-  const given = Object.entries(visit.request.query)
-    .filter(([name, value]) => value !== '' && !ownParameters.includes(name))
-    .map(([name, value]) => [name, toMoment(name, value, filters)] as const)
+  const given = Object.entries(readFilters(visit, { filters })).map(
+    ([name, value]) => [name, toMoment(name, value, filters)] as const,
+  )
   return new URLSearchParams({ ...usual, ...Object.fromEntries(given) })
 }
 
@@ -60,23 +75,26 @@ function exportAddress(path: string, query: URLSearchParams): string {
   return filters.size === 0 ? path : `${path}?${filters.toString()}`
 }
 
-const isFiltered = ({ request }: MerchantVisit): boolean =>
-  Object.entries(request.query).some(([name, value]) => value !== '' && !ownParameters.includes(name))
-
 const nothingMatches: Part = html`Nothing matches these filters. <a href="?">Show all</a>`
 
 async function showList(visit: MerchantVisit, section: ListSection) {
   const { title, endpoint, filters, columns, empty, exports, head } = section
-  const { merchant, request, deps } = visit
+  const { merchant, deps } = visit
+  const shown = readFilters(visit, section)
   const base = `/console/m/${merchant.merchantId}`
   const query = toQuery(visit, section)
   const asked = query.size === 0 ? endpoint : `${endpoint}?${query.toString()}`
   const quick = await section.quickRows?.(visit, query)
   const answer = quick ? undefined : await visit.api({ verb: 'GET', path: asked })
   const body = quick ?? (answer && readAnswer(answer))
-  const main = html`${head?.(visit)}${filters.length > 0 && renderFilters(filters, request.query, section.tabbed)}${
+  const main = html`${head?.(visit)}${filters.length > 0 && renderFilters(filters, shown, section.tabbed)}${
     body
-      ? renderTable(rowsOf(body), columns(base), isFiltered(visit) ? nothingMatches : empty(visit), title)
+      ? renderTable(
+          rowsOf(body),
+          columns(base),
+          Object.keys(shown).length > 0 ? nothingMatches : empty(visit),
+          title,
+        )
       : answer && html`<p class="note bad" role="alert">${readRefusal(answer)}</p>`
   }${body && renderPager(body, query)}${
     exports &&

@@ -224,7 +224,8 @@ async function removeOperator(visit: Visit): Promise<PageAnswer> {
     return renderInside(loadConsoleAssets(), visit, { title: `Remove ${email}`, main })
   }
   await visit.deps.peopleStore.remove(operatorId)
-  await visit.audit({ act: 'operator.remove', object: email })
+  const before = { role: person.role, merchants: person.merchants, refundLimits: person.refundLimits }
+  await visit.audit({ act: 'operator.remove', object: email, before })
   return seeOther('/console/operators?done=removed')
 }
 

@@ -20,6 +20,7 @@ import {
   showTime,
   type TypedColumn,
 } from '#console/views/parts.ts'
+import { isCardNumber } from '#domain/cards/card-numbers.ts'
 import { describe } from '#domain/response-codes.ts'
 import { type Html, html } from '#http/html.ts'
 import { undecided } from '#methods/method.ts'
@@ -218,7 +219,10 @@ async function showSearch(visit: Visit) {
   const merchants = visit.merchants.map(({ merchantId }) => merchantId)
   const { payments, isCut, away }: FoundInCells =
     typed === '' ? { payments: [], isCut: false, away: [] } : await visit.deps.search(merchants, typed)
-  const main = html`${renderAway(away)}<p>Found for <q>${typed}</q>:</p>${renderTable(payments, foundColumns(visit.merchants), 'Nothing. Search for a payId, transId, refNr, e-mail, the last four digits, or an amount such as 12.34.', 'Found payments')}${
+  // A card number in the address would stay in the browser's history. Some order numbers look like one, so it is searched first.
+  const digits = typed.replace(/[\s-]/g, '')
+  if (payments.length === 0 && isCardNumber(digits)) return seeOther(`/console/search?q=${digits.slice(-4)}`)
+  const main = html`${renderAway(away)}<p>Found for <q>${typed}</q>:</p>${renderTable(payments, foundColumns(visit.merchants), 'Nothing. Search for a payId, transId, refNr, merchantCustomerId, e-mail, the last four digits, or an amount such as 12.34.', 'Found payments')}${
     isCut &&
     html`<p class="quiet">These are the newest ${payments.length}; the lists of payments find the others.</p>`
   }`

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { amountHint, amountProblem, readAmount } from '#console/amount.ts'
 import { loadConsoleAssets } from '#console/assets.ts'
+import { confirmationStatus, readConfirmation, renderConfirmation } from '#console/confirmation.ts'
 import {
   auditInStory,
   isJson,
@@ -11,19 +12,23 @@ import {
   type MerchantVisit,
   may,
   readAnswer,
-  readFailure,
+  readOutcome,
   readRefusal,
   toRows,
   withNewKey,
 } from '#console/context.ts'
 import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
 import { renderStory } from '#console/sections/story.ts'
+import { actAlone, busyProblem } from '#console/sent-forms.ts'
 import {
+  type Field,
+  isMoney,
   type Money,
   pick,
   renderCurl,
   renderForm,
   renderPairs,
+  renderProblem,
   renderProse,
   showMoney,
   showState,
@@ -231,36 +236,50 @@ ${renderCurl('GET', `${visit.deps.origin()}/api/v2/payments/getByPayId/${payId}`
   })
 }
 
+const underWay = (payment: Json): string =>
+  toRows(payment.operations)
+    .filter(({ type, status, amount }) => status === 'PENDING' && type !== 'AUTHORIZATION' && isMoney(amount))
+    .map(
+      ({ type, amount }) =>
+        ` A ${String(type).toLowerCase()} of ${isMoney(amount) ? formatMoney(amount, 'en') : ''} is under way.`,
+    )
+    .join('')
+
+/** Names what the act rests on, so that somebody else's act in the meantime makes it another question. */
+function questionOf(act: MoneyAct, payment: Json, value: number): string {
+  if (act.name === 'cancellations') return 'Cancel this payment?'
+  const money = (amount: number): string =>
+    formatMoney({ value: amount, currency: currencyOf(payment) }, 'en')
+  return `${act.title} ${money(value)}? ${money(act.open(payment) ?? 0)} can be ${act.done}.${underWay(payment)}`
+}
+
 /** The form of an action, with a key of its own: submitted twice, it takes effect once. */
 async function askAct(visit: MerchantVisit, act: MoneyAct, problem?: string) {
   const payment = await findPayment(visit)
   if (!payment) return notFound(visit)
-  const open = act.open(payment)
   const currency = currencyOf(payment)
   const address = `${addressOf(visit, String(payment.payId))}/${act.name}`
-  const { amount: typed = String(open ?? ''), key = visit.deps.newId() } = visit.request.form ?? {}
-  const isSure = visit.request.verb === 'POST' && problem === undefined
+  const { form = {}, verb } = visit.request
+  const { amount: typed = String(act.open(payment) ?? ''), key = visit.deps.newId() } = form
+  const isSure = verb === 'POST' && problem === undefined
   const amount = String(readAmount(typed, currency) ?? typed)
-  const shown = isSure && showMoney({ value: Number(amount), currency })
-  const main = html`${problem !== undefined && html`<p class="note bad" role="alert">${problem}</p>`}${
+  const entries = { ...form, amount, key }
+  const question = isSure ? questionOf(act, payment, Number(amount)) : ''
+  const main = html`${renderProblem(problem)}${
     isSure
-      ? html`<p>${act.title} ${act.name === 'cancellations' ? 'this payment' : shown}? This moves money and cannot be undone here.</p>${renderForm({ action: address, csrf: visit.csrf, hidden: { amount, key, sure: 'yes' }, button: `Yes, ${act.title.toLowerCase()}`, tone: 'danger' })}`
+      ? renderConfirmation({
+          question,
+          warning: 'This moves money and cannot be undone here.',
+          action: address,
+          csrf: visit.csrf,
+          entries,
+          button: `Yes, ${act.title.toLowerCase()}`,
+        })
       : renderForm({
           action: address,
           csrf: visit.csrf,
           hidden: { key },
-          fields:
-            act.name === 'cancellations'
-              ? []
-              : [
-                  {
-                    name: 'amount',
-                    label: `Amount in ${currency}`,
-                    hint: amountHint,
-                    value: typed,
-                    required: true,
-                  },
-                ],
+          fields: act.name === 'cancellations' ? [] : [amountField(currency, typed)],
           button: `${act.title} …`,
         })
   }<p><a href="${addressOf(visit, String(payment.payId))}">Back to the payment</a></p>${renderCurl(
@@ -273,9 +292,17 @@ async function askAct(visit: MerchantVisit, act: MoneyAct, problem?: string) {
     title: `${act.title} ${String(payment.transId)}`,
     main,
     merchant: visit.merchant,
-    status: problem === undefined ? 200 : 422,
+    status: problem === undefined ? confirmationStatus(isSure ? form : {}, question) : 422,
   })
 }
+
+const amountField = (currency: string, value: string): Field => ({
+  name: 'amount',
+  label: `Amount in ${currency}`,
+  hint: amountHint,
+  value,
+  required: true,
+})
 
 function toBody(
   act: MoneyAct,
@@ -289,7 +316,8 @@ const limitProblem = (amount: Money, limits: readonly string[] = []): string =>
   `The refund is ${formatMoney(amount, 'en')}; your refund limit is ${limits.join(', ')}, in the smallest unit. Ask an admin for more.`
 
 async function doAct(visit: MerchantVisit, act: MoneyAct) {
-  const { amount: typed = '0', key = '', sure } = visit.request.form ?? {}
+  const { form = {} } = visit.request
+  const { amount: typed = '0', key = '' } = form
   const payment = await findPayment(visit)
   if (!payment) return notFound(visit)
   const currency = currencyOf(payment)
@@ -301,7 +329,7 @@ async function doAct(visit: MerchantVisit, act: MoneyAct) {
     if (!isWithinRefundLimit(refundLimits, { value, currency }))
       return askAct(visit, act, limitProblem({ value, currency }, refundLimits))
   }
-  if (sure !== 'yes') return askAct(visit, act)
+  if (readConfirmation(form, questionOf(act, payment, value)) !== 'given') return askAct(visit, act)
   const payId = String(payment.payId)
   const answer = await visit.api({
     verb: 'POST',
@@ -309,12 +337,20 @@ async function doAct(visit: MerchantVisit, act: MoneyAct) {
     body: toBody(act, { transId: `console-${key}`.slice(0, 64), amount, currency }),
     key: `console-${key}`,
   })
-  const failure = answer.status < 300 ? {} : readFailure(answer)
-  const after = { amount: value, currency, ...failure }
-  if (failure) await auditInStory(visit, { act: `payment.${act.act}`, object: payId, after })
+  const outcome = readOutcome(answer)
+  const after = { amount: value, currency, ...outcome }
+  if (outcome) await auditInStory(visit, { act: `payment.${act.act}`, object: payId, after })
   if (answer.status >= 300) return askAct(withNewKey(visit, answer), act, readRefusal(answer))
   const isPending = readAnswer(answer)?.status === 'PENDING'
-  return seeOther(`${addressOf(visit, payId)}?done=${isPending ? 'pending' : act.done}`)
+  const done = answer.isReplay ? 'once' : act.done
+  return seeOther(`${addressOf(visit, payId)}?done=${isPending ? 'pending' : done}`)
+}
+
+async function doActAlone(visit: MerchantVisit, act: MoneyAct) {
+  const { form = {}, params } = visit.request
+  if (form.sure !== 'yes') return doAct(visit, act)
+  const done = await actAlone(visit, params.payId ?? '', () => doAct(visit, act))
+  return done ?? askAct(visit, act, busyProblem)
 }
 
 export const paymentPages: readonly MerchantPage[] = [
@@ -330,7 +366,7 @@ export const paymentPages: readonly MerchantPage[] = [
       verb: 'POST',
       path: `/payments/{payId}/${act.name}`,
       act: act.act,
-      show: (visit: MerchantVisit) => doAct(visit, act),
+      show: (visit: MerchantVisit) => doActAlone(visit, act),
     } as const,
   ]),
 ]

@@ -90,11 +90,11 @@ const actsMax = 100
 async function tellActs(visit: MerchantVisit, objects: readonly string[]): Promise<readonly Moment[]> {
   const rows = await visit.deps.auditStore.list({ objects, limit: actsMax })
   return rows.map(({ at, actor, act, after }) => {
-    const { amount: value, currency, status, testClock } = isJson(after) ? after : {}
+    const { amount: value, currency, status, testClock, page } = isJson(after) ? after : {}
     return {
       at: typeof testClock === 'string' ? testClock : at.toISOString(),
       title: html`${act} ${showMoney({ value, currency })}${status !== undefined && html` ${showState(status)}`}`,
-      detail: html`<p>by ${actor}</p>`,
+      detail: html`<p>by ${actor}</p>${page !== undefined && html`<p class="quiet">${String(page)}</p>`}`,
     }
   })
 }

@@ -7,6 +7,7 @@ import {
   type MerchantPage,
   type MerchantVisit,
   readAnswer,
+  readOutcome,
   readRefusal,
 } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
@@ -109,8 +110,9 @@ async function send(
   done: { readonly act: string; readonly notice: string },
 ) {
   const answer = await visit.api(request)
+  const outcome = readOutcome(answer)
+  if (outcome) await visit.audit({ act: done.act, object: visit.merchant.merchantId, after: outcome })
   if (answer.status >= 300) return showTools(visit, readRefusal(answer))
-  await visit.audit({ act: done.act, object: visit.merchant.merchantId })
   return seeOther(`${baseOf(visit)}/test?done=${done.notice}`)
 }
 
@@ -133,8 +135,10 @@ async function makePayment(visit: MerchantVisit) {
   const body = samplePayment(visit, key)
   const answer = await visit.api({ verb: 'POST', path: '/payments', body, key: `console-${key}` })
   const payment = readAnswer(answer)
+  const { payId = body.transId } = payment ?? {}
+  const outcome = readOutcome(answer)
+  if (outcome) await auditInStory(visit, { act: 'test.payment', object: String(payId), after: outcome })
   if (!payment) return showTools(visit, readRefusal(answer))
-  await auditInStory(visit, { act: 'test.payment', object: String(payment.payId) })
   return seeOther(`${baseOf(visit)}/payments/${String(payment.payId)}?done=paid`)
 }
 

@@ -122,6 +122,8 @@ export interface Field {
   readonly autocomplete?: string
   /** Of files: the types that a browser offers, with commas. */
   readonly accept?: string
+  /** Of filters: what the endpoint is asked for where people write it otherwise. */
+  readonly read?: (typed: string, others: Readonly<Record<string, string>>) => string
 }
 
 export function renderField({
@@ -149,7 +151,7 @@ export function renderField({
       ? html`<textarea id="f-${name}" name="${name}" rows="4" cols="60"${must}${described}>${value}</textarea>`
       : type === 'file'
         ? html`<input id="f-${name}" name="${name}" type="file" multiple${must}${accept && html` accept="${accept}"`}${described}>`
-        : html`<input id="f-${name}" name="${name}" type="${type}" value="${value}"${must}${
+        : html`<input id="f-${name}" name="${name}" type="${type}" value="${value}"${stepOf(type, value)}${must}${
             autocomplete && html` autocomplete="${autocomplete}"`
           }${described}>`
   return html`<div class="field${(wide || long) && ' wide'}"><label for="f-${name}">${label}</label>${control}${
@@ -192,9 +194,22 @@ export const renderAway = (cells: readonly string[]): Part =>
   cells.length > 0 &&
   html`<p class="note warn" role="status">${cells.join(', ')} cannot be reached at the moment: merchants and payments there are missing here.</p>`
 
-/** Browsers show a date and time only without its zone and seconds. */
+/**
+ * A browser's field for a date and time has no zone. Ours are labelled UTC, so a time of another zone is converted: the digits of
+ * the other zone would be searched as UTC when the form is sent again. Seconds are shown where there are any.
+ */
+function toFieldTime(value: string): string {
+  const hasZone = /^\d{4}-\d\d-\d\dT\d\d:\d\d.*(?:Z|[+-]\d\d:\d\d)$/i.test(value)
+  const ms = hasZone ? Date.parse(value) : Number.NaN
+  return Number.isNaN(ms) ? value : new Date(ms).toISOString().replace(/(?:\.000|:00\.000)?Z$/, '')
+}
+
 const shownValue = ({ type }: Field, value: string): string =>
-  type === 'datetime-local' ? value.slice(0, 'YYYY-MM-DDThh:mm'.length) : value
+  type === 'datetime-local' ? toFieldTime(value) : value
+
+/** Browsers count in steps of a minute, and refuse to send other times, unless told otherwise. */
+const stepOf = (type: Field['type'], value: string): Part =>
+  type === 'datetime-local' && value.length > 'YYYY-MM-DDThh:mm'.length && html` step="any"`
 
 /** Filters as a form that ends in the address, so that a list can be sent to a colleague. */
 export function renderFilters(

@@ -69,3 +69,15 @@ export function hasExpired(expiryDate: string, nowMs: number): boolean {
   // Date.UTC counts months from 0, so the printed month's number denotes the month after it.
   return nowMs >= Date.UTC(year, month, 1)
 }
+
+/**
+ * The header `Retry-After` of HTTP: milliseconds from seconds or an HTTP date, a past one being 0; undefined for anything
+ * else.
+ */
+export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
+  const text = header?.trim() ?? ''
+  if (/^[0-9]{1,10}$/.test(text)) return Number(text) * 1_000
+  // An HTTP date begins with the name of a day; Date.parse alone would read nearly anything as a date.
+  const date = /^[A-Z][a-z]{2,8},? /.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(date) ? undefined : Math.max(date - nowMs, 0)
+}

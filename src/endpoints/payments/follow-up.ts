@@ -22,7 +22,7 @@ interface FollowUpBody {
 /** The method's object is not stored, because it may contain account data. */
 export function toFollowUp(body: FollowUpBody): FollowUpCommand {
   const { transId, refNr, amount, metadata, simulationMode, paymentMethods, ...details } = body
-  const { value, currency } = amount
+  const { value, currency, ...parts } = amount
   return {
     transId,
     refNr,
@@ -30,7 +30,8 @@ export function toFollowUp(body: FollowUpBody): FollowUpCommand {
     metadata,
     hints: { simulationMode },
     objects: paymentMethods,
-    details,
+    // What the amount is made of, as a create request stores it.
+    details: Object.keys(parts).length > 0 ? { ...details, amount: parts } : details,
   }
 }
 

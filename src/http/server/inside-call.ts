@@ -22,6 +22,8 @@ export interface InsideRequest {
 export interface InsideAnswer {
   readonly status: number
   readonly text: string
+  /** The answer of an earlier request with the same key: nothing was done now. */
+  readonly isReplay: boolean
 }
 
 /** An answer that comes in pieces, so that a long one is never held as a whole. */
@@ -48,8 +50,8 @@ export function createCallInside(app: FastifyInstance, basePath: string): CallIn
   })
   const call = (caller: Caller, request: InsideRequest): Promise<InsideAnswer> =>
     insideCaller.run(caller, async () => {
-      const { statusCode, body } = await app.inject(toInjection(request))
-      return { status: statusCode, text: body }
+      const { statusCode, body, headers } = await app.inject(toInjection(request))
+      return { status: statusCode, text: body, isReplay: headers['idempotent-replayed'] === 'true' }
     })
   const stream = (caller: Caller, request: InsideRequest): Promise<InsideStream> =>
     insideCaller.run(caller, async () => {

@@ -1,4 +1,6 @@
 /** Size, connection and time limits of the server. */
+import { readFileSync } from 'node:fs'
+
 export interface HttpLimits {
   readonly bodyBytes: number
   readonly headerBytes: number
@@ -47,5 +49,22 @@ export function limitsOfOne(processes: number): Pick<HttpLimits, 'openPerAddress
   return {
     openPerAddress: partOf(defaultLimits.openPerAddress),
     idlePerAddress: partOf(defaultLimits.idlePerAddress),
+  }
+}
+
+/**
+ * A connection is an open file, and a process may have only so many. Half of them are for callers: the request of each may
+ * need another one, to the database or to a provider, and without it the payments of those who are connected would fail.
+ */
+export const connectionsWithin = (openFiles: number): number =>
+  Math.min(defaultLimits.connections, Math.floor(openFiles / 2))
+
+/** How many files this process may have open. Node has raised that to the most it is allowed. Infinite where the system has no /proc. */
+export function readOpenFilesMax(file = '/proc/self/limits'): number {
+  try {
+    const [, max] = /^Max open files +(\d+)/m.exec(readFileSync(file, 'utf8')) ?? []
+    return max === undefined ? Number.POSITIVE_INFINITY : Number(max)
+  } catch {
+    return Number.POSITIVE_INFINITY
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { batchLines, createLogger, keepAllowedFields, openOutput } from '#http/telemetry/log.ts'
+import { batchLines, createLogger, keepAllowedFields } from '#http/telemetry/log.ts'
 
 const pan = '4111111111111111'
 
@@ -85,52 +85,4 @@ test('the address of a client is written as it is, though its digits could be a 
   const address = '222.222.222.101'
   expect(collect(logger => logger.info({ address }, 'x'))).toContain(`"address":"${address}"`)
   expect(collect(logger => logger.info({ reason: `"address":"${address}"` }, 'x'))).not.toContain(address)
-})
-
-describe('lines that cannot be written', () => {
-  /** A disk that is full until there is room, and takes a few bytes at a time. */
-  function openDisk() {
-    const faults: string[] = []
-    const disk = { isFull: true, code: 'ENOSPC', written: '' }
-    const out = openOutput(
-      bytes => {
-        if (disk.isFull) throw Object.assign(new Error('no space'), { code: disk.code })
-        const part = bytes.subarray(0, 1_000)
-        disk.written += part.toString()
-        return part.length
-      },
-      error => void faults.push(String(error)),
-    )
-    return { out, disk, faults }
-  }
-
-  test('are kept, reported once, and written in their order when there is room again', () => {
-    const { out, disk, faults } = openDisk()
-    for (const line of ['one\n', 'two\n']) out.write(line)
-    expect(faults).toEqual(['Error: no space'])
-    disk.isFull = false
-    out.write('three\n')
-    expect(disk.written).toBe('one\ntwo\nthree\n')
-    disk.isFull = true
-    out.write('four\n')
-    expect(faults).toHaveLength(2)
-  })
-
-  test('are dropped where there are too many, and the next ones are written again', () => {
-    const { out, disk } = openDisk()
-    for (let count = 0; count < 100; count += 1) out.write('x'.repeat(65_536))
-    disk.isFull = false
-    out.write('dropped\n')
-    out.write('next\n')
-    expect(disk.written.length).toBe(64 * 65_536 + 'next\n'.length)
-  })
-
-  test('are nobody’s concern once the reader has gone', () => {
-    const { out, disk, faults } = openDisk()
-    disk.code = 'EPIPE'
-    out.write('one\n')
-    disk.isFull = false
-    out.write('two\n')
-    expect([disk.written, faults]).toEqual(['', []])
-  })
 })

@@ -2,9 +2,9 @@
  * Structured logs without card numbers: only the fields named here are written, never a body or a header, and
  * every finished line passes the card number filter before it leaves the process.
  */
-import { writeSync } from 'node:fs'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
+import { openStandardOutput } from '#http/telemetry/output.ts'
 
 export type { Logger } from 'pino'
 
@@ -92,7 +92,7 @@ const batchLength = 65_536
 const batchMs = 100
 
 /** Writes lines together; an error, and the end of the process, write at once. */
-export function batchLines(out: DestinationStream): DestinationStream {
+export function batchLines(out: DestinationStream & { end?(): void }): DestinationStream {
   let waiting: string[] = []
   let length = 0
   let timer: NodeJS.Timeout | undefined
@@ -105,7 +105,10 @@ export function batchLines(out: DestinationStream): DestinationStream {
     length = 0
     out.write(text)
   }
-  process.once('exit', flush)
+  process.once('exit', () => {
+    flush()
+    out.end?.()
+  })
   return {
     write(line) {
       waiting.push(line)
@@ -118,62 +121,13 @@ export function batchLines(out: DestinationStream): DestinationStream {
 
 const urgent = /^\{"level":"(?:error|fatal)"/
 
-/** 4 MiB: some ten thousand requests, kept while the log cannot be written. What comes then is dropped. */
-const keptBytes = 4_194_304
-/** 100 ms: a moment for a reader that does not keep up. */
-const pauseMs = 100
+/** Of level error, because alarms may be among the lines that are missing. */
+const describeDropped = (count: number, worker: number | undefined): string =>
+  `{"level":"error"${writeTime()}${worker === undefined ? '' : `,"worker":${worker}`},"count":${count}` +
+  ',"code":"LOG_LINES_DROPPED","msg":"lines are missing here: nobody read the log, or it could not be written"}\n'
 
-/** Writes all or a part, and returns how many bytes. */
-type WriteBytes = (bytes: Buffer) => number
-
-/**
- * Lines that cannot be written, for example because the disk is full, must not end a gateway that takes payments: they are
- * kept for a while and written with the next ones.
- */
-export function openOutput(writeBytes: WriteBytes, onFault: (error: unknown) => void): DestinationStream {
-  let waiting = Buffer.alloc(0)
-  let isBroken = false
-  let isGone = false
-  return {
-    write(text) {
-      if (isGone) return
-      const bytes = waiting.length < keptBytes ? Buffer.concat([waiting, Buffer.from(text)]) : waiting
-      let written = 0
-      try {
-        while (written < bytes.length) written += writeOrPause(bytes.subarray(written), writeBytes)
-        isBroken = false
-      } catch (error) {
-        isGone = codeOf(error) === 'EPIPE'
-        if (!isBroken && !isGone) onFault(error)
-        isBroken = true
-      }
-      waiting = isGone ? Buffer.alloc(0) : bytes.subarray(written)
-    },
-  }
-}
-
-const codeOf = (error: unknown): unknown =>
-  error instanceof Error && 'code' in error ? error.code : undefined
-
-function writeOrPause(bytes: Buffer, writeBytes: WriteBytes): number {
-  try {
-    return writeBytes(bytes)
-  } catch (error) {
-    if (codeOf(error) !== 'EAGAIN') throw error
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs)
-    return 0
-  }
-}
-
-/** Synchronous: the process is about to end. */
-const standardOutput = () =>
-  batchLines(
-    openOutput(
-      bytes => writeSync(1, bytes),
-      error =>
-        process.stderr.write(`tollgate: the log cannot be written (${String(error)}); serving goes on\n`),
-    ),
-  )
+const standardOutput = ({ worker, onDropped }: Pick<LogOptions, 'worker' | 'onDropped'>): DestinationStream =>
+  batchLines(openStandardOutput({ describeDropped: count => describeDropped(count, worker), onDropped }))
 
 let stampedMs = 0
 let stamp = ''
@@ -194,9 +148,12 @@ export interface LogOptions {
   readonly out?: DestinationStream
   /** Which of several processes behind one port writes this. */
   readonly worker?: number
+  /** Counts lines that standard output did not take. */
+  readonly onDropped?: (lines: number) => void
 }
 
-export function createLogger({ level, out = standardOutput(), worker }: LogOptions): Logger {
+export function createLogger(options: LogOptions): Logger {
+  const { level, out = standardOutput(options), worker } = options
   const logger = pino(
     {
       level,

@@ -11,11 +11,15 @@ export interface Metrics {
   observeBatch(changes: number): void
   /** The longest of all cells is shown. */
   setWebhookLag(cell: number, seconds: number): void
+  /** The largest of all cells is shown. */
+  setClockDifference(cell: number, seconds: number): void
   /** An event that will not be delivered unless it is replayed. */
   countWebhookFailure(): void
   webhookFailures(): number
   /** A connection that was ended because one address, or the whole server, had too many, or because it was idle too long. */
   countDroppedConnection(reason: DropReason): void
+  /** Lines of the log that nobody took. */
+  countDroppedLines(lines: number): void
   /** A browser's report that a page tried to load something that its policy forbids. */
   countCspReport(directive: string): void
   /** One delivery of a provider: accepted, repeated, forged … */
@@ -87,7 +91,9 @@ function tallyOutcomes(registry: Registry): Metrics['countOutcome'] {
 }
 
 /** What is measured in each cell by itself and shown for all of them. */
-function gaugeCells(registry: Registry): Pick<Metrics, 'setWebhookLag' | 'setDifferences'> {
+function gaugeCells(
+  registry: Registry,
+): Pick<Metrics, 'setWebhookLag' | 'setClockDifference' | 'setDifferences'> {
   const registers = [registry]
   const webhookLag = new Gauge({
     name: 'tollgate_webhook_lag_seconds',
@@ -96,6 +102,13 @@ function gaugeCells(registry: Registry): Pick<Metrics, 'setWebhookLag' | 'setDif
     registers,
   })
   const lags = new CellValues()
+  const clockDifference = new Gauge({
+    name: 'tollgate_clock_difference_seconds',
+    help: 'How far the clocks of this process and of the database are apart at least.',
+    ...ofInstallation,
+    registers,
+  })
+  const clocks = new CellValues()
   const differences = new Gauge({
     name: 'tollgate_reconciliation_differences',
     help: 'Differences between our books and the settlement lines of providers.',
@@ -106,6 +119,7 @@ function gaugeCells(registry: Registry): Pick<Metrics, 'setWebhookLag' | 'setDif
   const differencesOf = new Map<string, CellValues>()
   return {
     setWebhookLag: (cell, seconds) => webhookLag.set(Math.max(...lags.set(cell, seconds))),
+    setClockDifference: (cell, seconds) => clockDifference.set(Math.max(...clocks.set(cell, seconds))),
     setDifferences(cell, list, found) {
       const cells = differencesOf.get(list) ?? new CellValues()
       differencesOf.set(list, cells)
@@ -141,6 +155,10 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     'Connections that were ended by a limit, by reason.',
     'reason',
   )
+  const droppedLines = counter(
+    'log_lines_dropped',
+    'Lines of the log that were dropped, because nobody read it or it could not be written.',
+  )
   const notices = counter('notices', 'Notices that providers delivered, by what became of them.', 'verdict')
   const noticeItems = counter(
     'notice_items',
@@ -156,6 +174,7 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     registry: options.registry,
     countCspReport: directive => cspReports.inc({ directive }),
     countDroppedConnection: reason => dropped.inc({ reason }),
+    countDroppedLines: lines => droppedLines.inc(lines),
     countRequest: (operationId, status, seconds) => requests.count(operationId, status, seconds),
     countOutcome,
     observeBatch: changes => batches.observe(changes),

@@ -4,6 +4,7 @@
  */
 import type { DisputeFacts } from '#connectors/contract.ts'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import type { Merchant } from '#domain/merchant.ts'
 import {
   type Dispute,
   type DisputeChange,
@@ -16,6 +17,7 @@ import { findOperation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvents } from '#operations/events/emit-event.ts'
 import type { NoticeDeps } from '#operations/payments/notices/apply-notice.ts'
+import { lateTimers } from '#operations/payments/notices/paid-late.ts'
 import type { Change } from '#storage/commit/change.ts'
 
 export interface DisputeTarget {
@@ -76,10 +78,11 @@ export type DisputeApplied = 'applied' | 'repeated' | 'unmatched'
 
 /** A provider reports the state of a dispute; `capture` if it names one. */
 export async function applyDispute(
-  target: DisputeTarget & { readonly capture?: XId },
+  target: { readonly merchant: Merchant; readonly payId: PayId; readonly capture?: XId },
   { facts, now }: { readonly facts: DisputeFacts; readonly now: Date },
   engine: Engine,
 ): Promise<DisputeApplied> {
+  const { merchant, payId } = target
   let matched = false
   // The form that parseDisputeId accepts: newId makes 32 hex digits.
   const disputeId = `dsp_${engine.newId()}` as DisputeId
@@ -92,7 +95,11 @@ export async function applyDispute(
       ? updateDispute(payment, known, facts, now)
       : openDispute(payment, facts, { disputeId, capture: capture.xId, now })
   }
-  const change = await changeDispute(target, { decide, now }, engine)
+  // Late money is given back once it is the merchant's again.
+  const alongside: Alongside = ({ payment, news }) =>
+    news.includes('dispute.won') ? { setTimers: lateTimers(payment, merchant, now) } : {}
+  const { merchantId } = merchant
+  const change = await changeDispute({ merchantId, payId }, { decide, now, alongside }, engine)
   if (change) return 'applied'
   return matched ? 'repeated' : 'unmatched'
 }
@@ -101,7 +108,7 @@ export async function applyDispute(
 export const applyDisputeNotice =
   (engine: Engine): NonNullable<NoticeDeps['applyDispute']> =>
   ({ merchant, payment, operation }, { dispute }) => {
-    const { merchantId, payId } = payment
+    const { payId } = payment
     const now = merchantNow(engine.clock, merchant)
-    return applyDispute({ merchantId, payId, capture: operation?.xId }, { facts: dispute, now }, engine)
+    return applyDispute({ merchant, payId, capture: operation?.xId }, { facts: dispute, now }, engine)
   }

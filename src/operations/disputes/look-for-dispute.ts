@@ -23,7 +23,7 @@ export async function lookForDispute({ timer, merchant, at }: DueTimer, engine: 
   const facts = known
     ? await disputes.findDecision?.(known, known.kept, at)
     : await disputes.findOpened?.(inquiry, at)
-  if (facts) await applyDispute({ merchantId, payId, capture: xId }, { facts, now: at }, engine)
+  if (facts) await applyDispute({ merchant, payId, capture: xId }, { facts, now: at }, engine)
   const next = facts && !isFinal(facts.status) ? disputes.decisionMs : undefined
   await engine.commit(
     next === undefined

@@ -37,6 +37,9 @@ export interface EndpointDeps {
   readonly audit: Audit
 }
 
+/** What the audit trail keeps of an endpoint that is removed: what it holds of one that is added. */
+const shownOf = ({ merchantId, url, types, kind }: WebhookEndpoint) => ({ merchantId, url, types, kind })
+
 export function createEndpointAdministration(deps: EndpointDeps): EndpointAdministration {
   const { store, keys, newId, audit } = deps
   const makeSecret = (owner: Pick<WebhookEndpoint, 'merchantId' | 'endpointId'>) => {
@@ -57,8 +60,9 @@ export function createEndpointAdministration(deps: EndpointDeps): EndpointAdmini
     },
     list: merchantId => store.list(merchantId),
     async remove(endpointId) {
+      const known = (await store.list()).find(endpoint => endpoint.endpointId === endpointId)
       const removed = await store.remove(endpointId)
-      if (removed) await audit({ act: 'webhook.remove', object: endpointId })
+      if (removed) await audit({ act: 'webhook.remove', object: endpointId, before: known && shownOf(known) })
       return removed
     },
     async rotateSecret(endpointId, overlapHours) {

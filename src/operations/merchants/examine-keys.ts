@@ -1,11 +1,19 @@
 /**
  * For the doctor: can the root secret, the data keys and the data sealed with them still be decrypted? It decrypts
- * secrets of webhooks, providers and operators and discards them at once; card and account numbers stay sealed.
+ * secrets of webhooks, providers and operators, and by examine-seals.ts all else, and discards them at once.
  */
 import type { KeyObject } from 'node:crypto'
+import type pg from 'pg'
 import { openWebhookSecret } from '#operations/events/webhook-secret.ts'
+import {
+  type DataKeys,
+  examineSeals,
+  opens,
+  type SealOptions,
+  sealChecks,
+} from '#operations/merchants/examine-seals.ts'
 import type { CheckResult, Example } from '#storage/doctor/doctor.ts'
-import type { SealedRow, SealedRows } from '#storage/doctor/sealed-rows.ts'
+import { readSealedRows, type SealedRow, type SealedRows } from '#storage/doctor/sealed-rows.ts'
 import { deriveAll, type KeyVersions, unwrapKey } from '#vault/key-ring.ts'
 import type { MasterRing } from '#vault/master-key.ts'
 import { unwrapRoots } from '#vault/root-secrets.ts'
@@ -15,44 +23,82 @@ import { unseal } from '#vault/sealing.ts'
 /** 20: as the other checks show. */
 const examplesShown = 20
 
-export async function examineKeys(rows: SealedRows, ring: MasterRing): Promise<readonly CheckResult[]> {
-  const webhookKeys = await openWebhookKeys(rows.root, ring)
+const keyChecks = {
+  root: { name: 'root-secret-opens', sentence: 'The master key opens the root secret.' },
+  dataKeys: { name: 'data-key-opens', sentence: 'The master key opens every data key.' },
+  webhooks: {
+    name: 'webhook-secret-opens',
+    sentence: 'Every webhook secret opens for the merchant or endpoint that it lies with.',
+  },
+  secrets: {
+    name: 'provider-secret-opens',
+    sentence: 'Every secret of a provider account opens for the merchant that it lies with.',
+  },
+  codes: {
+    name: 'operator-code-opens',
+    sentence: 'The secret behind the one-time codes of every operator opens.',
+  },
+} as const
+
+/** All checks of what is sealed in one cell, on a connection with a transaction. */
+export async function examineVault(
+  client: pg.ClientBase,
+  ring: MasterRing,
+  options?: SealOptions,
+): Promise<readonly CheckResult[]> {
+  const rows = await readSealedRows(client)
+  const opened = await openDataKeys(rows.dataKeys, ring)
+  return [...(await examineKeys(rows, ring, opened)), ...(await examineSeals(client, opened.keys, options))]
+}
+
+/** The same without the master key: each of them says that it was not made. */
+export const leaveVault = (notMade: string): readonly CheckResult[] =>
+  [...Object.values(keyChecks), ...sealChecks].map(({ name, sentence }) => ({
+    ...{ name, sentence, found: 0, examples: [], notMade },
+  }))
+
+interface OpenedKeys {
+  readonly keys: DataKeys
+  readonly broken: readonly Example[]
+}
+
+async function openDataKeys(rows: SealedRows['dataKeys'], ring: MasterRing): Promise<OpenedKeys> {
   const dataKeys = new Map<string, KeyObject>()
-  const brokenKeys: Example[] = []
-  for (const row of rows.dataKeys) {
+  const broken: Example[] = []
+  for (const row of rows) {
     const key = await unwrapKey(row.merchantId, row, ring).catch(() => undefined)
     if (key) dataKeys.set(`${row.merchantId} ${row.keyVersion}`, key)
-    else brokenKeys.push({ merchantId: row.merchantId, detail: `data key ${row.keyVersion} does not open` })
+    else broken.push({ merchantId: row.merchantId, detail: `data key ${row.keyVersion} does not open` })
   }
+  return {
+    keys: { find: ({ merchantId, keyVersion }) => dataKeys.get(`${merchantId} ${keyVersion}`) },
+    broken,
+  }
+}
+
+async function examineKeys(
+  rows: SealedRows,
+  ring: MasterRing,
+  { keys, broken }: OpenedKeys,
+): Promise<readonly CheckResult[]> {
+  const webhookKeys = await openWebhookKeys(rows.root, ring)
   const findBroken = (kind: RecordKind, what: string, sealed: readonly SealedRow[]): readonly Example[] =>
     sealed.flatMap(row => {
-      const key = dataKeys.get(`${row.merchantId} ${row.keyVersion}`)
+      const key = keys.find(row)
       const place = recordPlace(kind)(row.merchantId, row.id, row.keyVersion)
       const isWhole = key !== undefined && opens(() => unseal(key, row.sealed, place))
       return isWhole ? [] : [{ merchantId: row.merchantId, detail: `${what} ${row.id} does not open` }]
     })
   return [
-    toResult('root-secret-opens', 'The master key opens the root secret.', [
+    toResult(keyChecks.root, [
       ...(webhookKeys || rows.root === undefined
         ? []
         : [{ merchantId: '-', detail: 'it is damaged, or another master key sealed it' }]),
     ]),
-    toResult('data-key-opens', 'The master key opens every data key.', brokenKeys),
-    toResult(
-      'webhook-secret-opens',
-      'Every webhook secret opens for the merchant or endpoint that it lies with.',
-      webhookKeys ? findBrokenWebhooks(webhookKeys, rows.webhookSecrets) : [],
-    ),
-    toResult(
-      'provider-secret-opens',
-      'Every secret of a provider account opens for the merchant that it lies with.',
-      findBroken('provider secret', 'secret', rows.providerSecrets),
-    ),
-    toResult(
-      'operator-code-opens',
-      'The secret behind the one-time codes of every operator opens.',
-      findBroken('operator totp', 'the secret of operator', rows.operatorCodes),
-    ),
+    toResult(keyChecks.dataKeys, broken),
+    toResult(keyChecks.webhooks, webhookKeys ? findBrokenWebhooks(webhookKeys, rows.webhookSecrets) : []),
+    toResult(keyChecks.secrets, findBroken('provider secret', 'secret', rows.providerSecrets)),
+    toResult(keyChecks.codes, findBroken('operator totp', 'the secret of operator', rows.operatorCodes)),
   ]
 }
 
@@ -69,19 +115,9 @@ const findBrokenWebhooks = (keys: KeyVersions, secrets: SealedRows['webhookSecre
       : [{ merchantId, detail: `webhook secret ${id} does not open` }],
   )
 
-function opens(open: () => Buffer): boolean {
-  try {
-    open().fill(0)
-    return true
-  } catch {
-    // The question was whether it can be decrypted, so a failure is an answer.
-    return false
-  }
-}
-
-const toResult = (name: string, sentence: string, broken: readonly Example[]): CheckResult => ({
-  name,
-  sentence,
-  found: broken.length,
-  examples: broken.slice(0, examplesShown),
+const toResult = (
+  { name, sentence }: Pick<CheckResult, 'name' | 'sentence'>,
+  broken: readonly Example[],
+): CheckResult => ({
+  ...{ name, sentence, found: broken.length, examples: broken.slice(0, examplesShown) },
 })

@@ -12,6 +12,7 @@ import {
   findOperation,
   lastOperation,
   type Operation,
+  type OperationDetails,
   type OperationType,
   openTry,
   type Payment,
@@ -41,6 +42,18 @@ export function answerOperation(payment: Payment, xId: XId, page?: string): Oper
   const status = approves(operation) ? payment.status : shownState(operation)
   const _links = page === undefined ? undefined : linkTo(page)
   return toAnswer(httpStatus(status), { ...resultOf(payment, { operation, status, page }), _links })
+}
+
+/**
+ * The answer to a cancellation: 200, because it succeeded, although the payment has failed. It echoes the metadata of its own
+ * request, not those of the payment, like every other operation.
+ */
+export function answerCancellation(
+  payment: Payment,
+  metadata: OperationDetails['metadata'],
+): OperationAnswer {
+  const { status } = payment
+  return toAnswer(200, { ...resultOf(payment, { operation: lastOperation(payment), status }), metadata })
 }
 
 const linkTo = (href: string) => ({ redirect: { href, type: 'text/html' } })
@@ -229,6 +242,7 @@ export function toRecord(payment: Payment) {
     provider: payment.provider,
     paymentPlanId: payment.planId,
     paymentIntentId: intentOf(payment),
+    cancellationReason: payment.own.cancellationReason,
     operations: payment.operations.map(operation => toOperationEntry(payment, operation)),
     creationDate: payment.createdAt.toISOString(),
     updatedAt: payment.updatedAt.toISOString(),

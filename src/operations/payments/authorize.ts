@@ -34,8 +34,16 @@ export interface Authorization {
 
 export async function authorize(authorization: Authorization, engine: Engine): Promise<OperationAnswer> {
   const { merchant, payment, account, question, captureReference, ask, unattended, at } = authorization
-  const { timeoutMs } = account.connector.facts
-  const context: CallContext = { question, timeoutMs, isSent: true, engine }
+  const { waitMs, connector } = account
+  const { timeoutMs } = connector.facts
+  const other = (waitMs?.() ?? 0) > 0 ? await authorization.failOver?.() : undefined
+  if (other) {
+    // The provider wants to be left alone, so this request is never sent.
+    engine.sendings.end(question.reference)
+    return authorize(other, engine)
+  }
+  const hasOther = authorization.failOver !== undefined
+  const context: CallContext = { question, timeoutMs, isSent: true, waitMs, hasOther, engine }
   const received = await callProvider<AuthorizationOutcome>(
     {
       ask,
@@ -60,7 +68,7 @@ export async function authorize(authorization: Authorization, engine: Engine): P
 
 async function undoOwnPart({ payment, account, question }: Authorization, engine: Engine): Promise<Outcome> {
   const operation = findOperation(payment, question.reference)
-  return operation ? undoPart(toInquiry(payment, operation), account.connector, engine) : { kind: 'unknown' }
+  return operation ? undoPart(toInquiry(payment, operation), account, engine) : { kind: 'unknown' }
 }
 
 /** A capture that was requested but not answered is unknown, never dropped. */

@@ -6,13 +6,13 @@ import type { PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { endingSubject } from '#lifecycle/event.ts'
 import { withdrawRequest } from '#lifecycle/expiry.ts'
-import { lastOperation, type Payment } from '#lifecycle/payment.ts'
+import type { Payment } from '#lifecycle/payment.ts'
 import { decideCancellation } from '#lifecycle/reversal.ts'
 import { giveBackTimers } from '#operations/bank/batch-timers.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { keyRow, type OperationKey } from '#operations/key.ts'
-import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/payments/answer.ts'
+import { answerCancellation, answerRefusal, type OperationAnswer } from '#operations/payments/answer.ts'
 import { endAction, hasOtherPage } from '#operations/payments/customer-pages/end-action.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
 
@@ -61,7 +61,10 @@ async function cancelAsSeen(
     const decision = decideCancellation(payment)
     const ended = decision.accepted ? withdrawRequest(payment, { now, xId }) : undefined
     if (!ended) return refused(payment, decision.accepted ? 'NOT_OPEN' : decision.refusal, request, engine)
-    return end(withReason(ended, request), { request, now }, engine)
+    const { reason } = request
+    const noted =
+      reason === undefined ? ended : { ...ended, own: { ...ended.own, cancellationReason: reason } }
+    return end(noted, { request, now }, engine)
   })
 }
 
@@ -70,9 +73,8 @@ function end(
   { request, now }: { request: CancelPayment; now: Date },
   engine: Engine,
 ): Step<OperationAnswer> {
-  const { merchant, payId, key } = request
-  // The cancellation succeeded: 200, although the payment has failed.
-  const answer = { ...answerOperation(ended, lastOperation(ended).xId), status: 200 }
+  const { merchant, payId, key, metadata } = request
+  const answer = answerCancellation(ended, metadata)
   const emitted = emitEvent(ended, { subject: endingSubject(ended, now), owed: true, now }, engine)
   const row = keyRow(key, { merchant, payId, answer, now })
   const setTimers = giveBackTimers(ended)
@@ -85,20 +87,6 @@ function end(
     },
     result: answer,
   }
-}
-
-/** The reason and the metadata are stored with the operation that ended the payment. */
-function withReason(ended: Payment, { reason, metadata }: CancelPayment): Payment {
-  const last = lastOperation(ended)
-  const details = {
-    ...last.details,
-    ...(reason === undefined ? {} : { cancellationReason: reason }),
-    ...(metadata === undefined ? {} : { metadata: { ...last.details.metadata, ...metadata } }),
-  }
-  const operations = ended.operations.map(operation =>
-    operation === last ? { ...operation, details } : operation,
-  )
-  return { ...ended, operations }
 }
 
 function refused(

@@ -65,6 +65,7 @@ type Begun =
       readonly answered?: undefined
       readonly payment: Payment
       readonly timeoutMs: number
+      readonly waitMs?: () => number
       readonly ask: (send: number, signal: AbortSignal) => Promise<Outcome>
       readonly amount: Money
     }
@@ -83,9 +84,9 @@ export async function performFollowUp<Command extends FollowUpCommand>(
   if (!begun || begun.answered === 'nothing to do') return undefined
   if (begun.answered) return begun.answered
   await engine.testCrash('afterRecord')
-  const { amount, timeoutMs } = begun
+  const { amount, timeoutMs, waitMs } = begun
   const question = { operation: kind.type, reference: xId, amount }
-  const context = { question, timeoutMs, isSent: true, engine }
+  const context = { question, timeoutMs, isSent: true, waitMs, engine }
   const outcome = await callForOutcome(begun.ask, context)
   engine.onOutcome(kind.type, outcome.kind)
   await engine.testCrash('afterCall')
@@ -207,13 +208,14 @@ function refuseOperation<Command extends FollowUpCommand>(
 function toSending(
   payment: Payment,
   operation: Operation,
-  { connector }: OpenedAccount,
+  { connector, waitMs }: OpenedAccount,
   ask: NonNullable<Connector['capture']>,
 ): Begun {
   const question = toFollowUp(payment, operation)
   return {
     payment,
     timeoutMs: connector.facts.timeoutMs,
+    waitMs,
     ask: (send, signal) => ask({ ...question, send }, signal),
     amount: question.amount,
   }

@@ -187,14 +187,17 @@ async function findHead(pool: Pick<Pool, 'query'>): Promise<AuditHead | undefine
 }
 
 async function appendRows(writers: Pool, entries: readonly AuditEntry[]): Promise<void> {
+  if (entries.length > 0) await inTransaction(writers, client => appendWithin(client, entries))
+}
+
+/** As a part of the caller's transaction. */
+export async function appendWithin(client: PoolClient, entries: readonly AuditEntry[]): Promise<void> {
   if (entries.length === 0) return
-  await inTransaction(writers, async client => {
-    const { rows } = await client.query<AuditHead>('SELECT number, hash FROM audit_head FOR UPDATE')
-    let head = rows[0]
-    if (!head) throw new Error('the head of the audit trail is missing; "tollgate audit verify" tells more')
-    for (const entry of entries) head = await insertRow(client, head, entry)
-    await client.query('UPDATE audit_head SET number = $1, hash = $2', [head.number, head.hash])
-  })
+  const { rows } = await client.query<AuditHead>('SELECT number, hash FROM audit_head FOR UPDATE')
+  let head = rows[0]
+  if (!head) throw new Error('the head of the audit trail is missing; "tollgate audit verify" tells more')
+  for (const entry of entries) head = await insertRow(client, head, entry)
+  await client.query('UPDATE audit_head SET number = $1, hash = $2', [head.number, head.hash])
 }
 
 /** The longest text of an entry; text from unauthenticated clients was cut before. */

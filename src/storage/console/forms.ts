@@ -2,17 +2,30 @@
  * Submitted forms of the console and their answers, so that a form submitted twice takes effect only once across all
  * processes. They are stored among the idempotency keys, under the installation's name instead of a merchant's.
  */
-import type { Database } from '#storage/database.ts'
+import { randomBytes } from 'node:crypto'
+import type { PoolClient } from 'pg'
+import { type AuditEntry, appendWithin } from '#storage/audit/audit.ts'
+import { type Database, inTransaction } from '#storage/database.ts'
 import { installationOwner } from '#storage/vault/key-rotation.ts'
 
 export interface FormStore {
-  /** False: the same form was sent before. */
-  claim(key: string): Promise<boolean>
+  /**
+   * False: the same form was sent before. An act and its row in the audit trail are two commits: `cutOff` becomes the row unless
+   * the form is answered, because its process was stopped between them for example.
+   */
+  claim(key: string, cutOff?: AuditEntry): Promise<boolean>
   /** Undefined: it was never sent, failed, or was forgotten. Without a body: it is being worked on. */
   find(key: string): Promise<SentForm | undefined>
   answer(key: string, answer: { readonly status: number; readonly body: string }): Promise<void>
-  /** The form failed, so that it may be submitted again. */
+  /** The form failed: it may be submitted again, and the audit trail says that how far it got is not known. */
   release(key: string): Promise<void>
+  /**
+   * One act at a time on the object with this hash: gives the function that lets go of it. Undefined: somebody else holds it, or a
+   * process that was stopped did a few minutes ago.
+   */
+  hold(hash: string): Promise<(() => Promise<void>) | undefined>
+  /** Puts all forms that nobody works on any more into the audit trail, like `release`. */
+  recordCutOff(): Promise<void>
 }
 
 export interface SentForm {
@@ -23,18 +36,42 @@ export interface SentForm {
 /** One hour: longer than anybody waits before pressing a button again, and longer than an idle session lives. */
 const keptFor = "interval '1 hour'"
 
+/** 5 minutes: longer than any request of the API may take. */
+const workedOnFor = "interval '5 minutes'"
+
 /** The doctor reports a key without an answer as a fault, so this status marks "accepted, not answered yet". */
 const accepted = 202
 
-const owned = `merchant_id = '${installationOwner}' AND verb = 'POST' AND path = '/console'`
+const ownedAt = (path: string): string =>
+  `merchant_id = '${installationOwner}' AND verb = 'POST' AND path = '${path}'`
+const owned = ownedAt('/console')
+/** A row each beside the form's own: what the audit trail says unless the form is answered. */
+const notes = ownedAt('/console/acts')
+
+const held = ownedAt('/console/held')
+
+const insertInto = (path: string, body: string, fingerprint = '$1'): string =>
+  `INSERT INTO idempotency_key (merchant_id, verb, path, key, fingerprint, answer_status, answer_body, created_at)
+   SELECT '${installationOwner}', 'POST', '${path}', $1, ${fingerprint}, ${accepted}, ${body}, now()`
+
+/** Moves these notes into the audit trail. */
+async function recordNotes(client: PoolClient, which: string, values: readonly string[]): Promise<void> {
+  const { rows } = await client.query<{ body: string }>(
+    `DELETE FROM idempotency_key WHERE ${notes} AND ${which} RETURNING answer_body AS body`,
+    [...values],
+  )
+  const entries: readonly AuditEntry[] = rows.map(({ body }) => JSON.parse(body))
+  await appendWithin(client, entries)
+}
 
 export const createFormStore = ({ writers }: Pick<Database, 'writers'>): FormStore => ({
-  async claim(key) {
+  async claim(key, cutOff) {
     const { rowCount } = await writers.query(
-      `WITH over AS (DELETE FROM idempotency_key WHERE ${owned} AND created_at < now() - ${keptFor})
-       INSERT INTO idempotency_key (merchant_id, verb, path, key, fingerprint, answer_status, answer_body, created_at)
-       VALUES ('${installationOwner}', 'POST', '/console', $1, $1, ${accepted}, '', now()) ON CONFLICT DO NOTHING`,
-      [key],
+      `WITH over AS (DELETE FROM idempotency_key WHERE ${owned} AND created_at < now() - ${keptFor}),
+       claimed AS (${insertInto('/console', "''")} ON CONFLICT DO NOTHING RETURNING key),
+       noted AS (${insertInto('/console/acts', '$2::text')} FROM claimed WHERE $2::text IS NOT NULL ON CONFLICT DO NOTHING)
+       SELECT FROM claimed`,
+      [key, cutOff && JSON.stringify(cutOff)],
     )
     return rowCount === 1
   },
@@ -48,11 +85,31 @@ export const createFormStore = ({ writers }: Pick<Database, 'writers'>): FormSto
   },
   async answer(key, { status, body }) {
     await writers.query(
-      `UPDATE idempotency_key SET answer_status = $2, answer_body = $3 WHERE ${owned} AND key = $1`,
+      `WITH noted AS (DELETE FROM idempotency_key WHERE ${notes} AND key = $1)
+       UPDATE idempotency_key SET answer_status = $2, answer_body = $3 WHERE ${owned} AND key = $1`,
       [key, status, body],
     )
   },
-  async release(key) {
-    await writers.query(`DELETE FROM idempotency_key WHERE ${owned} AND key = $1`, [key])
+  release: key =>
+    inTransaction(writers, async client => {
+      await recordNotes(client, 'key = $1', [key])
+      await client.query(`DELETE FROM idempotency_key WHERE ${owned} AND key = $1`, [key])
+    }),
+  async hold(hash) {
+    const holder = randomBytes(32).toString('hex')
+    const { rowCount } = await writers.query(
+      `${insertInto('/console/held', "''", '$2')} ON CONFLICT (merchant_id, verb, path, key)
+       DO UPDATE SET fingerprint = $2, created_at = now() WHERE idempotency_key.created_at < now() - ${workedOnFor}`,
+      [hash, holder],
+    )
+    if (rowCount !== 1) return undefined
+    return async () => {
+      await writers.query(`DELETE FROM idempotency_key WHERE ${held} AND key = $1 AND fingerprint = $2`, [
+        hash,
+        holder,
+      ])
+    }
   },
+  recordCutOff: () =>
+    inTransaction(writers, client => recordNotes(client, `created_at < now() - ${workedOnFor}`, [])),
 })

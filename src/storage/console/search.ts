@@ -4,7 +4,7 @@
  */
 import { isActiveCurrency } from '#domain/money/currencies.ts'
 import type { Database } from '#storage/database.ts'
-import { email, lastDigits } from '#storage/payments/found-by.ts'
+import { email, lastDigits, merchantCustomer } from '#storage/payments/found-by.ts'
 import { inLists } from '#storage/planner.ts'
 
 export interface FoundPayment {
@@ -29,15 +29,35 @@ interface Guess {
   readonly where: string
 }
 
-const matching =
-  (form: RegExp) =>
-  (typed: string): string | undefined =>
-    form.test(typed) ? typed : undefined
+/** What people paste along: quotes, brackets and the signs around a sentence. Blanks of any kind are one. */
+const tidy = (typed: string): string =>
+  typed
+    .replace(/\s+/g, ' ')
+    .replace(/^[\s"'“”„‘’«»<([#]+/, '')
+    .replace(/[\s"'“”‘’«»>)\].,;:!?]+$/, '')
 
-const isCurrency = (mark: string): boolean => mark === '' || /\p{Sc}$/u.test(mark) || isActiveCurrency(mark)
+/** Anywhere in the text, also in the form that databases show. */
+function readPayId(typed: string): string | undefined {
+  const [id] = /(?<![0-9a-z])[0-9a-f]{8}(-?)(?:[0-9a-f]{4}\1){3}[0-9a-f]{12}(?![0-9a-z])/i.exec(typed) ?? []
+  return id?.replaceAll('-', '')
+}
+
+const readEmail = (typed: string): string | undefined => {
+  const [, email] = /(?:mailto:)?([^\s<>()[\]",;:]+@[^\s<>()[\]",;:]+)/i.exec(typed) ?? []
+  return email && tidy(email)
+}
+
+/** `1111`, or behind the signs that hide the other digits: `•••• 1111`, `4111 11** **** 1111`. */
+function readLastDigits(typed: string): string | undefined {
+  const [, hidden = '', digits] = /^([\d\s•·*xX.…-]*?)(\d{4})$/.exec(tidy(typed)) ?? []
+  return hidden === '' || /[•·*xX.…]/.test(hidden) ? digits : undefined
+}
+
+const isCurrency = (mark: string): boolean =>
+  mark === '' || /\p{Sc}$/u.test(mark) || isActiveCurrency(mark.toUpperCase())
 
 /** Whole, or in groups of three; with the two to four decimals that currencies have. */
-const amountForm = /^(?:\d{1,12}|\d{1,3}(?:[.,\s]\d{3}){1,3})(?:[.,]\d{2,4})?$/
+const amountForm = /^(?:\d{1,12}|\d{1,3}(?:[.,\s'’]\d{3}){1,3})(?:[.,]\d{2,4})?$/
 
 /**
  * In the smallest unit, or as our pages and people write it: `1234`, `12.34`, `€1,234.56`, `KWD 12.345`. The digits are the same
@@ -45,25 +65,29 @@ const amountForm = /^(?:\d{1,12}|\d{1,3}(?:[.,\s]\d{3}){1,3})(?:[.,]\d{2,4})?$/
  */
 function readAmount(typed: string): number | undefined {
   const [, before = '', number = '', after = ''] =
-    /^([A-Z]{0,3}\p{Sc}?)\s?(\d[\d.,\s]*?)\s?([A-Z]{3}|\p{Sc})?$/u.exec(typed) ?? []
+    /^([a-z]{0,3}\p{Sc}?)\s?(\d[\d.,\s'’]*?)\s?([a-z]{3}|\p{Sc})?$/iu.exec(tidy(typed)) ?? []
   const isAmount = amountForm.test(number) && isCurrency(before) && isCurrency(after)
   return isAmount ? Number(number.replace(/\D/g, '')) : undefined
 }
 
-const guesses: readonly Guess[] = [
-  { read: matching(/^[0-9a-f]{32}$/i), where: 'p.pay_id = $2::uuid' },
+const references: readonly Guess[] = [
   // Two indexes, each for a part of the payments.
-  { read: typed => typed, where: 'p.trans_id = $2 AND p.live' },
-  { read: typed => typed, where: 'p.trans_id = $2 AND NOT p.live' },
-  { read: typed => typed, where: 'p.ref_nr = $2' },
-  { read: matching(/@/), where: `${email} IS NOT NULL AND lower${email} = lower($2)` },
-  { read: matching(/^\d{4}$/), where: `${lastDigits} IS NOT NULL AND ${lastDigits} = $2` },
+  'p.trans_id = $2 AND p.live',
+  'p.trans_id = $2 AND NOT p.live',
+  'p.ref_nr = $2',
+  `${merchantCustomer} IS NOT NULL AND ${merchantCustomer} = $2`,
+].map(where => ({ read: typed => typed, where }))
+
+const guesses: readonly Guess[] = [
+  { read: readPayId, where: 'p.pay_id = $2::uuid' },
+  ...references,
+  { read: readEmail, where: `${email} IS NOT NULL AND lower${email} = lower($2)` },
+  { read: readLastDigits, where: `${lastDigits} IS NOT NULL AND ${lastDigits} = $2` },
   { read: readAmount, where: `p.amount = $2::bigint AND ${inLists('p')}` },
 ]
 
 interface Question {
   readonly merchants: readonly string[]
-  readonly typed: string
   readonly limit: number
 }
 
@@ -72,7 +96,7 @@ const columns = `p.merchant_id AS "merchantId", p.pay_id AS "payId", p.trans_id 
 
 export function createPaymentSearch({ readers }: Pick<Database, 'readers'>): PaymentSearch {
   /** Merchant by merchant, because every index begins with the merchant. */
-  async function tryGuess({ merchants, typed, limit }: Question, { read, where }: Guess) {
+  async function tryGuess({ merchants, limit }: Question, { read, where }: Guess, typed: string) {
     const value = read(typed)
     if (value === undefined) return []
     const { rows } = await readers.query<FoundPayment>(
@@ -83,10 +107,19 @@ export function createPaymentSearch({ readers }: Pick<Database, 'readers'>): Pay
     )
     return rows
   }
+  async function tryAll(question: Question, tried: readonly Guess[], texts: readonly string[]) {
+    const tries = [...new Set(texts)].flatMap(text => tried.map(guess => tryGuess(question, guess, text)))
+    return (await Promise.all(tries)).flat()
+  }
   return {
     async find(merchants, typed, limit) {
-      const found = await Promise.all(guesses.map(guess => tryGuess({ merchants, typed, limit }, guess)))
-      const byId = new Map(found.flat().map(payment => [payment.payId, payment]))
+      const question = { merchants, limit }
+      const plain = tidy(typed)
+      const found = await tryAll(question, guesses, [typed, plain])
+      // The indexes of references know nothing of upper and lower case, so the two that people use are tried.
+      const cases = [plain.toUpperCase(), plain.toLowerCase()].filter(text => text !== plain)
+      const all = found.length > 0 ? found : await tryAll(question, references, cases)
+      const byId = new Map(all.map(payment => [payment.payId, payment]))
       return [...byId.values()]
         .toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
         .slice(0, limit)

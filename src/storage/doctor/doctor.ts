@@ -31,6 +31,8 @@ export interface CheckResult {
   /** How often it is not true. */
   readonly found: number
   readonly examples: readonly Example[]
+  /** Why the check was not made; what it would have found is not known then. */
+  readonly notMade?: string
 }
 
 export interface ExaminationOptions {

@@ -3,6 +3,7 @@
  * break it. Sums and statuses are compared with the operations, never computed by the code that wrote them.
  */
 
+import { allMethods } from '#methods/catalogue.ts'
 import { bankChecks } from '#storage/doctor/bank-checks.ts'
 import { type Check, type RowCheck, type Sweep, some, timerOf, unanswered } from '#storage/doctor/check.ts'
 import { customerChecks } from '#storage/doctor/customer-checks.ts'
@@ -36,7 +37,7 @@ const operationFacts: Readonly<Record<string, string>> = {
   reopeners: `count(*) FILTER (WHERE type = 'INCREMENTAL' OR type = 'CAPTURE' AND state = 'FAILED')`,
   asked: `max(amount) FILTER (WHERE type = 'AUTHORIZATION' AND ${approved})`,
   // What the provider approved. For these only, because the text must be parsed.
-  currency: `max(CASE WHEN type IN ('AUTHORIZATION', 'CREDIT') AND ${approved}
+  currency: `max(CASE WHEN type IN ('AUTHORIZATION', 'CONFIRM', 'CREDIT') AND ${approved}
     THEN provider->'echo'->'amount'->>'currency' END)`,
   approved_at: `max(updated_at) FILTER (WHERE type IN ('AUTHORIZATION', 'CONFIRM') AND ${approved})`,
   sent: `bool_or(state = 'SENT')`,
@@ -93,6 +94,25 @@ const nothing = 'p.authorized + p.capturing + p.captured + p.reversing + p.rever
 
 const creditable = `CASE WHEN p.kind = 'CREDIT' THEN p.amount ELSE p.captured END`
 
+/** An operation of the payment `p` that meets the condition on `u`. */
+const operationOf = (condition: string): string =>
+  some(`operation u WHERE u.merchant_id = p.merchant_id AND u.pay_id = p.pay_id AND (${condition})`)
+
+/** Whether a capture ends the capturing. */
+const isLast = (capture: string): string =>
+  `(${capture}.details->'manual'->>'final' = 'true' OR ${capture}.details->>'closes' = 'true'
+    OR ${capture}.details->>'releasesRest' = 'true')`
+
+/** Where more than the authorised amount may be captured, reaching it closes the payment; a raise may come afterwards. */
+const mayHaveReached = `p.capture_percent > 100 AND (p.captured >= p.authorized OR ${operationOf(`u.type = 'INCREMENTAL'`)})`
+
+/** Methods by which more than the authorised amount may be captured. */
+const higherCeilings = allMethods
+  .flatMap(({ type, capturePercentMax }) =>
+    capturePercentMax === undefined ? [] : [`WHEN '${type}' THEN ${capturePercentMax}`],
+  )
+  .join(' ')
+
 const moneyChecks: readonly Check[] = [
   {
     name: 'asked-amount',
@@ -136,11 +156,34 @@ const moneyChecks: readonly Check[] = [
       ${open})`,
   },
   {
+    name: 'closed-for-capture',
+    sentence:
+      'A payment is closed for further captures exactly if its last capture was declared or made to be the last.',
+    // A statement of its own: details in the summary of all operations would double the time of the sweep. A capture that its
+    // provider takes back opens the payment again; one in the dashboard may have released the rest.
+    broken: `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id, 'closed for capture, but its captures say otherwise' AS detail
+      FROM payment p WHERE {touched p} AND p.closed_for_capture AND NOT (${mayHaveReached})
+        AND NOT ${operationOf(`u.type = 'CAPTURE' AND u.state = 'OK' AND (${isLast('u')} OR u.details->>'origin' = 'PROVIDER')`)}
+      UNION ALL
+      SELECT p.merchant_id, p.pay_id, c.x_id, 'open for capture, but this capture was the last'
+      FROM operation c JOIN payment p ON p.merchant_id = c.merchant_id AND p.pay_id = c.pay_id
+      WHERE {touched c} AND c.type = 'CAPTURE' AND c.state = 'OK' AND c.details::text LIKE '%true%' AND ${isLast('c')}
+        AND NOT p.closed_for_capture
+        AND NOT ${operationOf(`u.type = 'CAPTURE' AND u.state = 'FAILED' AND u.updated_at >= c.updated_at`)}`,
+  },
+  {
     name: 'capture-ceiling',
     sentence: 'No more is captured and reversed, certainly or possibly, than the authorisation allows.',
     sweep: payments,
     when: `(p.authorized - (${open})) * 100 > p.authorized * p.capture_percent`,
     detail: `format('%s of %s, at most %s %%', p.authorized - (${open}), p.authorized, p.capture_percent)`,
+  },
+  {
+    name: 'capture-percent',
+    sentence: 'No payment allows more to be captured than its method does.',
+    sweep: payments,
+    when: `p.capture_percent > CASE p.method ${higherCeilings} ELSE 100 END`,
+    detail: `format('%s %% with %s', p.capture_percent, p.method)`,
   },
   {
     name: 'refund-ceiling',
@@ -191,7 +234,7 @@ const statusChecks: readonly Check[] = [
         WHEN 'OK' THEN CASE WHEN p.kind = 'CREDIT' THEN p.refunded = p.amount ELSE p.captured > 0 OR p.amount = 0 END
         WHEN 'FAILED' THEN ${nothing} + p.refunding = 0
         WHEN 'REVERSED' THEN p.authorized > 0 AND (p.reversed = p.authorized AND p.captured + p.capturing = 0
-          OR (p.captured > 0 AND p.refunded + p.returned >= p.captured OR p.capturing + p.reversing + p.refunding > 0
+          OR (p.captured > 0 AND p.refunded + p.returned + p.disputed >= p.captured OR p.capturing + p.reversing + p.refunding > 0
               OR ${timerOf('GIVE_BACK')})
             AND ${some(`operation o WHERE
             o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id AND o.prepared->>'paidLate' = 'true'`)})

@@ -42,6 +42,19 @@ export const planChecks: readonly Check[] = [
       WHERE pl.status <> 'CANCELLED' AND (pl.status = 'PENDING') <> (p.status IN ${unapproved})`,
   },
   {
+    name: 'plan-terms',
+    sentence:
+      'A plan has the currency of its initial payment, a card that the vault knows, and a next day while it goes on without an end.',
+    broken: `SELECT pl.merchant_id, p.pay_id, NULL::uuid AS x_id, ${plan} || format(' in %s, its payment in %s, next on %s',
+        pl.currency, p.currency, pl.next_payment_date) AS detail
+      FROM payment_plan pl JOIN payment p ON p.merchant_id = pl.merchant_id AND p.pay_id = pl.initial_pay_id
+      WHERE pl.currency <> p.currency
+        OR pl.status = 'ACTIVE' AND p.status NOT IN ${unapproved} AND pl.next_payment_date IS NULL AND pl.charging_pay_id IS NULL
+          AND pl.recurring->>'frequency' IS NOT NULL AND pl.recurring->>'expiryDate' IS NULL
+        OR pl.card_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vault_card v WHERE v.merchant_id = pl.merchant_id
+          AND v.card_id = pl.card_id)`,
+  },
+  {
     name: 'plan-timer',
     sentence:
       'An active plan that is charged by itself or was asked to be charged, or that ends, has a timer for it or a charge under way.',

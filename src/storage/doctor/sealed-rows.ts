@@ -1,4 +1,4 @@
-/** The keys and secrets that the doctor tries to decrypt. Card numbers are not among them. */
+/** The keys and secrets that the doctor tries to decrypt; sealed-holdings.ts reads what there may be millions of. */
 import pg from 'pg'
 import type { MerchantId } from '#domain/ids.ts'
 import { installationOwner } from '#storage/vault/key-rotation.ts'
@@ -27,22 +27,25 @@ export interface SealedRows {
 
 const hex = (column: string): string => `replace(${column}::text, '-', '')`
 
-export async function readSealedRows(databaseUrl: string): Promise<SealedRows> {
+/** A connection on which everything is read as of one moment: a concurrent change of keys must not look like damage. */
+export async function withSnapshot<T>(
+  databaseUrl: string,
+  work: (client: pg.ClientBase) => Promise<T>,
+): Promise<T> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'tollgate doctor' })
   // The statement that was running reports the failure; without a listener the error event would also end the process.
   client.on('error', () => {})
   await client.connect()
   try {
-    // One snapshot: a concurrent change of keys must not look like damage.
     await client.query('BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY')
-    return await readSealedRowsWith(client)
+    await client.query('SET statement_timeout = 0')
+    return await work(client)
   } finally {
     await client.end()
   }
 }
 
-/** The same on a connection, and in a transaction, of the caller's. */
-export async function readSealedRowsWith(client: pg.ClientBase): Promise<SealedRows> {
+export async function readSealedRows(client: pg.ClientBase): Promise<SealedRows> {
   const read = async <T extends pg.QueryResultRow>(text: string): Promise<readonly T[]> =>
     (await client.query<T>(text)).rows
   const [root] = await read<{ value: string }>(

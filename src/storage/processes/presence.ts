@@ -12,6 +12,7 @@ import {
   readAnnouncement,
   waitUntilAcknowledged,
 } from '#storage/processes/announcements.ts'
+import { type ClockDifference, compareClocks } from '#storage/processes/clock-difference.ts'
 
 export interface Presence {
   /** The number under which this process sends operations and leases timers. */
@@ -53,6 +54,8 @@ export interface PresenceOptions {
   readonly onMerchantChange: (merchantId: string) => void
   /** An announcement: shared data must be read again. The sender waits for it. */
   readonly onAnnouncement?: () => Promise<void>
+  /** With every heartbeat: how the clocks of this process and of the database differ. */
+  readonly onClock?: (difference: ClockDifference) => void
   readonly beatMs?: number
   /** After how long without a heartbeat the others may take over, less a moment. */
   readonly aliveForMs?: number
@@ -174,11 +177,25 @@ function startBeating(beat: () => Promise<void>, beatMs: number, onError: (error
   }
 }
 
-/** Marks the process as alive. Returns how many others are, and the last announcement; nothing if its row is gone. */
+/** Marks the process as alive. Returns how many others are, the last announcement and the time; nothing if its row is gone. */
 const beatStatement = `UPDATE gateway_process SET seen_at = now() WHERE process = $1
   RETURNING (SELECT count(*)::integer FROM gateway_process o
     WHERE o.process <> $1 AND o.seen_at > now() - $2 * interval '1 millisecond') AS others,
-    ${lastAnnouncement}::integer AS last`
+    ${lastAnnouncement}::integer AS last, seen_at AS now`
+
+async function writeBeat(
+  ask: Ask,
+  process: number,
+  onClock: PresenceOptions['onClock'],
+): Promise<{ readonly others: number; readonly last: number } | undefined> {
+  const askedAt = Date.now()
+  const [found] = await ask<{ others: number; last: number; now: Date }>(beatStatement, [
+    process,
+    deadAfterMs,
+  ])
+  if (found) onClock?.(compareClocks({ askedAt, answeredAt: Date.now(), databaseAt: found.now.getTime() }))
+  return found
+}
 
 /** What the heartbeats of this process say about it. */
 function createPulse(aliveForMs: number): Pick<Presence, 'isAlive' | 'countInterruptions'> & {
@@ -204,7 +221,7 @@ function createPulse(aliveForMs: number): Pick<Presence, 'isAlive' | 'countInter
 }
 
 export async function openPresence(url: string, options: PresenceOptions): Promise<Presence> {
-  const { onError, onMerchantChange, onAnnouncement = async () => {} } = options
+  const { onError, onMerchantChange, onAnnouncement = async () => {}, onClock } = options
   const { beatMs = defaultBeatMs, aliveForMs = defaultAliveForMs } = options
   const pulse = createPulse(aliveForMs)
   // Until the first beat, others are assumed.
@@ -237,7 +254,7 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
 
   async function beat(): Promise<void> {
     const begunAt = performance.now()
-    const [found] = await ask<{ others: number; last: number }>(beatStatement, [process, deadAfterMs])
+    const found = await writeBeat(ask, process, onClock)
     others = found?.others ?? others
     // Declared dead and forgotten by the others: the number is gone, and others have taken over its work.
     if (!found)

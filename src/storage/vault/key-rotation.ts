@@ -89,7 +89,7 @@ interface HeldIn {
   readonly sealed?: string
 }
 
-const heldIn = (holding: Holding): HeldIn => holdings[holding]
+export const heldIn = (holding: Holding): HeldIn => holdings[holding]
 
 export interface Position {
   readonly merchantId: MerchantId

@@ -85,6 +85,19 @@ test('422 20200014 what has no answer of its provider yet, as for refund, captur
   expect((await change({ refNr: 'later' })).status).toBe(200)
 })
 
+test('the answer echoes the metadata of its own request, and the record shows the reason', async () => {
+  const request = { amount, urls, metadata: { basket: 7 } }
+  const first = await shop.call('POST', '/payments/sessions', { ...request, transId: 'first' })
+  const second = await shop.call('POST', '/payments/sessions', { ...request, transId: 'second' })
+  const ended = await cancel(first.body.payId, { reason: 'sold out', metadata: { by: 'clerk' } })
+  expect(ended.body.metadata).toEqual({ by: 'clerk' })
+  expect((await cancel(second.body.payId)).body).not.toHaveProperty('metadata')
+  const [told, silent] = [await shop.read(first.body.payId), await shop.read(second.body.payId)]
+  expect(told).toMatchObject({ metadata: { basket: 7 }, cancellationReason: 'sold out' })
+  expect(silent).toMatchObject({ metadata: { basket: 7 } })
+  expect(silent).not.toHaveProperty('cancellationReason')
+})
+
 test('404 another merchant’s payment, 400 a reason that is too long', async () => {
   const { payId } = (await open.link?.()) ?? { payId: '' }
   const other = await openShop(gateway)

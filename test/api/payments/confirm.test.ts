@@ -306,6 +306,7 @@ describe('bad requests, as {field, error}', () => {
       shipping: { address: { firstName: 'Ada', country: 'DEU' } },
     }
     expect(await shop.act(payId, 'confirms', 1000, old)).toMatchObject(done('AUTHORIZED'))
+    expect(await shop.read(payId)).toMatchObject({ amount: { value: 1000, taxTotal: 190 } })
   })
 
   test('404 an unknown payment', async () => {

@@ -151,6 +151,23 @@ describe('a card', () => {
     },
   )
 
+  test('a card without an answer stays PENDING while Adyen turns the undo away, and is undone by the next one', async () => {
+    shop.double.fail(/\/payments$/, 'lostAfter')
+    const { body } = await post('/payments', cardPayment(manual))
+    expect(body.status).toBe('PENDING')
+    // The notice is lost.
+    shop.double.ledger.owed.splice(0)
+    shop.double.fail(/\/cancels$/, 'turnedAway')
+    const asked = shop.double.requests.length
+    clock.move(20 * 60_000)
+    await shop.work(clock.nowMs(), true)
+    expect(shop.double.requests.slice(asked).map(({ path }) => path)).toEqual(['/v72/cancels'])
+    expect(await statusOf(body.payId)).toBe('PENDING')
+    clock.move(60 * 60_000)
+    await shop.work(clock.nowMs())
+    expect(await statusOf(body.payId)).toBe('FAILED')
+  })
+
   test('what nobody knows is undone at the merchant account that took it, whatever the setting says by then', async () => {
     const other = await startAdyenGateway({ gateway: { clock } })
     try {

@@ -11,7 +11,7 @@ import type { AnyJson } from '#test/support/any-json.ts'
 /**
  * `lostBefore`: the connection ends before anything is done. `lostAfter`: it ends after. `html500`: done, but answered with
  * a page of a proxy. `truncated`: half an answer. `wrongEcho`: the answer names another reference. `silent`: done, and no
- * answer until the caller gives up. `turnedAway`: not even looked at. `keyRefused`: the key is no longer good.
+ * answer until the caller gives up. `turnedAway`: not even looked at. `toldToWait`: the same, for 30 s. `keyRefused`: the key is no longer good.
  * `accountRefused`: there is no such merchant account. `quotes`: refused, in a sentence that repeats what was sent.
  * `newWords`: the answer of a version that does not exist yet.
  */
@@ -23,6 +23,7 @@ export type AdyenFault =
   | 'wrongEcho'
   | 'silent'
   | 'turnedAway'
+  | 'toldToWait'
   | 'keyRefused'
   | 'accountRefused'
   | 'newWords'
@@ -154,8 +155,8 @@ export class AdyenDouble {
       request.socket.destroy()
       return
     }
-    if (kind === 'turnedAway') {
-      to.writeHead(429).end()
+    if (kind === 'turnedAway' || kind === 'toldToWait') {
+      to.writeHead(429, kind === 'toldToWait' ? { 'retry-after': '30' } : {}).end()
       return
     }
     const isKnown = request.headers['x-api-key'] === this.apiKey && kind !== 'keyRefused'

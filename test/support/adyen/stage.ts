@@ -18,6 +18,7 @@ const paths: Readonly<Partial<Record<OperationType, RegExp>>> = {
 /** A connector that throws has read half an answer; one that was not reached, however often, was turned away. */
 const faults: Readonly<Partial<Record<Behaviour, readonly AdyenFault[]>>> = {
   unreached: ['turnedAway', 'turnedAway', 'turnedAway'],
+  throttled: ['toldToWait'],
   lostBefore: ['lostBefore'],
   lostAfter: ['lostAfter'],
   errorPage: ['html500'],

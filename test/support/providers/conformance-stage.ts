@@ -165,6 +165,7 @@ export function simulatorStage(): Promise<OpenStage> {
     const { deliver, say } = answer
     switch (request.kept?.behaviour) {
       case 'unreached':
+      case 'throttled':
         return say({ kind: 'unreached' })
       case 'lostBefore':
         return say({ kind: 'unknown' })

@@ -161,6 +161,7 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
     const later: Outcome = { kind: 'pending', provider: factsOf(request) }
     switch (behaviour) {
       case 'unreached':
+      case 'throttled':
         return unreached(request, behaviour)
       case 'lostBefore':
         return { kind: 'unknown' }

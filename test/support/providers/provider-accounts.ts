@@ -43,6 +43,7 @@ export function openAccountBench(
       vault,
       tools: () => ({ http: unreached, nowMs: Date.now }),
       nowMs: Date.now,
+      clockMs: Date.now,
     }),
     add: (merchantId, account) =>
       createProviderAdministration({

@@ -38,11 +38,13 @@ export const bookRules: Readonly<Record<string, string>> = {
     WHERE c.type = 'CAPTURE' GROUP BY c.pay_id, c.x_id, c.amount, r.type HAVING sum(r.amount) > c.amount`,
   'nothing is taken above what was authorised': `SELECT pay_id FROM payment
     WHERE captured + capturing + reversed + reversing > authorized AND capture_percent = 100`,
-  // What was paid after the end and is captured can only be refunded, or is taken back by a bank; the payment then ends like
-  // a reversed one.
+  // Another payment may have the transId of one that is paid after its end. That one stays ended, while its money is on the way
+  // back, waits for its next try, and has been refunded or taken back by a bank.
   'the status fits the sums': `SELECT pay_id, status, authorized, captured, reversed FROM payment p WHERE kind = 'PAYMENT'
-    AND amount > 0 AND NOT (status = 'REVERSED' AND captured > 0 AND refunded + returned >= captured AND EXISTS (SELECT 1
-      FROM operation o WHERE o.pay_id = p.pay_id AND o.prepared->>'paidLate' = 'true'))
+    AND amount > 0 AND NOT (status = 'REVERSED' AND EXISTS (SELECT 1 FROM operation o WHERE o.pay_id = p.pay_id
+        AND o.prepared->>'paidLate' = 'true')
+      AND (captured > 0 AND refunded + returned + disputed >= captured OR capturing + reversing + refunding > 0 OR EXISTS (SELECT 1
+        FROM timer t WHERE t.pay_id = p.pay_id AND t.kind = 'GIVE_BACK')))
     AND ((status = 'OK') <> (captured > 0)
     OR (status = 'REVERSED') <> (authorized > 0 AND captured = 0 AND capturing = 0 AND reversed >= authorized)
     OR (status IN ('AUTHORIZE_REQUEST', 'PENDING', 'FAILED') AND authorized > 0))`,

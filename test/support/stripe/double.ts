@@ -18,6 +18,7 @@ export type Fault =
   | 'wrong echo'
   | 'declined'
   | 'too many requests'
+  | 'told to wait'
 
 interface ArmedFault {
   readonly verb: string
@@ -186,7 +187,8 @@ export class StripeDouble {
       response.write(shown.slice(0, shown.length / 2))
       return void request.socket.destroySoon()
     }
-    response.writeHead(answer.status, { 'content-type': 'application/json' })
+    const wait = fault === 'told to wait' ? { 'retry-after': '30' } : {}
+    response.writeHead(answer.status, { 'content-type': 'application/json', ...wait })
     response.end(shown)
   }
 
@@ -423,9 +425,12 @@ const categoryOf = ({ isRelease, intent }: Refund): { reporting_category: string
     ? null
     : { reporting_category: isRelease ? 'partial_capture_reversal' : 'refund' }
 
+const tooMany = show(429, { error: { type: 'invalid_request_error', code: 'rate_limit' } })
+
 const refusals: Partial<Record<Fault, Kept>> = {
   declined: show(402, { error: { type: 'card_error', code: 'card_declined', decline_code: 'do_not_honor' } }),
-  'too many requests': show(429, { error: { type: 'invalid_request_error', code: 'rate_limit' } }),
+  'too many requests': tooMany,
+  'told to wait': tooMany,
 }
 
 const header = (request: IncomingMessage, name: string): string | undefined => {

@@ -26,6 +26,7 @@ const faults: Readonly<Record<Behaviour, Fault | undefined>> = {
   approve: undefined,
   decline: 'declined',
   unreached: 'too many requests',
+  throttled: 'told to wait',
   lostBefore: 'lost before',
   lostAfter: 'lost after',
   errorPage: 'error page after',

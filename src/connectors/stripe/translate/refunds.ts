@@ -22,6 +22,9 @@ const failureReasons: Readonly<Record<string, string>> = {
   unknown: generalDecline,
 }
 
+/** No later refund will reach this card either. */
+const deadCards: ReadonlySet<string> = new Set(['lost_or_stolen_card', 'expired_or_canceled_card'])
+
 export const detailOfRefund = (refund: Wire): string =>
   failureReasons[textAt(refund, 'failure_reason') ?? ''] ?? generalDecline
 
@@ -35,8 +38,12 @@ export function readRefund(refund: Wire, asked: Asked): Outcome {
     case 'pending':
     case 'requires_action':
       return { kind: 'pending', provider: { echo, transactionId } }
-    case 'failed':
-      return declined(echo, detailOfRefund(refund), failureText(refund), transactionId)
+    case 'failed': {
+      const failed = declined(echo, detailOfRefund(refund), failureText(refund), transactionId)
+      return deadCards.has(textAt(refund, 'failure_reason') ?? '')
+        ? { ...failed, provider: { ...failed.provider, undeliverable: true } }
+        : failed
+    }
     case 'canceled':
       return declined(echo, '0703', 'The refund was canceled.', transactionId)
     default:

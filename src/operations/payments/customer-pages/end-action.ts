@@ -41,10 +41,10 @@ export async function endAction({ merchant, payment }: OpenAction, engine: Engin
   if (!waiting) return 'ended'
   const account = await engine.providers.open(payment.merchantId, waiting.prepared.account)
   if (!account) return 'unknown'
-  const { connector } = account
+  const { connector, waitMs } = account
   const inquiry = toInquiry(payment, waiting)
   const question = { operation: waiting.type, reference: waiting.xId, amount: inquiry.amount }
-  const context = { question, timeoutMs: connector.facts.timeoutMs, engine }
+  const context = { question, timeoutMs: connector.facts.timeoutMs, waitMs, engine }
   const ask = (ask: (signal: AbortSignal) => Promise<AuthorizationOutcome>): Promise<AuthorizationOutcome> =>
     callProvider(
       { ask: (_, signal) => ask(signal), outcomeOf: answer => answer.authorization, withoutAnswer: unknown },

@@ -240,7 +240,7 @@ async function applyPart(
   engine: Engine,
 ): Promise<Applied | Overtaken> {
   const opened = await engine.providers.open(account.merchantId, account.accountId)
-  const outcome = opened && (await undoPart(toInquiry(payment, operation), opened.connector, engine))
+  const outcome = opened && (await undoPart(toInquiry(payment, operation), opened, engine))
   if (outcome?.kind !== 'declined') return 'unmatched'
   return decide({ merchant, payment, xId: operation.xId, outcome }, engine)
 }
@@ -256,7 +256,7 @@ async function applyExtra(
   const message = `${operation.type} was paid although the payment went on with another try; the provider is asked to undo it`
   if (account.needsPerson !== message) engine.onAlarm({ code: 'PAID_TWICE', message, xId: operation.xId })
   const opened = await engine.providers.open(account.merchantId, account.accountId)
-  const outcome = opened && (await undoExtra(toInquiry(payment, operation), opened.connector, engine))
+  const outcome = opened && (await undoExtra(toInquiry(payment, operation), opened, engine))
   return outcome?.kind === 'declined' ? 'applied' : { needsPerson: message }
 }
 

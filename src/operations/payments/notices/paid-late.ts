@@ -5,6 +5,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import { paidLateSubjects } from '#lifecycle/event.ts'
 import {
   approveLate,
+  findDeadEnd,
   giveBackTime,
   type LateRest,
   lateRest,
@@ -176,7 +177,7 @@ export async function giveBackLate(
 ): Promise<boolean> {
   const payment = await engine.payments.byPayId(merchantId, payId)
   const rest = payment && unkeptRest(merchant, payment)
-  if (!rest || rest === 'under way') return false
+  if (!rest || rest === 'under way' || findDeadEnd(payment)) return false
   // The merchant may give back a part of it at this moment.
   const command = (stored: Payment) => {
     const left = unkeptRest(merchant, stored)
@@ -198,20 +199,27 @@ export function lateTimers(payment: Payment, merchant: Merchant, now: Date): rea
   return [timerAt({ merchantId, payId, xId: late.xId, kind: 'GIVE_BACK' }, time, merchant)]
 }
 
-/** Tries once more, and comes back as long as something is left and the tries are not used up. */
+/**
+ * Tries once more, and comes back as long as something is left, the tries are not used up, and the customer's account or card
+ * may still take it.
+ */
 export async function giveBackDue({ timer, merchant, at }: DueTimer, engine: Engine): Promise<void> {
   const { attempt, ...key } = timer
   const mayTry = giveBackTime(at, attempt) !== undefined
   const isTried = mayTry && (await giveBackLate(merchant, key, engine, at))
   const tries = isTried ? attempt + 1 : attempt
-  const isGivenUp = await engine.queue.update(key, payment => {
+  const givenUp = await engine.queue.update(key, payment => {
     const rest = unkeptRest(merchant, payment)
-    const time = nextGiveBack(rest, { now: at, tries, isTried })
+    const deadEnd = rest && findDeadEnd(payment)
+    const time = deadEnd ? undefined : nextGiveBack(rest, { now: at, tries, isTried })
     return time
-      ? { alongside: { setTimers: [timerAt(key, time, merchant, tries)] }, result: false }
-      : { alongside: { dropTimers: [key] }, result: rest !== undefined }
+      ? { alongside: { setTimers: [timerAt(key, time, merchant, tries)] }, result: undefined }
+      : { alongside: { dropTimers: [key] }, result: rest && { reason: deadEnd?.provider?.responseCode } }
   })
-  if (!isGivenUp) return
-  const message = 'money that was paid too late could not be given back; refund it at the provider'
+  if (!givenUp) return
+  const message =
+    givenUp.reason === undefined
+      ? 'money that was paid too late could not be given back; refund it at the provider'
+      : `money that was paid too late cannot be given back to where it came from (${givenUp.reason}); pay it in another way`
   engine.onAlarm({ code: 'NOT_GIVEN_BACK', message, payId: key.payId, xId: key.xId })
 }

@@ -13,6 +13,12 @@ const longestCallMs = 20_000
 /** A request that certainly never arrived is sent again at most twice. */
 const maximumSends = 3
 
+/**
+ * 2 s: what a person or a shop can wait for beside the call itself. Where a provider asks for more, the request is not sent
+ * again.
+ */
+const longestWaitMs = 2_000
+
 export interface Question {
   readonly operation: string
   readonly reference: XId
@@ -25,7 +31,11 @@ export interface CallContext {
   readonly timeoutMs: number
   /** The request has an effect, and this process has recorded it; an inquiry has none. */
   readonly isSent?: boolean
-  readonly engine: Pick<Engine, 'onAlarm' | 'isAlive' | 'sendings'>
+  /** How long the provider still wants to be left alone, as its account says. */
+  readonly waitMs?: () => number
+  /** The next account is asked instead of waiting for this one. */
+  readonly hasOther?: boolean
+  readonly engine: Pick<Engine, 'onAlarm' | 'isAlive' | 'sendings' | 'clock'>
 }
 
 /** How to call the provider, how to find out whether the request arrived, and the outcome if there is no answer. */
@@ -40,12 +50,21 @@ export async function callProvider<T>(call: ProviderCall<T>, context: CallContex
   try {
     let answer = await askOnce(call, 1, context)
     for (let send = 2; send <= maximumSends && call.outcomeOf(answer).kind === 'unreached'; send += 1) {
+      if (!(await waitAsAsked(context))) return answer
       answer = await askOnce(call, send, context)
     }
     return answer
   } finally {
     if (context.isSent) context.engine.sendings.end(context.question.reference)
   }
+}
+
+/** Returns whether the request may be sent again. */
+async function waitAsAsked({ waitMs, hasOther, engine }: CallContext): Promise<boolean> {
+  const asked = waitMs?.() ?? 0
+  if (asked > (hasOther ? 0 : longestWaitMs)) return false
+  if (asked > 0) await engine.clock.waitMs(asked)
+  return true
 }
 
 /** The same for calls that answer with one outcome. */

@@ -1,6 +1,7 @@
 /** Every field of every request either reaches the provider or stands on the list of those that are ours alone. */
 import { expect, test } from 'vitest'
-import { contextFields } from '#operations/payments/provider-calls/payment-context.ts'
+import { paymentOf } from '#lifecycle/example-payment.test-support.ts'
+import { contextFields, toContext } from '#operations/payments/provider-calls/payment-context.ts'
 import { confirmRequest } from '#schemas/confirm.ts'
 import { createPayment } from '#schemas/create-payment.ts'
 import { creditRequest } from '#schemas/credit.ts'
@@ -40,6 +41,14 @@ test.each(requests)(
 test('the lists name only fields that a request has', () => {
   const sent = new Set(requests.flatMap(([, schema]) => fieldsOf(schema)))
   expect([...known].filter(name => !sent.has(name))).toEqual([])
+})
+
+test('an operation that says what its own amount is made of overrides what the payment said', () => {
+  const payment = paymentOf({ details: { amount: { taxTotal: 190 } } })
+  expect(toContext(payment, { details: { amount: { taxTotal: 19 } } }).amountDetails).toEqual({
+    taxTotal: 19,
+  })
+  expect(toContext(payment, { details: {} }).amountDetails).toEqual({ taxTotal: 190 })
 })
 
 test('no field is on both lists', () => {

@@ -84,7 +84,7 @@ export function toContext(payment: Payment, { method, details, returnUrl }: Aski
     transId: payment.transId,
     refNr: payment.refNr,
     amount: payment.amount,
-    amountDetails: sent.amount,
+    amountDetails: now.amount ?? sent.amount,
     authorizedValue: payment.sums.authorized,
     capturedValue: payment.sums.captured,
     reversedValue: payment.sums.reversed,

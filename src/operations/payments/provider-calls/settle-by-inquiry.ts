@@ -157,6 +157,8 @@ async function clearUp(subject: Subject, connector: Connector, engine: Engine): 
     engine,
   )
   const { authorization } = outcome
+  // It was the undo that never arrived: the request itself may have.
+  if (authorization.kind === 'unreached') return { outcome: found }
   return { outcome, ...(authorization.kind === 'declined' ? { undone: authorization } : {}) }
 }
 

@@ -1,0 +1,48 @@
+/**
+ * Asks once more before an act that moves money or cannot be undone. The question travels with its form: when the answer comes,
+ * the question is made anew, and a different one means that the act would no longer do what the page showed.
+ */
+import { renderForm } from '#console/views/parts.ts'
+import { type Html, html } from '#http/html.ts'
+
+type Entries = Readonly<Record<string, string>>
+
+/** `changed`: the person said yes to another question. A form of the previous release carries none. */
+export function readConfirmation(
+  { sure, asked }: Entries,
+  question: string,
+): 'missing' | 'changed' | 'given' {
+  if (sure !== 'yes') return 'missing'
+  return asked === undefined || asked === question ? 'given' : 'changed'
+}
+
+export interface Confirmation {
+  readonly question: string
+  /** What has to be said besides. */
+  readonly warning?: string
+  readonly action: string
+  readonly csrf: string
+  /** The entries of the form that led here. */
+  readonly entries: Entries
+  readonly button: string
+}
+
+/** Where the person said yes to another question, the page tells both. */
+export function renderConfirmation(confirmation: Confirmation): Html {
+  const { question, warning, action, csrf, entries, button } = confirmation
+  const { csrf: _, once: __, ...kept } = entries
+  return html`${
+    readConfirmation(entries, question) === 'changed' &&
+    html`<p class="note bad" role="alert">This has changed since the page was shown. Nothing was done. You were asked: “${entries.asked}”</p>`
+  }<p>${question}${warning && ` ${warning}`}</p>${renderForm({
+    action,
+    csrf,
+    hidden: { ...kept, asked: question, sure: 'yes' },
+    button,
+    tone: 'danger',
+  })}`
+}
+
+/** 409 where the answer was to another question. */
+export const confirmationStatus = (entries: Entries, question: string): number =>
+  readConfirmation(entries, question) === 'changed' ? 409 : 200

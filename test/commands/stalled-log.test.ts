@@ -1,0 +1,128 @@
+/** A reader of the log that stops reading: payments go on, lines wait for it, and the server stops as always. */
+import { spawn } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
+import { Agent, get } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { afterEach, expect, test, vi } from 'vitest'
+import {
+  type Banner,
+  killRest,
+  login,
+  makeDataFolder,
+  type RunningServer,
+  startIntoPipe,
+  startServer,
+} from '#test/support/command-line.ts'
+import { afterwards, cleanUpAll } from '#test/support/database/embedded.ts'
+import { cardPayment } from '#test/support/gateway.ts'
+
+afterEach(cleanUpAll)
+
+function makeFolder(): string {
+  const folder = makeDataFolder()
+  afterwards(() => rmSync(folder, { recursive: true, force: true }))
+  afterwards(() => killRest(folder))
+  return folder
+}
+
+async function pay(banner: Banner): Promise<number> {
+  const response = await fetch(`${banner.baseUrl}/payments`, {
+    method: 'POST',
+    headers: { authorization: login(banner), 'content-type': 'application/json', connection: 'close' },
+    body: JSON.stringify(cardPayment()),
+  })
+  await response.text()
+  return response.status
+}
+
+/** Each leaves a line of some 200 bytes: together several times what a pipe or a socket holds. */
+const lineCount = 3_000
+
+async function fillLog({ baseUrl }: Banner): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 20 })
+  const ask = (): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      get(new URL('/nothing', baseUrl), { agent }, response => resolve(response.resume().statusCode)).on(
+        'error',
+        reject,
+      )
+    })
+  const statuses = await Promise.all(Array.from({ length: lineCount }, ask))
+  agent.destroy()
+  expect(new Set(statuses)).toEqual(new Set([404]))
+}
+
+const isReady = async ({ baseUrl }: Banner): Promise<boolean> =>
+  (await fetch(new URL('/health/ready', baseUrl))).status === 200
+
+/** The lines of the requests that filled the log; throws when a line is not whole. */
+const readLines = (server: RunningServer): readonly { readonly status: number; readonly time: string }[] =>
+  server
+    .stdout()
+    .split('\n')
+    .filter(line => line.startsWith('{'))
+    .map(line => JSON.parse(line))
+    .filter(({ status }) => status === 404)
+
+test('a server whose output is a socket serves while nobody reads it, and the lines arrive later, whole and in order', async () => {
+  const server = startServer('node', { TOLLGATE_DATA: makeFolder(), PORT: '0' })
+  const banner = await server.ready()
+  server.child.stdout?.pause()
+  await fillLog(banner)
+  expect([await isReady(banner), await pay(banner)]).toEqual([true, 200])
+  server.child.stdout?.resume()
+  await vi.waitFor(() => expect(server.stdout()).toContain('"operationId":"createPayment"'), 30_000)
+  const times = readLines(server).map(({ time }) => time)
+  expect(times).toHaveLength(lineCount)
+  expect(times).toEqual(times.toSorted())
+  server.child.kill('SIGTERM')
+  expect(await server.exited).toBe(0)
+})
+
+const listChildren = (pid: number): readonly number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
+
+test('workers whose pipe nobody reads serve, are replaced when they die, and stop', async () => {
+  const server = startIntoPipe(makeFolder(), { PORT: '0', TOLLGATE_WORKERS: '2' })
+  const banner = await server.ready()
+  const primary = server.child.pid ?? 0
+  const workers = [...server.stdout().matchAll(/^worker \d runs as process (\d+)$/gm)].map(([, pid]) =>
+    Number(pid),
+  )
+  expect(workers).toHaveLength(2)
+  const others = listChildren(primary).filter(pid => !workers.includes(pid))
+  server.reader.pause()
+  await fillLog(banner)
+  expect([await isReady(banner), await pay(banner)]).toEqual([true, 200])
+  // Starting another process makes the pipe that it inherits a blocking one again.
+  process.kill(workers[0] ?? 0, 'SIGKILL')
+  const findNew = () => listChildren(primary).filter(pid => ![...workers, ...others].includes(pid))
+  await vi.waitFor(() => expect(findNew()).toHaveLength(1), 30_000)
+  process.kill(workers[1] ?? 0, 'SIGKILL')
+  await vi.waitFor(() => expect(findNew()).toHaveLength(2), 30_000)
+  await vi.waitFor(async () => expect(await pay(banner)).toBe(200), 90_000)
+  server.child.kill('SIGTERM')
+  server.child.once('exit', () => server.reader.resume())
+  expect(await server.exited).toBe(0)
+}, 180_000)
+
+test.each([
+  ['process.exit', 'process.exit()'],
+  ['an error that nobody caught', "throw new Error('broken')"],
+])('a process that ends by %s writes all its lines, also more than a pipe holds', async (_, ending) => {
+  const program = `
+    import { createLogger } from '#http/telemetry/log.ts'
+    const logger = createLogger({ level: 'info' })
+    for (let count = 0; count < 5_000; count += 1) logger.info({ count, reason: 'x'.repeat(100) }, 'one of many')
+    logger.error('the last one')
+    ${ending}`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    cwd: fileURLToPath(new URL('../../', import.meta.url)),
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const lines = (await text(child.stdout)).trimEnd().split('\n')
+  expect(lines).toHaveLength(5_001)
+  expect(lines.slice(0, -1).map(line => JSON.parse(line).count)).toEqual([...Array(5_000).keys()])
+  expect(lines.at(-1)).toContain('the last one')
+})
