@@ -57,6 +57,9 @@ describe('a payment', () => {
       expect(two.double.calls).toEqual([])
       clock.move(waitMs)
       expect(await paidBy()).toBe(two.accountId)
+      // Where the provider does not say how long, nobody waits either.
+      two.double.arm('POST', /payment_intents$/, 'too many requests')
+      expect(await paidBy()).toBe(second)
       expect(await findBrokenRules(two.gateway.databaseUrl)).toEqual({})
     } finally {
       await two.stop()

@@ -118,6 +118,17 @@ describe('a reader that does not read', () => {
     expect(droppedLines()).toBe(dropped)
   })
 
+  test('finds no line behind the missing ones before it is said how many are missing', () => {
+    const { out, pipe, read, droppedLines } = openPipe({ size: 1_000_000, partBytes: 4_096 })
+    for (let times = 0; times < 90; times += 1) out.write('kept\n'.repeat(12_000))
+    read()
+    const before = droppedLines()
+    out.write('between\n')
+    expect(droppedLines()).toBe(before + 1)
+    for (let times = 0; times < 6; times += 1) read()
+    expect(pipe.read.endsWith(`kept\n${before + 1} dropped\n`)).toBe(true)
+  })
+
   test('gets a line that is longer than a part in pieces', () => {
     const { out, pipe, read } = openPipe()
     out.write('short\na line of thirty characters …\nshort\n')
