@@ -1,15 +1,8 @@
 /** A server that may open few files: callers do not get all of them, so that payments still reach the database. */
-import { rmSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import {
-  type Banner,
-  killRest,
-  login,
-  makeDataFolder,
-  startWithOpenFiles,
-} from '#test/support/command-line.ts'
+import { type Banner, borrowDataFolder, login, startWithOpenFiles } from '#test/support/command-line.ts'
 import { afterwards, cleanUpAll } from '#test/support/database/embedded.ts'
 import { cardPayment } from '#test/support/gateway.ts'
 
@@ -36,9 +29,7 @@ const hold = (port: number): Promise<void> =>
   })
 
 test('payments of those who are connected go through while strangers hold as many connections as they get', async () => {
-  const folder = makeDataFolder()
-  afterwards(() => rmSync(folder, { recursive: true, force: true }))
-  afterwards(() => killRest(folder))
+  const folder = borrowDataFolder()
   const server = startWithOpenFiles(200, { TOLLGATE_DATA: folder, PORT: '0' })
   const banner = await server.ready()
   const origin = new URL(banner.baseUrl)

@@ -1,30 +1,22 @@
 /** A reader of the log that stops reading: payments go on, lines wait for it, and the server stops as always. */
 import { spawn } from 'node:child_process'
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { Agent, get } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test, vi } from 'vitest'
 import {
   type Banner,
-  killRest,
+  borrowDataFolder,
   login,
-  makeDataFolder,
   type RunningServer,
   startIntoPipe,
   startServer,
 } from '#test/support/command-line.ts'
-import { afterwards, cleanUpAll } from '#test/support/database/embedded.ts'
+import { cleanUpAll } from '#test/support/database/embedded.ts'
 import { cardPayment } from '#test/support/gateway.ts'
 
 afterEach(cleanUpAll)
-
-function makeFolder(): string {
-  const folder = makeDataFolder()
-  afterwards(() => rmSync(folder, { recursive: true, force: true }))
-  afterwards(() => killRest(folder))
-  return folder
-}
 
 async function pay(banner: Banner): Promise<number> {
   const response = await fetch(`${banner.baseUrl}/payments`, {
@@ -66,7 +58,7 @@ const readLines = (server: RunningServer): readonly { readonly status: number; r
     .filter(({ status }) => status === 404)
 
 test('a server whose output is a socket serves while nobody reads it, and the lines arrive later, whole and in order', async () => {
-  const server = startServer('node', { TOLLGATE_DATA: makeFolder(), PORT: '0' })
+  const server = startServer('node', { TOLLGATE_DATA: borrowDataFolder(), PORT: '0' })
   const banner = await server.ready()
   server.child.stdout?.pause()
   await fillLog(banner)
@@ -84,7 +76,7 @@ const listChildren = (pid: number): readonly number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
 
 test('workers whose pipe nobody reads serve, are replaced when they die, and stop', async () => {
-  const server = startIntoPipe(makeFolder(), { PORT: '0', TOLLGATE_WORKERS: '2' })
+  const server = startIntoPipe(borrowDataFolder(), { PORT: '0', TOLLGATE_WORKERS: '2' })
   const banner = await server.ready()
   const primary = server.child.pid ?? 0
   const workers = [...server.stdout().matchAll(/^worker \d runs as process (\d+)$/gm)].map(([, pid]) =>

@@ -1,21 +1,14 @@
 /** Several workers behind one port: they share the traffic, one that stands still is replaced, and stopping drains. */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { type Banner, killRest, login, makeDataFolder, startServer } from '#test/support/command-line.ts'
+import { type Banner, borrowDataFolder, login, startServer } from '#test/support/command-line.ts'
 import { afterwards, cleanUpAll } from '#test/support/database/embedded.ts'
 import { cardPayment } from '#test/support/gateway.ts'
 
 afterEach(cleanUpAll)
-
-function makeFolder(): string {
-  const folder = makeDataFolder()
-  afterwards(() => rmSync(folder, { recursive: true, force: true }))
-  afterwards(() => killRest(folder))
-  return folder
-}
 
 async function pay(banner: Banner): Promise<{ status: number; connection: string | null }> {
   const response = await fetch(`${banner.baseUrl}/payments`, {
@@ -41,7 +34,7 @@ const sumOf = (metrics: string, name: string): number =>
 
 test('two workers share the traffic, one that is frozen is killed and replaced, and they serve while they drain', async () => {
   const server = startServer('node', {
-    TOLLGATE_DATA: makeFolder(),
+    TOLLGATE_DATA: borrowDataFolder(),
     PORT: '0',
     TOLLGATE_WORKERS: '2',
     TOLLGATE_DRAIN_SECONDS: '2',
@@ -81,7 +74,7 @@ test('two workers share the traffic, one that is frozen is killed and replaced, 
 })
 
 test('workers that are all killed at once leave no client waiting and come back at the same address, also when any free port was asked for', async () => {
-  const server = startServer('node', { TOLLGATE_DATA: makeFolder(), PORT: '0', TOLLGATE_WORKERS: '2' })
+  const server = startServer('node', { TOLLGATE_DATA: borrowDataFolder(), PORT: '0', TOLLGATE_WORKERS: '2' })
   const banner = await server.ready()
   const [first = 0, second = 0] = [...server.stderr().matchAll(/worker \d+ runs as process (\d+)/g)].map(
     ([, pid]) => Number(pid),
@@ -123,7 +116,7 @@ const countIdleDrops = async (origin: string): Promise<number> => {
 }
 
 test('one address holds no more idle connections with several workers than with one', async () => {
-  const server = startServer('node', { TOLLGATE_DATA: makeFolder(), PORT: '0', TOLLGATE_WORKERS: '2' })
+  const server = startServer('node', { TOLLGATE_DATA: borrowDataFolder(), PORT: '0', TOLLGATE_WORKERS: '2' })
   const banner = await server.ready()
   const { origin } = new URL(banner.baseUrl)
   // At once: idle ones end after ten seconds, and one by one a busy machine takes longer than that.
@@ -133,7 +126,7 @@ test('one address holds no more idle connections with several workers than with 
 })
 
 test('a worker whose replacement cannot start: the reason is said, and it is tried again until it can', async () => {
-  const folder = makeFolder()
+  const folder = borrowDataFolder()
   const server = startServer('node', { TOLLGATE_DATA: folder, PORT: '0', TOLLGATE_WORKERS: '2' })
   await server.ready()
   const keyFile = join(folder, 'master.key')
@@ -161,7 +154,7 @@ test('a port that is taken is reported once', async () => {
   afterwards(() => void taken.close())
   const { port } = taken.address() as { port: number }
   const server = startServer('node', {
-    TOLLGATE_DATA: makeFolder(),
+    TOLLGATE_DATA: borrowDataFolder(),
     PORT: String(port),
     TOLLGATE_WORKERS: '2',
   })

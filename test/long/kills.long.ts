@@ -3,21 +3,19 @@
  * of the database alone. Callers repeat what was not answered under its key. Every payment exists once, nothing that was
  * acknowledged is lost, and nobody waits longer for a payment than a take-over may take.
  */
-import { rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
 import {
   type Banner,
+  borrowDataFolder,
   isGone,
-  killRest,
   login,
-  makeDataFolder,
   type RunningServer,
   readPids,
   startServer,
   tollgateHere,
 } from '#test/support/command-line.ts'
-import { afterwards, cleanUpAll, open, query } from '#test/support/database/embedded.ts'
+import { cleanUpAll, open, query } from '#test/support/database/embedded.ts'
 import { cardPayment } from '#test/support/gateway.ts'
 
 afterEach(cleanUpAll)
@@ -125,9 +123,7 @@ interface Stage {
  * has served again; from then on the orders that the kill met may take as long as a take-over.
  */
 async function survive(killAgain: (stage: Stage) => Promise<number>): Promise<void> {
-  const folder = makeDataFolder()
-  afterwards(() => rmSync(folder, { recursive: true, force: true }))
-  afterwards(() => killRest(folder))
+  const folder = borrowDataFolder()
   const shop = new Shop()
   const start = async () => {
     const server = startServer('node', { TOLLGATE_DATA: folder, PORT: '0', TOLLGATE_WORKERS: '2' })

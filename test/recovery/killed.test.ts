@@ -2,9 +2,8 @@
  * kill -9 in the middle of traffic, on a database that syncs as in live: of the database below a gateway, and of the
  * gateway above its database. Afterwards every acknowledged payment is there, and no other one was made twice.
  */
-import { rmSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
-import { killRest, login, makeDataFolder, readPids, startServer } from '#test/support/command-line.ts'
+import { borrowDataFolder, login, readPids, startServer } from '#test/support/command-line.ts'
 import {
   afterwards,
   cleanUpAll,
@@ -55,9 +54,7 @@ test('nothing is lost when PostgreSQL is killed below the gateway', async () => 
 })
 
 test('nothing is lost when the gateway and its database are killed together and started again', async () => {
-  const folder = makeDataFolder()
-  afterwards(() => rmSync(folder, { recursive: true, force: true }))
-  afterwards(() => killRest(folder))
+  const folder = borrowDataFolder()
   const settings = { TOLLGATE_DATA: folder, PORT: '0' }
   const first = startServer('node', settings)
   const banner = await first.ready()

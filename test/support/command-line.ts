@@ -1,7 +1,7 @@
 /** Runs the real command line as its users do: as processes of their own, with data folders of their own. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, closeSync, constants, mkdtempSync, openSync, readFileSync } from 'node:fs'
+import { chmodSync, closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +12,7 @@ import { inject, vi } from 'vitest'
 import { run } from '#commands/run.ts'
 import { identifyProcess, waitUntil } from '#storage/embedded/processes.ts'
 import { copyDataFolder } from '#test/support/database/copy-folder.ts'
+import { afterwards } from '#test/support/database/embedded.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -39,6 +40,14 @@ export function makeEmptyFolder(): string {
 export function makeDataFolder(): string {
   const folder = makeEmptyFolder()
   copyDataFolder(inject('preparedFolder'), folder)
+  return folder
+}
+
+/** The same; `cleanUpAll` kills what still runs in it, and removes it. */
+export function borrowDataFolder(): string {
+  const folder = makeDataFolder()
+  afterwards(() => rmSync(folder, { recursive: true, force: true }))
+  afterwards(() => killRest(folder))
   return folder
 }
 
