@@ -5,11 +5,13 @@
 import cluster from 'node:cluster'
 import { describeFault, toExitCode } from '#commands/faults.ts'
 import { config, showsStacks } from '#config.ts'
+import { tellOperator } from '#output.ts'
 
 /** Never throws: the error is printed on standard error, and the exit code is for the shell. */
 export async function run(words: readonly string[]): Promise<number> {
+  const isServer = words.length === 0 || (words.length === 1 && words[0] === 'serve')
   try {
-    if (words.length === 0 || (words.length === 1 && words[0] === 'serve')) {
+    if (isServer) {
       const { serve } = await import('#commands/serve/serve.ts')
       await serve(config())
     } else {
@@ -23,7 +25,7 @@ export async function run(words: readonly string[]): Promise<number> {
     if (sentence !== undefined && cluster.isWorker) {
       const { reportFault } = await import('#commands/serve/cluster.ts')
       await reportFault(sentence)
-    } else if (sentence !== undefined) console.error(sentence)
+    } else if (sentence !== undefined) (isServer ? tellOperator : console.error)(sentence)
     return toExitCode(error)
   }
 }

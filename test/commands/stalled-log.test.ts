@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { Agent, get } from 'node:http'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test, vi } from 'vitest'
@@ -87,6 +88,7 @@ test('workers whose pipe nobody reads serve, are replaced when they die, and sto
   server.reader.pause()
   await fillLog(banner)
   expect([await isReady(banner), await pay(banner)]).toEqual([true, 200])
+  server.fillPipe()
   // Starting another process makes the pipe that it inherits a blocking one again.
   process.kill(workers[0] ?? 0, 'SIGKILL')
   const findNew = () => listChildren(primary).filter(pid => ![...workers, ...others].includes(pid))
@@ -98,6 +100,21 @@ test('workers whose pipe nobody reads serve, are replaced when they die, and sto
   server.child.once('exit', () => server.reader.resume())
   expect(await server.exited).toBe(0)
 }, 180_000)
+
+test('a server whose pipe nobody reads ends when its database has gone', async () => {
+  const folder = borrowDataFolder()
+  const server = startIntoPipe(folder, { PORT: '0' })
+  const banner = await server.ready()
+  server.reader.pause()
+  await fillLog(banner)
+  server.fillPipe()
+  process.kill(
+    Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]),
+    'SIGKILL',
+  )
+  server.child.once('exit', () => server.reader.resume())
+  expect(await server.exited).toBe(1)
+})
 
 test.each([
   ['process.exit', 'process.exit()'],

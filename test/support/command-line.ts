@@ -1,7 +1,16 @@
 /** Runs the real command line as its users do: as processes of their own, with data folders of their own. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +19,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { inject, vi } from 'vitest'
 import { run } from '#commands/run.ts'
+import { memberOf } from '#domain/json.ts'
 import { identifyProcess, waitUntil } from '#storage/embedded/processes.ts'
 import { copyDataFolder } from '#test/support/database/copy-folder.ts'
 import { afterwards } from '#test/support/database/embedded.ts'
@@ -144,7 +154,7 @@ export function startWithOpenFiles(openFiles: number, env: Env): RunningServer {
  * Directly, with both outputs in one pipe as a shell makes it (`2>&1 | reader`); Node's own pipes are sockets. Pausing
  * `reader` is a reader that has stalled.
  */
-export function startIntoPipe(folder: string, env: Env): RunningServer & { readonly reader: Socket } {
+export function startIntoPipe(folder: string, env: Env): PipedServer {
   const path = join(folder, 'log-pipe')
   spawnSync('mkfifo', [path])
   const reader = new Socket({
@@ -157,8 +167,33 @@ export function startIntoPipe(folder: string, env: Env): RunningServer & { reado
     env: { ...plainEnv, TOLLGATE_DATA: folder, ...env },
     stdio: ['ignore', pipe, pipe],
   })
-  closeSync(pipe)
-  return { ...watchServer(child, reader), reader }
+  child.once('exit', () => closeSync(pipe))
+  return {
+    ...watchServer(child, reader),
+    reader,
+    fillPipe() {
+      fill(path)
+      // Starting a process makes the pipe that it inherits a blocking one again, for everybody.
+      spawnSync('true', { stdio: ['ignore', pipe, pipe] })
+    },
+  }
+}
+
+interface PipedServer extends RunningServer {
+  readonly reader: Socket
+  /** To the last byte, so that not even a short line fits, and whoever writes plainly waits. Pause the reader first. */
+  readonly fillPipe: () => void
+}
+
+function fill(path: string): void {
+  const pipe = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
+  try {
+    for (;;) writeSync(pipe, '\n')
+  } catch (error) {
+    if (memberOf(error, 'code') !== 'EAGAIN') throw error
+  } finally {
+    closeSync(pipe)
+  }
 }
 
 function watchServer(child: ChildProcess, out: Readable, err?: Readable): RunningServer {

@@ -23,6 +23,7 @@ import type { Config } from '#config.ts'
 import { memberOf, textAt } from '#domain/json.ts'
 import type { Gateway } from '#gateway.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
+import { openStandardOutput, tellOperator } from '#output.ts'
 
 interface Closable {
   close(serveForMs?: number): Promise<void>
@@ -31,11 +32,9 @@ interface Closable {
 /** 10 s for requests under way, plus the configured drain time; after that a supervisor may kill the process. */
 const stopDeadlineMs = 10_000
 
-const say = (line: string) => console.error(line)
-
 export async function serve(config: Config): Promise<void> {
   forbidCoreDumps()
-  if (cluster.isPrimary) for (const warning of config.warnings) say(`warning: ${warning}`)
+  if (cluster.isPrimary) for (const warning of config.warnings) tellOperator(`warning: ${warning}`)
   const { npmScript } = config
   const lifetime = watchLifetime({
     watched: process,
@@ -48,7 +47,8 @@ export async function serve(config: Config): Promise<void> {
   const { failure, ending } = await waitForEnd(starting, lifetime)
   const serveForMs = ending.drains ? config.drainSeconds * 1_000 : 0
   const release = startDeadline(stopDeadlineMs + serveForMs)
-  if (failure === undefined && cluster.isPrimary) say('Stopping: requests in flight are finished first …')
+  if (failure === undefined && cluster.isPrimary)
+    tellOperator('Stopping: requests in flight are finished first …')
   // An interrupted start ends at its next step; an error then only reflects the interruption.
   await Promise.allSettled([starting])
   const unclosed = await closeInReverse(open, serveForMs)
@@ -59,7 +59,7 @@ export async function serve(config: Config): Promise<void> {
     throw new CommandFault(
       'not everything could be closed in order; nothing is lost, the next start recovers',
     )
-  if (cluster.isPrimary) say('Stopped.')
+  if (cluster.isPrimary) tellOperator('Stopped.')
 }
 
 async function waitForEnd(
@@ -84,7 +84,7 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
     // A worker borrows the database that its primary owns.
     purpose: cluster.isWorker ? 'command' : 'serve',
     cellsReady: cluster.isWorker,
-    onProgress: say,
+    onProgress: tellOperator,
     onUnexpectedExit: error => lifetime.end({ fault: error.message }),
   }).then(opened => {
     open.push(opened)
@@ -117,7 +117,7 @@ async function start(config: Config, lifetime: Lifetime, open: Closable[]): Prom
 }
 
 const warnOfWeakness = (weak: readonly string[]): void => {
-  if (weak.length > 0) say(`warning: the database may lose payments in a crash (${weak.join(', ')})`)
+  if (weak.length > 0) tellOperator(`warning: the database may lose payments in a crash (${weak.join(', ')})`)
 }
 
 interface Started {
@@ -134,7 +134,7 @@ async function greet(config: Config, { origin, database, place, demo, open }: St
   const { environment } = config
   const console = await findConsole(config, database, origin)
   const year = new Date().getUTCFullYear()
-  process.stdout.write(renderBanner({ environment, origin, place, demo, console, year }))
+  openStandardOutput().write(renderBanner({ environment, origin, place, demo, console, year }))
 }
 
 interface Primary {
@@ -155,7 +155,7 @@ async function startPrimary({ config, database, lifetime, open }: Primary): Prom
   })
   const demo = await openDemo(config, merchants).finally(close)
   if (lifetime.isEnding()) return
-  const group = startWorkers(workers, say)
+  const group = startWorkers(workers, tellOperator)
   open.push(group)
   const { origin, weakDurability } = await group.ready
   warnOfWeakness(weakDurability)
@@ -225,7 +225,7 @@ async function listen(config: Config, gateway: Gateway): Promise<string> {
 
 function startDeadline(milliseconds: number): () => void {
   const timer = setTimeout(() => {
-    say(
+    tellOperator(
       `tollgate: not everything stopped within ${milliseconds / 1000} s; the process ends without it, and the next start recovers`,
     )
     process.exit(1)
@@ -241,7 +241,7 @@ async function closeInReverse(open: readonly Closable[], serveForMs: number): Pr
       await closable.close(serveForMs)
     } catch (error) {
       unclosed += 1
-      say(`tollgate: an error while stopping: ${describeReason(error)}`)
+      tellOperator(`tollgate: an error while stopping: ${describeReason(error)}`)
     }
   }
   return unclosed

@@ -4,7 +4,7 @@
  */
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
-import { openStandardOutput } from '#http/telemetry/output.ts'
+import { openStandardOutput } from '#output.ts'
 
 export type { Logger } from 'pino'
 

@@ -1,6 +1,7 @@
 /**
- * Where lines leave the process. Writing never waits for a reader: lines that cannot be written at once are kept for a
- * while and then dropped and counted, because a log that nobody reads must not hold up payments.
+ * Where the lines of a server leave the process: its log, and what it tells the operator. Writing never waits for a reader:
+ * lines that cannot be written at once are kept for a while and then dropped and counted, because output that nobody reads
+ * must not hold up payments.
  */
 import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
@@ -141,12 +142,27 @@ function cutPart(bytes: Buffer, most = Number.POSITIVE_INFINITY): Buffer {
   return bytes.subarray(0, end < 0 ? most : end + 1)
 }
 
-export function openStandardOutput(options: OutputOptions): Output {
-  descriptor ??= openDescriptor()
-  const { writeBytes, partBytes } = descriptor
+type Standard = 1 | 2
+const [standardOutput, standardError]: readonly [Standard, Standard] = [1, 2]
+
+export function openStandardOutput(options: OutputOptions = {}): Output {
+  const { writeBytes, partBytes } = openDescriptor(standardOutput)
   const reportFault = (error: unknown): void =>
-    void process.stderr.write(`tollgate: the log cannot be written (${String(error)}); serving goes on\n`)
+    tellOperator(`tollgate: the log cannot be written (${String(error)}); serving goes on`)
   return openOutput(writeBytes, reportFault, { ...options, partBytes })
+}
+
+let told: Output | undefined
+
+/** What a server says on standard error. `console.error` would wait for the reader. */
+export function tellOperator(line: string): void {
+  if (told === undefined) {
+    const { writeBytes, partBytes } = openDescriptor(standardError)
+    // Nobody can be told that nobody can be told anything.
+    told = openOutput(writeBytes, () => undefined, { partBytes })
+    process.once('exit', told.end)
+  }
+  told.write(`${line}\n`)
 }
 
 interface Descriptor {
@@ -154,35 +170,40 @@ interface Descriptor {
   readonly partBytes?: number
 }
 
-/** Opened once in a process. */
-let descriptor: Descriptor | undefined
+/** Each is opened once in a process. */
+const opened = new Map<Standard, Descriptor>()
 
-const standardOutput = 1
+function openDescriptor(standard: Standard): Descriptor {
+  const descriptor = opened.get(standard) ?? openOwn(standard)
+  opened.set(standard, descriptor)
+  return descriptor
+}
 
 /**
  * A write to a full pipe or to a stopped terminal blocks the process unless the descriptor is non-blocking. That is a
  * property of the open file, which other processes share and change: starting a process makes what it inherits blocking
  * again. So we open pipes and terminals once more, for ourselves.
  */
-function openDescriptor(): Descriptor {
-  const kind = fstatSync(standardOutput)
-  if (!kind.isFIFO() && !kind.isSocket() && !isatty(standardOutput))
-    return { writeBytes: bytes => writeSync(standardOutput, bytes) }
+function openOwn(standard: Standard): Descriptor {
+  const kind = fstatSync(standard)
+  if (!kind.isFIFO() && !kind.isSocket() && !isatty(standard))
+    return { writeBytes: bytes => writeSync(standard, bytes) }
   try {
     const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants
-    const own = openSync(`/proc/self/fd/${standardOutput}`, O_WRONLY | O_NONBLOCK | O_NOCTTY)
+    const own = openSync(`/proc/self/fd/${standard}`, O_WRONLY | O_NONBLOCK | O_NOCTTY)
     return { writeBytes: bytes => writeSync(own, bytes), partBytes: wholeBytes }
   } catch {
     // A socket, which cannot be opened, a pipe of another user, or a system without /proc.
-    return { writeBytes: writeWithoutBlocking, partBytes: wholeBytes }
+    return { writeBytes: bytes => writeWithoutBlocking(standard, bytes), partBytes: wholeBytes }
   }
 }
 
-function writeWithoutBlocking(bytes: Buffer): number {
+function writeWithoutBlocking(standard: Standard, bytes: Buffer): number {
+  const stream = standard === standardOutput ? process.stdout : process.stderr
   // Node offers this for its own streams only, and of a terminal its stream has a descriptor of its own.
-  const { _handle: handle, isTTY } = process.stdout as NodeJS.WriteStream & {
+  const { _handle: handle, isTTY } = stream as NodeJS.WriteStream & {
     readonly _handle?: { setBlocking?(isBlocking: boolean): unknown }
   }
   if (!isTTY) handle?.setBlocking?.(false)
-  return writeSync(standardOutput, bytes)
+  return writeSync(standard, bytes)
 }

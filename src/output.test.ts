@@ -1,6 +1,6 @@
 /** Lines on their way out of the process: a full disk, a reader that stalls and one that is gone. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { openOutput } from '#http/telemetry/output.ts'
+import { openOutput } from '#output.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
