@@ -27,10 +27,11 @@ const isPromised = ({ instrument, operations }: Payment): boolean =>
 
 export function update(payment: Payment, command: UpdateCommand, now: Date): Payment {
   const { value, currency, ...amountDetails } = command.amount ?? payment.amount
+  const { transId = payment.transId, refNr = payment.refNr } = command
   return {
     ...payment,
-    transId: command.transId ?? payment.transId,
-    refNr: command.refNr ?? payment.refNr,
+    transId,
+    refNr,
     amount: { value, currency },
     details: {
       ...payment.details,
@@ -38,8 +39,9 @@ export function update(payment: Payment, command: UpdateCommand, now: Date): Pay
       ...merged('order', payment, command),
       ...merged('metadata', payment, command),
     },
+    // The step that is still to come takes the new names: another payment may have the old transId by then.
     operations: payment.operations.map(operation =>
-      operation.state === 'AUTHORIZE_REQUEST' ? { ...operation, amount: value } : operation,
+      operation.state === 'AUTHORIZE_REQUEST' ? { ...operation, amount: value, transId, refNr } : operation,
     ),
     updatedAt: now,
     version: payment.version + 1,
