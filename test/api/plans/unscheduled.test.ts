@@ -205,11 +205,16 @@ describe('by POST /payments under an agreement made elsewhere', () => {
     })
   })
 
-  test('a card that was created for a later order still waits for its confirm', async () => {
+  test('a card that was created for a later order waits for its confirm, which tells the provider', async () => {
     const terms = { type: 'UNSCHEDULED', unscheduled: { subType: 'MIT' } }
-    expect((await create(terms, { eventToken: 'ORDER' })).body).toMatchObject({
-      status: 'AUTHORIZE_REQUEST',
-      responseCode: '60000100',
+    const { body } = await create(terms, { eventToken: 'ORDER' })
+    expect(body).toMatchObject({ status: 'AUTHORIZE_REQUEST', responseCode: '60000100' })
+    expect(await shop.act(body.payId, 'confirms', 1000)).toMatchObject(done('OK'))
+    expect(last?.credentialOnFile).toEqual({
+      type: 'UNSCHEDULED',
+      initial: false,
+      initiator: 'MERCHANT',
+      schemeReferenceId: 'agreed-elsewhere-8',
     })
   })
 })
