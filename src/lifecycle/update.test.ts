@@ -45,6 +45,22 @@ test.each([
   expect(decideUpdate(payment, { transId: 'order-2' })).toEqual({ accepted: true })
 })
 
+// Each line: who acts next and where the customer was, and the answers to more, to as much in another currency and to less.
+test.each([
+  ['CONFIRM', 'HOSTED', false, false, true],
+  ['CONFIRM', 'DIRECT', true, true, true],
+  ['CUSTOMER', 'HOSTED', true, true, true],
+] as const)('awaits %s, %s: more %s, another currency %s, less %s', (awaits, integrationType, ...answers) => {
+  const payment = paymentOf({ status: 'AUTHORIZE_REQUEST', awaits, integrationType })
+  const { value, currency } = payment.amount
+  const amounts = [
+    { value: value + 1, currency },
+    { value, currency: 'USD' },
+    { value: value - 1, currency },
+  ]
+  expect(amounts.map(amount => decideUpdate(payment, { amount }).accepted)).toEqual(answers)
+})
+
 describe('update', () => {
   const waiting = operationOf({ state: 'AUTHORIZE_REQUEST', refNr: 'r-1' })
   const payment = paymentOf({

@@ -148,6 +148,45 @@ describe('a new transId and refNr before the customer has paid', () => {
   })
 })
 
+describe('once the customer has approved and the merchant is to confirm', () => {
+  const approved = async (change: object) => {
+    const { body } = await shop.call('POST', '/payments', {
+      transId: newTransId(),
+      amount: { value: 1000, currency: 'EUR' },
+      urls,
+      ...change,
+    })
+    await shop.call('POST', `/test/payments/${body.payId}/customer-action`, { action: 'approve' })
+    return body.payId as string
+  }
+  const methods = [
+    ['a wallet', { integrationType: 'HOSTED', type: 'PROVIDERP', providerP: { confirm: true } }],
+    ['a card on our page', { integrationType: 'HOSTED', type: 'CARD', card: { eventToken: 'ORDER' } }],
+  ] as const
+
+  test.each(methods)(
+    '20200011 more than was approved, or another currency: %s',
+    async (_, paymentMethods) => {
+      const payId = await approved({ paymentMethods })
+      const before = await shop.read(payId)
+      for (const amount of [
+        { value: 1001, currency: 'EUR' },
+        { value: 1000, currency: 'USD' },
+      ])
+        expect(await patch(payId, { amount })).toMatchObject(refused('20200011'))
+      expect(await shop.read(payId)).toEqual(before)
+      expect(await shop.act(payId, 'confirms', 1000)).toMatchObject(done('OK'))
+    },
+  )
+
+  test.each(methods)('200 less than was approved: %s', async (_, paymentMethods) => {
+    const payId = await approved({ paymentMethods })
+    expect((await patch(payId, { amount: { value: 900, currency: 'EUR' } })).status).toBe(200)
+    expect(await shop.act(payId, 'confirms', 1000)).toMatchObject(refused('20200003'))
+    expect(await shop.act(payId, 'confirms', 900)).toMatchObject(done('OK'))
+  })
+})
+
 describe('afterwards', () => {
   const changes = [{ transId: 'later' }, { amount: { value: 1, currency: 'EUR' } }]
   const states: [string, () => Promise<string>][] = [
