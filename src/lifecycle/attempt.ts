@@ -145,8 +145,9 @@ export const offerFor = (
 
 function followingTry(payment: Payment, { xId, captureXId, now }: Try): Operation {
   const { sequence } = lastOperation(payment)
-  const [first = lastOperation(payment)] = payment.operations
-  const { transId, refNr, details } = first
+  const [{ details } = lastOperation(payment)] = payment.operations
+  // The merchant may have changed both since the first try.
+  const { transId, refNr } = payment
   return {
     xId,
     sequence: sequence + 1,

@@ -60,14 +60,13 @@ function endRequest(payment: Payment, responseCode: string, { now, xId }: Ending
   if (payment.status !== 'AUTHORIZE_REQUEST' && !awaitsCustomer(payment)) return undefined
   const ends = ({ type, state }: Operation): boolean =>
     type === 'AUTHORIZATION' && (state === 'AUTHORIZE_REQUEST' || state === 'PENDING')
-  const last = lastOperation(payment)
   const operations = payment.operations.some(ends)
     ? payment.operations.map(operation =>
         ends(operation)
           ? { ...operation, state: 'FAILED' as const, responseCode, updatedAt: now }
           : operation,
       )
-    : [...payment.operations, endingAfter(last, { responseCode, now, xId })]
+    : [...payment.operations, endingOf(payment, { responseCode, now, xId })]
   return {
     ...payment,
     status: 'FAILED',
@@ -78,10 +77,12 @@ function endRequest(payment: Payment, responseCode: string, { now, xId }: Ending
   }
 }
 
-function endingAfter(
-  { sequence, amount, transId, refNr, details }: Operation,
+function endingOf(
+  payment: Payment,
   { responseCode, now, xId }: Ending & { readonly responseCode: string },
 ): Operation {
+  const { transId, refNr } = payment
+  const { sequence, amount, details } = lastOperation(payment)
   return {
     xId,
     sequence: sequence + 1,

@@ -45,7 +45,24 @@ test.each([
   expect(decideUpdate(payment, { transId: 'order-2' })).toEqual({ accepted: true })
 })
 
+// Each line: who acts next and where the customer was, and the answers to more, to as much in another currency and to less.
+test.each([
+  ['CONFIRM', 'HOSTED', false, false, true],
+  ['CONFIRM', 'DIRECT', true, true, true],
+  ['CUSTOMER', 'HOSTED', true, true, true],
+] as const)('awaits %s, %s: more %s, another currency %s, less %s', (awaits, integrationType, ...answers) => {
+  const payment = paymentOf({ status: 'AUTHORIZE_REQUEST', awaits, integrationType })
+  const { value, currency } = payment.amount
+  const amounts = [
+    { value: value + 1, currency },
+    { value, currency: 'USD' },
+    { value: value - 1, currency },
+  ]
+  expect(amounts.map(amount => decideUpdate(payment, { amount }).accepted)).toEqual(answers)
+})
+
 describe('update', () => {
+  const waiting = operationOf({ state: 'AUTHORIZE_REQUEST', refNr: 'r-1' })
   const payment = paymentOf({
     status: 'AUTHORIZE_REQUEST',
     refNr: 'r-1',
@@ -56,13 +73,21 @@ describe('update', () => {
       metadata: { a: 1, b: 2 },
       channel: 'ECOM',
     },
-    operations: [operationOf({ state: 'AUTHORIZE_REQUEST' })],
+    operations: [waiting],
   })
 
   // Each line: what is given, and what of the payment is another one then. All the rest stays.
   test.each<[string, UpdateCommand, object]>([
-    ['a transId', { transId: 'order-2' }, { transId: 'order-2' }],
-    ['a refNr', { refNr: 'r-2' }, { refNr: 'r-2' }],
+    [
+      'a transId, which the waiting step takes on',
+      { transId: 'order-2' },
+      { transId: 'order-2', operations: [{ ...waiting, transId: 'order-2' }] },
+    ],
+    [
+      'a refNr, which the waiting step takes on',
+      { refNr: 'r-2' },
+      { refNr: 'r-2', operations: [{ ...waiting, refNr: 'r-2' }] },
+    ],
     [
       'metadata, merged',
       { metadata: { b: 3, c: 4 } },
@@ -89,7 +114,7 @@ describe('update', () => {
     expect(update(paymentOf(), { metadata: { a: 1 } }, later(1)).details).toEqual({ metadata: { a: 1 } })
   })
 
-  test('an update leaves the operations as they were', () => {
+  test('an update leaves the operations that were made as they were', () => {
     expect(update(paymentOf(), { refNr: 'r' }, later(1)).operations).toEqual(paymentOf().operations)
   })
 })

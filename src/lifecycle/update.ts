@@ -17,7 +17,7 @@ export function decideUpdate(payment: Payment, command: UpdateCommand): Decision
   const begun = payment.status !== 'AUTHORIZE_REQUEST'
   if (begun && (command.transId !== undefined || command.amount !== undefined)) return refuse('NOT_UPDATABLE')
   if (command.amount !== undefined && isPromised(payment)) return refuse('NOT_UPDATABLE')
-  return accept
+  return exceedsApproval(payment, command) ? refuse('NOT_UPDATABLE') : accept
 }
 
 /** The cardholder has accepted an amount in their own currency, and that try is still waiting. */
@@ -25,12 +25,23 @@ const isPromised = ({ instrument, operations }: Payment): boolean =>
   instrument?.dcc?.accepted === true &&
   operations.some(({ type, state }) => type === 'AUTHORIZATION' && state === 'AUTHORIZE_REQUEST')
 
+/** The customer has approved this amount on a page and has left, so the confirm must not charge more. */
+const exceedsApproval = (
+  { awaits, integrationType, amount: approved }: Payment,
+  { amount }: UpdateCommand,
+): boolean =>
+  awaits === 'CONFIRM' &&
+  integrationType === 'HOSTED' &&
+  amount !== undefined &&
+  (amount.value > approved.value || amount.currency !== approved.currency)
+
 export function update(payment: Payment, command: UpdateCommand, now: Date): Payment {
   const { value, currency, ...amountDetails } = command.amount ?? payment.amount
+  const { transId = payment.transId, refNr = payment.refNr } = command
   return {
     ...payment,
-    transId: command.transId ?? payment.transId,
-    refNr: command.refNr ?? payment.refNr,
+    transId,
+    refNr,
     amount: { value, currency },
     details: {
       ...payment.details,
@@ -38,8 +49,9 @@ export function update(payment: Payment, command: UpdateCommand, now: Date): Pay
       ...merged('order', payment, command),
       ...merged('metadata', payment, command),
     },
+    // The step that is still to come takes the new names: another payment may have the old transId by then.
     operations: payment.operations.map(operation =>
-      operation.state === 'AUTHORIZE_REQUEST' ? { ...operation, amount: value } : operation,
+      operation.state === 'AUTHORIZE_REQUEST' ? { ...operation, amount: value, transId, refNr } : operation,
     ),
     updatedAt: now,
     version: payment.version + 1,

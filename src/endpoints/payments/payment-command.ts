@@ -8,6 +8,7 @@ import { parseInstant } from '#domain/time/dates.ts'
 import { readAccount, readCard } from '#endpoints/payments/instruments.ts'
 import { InvalidField } from '#http/server/ports.ts'
 import type { CreateCommand } from '#lifecycle/create.ts'
+import { isMerchantInitiated } from '#lifecycle/plans/plan.ts'
 import { defaultCapture, findMethod, findMisfit, methodTypes } from '#methods/catalogue.ts'
 import { keptFields } from '#methods/fields/objects.ts'
 import { undecided } from '#methods/method.ts'
@@ -92,7 +93,22 @@ export function composePayment(
     now,
   })
   const account = readAccount(objects.directDebit)
-  return { command, card: readPaymentCard(objects.card, body), account, offer: objects.card?.dcc }
+  const agreed = { ...command, ...readAgreement(paymentMethods, body) }
+  return { command: agreed, card: readPaymentCard(objects.card, body), account, offer: objects.card?.dcc }
+}
+
+/**
+ * What is said about an agreement made elsewhere. Only a card can be charged without its customer by the number alone; other
+ * methods need what the provider gave for it, which payment plans have.
+ */
+function readAgreement(
+  { integrationType, ...objects }: CreatePayment['paymentMethods'],
+  { credentialOnFile }: PaymentBody,
+): Pick<CreateCommand, 'schemeReferenceId' | 'merchantInitiated'> {
+  const { number, schemeReferenceId } = objects.card ?? {}
+  const isCharged = integrationType === 'DIRECT' && number !== undefined && !confirmsLater(objects)
+  const merchantInitiated = isCharged && credentialOnFile && isMerchantInitiated(credentialOnFile)
+  return { schemeReferenceId, merchantInitiated: merchantInitiated || undefined }
 }
 
 /** The merchant makes the second step: a card created for a later order, or a wallet request that asks for it. */

@@ -75,6 +75,7 @@ export interface CredentialTerms {
   readonly type: PlanType
   readonly initialPayment?: boolean
   readonly recurring?: RecurringTerms
+  readonly unscheduled?: { readonly subType?: 'CIT' | 'MIT' }
 }
 
 export const credentialTerms = (details: Payment['details']): CredentialTerms | undefined =>
@@ -83,6 +84,10 @@ export const credentialTerms = (details: Payment['details']): CredentialTerms | 
 /** Only the payment that the customer makes begins a plan; those made within it do not. */
 export const beginsPlan = (details: Payment['details']): boolean =>
   credentialTerms(details)?.initialPayment === true
+
+/** A later payment under an agreement that the merchant starts: so they say, or it is one of a series. */
+export const isMerchantInitiated = ({ type, initialPayment, unscheduled }: CredentialTerms): boolean =>
+  type === 'RECURRING' ? initialPayment === false : initialPayment !== true && unscheduled?.subType === 'MIT'
 
 type Terms = Pick<Plan, 'recurring' | 'createdAt'>
 

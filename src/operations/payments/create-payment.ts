@@ -367,7 +367,9 @@ const payingCard = ({
   cardholderName,
   command,
 }: CreatePayment): Omit<Partial<PaymentCard>, 'number'> =>
-  command.merchantInitiated ? { cardholderName, ...card, threeDs: { skip: true } } : { ...card }
+  command.merchantInitiated
+    ? { cardholderName, ...card, threeDs: { ...card?.threeDs, skip: true } }
+    : { ...card }
 
 /** No customer is present for payouts and for merchant-initiated charges. */
 const isPresent = ({ command, kind }: CreatePayment): boolean =>

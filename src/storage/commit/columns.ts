@@ -77,11 +77,14 @@ export const paymentBirth = [
 export const operationKey = [...paymentKey, ['sequence', 'smallint']] as const
 
 /**
- * Amount and preparation change while the customer or the merchant has a step to take; an answer does not change them.
+ * Amount, preparation and the merchant's names change while the customer or the merchant has a step to take; an answer does
+ * not change them.
  */
 export const operationState = [
   ['state', 'text'],
   ['amount', 'bigint'],
+  ['trans_id', 'text'],
+  ['ref_nr', 'text'],
   ['prepared', 'json'],
   ['response_code', 'text'],
   ['provider', 'json'],
@@ -91,8 +94,6 @@ export const operationState = [
 export const operationBirth = [
   ['x_id', 'uuid'],
   ['type', 'text'],
-  ['trans_id', 'text'],
-  ['ref_nr', 'text'],
   ['details', 'json'],
   ['key', 'json'],
   ['created_at', 'timestamptz'],

@@ -103,6 +103,90 @@ describe('while nothing is approved', () => {
   })
 })
 
+describe('a new transId and refNr before the customer has paid', () => {
+  const amount = { value: 1000, currency: 'EUR' }
+  const named = async () => {
+    const session = { transId: newTransId(), refNr: 'before', amount, urls }
+    const { body } = await shop.call('POST', '/payments/sessions', session)
+    const changed = { transId: newTransId(), refNr: 'after' }
+    return { payId: body.payId as string, changed }
+  }
+  const customer = (payId: string, action: string) =>
+    shop.call('POST', `/test/payments/${payId}/customer-action`, { action })
+
+  test('name its authorisation and capture, in the record and in the book of movements', async () => {
+    const { payId, changed } = await named()
+    await patch(payId, changed)
+    const paid = await customer(payId, 'approve')
+    expect(paid.body.operations).toMatchObject([
+      { type: 'AUTHORIZATION', ...changed },
+      { type: 'CAPTURE', ...changed },
+    ])
+    expect((await shop.call('GET', `/operations?payId=${payId}`)).body.data).toMatchObject([changed, changed])
+  })
+
+  test('name the tries after it; a failed one keeps the names under which it was made', async () => {
+    const { payId, changed } = await named()
+    const { transId } = await shop.read(payId)
+    await customer(payId, 'decline')
+    await patch(payId, changed)
+    const paid = await customer(payId, 'approve')
+    const [failed, ...later] = paid.body.operations
+    expect(failed).toMatchObject({ status: 'FAILED', transId, refNr: 'before' })
+    expect(later).toMatchObject([
+      { type: 'AUTHORIZATION', ...changed },
+      { type: 'CAPTURE', ...changed },
+    ])
+  })
+
+  test.each(['no try', 'a failed try'])('name its cancellation after %s', async tries => {
+    const { payId, changed } = await named()
+    if (tries === 'a failed try') await customer(payId, 'decline')
+    await patch(payId, changed)
+    const { status, body } = await shop.call('POST', `/payments/${payId}/cancellations`, {})
+    expect([status, body]).toEqual([200, expect.objectContaining({ status: 'FAILED', ...changed })])
+  })
+})
+
+describe('once the customer has approved and the merchant is to confirm', () => {
+  const approved = async (change: object) => {
+    const { body } = await shop.call('POST', '/payments', {
+      transId: newTransId(),
+      amount: { value: 1000, currency: 'EUR' },
+      urls,
+      ...change,
+    })
+    await shop.call('POST', `/test/payments/${body.payId}/customer-action`, { action: 'approve' })
+    return body.payId as string
+  }
+  const methods = [
+    ['a wallet', { integrationType: 'HOSTED', type: 'PROVIDERP', providerP: { confirm: true } }],
+    ['a card on our page', { integrationType: 'HOSTED', type: 'CARD', card: { eventToken: 'ORDER' } }],
+  ] as const
+
+  test.each(methods)(
+    '20200011 more than was approved, or another currency: %s',
+    async (_, paymentMethods) => {
+      const payId = await approved({ paymentMethods })
+      const before = await shop.read(payId)
+      for (const amount of [
+        { value: 1001, currency: 'EUR' },
+        { value: 1000, currency: 'USD' },
+      ])
+        expect(await patch(payId, { amount })).toMatchObject(refused('20200011'))
+      expect(await shop.read(payId)).toEqual(before)
+      expect(await shop.act(payId, 'confirms', 1000)).toMatchObject(done('OK'))
+    },
+  )
+
+  test.each(methods)('200 less than was approved: %s', async (_, paymentMethods) => {
+    const payId = await approved({ paymentMethods })
+    expect((await patch(payId, { amount: { value: 900, currency: 'EUR' } })).status).toBe(200)
+    expect(await shop.act(payId, 'confirms', 1000)).toMatchObject(refused('20200003'))
+    expect(await shop.act(payId, 'confirms', 900)).toMatchObject(done('OK'))
+  })
+})
+
 describe('afterwards', () => {
   const changes = [{ transId: 'later' }, { amount: { value: 1, currency: 'EUR' } }]
   const states: [string, () => Promise<string>][] = [

@@ -7,7 +7,7 @@ import { examine } from '#storage/doctor/doctor.ts'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { beginPlan, chargePlan, listPayments, moveTo, readPlan } from '#test/support/plans.ts'
-import { done, openShop, refused, type Shop } from '#test/support/shop.ts'
+import { done, openShop, refused, type Shop, tokenOf } from '#test/support/shop.ts'
 
 let gateway: TestGateway
 let shop: Shop
@@ -34,6 +34,18 @@ const plan = async (...terms: Parameters<typeof beginPlan> extends [Shop, ...inf
   (await beginPlan(shop, ...terms)).body.paymentPlanId as string
 
 const money = (value: number, currency = 'EUR') => ({ amount: { value, currency } })
+
+test.each([
+  ['a card that was created for a later order', 'CARD', { card: { eventToken: 'ORDER' } }],
+  ['a payment in two steps', 'PROVIDERK', {}],
+] as const)('the confirm of %s tells the provider that it begins a plan', async (_, type, change) => {
+  const credentialOnFile = { type: 'RECURRING', initialPayment: true }
+  const { body } = await shop.create(type, { ...change, credentialOnFile })
+  expect((await readPlan(shop, body.paymentPlanId)).status).toBe('PENDING')
+  expect(await shop.act(body.payId, 'confirms', 1000, tokenOf(body))).toMatchObject(done('OK'))
+  expect(told.at(-1)).toMatchObject({ type: 'RECURRING', initial: true, initiator: 'CUSTOMER' })
+  expect((await readPlan(shop, body.paymentPlanId)).status).toBe('ACTIVE')
+})
 
 test('200 an ordinary payment with the stored card, without its customer', async () => {
   const planId = await plan()

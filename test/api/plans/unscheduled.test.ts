@@ -6,7 +6,7 @@ import { createSimulator } from '#connectors/simulator/simulator.ts'
 import { createTestClock } from '#test/support/clock.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { beginPlan, listPayments, readPlan } from '#test/support/plans.ts'
-import { done, openShop, refused, type Shop } from '#test/support/shop.ts'
+import { done, openShop, refused, type Shop, urls } from '#test/support/shop.ts'
 
 let gateway: TestGateway
 let shop: Shop
@@ -162,4 +162,59 @@ test('a key makes one payment, and the transId guard holds', async () => {
   expect(second.text).toBe(first.text)
   expect((await readPlan(shop, paymentPlanId)).numberOfPayments).toBe(2)
   expect(await pay(body)).toMatchObject(refused('20170001'))
+})
+
+describe('by POST /payments under an agreement made elsewhere', () => {
+  const challenged = '4000002760003184'
+  const create = (credentialOnFile: object, change: object = {}) =>
+    shop.create('CARD', {
+      credentialOnFile,
+      card: { number: challenged, schemeReferenceId: 'agreed-elsewhere-8', ...change },
+      urls,
+    })
+
+  test.each([
+    ['the merchant starts it', { type: 'UNSCHEDULED', unscheduled: { subType: 'MIT' } }],
+    ['it is a later one of a series', { type: 'RECURRING', initialPayment: false }],
+  ])('200 without a challenge where %s, and the provider is told so', async (_, terms) => {
+    expect(await create(terms)).toMatchObject(done('OK'))
+    expect(last?.credentialOnFile).toMatchObject({
+      type: terms.type,
+      initial: false,
+      initiator: 'MERCHANT',
+      schemeReferenceId: 'agreed-elsewhere-8',
+    })
+    expect(last?.customerPresent).toBe(false)
+  })
+
+  test.each([
+    [
+      'the customer starts it',
+      { type: 'UNSCHEDULED', initialPayment: false, unscheduled: { subType: 'CIT' } },
+    ],
+    ['it is the first one', { type: 'UNSCHEDULED', initialPayment: true, unscheduled: { subType: 'MIT' } }],
+    ['it begins a series', { type: 'RECURRING', initialPayment: true }],
+  ])('70000200 a challenge where %s', async (_, terms) => {
+    expect((await create(terms)).body).toMatchObject({
+      status: 'AUTHORIZE_REQUEST',
+      responseCode: '70000200',
+    })
+    expect(last?.credentialOnFile).toMatchObject({
+      initiator: 'CUSTOMER',
+      schemeReferenceId: 'agreed-elsewhere-8',
+    })
+  })
+
+  test('a card that was created for a later order waits for its confirm, which tells the provider', async () => {
+    const terms = { type: 'UNSCHEDULED', unscheduled: { subType: 'MIT' } }
+    const { body } = await create(terms, { eventToken: 'ORDER' })
+    expect(body).toMatchObject({ status: 'AUTHORIZE_REQUEST', responseCode: '60000100' })
+    expect(await shop.act(body.payId, 'confirms', 1000)).toMatchObject(done('OK'))
+    expect(last?.credentialOnFile).toEqual({
+      type: 'UNSCHEDULED',
+      initial: false,
+      initiator: 'MERCHANT',
+      schemeReferenceId: 'agreed-elsewhere-8',
+    })
+  })
 })

@@ -196,6 +196,31 @@ describe('a card on file', () => {
     })
     await expectSameBooks(charge.body.payId)
   })
+
+  test('is set up by the confirm of a payment that was created for a later order', async () => {
+    const { body } = await create(planPayment({ payment: { card: { eventToken: 'ORDER' } } }))
+    const path = `/payments/${body.payId}/confirms`
+    const { body: confirmed } = await shop.gateway.call('POST', path, {
+      transId: 'c',
+      amount: euros(1000),
+    })
+    expect(confirmed.status).toBe('OK')
+    expect(shop.double.calls.at(-1)?.fields).toMatchObject({ setup_future_usage: 'off_session' })
+    await expectSameBooks(body.payId)
+  })
+
+  test('is charged by its number under an agreement made elsewhere', async () => {
+    const { body } = await create({
+      credentialOnFile: { type: 'UNSCHEDULED', unscheduled: { subType: 'MIT' } },
+      card: { schemeReferenceId: 'agreed-elsewhere' },
+    })
+    expect(body.status).toBe('OK')
+    expect(shop.double.calls.at(-1)?.fields).toMatchObject({
+      off_session: 'true',
+      payment_method_options: { card: { mit_exemption: { network_transaction_id: 'agreed-elsewhere' } } },
+    })
+    await expectSameBooks(body.payId)
+  })
 })
 
 test('settlement lines fit the captures and refunds, and the books are reconciled', async () => {

@@ -12,7 +12,8 @@ import {
   openAmount,
   type Payment,
 } from '#lifecycle/payment.ts'
-import { toContext } from '#operations/payments/provider-calls/payment-context.ts'
+import { credentialTerms, isMerchantInitiated } from '#lifecycle/plans/plan.ts'
+import { credentialUse, toContext } from '#operations/payments/provider-calls/payment-context.ts'
 import { convertAgain } from '#operations/quotes/redeem-quote.ts'
 import { hintsOf } from '#schemas/parts/hints.ts'
 
@@ -39,9 +40,22 @@ export function toFollowUp(payment: Payment, operation: Operation): Question<Fol
 export const toConfirm = (payment: Payment, operation: Operation): Question<AuthorizationRequest> => ({
   ...toQuestion(payment, operation),
   conversion: convertAgain(payment.instrument?.dcc, amountOf(payment, operation)),
+  credentialOnFile: agreementOf(payment),
   captureReference: operation.details.captureXId,
   customerPresent: false,
 })
+
+/** The agreement that the create request named: its provider hears of it with the confirm, which is the first that it is asked. */
+function agreementOf({ details, own, instrument }: Payment): AuthorizationRequest['credentialOnFile'] {
+  const terms = credentialTerms(details)
+  const named = own.methodFields?.schemeReferenceId
+  return credentialUse({
+    details,
+    // Without a card the customer has just approved the payment at the provider.
+    merchantInitiated: instrument !== undefined && terms !== undefined && isMerchantInitiated(terms),
+    schemeReferenceId: typeof named === 'string' ? named : undefined,
+  })
+}
 
 export function toQuestion(payment: Payment, operation: Operation): Question<OperationRequest> {
   const { type, xId, prepared, details, createdAt } = operation
