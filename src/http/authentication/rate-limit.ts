@@ -18,9 +18,13 @@ export interface Counting {
 const bucketsMax = 10_000
 /** 10,000 pairs of 44 characters: a flood of invented clients evicts old pairs instead of filling the memory. */
 const pairsMax = 10_000
+export interface FailureLimit {
+  readonly failures: number
+  readonly windowMs: number
+}
+
 /** The contract: 10 failures a minute. */
-const usualFailuresMax = 10
-const failureWindowMs = 60_000
+const usualFailures: FailureLimit = { failures: 10, windowMs: 60_000 }
 
 /**
  * 2 s: what other processes can have counted before all of them knew. Counts that arrive later, in a process that was
@@ -101,13 +105,14 @@ const toPair = (client: string, address: string): string => toCountKey(`${networ
 
 export function createFailedLogins(
   { nowMs, shared = noOthers }: Counting,
-  failuresMax = usualFailuresMax,
+  limit: Partial<FailureLimit> = {},
 ): FailedLogins {
+  const { failures: failuresMax, windowMs } = { ...usualFailures, ...limit }
   const pairs = new BoundedMap<string, { count: number; endsAtMs: number }>(pairsMax)
   shared.onOthers((pair, used) => {
     const window = pairs.get(pair)
     if (window && window.endsAtMs > nowMs()) window.count += used
-    else pairs.set(pair, { count: used, endsAtMs: nowMs() + failureWindowMs })
+    else pairs.set(pair, { count: used, endsAtMs: nowMs() + windowMs })
   })
   return {
     count(client, address) {
@@ -115,19 +120,19 @@ export function createFailedLogins(
       const now = nowMs()
       let window = pairs.get(pair)
       if (window === undefined || window.endsAtMs <= now) {
-        window = { count: 0, endsAtMs: now + failureWindowMs }
+        window = { count: 0, endsAtMs: now + windowMs }
         pairs.set(pair, window)
       }
       const hasShare = shared.hasShare(pair, { limit: failuresMax, known: window.count })
       window.count++
       shared.note(pair)
       if (window.count <= failuresMax && hasShare) return undefined
-      const seconds = Math.min(failureWindowMs / 1000, Math.ceil((window.endsAtMs - now) / 1000))
+      const seconds = Math.min(windowMs / 1000, Math.ceil((window.endsAtMs - now) / 1000))
       return new Refusal('tooMany', 'Too many failed logins of this client from this address.', {
         headers: {
           'retry-after': String(seconds),
           ratelimit: `"failed-logins";r=0;t=${seconds}`,
-          'ratelimit-policy': `"failed-logins";q=${failuresMax};w=${failureWindowMs / 1000}`,
+          'ratelimit-policy': `"failed-logins";q=${failuresMax};w=${windowMs / 1000}`,
         },
       })
     },
