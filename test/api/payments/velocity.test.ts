@@ -191,13 +191,26 @@ describe('on our own pages', () => {
     expect(await tryCard(shop, elsewhere)).toMatchObject({ status: 429 })
   })
 
-  test.each<[string, Limits]>([
-    ['card', { declinesPerCard: '1/PT1H' }],
-    ['address', { declinesPerAddress: '1/PT1H' }],
-  ])('a challenge that the customer fails is a decline of the %s', async (_, limits) => {
+  test('a decline counts once where the merchant names the address that we see', async () => {
+    const shop = await openLimitedPages({ declinesPerAddress: '2/PT1H' })
+    const here = { browserInfo: { ipAddress: '127.0.0.1' } }
+    expect(await tryCard(shop, { amount: declining, ...here })).toMatchObject({ codes: ['21000305'] })
+    expect(await tryCard(shop, { amount: declining, ...here })).toMatchObject({ codes: ['21000305'] })
+    expect(await tryCard(shop, here)).toMatchObject({ status: 429 })
+  })
+
+  test.each<[string, Limits, object]>([
+    ['card', { declinesPerCard: '1/PT1H' }, {}],
+    ['address', { declinesPerAddress: '1/PT1H' }, {}],
+    [
+      'address, also where the merchant names another one',
+      { declinesPerAddress: '1/PT1H' },
+      { browserInfo: { ipAddress: '203.0.113.78' } },
+    ],
+  ])('a challenge that the customer fails is a decline of the %s', async (_, limits, change) => {
     const shop = await openLimitedPages(limits)
     const challenge = { threeDsPolicy: { challengePreference: 'MANDATE_CHALLENGE' } }
-    const { href } = await shop.session({ paymentMethods: { card: challenge } })
+    const { href } = await shop.session({ paymentMethods: { card: challenge }, ...change })
     const form = await openPage(href)
     const body = new URLSearchParams({ ...form.hidden, ...cardEntries(card.number) })
     // The browser follows to the page of the bank, which has an address of its own.
