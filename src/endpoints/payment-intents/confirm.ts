@@ -212,6 +212,7 @@ function composeIntent(
           intentTerms: {
             expiresAt: intent.expiresAt.toISOString(),
             declines: intent.declines + (intent.refusedTries ?? 0),
+            payments: (intent.payments ?? 0) + 1,
           },
         },
       },
