@@ -8,8 +8,8 @@ const nowMs = () => 0
 function startGuessing({ ofPerson = 10, ofAddress = 100 } = {}) {
   const failed: string[] = []
   const guessing = createGuessing({
-    ofPerson: createFailedLogins({ nowMs }, ofPerson),
-    ofAddress: createFailedLogins({ nowMs }, ofAddress),
+    ofPerson: createFailedLogins({ nowMs }, { failures: ofPerson }),
+    ofAddress: createFailedLogins({ nowMs }, { failures: ofAddress }),
     onFailure: async ({ email }) => void failed.push(email),
   })
   return { guessing, failed }

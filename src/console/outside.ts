@@ -136,7 +136,8 @@ export async function signIn(request: PageRequest, deps: ConsoleDeps): Promise<P
   )
   if (tried.over) return refuseGuessing(request, deps, email)
   if (tried.found) return welcome(request, deps, tried.found)
-  const problem = 'E-mail, password or code is not right. Each code works once.'
+  const problem =
+    'E-mail, password or code is not right. Each code works once, and after ten wrong codes none is taken for an hour.'
   return refuseSignIn(request, deps, { email, problem })
 }
 

@@ -7,6 +7,7 @@ import { hashPassword, isPassword, passwordLengthMax, passwordLengthMin } from '
 import { findTotpStep, totpSecretBytes } from '#console/totp.ts'
 import type { Role } from '#domain/console-roles.ts'
 import type { MerchantId } from '#domain/ids.ts'
+import { createFailedLogins, type FailedLogins, type FailureLimit } from '#http/authentication/rate-limit.ts'
 import { newId } from '#operations/merchants/open-merchants.ts'
 import {
   createPeopleStore,
@@ -30,7 +31,18 @@ export interface PeopleDeps {
   readonly newId: () => string
   /** Real time: neither codes nor sessions follow a test clock. */
   readonly nowMs: () => number
+  /** Wrong codes of people whose password was right. */
+  readonly wrongCodes: FailedLogins
 }
+
+/**
+ * 10 an hour: there are a million codes, and whoever has somebody's password may try from any number of addresses. Only they
+ * can use up these tries, so that nobody else keeps a person out.
+ */
+export const wrongCodesLimit: FailureLimit = { failures: 10, windowMs: 60 * 60 * 1000 }
+
+/** In place of the address: codes are counted from wherever they come. */
+const anywhere = 'anywhere'
 
 /** The contract: 15 minutes idle, 12 hours in all. */
 export const sessionLimits: SessionLimits = { idleSeconds: 15 * 60, totalSeconds: 12 * 60 * 60 }
@@ -71,7 +83,7 @@ export type SetUpResult =
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex')
 
 export function createPeople(deps: PeopleDeps): People {
-  const { store, vault, newId, nowMs } = deps
+  const { store, vault, newId, nowMs, wrongCodes } = deps
   const { makeLink, openLink, openTotp } = createLinks(deps)
 
   return {
@@ -105,11 +117,19 @@ export function createPeople(deps: PeopleDeps): People {
       const operator = await store.findByEmail(email)
       const isRight = await isPassword(password, operator?.passwordHash)
       if (!operator?.totp || !isRight) return undefined
-      const step = findTotpStep(await openTotp(operator.operatorId, operator.totp), code, nowMs())
+      const { operatorId, totp } = operator
+      const secret = await openTotp(operatorId, totp)
+      // Whoever sets up anew has another secret, of which nothing was guessed.
+      const guessed = `${operatorId} ${totp.sealed.toString('base64')}`
+      // From here to the count nothing waits, so that many tries at the same moment get no further than one after the other.
+      if (wrongCodes.isOver(guessed, anywhere)) return undefined
+      const step = findTotpStep(secret, code, nowMs())
+      if (step === undefined) {
+        wrongCodes.count(guessed, anywhere)
+        return undefined
+      }
       // Each code works only once, in case somebody else saw it.
-      return step !== undefined && (await store.takeTotpStep(operator.operatorId, step))
-        ? operator
-        : undefined
+      return (await store.takeTotpStep(operatorId, step)) ? operator : undefined
     },
     async startSession(operatorId, { address, browser }) {
       const token = randomBytes(tokenBytes).toString('base64url')
@@ -122,7 +142,7 @@ export function createPeople(deps: PeopleDeps): People {
 }
 
 /** Links with which people set up how to sign in, and the secret of one-time codes that each link keeps. */
-function createLinks({ store, vault, nowMs }: PeopleDeps) {
+function createLinks({ store, vault, nowMs }: Pick<PeopleDeps, 'store' | 'vault' | 'nowMs'>) {
   async function makeLink(operatorId: string): Promise<string> {
     const token = randomBytes(tokenBytes).toString('base64url')
     const expiresAt = new Date(nowMs() + linkMs)
@@ -166,7 +186,9 @@ export async function withPeople<T>(
     await openDerivedKeys(options.masterKey, createInstallation(database))
     const store = createPeopleStore(database)
     const vault = createRecordVault(createKeyRing(options.masterKey, createVaultStore(database)))
-    const result = await work(createPeople({ store, vault, newId, nowMs: Date.now }), store)
+    const nowMs = Date.now
+    const wrongCodes = createFailedLogins({ nowMs }, wrongCodesLimit)
+    const result = await work(createPeople({ store, vault, newId, nowMs, wrongCodes }), store)
     if (broken) throw broken
     return result
   } finally {

@@ -61,6 +61,8 @@ test.each<[string, PaymentChange, boolean]>([
   ['nine declines', { operations: failures(9) }, true],
   ['ten declines', { operations: failures(10) }, false],
   ['ten that never arrived', { operations: failures(10, '21000391') }, true],
+  ['49 that never arrived', { operations: failures(49, '21000391') }, true],
+  ['fifty that never arrived', { operations: failures(50, '21000391') }, false],
   [
     'ten declines, some of which never arrived',
     { operations: [...failures(9), failed(10, '21000391')] },

@@ -23,6 +23,15 @@ import type { Method } from '#methods/rows.ts'
 /** 10: enough for any honest mistake, and too few to find out which of many stolen cards work. */
 export const maximumTries = 10
 
+/**
+ * 50 of any kind: nobody who waits for the end of an outage tries as often, and a payment must not grow with every form that
+ * somebody sends meanwhile.
+ */
+const maximumTriesOfAnyKind = 50
+
+const countTries = ({ operations }: Payment): number =>
+  operations.filter(({ type }) => type === 'AUTHORIZATION').length
+
 /** Counts tries that the provider declined. A try that never reached the provider is our outage and does not count. */
 export const countDeclines = ({ operations, method }: Payment): number =>
   operations.filter(
@@ -34,7 +43,8 @@ export const mayTryAgain = (payment: Payment, now: Date): boolean =>
   payment.kind === 'PAYMENT' &&
   payment.integrationType === 'HOSTED' &&
   isInTime(payment, now) &&
-  countDeclines(payment) < maximumTries
+  countDeclines(payment) < maximumTries &&
+  countTries(payment) < maximumTriesOfAnyKind
 
 /** The deadline may have passed although its timer has not run yet. */
 export const isInTime = ({ expiresAt }: Payment, now: Date): boolean =>

@@ -50,6 +50,8 @@ export interface IntentTerms {
   readonly expiresAt: string
   /** Of the payments made from the intent before. */
   readonly declines: number
+  /** How many payments were made from the intent, this one included; missing in those of an earlier release. */
+  readonly payments?: number
 }
 
 /** What the gateway notes with the payment. */

@@ -6,7 +6,7 @@ import type { EventType } from '#domain/event-types.ts'
 import type { XId } from '#domain/ids.ts'
 import { describe, isDecline } from '#domain/response-codes.ts'
 import { maximumTries } from '#lifecycle/attempt.ts'
-import { intentOf } from '#lifecycle/intent.ts'
+import { intentOf, maximumPayments } from '#lifecycle/intent.ts'
 import { findOperation, lastOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
 import { beginsPlan } from '#lifecycle/plans/plan.ts'
 import { undecided } from '#methods/method.ts'
@@ -180,7 +180,10 @@ function isIntentOpen(payment: Payment, now: Date): boolean {
   const declined = payment.operations.filter(
     ({ state, responseCode }) => state === 'FAILED' && isDecline(responseCode),
   ).length
-  return now.getTime() < Date.parse(terms.expiresAt) && terms.declines + declined < maximumTries
+  const { expiresAt, declines, payments = 0 } = terms
+  return (
+    now.getTime() < Date.parse(expiresAt) && declines + declined < maximumTries && payments < maximumPayments
+  )
 }
 
 /**

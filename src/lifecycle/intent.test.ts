@@ -59,6 +59,15 @@ test.each<[declines: number, status: PaymentStatus | undefined, refusal: string 
   },
 )
 
+test.each<[payments: number, refusal: string | undefined]>([
+  [49, undefined],
+  [50, 'CONFIRM_NOT_EXPECTED'],
+])('confirming an intent after %s payments is refused with: %s', (payments, refusal) => {
+  expect(decideIntentConfirm({ ...intent('FAILED'), payments }, before)).toEqual(
+    refusal === undefined ? { accepted: true } : { accepted: false, refusal },
+  )
+})
+
 const card: NextWay = { method: cardMethod(), integrationType: 'DIRECT' }
 const samePage: NextWay = { ...card, integrationType: 'HOSTED' }
 const otherPage: NextWay = { method: methodOf('DIRECTDEBIT'), integrationType: 'HOSTED' }

@@ -19,6 +19,8 @@ export interface Intent {
   readonly declines: number
   /** How often a confirmation named a stored card or account of another customer. */
   readonly refusedTries?: number
+  /** How many payments were made from it. */
+  readonly payments?: number
   /** The last payment made from it, and its current status. */
   readonly payment?: { readonly payId: PayId; readonly status: PaymentStatus }
 }
@@ -29,29 +31,37 @@ const lifetimeMs = 24 * 60 * 60 * 1000
 export const intentEnd = (now: Date): Date => new Date(now.getTime() + lifetimeMs)
 
 /**
+ * 50: customers who turn back, or whose payments never reach a provider, may try again, but a device must not fill the merchant's
+ * books and its webhooks with payments that were never meant.
+ */
+export const maximumPayments = 50
+
+/** Stolen cards are tested through apps as well as on pages, so the same limit on declines applies. */
+const isUsedUp = ({ declines, refusedTries = 0, payments = 0 }: Intent): boolean =>
+  declines + refusedTries >= maximumTries || payments >= maximumPayments
+
+/**
  * A failed payment leaves the intent open. Any other payment blocks it, above all one with an unknown outcome: a second
  * payment could take the money twice.
  */
 export function decideIntentConfirm(intent: Intent, now: Date): Decision {
-  const { payment, expiresAt, declines, refusedTries = 0, cancelledAt } = intent
+  const { payment, expiresAt, cancelledAt } = intent
   if (cancelledAt !== undefined) return refuse('CONFIRM_NOT_EXPECTED')
   if (payment && payment.status !== 'FAILED') return refuse('CONFIRM_NOT_EXPECTED')
   if (expiresAt.getTime() <= now.getTime()) return refuse('EXPIRED')
-  // Stolen cards are tested through apps as well as on pages, so the same limit applies.
-  if (declines + refusedTries >= maximumTries) return refuse('CONFIRM_NOT_EXPECTED')
-  return accept
+  return isUsedUp(intent) ? refuse('CONFIRM_NOT_EXPECTED') : accept
 }
 
 export type IntentState = 'OPEN' | 'PROCESSING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED' | 'EXPIRED'
 
 /** A payment that waits for its customer or its provider is being processed; one that failed leaves the intent open. */
 export function intentState(intent: Intent, now: Date): IntentState {
-  const { payment, expiresAt, declines, refusedTries = 0, cancelledAt } = intent
+  const { payment, expiresAt, cancelledAt } = intent
   if (cancelledAt !== undefined) return 'CANCELLED'
   if (payment && payment.status !== 'FAILED')
     return payment.status === 'AUTHORIZE_REQUEST' || payment.status === 'PENDING' ? 'PROCESSING' : 'SUCCEEDED'
   if (expiresAt.getTime() <= now.getTime()) return 'EXPIRED'
-  return declines + refusedTries >= maximumTries ? 'FAILED' : 'OPEN'
+  return isUsedUp(intent) ? 'FAILED' : 'OPEN'
 }
 
 /** How the customer wants to pay now. */

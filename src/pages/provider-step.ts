@@ -8,7 +8,7 @@ import { merchantNow } from '#operations/engine.ts'
 import { attemptPayment } from '#operations/payments/customer-pages/attempt.ts'
 import { takeReturn } from '#operations/payments/customer-pages/customer-action.ts'
 import { returnAgain } from '#operations/payments/customer-pages/return-again.ts'
-import { triedBy } from '#operations/payments/velocity.ts'
+import { isCountedFor, triedBy } from '#operations/payments/velocity.ts'
 import { type Hosted, openHosted, type PageDeps, pageOf, providerAction, returnUrl } from '#pages/hosted.ts'
 import { baseOf, type PageContext } from '#pages/page-context.ts'
 
@@ -65,9 +65,8 @@ async function countDeclineAfter(
 ): Promise<void> {
   const { merchant, payment } = after
   if (countDeclines(payment) <= countDeclines(before.payment)) return
-  const tried = triedBy(payment)
-  // The card was counted with the outcome, and so was the address if the merchant has given it.
-  if (tried.address !== undefined) return
+  // The card was counted with the outcome, and so was the address if the merchant has named it.
+  if (isCountedFor(payment, address)) return
   const now = merchantNow(engine.clock, merchant)
-  await engine.velocity.countDecline(merchant, { ...tried, address }, now, 'ADDRESS')
+  await engine.velocity.countDecline(merchant, { ...triedBy(payment), address }, now, 'ADDRESS')
 }

@@ -9,7 +9,7 @@ import type { Method } from '#methods/rows.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { UnknownPseudoNumber } from '#operations/payments/admit.ts'
 import { type AttemptResult, attemptPayment } from '#operations/payments/customer-pages/attempt.ts'
-import type { Tried } from '#operations/payments/velocity.ts'
+import { isCountedFor, type Tried } from '#operations/payments/velocity.ts'
 import type { OfferReply } from '#operations/quotes/redeem-quote.ts'
 import { askForCurrency, readShownOffer, type ShownOffer, toReply } from '#pages/currency.ts'
 import { type FilledIn, notRemembered, readEntries } from '#pages/entries.ts'
@@ -64,8 +64,9 @@ export async function submitForm({ request, hosted }: Submission, counter: Count
   const after = await pageContext.reopen(hosted)
   if (countDeclines(after.payment) > countDeclines(payment)) {
     limits.count(keys)
-    // The card was counted with the outcome; only here is the address known.
-    await velocity.countDecline(merchant, tried, now, 'ADDRESS')
+    // The card was counted with the outcome; only here is the address known, unless the merchant has named it.
+    if (!isCountedFor(after.payment, request.address))
+      await velocity.countDecline(merchant, tried, now, 'ADDRESS')
   }
   if (stageOf(after) !== 'form') return pageContext.redirectToNextStep(request, after)
   if (result === 'stale') return pageContext.refuse(request, after, { ...outdated, chosen: method.type })

@@ -7,7 +7,7 @@ import { createGuessing } from '#console/guessing.ts'
 import { createOverviews } from '#console/overviews.ts'
 import { createPasskeys } from '#console/passkeys.ts'
 import { createPaymentRows } from '#console/payment-rows.ts'
-import { createPeople } from '#console/people.ts'
+import { createPeople, wrongCodesLimit } from '#console/people.ts'
 import { createConsoleRoutes } from '#console/routes.ts'
 import { searchCells } from '#console/search-cells.ts'
 import { createFailedLogins } from '#http/authentication/rate-limit.ts'
@@ -58,7 +58,10 @@ function openPeople({ options, counts }: Shared, { database, keys, audit }: Cell
   const peopleStore = createPeopleStore(database)
   const forms = createFormStore(database)
   return {
-    people: createPeople({ store: peopleStore, vault, newId, nowMs }),
+    people: createPeople({
+      ...{ store: peopleStore, vault, newId, nowMs },
+      wrongCodes: createFailedLogins({ nowMs, shared: counts.scope('console codes') }, wrongCodesLimit),
+    }),
     peopleStore,
     passkeys: createPasskeys({ store: peopleStore, used: forms, key: () => keys.consoleChallenge, nowMs }),
     auditStore: createAuditStore(database),
@@ -76,7 +79,7 @@ function openPeople({ options, counts }: Shared, { database, keys, audit }: Cell
 }
 
 /** 100 a minute: enough for an office behind one address, too few to try one password with every name. */
-const failuresOfAddress = 100
+const failuresOfAddress = { failures: 100 }
 
 interface ConsoleParts {
   readonly shared: Shared

@@ -99,6 +99,50 @@ test('guessing is stopped after ten tries, also guessing right', async () => {
   ])
 })
 
+test('ten wrong codes behind the right password end guessing from everywhere; wrong passwords lock nobody out', async () => {
+  const behindProxy = await startTestGateway({ beside: gateway, trustedProxies: 1 })
+  const [robbed, named] = [
+    await signUp(gateway, { role: 'viewer' }),
+    await signUp(gateway, { role: 'viewer' }),
+  ]
+  const tryFrom = (place: number, fields: Record<string, string>) =>
+    fetch(`${behindProxy.url}/console/sign-in`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { 'x-forwarded-for': `2001:db8:0:${place}::1` },
+      body: new URLSearchParams(fields),
+    })
+  const rightCode = ({ totpSecret, usedStep }: Person) =>
+    totpCode(totpSecret, Math.max(totpStep(Date.now()), usedStep + 1))
+  for (let place = 1; place <= 10; place += 1) {
+    const { email, password } = robbed
+    expect((await tryFrom(place, { email, password, code: wrongCode(robbed) })).status).toBe(401)
+    const stranger = { email: named.email, password: 'wrong password', code: rightCode(named) }
+    expect((await tryFrom(place, stranger)).status).toBe(401)
+  }
+  const right = async (person: Person) => {
+    const { email, password } = person
+    return (await tryFrom(11, { email, password, code: rightCode(person) })).status
+  }
+  expect([await right(robbed), await right(named)]).toEqual([401, 303])
+  // Whoever sets up anew has other codes.
+  const path = await withPeople(optionsOf(gateway), async ({ makeLink: link }, { findByEmail }) =>
+    link((await findByEmail(robbed.email))?.operatorId ?? ''),
+  )
+  const totpSecret = readSecret(await (await fetch(`${gateway.url}${path}`)).text())
+  const usedStep = totpStep(Date.now())
+  const password = 'another long password'
+  expect((await send(path, { password, code: totpCode(totpSecret, usedStep) })).status).toBe(303)
+  expect(await right({ ...robbed, password, totpSecret, usedStep })).toBe(303)
+  await behindProxy.gateway.close()
+})
+
+/** A code that none of the steps of this test has. */
+function wrongCode({ totpSecret, usedStep }: Person): string {
+  const near = Array.from({ length: 41 }, (_, at) => totpCode(totpSecret, usedStep - 20 + at))
+  return ['111111', '222222', '333333'].find(code => !near.includes(code)) ?? '444444'
+}
+
 test('failed sign-ins are audited by the minute; only people who exist are named', async () => {
   // The clock stands still, so that no minute ends between two of them.
   const own = await startTestGateway({ beside: gateway, clock: createTestClock() })

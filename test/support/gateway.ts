@@ -47,7 +47,7 @@ export interface TestRequest {
 export interface TestGatewayOptions
   extends Pick<
     GatewayOptions,
-    'definitions' | 'applyNotice' | 'noticeCrash' | 'cells' | 'console' | 'consolePort'
+    'definitions' | 'applyNotice' | 'noticeCrash' | 'cells' | 'console' | 'consolePort' | 'trustedProxies'
   > {
   /** Live needs a database that keeps what it was told: see `databaseUrl`. */
   readonly environment?: 'test' | 'live'
@@ -137,6 +137,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     cells: options.cells,
     console: options.console,
     consolePort: options.consolePort,
+    trustedProxies: options.trustedProxies,
     masterKey: options.masterKey ?? toMasterKey(keyText, 'the test key'),
     logLevel: options.logLevel ?? 'info',
     logDestination: { write: line => void logged.push(line) },

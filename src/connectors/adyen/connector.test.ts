@@ -165,6 +165,17 @@ describe('the customer comes back', () => {
     expect(first?.length).toBeLessThanOrEqual(64)
   })
 
+  test.each([
+    ['approved by our reference', { merchantReference: xIdOf(1) }, 'approved'],
+    ['unknown by the amount alone, which many payments have', {}, 'unknown'],
+  ])('with a result that may be of another payment: %s', async (_, named, kind) => {
+    const { value, currency } = inquiry.amount
+    const body = { resultCode: 'Authorised', amount: { value, currency }, pspReference: 'PSP9', ...named }
+    const { connector } = opened(200, body)
+    const outcome = await connector.complete?.(back({ redirectResult: 'of-another-payment' }), signal)
+    expect(outcome?.authorization.kind).toBe(kind)
+  })
+
   test('from a hosted page: the result of its session is read', async () => {
     const { connector, calls } = opened(200, { status: 'canceled', reference: xIdOf(1) })
     const provider = {

@@ -163,7 +163,7 @@ async function complete(
   signal: AbortSignal,
 ): Promise<AuthorizationOutcome> {
   const brought = { ...returned.query, ...returned.form }
-  const asked: Asked = { ...returned, pspReference: returned.provider?.transactionId }
+  const asked: Asked = { ...returned, pspReference: returned.provider?.transactionId, isBrought: true }
   const sessionId = textAt(returned.provider?.fields, 'sessionId')
   const { sessionResult } = brought
   if (sessionId !== undefined && sessionResult !== undefined) {

@@ -108,7 +108,7 @@ export const confirmIntentEndpoint = endpoint<Services, typeof confirmIntentSche
     },
   ],
   hiddenFromDevices: ['metadata'],
-  async handle({ body: sent, params, merchant, key, intentId: onDevice }, { engine }) {
+  async handle({ body: sent, params, merchant, key, intentId: onDevice, address }, { engine }) {
     const intentId = parseIntentId(params.id)
     if (!intentId) throw new NotFound()
     if (onDevice !== undefined) checkDevice(sent)
@@ -116,7 +116,8 @@ export const confirmIntentEndpoint = endpoint<Services, typeof confirmIntentSche
     const card = await redeemCard(sent.card, 'card', { merchant, engine })
     const body = card ? { ...sent, card } : sent
     const now = merchantNow(engine.clock, merchant)
-    const compose = (intent: Intent) => composeIntent(intent, { body, method, merchant, now })
+    const seenAddress = onDevice === undefined ? undefined : address
+    const compose = (intent: Intent) => composeIntent(intent, { body, method, merchant, now, seenAddress })
     const checkInstrument =
       onDevice === undefined ? undefined : (intent: Intent) => checkStored(body, intent, engine)
     return perform(confirmIntent({ merchant, intentId, compose, checkInstrument, key }, engine)).catch(
@@ -161,15 +162,32 @@ interface Confirmed {
   readonly method: Method
   readonly merchant: Merchant
   readonly now: Date
+  /** Where a device's request came from; undefined for one of the merchant's own server. */
+  readonly seenAddress: string | undefined
+}
+
+/**
+ * A device describes its browser, but not where it is: limits on declines count addresses, and whoever tries out cards would name
+ * another one each time, or somebody else's.
+ */
+function browserOf(
+  { browserInfo: sent }: ConfirmIntent,
+  { browserInfo: prepared }: Intent['request'],
+  seenAddress: string | undefined,
+): Pick<Intent['request'], 'browserInfo'> {
+  const browserInfo = sent ?? prepared
+  if (seenAddress !== undefined)
+    return { browserInfo: { ...browserInfo, ipAddress: prepared?.ipAddress ?? seenAddress } }
+  return browserInfo ? { browserInfo } : {}
 }
 
 /** The intent and its confirmation as the request that creates a payment, so that the same checks hold for both. */
 function composeIntent(
   intent: Intent,
-  { body, method, merchant, now }: Confirmed,
+  { body, method, merchant, now, seenAddress }: Confirmed,
 ): ReturnType<IntentConfirmation['compose']> {
   const { request } = intent
-  const { browserInfo = request.browserInfo, ...paymentMethods } = body
+  const { browserInfo: _, ...paymentMethods } = body
   const { providerM: wallet } = paymentMethods
   const { expirationTime, amount, ...rest } = request
   if (amount === undefined)
@@ -177,7 +195,7 @@ function composeIntent(
   checkAddresses(body, request)
   checkMembers(body, method)
   checkWallet(wallet)
-  const browser = browserInfo ? { browserInfo } : {}
+  const browser = browserOf(body, request, seenAddress)
   const payment = { ...rest, ...browser, transId: intentTransId(intent), amount, paymentMethods }
   return ownFields(() => {
     checkFit(payment, method)
@@ -194,6 +212,7 @@ function composeIntent(
           intentTerms: {
             expiresAt: intent.expiresAt.toISOString(),
             declines: intent.declines + (intent.refusedTries ?? 0),
+            payments: (intent.payments ?? 0) + 1,
           },
         },
       },

@@ -14,13 +14,17 @@ export interface Counting {
   readonly shared?: SharedCounts | undefined
 }
 
-/** 10,000 merchants at once in one process, far more than it could serve; a forgotten bucket starts full again. */
+/** 10,000 merchants and devices at once in one process, more than it could serve; a forgotten bucket starts full again. */
 const bucketsMax = 10_000
 /** 10,000 pairs of 44 characters: a flood of invented clients evicts old pairs instead of filling the memory. */
 const pairsMax = 10_000
+export interface FailureLimit {
+  readonly failures: number
+  readonly windowMs: number
+}
+
 /** The contract: 10 failures a minute. */
-const usualFailuresMax = 10
-const failureWindowMs = 60_000
+const usualFailures: FailureLimit = { failures: 10, windowMs: 60_000 }
 
 /**
  * 2 s: what other processes can have counted before all of them knew. Counts that arrive later, in a process that was
@@ -44,48 +48,58 @@ export interface Quota {
 }
 
 export interface RateLimit {
-  take(merchant: Pick<Merchant, 'merchantId' | 'requestsPerSecond'>): Quota
+  /** With an intent: the part of the merchant's limit that the device of its customer may use. */
+  take(merchant: Pick<Merchant, 'merchantId' | 'requestsPerSecond'>, intentId?: string): Quota
 }
+
+/** 10: a device that looks, confirms and looks again does not notice it. */
+const deviceRequestsMin = 10
+
+/** A tenth: a customer who floods us with the token of one intent must not lock out the merchant and its other customers. */
+const deviceShare = (rate: number): number =>
+  Math.min(rate, Math.max(deviceRequestsMin, Math.floor(rate / 10)))
 
 export function createRateLimit({ nowMs, shared = noOthers }: Counting): RateLimit {
   const buckets = new BoundedMap<string, Bucket>(bucketsMax)
-  shared.onOthers((merchantId, used) => {
-    const bucket = buckets.get(merchantId)
+  shared.onOthers((owner, used) => {
+    const bucket = buckets.get(owner)
     if (bucket) bucket.level = Math.max(-debtSeconds * bucket.rate, bucket.level - used)
   })
   return {
-    take(merchant) {
+    take({ merchantId, requestsPerSecond }, intentId) {
       const now = nowMs()
-      let bucket = buckets.get(merchant.merchantId)
-      if (bucket === undefined || bucket.rate !== merchant.requestsPerSecond) {
-        const rate = merchant.requestsPerSecond
-        bucket = { rate, policy: `"merchant";q=${rate};w=1`, level: rate, filledAtMs: now }
-        buckets.set(merchant.merchantId, bucket)
+      const isDevice = intentId !== undefined
+      const owner = isDevice ? `${merchantId} ${intentId}` : merchantId
+      const name = isDevice ? '"payment-intent"' : '"merchant"'
+      const rate = isDevice ? deviceShare(requestsPerSecond) : requestsPerSecond
+      let bucket = buckets.get(owner)
+      if (bucket === undefined || bucket.rate !== rate) {
+        bucket = { rate, policy: `${name};q=${rate};w=1`, level: rate, filledAtMs: now }
+        buckets.set(owner, bucket)
       }
       // A clock that was set back must not empty the bucket.
       const elapsedMs = Math.max(0, now - bucket.filledAtMs)
       bucket.level = Math.min(bucket.rate, bucket.level + (elapsedMs * bucket.rate) / 1000)
       bucket.filledAtMs = now
       const allowed =
-        bucket.level >= 1 &&
-        shared.hasShare(merchant.merchantId, { limit: bucket.rate, known: bucket.rate - bucket.level })
+        bucket.level >= 1 && shared.hasShare(owner, { limit: bucket.rate, known: bucket.rate - bucket.level })
       if (allowed) {
         bucket.level -= 1
-        shared.note(merchant.merchantId)
+        shared.note(owner)
       }
       // The bucket holds one second's worth, so it is full again after a second at most.
       return {
         allowed,
         policy: bucket.policy,
         // This process may have used up its share while others have something left: then nothing is left here.
-        state: `"merchant";r=${allowed ? Math.floor(bucket.level) : 0};t=1`,
+        state: `${name};r=${allowed ? Math.floor(bucket.level) : 0};t=1`,
       }
     },
   }
 }
 
 export const refuseRate = (quota: Quota): Refusal =>
-  new Refusal('tooMany', 'This merchant sends more requests per second than its limit. Nothing was done.', {
+  new Refusal('tooMany', 'More requests per second were sent than the limit allows. Nothing was done.', {
     headers: { 'retry-after': '1', ratelimit: quota.state, 'ratelimit-policy': quota.policy },
   })
 
@@ -101,13 +115,14 @@ const toPair = (client: string, address: string): string => toCountKey(`${networ
 
 export function createFailedLogins(
   { nowMs, shared = noOthers }: Counting,
-  failuresMax = usualFailuresMax,
+  limit: Partial<FailureLimit> = {},
 ): FailedLogins {
+  const { failures: failuresMax, windowMs } = { ...usualFailures, ...limit }
   const pairs = new BoundedMap<string, { count: number; endsAtMs: number }>(pairsMax)
   shared.onOthers((pair, used) => {
     const window = pairs.get(pair)
     if (window && window.endsAtMs > nowMs()) window.count += used
-    else pairs.set(pair, { count: used, endsAtMs: nowMs() + failureWindowMs })
+    else pairs.set(pair, { count: used, endsAtMs: nowMs() + windowMs })
   })
   return {
     count(client, address) {
@@ -115,19 +130,19 @@ export function createFailedLogins(
       const now = nowMs()
       let window = pairs.get(pair)
       if (window === undefined || window.endsAtMs <= now) {
-        window = { count: 0, endsAtMs: now + failureWindowMs }
+        window = { count: 0, endsAtMs: now + windowMs }
         pairs.set(pair, window)
       }
       const hasShare = shared.hasShare(pair, { limit: failuresMax, known: window.count })
       window.count++
       shared.note(pair)
       if (window.count <= failuresMax && hasShare) return undefined
-      const seconds = Math.min(failureWindowMs / 1000, Math.ceil((window.endsAtMs - now) / 1000))
+      const seconds = Math.min(windowMs / 1000, Math.ceil((window.endsAtMs - now) / 1000))
       return new Refusal('tooMany', 'Too many failed logins of this client from this address.', {
         headers: {
           'retry-after': String(seconds),
           ratelimit: `"failed-logins";r=0;t=${seconds}`,
-          'ratelimit-policy': `"failed-logins";q=${failuresMax};w=${failureWindowMs / 1000}`,
+          'ratelimit-policy': `"failed-logins";q=${failuresMax};w=${windowMs / 1000}`,
         },
       })
     },

@@ -88,7 +88,9 @@ export function createAdmission<Services>(prepared: Prepared, rooms: Rooms<Servi
   const admit = (caller: Caller | Refusal, request: FastifyRequest): Refusal | undefined => {
     if (caller instanceof Refusal) return caller
     request.caller = caller
-    const quota = rooms.rateLimit.take(caller.merchant)
+    const { merchant, intentId } = caller
+    const ofDevice = intentId === undefined ? undefined : rooms.rateLimit.take(merchant, intentId)
+    const quota = ofDevice?.allowed === false ? ofDevice : rooms.rateLimit.take(merchant)
     request.quota = quota
     return quota.allowed ? undefined : refuseRate(quota)
   }

@@ -6,7 +6,13 @@ import type { IntentId, PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Refusal } from '#domain/response-codes.ts'
 import { endingSubject } from '#lifecycle/event.ts'
-import { decideIntentConfirm, giveWay, type Intent, type NextWay } from '#lifecycle/intent.ts'
+import {
+  decideIntentConfirm,
+  giveWay,
+  type Intent,
+  maximumPayments,
+  type NextWay,
+} from '#lifecycle/intent.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { type OperationKey, storeRefusal } from '#operations/key.ts'
@@ -70,12 +76,14 @@ export async function confirmIntent(
  * so at no moment could two payments be paid. A customer who submits the page at the same moment comes before or after.
  */
 async function openAgain(
-  { merchantId, payment, expiresAt }: Intent,
+  { merchantId, payment, expiresAt, payments = 0 }: Intent,
   { merchant, next }: { readonly merchant: Merchant; readonly next: NextWay },
   engine: Engine,
 ): Promise<boolean> {
   const now = merchantNow(engine.clock, merchant)
   if (payment?.status !== 'AUTHORIZE_REQUEST' || expiresAt.getTime() <= now.getTime()) return false
+  // No other payment could follow, so the page stays.
+  if (payments >= maximumPayments) return false
   const ending = { now, xId: newXId(engine) }
   const ended = await engine.queue.update({ merchantId, payId: payment.payId }, stored => {
     const given = giveWay(stored, next, ending)

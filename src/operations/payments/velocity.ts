@@ -25,6 +25,15 @@ export const triedBy = ({ instrument, details }: Pick<Payment, 'instrument' | 'd
   return { cardId: instrument?.cardId, address }
 }
 
+/** Of an IPv6 address the network counts, and an IPv4 address is the same in every form. */
+const toSubject = (address: string): string => networkOf(plainAddress(address) ?? address)
+
+/** Whether the limits have counted a decline of this payment for that address, because the merchant has named it. */
+export function isCountedFor(payment: Pick<Payment, 'instrument' | 'details'>, address: string): boolean {
+  const { address: named } = triedBy(payment)
+  return named !== undefined && toSubject(named) === toSubject(address)
+}
+
 export interface Velocity {
   /** Whether payments are refused at this moment of the merchant's time. */
   blocks(merchant: Merchant, tried: Tried, now: Date): boolean
@@ -99,10 +108,8 @@ export function createVelocity(deps: VelocityDeps): Velocity {
     const perCard = cardId === undefined ? undefined : limitOf(merchant, 'CARD', environment)
     if (perCard && cardId !== undefined) found.push([{ merchantId, kind: 'CARD', subject: cardId }, perCard])
     const perAddress = address ? limitOf(merchant, 'ADDRESS', environment) : undefined
-    if (perAddress && address) {
-      const subject = networkOf(plainAddress(address) ?? address)
-      found.push([{ merchantId, kind: 'ADDRESS', subject }, perAddress])
-    }
+    if (perAddress && address)
+      found.push([{ merchantId, kind: 'ADDRESS', subject: toSubject(address) }, perAddress])
     return found
   }
 

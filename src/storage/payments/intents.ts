@@ -24,6 +24,7 @@ interface IntentRow {
   readonly status: PaymentStatus | null
   readonly declines: number
   readonly refused_tries: number
+  readonly payments: string | null
   readonly failures: readonly string[]
 }
 
@@ -32,6 +33,7 @@ export function createIntentReader({ readers, writers }: Database): IntentReader
     const { rows } = await readers.query<IntentRow>({
       name: 'intent_by_id',
       text: `SELECT i.request, i.expires_at, i.created_at, i.cancelled_at, i.declines, i.refused_tries, p.pay_id, p.status,
+               p.details -> 'intentTerms' ->> 'payments' AS payments,
                ARRAY(SELECT o.response_code FROM operation o WHERE o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
                  AND o.type IN ('AUTHORIZATION', 'CONFIRM') AND o.state = 'FAILED') AS failures
              FROM payment_intent i
@@ -63,6 +65,7 @@ const toIntent = (row: IntentRow): Omit<Intent, 'merchantId' | 'intentId'> => ({
   createdAt: row.created_at,
   ...(row.cancelled_at === null ? {} : { cancelledAt: row.cancelled_at }),
   refusedTries: row.refused_tries,
+  payments: Number(row.payments ?? 0),
   declines: row.declines + row.failures.filter(isDecline).length,
   payment: row.pay_id && row.status ? { payId: row.pay_id, status: row.status } : undefined,
 })

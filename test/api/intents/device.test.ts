@@ -1,6 +1,7 @@
 /** What the device of a customer may say under the access token of one payment intent, and what it is told. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isPseudoCardNumber } from '#domain/cards/card-numbers.ts'
+import { createTestClock } from '#test/support/clock.ts'
 import type { TestGateway } from '#test/support/gateway.ts'
 import { confirmation, eur, type IntentShop, openIntentStage } from '#test/support/intents.ts'
 import { done, type Shop } from '#test/support/shop.ts'
@@ -104,4 +105,21 @@ test('200 a stored card of its own customer, 400 any other, which counts as a de
   expect((await intents.confirm(id, pay(own), bearer)).status).toBe(422)
   const nobody = await intents.intent({ amount: eur(100) })
   expect((await intents.confirm(nobody, pay(own), await intents.bearer(nobody))).status).toBe(400)
+})
+
+test('429 a device takes a tenth of the requests of its merchant, who is served all the while', async () => {
+  // The clock stands still, so that nothing becomes free again.
+  const stage = await openIntentStage({ clock: createTestClock() })
+  await stage.gateway.gateway.merchants.set(stage.shop.merchantId, { requestsPerSecond: 200 })
+  const [id, other] = [await stage.intents.intent(), await stage.intents.intent()]
+  const [bearer, otherBearer] = [await stage.intents.bearer(id), await stage.intents.bearer(other)]
+  const look = (intentId: string, headers: Record<string, string>) =>
+    stage.gateway.call('GET', `/payment-intents/${intentId}`, undefined, headers)
+  const answers = await Promise.all(Array.from({ length: 300 }, () => look(id, bearer)))
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(20)
+  const refused = answers.find(({ status }) => status === 429)
+  expect(refused?.headers.get('ratelimit-policy')).toBe('"payment-intent";q=20;w=1')
+  expect((await look(other, otherBearer)).status).toBe(200)
+  expect((await stage.shop.call('GET', `/payment-intents/${id}`)).status).toBe(200)
+  await stage.gateway.stop()
 })

@@ -96,6 +96,20 @@ describe('a page that was left open', () => {
     expect((await shop.read(payId)).status).toBe('AUTHORIZE_REQUEST')
   })
 
+  test('422 after fifty payments of one intent; the last page can still be paid', async () => {
+    const { id } = await sendToPage('CARD')
+    const bearer = await intents.bearer(id)
+    let page = ''
+    for (let paid = 2; paid <= 50; paid += 1) {
+      const { status, body } = await intents.confirm(id, hosted(paid % 2 ? 'CARD' : 'DIRECTDEBIT'), bearer)
+      expect([paid, status]).toEqual([paid, 200])
+      page = body._links.redirect.href
+    }
+    expect(await intents.confirm(id, hosted('CARD'), bearer)).toMatchObject(refused('20200010'))
+    expect((await fetch(page)).status).toBe(200)
+    expect((await shop.call('GET', `/payment-intents/${id}`)).body.status).toBe('PROCESSING')
+  })
+
   test('422 while a provider may have the customer with it', async () => {
     const { id, payId } = await sendToPage('PROVIDERP')
     expect(await intents.confirm(id, confirmation('CARD'))).toMatchObject(refused('20200010'))

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
 import { openPageShop, type PageShop } from '#test/support/browser/page-shop.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { confirmation, openIntents } from '#test/support/intents.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
 
@@ -190,19 +191,64 @@ describe('on our own pages', () => {
     expect(await tryCard(shop, elsewhere)).toMatchObject({ status: 429 })
   })
 
-  test.each<[string, Limits]>([
-    ['card', { declinesPerCard: '1/PT1H' }],
-    ['address', { declinesPerAddress: '1/PT1H' }],
-  ])('a challenge that the customer fails is a decline of the %s', async (_, limits) => {
+  test('a decline counts once where the merchant names the address that we see', async () => {
+    const shop = await openLimitedPages({ declinesPerAddress: '2/PT1H' })
+    const here = { browserInfo: { ipAddress: '127.0.0.1' } }
+    expect(await tryCard(shop, { amount: declining, ...here })).toMatchObject({ codes: ['21000305'] })
+    expect(await tryCard(shop, { amount: declining, ...here })).toMatchObject({ codes: ['21000305'] })
+    expect(await tryCard(shop, here)).toMatchObject({ status: 429 })
+  })
+
+  test.each<[string, Limits, object]>([
+    ['card', { declinesPerCard: '1/PT1H' }, {}],
+    ['address', { declinesPerAddress: '1/PT1H' }, {}],
+    [
+      'address, also where the merchant names another one',
+      { declinesPerAddress: '1/PT1H' },
+      { browserInfo: { ipAddress: '203.0.113.78' } },
+    ],
+  ])('a challenge that the customer fails is a decline of the %s', async (_, limits, change) => {
     const shop = await openLimitedPages(limits)
     const challenge = { threeDsPolicy: { challengePreference: 'MANDATE_CHALLENGE' } }
-    const { href } = await shop.session({ paymentMethods: { card: challenge } })
+    const { href } = await shop.session({ paymentMethods: { card: challenge }, ...change })
     const form = await openPage(href)
     const body = new URLSearchParams({ ...form.hidden, ...cardEntries(card.number) })
     // The browser follows to the page of the bank, which has an address of its own.
     const { url } = await fetch(form.url, { method: 'POST', body })
     expect(await sendForm({ url, hidden: {} }, { action: 'decline' })).toBe(303)
     expect(await tryCard(shop, {})).toMatchObject({ status: 429 })
+  })
+})
+
+describe("under the token of an intent, on the customer's device", () => {
+  async function tryIntent(shop: Shop, request: object, claimed: string) {
+    const intents = openIntents(shop, gateway)
+    const id = await intents.intent(request)
+    const body = { ...confirmation('CARD', card), browserInfo: { ipAddress: claimed, userAgent: 'App/1' } }
+    return intents.confirm(id, body, await intents.bearer(id))
+  }
+
+  test("the client's address counts, whatever the device says", async () => {
+    const shop = await openLimited({ declinesPerAddress: '1/PT1H' })
+    const declined = await tryIntent(shop, { amount: declining }, '203.0.113.1')
+    expect(declined.body.responseCode).toBe('21000305')
+    expect(await tryIntent(shop, {}, '203.0.113.2')).toMatchObject(tooMany)
+    // Nobody else is kept out by it.
+    const elsewhere = { card, browserInfo: { ipAddress: '203.0.113.1' } }
+    expect(await shop.create('CARD', elsewhere)).toMatchObject({ status: 200 })
+  })
+
+  test('the address counts that the merchant gave with the intent', async () => {
+    const shop = await openLimited({ declinesPerAddress: '1/PT1H' })
+    const seen = { browserInfo: { ipAddress: '203.0.113.3' } }
+    await tryIntent(shop, { amount: declining, ...seen }, '203.0.113.4')
+    expect(await tryIntent(shop, seen, '203.0.113.5')).toMatchObject(tooMany)
+    const paid = await tryIntent(shop, {}, '203.0.113.3')
+    expect(paid.status).toBe(200)
+    expect((await shop.read(paid.body.payId)).browserInfo).toEqual({
+      ipAddress: '127.0.0.1',
+      userAgent: 'App/1',
+    })
   })
 })
 

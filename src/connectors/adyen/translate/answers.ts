@@ -36,6 +36,8 @@ export interface Asked {
   readonly captureReference?: XId
   /** Adyen's reference of the payment, where an earlier answer has named it. */
   readonly pspReference?: string
+  /** The answer is about what the customer's browser brought, which may be the result of another payment. */
+  readonly isBrought?: true
 }
 
 const echoOf = ({ reference, amount }: Asked) => ({ reference, amount })
@@ -96,9 +98,14 @@ function belongs(body: Loose, asked: Asked, sent: AdyenAmount | undefined): bool
   )
 }
 
-/** Adyen's own reference, known from the first answer, identifies the payment as well as ours does. */
-const isEchoed = (body: Loose, { pspReference }: Asked): boolean =>
-  ['merchantReference', 'reference', 'amount'].some(name => body[name] !== undefined) ||
+/**
+ * Adyen's own reference, known from the first answer, identifies the payment as well as ours does. The amount does so only in the
+ * answer to a request of ours: a customer may have paid another order of the same amount, and bring that result here.
+ */
+const isEchoed = (body: Loose, { pspReference, isBrought }: Asked): boolean =>
+  ['merchantReference', 'reference', ...(isBrought ? [] : ['amount'])].some(
+    name => body[name] !== undefined,
+  ) ||
   (pspReference !== undefined && textAt(body, 'pspReference') === pspReference)
 
 export function fromPayment(answer: HttpAnswer, asked: Asked): AuthorizationOutcome {
@@ -116,7 +123,7 @@ function fromResult(body: Loose, asked: Asked): AuthorizationOutcome {
     case 'Authorised':
       return isEchoed(body, asked)
         ? approved(body, asked)
-        : { authorization: notUnderstood('it repeats neither reference nor amount') }
+        : { authorization: notUnderstood('it does not name the payment') }
     case 'Refused':
     case 'Error':
       return {
