@@ -156,6 +156,36 @@ test('commands say that a cell is away, and do not call it unexpected', async ()
   commands.remove()
 })
 
+test('commands neither deny what may be in a cell that is away, nor list the others as if they were all', async () => {
+  const nowhere = new URL(stage.otherUrl)
+  nowhere.searchParams.set('host', '/nowhere')
+  const commands = commandsHere(stage.databaseUrl, {
+    TOLLGATE_CELL_URLS: nowhere.href,
+    TOLLGATE_MASTER_KEY: stage.keyText,
+  })
+  const [away, there] = shops.map(({ merchantId }) => merchantId)
+  if (away === undefined || there === undefined) throw new Error('two merchants were made')
+  const viewer = ['operator', 'add', '--role', 'viewer', '--merchants']
+  for (const words of [
+    ['merchant', 'list', '--json'],
+    ['merchant', 'set', away, '--requests-per-second', '90'],
+    ['webhook', 'list', '--json'],
+    ['webhook', 'list', away],
+    ['webhook', 'remove', `we_${'0'.repeat(32)}`],
+    [...viewer, `${there},${away}`, '--email', 'away@example.com'],
+  ])
+    expect([words, await commands.run(...words)]).toEqual([
+      words,
+      { code: 1, stdout: '', stderr: expect.stringContaining('a database cannot be reached: ') },
+    ])
+  // A merchant of a cell that is there is changed as ever.
+  const changed = await commands.json('merchant', 'set', there, '--requests-per-second', '90')
+  expect(changed).toMatchObject({ merchantId: there, requestsPerSecond: 90 })
+  expect(await commands.json('webhook', 'list', there)).toEqual([])
+  expect(await commands.json(...viewer, there, '--email', 'there@example.com')).toHaveProperty('link')
+  commands.remove()
+})
+
 test('a cell that was away while the release was changed gets the new schema when it is back', async () => {
   const older = await createCellStage(2)
   const [home, cell] = older.cells
