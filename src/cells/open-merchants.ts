@@ -87,6 +87,8 @@ function findBy(store: DirectoryStore, all: readonly OpenStores[]): CellFinder {
     visit: async (merchantId, work) => work(at(await locate(merchantId))),
     all: () => all,
     away: () => [],
+    // Whoever reads a list of a command, often a program, cannot see that some are missing.
+    listsAll: true,
     async placeNew(merchantId) {
       const emptiest = await chooseEmptiest(store, all)
       await store.place(merchantId, emptiest.number)

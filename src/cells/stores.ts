@@ -26,6 +26,8 @@ export interface CellFinder {
   all(): readonly NumberedStores[]
   /** The names of the unreachable cells. */
   away(): readonly string[]
+  /** True: a list fails while a cell is away. False: it shows what is there, so that people can go on working. */
+  readonly listsAll: boolean
   /** Chooses the cell of a new merchant and records it in the directory. */
   placeNew(merchantId: string): Promise<CellStores>
 }
@@ -36,15 +38,15 @@ export const routeStores = (cells: CellFinder): CellStores => ({
   endpoints: routeEndpoints(cells),
 })
 
-/** Results of every cell that answers; an unavailable cell does not affect the others. */
+/** Results of every cell, or of those that answer. */
 async function fromAll<T>(
-  { all }: CellFinder,
+  { all, listsAll }: CellFinder,
   read: (stores: NumberedStores) => Promise<readonly T[]>,
 ): Promise<readonly T[]> {
   const found = await Promise.all(
     all().map(stores =>
       read(stores).catch((error: unknown) => {
-        if (isConnectionLost(error)) return []
+        if (isConnectionLost(error) && !listsAll) return []
         throw error
       }),
     ),
@@ -122,7 +124,9 @@ function routeMerchants(cells: CellFinder): MerchantStore {
     },
     findByKeyId: keyId => findByKey(cells, merchants => merchants.findByKeyId(keyId)),
     findByKeyHash: keyHash => findByKey(cells, merchants => merchants.findByKeyHash(keyHash)),
-    async list() {
+    async list(merchantId) {
+      if (merchantId !== undefined)
+        return cells.visit(merchantId, ({ merchants }) => merchants.list(merchantId))
       const found = await fromAll(cells, async ({ number, merchants }) =>
         (await merchants.list()).map(merchant => ({ number, merchant })),
       )

@@ -165,9 +165,11 @@ async function withStore<T>(
         if (ids.length === 0) throw new UsageFault('--merchants names no merchant')
         const { environment } = config
         const { merchants, close } = await openMerchants({ environment, cells, masterKey })
-        const known = (await merchants.list().finally(close)).map(({ merchantId }) => merchantId)
-        const unknown = ids.find(id => !known.some(merchantId => merchantId === id))
-        if (unknown !== undefined) throw noSuchMerchant(unknown)
+        try {
+          for (const id of ids) if ((await merchants.list(id)).length === 0) throw noSuchMerchant(id)
+        } finally {
+          await close()
+        }
       },
     }
     return await withPeople({ databaseUrl, masterKey }, (people, store) => work(people, store, tools))

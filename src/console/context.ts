@@ -39,8 +39,8 @@ export interface ConsoleDeps {
   /** Opens a secret that signs the merchant's webhooks. */
   readonly openWebhookSecret: (merchantId: MerchantId, sealed: Buffer) => Uint8Array
   readonly auditStore: AuditStore
-  /** Those whose cell can be reached. */
-  readonly listMerchants: () => Promise<readonly Merchant[]>
+  /** Those whose cell can be reached; with an id this one, and it fails while its cell is away. */
+  readonly listMerchants: (merchantId?: string) => Promise<readonly Merchant[]>
   /** The names of the cells that cannot be reached. */
   readonly cellsAway: () => readonly string[]
   readonly callInside: CallInside

@@ -59,7 +59,7 @@ export interface ProviderAdministration {
   remove(accountId: string): Promise<ShownAccount>
   addRule(merchantId: string, rule: NewRule): Promise<RuleRecord>
   listRules: ProviderAccountStore['listRules']
-  removeRule(ruleId: string): Promise<void>
+  removeRule(ruleId: string): Promise<RuleRecord & { readonly merchantId: string }>
 }
 
 export interface AdministrationDeps {
@@ -136,11 +136,15 @@ export function createProviderAdministration(deps: AdministrationDeps): Provider
       return { ...rule, ruleId, createdAt: new Date() }
     },
     listRules: store.listRules,
-    async removeRule(ruleId) {
-      if (!/^[0-9a-f]{32}$/.test(ruleId) || !(await store.removeRule(ruleId)))
-        throw new UnknownHere(`there is no rule "${ruleId}"; "tollgate route list" shows all`)
-    },
+    removeRule: ruleId => removeRule(ruleId, deps),
   }
+}
+
+async function removeRule(ruleId: string, { store, onChange }: AdministrationDeps) {
+  const removed = /^[0-9a-f]{32}$/.test(ruleId) ? await store.removeRule(ruleId) : undefined
+  if (!removed) throw new UnknownHere(`there is no rule "${ruleId}"; "tollgate route list" shows all`)
+  onChange?.(removed.merchantId)
+  return removed
 }
 
 const listConnectors = ({ definitions, environment }: AdministrationDeps): readonly ConnectorForm[] =>

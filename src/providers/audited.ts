@@ -37,8 +37,10 @@ export const auditProviders = (
     return added
   },
   async removeRule(ruleId) {
-    await administration.removeRule(ruleId)
-    await audit({ act: 'route.remove', object: ruleId })
+    const removed = await administration.removeRule(ruleId)
+    const { ruleId: _object, createdAt: _at, ...before } = removed
+    await audit({ act: 'route.remove', object: ruleId, before })
+    return removed
   },
 })
 

@@ -43,7 +43,8 @@ export interface MerchantStore {
   find(merchantId: string): Promise<{ merchant: Merchant; keys: readonly LiveKey[] } | undefined>
   findByKeyId(keyId: string): Promise<readonly MerchantKey[]>
   findByKeyHash(keyHash: string): Promise<readonly MerchantKey[]>
-  list(): Promise<readonly (Merchant & { readonly createdAt: Date })[]>
+  /** All, the oldest first; with an id this one, or nobody. */
+  list(merchantId?: string): Promise<readonly (Merchant & { readonly createdAt: Date })[]>
   /** Returns false when there is no such merchant. */
   update(merchantId: string, settings: MerchantSettings): Promise<boolean>
   /** Adds a signing secret and lets the others expire after the overlap. */
@@ -155,9 +156,11 @@ export function createMerchantStore({ readers, writers }: Database): MerchantSto
       return rows.map(toMerchantKey)
     },
 
-    async list() {
+    async list(merchantId) {
       const { rows } = await readers.query<MerchantRow>(
-        `SELECT ${columns} FROM merchant m ORDER BY m.created_at, m.merchant_id`,
+        `SELECT ${columns} FROM merchant m WHERE $1::text IS NULL OR m.merchant_id = $1
+         ORDER BY m.created_at, m.merchant_id`,
+        [merchantId],
       )
       return rows.map(row => ({ ...toMerchant(row), createdAt: row.created_at }))
     },

@@ -96,7 +96,7 @@ function join(opener: Opener, { known, findDirectory }: Known): Cells {
   const away = (): readonly string[] =>
     known.length === 0 ? [] : [0, ...known.map(({ number }) => number)].filter(isAway).map(cellName)
   const finder: CellFinder = {
-    ...{ visit, all, away },
+    ...{ visit, all, away, listsAll: false },
     locate: async merchantId => findDirectory()?.locate(merchantId) ?? 0,
     placeNew: async merchantId => (findDirectory() ? placeNew(merchantId, home, all()) : home),
   }

@@ -104,7 +104,7 @@ function openDeps(cell: Cell, { shared, cells, ways, people }: ConsoleParts): Co
     settlements: createSettlementStore(database),
     notices: createNoticeStore(database),
     openWebhookSecret: (merchantId, sealed) => openWebhookSecret(keys.webhookSecrets, { merchantId }, sealed),
-    listMerchants: () => cells.stores.merchants.list(),
+    listMerchants: merchantId => cells.stores.merchants.list(merchantId),
     cellsAway: cells.away,
     callInside,
     merchantsAs: audit => {

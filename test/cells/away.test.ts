@@ -9,6 +9,7 @@ import { createDirectoryStore } from '#storage/cells/directory-store.ts'
 import { openDatabase } from '#storage/database.ts'
 import { migrate } from '#storage/migrate.ts'
 import { openRotationStore } from '#storage/vault/key-rotation.ts'
+import { signUp } from '#test/support/browser/console.ts'
 import { commandsHere } from '#test/support/command-here.ts'
 import { type CellStage, createCellStage } from '#test/support/database/cells.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database/database-proxy.ts'
@@ -74,6 +75,28 @@ test('merchants of a database that falls silent get 503 until it is back', async
     expect(await gateway.gateway.merchants.create(name)).toHaveProperty('apiKey')
   proxy.thaw()
   await vi.waitFor(async () => expect((await pay(gateway, 0)).status).toBe(200), 30_000)
+  await gateway.stop()
+})
+
+test('the console answers 503 for merchants of a silent cell, and 404 to people who may not see them', async () => {
+  const gateway = await startTestGateway({ ...stage, cells: cellsAt(proxy.url), databaseSilenceMs: 2_000 })
+  const [away, there] = shops.map(({ merchantId }) => merchantId)
+  if (away === undefined || there === undefined) throw new Error('two merchants were made')
+  const owner = await signUp(gateway, { role: 'owner', masterKey: stage.key })
+  const limited = await signUp(gateway, { role: 'viewer', merchants: [there], masterKey: stage.key })
+  const statusFor = async (person: typeof owner, path: string) => {
+    const { status, headers } = await person.get(`/console/m/${path}`)
+    return [status, headers.get('retry-after')]
+  }
+  expect(await statusFor(owner, `${away}/payments`)).toEqual([200, null])
+  proxy.freeze()
+  for (const page of ['', '/payments', '/settings'])
+    expect([page, await statusFor(owner, `${away}${page}`)]).toEqual([page, [503, '2']])
+  expect(await statusFor(owner, `${there}/payments`)).toEqual([200, null])
+  expect(await statusFor(owner, 'mer_0000000000000000/payments')).toEqual([404, null])
+  expect(await statusFor(limited, `${away}/payments`)).toEqual([404, null])
+  proxy.thaw()
+  await vi.waitFor(async () => expect(await statusFor(owner, away)).toEqual([200, null]), 30_000)
   await gateway.stop()
 })
 
@@ -153,6 +176,36 @@ test('commands say that a cell is away, and do not call it unexpected', async ()
   expect(imported).toMatchObject({ code: 1, stderr: expect.stringContaining('and nothing was done') })
   for (const name of ['First', 'Second', 'Third', 'Fourth', 'Fifth'])
     expect(await commands.json('merchant', 'create', '--name', name)).toHaveProperty('apiKey')
+  commands.remove()
+})
+
+test('commands neither deny what may be in a cell that is away, nor list the others as if they were all', async () => {
+  const nowhere = new URL(stage.otherUrl)
+  nowhere.searchParams.set('host', '/nowhere')
+  const commands = commandsHere(stage.databaseUrl, {
+    TOLLGATE_CELL_URLS: nowhere.href,
+    TOLLGATE_MASTER_KEY: stage.keyText,
+  })
+  const [away, there] = shops.map(({ merchantId }) => merchantId)
+  if (away === undefined || there === undefined) throw new Error('two merchants were made')
+  const viewer = ['operator', 'add', '--role', 'viewer', '--merchants']
+  for (const words of [
+    ['merchant', 'list', '--json'],
+    ['merchant', 'set', away, '--requests-per-second', '90'],
+    ['webhook', 'list', '--json'],
+    ['webhook', 'list', away],
+    ['webhook', 'remove', `we_${'0'.repeat(32)}`],
+    [...viewer, `${there},${away}`, '--email', 'away@example.com'],
+  ])
+    expect([words, await commands.run(...words)]).toEqual([
+      words,
+      { code: 1, stdout: '', stderr: expect.stringContaining('a database cannot be reached: ') },
+    ])
+  // A merchant of a cell that is there is changed as ever.
+  const changed = await commands.json('merchant', 'set', there, '--requests-per-second', '90')
+  expect(changed).toMatchObject({ merchantId: there, requestsPerSecond: 90 })
+  expect(await commands.json('webhook', 'list', there)).toEqual([])
+  expect(await commands.json(...viewer, there, '--email', 'there@example.com')).toHaveProperty('link')
   commands.remove()
 })
 

@@ -90,6 +90,12 @@ test('rules are added, listed in order of priority and removed', async () => {
   expect(await ids()).toEqual([early.ruleId, late.ruleId])
   await commands.json('route', 'remove', early.ruleId)
   expect(await ids()).toEqual([late.ruleId])
+  // What the rule said is known afterwards from the audit trail alone.
+  const [removed, added] = (await commands.json('audit', 'list'))
+    .filter(({ object }: { object: string }) => object === early.ruleId)
+    .toReversed()
+  expect([added.act, removed.act, removed.after]).toEqual(['route.add', 'route.remove', null])
+  expect(removed.before).toEqual(added.after)
   // The rules of an account go with it.
   await commands.json('provider', 'remove', a)
   expect(await ids()).toEqual([])

@@ -100,6 +100,13 @@ test('503 for known credentials too, on reads, writes and pages', async () => {
   expect([shown.status, shown.headers.get('retry-after')]).toEqual([503, '2'])
 })
 
+test('503 for an export too, instead of a file that breaks off after its header', async () => {
+  await gateway.call('POST', '/payments', cardPayment())
+  proxy.freeze()
+  const answer = await gateway.call('GET', '/operations', undefined, { accept: 'text/csv' })
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2'])
+})
+
 test('an outcome that the provider gave while the database was away is written when it is back', async () => {
   duringCall = () => proxy.freeze()
   const request = cardPayment()

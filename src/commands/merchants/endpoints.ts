@@ -69,9 +69,8 @@ function addList(webhook: Command, readConfig: () => Config): void {
     .addOption(jsonOption())
     .action(async (merchantId: string | undefined, { json }: { json?: true }) => {
       const endpoints = await withMerchants(readConfig(), async merchants => {
-        const known =
-          merchantId === undefined || (await merchants.list()).some(one => one.merchantId === merchantId)
-        if (!known) throw unknownMerchant(merchantId)
+        const isKnown = merchantId === undefined || (await merchants.list(merchantId)).length > 0
+        if (!isKnown) throw unknownMerchant(merchantId)
         return merchants.endpoints.list(merchantId)
       })
       if (json) return say(JSON.stringify(endpoints))

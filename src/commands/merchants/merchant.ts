@@ -114,10 +114,9 @@ async function changeMerchant(id: string, { json, ...options }: SetOptions, conf
     throw new UsageFault('--webhook-url must begin with https:// in the live environment')
   }
   const changed = await withMerchants(config, async merchants => {
-    const find = async () => (await merchants.list()).filter(({ merchantId }) => merchantId === id)
-    const [current] = await find()
+    const [current] = await merchants.list(id)
     if (!current || !(await merchants.set(id, toChange(options, current.theme)))) throw noSuchMerchant(id)
-    return find()
+    return merchants.list(id)
   })
   if (json) for (const merchant of changed) printJson(toJson(merchant))
   else printTable(changed)

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readDemoMerchant, readOrCreateDemoMerchant } from '#commands/serve/demo-merchant.ts'
+import { MerchantUnavailable } from '#storage/cells/directory-store.ts'
 
 let folder: string
 beforeAll(() => {
@@ -39,4 +40,19 @@ test('where its credentials cannot be stored no demo merchant is made, and one s
     /^the demo merchant cannot be kept in the data folder .* \(ENOTDIR\): make it writable/,
   )
   expect(merchants.created).toEqual([])
+})
+
+test('the demo merchant of a cell that is away keeps its credentials, and no second one is made', async () => {
+  const directory = join(folder, 'away')
+  const made = await readOrCreateDemoMerchant(directory, countingMerchants())
+  const asked: string[] = []
+  const merchants = {
+    ...countingMerchants(),
+    async list(merchantId: string) {
+      asked.push(merchantId)
+      throw new MerchantUnavailable('its cell is away')
+    },
+  }
+  expect(await readOrCreateDemoMerchant(directory, merchants)).toEqual(made)
+  expect([asked, merchants.created]).toEqual([['mer_1'], []])
 })

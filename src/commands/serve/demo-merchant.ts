@@ -9,6 +9,8 @@ import { join } from 'node:path'
 import { CommandFault } from '#commands/faults.ts'
 import { parseJson, textAt, textsOf } from '#domain/json.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
+import { MerchantUnavailable } from '#storage/cells/directory-store.ts'
+import { isConnectionLost } from '#storage/database.ts'
 
 export interface DemoMerchant {
   readonly merchantId: string
@@ -22,12 +24,12 @@ const demoName = 'Demo merchant'
 export async function readOrCreateDemoMerchant(
   directory: string,
   merchants: {
-    list(): Promise<readonly { readonly merchantId: string }[]>
+    list(merchantId: string): Promise<readonly unknown[]>
     create(name: string): Promise<DemoMerchant>
   },
 ): Promise<DemoMerchant> {
   const kept = await readDemoMerchant(directory)
-  if (kept && (await merchants.list()).some(({ merchantId }) => merchantId === kept.merchantId)) return kept
+  if (kept && (await isThere(kept, merchants))) return kept
   // Before the merchant is created: every start that cannot store its credentials would create one more.
   const draft = await openDraft(directory)
   try {
@@ -36,6 +38,19 @@ export async function readOrCreateDemoMerchant(
     return created
   } finally {
     await draft.close()
+  }
+}
+
+/** One whose cell is away counts as there: its credentials are nowhere else, and those of a new one would replace them. */
+async function isThere(
+  { merchantId }: DemoMerchant,
+  merchants: { list(merchantId: string): Promise<readonly unknown[]> },
+): Promise<boolean> {
+  try {
+    return (await merchants.list(merchantId)).length > 0
+  } catch (error) {
+    if (isConnectionLost(error) || error instanceof MerchantUnavailable) return true
+    throw error
   }
 }
 

@@ -3,12 +3,12 @@ import { parsePayId } from '#domain/ids.ts'
 import { collectFaults, nameCursor, oneOf, readAll, readList, readRange } from '#endpoints/filters.ts'
 import { exampleIds } from '#endpoints/payments/follow-up.ts'
 import { perform, type Services } from '#endpoints/services.ts'
-import { answer, endpoint } from '#http/endpoint.ts'
+import { type Answer, answer, endpoint } from '#http/endpoint.ts'
 import { TooMany } from '#http/server/ports.ts'
-import { csvHeader, listMovements, streamMovements } from '#operations/finding/movements.ts'
+import { beginMovements, csvHeader, listMovements } from '#operations/finding/movements.ts'
 import { movementList, type OperationQuery, operationQuery } from '#schemas/finding.ts'
 import { operationTypes } from '#schemas/payment-record.ts'
-import { finalStates } from '#storage/payments/movements.ts'
+import { finalStates, type MovementQuestion } from '#storage/payments/movements.ts'
 
 const usualLimit = 100
 
@@ -65,24 +65,7 @@ export const listOperationsEndpoint = endpoint<Services, undefined, undefined, t
     const payId = parsePayId(query.payId ?? '')
     const { range, ...lists } = readFilters(query)
     const question = { merchantId: merchant.merchantId, ...lists, ...range, payId }
-    if (wantsCsv(accept)) {
-      const onEnd = engine.movements.beginExport(merchant.merchantId)
-      if (!onEnd)
-        throw new TooMany(
-          'Too many exports of this merchant are under way. Read those to their end first.',
-          5,
-        )
-      return {
-        onEnd,
-        status: 200,
-        json: csvHeader,
-        rest: streamMovements(question, engine.movements),
-        headers: {
-          'content-type': 'text/csv; charset=utf-8; header=present',
-          'content-disposition': 'attachment; filename="operations.csv"',
-        },
-      }
-    }
+    if (wantsCsv(accept)) return exportMovements(question, engine)
     const scope = { list: 'operations', filters }
     const page = listMovements(
       { ...question, limit: Number(limit ?? usualLimit) },
@@ -92,6 +75,31 @@ export const listOperationsEndpoint = endpoint<Services, undefined, undefined, t
     return answer(200, await perform(page).catch(nameCursor))
   },
 })
+
+async function exportMovements(
+  question: Omit<MovementQuestion, 'after' | 'limit'>,
+  { movements }: Services['engine'],
+): Promise<Answer> {
+  const onEnd = movements.beginExport(question.merchantId)
+  if (!onEnd)
+    throw new TooMany('Too many exports of this merchant are under way. Read those to their end first.', 5)
+  try {
+    return {
+      onEnd,
+      status: 200,
+      json: csvHeader,
+      rest: await perform(beginMovements(question, movements)),
+      headers: {
+        'content-type': 'text/csv; charset=utf-8; header=present',
+        'content-disposition': 'attachment; filename="operations.csv"',
+      },
+    }
+  } catch (error) {
+    // Nothing is sent, so nobody else says that the export has ended.
+    onEnd()
+    throw error
+  }
+}
 
 const readFilters = (query: OperationQuery) =>
   readAll({

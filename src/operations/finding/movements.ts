@@ -98,6 +98,23 @@ export async function* streamMovements(
   }
 }
 
+/**
+ * The same, begun: the first page is read before anything is sent, so that a database that is away is answered 503 and not
+ * with a file that breaks off after its header.
+ */
+export async function beginMovements(
+  ...asked: Parameters<typeof streamMovements>
+): Promise<AsyncIterable<string>> {
+  const pieces = streamMovements(...asked)
+  const first = await pieces.next()
+  return first.done ? pieces : continueAfter(first.value, pieces)
+}
+
+async function* continueAfter(first: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
+  yield first
+  yield* rest
+}
+
 const rawPlaceOf = ([, payId, , , , , , , , , , settledAt, , , sequence]: RawMovement): RawPlace => ({
   settledAt: `${settledAt}Z`,
   payId,

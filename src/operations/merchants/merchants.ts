@@ -100,7 +100,7 @@ export function createMerchantAdministration(deps: MerchantDeps): MerchantAdmini
       await audit({ act: 'merchant.create', object: merchantId, after: { name, keyId } })
       return { merchantId, apiKey, webhookSecret: secret.shown }
     },
-    list: () => store.list(),
+    list: merchantId => store.list(merchantId),
     endpoints: createEndpointAdministration({ ...deps, store: deps.endpointStore }),
     async set(merchantId, settings) {
       const before = (await store.find(merchantId))?.merchant

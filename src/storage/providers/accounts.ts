@@ -64,7 +64,8 @@ export interface ProviderAccountStore {
   /** False: the merchant has no such account. */
   insertRule(merchantId: string, rule: Omit<RuleRecord, 'createdAt'>): Promise<boolean>
   listRules(merchantId?: string): Promise<readonly (RuleRecord & { readonly merchantId: MerchantId })[]>
-  removeRule(ruleId: string): Promise<boolean>
+  /** The rule as it was; undefined: there is no such rule. */
+  removeRule(ruleId: string): Promise<(RuleRecord & { readonly merchantId: MerchantId }) | undefined>
 }
 
 const accountColumns = `merchant_id AS "merchantId", provider_account_id AS "accountId", connector, name, settings, enabled,
@@ -187,6 +188,9 @@ export function createProviderAccountStore({
   }
 }
 
+const ruleColumns = `merchant_id AS "merchantId", rule_id AS "ruleId", provider_account_id AS "accountId", types, brands, currencies,
+  countries, amount_from AS "amountFrom", amount_to AS "amountTo", priority, created_at AS "createdAt"`
+
 function createRules({
   readers,
   writers,
@@ -219,17 +223,18 @@ function createRules({
     },
     async listRules(merchantId) {
       const { rows } = await readers.query<RuleRow>(
-        `SELECT merchant_id AS "merchantId", rule_id AS "ruleId", provider_account_id AS "accountId", types, brands, currencies,
-           countries, amount_from AS "amountFrom", amount_to AS "amountTo", priority, created_at AS "createdAt"
-         FROM route_rule WHERE $1::text IS NULL OR merchant_id = $1
+        `SELECT ${ruleColumns} FROM route_rule WHERE $1::text IS NULL OR merchant_id = $1
          ORDER BY merchant_id, priority, created_at, rule_id`,
         [merchantId],
       )
       return rows.map(toRule)
     },
     async removeRule(ruleId) {
-      const { rowCount } = await writers.query('DELETE FROM route_rule WHERE rule_id = $1', [ruleId])
-      return (rowCount ?? 0) > 0
+      const { rows } = await writers.query<RuleRow>(
+        `DELETE FROM route_rule WHERE rule_id = $1 RETURNING ${ruleColumns}`,
+        [ruleId],
+      )
+      return rows[0] && toRule(rows[0])
     },
   }
 }
