@@ -152,6 +152,24 @@ test('a transfer that came from a payment information of its sender pays all the
   expect(await record(made.payId)).toMatchObject({ status: 'OK' })
 })
 
+test('two customers of one entry pay their orders, although both chose the same reference', async () => {
+  const orders = [
+    await order('SEPACREDITTRANSFER', 'same-e2e-1'),
+    await order('SEPACREDITTRANSFER', 'same-e2e-2'),
+  ]
+  const paid = (transId: string) =>
+    `<TxDtls><Refs><EndToEndId>INVOICE</EndToEndId></Refs><Amt Ccy="EUR">10.00</Amt><RmtInf><Ustrd>${transId}</Ustrd></RmtInf></TxDtls>`
+  const text = statement([{ reference: 'TWO', cents: 2000, text: 'x' }]).replace(
+    /<TxDtls>.*<\/TxDtls>/,
+    paid('same-e2e-1') + paid('same-e2e-2'),
+  )
+  const path = commands.file('two.xml', text)
+  expect(await commands.json('bank', 'import', path)).toMatchObject({ booked: 2, repeated: 0, unmatched: [] })
+  expect(await commands.json('bank', 'import', path)).toMatchObject({ booked: 0, repeated: 2 })
+  for (const { payId } of orders)
+    expect(await record(payId)).toMatchObject({ status: 'OK', amount: { receivedValue: 1000 } })
+})
+
 test('what fits nothing is listed and never guessed', async () => {
   const made = await order('SEPACREDITTRANSFER', 'guess-1')
   const report = await arrive(
