@@ -37,6 +37,7 @@ describe.skipIf(isoFilesAbsent)('sample files of other projects', () => {
       {
         kind: 'transaction',
         key: 'CRDT|AAAASESS-FP-CN_98765/01|885EUR',
+        formerKey: 'CRDT|AAAASESS-FP-CN_98765/01|',
         bankReference: 'AAAASESS-FP-CN_98765/01',
         direction: 'CRDT',
         amount: { value: 885, currency: 'EUR' },
@@ -107,6 +108,36 @@ describe('bank statements', () => {
     const facts = await read(camt('08', entry(details(transaction + transaction))))
     expect(facts.slice(1).map(fact => fact.kind === 'transaction' && fact.key)).toEqual(keys)
   })
+
+  test.each([
+    ['one transaction', 1, '<EndToEndId>1</EndToEndId>', ['CRDT|R1|']],
+    ['one without a reference of its entry', 1, '<AcctSvcrRef>X</AcctSvcrRef>', ['CRDT|X|'], ''],
+    ['several by their references', 2, '<EndToEndId>1</EndToEndId>', [undefined, undefined]],
+    [
+      'several by that of the entry, of which the first was kept',
+      2,
+      '<AcctSvcrRef>R1</AcctSvcrRef>',
+      ['CRDT|R1|R1', undefined],
+    ],
+    [
+      'several by their place in a statement',
+      2,
+      '<AcctSvcrRef>X</AcctSvcrRef>',
+      ['CRDT|S1/0/1000EUR/|X', undefined],
+      '',
+    ],
+  ])(
+    'earlier releases knew %s',
+    async (_, count, refs, formerKeys, ofEntry = '<AcctSvcrRef>R1</AcctSvcrRef>') => {
+      const transaction = `<TxDtls><Refs>${refs}</Refs><Amt Ccy="EUR">5</Amt></TxDtls>`
+      const text = entry(details(transaction.repeat(count))).replace(
+        '<AcctSvcrRef>R1</AcctSvcrRef><N',
+        `${ofEntry}<N`,
+      )
+      const facts = await read(camt('08', text))
+      expect(facts.slice(1).map(fact => fact.kind === 'transaction' && fact.formerKey)).toEqual(formerKeys)
+    },
+  )
 
   test('a return and its charges may be two entries under one reference of the bank', async () => {
     const charge = entry('', undefined, '3.00')

@@ -123,10 +123,11 @@ function toTransaction(source: Source): TransactionFact {
   const original = find(details, 'AmtDtls', 'InstdAmt', 'Amt')
   const bankReference = meaningful(textOf(entry, 'AcctSvcrRef'))
   const endToEndId = meaningful(textOf(refs, 'EndToEndId'))
-  const key = keyOf(source, direction, alone ? entryAmount : amount)
+  const key = numbered(keyOf(source, direction, alone ? entryAmount : amount), source.keys)
   return {
     kind: 'transaction',
-    key: numbered(key, source.keys),
+    key,
+    ...formerKeyOf(source, direction),
     ...(bankReference === undefined ? {} : { bankReference }),
     direction,
     // A single transaction in another currency was converted: the amount credited to the account counts.
@@ -161,26 +162,28 @@ function directionOf(details: XmlNode | undefined, entry: XmlNode): 'CRDT' | 'DB
  * and its charges under one reference. Several transactions of one entry are distinguished by their own references. Where
  * the bank gives none at all, the statement and the position within it count.
  */
-function keyOf(source: Source, direction: string, amount: Money): string {
-  const { entry, details, alone, ordinal, statementId, entries } = source
+function keyOf(source: Source, direction: string, { value, currency }: Money): string {
+  const { ofEntry, own, other } = referencesOf(source)
+  const single = source.alone ? (ofEntry ?? own) : ofEntry === undefined ? own : undefined
+  if (single !== undefined) return [direction, single, `${value}${currency}`].join('|')
+  const within = source.alone ? '' : own === undefined || own === ofEntry ? other : own
+  return [direction, ofEntry ?? placeOf(source), within].join('|')
+}
+
+function referencesOf({ entry, details, ordinal }: Source) {
   const refs = find(details, 'Refs')
-  const ofEntry = meaningful(textOf(entry, 'AcctSvcrRef'))
-  const own = meaningful(textOf(refs, 'AcctSvcrRef'))
-  const endToEndId = textOf(refs, 'EndToEndId')
-  const cents = `${amount.value}${amount.currency}`
-  const single = alone ? (ofEntry ?? own) : ofEntry === undefined ? own : undefined
-  if (single !== undefined) return [direction, single, cents].join('|')
-  const sum = readAmount(find(entry, 'Amt'), 'an entry')
-  const place =
-    ofEntry ??
-    `${statementId}/${textOf(entry, 'NtryRef') ?? entries}/${sum.value}${sum.currency}/${endToEndId ?? ''}`
-  const within = alone
-    ? ''
-    : ((own === ofEntry ? undefined : own) ??
-      meaningful(textOf(refs, 'TxId')) ??
-      meaningful(endToEndId) ??
-      String(ordinal))
-  return [direction, place, within].join('|')
+  return {
+    ofEntry: meaningful(textOf(entry, 'AcctSvcrRef')),
+    /** The bank's own, of the transaction. */
+    own: meaningful(textOf(refs, 'AcctSvcrRef')),
+    other: meaningful(textOf(refs, 'TxId')) ?? meaningful(textOf(refs, 'EndToEndId')) ?? String(ordinal),
+  }
+}
+
+function placeOf({ entry, details, statementId, entries }: Source): string {
+  const { value, currency } = readAmount(find(entry, 'Amt'), 'an entry')
+  const endToEndId = textOf(find(details, 'Refs'), 'EndToEndId') ?? ''
+  return `${statementId}/${textOf(entry, 'NtryRef') ?? entries}/${value}${currency}/${endToEndId}`
 }
 
 /** Payers choose references, and banks repeat theirs: the second transaction with a key is another one, not the first again. */
@@ -189,6 +192,21 @@ function numbered(key: string, keys: Map<string, number>): string {
   const number = (keys.get(short) ?? 0) + 1
   keys.set(short, number)
   return number === 1 ? short : `${short}#${number}`
+}
+
+/**
+ * Earlier releases knew an entry by the bank's reference alone. Of the transactions of one entry that shared a key they kept
+ * the first.
+ */
+function formerKeyOf(source: Source, direction: string): Pick<TransactionFact, 'formerKey'> {
+  const { alone, keys } = source
+  const { ofEntry, own, other } = referencesOf(source)
+  const place = ofEntry ?? (alone ? own : undefined) ?? placeOf(source)
+  const former = [direction, place, alone ? '' : (own ?? other)].join('|').slice(0, 250)
+  // A key that is the same as before was counted above.
+  const isFirst = !keys.has(former)
+  if (isFirst) keys.set(former, 0)
+  return isFirst ? { formerKey: former } : {}
 }
 
 /** Banks put placeholders into required fields that they have no value for. */
