@@ -143,10 +143,21 @@ async function hold(options: MoveOptions, tools: Tools, source: CellAddress): Pr
     return rows
   } catch (error) {
     await renewing.stop()
-    await store.giveUpMove(merchantId)
+    await giveUp(merchantId, tools)
     await announceMove()
     throw error
   }
+}
+
+/**
+ * The copy first: once the directory names no target any more, nobody would look for it there. If it cannot be deleted now,
+ * the next command does it, as after a kill.
+ */
+async function giveUp(merchantId: string, { store, target }: Tools): Promise<void> {
+  const place = await store.find(merchantId)
+  if (place?.movingTo === undefined) return
+  await deleteMerchantRows(target.url, merchantId)
+  await store.giveUpMove(merchantId)
 }
 
 async function copyAndSwitch(
