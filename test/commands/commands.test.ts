@@ -1,5 +1,5 @@
 /** The command line as scripts and people use it: outputs and exit codes, with a server running and without. */
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { variables } from '#config.ts'
@@ -257,6 +257,23 @@ test.each<[string, string[], Record<string, string>, number, string]>([
   const ended = await tollgateHere(words, { TOLLGATE_DATA: keyFolder, ...env })
   expect(ended).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(sentence) })
   expect(ended.stderr).not.toMatch(/\n {4}at |hunter2/)
+})
+
+test.each([
+  [['doctor']],
+  [['audit', 'verify']],
+  [['merchant', 'list']],
+  [['payments', 'find']],
+  [['keys', 'rotate']],
+  [['backup', '--out', 'never.gz']],
+])('%j in a folder without data says so and makes none', async words => {
+  const empty = makeEmptyFolder()
+  const nowhere = join(empty, 'nothing')
+  const ended = await tollgateHere(words, { TOLLGATE_DATA: nowhere })
+  const sentence = `there is no data in ${nowhere}: TOLLGATE_DATA must name the data folder`
+  expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(sentence) })
+  expect(readdirSync(empty)).toEqual([])
+  rmSync(empty, { recursive: true })
 })
 
 test('all faults of the configuration are listed at once, and unknown variables are pointed out', async () => {

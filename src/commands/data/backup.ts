@@ -11,7 +11,7 @@ import type { Command } from 'commander'
 import { openMerchants } from '#cells/open-merchants.ts'
 import { auditCommand, commandActor } from '#commands/audit-trail.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
-import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
+import { type OpenDatabase, type OpenOptions, openDatabase } from '#commands/open-database.ts'
 import { rememberRestoredDemo } from '#commands/serve/demo-merchant.ts'
 import { showProgress } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
@@ -52,7 +52,10 @@ export function addBackupCommands(program: Command, readConfig: () => Config): v
     .action(async (file: string, { json }: { json?: true }) => {
       const config = readConfig()
       await requireReadable(file)
-      const rows = await withDatabase(config, database => restore(config, database, file), { restores: true })
+      const rows = await withDatabase(config, database => restore(config, database, file), {
+        restores: true,
+        begins: true,
+      })
       console.log(json ? JSON.stringify({ file, rows }) : `${rows} rows read from ${file}`)
     })
 
@@ -76,7 +79,7 @@ const auditCopy = (url: string, act: Act): Promise<void> =>
 async function withDatabase<T>(
   config: Config,
   work: (database: OpenDatabase) => Promise<T>,
-  how: { readonly restores?: boolean } = {},
+  how: Pick<OpenOptions, 'restores' | 'begins'> = {},
 ): Promise<T> {
   for (const warning of config.warnings) say(`warning: ${warning}`)
   const database = await openDatabase(config, {
