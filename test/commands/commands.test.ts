@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { rememberServed } from '#commands/serve/served.ts'
 import { variables } from '#config.ts'
 import { waitUntil } from '#storage/embedded/processes.ts'
 import {
@@ -172,6 +173,18 @@ test('a rotated key of the demo merchant is the one that the next start prints',
   const { apiKey } = JSON.parse((await run('key', 'rotate', merchantId, '--json')).stdout)
   expect(JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'))).toMatchObject({ merchantId, apiKey })
   expect(statSync(join(folder, 'demo.json')).mode & 0o777).toBe(0o600)
+})
+
+test('addresses that commands print lead to the running server, whatever port it has', async () => {
+  const { merchantId } = await createMerchant('Baker', runHere)
+  const forget = rememberServed({ dataDirectory: keyFolder }, 'http://127.0.0.1:4567')
+  const words = ['provider', 'add', merchantId, '--connector', 'simulator', '--name', 'Till', '--json']
+  const { noticeUrl } = JSON.parse((await runHere(...words)).stdout)
+  const { src } = JSON.parse((await runHere('script-tag', '--json')).stdout)
+  forget()
+  expect([noticeUrl, src].map(address => new URL(address).origin)).toEqual(
+    Array(2).fill('http://127.0.0.1:4567'),
+  )
 })
 
 test('DATABASE_URL is used instead of the embedded database', async () => {
