@@ -161,20 +161,24 @@ async function openMasterKey(
     restores = false,
     isSealed = false,
     mayLackKey = false,
-  }: Pick<OpenOptions, 'restores' | 'mayLackKey'> & { readonly isSealed?: boolean },
+    asIs = false,
+  }: Pick<OpenOptions, 'restores' | 'mayLackKey' | 'asIs'> & { readonly isSealed?: boolean },
 ): Promise<Pick<OpenDatabase, 'masterKey' | 'masterKeyFile' | 'missingKey'>> {
   if (masterKeys && masterKeyFile === undefined)
     return { masterKey: createMasterRing(async () => masterKeys) }
   const file = masterKeyFile ?? join(dataDirectory, 'master.key')
   const ring = createMasterRing(() => readMasterKeys(file))
   if (masterKeyFile === undefined) {
-    await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
     // A new key cannot decrypt what another one has sealed.
     if ((restores || isSealed) && !existsSync(file)) {
       if (mayLackKey) return { masterKey: ring, missingKey: missingKey(file) }
       throw new CommandFault(missingKey(file))
     }
-    await readOrMakeMasterKeys(file)
+    // Whoever copies rows as they are seals nothing: a key made here would be taken for the lost one.
+    if (!asIs) {
+      await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
+      await readOrMakeMasterKeys(file)
+    }
   }
   return { masterKey: ring, masterKeyFile: file }
 }
