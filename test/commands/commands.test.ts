@@ -263,6 +263,8 @@ test.each<[string, string[], Record<string, string>, number, string]>([
     'the database 127.0.0.1:1/shop of',
   ],
   ['a folder that is a file', ['migrate'], { TOLLGATE_DATA: '/dev/null' }, 1, 'TOLLGATE_DATA'],
+  ['a target that is no address', ['move-to', 'shop'], {}, 2, 'the target must be an address such as'],
+  ['an endpoint that is no address', ['webhook', 'add', 'mer_x', '--url', 'ftp://x'], {}, 2, '--url ftp://x'],
   ['bad configuration', ['serve'], { PORT: 'x' }, 2, 'PORT is "x"'],
   ['an open address', [], { HOST: '0.0.0.0' }, 2, 'plain HTTP is for loopback only'],
   ['live without a key', [], { TOLLGATE_ENVIRONMENT: 'live' }, 2, 'TOLLGATE_MASTER_KEY_FILE must be set'],

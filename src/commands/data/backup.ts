@@ -10,7 +10,7 @@ import { createGunzip, createGzip } from 'node:zlib'
 import type { Command } from 'commander'
 import { openMerchants } from '#cells/open-merchants.ts'
 import { auditCommand, commandActor } from '#commands/audit-trail.ts'
-import { CommandFault, describeReason } from '#commands/faults.ts'
+import { CommandFault, describeReason, UsageFault } from '#commands/faults.ts'
 import { type OpenDatabase, type OpenOptions, openDatabase } from '#commands/open-database.ts'
 import { rememberRestoredDemo } from '#commands/serve/demo-merchant.ts'
 import { showProgress } from '#commands/terminal.ts'
@@ -64,6 +64,8 @@ export function addBackupCommands(program: Command, readConfig: () => Config): v
     .description('Copies all data into an empty PostgreSQL of your own. Stop the gateway first.')
     .option('--json', 'print one line of JSON')
     .action(async (target: string, { json }: { json?: true }) => {
+      if (!/^postgres(ql)?:\/\//.test(target))
+        throw new UsageFault('the target must be an address such as postgres://user:password@host/database')
       const rows = await withDatabase(readConfig(), database => moveTo(database, target))
       if (json) console.log(JSON.stringify({ rows }))
       else console.log(`${rows} rows copied; start the gateway with DATABASE_URL set and the same master key`)
@@ -235,8 +237,6 @@ async function readBackup(urlOf: UrlOf, file: string, options: LoadOptions): Pro
 }
 
 async function moveTo(database: OpenDatabase, target: string): Promise<number> {
-  if (!/^postgres(ql)?:\/\//.test(target))
-    throw new CommandFault('the target must be an address such as postgres://user:password@host/database')
   // Cells with a database of their own stay there.
   const sources = await readSources(database.url)
   const moving = database.cells.filter(({ number }) => (sources.get(number) ?? 0) === 0)
