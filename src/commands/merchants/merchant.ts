@@ -50,7 +50,7 @@ export function addMerchantCommands(program: Command, readConfig: () => Config):
     .description('Lists all merchants, the oldest first.')
     .addOption(jsonOption())
     .action(async ({ json }: { json?: true }) => {
-      const found = await withMerchants(readConfig(), merchants => merchants.list())
+      const found = await withMerchants(readConfig(), merchants => merchants.list(), { begins: true })
       if (json) printJson(found.map(toJson))
       else printTable(found)
     })
