@@ -86,10 +86,17 @@ async function removeRemains(
     await deleteMerchantRows(at(movedFrom).url, merchantId)
     await store.forgetOld(merchantId)
   }
-  if (movingTo !== undefined) {
-    await deleteMerchantRows(at(movingTo).url, merchantId)
-    await store.giveUpMove(merchantId)
-  }
+  if (movingTo !== undefined) await removeCopy(merchantId, at(movingTo), store)
+}
+
+/**
+ * Ends the time of the move first: a switch whose answer was lost may still come, and the copy is then all there is. The
+ * directory names the target until the copy is gone; nobody would look for it afterwards.
+ */
+async function removeCopy(merchantId: string, target: CellAddress, store: DirectoryStore): Promise<void> {
+  if (!(await store.stopMove({ merchantId, to: target.number }))) return
+  await deleteMerchantRows(target.url, merchantId)
+  await store.giveUpMove(merchantId)
 }
 
 /**
@@ -143,7 +150,8 @@ async function hold(options: MoveOptions, tools: Tools, source: CellAddress): Pr
     return rows
   } catch (error) {
     await renewing.stop()
-    await store.giveUpMove(merchantId)
+    // If the copy cannot be deleted now, the next command does it, as after a kill.
+    await removeCopy(merchantId, tools.target, store)
     await announceMove()
     throw error
   }

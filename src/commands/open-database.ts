@@ -50,6 +50,8 @@ export interface OpenOptions {
   readonly keepsRemains?: boolean
   /** True: works without the master key that sealed the data, as far as it can. */
   readonly mayLackKey?: boolean
+  /** True: may be the first command of an installation. Others have nothing to look at in an empty folder. */
+  readonly begins?: boolean
 }
 
 export async function openDatabase(config: Config, options: OpenOptions): Promise<OpenDatabase> {
@@ -117,6 +119,7 @@ async function openEmbedded(
 ): Promise<Pick<OpenDatabase, 'url' | 'place' | 'close'>> {
   const directory = config.dataDirectory
   if (options.purpose === 'serve') options.onProgress(`Starting the database in ${directory} …`)
+  else if (!options.begins) requireData(directory)
   const onWarning = options.purpose === 'serve' ? options.onProgress : () => undefined
   const embedded = await openEmbeddedPostgres({
     directory,
@@ -125,6 +128,16 @@ async function openEmbedded(
     ...options,
   })
   return { url: embedded.url, place: embedded.directory, close: () => embedded.stop() }
+}
+
+/** A doctor or an audit of an empty folder would call it healthy, although the data is in another one. */
+function requireData(directory: string): void {
+  // The owner is there first: it may be about to create the database.
+  if (existsSync(join(directory, 'postgres')) || existsSync(join(directory, 'owner.json'))) return
+  throw new CommandFault(
+    `there is no data in ${directory}: TOLLGATE_DATA must name the data folder of the gateway, or DATABASE_URL its database; ` +
+      '"tollgate serve" begins a new one',
+  )
 }
 
 async function migrateForeign(
@@ -148,20 +161,24 @@ async function openMasterKey(
     restores = false,
     isSealed = false,
     mayLackKey = false,
-  }: Pick<OpenOptions, 'restores' | 'mayLackKey'> & { readonly isSealed?: boolean },
+    asIs = false,
+  }: Pick<OpenOptions, 'restores' | 'mayLackKey' | 'asIs'> & { readonly isSealed?: boolean },
 ): Promise<Pick<OpenDatabase, 'masterKey' | 'masterKeyFile' | 'missingKey'>> {
   if (masterKeys && masterKeyFile === undefined)
     return { masterKey: createMasterRing(async () => masterKeys) }
   const file = masterKeyFile ?? join(dataDirectory, 'master.key')
   const ring = createMasterRing(() => readMasterKeys(file))
   if (masterKeyFile === undefined) {
-    await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
     // A new key cannot decrypt what another one has sealed.
     if ((restores || isSealed) && !existsSync(file)) {
       if (mayLackKey) return { masterKey: ring, missingKey: missingKey(file) }
       throw new CommandFault(missingKey(file))
     }
-    await readOrMakeMasterKeys(file)
+    // Whoever copies rows as they are seals nothing: a key made here would be taken for the lost one.
+    if (!asIs) {
+      await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
+      await readOrMakeMasterKeys(file)
+    }
   }
   return { masterKey: ring, masterKeyFile: file }
 }
@@ -180,9 +197,11 @@ function describePlace(databaseUrl: string): string {
 export async function withMerchants<T>(
   config: Config,
   work: (merchants: MerchantAdministration) => Promise<T>,
+  how: Pick<OpenOptions, 'begins'> = {},
 ): Promise<T> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
-  const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
+  const onProgress = (line: string): void => console.error(line)
+  const database = await openDatabase(config, { purpose: 'command', onProgress, ...how })
   try {
     // Loaded only when needed, so that help and errors appear at once.
     const { openMerchants } = await import('#cells/open-merchants.ts')

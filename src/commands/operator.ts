@@ -4,7 +4,7 @@ import { openMerchants } from '#cells/open-merchants.ts'
 import { auditCommand } from '#commands/audit-trail.ts'
 import { CommandFault, UsageFault } from '#commands/faults.ts'
 import { noSuchMerchant } from '#commands/merchants/merchant.ts'
-import { openDatabase } from '#commands/open-database.ts'
+import { type OpenOptions, openDatabase } from '#commands/open-database.ts'
 import { findConsoleOrigin } from '#commands/serve/served.ts'
 import { toVisible } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
@@ -45,12 +45,13 @@ function describeAdd(operator: Command, readConfig: () => Config): void {
     .action(async ({ email, role, merchants, json }: Words) => {
       const person = { email: checkEmail(email), role: checkRole(role), merchants: readList(merchants) }
       const config = readConfig()
-      const path = await withStore(config, async (people, _, { audit, requireMerchants }) => {
+      const add = async (people: People, _: PeopleStore, { audit, requireMerchants }: Tools) => {
         await requireMerchants(person.merchants)
         const made = await people.add(person)
         if (made) await audit('operator.add', email, { after: { role, merchants: person.merchants } })
         return made
-      })
+      }
+      const path = await withStore(config, add, { begins: true })
       if (path === undefined)
         throw new CommandFault(`${email} is an operator already; "tollgate operator link" makes a new link`)
       printLink(config, { email, role: person.role, path }, json)
@@ -153,9 +154,11 @@ interface Tools {
 async function withStore<T>(
   config: Config,
   work: (people: People, store: PeopleStore, tools: Tools) => Promise<T>,
+  how: Pick<OpenOptions, 'begins'> = {},
 ): Promise<T> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
-  const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
+  const onProgress = (line: string): void => console.error(line)
+  const database = await openDatabase(config, { purpose: 'command', onProgress, ...how })
   try {
     const { url: databaseUrl, masterKey, cells } = database
     const tools: Tools = {

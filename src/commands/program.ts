@@ -93,6 +93,7 @@ async function migrateOnly(settings: Config, json?: true): Promise<void> {
   const database = await openDatabase(settings, {
     purpose: 'command',
     onProgress: line => console.error(line),
+    begins: true,
   })
   try {
     await auditCommand(database.url, { act: 'migrate', object: 'schema' })
@@ -108,6 +109,7 @@ async function checkMigrations(settings: Config, json?: true): Promise<void> {
     purpose: 'command',
     onProgress: line => console.error(line),
     asIs: true,
+    begins: true,
   })
   try {
     const pending = (await Promise.all(database.cells.map(({ url }) => listPending(url)))).flat()

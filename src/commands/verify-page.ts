@@ -5,10 +5,10 @@
  */
 import { createHash } from 'node:crypto'
 import type { Command } from 'commander'
-import { guessBaseUrl } from '#commands/developer/credentials.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { parseUrl } from '#commands/options.ts'
+import { findOrigin } from '#commands/serve/served.ts'
 import type { Config } from '#config.ts'
 import { memberOf } from '#domain/json.ts'
 import { describeInventory, loadAssets } from '#pages/assets.ts'
@@ -30,7 +30,7 @@ export function addVerifyPageCommand(program: Command, readConfig: () => Config)
     .description('Compares what the payment pages load with the signed list of what they should load.')
     .option(
       '--origin <url>',
-      'the address at which customers reach the gateway (default: as configured)',
+      'the address at which customers reach the gateway (default: as configured, or of the running server)',
       parseUrl,
     )
     .option(
@@ -41,7 +41,7 @@ export function addVerifyPageCommand(program: Command, readConfig: () => Config)
     .option('--json', 'print one line of JSON')
     .action(async (options: Options) => {
       const config = readConfig()
-      const origin = new URL(options.origin ?? guessBaseUrl(config)).origin
+      const origin = new URL(options.origin ?? findOrigin(config)).origin
       const keys = await readKeys(config)
       const differences = await compareServed(origin, options.page, keys)
       const ok = differences.length === 0
@@ -154,7 +154,7 @@ export function addScriptTagCommand(program: Command, readConfig: () => Config):
     .option('--json', 'print one line of JSON')
     .action(async ({ json }: { readonly json?: true }) => {
       const { url, integrity, brotli } = loadAssets().embed
-      const src = new URL(url, guessBaseUrl(readConfig())).href
+      const src = new URL(url, findOrigin(readConfig())).href
       if (json) console.log(JSON.stringify({ src, integrity, compressedBytes: (await brotli()).length }))
       else console.log(`<script src="${src}" integrity="${integrity}" crossorigin="anonymous"></script>`)
     })

@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest'
-import { isEmail, isLanguageTag, isPrintable, isStorable, isWebAddress } from '#domain/text.ts'
+import {
+  isEmail,
+  isLanguageTag,
+  isPrintable,
+  isStorable,
+  isWebAddress,
+  toStatementText,
+} from '#domain/text.ts'
 
 test.each([
   ['plain', true],
@@ -85,3 +92,17 @@ test.each([
   ['de-', false],
   ['englisch sprache', false],
 ])('%j is a language tag: %s', (text, is) => expect(isLanguageTag(text)).toBe(is))
+
+test.each([
+  ['Müller & Söhne', 'Muller & Sohne'],
+  ['Smørrebrød  København', 'Smorrebrod Kobenhavn'],
+  ['Łódź straße – café', 'Lodz strasse - cafe'],
+  ["Bob's <Shop>", "Bob's Shop"],
+  ['カフェ 24', '24'],
+  ['🎁', undefined],
+  [undefined, undefined],
+  // Longer in plain letters than as it was written.
+  ['ß'.repeat(12), 's'.repeat(22)],
+])('%s is shown as %s', (descriptor, shown) => {
+  expect(toStatementText(descriptor, /[<>]/g)).toBe(shown)
+})

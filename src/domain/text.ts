@@ -89,3 +89,30 @@ export function isLanguageTag(text: string): boolean {
     return false
   }
 }
+
+/** The limit of the card schemes for what a statement of account shows. */
+const descriptorMax = 22
+
+/** Letters and marks that are not a letter with an accent. */
+const replacements: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ...{ ß: 'ss', ẞ: 'SS', Æ: 'AE', æ: 'ae', Œ: 'OE', œ: 'oe', Ø: 'O', ø: 'o', Þ: 'Th', þ: 'th' },
+    ...{ Đ: 'D', đ: 'd', Ð: 'D', ð: 'd', Ł: 'L', ł: 'l', Ħ: 'H', ħ: 'h', ı: 'i' },
+    ...{ '’': "'", '‘': "'", '“': '"', '”': '"', '–': '-', '—': '-' },
+  }),
+)
+
+/**
+ * A descriptor as statements of account show it: without accents and other alphabets, and without what the provider refuses,
+ * because a descriptor must never cost the payment. Undefined: nothing is left.
+ */
+export function toStatementText(descriptor: string | undefined, refused: RegExp): string | undefined {
+  const plain = (descriptor ?? '').normalize('NFKD').replace(/[^ -~]/gu, toPlain)
+  const text = plain.replace(refused, ' ').replace(/ {2,}/g, ' ').trim()
+  return text.slice(0, descriptorMax).trimEnd() || undefined
+}
+
+/** An accent stands alone after its letter, and leaves nothing behind. */
+function toPlain(letter: string): string {
+  return replacements.get(letter) ?? ''
+}

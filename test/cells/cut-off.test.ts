@@ -1,8 +1,11 @@
 /** A move that was killed leaves rows in a second cell: commands and people must never work with those. */
+import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { moveMerchant } from '#cells/move.ts'
 import { openMerchants } from '#cells/open-merchants.ts'
 import { withClient } from '#storage/cells/create-cell.ts'
+import { withOpenMove } from '#storage/cells/move-rows.ts'
+import { waitUntil } from '#storage/embedded/processes.ts'
 import { bankSettings, seedDebits } from '#test/support/bank/debits.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
 import { type CellStage, createCellStage } from '#test/support/database/cells.ts'
@@ -39,23 +42,30 @@ async function openShop(): Promise<Shop> {
 
 /** As a killed command leaves it: nothing is tidied up, and the time of the move is over. */
 async function cutOff({ merchantId }: Shop, at: 'copied' | 'switched'): Promise<void> {
-  const died = new Error('killed')
-  const cut = moveMerchant({
-    ...{ cells: stage.cells, merchantId, to: 2 },
-    testCrash: async point => {
-      if (point === at) throw died
-    },
-  })
-  await expect(cut).rejects.toBe(died)
-  if (at === 'copied')
-    await withClient(stage.databaseUrl, client =>
-      client.query(
-        `UPDATE merchant_cell SET moving_to = 2, moving_until = now() - interval '1 second' WHERE merchant_id = $1`,
-        [merchantId],
-      ),
-    )
+  const [from, to] = [stage.cells[0]?.url ?? '', stage.cells[2]?.url ?? '']
+  if (at === 'copied') {
+    await withOpenMove({ from, to, merchantId }, open => open.commitCopy())
+    await endTimeOfMove(merchantId)
+  } else {
+    const died = new Error('killed')
+    const cut = moveMerchant({
+      ...{ cells: stage.cells, merchantId, to: 2 },
+      testCrash: async point => {
+        if (point === at) throw died
+      },
+    })
+    await expect(cut).rejects.toBe(died)
+  }
   expect(await placesOf(merchantId)).toEqual(['cell_00', 'cell_02'])
 }
+
+const endTimeOfMove = (merchantId: string): Promise<unknown> =>
+  withClient(stage.databaseUrl, client =>
+    client.query(
+      `UPDATE merchant_cell SET moving_to = 2, moving_until = now() - interval '1 second' WHERE merchant_id = $1`,
+      [merchantId],
+    ),
+  )
 
 async function placesOf(merchantId: string): Promise<readonly string[]> {
   const names: string[] = []
@@ -82,6 +92,55 @@ test.each(['copied', 'switched'] as const)(
     expect(await placesOf(shop.merchantId)).toEqual([at === 'copied' ? 'cell_00' : 'cell_02'])
   },
 )
+
+test('a move that took too long leaves no copy behind, so that a debit is in one file for the bank', async () => {
+  const shop = await openShop()
+  const account = ['--connector', 'bank', '--name', 'House bank', ...bankSettings]
+  const { accountId } = await commands.json('provider', 'add', shop.merchantId, ...account)
+  const { databaseUrl } = stage
+  await seedDebits(gateway.gateway.engine, { ...shop, databaseUrl, accountId, count: 3 })
+  const slow = moveMerchant({
+    ...{ cells: stage.cells, merchantId: shop.merchantId, to: 2 },
+    testCrash: async point => {
+      if (point === 'copied') await endTimeOfMove(shop.merchantId)
+    },
+  })
+  await expect(slow).rejects.toThrow('took too long')
+  expect(await placesOf(shop.merchantId)).toEqual(['cell_00'])
+  const { files } = await commands.json('bank', 'batch', '--account', accountId, '--out', commands.folder)
+  expect(files).toMatchObject([{ payments: 3, sum: 3006 }])
+})
+
+test('a copy to which the directory is switched after all is kept when the move fails', async () => {
+  const { merchantId } = await openShop()
+  const late = new pg.Client({ connectionString: stage.databaseUrl })
+  await late.connect()
+  const lost = new Error('the answer of the switch was lost')
+  const moved = moveMerchant({
+    ...{ cells: stage.cells, merchantId, to: 2 },
+    testCrash: async point => {
+      if (point !== 'copied') return
+      await late.query('BEGIN')
+      await late.query(
+        `UPDATE merchant_cell SET moved_from = cell, cell = 2, moving_to = NULL, moving_until = NULL WHERE merchant_id = $1`,
+        [merchantId],
+      )
+      throw lost
+    },
+  })
+  const failed = expect(moved).rejects.toBe(lost)
+  const isAwaited = async (): Promise<boolean> => {
+    const sql = 'SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))'
+    return (await late.query(sql)).rows.length > 0
+  }
+  expect(await waitUntil(isAwaited, 30_000)).toBe(true)
+  await late.query('COMMIT')
+  await late.end()
+  await failed
+  expect(await placesOf(merchantId)).toEqual(['cell_00', 'cell_02'])
+  await moveMerchant({ cells: stage.cells, merchantId, to: 2 })
+  expect(await placesOf(merchantId)).toEqual(['cell_02'])
+})
 
 test('the doctor names what is left over and removes nothing', async () => {
   const shop = await openShop()

@@ -179,6 +179,19 @@ test('a folder whose key is lost is not started with another one', async () => {
 })
 
 test.each([
+  ['backup', (folder: string) => ['backup', '--out', join(folder, 'b.gz')]],
+  ['migrate --check', () => ['migrate', '--check']],
+])('%s where the key is lost makes no other one, which would be kept instead', async (_, words) => {
+  const { gateway, databaseUrl, stop } = await startTestGateway()
+  await gateway.merchants.create('A shop')
+  const commands = commandsHere(databaseUrl)
+  expect(await commands.run(...words(commands.folder))).toMatchObject({ code: 0 })
+  expect(existsSync(join(commands.folder, 'master.key'))).toBe(false)
+  commands.remove()
+  await stop()
+})
+
+test.each([
   ['cut off', (lines: string[]) => lines.slice(0, -1), 'is cut off'],
   ['changed', (lines: string[]) => lines.map(line => line.replace('"Ada ', '"Eve ')), 'changed or damaged'],
   ['not a backup', () => ['{"hello": 1}'], 'not a backup'],

@@ -1,7 +1,8 @@
 /** The command line as scripts and people use it: outputs and exit codes, with a server running and without. */
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { rememberServed } from '#commands/serve/served.ts'
 import { variables } from '#config.ts'
 import { waitUntil } from '#storage/embedded/processes.ts'
 import {
@@ -174,6 +175,18 @@ test('a rotated key of the demo merchant is the one that the next start prints',
   expect(statSync(join(folder, 'demo.json')).mode & 0o777).toBe(0o600)
 })
 
+test('addresses that commands print lead to the running server, whatever port it has', async () => {
+  const { merchantId } = await createMerchant('Baker', runHere)
+  const forget = rememberServed({ dataDirectory: keyFolder }, 'http://127.0.0.1:4567')
+  const words = ['provider', 'add', merchantId, '--connector', 'simulator', '--name', 'Till', '--json']
+  const { noticeUrl } = JSON.parse((await runHere(...words)).stdout)
+  const { src } = JSON.parse((await runHere('script-tag', '--json')).stdout)
+  forget()
+  expect([noticeUrl, src].map(address => new URL(address).origin)).toEqual(
+    Array(2).fill('http://127.0.0.1:4567'),
+  )
+})
+
 test('DATABASE_URL is used instead of the embedded database', async () => {
   const { merchantId } = await createMerchant('Elsewhere', (...words) => tollgate(words, elsewhere()))
   const listed = await runHere('merchant', 'list', '--json')
@@ -250,6 +263,8 @@ test.each<[string, string[], Record<string, string>, number, string]>([
     'the database 127.0.0.1:1/shop of',
   ],
   ['a folder that is a file', ['migrate'], { TOLLGATE_DATA: '/dev/null' }, 1, 'TOLLGATE_DATA'],
+  ['a target that is no address', ['move-to', 'shop'], {}, 2, 'the target must be an address such as'],
+  ['an endpoint that is no address', ['webhook', 'add', 'mer_x', '--url', 'ftp://x'], {}, 2, '--url ftp://x'],
   ['bad configuration', ['serve'], { PORT: 'x' }, 2, 'PORT is "x"'],
   ['an open address', [], { HOST: '0.0.0.0' }, 2, 'plain HTTP is for loopback only'],
   ['live without a key', [], { TOLLGATE_ENVIRONMENT: 'live' }, 2, 'TOLLGATE_MASTER_KEY_FILE must be set'],
@@ -257,6 +272,23 @@ test.each<[string, string[], Record<string, string>, number, string]>([
   const ended = await tollgateHere(words, { TOLLGATE_DATA: keyFolder, ...env })
   expect(ended).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(sentence) })
   expect(ended.stderr).not.toMatch(/\n {4}at |hunter2/)
+})
+
+test.each([
+  [['doctor']],
+  [['audit', 'verify']],
+  [['merchant', 'list']],
+  [['payments', 'find']],
+  [['keys', 'rotate']],
+  [['backup', '--out', 'never.gz']],
+])('%j in a folder without data says so and makes none', async words => {
+  const empty = makeEmptyFolder()
+  const nowhere = join(empty, 'nothing')
+  const ended = await tollgateHere(words, { TOLLGATE_DATA: nowhere })
+  const sentence = `there is no data in ${nowhere}: TOLLGATE_DATA must name the data folder`
+  expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(sentence) })
+  expect(readdirSync(empty)).toEqual([])
+  rmSync(empty, { recursive: true })
 })
 
 test('all faults of the configuration are listed at once, and unknown variables are pointed out', async () => {

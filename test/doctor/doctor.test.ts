@@ -1,5 +1,6 @@
 /** `doctor` on a database that has seen every kind of payment, and after it was damaged on purpose. */
-import { rmSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sealChecks } from '#operations/merchants/examine-seals.ts'
@@ -396,6 +397,25 @@ describe('the command', () => {
       checks: [...checks, ...keyChecks].map(() => ({ found: 0 })),
     })
   })
+
+  test.each(['file', 'variable'] as const)(
+    'warns while two master keys are in the %s, because a change was not finished',
+    async source => {
+      const keys = `${Buffer.alloc(32, 7).toString('base64')} ${masterKeyOf(database.url)}`
+      const file = join(folder, 'two.key')
+      writeFileSync(file, `${keys.replace(' ', '\n')}\n`, { mode: 0o600 })
+      const { code, stdout, stderr } = await tollgateHere(['doctor'], {
+        TOLLGATE_DATA: folder,
+        DATABASE_URL: database.url,
+        ...(source === 'file' ? { TOLLGATE_MASTER_KEY_FILE: file } : { TOLLGATE_MASTER_KEY: keys }),
+      })
+      expect([code, stdout]).toEqual([0, expect.stringContaining('Healthy')])
+      const named = source === 'file' ? file : 'TOLLGATE_MASTER_KEY'
+      expect(stderr).toContain(
+        `warning: ${named} holds 2 master keys: a change was not finished; run keys rotate`,
+      )
+    },
+  )
 
   test('without the master key ends with 1 and names every check that was not made', async () => {
     const bare = makeEmptyFolder()

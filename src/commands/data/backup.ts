@@ -10,8 +10,8 @@ import { createGunzip, createGzip } from 'node:zlib'
 import type { Command } from 'commander'
 import { openMerchants } from '#cells/open-merchants.ts'
 import { auditCommand, commandActor } from '#commands/audit-trail.ts'
-import { CommandFault, describeReason } from '#commands/faults.ts'
-import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
+import { CommandFault, describeReason, UsageFault } from '#commands/faults.ts'
+import { type OpenDatabase, type OpenOptions, openDatabase } from '#commands/open-database.ts'
 import { rememberRestoredDemo } from '#commands/serve/demo-merchant.ts'
 import { showProgress } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
@@ -52,7 +52,10 @@ export function addBackupCommands(program: Command, readConfig: () => Config): v
     .action(async (file: string, { json }: { json?: true }) => {
       const config = readConfig()
       await requireReadable(file)
-      const rows = await withDatabase(config, database => restore(config, database, file), { restores: true })
+      const rows = await withDatabase(config, database => restore(config, database, file), {
+        restores: true,
+        begins: true,
+      })
       console.log(json ? JSON.stringify({ file, rows }) : `${rows} rows read from ${file}`)
     })
 
@@ -61,6 +64,8 @@ export function addBackupCommands(program: Command, readConfig: () => Config): v
     .description('Copies all data into an empty PostgreSQL of your own. Stop the gateway first.')
     .option('--json', 'print one line of JSON')
     .action(async (target: string, { json }: { json?: true }) => {
+      if (!/^postgres(ql)?:\/\//.test(target))
+        throw new UsageFault('the target must be an address such as postgres://user:password@host/database')
       const rows = await withDatabase(readConfig(), database => moveTo(database, target))
       if (json) console.log(JSON.stringify({ rows }))
       else console.log(`${rows} rows copied; start the gateway with DATABASE_URL set and the same master key`)
@@ -76,7 +81,7 @@ const auditCopy = (url: string, act: Act): Promise<void> =>
 async function withDatabase<T>(
   config: Config,
   work: (database: OpenDatabase) => Promise<T>,
-  how: { readonly restores?: boolean } = {},
+  how: Pick<OpenOptions, 'restores' | 'begins'> = {},
 ): Promise<T> {
   for (const warning of config.warnings) say(`warning: ${warning}`)
   const database = await openDatabase(config, {
@@ -232,8 +237,6 @@ async function readBackup(urlOf: UrlOf, file: string, options: LoadOptions): Pro
 }
 
 async function moveTo(database: OpenDatabase, target: string): Promise<number> {
-  if (!/^postgres(ql)?:\/\//.test(target))
-    throw new CommandFault('the target must be an address such as postgres://user:password@host/database')
   // Cells with a database of their own stay there.
   const sources = await readSources(database.url)
   const moving = database.cells.filter(({ number }) => (sources.get(number) ?? 0) === 0)

@@ -22,7 +22,7 @@ export function addCellCommands(program: Command, readConfig: () => Config): voi
     .description('Makes one more cell. New merchants go to the emptiest. Running servers use it at once.')
     .addOption(jsonOption())
     .action(async ({ json }: { json?: true }) => {
-      const made = await withCells(readConfig(), { addsCell: true }, async database => {
+      const made = await withCells(readConfig(), { addsCell: true, begins: true }, async database => {
         const cell = database.cells.at(-1)
         if (!cell) throw new Error('no cell was made')
         await auditCommand(database.url, { act: 'cells.add', object: cell.name })
@@ -60,7 +60,7 @@ export function addMoveCommand(program: Command, readConfig: () => Config): void
 
 async function withCells<T>(
   config: Config,
-  options: Pick<OpenOptions, 'addsCell'>,
+  options: Pick<OpenOptions, 'addsCell' | 'begins'>,
   work: (database: OpenDatabase) => Promise<T>,
 ): Promise<T> {
   for (const warning of config.warnings) say(`warning: ${warning}`)

@@ -12,6 +12,7 @@ import { examineCells } from '#storage/doctor/cell-checks.ts'
 import { type CheckResult, type Example, examine, examineAudit } from '#storage/doctor/doctor.ts'
 import { withSnapshot } from '#storage/doctor/sealed-rows.ts'
 import { areApart, describeDifference, readClockDifference } from '#storage/processes/clock-difference.ts'
+import { readMasterKeys } from '#vault/master-key.ts'
 
 export function addDoctorCommand(program: Command, readConfig: () => Config): void {
   program
@@ -52,6 +53,7 @@ async function diagnose(config: Config, { json, since }: DoctorOptions): Promise
     }
     const results: CheckResult[] = []
     await warnOfClocks(database)
+    await warnOfKeys(config, database)
     for (const { name, url } of database.cells) {
       if (!json && database.cells.length > 1) console.log(`${name}:`)
       results.push(...(await examine(url, { since, onResult, onProgress: progress.show })))
@@ -76,6 +78,16 @@ async function warnOfClocks({ cells }: OpenDatabase): Promise<void> {
         `warning: the clock of this machine is ${describeDifference(difference)} that of the database (${name}); synchronise both`,
       )
   }
+}
+
+/** A change of the master key that was stopped before anything was wrapped, or after everything was, shows in its source alone. */
+async function warnOfKeys({ masterKeys }: Config, { masterKeyFile }: OpenDatabase): Promise<void> {
+  const keys = masterKeyFile === undefined ? masterKeys : await readMasterKeys(masterKeyFile)
+  if (!keys || keys.length === 1) return
+  const [source, next] = masterKeyFile
+    ? [masterKeyFile, 'run keys rotate again']
+    : ['TOLLGATE_MASTER_KEY', 'run keys rotate, then remove all but the first']
+  console.error(`warning: ${source} holds ${keys.length} master keys: a change was not finished; ${next}`)
 }
 
 /** A check that was not made is no good news either: whoever reads only the end must not take it for one. */

@@ -145,7 +145,8 @@ async function withPools<T>(
   work: (pools: Database, isHome: boolean) => Promise<T>,
 ): Promise<T> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
-  const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
+  const onProgress = (line: string): void => console.error(line)
+  const database = await openDatabase(config, { purpose: 'command', onProgress, begins: true })
   try {
     let done: { readonly result: T } | undefined
     for (const { number, url } of database.cells) {

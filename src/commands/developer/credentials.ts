@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import { UsageFault } from '#commands/faults.ts'
 import { readDemoMerchant } from '#commands/serve/demo-merchant.ts'
-import { findServed } from '#commands/serve/served.ts'
+import { findOrigin } from '#commands/serve/served.ts'
 import type { Config } from '#config.ts'
 import { ClientFault, createGatewayClient, type GatewayClient } from '#webhooks/gateway-client.ts'
 
@@ -34,9 +34,7 @@ export interface Signed {
 
 export async function signIn(options: CredentialOptions, config: Config): Promise<Signed> {
   const { merchantId, apiKey, webhookSecret } = await findCredentials(options, config)
-  const served = config.publicUrl === undefined ? findServed(config) : undefined
-  const guessed = served === undefined ? guessBaseUrl(config) : `${served}/api/v2`
-  const baseUrl = completeBaseUrl(options.api ?? guessed)
+  const baseUrl = completeBaseUrl(options.api ?? findOrigin(config))
   return { client: createGatewayClient({ baseUrl, merchantId, apiKey }), merchantId, apiKey, webhookSecret }
 }
 
@@ -61,13 +59,6 @@ async function findCredentials({ merchant, key }: CredentialOptions, { dataDirec
     throw new UsageFault(`--merchant and --key must be given: ${why}`)
   }
   return { merchantId: merchant, apiKey: key, webhookSecret: undefined }
-}
-
-export function guessBaseUrl({ publicUrl, host, port, tls }: Config): string {
-  // A server that listens on all addresses is reached on loopback.
-  const reachable =
-    host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
-  return `${publicUrl ?? `${tls ? 'https' : 'http'}://${reachable}:${port}`}/api/v2`
 }
 
 /** The merchant's clock; live has none and uses real time. */

@@ -1,6 +1,6 @@
 /** `webhook add|list|remove|rotate-secret`: additional endpoints for a merchant's events. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { CommandFault } from '#commands/faults.ts'
+import { CommandFault, UsageFault } from '#commands/faults.ts'
 import { withMerchants } from '#commands/open-database.ts'
 import { jsonOption, parseWhole } from '#commands/options.ts'
 import type { Config } from '#config.ts'
@@ -142,7 +142,7 @@ const unknownMerchant = (id: string | undefined): CommandFault =>
 function checkAddress(text: string, { environment }: Config): string {
   const read = readEndpointAddress(text, addressPolicies[environment])
   if ('refusal' in read)
-    throw new CommandFault(`--url ${text.slice(0, shownMax)} cannot be used: ${read.refusal}`)
+    throw new UsageFault(`--url ${text.slice(0, shownMax)} cannot be used: ${read.refusal}`)
   return read.address
 }
 

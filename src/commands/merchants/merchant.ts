@@ -39,7 +39,7 @@ export function addMerchantCommands(program: Command, readConfig: () => Config):
     .requiredOption('--name <name>', 'what people call it', parseName)
     .addOption(jsonOption())
     .action(async ({ name, json }: { name: string; json?: true }) => {
-      const created = await withMerchants(readConfig(), merchants => merchants.create(name))
+      const created = await withMerchants(readConfig(), merchants => merchants.create(name), { begins: true })
       if (json) return printJson(created)
       for (const line of listCredentials(created)) console.log(line)
       console.error('Keep the key and the secret now: they are not shown again.')
@@ -50,7 +50,7 @@ export function addMerchantCommands(program: Command, readConfig: () => Config):
     .description('Lists all merchants, the oldest first.')
     .addOption(jsonOption())
     .action(async ({ json }: { json?: true }) => {
-      const found = await withMerchants(readConfig(), merchants => merchants.list())
+      const found = await withMerchants(readConfig(), merchants => merchants.list(), { begins: true })
       if (json) printJson(found.map(toJson))
       else printTable(found)
     })

@@ -7,6 +7,7 @@ import { collectPair, type Pairs, readSecrets } from '#commands/merchants/provid
 import { openDatabase } from '#commands/open-database.ts'
 import { jsonOption } from '#commands/options.ts'
 import { overCells } from '#commands/over-cells.ts'
+import { findOrigin } from '#commands/serve/served.ts'
 import { printJson, printRows, toVisible } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import type { ShownAccount } from '#providers/administration.ts'
@@ -186,7 +187,7 @@ export async function withProviders<T>(
     const { openProviders } = await import('#providers/open-providers.ts')
     const { environment } = config
     const { url: auditUrl, masterKey } = database
-    const [actor, origin] = [commandActor(), originOf(config)]
+    const [actor, origin] = [commandActor(), findOrigin(config)]
     const workIn = async ({ url: databaseUrl }: { readonly url: string }): Promise<T> => {
       const opened = await openProviders({ environment, databaseUrl, auditUrl, masterKey, origin, actor })
       try {
@@ -201,13 +202,6 @@ export async function withProviders<T>(
   } finally {
     await database.close()
   }
-}
-
-/** As the server would be reached: the public address, else the one it listens on. */
-function originOf({ publicUrl, host, port, tls }: Config): string {
-  if (publicUrl !== undefined) return publicUrl
-  const name = host.includes(':') ? `[${host}]` : host
-  return `${tls ? 'https' : 'http'}://${name}:${port}`
 }
 
 const toIdentity = ({ accountId, connector, name, noticeUrl }: ShownAccount) => ({

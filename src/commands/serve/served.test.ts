@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { findConsoleOrigin, findServed, rememberServed } from '#commands/serve/served.ts'
+import { findConsoleOrigin, findOrigin, findServed, rememberServed } from '#commands/serve/served.ts'
 import type { Config } from '#config.ts'
 
 let dataDirectory: string
@@ -36,4 +36,16 @@ test('without a running server the configured port is used, and none where any f
   expect(findConsoleOrigin(configOf({ port: 8080 }))).toBe('http://localhost:8080')
   expect(findConsoleOrigin(configOf({ publicUrl: 'https://pay.example' }))).toBe('https://pay.example')
   expect(findConsoleOrigin(configOf({ port: 0 }))).toBeUndefined()
+})
+
+test.each<[Partial<Config>, string]>([
+  [{ host: '127.0.0.1', port: 8080 }, 'http://127.0.0.1:8080'],
+  [{ host: '0.0.0.0', port: 8080 }, 'http://127.0.0.1:8080'],
+  [{ host: '::1', port: 8080 }, 'http://[::1]:8080'],
+  [{ host: '127.0.0.1', port: 8080, publicUrl: 'https://pay.example' }, 'https://pay.example'],
+])('others reach the gateway of %j at %s', (settings, origin) => {
+  expect(findOrigin(configOf(settings))).toBe(origin)
+  const forget = rememberServed({ dataDirectory }, 'http://127.0.0.1:4567')
+  expect(findOrigin(configOf(settings))).toBe(settings.publicUrl ?? 'http://127.0.0.1:4567')
+  forget()
 })

@@ -58,6 +58,17 @@ function isAlive(pid: number): boolean {
   }
 }
 
+/** Where others reach the gateway: the public address, else where the running server listens, else where it would. */
+export function findOrigin(config: Config): string {
+  const { publicUrl, host, port, tls } = config
+  const known = publicUrl ?? findServed(config)
+  if (known !== undefined) return known
+  // A server that listens on all addresses is reached on loopback.
+  const reachable =
+    host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+  return `${tls ? 'https' : 'http'}://${reachable}:${port}`
+}
+
 /** Where people open the console; undefined: the port is chosen when the server starts, and none runs. */
 export function findConsoleOrigin(config: Config): string | undefined {
   const { publicUrl, tls, port, consolePort } = config

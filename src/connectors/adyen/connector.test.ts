@@ -12,6 +12,7 @@ import type { MerchantId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
 import { methodOf, now, xIdOf } from '#lifecycle/example-payment.test-support.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
+import { openDispute } from '#test/support/providers/example-dispute.ts'
 
 const account: ProviderAccount = {
   accountId: 'acc_1',
@@ -63,6 +64,16 @@ describe('requests to Adyen', () => {
         'content-type': 'application/json',
       },
     })
+  })
+
+  test('have keys of at most 64 characters, the same each time', async () => {
+    const { connector, calls } = opened(200, { disputeServiceResult: { success: true } })
+    const key = `dsp_${'1'.repeat(32)}-${'2'.repeat(32)}`
+    for (const _ of [1, 2]) await connector.disputes?.accept?.(openDispute('DISPUTE1'), key, signal)
+    await connector.disputes?.accept?.(openDispute('DISPUTE1'), `${key}-other`, signal)
+    const [first, second, other] = calls.map(({ headers }) => headers['idempotency-key'] ?? '')
+    expect(first).toMatch(/^[\w-]{1,64}$/)
+    expect([second === first, other === first]).toEqual([true, false])
   })
 
   test('go to Adyen’s test system unless the account says otherwise', async () => {

@@ -194,6 +194,9 @@ const waitFor = ({ provider, reference, amount }: CustomerReturn): Authorization
   authorization: { kind: 'pending', provider: { ...provider, echo: { reference, amount } } },
 })
 
+/** 64: Adyen's limit. The hash of a longer key has exactly as many characters. */
+const withinLimit = (key: string): string => (key.length > 64 ? hash('sha256', key) : key)
+
 interface AdyenCalls {
   post(path: string, body: Loose, key: string | undefined, signal: AbortSignal): Promise<HttpAnswer>
   get(path: string, signal: AbortSignal): Promise<HttpAnswer>
@@ -219,7 +222,7 @@ function createCalls(
         headers: {
           ...headers(),
           'content-type': 'application/json',
-          ...(key === undefined ? {} : { 'idempotency-key': key }),
+          ...(key === undefined ? {} : { 'idempotency-key': withinLimit(key) }),
         },
         body: JSON.stringify(body),
       },

@@ -29,7 +29,7 @@ function scripted(answers: Readonly<Record<string, [number, AnyJson]>>) {
   const call = async (path: string, body: AnyJson, key: string): Promise<HttpAnswer> => {
     asked.push({ path, body, key })
     const [status, answer] = answers[path] ?? [500, {}]
-    return { kind: 'answered', status, headers: {}, body: JSON.stringify(answer) }
+    return { kind: 'answered', status, headers: {}, body: JSON.stringify(answer) ?? '<html>' }
   }
   return { asked, actions: createDisputeActions(call, 'ExampleShopECOM') }
 }
@@ -98,6 +98,16 @@ describe('answering a dispute', () => {
       expect(outcome?.kind).toBe(kind)
     },
   )
+})
+
+test.each([
+  [429, { status: 429, errorCode: '000' }, 'unreached'],
+  [404, undefined, 'unknown'],
+  [422, { status: 422, errorCode: '167', message: 'No such dispute' }, 'declined'],
+  [401, { status: 401, errorCode: '000' }, 'declined'],
+])('HTTP %s of %j is %s', async (status, body, kind) => {
+  const { actions } = scripted({ '/acceptDispute': [status, body] })
+  expect((await actions.accept?.(dispute, 'key-1', signal))?.kind).toBe(kind)
 })
 
 test('a text becomes a PDF whose table of objects is right', () => {

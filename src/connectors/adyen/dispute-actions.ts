@@ -89,7 +89,11 @@ function withoutDefence(answer: HttpAnswer, dispute: DisputeFacts): Outcome {
 export function fromDisputeAnswer(answer: HttpAnswer, dispute: DisputeFacts): Outcome {
   if (answer.kind === 'unreached') return { kind: 'unreached' }
   if (answer.kind === 'lost' || answer.status >= 500) return { kind: 'unknown' }
+  // Too many requests: not processed, so the same answer to the dispute may be sent again.
+  if (answer.status === 429) return { kind: 'unreached' }
   const body = parseJson(answer.body)
+  // An error page is not Adyen's.
+  if (!isRecord(body)) return { kind: 'unknown' }
   const result = recordAt(body, 'disputeServiceResult')
   if (answer.status < 300 && result?.success === true)
     return { kind: 'approved', provider: toProvider(dispute) }

@@ -19,6 +19,8 @@ export interface TransactionFact {
   readonly kind: 'transaction'
   /** Identifies the transaction in every file: the bank's reference, and the position within its entry. */
   readonly key: string
+  /** What earlier releases stored it by, if that was another key. */
+  readonly formerKey?: string
   /** The bank's reference of the entry, for people. */
   readonly bankReference?: string
   readonly direction: 'CRDT' | 'DBIT'

@@ -36,7 +36,8 @@ describe.skipIf(isoFilesAbsent)('sample files of other projects', () => {
       { kind: 'statement', statementId: '253EURNL26VAYB8060476890', account: 'NL26VAYB8060476890' },
       {
         kind: 'transaction',
-        key: 'CRDT|AAAASESS-FP-CN_98765/01|',
+        key: 'CRDT|AAAASESS-FP-CN_98765/01|885EUR',
+        formerKey: 'CRDT|AAAASESS-FP-CN_98765/01|',
         bankReference: 'AAAASESS-FP-CN_98765/01',
         direction: 'CRDT',
         amount: { value: 885, currency: 'EUR' },
@@ -93,9 +94,85 @@ describe('bank statements', () => {
     const batch = details('<Btch><PmtInfId>B01</PmtInfId><NbOfTxs>300</NbOfTxs></Btch>')
     expect((await read(camt('08', entry(batch))))[1]).toMatchObject({
       ...booked,
-      key: 'CRDT|R1|',
+      key: 'CRDT|R1|1000EUR',
       wholeBlock: { blockId: 'B01', payments: 300 },
     })
+  })
+
+  test.each([
+    ['the payers chose the same reference', '<EndToEndId>1</EndToEndId>', ['CRDT|R1|1', 'CRDT|R1|1#2']],
+    ['the bank repeats that of the entry', '<AcctSvcrRef>R1</AcctSvcrRef>', ['CRDT|R1|1', 'CRDT|R1|2']],
+    ['the bank repeats one of its own', '<AcctSvcrRef>X</AcctSvcrRef>', ['CRDT|R1|X', 'CRDT|R1|X#2']],
+  ])('several transactions of one entry have keys of their own where %s', async (_, refs, keys) => {
+    const transaction = `<TxDtls><Refs>${refs}</Refs><Amt Ccy="EUR">5</Amt></TxDtls>`
+    const facts = await read(camt('08', entry(details(transaction + transaction))))
+    expect(facts.slice(1).map(fact => fact.kind === 'transaction' && fact.key)).toEqual(keys)
+  })
+
+  test.each([
+    ['one transaction', 1, '<EndToEndId>1</EndToEndId>', ['CRDT|R1|']],
+    ['one without a reference of its entry', 1, '<AcctSvcrRef>X</AcctSvcrRef>', ['CRDT|X|'], ''],
+    ['several by their references', 2, '<EndToEndId>1</EndToEndId>', [undefined, undefined]],
+    [
+      'several by that of the entry, of which the first was kept',
+      2,
+      '<AcctSvcrRef>R1</AcctSvcrRef>',
+      ['CRDT|R1|R1', undefined],
+    ],
+    [
+      'several by their place in a statement',
+      2,
+      '<AcctSvcrRef>X</AcctSvcrRef>',
+      ['CRDT|S1/0/1000EUR/|X', undefined],
+      '',
+    ],
+  ])(
+    'earlier releases knew %s',
+    async (_, count, refs, formerKeys, ofEntry = '<AcctSvcrRef>R1</AcctSvcrRef>') => {
+      const transaction = `<TxDtls><Refs>${refs}</Refs><Amt Ccy="EUR">5</Amt></TxDtls>`
+      const text = entry(details(transaction.repeat(count))).replace(
+        '<AcctSvcrRef>R1</AcctSvcrRef><N',
+        `${ofEntry}<N`,
+      )
+      const facts = await read(camt('08', text))
+      expect(facts.slice(1).map(fact => fact.kind === 'transaction' && fact.formerKey)).toEqual(formerKeys)
+    },
+  )
+
+  test('a return and its charges may be two entries under one reference of the bank', async () => {
+    const charge = entry('', undefined, '3.00')
+    expect(await read(camt('08', charge + entry('')))).toMatchObject([
+      { kind: 'statement' },
+      { key: 'CRDT|R1|300EUR' },
+      { key: 'CRDT|R1|1000EUR' },
+    ])
+  })
+
+  test('where the entry has no reference, that of a transaction names it in every file', async () => {
+    const transactions = ['T1', 'T2'].map(
+      name => `<TxDtls><Refs><AcctSvcrRef>${name}</AcctSvcrRef></Refs><Amt Ccy="EUR">5</Amt></TxDtls>`,
+    )
+    const text = entry(details(transactions.join(''))).replace('<AcctSvcrRef>R1</AcctSvcrRef>', '')
+    const one = entry(details(transactions[0] ?? ''), undefined, '5.00').replace(
+      '<AcctSvcrRef>R1</AcctSvcrRef>',
+      '',
+    )
+    expect(await read(camt('08', text))).toMatchObject([
+      {},
+      { key: 'CRDT|T1|500EUR' },
+      { key: 'CRDT|T2|500EUR' },
+    ])
+    expect(await read(camt('08', one, '054'))).toMatchObject([{}, { key: 'CRDT|T1|500EUR' }])
+  })
+
+  test.each([
+    ['its booking', '<BookgDt><DtTm>2026-11-17T09:00:00+01:00</DtTm></BookgDt>'],
+    ['its value', '<ValDt><DtTm>2026-11-17T09:00:00+01:00</DtTm></ValDt>'],
+    ['its statement', ''],
+  ])('an entry has the day of %s', async (_, dates) => {
+    const text = camt('08', entry('').replace('<BookgDt><Dt>2026-11-17</Dt></BookgDt>', dates))
+    const created = text.replace('</Id><Acct>', '</Id><CreDtTm>2026-11-17T23:00:00</CreDtTm><Acct>')
+    expect((await read(created))[1]).toMatchObject({ bookedOn: '2026-11-17' })
   })
 
   test('several transactions of one entry have keys of their own', async () => {

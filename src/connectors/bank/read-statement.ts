@@ -19,21 +19,24 @@ interface Entry {
   first?: { readonly node: XmlNode; readonly batch: XmlNode | undefined }
   transactions: number
   batch: XmlNode | undefined
+  /** How many of its transactions have the same key so far. */
+  readonly keys: Map<string, number>
 }
+
+const newEntry = (node: XmlNode): Entry => ({ node, transactions: 0, batch: undefined, keys: new Map() })
 
 export function statementHandler(
   { body, statement }: { readonly body: string; readonly statement: string },
   emit: (fact: BankFact) => void,
 ): RecordHandler {
-  let statementId = ''
+  let place: Place = { statementId: '', statementDate: undefined, entries: 0 }
   let announced = false
-  let entries = 0
   let entry: Entry | undefined
   const announce = (node: XmlNode | undefined): void => {
     if (announced) return
     announced = true
-    entries = 0
-    statementId = textOf(node, 'Id') ?? ''
+    const statementId = textOf(node, 'Id') ?? ''
+    place = { statementId, statementDate: textOf(node, 'CreDtTm'), entries: 0 }
     const id = find(node, 'Acct', 'Id')
     const account = textOf(id, 'IBAN') ?? textOf(id, 'Othr', 'Id')
     if (account === undefined) throw new BankFileError('has a statement that does not name its account')
@@ -48,12 +51,8 @@ export function statementHandler(
     emit(
       toTransaction({
         entry: of.node,
-        details,
-        batch,
-        alone,
-        ordinal: of.transactions,
-        statementId,
-        entries,
+        ...{ details, batch, alone, ordinal: of.transactions, keys: of.keys },
+        ...place,
       }),
     )
 
@@ -64,7 +63,7 @@ export function statementHandler(
       if (name === statement) announced = false
       if (name === 'Ntry') announce(parent)
       // The entry's own elements come before its details in every version.
-      if (name === 'NtryDtls' && parent && !entry) entry = { node: parent, transactions: 0, batch: undefined }
+      if (name === 'NtryDtls' && parent && !entry) entry = newEntry(parent)
     },
     record(node, details) {
       if (!entry || !isBooked(entry.node)) return
@@ -84,11 +83,11 @@ export function statementHandler(
       if (name === 'NtryDtls' && entry) entry.batch = find(node, 'Btch') ?? entry.batch
       if (name === statement) announce(node)
       if (name !== 'Ntry') return
-      const closed = entry ?? { node, transactions: 0, batch: undefined }
+      const closed = entry ?? newEntry(node)
       entry = undefined
       if (isBooked(node) && (closed.transactions < 2 || closed.first))
         emitTransaction({ ...closed, node }, closed.first?.node, closed.batch, true)
-      entries++
+      place.entries++
     },
   }
 }
@@ -96,19 +95,26 @@ export function statementHandler(
 /** Pending and informational entries are ignored. Version 02 writes the code without an element around it. */
 const isBooked = (entry: XmlNode): boolean => (textOf(entry, 'Sts', 'Cd') ?? textOf(entry, 'Sts')) === 'BOOK'
 
-interface Source {
+/** Where in the file an entry stands. */
+interface Place {
+  readonly statementId: string
+  readonly statementDate: string | undefined
+  /** Those before it. */
+  entries: number
+}
+
+interface Source extends Readonly<Place> {
   readonly entry: XmlNode
   readonly details: XmlNode | undefined
   readonly batch: XmlNode | undefined
   /** The only transaction of its entry. */
   readonly alone: boolean
   readonly ordinal: number
-  readonly statementId: string
-  readonly entries: number
+  readonly keys: Map<string, number>
 }
 
 function toTransaction(source: Source): TransactionFact {
-  const { entry, details, alone } = source
+  const { entry, details, alone, statementDate } = source
   const entryAmount = readAmount(find(entry, 'Amt'), 'an entry')
   const direction = directionOf(details, entry)
   const amount = amountOf(details) ?? entryAmount
@@ -117,14 +123,16 @@ function toTransaction(source: Source): TransactionFact {
   const original = find(details, 'AmtDtls', 'InstdAmt', 'Amt')
   const bankReference = meaningful(textOf(entry, 'AcctSvcrRef'))
   const endToEndId = meaningful(textOf(refs, 'EndToEndId'))
+  const key = numbered(keyOf(source, direction, alone ? entryAmount : amount), source.keys)
   return {
     kind: 'transaction',
-    key: keyOf(source, direction, entryAmount),
+    key,
+    ...formerKeyOf(source, direction),
     ...(bankReference === undefined ? {} : { bankReference }),
     direction,
     // A single transaction in another currency was converted: the amount credited to the account counts.
     amount: alone && amount.currency !== entryAmount.currency ? entryAmount : amount,
-    bookedOn: dayIn(entry),
+    bookedOn: dayIn(entry, statementDate),
     ...(endToEndId === undefined ? {} : { endToEndId }),
     ...optional('messageId', textOf(refs, 'MsgId')),
     ...wholeBlockOf(source),
@@ -150,24 +158,55 @@ function directionOf(details: XmlNode | undefined, entry: XmlNode): 'CRDT' | 'DB
 }
 
 /**
- * The bank's reference identifies an entry in every file that contains it. Where the bank gives none, the statement and
- * the position within it do. Several transactions of one entry are distinguished by their own references.
+ * The bank's reference identifies an entry in every file that contains it, together with the amount: some banks book a return
+ * and its charges under one reference. Several transactions of one entry are distinguished by their own references. Where
+ * the bank gives none at all, the statement and the position within it count.
  */
-function keyOf(source: Source, direction: string, amount: Money): string {
-  const { entry, details, alone, ordinal, statementId, entries } = source
-  const own = find(details, 'Refs')
-  const reference =
-    meaningful(textOf(entry, 'AcctSvcrRef')) ?? (alone ? meaningful(textOf(own, 'AcctSvcrRef')) : undefined)
-  const place =
-    reference ??
-    `${statementId}/${textOf(entry, 'NtryRef') ?? entries}/${amount.value}${amount.currency}/${textOf(own, 'EndToEndId') ?? ''}`
-  const within = alone
-    ? ''
-    : (meaningful(textOf(own, 'AcctSvcrRef')) ??
-      meaningful(textOf(own, 'TxId')) ??
-      meaningful(textOf(own, 'EndToEndId')) ??
-      String(ordinal))
-  return [direction, place, within].join('|').slice(0, 250)
+function keyOf(source: Source, direction: string, { value, currency }: Money): string {
+  const { ofEntry, own, other } = referencesOf(source)
+  const single = source.alone ? (ofEntry ?? own) : ofEntry === undefined ? own : undefined
+  if (single !== undefined) return [direction, single, `${value}${currency}`].join('|')
+  const within = source.alone ? '' : own === undefined || own === ofEntry ? other : own
+  return [direction, ofEntry ?? placeOf(source), within].join('|')
+}
+
+function referencesOf({ entry, details, ordinal }: Source) {
+  const refs = find(details, 'Refs')
+  return {
+    ofEntry: meaningful(textOf(entry, 'AcctSvcrRef')),
+    /** The bank's own, of the transaction. */
+    own: meaningful(textOf(refs, 'AcctSvcrRef')),
+    other: meaningful(textOf(refs, 'TxId')) ?? meaningful(textOf(refs, 'EndToEndId')) ?? String(ordinal),
+  }
+}
+
+function placeOf({ entry, details, statementId, entries }: Source): string {
+  const { value, currency } = readAmount(find(entry, 'Amt'), 'an entry')
+  const endToEndId = textOf(find(details, 'Refs'), 'EndToEndId') ?? ''
+  return `${statementId}/${textOf(entry, 'NtryRef') ?? entries}/${value}${currency}/${endToEndId}`
+}
+
+/** Payers choose references, and banks repeat theirs: the second transaction with a key is another one, not the first again. */
+function numbered(key: string, keys: Map<string, number>): string {
+  const short = key.slice(0, 240)
+  const number = (keys.get(short) ?? 0) + 1
+  keys.set(short, number)
+  return number === 1 ? short : `${short}#${number}`
+}
+
+/**
+ * Earlier releases knew an entry by the bank's reference alone. Of the transactions of one entry that shared a key they kept
+ * the first.
+ */
+function formerKeyOf(source: Source, direction: string): Pick<TransactionFact, 'formerKey'> {
+  const { alone, keys } = source
+  const { ofEntry, own, other } = referencesOf(source)
+  const place = ofEntry ?? (alone ? own : undefined) ?? placeOf(source)
+  const former = [direction, place, alone ? '' : (own ?? other)].join('|').slice(0, 250)
+  // A key that is the same as before was counted above.
+  const isFirst = !keys.has(former)
+  if (isFirst) keys.set(former, 0)
+  return isFirst ? { formerKey: former } : {}
 }
 
 /** Banks put placeholders into required fields that they have no value for. */
@@ -220,10 +259,12 @@ function partyOf(details: XmlNode | undefined, direction: 'CRDT' | 'DBIT') {
   }
 }
 
-function dayIn(entry: XmlNode): string {
-  const written =
-    textOf(entry, 'BookgDt', 'Dt') ?? textOf(entry, 'BookgDt', 'DtTm') ?? textOf(entry, 'ValDt', 'Dt')
-  const day = written?.slice(0, 10) ?? ''
+/** Both dates of an entry may be missing: then it has the day of its statement. */
+function dayIn(entry: XmlNode, statementDate: string | undefined): string {
+  const written = ['BookgDt', 'ValDt']
+    .flatMap(name => ['Dt', 'DtTm'].map(form => textOf(entry, name, form)))
+    .find(date => date !== undefined)
+  const day = (written ?? statementDate)?.slice(0, 10) ?? ''
   if (!isDate(day)) throw new BankFileError(`has an entry without a booking date`)
   return day
 }

@@ -260,6 +260,21 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
     },
   ],
   [
+    'a refund without our reference, which may be what a capture of a part has released',
+    'refund.created',
+    {
+      id: 're_1',
+      charge: 'ch_1',
+      payment_intent: 'pi_1',
+      amount: 400,
+      currency: 'eur',
+      status: 'succeeded',
+      metadata: {},
+    },
+    undefined,
+    { kind: 'refunds', subject: { transactionId: 'ch_1', paymentTransactionId: 'pi_1' } },
+  ],
+  [
     'a refund that failed after all',
     'refund.failed',
     {

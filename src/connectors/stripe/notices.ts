@@ -79,10 +79,10 @@ const readers: Readonly<Record<string, Reader>> = {
     textAt(intent, 'metadata', pageKey) === undefined ? authorization(intent) : undefined,
   'payment_intent.canceled': cancelled,
   'charge.captured': captured,
-  'refund.created': refund,
-  'refund.updated': refund,
-  'refund.failed': refund,
-  'charge.refund.updated': refund,
+  'refund.created': refundEvent,
+  'refund.updated': refundEvent,
+  'refund.failed': refundEvent,
+  'charge.refund.updated': refundEvent,
   'charge.dispute.created': dispute,
   'charge.dispute.updated': dispute,
   'charge.dispute.closed': dispute,
@@ -318,6 +318,18 @@ function refund(object: Wire, event: Wire): RefundFact | undefined {
     }
   }
   return { kind: 'outcome', operation: 'REFUND', subject, amount, outcome }
+}
+
+/**
+ * A refund without our reference was made in the dashboard, or by Stripe itself of what a capture of a part or a cancellation
+ * has released. Its event does not say which, so the refunds of the payment are fetched.
+ */
+function refundEvent(object: Wire, event: Wire): NoticeFact | undefined {
+  const fact = refund(object, event)
+  const [id, paymentTransactionId] = [idAt(object, 'charge'), idAt(object, 'payment_intent')]
+  const isOurs = referenceAt(object) !== undefined || paymentTransactionId === undefined
+  if (fact?.kind !== 'outcome' || fact.outcome.kind === 'declined' || isOurs) return fact
+  return { kind: 'refunds', subject: { ...(id && { transactionId: id }), paymentTransactionId } }
 }
 
 /** Those that failed have an event of their own. */

@@ -232,14 +232,15 @@ function toEntry(fact: BankFact, owners: readonly BankAccount[], bank: Bank): Pr
 
 function factsOf(
   fact: TransactionFact | RejectionFact,
-): Pick<NewEntry, 'key' | 'amount' | 'currency' | 'bookedOn' | 'isSum'> {
+): Pick<NewEntry, 'key' | 'formerKey' | 'amount' | 'currency' | 'bookedOn' | 'isSum'> {
   if (fact.kind === 'rejection') {
     const key = [rejectionPrefix, fact.messageId, fact.blockId ?? '', fact.endToEndId ?? ''].join('|')
     return { key: key.slice(0, 250), amount: 0, currency: 'EUR', isSum: false }
   }
-  const { key, amount, bookedOn, direction } = fact
+  const { key, formerKey, amount, bookedOn, direction } = fact
   return {
     key,
+    formerKey,
     amount: direction === 'CRDT' ? amount.value : -amount.value,
     currency: amount.currency,
     bookedOn,

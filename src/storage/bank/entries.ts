@@ -11,6 +11,8 @@ import { insertOne, type RowOf, recordset, toParameters, toRecordset } from '#st
 export interface NewEntry extends BankAccountKey {
   readonly entryId: string
   readonly key: string
+  /** The key by which an earlier release may have stored it. */
+  readonly formerKey?: string
   readonly bookedOn?: string
   /** Positive to the merchant, negative from them. */
   readonly amount: number
@@ -117,9 +119,9 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
            set_config('lock_timeout', '60000', true), set_config('statement_timeout', '120000', true)`,
       )
       await take(async entries => {
-        const { rows } = await client.query<{ kept: number }>(keepEntries, [
-          toRecordset(entryColumns, entries.map(entryRow)),
-        ])
+        const given = toRecordset(entryColumns, entries.map(entryRow))
+        await client.query(renameEntries, [given])
+        const { rows } = await client.query<{ kept: number }>(keepEntries, [given])
         return entries.length - (rows[0]?.kept ?? 0)
       })
       for (const { merchantId, accountId } of file.accounts())
@@ -296,6 +298,7 @@ const entryColumns = [
   ['entry_id', 'uuid'],
   ['provider_account_id', 'text'],
   ['entry_key', 'text'],
+  ['former_key', 'text'],
   ['booked_on', 'date'],
   ['amount', 'bigint'],
   ['currency', 'text'],
@@ -309,6 +312,7 @@ const entryRow = (entry: NewEntry): RowOf<typeof entryColumns> => ({
   entry_id: entry.entryId,
   provider_account_id: entry.accountId,
   entry_key: entry.key,
+  former_key: entry.formerKey,
   booked_on: entry.bookedOn,
   amount: entry.amount,
   currency: entry.currency,
@@ -316,6 +320,13 @@ const entryRow = (entry: NewEntry): RowOf<typeof entryColumns> => ({
   key_version: entry.keyVersion,
   sealed: `\\x${entry.sealed.toString('hex')}`,
 })
+
+/** An entry of an earlier release is the same row when it comes again. Two that shared a key there differ in their amounts. */
+const renameEntries = `UPDATE bank_entry e SET entry_key = i.entry_key FROM ${recordset('$1', entryColumns, 'i')}
+  WHERE e.merchant_id = i.merchant_id AND e.provider_account_id = i.provider_account_id AND e.entry_key = i.former_key
+    AND e.amount = i.amount AND e.currency = i.currency
+    AND NOT EXISTS ${lookUp(`SELECT 1 FROM bank_entry k WHERE k.merchant_id = i.merchant_id
+      AND k.provider_account_id = i.provider_account_id AND k.entry_key = i.entry_key`)}`
 
 /** Unmatched entries are checked again: the same entry may come with more details in another file. */
 const keepEntries = `WITH given AS MATERIALIZED (SELECT DISTINCT ON (r.merchant_id, r.provider_account_id, r.entry_key) r.*

@@ -35,6 +35,8 @@ export interface DirectoryStore {
   renewMove(move: { merchantId: string; to: number; forMs: number }): Promise<boolean>
   /** The merchant lives in the other cell from now on. False: the time was over, and nothing has changed. */
   endMove(move: { merchantId: string; to: number }): Promise<boolean>
+  /** From now on the merchant cannot be switched there. False: it was, or this is not its move. */
+  stopMove(move: { merchantId: string; to: number }): Promise<boolean>
   giveUpMove(merchantId: string): Promise<void>
   /** The rows it left behind are gone. */
   forgetOld(merchantId: string): Promise<void>
@@ -125,7 +127,10 @@ const createReads = ({ readers }: Pick<Database, 'readers'>): Reads => ({
   },
 })
 
-type Moves = Pick<DirectoryStore, 'beginMove' | 'renewMove' | 'endMove' | 'giveUpMove' | 'forgetOld'>
+type Moves = Pick<
+  DirectoryStore,
+  'beginMove' | 'renewMove' | 'endMove' | 'stopMove' | 'giveUpMove' | 'forgetOld'
+>
 
 const createMoves = (did: (text: string, values: unknown[]) => Promise<boolean>): Moves => ({
   beginMove: ({ merchantId, to, forMs }) =>
@@ -145,6 +150,12 @@ const createMoves = (did: (text: string, values: unknown[]) => Promise<boolean>)
       `UPDATE merchant_cell SET moved_from = cell, cell = $2, moving_to = NULL, moving_until = NULL,
          changed_at = clock_timestamp()
        WHERE merchant_id = $1 AND moving_to = $2 AND moving_until > clock_timestamp()`,
+      [merchantId, to],
+    ),
+  stopMove: ({ merchantId, to }) =>
+    did(
+      `UPDATE merchant_cell SET moving_until = clock_timestamp(), changed_at = clock_timestamp()
+       WHERE merchant_id = $1 AND moving_to = $2`,
       [merchantId, to],
     ),
   async giveUpMove(merchantId) {

@@ -419,6 +419,25 @@ describe('lost answers', () => {
     expect(await statusOf(payId)).toBe('OK')
   })
 
+  test('a part that Adyen approved is undone, and its notice needs nobody', async () => {
+    shop.double.fail(/payments$/, 'lostAfter')
+    const { body } = await post('/payments', cardPayment(manual))
+    const [told] = shop.double.ledger.owed.splice(0)
+    await shop.double.notify([{ ...told, amount: { currency: 'EUR', value: 600 } }])
+    await shop.apply()
+    await shop.settle()
+    expect(await statusOf(body.payId)).toBe('FAILED')
+    // Its next try, which real time would bring.
+    const { databaseUrl } = shop.gateway
+    await queryRows(databaseUrl, 'UPDATE notice_item SET due_at = now() WHERE due_at IS NOT NULL')
+    await shop.apply()
+    const left = await queryRows(
+      databaseUrl,
+      `SELECT item_key FROM notice_item WHERE state = 'UNMATCHED' AND item_key LIKE '%:600:EUR:%'`,
+    )
+    expect(left).toEqual([])
+  })
+
   test('a capture whose answer was lost is not FAILED because our key is refused by then', async () => {
     const payId = await authorized()
     shop.double.fail(/captures$/, 'lostAfter')

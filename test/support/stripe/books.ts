@@ -391,11 +391,13 @@ export class StripeBooks {
     return refund
   }
 
-  /** Stripe lists what it releases as a refund, without an event of its own. */
+  /** Stripe makes a refund of what it releases, and may tell of it like of any other. */
   #release(intent: Intent, amount: number): void {
     if (amount <= 0) return
     const id = this.newId('re')
-    this.refunds.set(id, { id, intent, amount, status: 'succeeded', metadata: {}, isRelease: true })
+    const refund: Refund = { id, intent, amount, status: 'succeeded', metadata: {}, isRelease: true }
+    this.refunds.set(id, refund)
+    this.#tell('refund.created', this.showRefund(refund))
   }
 
   moveRefund(id: string, status: 'succeeded' | 'failed', failure?: string): void {

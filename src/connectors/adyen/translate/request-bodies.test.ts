@@ -105,6 +105,12 @@ describe('what is sent', () => {
     expect(bodyOf(authorizationOf('CARD', { card, credentialOnFile }))).toMatchObject(members)
   })
 
+  test('the descriptor is sent in the characters that Adyen allows', () => {
+    const request = authorizationOf('CARD', { card })
+    const payment = { ...request.payment, descriptor: 'Müller & Söhne *1' }
+    expect(bodyOf({ ...request, payment })).toMatchObject({ shopperStatement: 'Muller Sohne *1' })
+  })
+
   test('a stored method is charged by Adyen’s token and the shopper it belongs to', () => {
     const credentialOnFile: CredentialUse = {
       type: 'RECURRING',

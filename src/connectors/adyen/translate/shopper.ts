@@ -5,6 +5,10 @@ import type { Need } from '#connectors/adyen/methods.ts'
 import { tryAdyenAmount } from '#connectors/adyen/translate/amounts.ts'
 import type { AuthorizationRequest, PaymentContext } from '#connectors/contract.ts'
 import { findCountryByAlpha3 } from '#domain/countries.ts'
+import { toStatementText } from '#domain/text.ts'
+
+/** Everything but the characters that Adyen allows for `shopperStatement`. */
+const notOnStatements = /[^A-Za-z0-9 .,'_\-?+*/]/g
 
 export function toShopper(payment: PaymentContext): Loose {
   const { customer, billing, browser } = payment
@@ -23,7 +27,7 @@ export function toShopper(payment: PaymentContext): Loose {
     }),
     shopperIP: textAt(browser, 'ipAddress'),
     shopperLocale: payment.language ?? textAt(browser, 'language'),
-    shopperStatement: payment.descriptor,
+    shopperStatement: toStatementText(payment.descriptor, notOnStatements),
     shopperReference: toShopperReference(payment),
     billingAddress: toAddress(billing),
     deliveryAddress: toDeliveryAddress(payment.shipping),

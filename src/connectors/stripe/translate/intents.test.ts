@@ -73,7 +73,7 @@ describe('what is sent for an authorisation or capture', () => {
       shipping: {
         address: { firstName: 'Ada', lastName: 'L', streetName: 'Side St', city: 'Berlin', country: 'DEU' },
       },
-      descriptor: 'Tollgate* Shop',
+      descriptor: 'Töllgate* Shop™ 店',
       order: { description: 'Two books' },
     })
     const body = sent(authorizationOf('CARD', { card: { number: testCard.number }, payment }), 'card', 1000)
@@ -85,7 +85,7 @@ describe('what is sent for an authorisation or capture', () => {
       'payment_method_data[billing_details][address][country]': 'DE',
       'shipping[name]': 'Ada L',
       'shipping[address][line1]': 'Side St',
-      statement_descriptor_suffix: 'Tollgate Shop',
+      statement_descriptor_suffix: 'Tollgate ShopTM',
       description: 'Two books',
     })
   })

@@ -2,6 +2,7 @@
 import type { PaymentContext } from '#connectors/contract.ts'
 import { type Form, textAt, type Wire, wireAt } from '#connectors/stripe/translate/wire.ts'
 import { findCountryByAlpha3 } from '#domain/countries.ts'
+import { toStatementText } from '#domain/text.ts'
 
 const words = (...parts: readonly (string | undefined)[]): string | undefined => {
   const text = parts.filter(part => part !== undefined).join(' ')
@@ -54,14 +55,11 @@ export const toDescription = ({ order, transId }: PaymentContext): string =>
   (textAt(order, 'description') ?? transId).slice(0, 500)
 
 /**
- * What the customer reads on the statement: 22 characters, without those that Stripe refuses, and with a letter. Cards take
+ * What the customer reads on the statement: 22 plain characters, without those that Stripe refuses, and with a letter. Cards take
  * it as a suffix of the account's own descriptor.
  */
 export function toDescriptor({ descriptor }: PaymentContext, card: boolean): Form {
-  const text = descriptor
-    ?.replace(/[<>\\'"*]/g, '')
-    .slice(0, 22)
-    .trim()
+  const text = toStatementText(descriptor, /[<>\\'"*]/g)
   if (text === undefined || !/[A-Za-z]/.test(text)) return {}
   if (card) return { statement_descriptor_suffix: text }
   return text.length < 5 ? {} : { statement_descriptor: text }

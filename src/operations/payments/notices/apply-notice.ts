@@ -147,8 +147,10 @@ async function applyOutcome(
   const captured = await applyToCapture(noticed, operation, fact, engine)
   if (captured) return captured
   if (operation.state === 'FAILED' && outcome.kind === 'approved') {
+    // First, because what was undone may have been an approval of a part only.
+    if (isUndone(operation, outcome.provider)) return 'repeated'
     if (contradicts(fact, payment, operation)) return 'unmatched'
-    if (isUndone(operation, outcome.provider) || isOldNews(operation, outcome.provider)) return 'repeated'
+    if (isOldNews(operation, outcome.provider)) return 'repeated'
     if (payment.status !== 'FAILED' && !operation.prepared.paidLate)
       return applyExtra(noticed, operation, engine)
     return acceptLate(
