@@ -185,7 +185,11 @@ test('a transfer that an earlier release has booked is the same one in another f
   // The other one has the same reference and was left out then.
   const charge = { ...entry, cents: 300, text: 'charges' }
   for (const _ of [1, 2])
-    expect(await bring(charge, entry)).toMatchObject({ booked: 0, repeated: 1, unmatched: [{ reference: 'OLD' }] })
+    expect(await bring(charge, entry)).toMatchObject({
+      booked: 0,
+      repeated: 1,
+      unmatched: [{ reference: 'OLD' }],
+    })
   expect(await record(made.payId)).toMatchObject({ status: 'OK', amount: { receivedValue: 1000 } })
 })
 
