@@ -9,11 +9,14 @@ import { tellOperator } from '#output.ts'
 
 /** Never throws: the error is printed on standard error, and the exit code is for the shell. */
 export async function run(words: readonly string[]): Promise<number> {
-  const isServer = words.length === 0 || (words.length === 1 && words[0] === 'serve')
+  let say = (sentence: string): void => console.error(sentence)
   try {
-    if (isServer) {
+    if (words.length === 0 || (words.length === 1 && words[0] === 'serve')) {
+      const settings = config()
+      // From here on nobody is waited for, not even to say why the server ends.
+      say = tellOperator
       const { serve } = await import('#commands/serve/serve.ts')
-      await serve(config())
+      await serve(settings)
     } else {
       const { buildProgram } = await import('#commands/program.ts')
       await buildProgram(config).parseAsync(words, { from: 'user' })
@@ -25,7 +28,7 @@ export async function run(words: readonly string[]): Promise<number> {
     if (sentence !== undefined && cluster.isWorker) {
       const { reportFault } = await import('#commands/serve/cluster.ts')
       await reportFault(sentence)
-    } else if (sentence !== undefined) (isServer ? tellOperator : console.error)(sentence)
+    } else if (sentence !== undefined) say(sentence)
     return toExitCode(error)
   }
 }

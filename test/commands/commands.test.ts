@@ -277,7 +277,7 @@ test.each<[string, string[], Record<string, string>, number, string]>([
 test.each([
   [['doctor']],
   [['audit', 'verify']],
-  [['merchant', 'list']],
+  [['webhook', 'list']],
   [['payments', 'find']],
   [['keys', 'rotate']],
   [['backup', '--out', 'never.gz']],
