@@ -272,7 +272,15 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
       metadata: {},
     },
     undefined,
-    { kind: 'refunds', subject: { transactionId: 'ch_1', paymentTransactionId: 'pi_1' } },
+    {
+      kind: 'refunds',
+      subject: { transactionId: 'ch_1', paymentTransactionId: 'pi_1' },
+      told: expect.objectContaining({
+        kind: 'outcome',
+        operation: 'REFUND',
+        amount: { value: 400, currency: 'EUR' },
+      }),
+    },
   ],
   [
     'a refund that failed after all',
