@@ -312,6 +312,13 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
     { kind: 'outcome', operation: 'REFUND', outcome: { kind: 'declined' } as never },
   ],
   [
+    'a refund in the dashboard that never succeeded',
+    'refund.failed',
+    { id: 're_1', payment_intent: 'pi_1', amount: 1000, currency: 'eur', status: 'failed', metadata: {} },
+    { previous_attributes: { status: 'pending' } },
+    { kind: 'outcome', operation: 'REFUND', outcome: { kind: 'declined' } as never },
+  ],
+  [
     'a dispute',
     'charge.dispute.created',
     {
