@@ -81,8 +81,11 @@ export type NoticeFact =
     }
   /** The provider no longer holds what is left of an authorisation: its time ran out there. */
   | { readonly kind: 'lapsed'; readonly subject: NoticeSubject }
-  /** Money was refunded, and the notice does not name the refunds: they are asked for with `listRefunds`. */
-  | { readonly kind: 'refunds'; readonly subject: NoticeSubject }
+  /**
+   * Money was refunded, and the notice does not name the refunds: they are asked for with `listRefunds`. `told`: it names one,
+   * which may be what was released of an authorisation, unless all of that has been captured.
+   */
+  | { readonly kind: 'refunds'; readonly subject: NoticeSubject; readonly told?: RefundFact }
   /** Captured money went back to the customer's bank. */
   | {
       readonly kind: 'return'

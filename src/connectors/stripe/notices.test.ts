@@ -272,7 +272,15 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
       metadata: {},
     },
     undefined,
-    { kind: 'refunds', subject: { transactionId: 'ch_1', paymentTransactionId: 'pi_1' } },
+    {
+      kind: 'refunds',
+      subject: { transactionId: 'ch_1', paymentTransactionId: 'pi_1' },
+      told: expect.objectContaining({
+        kind: 'outcome',
+        operation: 'REFUND',
+        amount: { value: 400, currency: 'EUR' },
+      }),
+    },
   ],
   [
     'a refund that failed after all',
@@ -300,6 +308,13 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
       status: 'failed',
       metadata: { tollgate: reference },
     },
+    { previous_attributes: { status: 'pending' } },
+    { kind: 'outcome', operation: 'REFUND', outcome: { kind: 'declined' } as never },
+  ],
+  [
+    'a refund in the dashboard that never succeeded',
+    'refund.failed',
+    { id: 're_1', payment_intent: 'pi_1', amount: 1000, currency: 'eur', status: 'failed', metadata: {} },
     { previous_attributes: { status: 'pending' } },
     { kind: 'outcome', operation: 'REFUND', outcome: { kind: 'declined' } as never },
   ],

@@ -322,14 +322,14 @@ function refund(object: Wire, event: Wire): RefundFact | undefined {
 
 /**
  * A refund without our reference was made in the dashboard, or by Stripe itself of what a capture of a part or a cancellation
- * has released. Its event does not say which, so the refunds of the payment are fetched.
+ * has released. Its event does not say which.
  */
 function refundEvent(object: Wire, event: Wire): NoticeFact | undefined {
   const fact = refund(object, event)
   const [id, paymentTransactionId] = [idAt(object, 'charge'), idAt(object, 'payment_intent')]
   const isOurs = referenceAt(object) !== undefined || paymentTransactionId === undefined
   if (fact?.kind !== 'outcome' || fact.outcome.kind === 'declined' || isOurs) return fact
-  return { kind: 'refunds', subject: { ...(id && { transactionId: id }), paymentTransactionId } }
+  return { kind: 'refunds', subject: { ...(id && { transactionId: id }), paymentTransactionId }, told: fact }
 }
 
 /** Those that failed have an event of their own. */

@@ -43,10 +43,12 @@ const longestCallMs = 10_000
 
 /** Asks the provider which refunds there are. Throws where the provider does not answer, so that the notice is tried again. */
 export async function applyListedRefunds(
-  { account: { merchantId, accountId } }: Noticed,
-  { subject: { paymentTransactionId } }: Fact<'refunds'>,
+  { account: { merchantId, accountId }, payment: { sums } }: Noticed,
+  { subject: { paymentTransactionId }, told }: Fact<'refunds'>,
   { engine, apply }: { readonly engine: Engine; readonly apply: (fact: PaymentFact) => Promise<Applied> },
 ): Promise<Applied> {
+  // Nothing was released, so this is money back.
+  if (told && sums.captured >= sums.authorized) return apply(told)
   const connector = (await engine.providers.open(merchantId, accountId))?.connector
   if (!connector?.listRefunds || paymentTransactionId === undefined) return 'ignored'
   const signal = AbortSignal.timeout(Math.min(connector.facts.timeoutMs, longestCallMs))
