@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { Agent, get } from 'node:http'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test, vi } from 'vitest'
@@ -116,22 +117,34 @@ test('a server whose pipe nobody reads ends when its database has gone', async (
   expect(await server.exited).toBe(1)
 })
 
+const logs = `import { createLogger } from '#http/telemetry/log.ts'
+  const logger = createLogger({ level: 'info' })
+  const write = number => logger.info({ count: number, reason: 'x'.repeat(100) }, 'one of many')
+  const end = number => logger.error({ count: number }, 'the last one')`
+const tells = `import { tellOperator } from '#output.ts'
+  const lines = []
+  const write = number => lines.push(JSON.stringify({ count: number, reason: 'x'.repeat(100) }))
+  const end = number => {
+    write(number)
+    tellOperator(lines.join('\\n'))
+  }`
+
 test.each([
-  ['process.exit', 'process.exit()'],
-  ['an error that nobody caught', "throw new Error('broken')"],
-])('a process that ends by %s writes all its lines, also more than a pipe holds', async (_, ending) => {
-  const program = `
-    import { createLogger } from '#http/telemetry/log.ts'
-    const logger = createLogger({ level: 'info' })
-    for (let count = 0; count < 5_000; count += 1) logger.info({ count, reason: 'x'.repeat(100) }, 'one of many')
-    logger.error('the last one')
+  ['log', 'process.exit', logs, 'process.exit()'],
+  ['log', 'an error that nobody caught', logs, "throw new Error('broken')"],
+  ['words', 'process.exit', tells, 'process.exit()'],
+] as const)(
+  'the %s of a process that ends by %s arrives whole, also more than a pipe holds',
+  async (what, _, write, ending) => {
+    const program = `${write}
+    for (let number = 0; number < 5_000; number += 1) write(number)
+    end(5_000)
     ${ending}`
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
-    cwd: fileURLToPath(new URL('../../', import.meta.url)),
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  const lines = (await text(child.stdout)).trimEnd().split('\n')
-  expect(lines).toHaveLength(5_001)
-  expect(lines.slice(0, -1).map(line => JSON.parse(line).count)).toEqual([...Array(5_000).keys()])
-  expect(lines.at(-1)).toContain('the last one')
-})
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+      cwd: fileURLToPath(new URL('../../', import.meta.url)),
+      stdio: ['ignore', what === 'log' ? 'pipe' : 'ignore', what === 'log' ? 'ignore' : 'pipe'],
+    })
+    const lines = (await text((child.stdout ?? child.stderr) as Readable)).trimEnd().split('\n')
+    expect(lines.map(line => JSON.parse(line).count)).toEqual([...Array(5_001).keys()])
+  },
+)

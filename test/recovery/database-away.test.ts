@@ -100,11 +100,19 @@ test('503 for known credentials too, on reads, writes and pages', async () => {
   expect([shown.status, shown.headers.get('retry-after')]).toEqual([503, '2'])
 })
 
-test('503 for an export too, instead of a file that breaks off after its header', async () => {
+test('503 for an export too, instead of a file that breaks off after its header, and none of them counts as under way', async () => {
   await gateway.call('POST', '/payments', cardPayment())
   proxy.freeze()
-  const answer = await gateway.call('GET', '/operations', undefined, { accept: 'text/csv' })
-  expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2'])
+  const authorization = `Basic ${btoa(`${gateway.merchantId}:${gateway.apiKey}`)}`
+  const take = () =>
+    fetch(`${gateway.url}/api/v2/operations`, { headers: { authorization, accept: 'text/csv' } })
+  // Ten may be under way.
+  const answers = await Promise.all(Array.from({ length: 10 }, take))
+  expect(answers.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual(
+    Array.from({ length: 10 }, () => [503, '2']),
+  )
+  proxy.thaw()
+  await vi.waitFor(async () => expect((await take()).status).toBe(200), 30_000)
 })
 
 test('an outcome that the provider gave while the database was away is written when it is back', async () => {
