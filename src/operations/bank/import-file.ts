@@ -6,7 +6,12 @@
 
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import type { BankFact, RejectionFact, TransactionFact } from '#connectors/bank/bank-facts.ts'
+import {
+  type BankFact,
+  type RejectionFact,
+  signedValue,
+  type TransactionFact,
+} from '#connectors/bank/bank-facts.ts'
 import { readBankFile } from '#connectors/bank/read-bank-file.ts'
 import { BankFileError } from '#connectors/bank/xml-records.ts'
 import { textAt } from '#domain/json.ts'
@@ -237,11 +242,11 @@ function factsOf(
     const key = [rejectionPrefix, fact.messageId, fact.blockId ?? '', fact.endToEndId ?? ''].join('|')
     return { key: key.slice(0, 250), amount: 0, currency: 'EUR', isSum: false }
   }
-  const { key, formerKey, amount, bookedOn, direction } = fact
+  const { key, formerKey, amount, bookedOn } = fact
   return {
     key,
     formerKey,
-    amount: direction === 'CRDT' ? amount.value : -amount.value,
+    amount: signedValue(fact),
     currency: amount.currency,
     bookedOn,
     isSum: sumOf(fact) !== undefined,
