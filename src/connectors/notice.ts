@@ -159,7 +159,17 @@ export interface SettlementLine {
   readonly paid?: Money
   readonly providerReference: string
   /** The entry of a bank's statement that the line repeats: once the entry is applied, the payments have its lines. */
-  readonly entryKey?: string
+  readonly entry?: StatementEntry
+}
+
+export interface StatementEntry {
+  readonly key: string
+  /** The key by which an earlier release may have stored it. */
+  readonly formerKey?: string
+  readonly bookedOn: string
+  /** Positive to the merchant, negative from them. */
+  readonly amount: number
+  readonly currency: string
 }
 
 /** As announced in a notice; the address may be anywhere, so no key may be sent to it unchecked. */

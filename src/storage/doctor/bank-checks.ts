@@ -27,12 +27,15 @@ const receiptsOf = (
         AND pay_id = ${row}.pay_id AND type = 'AUTHORIZATION') o WHERE o.receipts IS NOT NULL) one) r
   CROSS JOIN (SELECT status, amount, currency FROM payment WHERE merchant_id = ${row}.merchant_id AND pay_id = ${row}.pay_id) p`
 
+/** The key of an entry when it was applied. */
+const keyThen = 'coalesce(e.former_key, e.entry_key)'
+
 /** Money that arrived for a payment, with what the payment knows of it. */
 const received: Sweep = {
-  from: `bank_entry e LEFT JOIN LATERAL ${lookUp(`SELECT r.* FROM (${receiptsOf('e')}) r WHERE r.key = e.entry_key`)} r ON true
+  from: `bank_entry e LEFT JOIN LATERAL ${lookUp(`SELECT r.* FROM (${receiptsOf('e')}) r WHERE r.key = ${keyThen}`)} r ON true
     LEFT JOIN LATERAL ${lookUp(`SELECT sum(l.gross) AS gross FROM settlement_line l WHERE l.merchant_id = e.merchant_id
       AND l.provider_account_id = e.provider_account_id AND l.settlement_id = e.booked_on::text
-      AND l.type IN ('CAPTURE', 'RESERVE', 'CORRECTION') AND l.provider_reference = e.entry_key`)} l ON true`,
+      AND l.type IN ('CAPTURE', 'RESERVE', 'CORRECTION') AND l.provider_reference = ${keyThen}`)} l ON true`,
   where: `e.state = 'APPLIED' AND e.result = 'RECEIVED'`,
   ids: ['e.merchant_id', 'e.pay_id', 'e.x_id'],
 }
@@ -69,7 +72,7 @@ const surplusChecks: readonly Check[] = [
     sentence: 'What a customer sent beyond the amount, or for a payment that has ended, goes back.',
     sweep: received,
     when: `r.back > 0 AND ${isPayerKnown} AND NOT ${isQueued} AND NOT ${some(`bank_surplus s WHERE s.merchant_id = e.merchant_id
-      AND s.x_id = ${surplusId('e', `'surplus ' || e.entry_key`)}`)}`,
+      AND s.x_id = ${surplusId('e', `'surplus ' || ${keyThen}`)}`)}`,
     detail: `format('%s of %s are to go back, and nothing does', r.back, e.amount)`,
   },
   {
@@ -173,7 +176,7 @@ export const bankChecks: readonly Check[] = [
       FROM (SELECT merchant_id, provider_account_id, ${bookingEntry} AS booked_by, sum(amount) AS sum, min(x_id::text)::uuid AS x_id
         FROM bank_item WHERE booked_by IS NOT NULL AND NOT ${isCutOff} GROUP BY 1, 2, 3) i
       LEFT JOIN bank_entry e ON e.merchant_id = i.merchant_id AND e.provider_account_id = i.provider_account_id
-        AND e.entry_key = i.booked_by
+        AND ${keyThen} = i.booked_by
       WHERE e.entry_id IS NULL OR e.result = 'BOOKED' AND i.sum > abs(e.amount)`,
   },
   {

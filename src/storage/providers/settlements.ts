@@ -1,7 +1,7 @@
 /** Settlement lines of providers, and how they compare with our own books. Every query is scoped by merchant. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money/money.ts'
-import { entryLine } from '#storage/bank/entries.ts'
+import { entryLine, giveNewKeys, type KeyedEntry } from '#storage/bank/former-keys.ts'
 import type { Database } from '#storage/database.ts'
 import { addsUpToZero, settledAs, statedIn, sumOfStated, takenBack } from '#storage/doctor/provider-checks.ts'
 import { matchLines } from '#storage/providers/match-lines.ts'
@@ -32,7 +32,7 @@ export interface NewLine extends Omit<StoredLine, 'accountId' | 'payId' | 'xId'>
   /** Our reference, where the provider repeats it. */
   readonly reference?: string
   /** The entry of a bank's statement that it repeats. */
-  readonly entryKey?: string
+  readonly entry?: KeyedEntry
 }
 
 export interface LineFilter {
@@ -127,6 +127,8 @@ export function createSettlementStore({
   return {
     async insert(account, lines) {
       if (lines.length === 0) return { added: 0, unmatched: 0 }
+      const entries = lines.flatMap(({ entry }) => entry ?? [])
+      await giveNewKeys(writers, account, entries)
       const values = [account.merchantId, account.accountId, toRecordset(lineColumns, lines.map(fromLine))]
       const { rowCount } = await writers.query(insertStatement, values)
       await matchLines(writers, account)
@@ -341,8 +343,8 @@ const fromLine = (line: NewLine): RowOf<typeof lineColumns> => ({
   currency: line.currency,
   paid: line.paid?.value,
   paid_currency: line.paid?.currency,
-  provider_reference: line.entryKey === undefined ? line.providerReference : entryLine(line.entryKey),
+  provider_reference: line.entry === undefined ? line.providerReference : entryLine(line.entry.key),
   reference: line.reference,
   transaction_id: line.transactionId,
-  entry_key: line.entryKey,
+  entry_key: line.entry?.key,
 })
