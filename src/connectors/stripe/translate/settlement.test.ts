@@ -50,6 +50,7 @@ const lines = [
     net: 956,
     currency: 'EUR',
     providerReference: 'txn_1',
+    isNamedOnce: true,
   },
   {
     settlementId: '2026-09-21',
@@ -62,6 +63,7 @@ const lines = [
     net: -400,
     currency: 'EUR',
     providerReference: 'txn_2',
+    isNamedOnce: true,
   },
 ]
 

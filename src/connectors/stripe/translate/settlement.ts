@@ -110,6 +110,7 @@ export function toSettlementLine(transaction: Wire): SettlementLine {
     currency: currency.toUpperCase(),
     ...paidBeside(gross, currency.toUpperCase(), paid),
     providerReference: id,
+    isNamedOnce: true,
   }
 }
 
@@ -184,6 +185,7 @@ export function rowToSettlementLine(row: Row): SettlementLine {
     currency,
     ...paidBeside(gross, currency, paidOf(row, id)),
     providerReference: id,
+    isNamedOnce: true,
   }
 }
 
