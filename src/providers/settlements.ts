@@ -6,6 +6,7 @@
 import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import type { SettlementLine } from '#connectors/contract.ts'
+import { isDate } from '#domain/time/dates.ts'
 import type { NoticeDeps } from '#operations/payments/notices/apply-notice.ts'
 import { NotNow } from '#providers/apply-notices.ts'
 import type { AccountDirectory } from '#providers/directory.ts'
@@ -130,6 +131,6 @@ function checkLine(line: SettlementLine, number: number): void {
   const { gross, fee, net, date, currency, paid = { value: gross, currency } } = line
   const whole = [gross, fee, net, paid.value].every(Number.isSafeInteger)
   const named = [currency, paid.currency].every(code => /^[A-Z]{3}$/.test(code))
-  if (!whole || !/^\d{4}-\d\d-\d\d$/.test(date) || !named)
+  if (!whole || !isDate(date) || !named)
     throw new AccountFault(`line ${number} of the file has an amount, a date or a currency that is not valid`)
 }

@@ -318,6 +318,7 @@ test.each([
   ['has a broken line after good ones', [line({}), '{"gross":'], 'cannot be read as a settlement file'],
   ['holds fractions', [line({ gross: 1.5 })], 'line 1 of the file'],
   ['has no date', [line({ date: 'today' })], 'line 1 of the file'],
+  ['has a day that never was', [line({ date: '2026-02-30' })], 'line 1 of the file'],
 ])('a file that %s is refused as a whole', async (_, lines, sentence) => {
   await expect(importLines(lines)).rejects.toThrow(sentence)
   expect((await shop.call('GET', '/settlements')).body).toEqual({ data: [] })

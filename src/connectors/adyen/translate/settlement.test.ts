@@ -108,6 +108,11 @@ test.each([
     [headings, row('Settled', 'USD,,5.005,1,EUR,,4,,,,')],
     /line 2, Gross Credit \(GC\): 5.005 has more decimals than USD/,
   ],
+  [
+    'a file that is cut off in its last line',
+    [headings, row('Settled', 'EUR,,5.00,1,EUR,,4.88,,0.04,0.01,0.07').slice(0, -42)],
+    /line 2 ends after 2\d of 23 columns; the file may be cut off/,
+  ],
   ['an open quotation mark', [headings, '"Shop'], /quotation mark/],
 ])('%s is refused in a sentence', async (_, lines, sentence) => {
   await expect(read(lines)).rejects.toThrow(sentence)

@@ -4,7 +4,7 @@
  */
 import type { SettlementLine } from '#connectors/contract.ts'
 import { readRecords } from '#connectors/csv-lines.ts'
-import { splitCsvLine } from '#domain/csv.ts'
+import { describeCut, splitCsvLine } from '#domain/csv.ts'
 import { parseXId } from '#domain/ids.ts'
 import { exponentOf } from '#domain/money/currencies.ts'
 import { exact, type Money } from '#domain/money/money.ts'
@@ -57,6 +57,8 @@ export async function* readSettlementReport(file: AsyncIterable<Uint8Array>): As
       continue
     }
     const positions = headings
+    const cut = describeCut(cells, positions)
+    if (cut !== undefined) throw new Error(`Settlement details report, line ${number} ${cut}`)
     yield toLine(heading => cells[positions.indexOf(heading)] ?? '', number)
   }
   if (headings === undefined) throw new Error('The settlement details report is empty')
