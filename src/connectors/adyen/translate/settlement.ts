@@ -27,6 +27,11 @@ const types: Readonly<Record<string, LineType>> = {
   MerchantPayout: 'PAYOUT',
 }
 
+/** The same movement of money: many at once, one of several parts, or paid out by the acquirer and not by Adyen. */
+const waysOfSettling = /(Bulk|Installment)?(ExternallyWithInfo)?$/
+
+const typeOf = (kind: string): LineType => types[kind.replace(waysOfSettling, '')] ?? 'CORRECTION'
+
 const needed = [
   'Psp Reference',
   'Merchant Reference',
@@ -65,7 +70,7 @@ export async function* readSettlementReport(file: AsyncIterable<Uint8Array>): As
 }
 
 function toLine(cell: Cell, number: number): SettlementLine {
-  const type = types[cell('Type')] ?? 'CORRECTION'
+  const type = typeOf(cell('Type'))
   const currency = cell('Net Currency')
   const amount = (heading: string): number =>
     parseDecimal(cell(heading), currency, `line ${number}, ${heading}`)
