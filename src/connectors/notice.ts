@@ -158,6 +158,8 @@ export interface SettlementLine {
   /** What the customer paid or got back, with the sign of `gross`, where that is another currency and the provider says it. */
   readonly paid?: Money
   readonly providerReference: string
+  /** No other line has this `providerReference`, also where another file counts the line to another settlement. */
+  readonly isNamedOnce?: true
   /** The entry of a bank's statement that the line repeats: once the entry is applied, the payments have its lines. */
   readonly entry?: StatementEntry
 }

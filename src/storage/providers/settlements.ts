@@ -5,6 +5,7 @@ import { entryLine, giveNewKeys, type KeyedEntry } from '#storage/bank/former-ke
 import type { Database } from '#storage/database.ts'
 import { addsUpToZero, settledAs, statedIn, sumOfStated, takenBack } from '#storage/doctor/provider-checks.ts'
 import { matchLines } from '#storage/providers/match-lines.ts'
+import { lookUp } from '#storage/planner.ts'
 import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
 
 export type SettlementType = 'CAPTURE' | 'REFUND' | 'CHARGEBACK' | 'FEE' | 'RESERVE' | 'PAYOUT' | 'CORRECTION'
@@ -31,6 +32,8 @@ export interface StoredLine {
 export interface NewLine extends Omit<StoredLine, 'accountId' | 'payId' | 'xId'> {
   /** Our reference, where the provider repeats it. */
   readonly reference?: string
+  /** Known by `providerReference` alone: a file that counts it to another settlement tells of the same line. */
+  readonly isNamedOnce?: true
   /** The entry of a bank's statement that it repeats. */
   readonly entry?: KeyedEntry
 }
@@ -186,12 +189,15 @@ const lineColumns = [
   ['reference', 'text'],
   ['transaction_id', 'text'],
   ['entry_key', 'text'],
+  ['is_named_once', 'boolean'],
 ] as const
 
 const given = recordset('$3', lineColumns)
 
 const insertStatement = `WITH fresh AS MATERIALIZED (SELECT r.* FROM ${given} WHERE NOT EXISTS (SELECT 1 FROM bank_entry e
-    WHERE e.merchant_id = $1 AND e.provider_account_id = $2 AND e.entry_key = r.entry_key AND e.state = 'APPLIED'))
+    WHERE e.merchant_id = $1 AND e.provider_account_id = $2 AND e.entry_key = r.entry_key AND e.state = 'APPLIED')
+    AND (r.is_named_once IS NOT TRUE OR NOT EXISTS ${lookUp(`SELECT 1 FROM settlement_line k WHERE k.merchant_id = $1
+      AND k.provider_account_id = $2 AND k.provider_reference = r.provider_reference`)}))
   INSERT INTO settlement_line (merchant_id, provider_account_id, settlement_id, date, type, gross, fee,
     net, currency, paid, paid_currency, provider_reference, reference, transaction_id)
   SELECT $1, $2, r.settlement_id, r.date, r.type, r.gross, r.fee, r.net, r.currency, r.paid, r.paid_currency,
@@ -347,4 +353,5 @@ const fromLine = (line: NewLine): RowOf<typeof lineColumns> => ({
   reference: line.reference,
   transaction_id: line.transactionId,
   entry_key: line.entry?.key,
+  is_named_once: line.isNamedOnce,
 })
