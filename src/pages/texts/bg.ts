@@ -78,7 +78,7 @@ export const bg: Texts = {
   consentMissing: 'За да платите с директен дебит, моля, дайте съгласие с мандата.',
   payAmount: 'Плащане на {amount}',
   planTitle: 'Вашият абонамент',
-  planInterval: 'Таксува се на всеки',
+  planInterval: 'Интервал на таксуване',
   planFirst: 'Първо плащане',
   planLast: 'Последно плащане',
   planOpenEnd: 'Докато го прекратите',

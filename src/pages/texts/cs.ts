@@ -78,7 +78,7 @@ export const cs: Texts = {
   consentMissing: 'Pro platbu inkasem prosím vyjádřete souhlas s mandátem.',
   payAmount: 'Zaplatit {amount}',
   planTitle: 'Vaše předplatné',
-  planInterval: 'Účtováno každé',
+  planInterval: 'Interval plateb',
   planFirst: 'První platba',
   planLast: 'Poslední platba',
   planOpenEnd: 'Dokud nezrušíte',

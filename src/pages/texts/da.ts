@@ -78,7 +78,7 @@ export const da: Texts = {
   consentMissing: 'Acceptér mandatet for at betale ved direkte debitering.',
   payAmount: 'Betal {amount}',
   planTitle: 'Dit abonnement',
-  planInterval: 'Opkræves hver',
+  planInterval: 'Opkrævningsinterval',
   planFirst: 'Første betaling',
   planLast: 'Sidste betaling',
   planOpenEnd: 'Indtil du opsiger',

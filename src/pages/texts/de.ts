@@ -78,7 +78,7 @@ export const de: Texts = {
   consentMissing: 'Bitte stimmen Sie dem Mandat zu, um per Lastschrift zu bezahlen.',
   payAmount: '{amount} bezahlen',
   planTitle: 'Ihr Abonnement',
-  planInterval: 'Abgebucht alle',
+  planInterval: 'Abbuchungsintervall',
   planFirst: 'Erste Zahlung',
   planLast: 'Letzte Zahlung',
   planOpenEnd: 'Bis Sie kündigen',

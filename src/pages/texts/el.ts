@@ -79,7 +79,7 @@ export const el: Texts = {
   consentMissing: 'Για να πληρώσετε με άμεση χρέωση, αποδεχθείτε την εντολή.',
   payAmount: 'Πληρωμή {amount}',
   planTitle: 'Η συνδρομή σας',
-  planInterval: 'Χρέωση κάθε',
+  planInterval: 'Συχνότητα χρέωσης',
   planFirst: 'Πρώτη χρέωση',
   planLast: 'Τελευταία χρέωση',
   planOpenEnd: 'Μέχρι να την ακυρώσετε',

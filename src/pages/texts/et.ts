@@ -78,7 +78,7 @@ export const et: Texts = {
   consentMissing: 'Otsekorraldusega maksmiseks palun nõustuge volitusega.',
   payAmount: 'Maksa {amount}',
   planTitle: 'Teie tellimus',
-  planInterval: 'Võetakse iga',
+  planInterval: 'Makse intervall',
   planFirst: 'Esimene makse',
   planLast: 'Viimane makse',
   planOpenEnd: 'Kuni tühistate',

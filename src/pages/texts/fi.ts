@@ -78,7 +78,7 @@ export const fi: Texts = {
   consentMissing: 'Hyväksy valtakirja, jotta voit maksaa suoraveloituksella.',
   payAmount: 'Maksa {amount}',
   planTitle: 'Tilauksesi',
-  planInterval: 'Veloitetaan välein',
+  planInterval: 'Veloitusväli',
   planFirst: 'Ensimmäinen veloitus',
   planLast: 'Viimeinen veloitus',
   planOpenEnd: 'Kunnes peruutat',

@@ -78,7 +78,7 @@ export const fr: Texts = {
   consentMissing: 'Veuillez accepter le mandat pour payer par prélèvement.',
   payAmount: 'Payer {amount}',
   planTitle: 'Votre abonnement',
-  planInterval: 'Prélevé tous les',
+  planInterval: 'Intervalle de prélèvement',
   planFirst: 'Premier prélèvement',
   planLast: 'Dernier prélèvement',
   planOpenEnd: 'Jusqu’à résiliation',

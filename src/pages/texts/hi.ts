@@ -78,7 +78,7 @@ export const hi: Texts = {
   consentMissing: 'डायरेक्ट डेबिट से भुगतान करने के लिए कृपया अधिदेश पर सहमति दें।',
   payAmount: '{amount} का भुगतान करें',
   planTitle: 'आपकी सदस्यता',
-  planInterval: 'शुल्क हर',
+  planInterval: 'शुल्क का अंतराल',
   planFirst: 'पहला शुल्क',
   planLast: 'अंतिम शुल्क',
   planOpenEnd: 'रद्द करने तक',

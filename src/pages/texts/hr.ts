@@ -78,7 +78,7 @@ export const hr: Texts = {
   consentMissing: 'Za plaćanje izravnim terećenjem prihvatite suglasnost.',
   payAmount: 'Plati {amount}',
   planTitle: 'Vaša pretplata',
-  planInterval: 'Naplaćuje se svakih',
+  planInterval: 'Razmak naplate',
   planFirst: 'Prva naplata',
   planLast: 'Zadnja naplata',
   planOpenEnd: 'Dok ne otkažete',

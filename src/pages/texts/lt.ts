@@ -78,7 +78,7 @@ export const lt: Texts = {
   consentMissing: 'Norėdami mokėti tiesioginiu debetu, sutikite su įgaliojimu.',
   payAmount: 'Mokėti {amount}',
   planTitle: 'Jūsų prenumerata',
-  planInterval: 'Nuskaitoma kas',
+  planInterval: 'Nuskaitymo intervalas',
   planFirst: 'Pirmasis mokėjimas',
   planLast: 'Paskutinis mokėjimas',
   planOpenEnd: 'Kol atšauksite',

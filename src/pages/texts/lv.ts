@@ -78,7 +78,7 @@ export const lv: Texts = {
   consentMissing: 'Lai maksātu ar tiešo debetu, lūdzu, piekrītiet pilnvarojumam.',
   payAmount: 'Maksāt {amount}',
   planTitle: 'Jūsu abonements',
-  planInterval: 'Iekasē ik pēc',
+  planInterval: 'Iekasēšanas intervāls',
   planFirst: 'Pirmais maksājums',
   planLast: 'Pēdējais maksājums',
   planOpenEnd: 'Līdz atcelšanai',

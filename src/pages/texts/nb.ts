@@ -78,7 +78,7 @@ export const nb: Texts = {
   consentMissing: 'Godta fullmakten for å betale med direkte debitering.',
   payAmount: 'Betal {amount}',
   planTitle: 'Abonnementet ditt',
-  planInterval: 'Belastes hver',
+  planInterval: 'Belastningsintervall',
   planFirst: 'Første betaling',
   planLast: 'Siste betaling',
   planOpenEnd: 'Til du sier opp',

@@ -78,7 +78,7 @@ export const nl: Texts = {
   consentMissing: 'Ga akkoord met de machtiging om via incasso te betalen.',
   payAmount: '{amount} betalen',
   planTitle: 'Uw abonnement',
-  planInterval: 'Afgeschreven elke',
+  planInterval: 'Interval van afschrijving',
   planFirst: 'Eerste afschrijving',
   planLast: 'Laatste afschrijving',
   planOpenEnd: 'Tot u opzegt',

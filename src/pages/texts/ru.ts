@@ -78,7 +78,7 @@ export const ru: Texts = {
   consentMissing: 'Чтобы оплатить прямым дебетованием, примите условия мандата.',
   payAmount: 'Оплатить {amount}',
   planTitle: 'Ваша подписка',
-  planInterval: 'Списание каждые',
+  planInterval: 'Интервал списания',
   planFirst: 'Первое списание',
   planLast: 'Последнее списание',
   planOpenEnd: 'До отмены',

@@ -78,7 +78,7 @@ export const sk: Texts = {
   consentMissing: 'Ak chcete zaplatiť inkasom, vyjadrite, prosím, súhlas s mandátom.',
   payAmount: 'Zaplatiť {amount}',
   planTitle: 'Vaše predplatné',
-  planInterval: 'Účtované každé',
+  planInterval: 'Interval platieb',
   planFirst: 'Prvá platba',
   planLast: 'Posledná platba',
   planOpenEnd: 'Kým nezrušíte',

@@ -78,7 +78,7 @@ export const sl: Texts = {
   consentMissing: 'Za plačilo z direktno obremenitvijo potrdite soglasje.',
   payAmount: 'Plačaj {amount}',
   planTitle: 'Vaša naročnina',
-  planInterval: 'Zaračunano vsakih',
+  planInterval: 'Razmik zaračunavanja',
   planFirst: 'Prvo plačilo',
   planLast: 'Zadnje plačilo',
   planOpenEnd: 'Dokler ne prekličete',

@@ -78,7 +78,7 @@ export const sv: Texts = {
   consentMissing: 'Godkänn medgivandet för att betala med autogiro.',
   payAmount: 'Betala {amount}',
   planTitle: 'Din prenumeration',
-  planInterval: 'Debiteras varje',
+  planInterval: 'Debiteringsintervall',
   planFirst: 'Första betalningen',
   planLast: 'Sista betalningen',
   planOpenEnd: 'Tills du säger upp',

@@ -78,7 +78,7 @@ export const uk: Texts = {
   consentMissing: 'Щоб оплатити прямим дебетуванням, прийміть умови мандата.',
   payAmount: 'Сплатити {amount}',
   planTitle: 'Ваша підписка',
-  planInterval: 'Списання кожні',
+  planInterval: 'Інтервал списання',
   planFirst: 'Перше списання',
   planLast: 'Останнє списання',
   planOpenEnd: 'До скасування',
