@@ -284,8 +284,12 @@ export function showResult(hosted: Hosted, frame: PageFrame, stage: Stage): stri
     reference: payment.transId,
     date: payment.updatedAt.toISOString(),
     returnUrl: returnUrl(hosted),
+    isSentBack: (kind === 'failed' || kind === 'cancelled') && hasArrived(payment),
   })
 }
+
+/** Whether a transfer, or a part of it, has come for this payment. */
+const hasArrived = (payment: Payment): boolean => (receivedValue(payment) ?? 0) > 0
 
 export const showDeadEnd = (
   frame: PageFrame,
@@ -294,7 +298,12 @@ export const showDeadEnd = (
   retryUrl?: string,
 ): Rendered => ({
   status: statusOfDeadEnd(kind),
-  html: renderDeadEnd(frame, { kind, returnUrl: hosted && returnUrl(hosted), retryUrl }),
+  html: renderDeadEnd(frame, {
+    kind,
+    returnUrl: hosted && returnUrl(hosted),
+    retryUrl,
+    isSentBack: kind === 'expired' && hosted !== undefined && hasArrived(hosted.payment),
+  }),
 })
 
 /** By the last four digits of the response code. Lost, stolen and suspected cards deliberately get the same text. */

@@ -136,6 +136,26 @@ test('late money that is on its way back after a crash stays so, also where it c
   expect(await commands.json('doctor')).toMatchObject({ healthy: true })
 })
 
+test.each([
+  ['cancelled', 'The payment was cancelled'],
+  ['expired', 'This payment page has expired'],
+])('410 the page of a %s payment of which a part had arrived says that it goes back', async (end, title) => {
+  const name = `page ${++orders}`
+  const { body } = await gateway.call('POST', '/payments', {
+    transId: name,
+    amount: { value: 1000, currency: 'EUR' },
+    paymentMethods: { integrationType: 'DIRECT', type: 'SEPACREDITTRANSFER', sepaCreditTransfer: {} },
+  })
+  await importFiles([fileWith(name, 400)], gateway.gateway.bank)
+  if (end === 'cancelled') await cancel(body.payId)
+  else await gateway.call('POST', '/test/clock', { advance: 'P31D' })
+  const shown = await fetch(body._links.redirect.href)
+  const page = await shown.text()
+  const texts = /<h1>(.*?)<\/h1>\s*<p class="lead">(.*?)<\/p>/.exec(page)?.slice(1)
+  expect([shown.status, texts]).toEqual([410, [title, 'What you have paid is sent back to your account.']])
+  expect(await givenBack(name)).toEqual([{ payments: 1, sum: 400 }])
+})
+
 /** As after the time that passes between two tries to give back what was paid too late. */
 const tryAgain = async (payId: string): Promise<void> => {
   await queryRows(

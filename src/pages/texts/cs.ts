@@ -159,6 +159,7 @@ export const cs: Texts = {
   failedText: 'Nic nebylo strženo. Kontaktujte prosím obchod {merchant} nebo začněte v obchodě znovu.',
   cancelledTitle: 'Platba byla zrušena',
   cancelledText: 'Nic nebylo strženo.',
+  sentBackText: 'Zaplacená částka se vrací na váš účet.',
   expiredTitle: 'Platnost této platební stránky vypršela',
   expiredText: 'Nic nebylo strženo. Začněte prosím v obchodě znovu nebo požádejte o nový odkaz.',
   completedTitle: 'Tato platba již byla provedena',

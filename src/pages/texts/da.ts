@@ -157,6 +157,7 @@ export const da: Texts = {
   failedText: 'Der er ikke trukket penge. Kontakt {merchant}, eller start forfra i butikken.',
   cancelledTitle: 'Betalingen blev annulleret',
   cancelledText: 'Der er ikke trukket penge.',
+  sentBackText: 'Det beløb, du har betalt, sendes tilbage til din konto.',
   expiredTitle: 'Denne betalingsside er udløbet',
   expiredText: 'Der er ikke trukket penge. Start forfra i butikken, eller bed om et nyt link.',
   completedTitle: 'Denne betaling er allerede gennemført',

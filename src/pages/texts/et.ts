@@ -154,6 +154,7 @@ export const et: Texts = {
   failedText: 'Raha ei võetud maha. Palun võtke ühendust kaupmehega {merchant} või alustage poes uuesti.',
   cancelledTitle: 'Makse katkestati',
   cancelledText: 'Raha ei võetud maha.',
+  sentBackText: 'Makstud summa kantakse teie kontole tagasi.',
   expiredTitle: 'See makseleht on aegunud',
   expiredText: 'Raha ei võetud maha. Palun alustage poes uuesti või küsige uus link.',
   completedTitle: 'See makse on juba tehtud',

@@ -154,6 +154,7 @@ export const fi: Texts = {
   failedText: 'Mitään ei veloitettu. Ota yhteyttä myyjään {merchant} tai aloita kaupassa alusta.',
   cancelledTitle: 'Maksu peruutettiin',
   cancelledText: 'Mitään ei veloitettu.',
+  sentBackText: 'Maksamasi summa palautetaan tilillesi.',
   expiredTitle: 'Tämä maksusivu on vanhentunut',
   expiredText: 'Mitään ei veloitettu. Aloita kaupassa alusta tai pyydä uusi linkki.',
   completedTitle: 'Tämä maksu on jo suoritettu',

@@ -158,6 +158,7 @@ export const hr: Texts = {
   failedText: 'Ništa nije naplaćeno. Obratite se trgovcu {merchant} ili počnite ispočetka u trgovini.',
   cancelledTitle: 'Plaćanje je otkazano',
   cancelledText: 'Ništa nije naplaćeno.',
+  sentBackText: 'Uplaćeni iznos vraća se na vaš račun.',
   expiredTitle: 'Ova stranica za plaćanje je istekla',
   expiredText: 'Ništa nije naplaćeno. Počnite ispočetka u trgovini ili zatražite novu poveznicu.',
   completedTitle: 'Ovo je plaćanje već izvršeno',

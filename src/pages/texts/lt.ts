@@ -157,6 +157,7 @@ export const lt: Texts = {
   failedText: 'Pinigai nenurašyti. Kreipkitės į „{merchant}“ arba pradėkite iš naujo parduotuvėje.',
   cancelledTitle: 'Mokėjimas atšauktas',
   cancelledText: 'Pinigai nenurašyti.',
+  sentBackText: 'Jūsų sumokėta suma grąžinama į jūsų sąskaitą.',
   expiredTitle: 'Šio mokėjimo puslapio galiojimas baigėsi',
   expiredText: 'Pinigai nenurašyti. Pradėkite iš naujo parduotuvėje arba paprašykite naujos nuorodos.',
   completedTitle: 'Šis mokėjimas jau atliktas',

@@ -161,6 +161,7 @@ export const lv: Texts = {
   failedText: 'Nauda netika noņemta. Lūdzu, sazinieties ar tirgotāju {merchant} vai sāciet no jauna veikalā.',
   cancelledTitle: 'Maksājums tika atcelts',
   cancelledText: 'Nauda netika noņemta.',
+  sentBackText: 'Jūsu samaksātā summa tiek atmaksāta uz jūsu kontu.',
   expiredTitle: 'Šīs maksājuma lapas termiņš ir beidzies',
   expiredText: 'Nauda netika noņemta. Lūdzu, sāciet no jauna veikalā vai lūdziet jaunu saiti.',
   completedTitle: 'Šis maksājums jau ir veikts',

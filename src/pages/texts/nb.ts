@@ -157,6 +157,7 @@ export const nb: Texts = {
   failedText: 'Ingen penger er trukket. Kontakt {merchant} eller start på nytt i butikken.',
   cancelledTitle: 'Betalingen ble avbrutt',
   cancelledText: 'Ingen penger er trukket.',
+  sentBackText: 'Beløpet du har betalt, sendes tilbake til kontoen din.',
   expiredTitle: 'Denne betalingssiden er utløpt',
   expiredText: 'Ingen penger er trukket. Start på nytt i butikken eller be om en ny lenke.',
   completedTitle: 'Denne betalingen er allerede gjennomført',

@@ -160,6 +160,7 @@ export const nl: Texts = {
   failedText: 'Er is niets afgeschreven. Neem contact op met {merchant} of begin opnieuw in de winkel.',
   cancelledTitle: 'De betaling is geannuleerd',
   cancelledText: 'Er is niets afgeschreven.',
+  sentBackText: 'Wat u hebt betaald, wordt naar uw rekening teruggestuurd.',
   expiredTitle: 'Deze betaalpagina is verlopen',
   expiredText: 'Er is niets afgeschreven. Begin opnieuw in de winkel of vraag om een nieuwe link.',
   completedTitle: 'Deze betaling is al gedaan',

@@ -159,6 +159,7 @@ export const sk: Texts = {
     'Nič sa neúčtovalo. Obráťte sa, prosím, na obchodníka {merchant} alebo začnite znova v obchode.',
   cancelledTitle: 'Platba bola zrušená',
   cancelledText: 'Nič sa neúčtovalo.',
+  sentBackText: 'Zaplatená suma sa vracia na váš účet.',
   expiredTitle: 'Platnosť tejto platobnej stránky sa skončila',
   expiredText: 'Nič sa neúčtovalo. Začnite, prosím, znova v obchode alebo požiadajte o nový odkaz.',
   completedTitle: 'Táto platba už bola vykonaná',

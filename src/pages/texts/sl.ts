@@ -154,6 +154,7 @@ export const sl: Texts = {
   failedText: 'Nič ni bilo zaračunano. Obrnite se na trgovca {merchant} ali začnite znova v trgovini.',
   cancelledTitle: 'Plačilo je bilo preklicano',
   cancelledText: 'Nič ni bilo zaračunano.',
+  sentBackText: 'Plačani znesek se vrača na vaš račun.',
   expiredTitle: 'Ta plačilna stran je potekla',
   expiredText: 'Nič ni bilo zaračunano. Začnite znova v trgovini ali prosite za novo povezavo.',
   completedTitle: 'To plačilo je že opravljeno',

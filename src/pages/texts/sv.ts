@@ -156,6 +156,7 @@ export const sv: Texts = {
   failedText: 'Inga pengar har dragits. Kontakta {merchant} eller börja om i butiken.',
   cancelledTitle: 'Betalningen avbröts',
   cancelledText: 'Inga pengar har dragits.',
+  sentBackText: 'Beloppet du har betalat skickas tillbaka till ditt konto.',
   expiredTitle: 'Betalningssidan har gått ut',
   expiredText: 'Inga pengar har dragits. Börja om i butiken eller be om en ny länk.',
   completedTitle: 'Betalningen är redan gjord',
