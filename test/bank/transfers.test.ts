@@ -145,6 +145,17 @@ test('303 an invoice on our page leads to the account to transfer to, and the tr
   expect(await record(begun.body.payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
 })
 
+test('the page of a transfer of which a part has arrived asks for the rest', async () => {
+  const made = await order('SEPACREDITTRANSFER', 'rest-on-page-1')
+  await arrive({ cents: 400, text: 'rest-on-page-1' })
+  const page = await (await fetch(made._links.redirect.href)).text()
+  expect(/<h1>(.*?)<\/h1>/.exec(page)?.[1]).toBe('Almost done: now pay €6.00')
+  const amounts = [...page.matchAll(/<dt>(Total|Amount)<\/dt><dd>(.*?)<\/dd>/g)]
+  expect(amounts.map(([, name, amount]) => `${name} ${amount}`)).toEqual(['Total €10.00', 'Amount €6.00'])
+  await arrive({ cents: 600, text: 'rest-on-page-1' })
+  expect(await record(made.payId)).toMatchObject({ status: 'OK' })
+})
+
 test('a transfer that came from a payment information of its sender pays all the same', async () => {
   const made = await order('SEPACREDITTRANSFER', 'sender-1')
   const report = await arrive({ cents: 1000, text: 'sender-1', blockId: 'SENDER-BATCH-7' })
