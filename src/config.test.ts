@@ -205,6 +205,7 @@ test('certificate and key are read, and the key is not shown', () => {
   const result = read(tls)
   expect(result.tls?.cert).toBe(own.cert)
   expect(result.tls?.key.reveal()).toBe(own.key)
+  expect(result.tls?.files).toEqual({ cert: '/tls/cert', key: '/tls/key' })
   expect(`${inspect(result, { depth: 9 })} ${JSON.stringify(result)}`).not.toContain('PRIVATE KEY')
 })
 

@@ -38,8 +38,12 @@ export interface Config {
   readonly masterKeys?: readonly [MasterKey, ...MasterKey[]]
   /** Where they were read from, to be read again when they are changed. */
   readonly masterKeyFile?: string
-  /** PEM texts. */
-  readonly tls?: { readonly cert: string; readonly key: Secret<string> }
+  /** PEM texts, and the files that hold them. */
+  readonly tls?: {
+    readonly cert: string
+    readonly key: Secret<string>
+    readonly files: { readonly cert: string; readonly key: string }
+  }
   /** The number of proxies in front, or their addresses and networks; absent when none is trusted. */
   readonly trustedProxies?: number | readonly string[]
   /** Whether test webhooks may go to this machine itself; unless set, only while the gateway cannot be reached from other machines. */
@@ -253,7 +257,8 @@ function readTls({ text, file, fault }: Reader): Config['tls'] {
     // The library's text names the problem, never the content.
     fault(`${certName} and ${keyName} cannot be used together: ${textAt(error, 'message')}`)
   }
-  return Object.freeze({ cert, key: new Secret(key) })
+  const files = Object.freeze({ cert: text(certName) ?? '', key: text(keyName) ?? '' })
+  return Object.freeze({ cert, key: new Secret(key), files })
 }
 
 function readPublicUrl({ text, fault }: Reader, environment: Config['environment']): string | undefined {

@@ -37,7 +37,11 @@ export const variables: readonly Variable[] = [
     default: 'test: made in the data folder',
   },
   { name: 'TOLLGATE_MASTER_KEY_FILE', meaning: 'a file that holds TOLLGATE_MASTER_KEY', default: 'none' },
-  { name: 'TOLLGATE_TLS_CERT', meaning: 'file with the certificate chain in PEM', default: 'none' },
+  {
+    name: 'TOLLGATE_TLS_CERT',
+    meaning: 'file with the certificate chain in PEM; a renewed one is taken up within a minute or two',
+    default: 'none',
+  },
   { name: 'TOLLGATE_TLS_KEY', meaning: "file with the certificate's private key in PEM", default: 'none' },
   {
     name: 'TOLLGATE_TRUSTED_PROXY',

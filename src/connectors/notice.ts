@@ -158,8 +158,20 @@ export interface SettlementLine {
   /** What the customer paid or got back, with the sign of `gross`, where that is another currency and the provider says it. */
   readonly paid?: Money
   readonly providerReference: string
+  /** No other line has this `providerReference`, also where another file counts the line to another settlement. */
+  readonly isNamedOnce?: true
   /** The entry of a bank's statement that the line repeats: once the entry is applied, the payments have its lines. */
-  readonly entryKey?: string
+  readonly entry?: StatementEntry
+}
+
+export interface StatementEntry {
+  readonly key: string
+  /** The key by which an earlier release may have stored it. */
+  readonly formerKey?: string
+  readonly bookedOn: string
+  /** Positive to the merchant, negative from them. */
+  readonly amount: number
+  readonly currency: string
 }
 
 /** As announced in a notice; the address may be anywhere, so no key may be sent to it unchecked. */

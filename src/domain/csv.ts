@@ -43,3 +43,9 @@ function readQuoted(line: string, start: number): Cell | undefined {
   }
   return undefined
 }
+
+/** A sentence about a record that ends before the last column, as the last one of a file that was not copied whole does. */
+export const describeCut = (cells: readonly string[], headings: readonly string[]): string | undefined =>
+  cells.length < headings.length
+    ? `ends after ${cells.length} of ${headings.length} columns; the file may be cut off`
+    : undefined

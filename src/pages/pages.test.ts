@@ -32,6 +32,15 @@ describe('texts', () => {
     expect(wrong).toEqual([])
   })
 
+  /** Words for "every" that want the plural or another case or gender than the "1 month" of Intl that follows. */
+  const every =
+    / (alle|tous les|svakih|vsakih|každé|каждые|кожні|на всеки|κάθε|kas|ik pēc|iga|välein|varje|hver|elke|हर)$/u
+
+  test('the interval of a plan has a name that fits one day, week, month and year', () => {
+    const labels = languageTags.map(tag => `${tag}: ${readTexts(tag)?.planInterval}`)
+    expect(labels.filter(label => every.test(label))).toEqual([])
+  })
+
   test('tags are written as BCP 47 writes them', () => {
     expect(languageTags.map(tag => Intl.getCanonicalLocales(tag)[0])).toEqual(languageTags)
   })

@@ -2,13 +2,14 @@
 
 import type { SitePage } from '#connectors/contract.ts'
 import { memberOf, textAt } from '#domain/json.ts'
-import type { Money } from '#domain/money/money.ts'
+import { type Money, subtract } from '#domain/money/money.ts'
 import { dayOf } from '#domain/time/calendar.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
 import { namedCustomer } from '#lifecycle/customer.ts'
 import { openAction } from '#lifecycle/customer-step.ts'
 import { lastOperation, openTry, type Payment } from '#lifecycle/payment.ts'
 import { beginsPlan, lastPaymentOf, nextPaymentAfter } from '#lifecycle/plans/plan.ts'
+import { receivedValue } from '#lifecycle/receive.ts'
 import { formOf } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
 import type { OfferedMethod } from '#operations/payments/customer-pages/offer.ts'
@@ -218,6 +219,12 @@ export function drawSitePage(
   })
 }
 
+/** What has not arrived yet of a transfer. */
+function stillDue(payment: Payment): Money {
+  const { value, currency } = payment.amount
+  return { value: subtract(value, Math.min(value, receivedValue(payment) ?? 0)), currency }
+}
+
 export function showInstructions(hosted: Hosted, frame: PageFrame): string {
   const { payment, label } = hosted
   const { texts } = frame.language
@@ -232,8 +239,10 @@ export function showInstructions(hosted: Hosted, frame: PageFrame): string {
   const paymentReference = textAt(fields, 'paymentReference')
   const entry = (name: InstructionName, value: string | undefined) =>
     value === undefined ? [] : [{ name, value }]
+  const amount = stillDue(payment)
   return renderInstructions(frame, {
-    amount: payment.amount,
+    amount,
+    total: payment.amount,
     methodLabel: label ?? labelMethod(payment.method, texts),
     kind: shown?.qrCode !== undefined ? 'qr' : payment.method.flow === 'transfer' ? 'transfer' : 'voucher',
     entries: [
@@ -246,7 +255,7 @@ export function showInstructions(hosted: Hosted, frame: PageFrame): string {
       ...entry('paymentCode', shown?.barcode),
     ],
     deadline: payment.expiresAt?.toISOString(),
-    qrText: shown?.qrCode ?? toTransferCode({ amount: payment.amount, account, reference: paymentReference }),
+    qrText: shown?.qrCode ?? toTransferCode({ amount, account, reference: paymentReference }),
     returnUrl: returnUrl(hosted),
     siteForm: sitePage && testAction !== undefined ? { ...sitePage, action: testAction } : undefined,
   })
@@ -275,8 +284,12 @@ export function showResult(hosted: Hosted, frame: PageFrame, stage: Stage): stri
     reference: payment.transId,
     date: payment.updatedAt.toISOString(),
     returnUrl: returnUrl(hosted),
+    isSentBack: (kind === 'failed' || kind === 'cancelled') && hasArrived(payment),
   })
 }
+
+/** Whether a transfer, or a part of it, has come for this payment. */
+const hasArrived = (payment: Payment): boolean => (receivedValue(payment) ?? 0) > 0
 
 export const showDeadEnd = (
   frame: PageFrame,
@@ -285,7 +298,12 @@ export const showDeadEnd = (
   retryUrl?: string,
 ): Rendered => ({
   status: statusOfDeadEnd(kind),
-  html: renderDeadEnd(frame, { kind, returnUrl: hosted && returnUrl(hosted), retryUrl }),
+  html: renderDeadEnd(frame, {
+    kind,
+    returnUrl: hosted && returnUrl(hosted),
+    retryUrl,
+    isSentBack: kind === 'expired' && hosted !== undefined && hasArrived(hosted.payment),
+  }),
 })
 
 /** By the last four digits of the response code. Lost, stolen and suspected cards deliberately get the same text. */

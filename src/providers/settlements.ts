@@ -6,6 +6,7 @@
 import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import type { SettlementLine } from '#connectors/contract.ts'
+import { isDate } from '#domain/time/dates.ts'
 import type { NoticeDeps } from '#operations/payments/notices/apply-notice.ts'
 import { NotNow } from '#providers/apply-notices.ts'
 import type { AccountDirectory } from '#providers/directory.ts'
@@ -55,15 +56,17 @@ async function storeLines(
 ): Promise<Imported> {
   const { readSettlement } = connector
   if (!readSettlement) throw new AccountFault(`the connector ${connectorName} cannot read settlement files`)
-  const lines: SettlementLine[] = []
+  const kept: SettlementLine[] = []
   const name = createNames()
+  let lines = 0
   for await (const line of readLines(file, readSettlement.bind(connector))) {
-    if (lines.length >= linesMax) throw new AccountFault(`${file.name} has more than ${linesMax} lines`)
-    checkLine(line, lines.length + 1)
-    lines.push(name(line))
+    if (lines >= linesMax) throw new AccountFault(`${file.name} has more than ${linesMax} lines`)
+    lines += 1
+    checkLine(line, lines)
+    kept.push(...name(line))
   }
-  const { added, unmatched } = await deps.store.insert({ merchantId, accountId }, lines)
-  return { accountId, lines: lines.length, added, repeated: lines.length - added, unmatched }
+  const { added, unmatched } = await deps.store.insert({ merchantId, accountId }, kept)
+  return { accountId, lines, added, repeated: lines - added, unmatched }
 }
 
 /**
@@ -96,15 +99,18 @@ export const createApplyReport =
 
 /**
  * A provider may use one reference for several lines of a settlement: a chargeback and its reversal, for example. The
- * second one gets the same distinct name in every import, so that none is lost and none is stored twice.
+ * second one gets the same distinct name in every import, so that none is lost and none is stored twice. A line that is named
+ * once and stands in the file again, as in pages that overlap, is left out.
  */
-function createNames(): (line: SettlementLine) => SettlementLine {
+function createNames(): (line: SettlementLine) => readonly SettlementLine[] {
   const seen = new Map<string, number>()
   return line => {
-    const key = JSON.stringify([line.settlementId, line.type, line.providerReference])
+    const { settlementId, type, providerReference, isNamedOnce } = line
+    const key = JSON.stringify([...(isNamedOnce ? [] : [settlementId, type]), providerReference])
     const nth = (seen.get(key) ?? 0) + 1
     seen.set(key, nth)
-    return nth === 1 ? line : { ...line, providerReference: `${line.providerReference}#${nth}` }
+    if (nth === 1) return [line]
+    return isNamedOnce ? [] : [{ ...line, providerReference: `${providerReference}#${nth}` }]
   }
 }
 
@@ -125,6 +131,6 @@ function checkLine(line: SettlementLine, number: number): void {
   const { gross, fee, net, date, currency, paid = { value: gross, currency } } = line
   const whole = [gross, fee, net, paid.value].every(Number.isSafeInteger)
   const named = [currency, paid.currency].every(code => /^[A-Z]{3}$/.test(code))
-  if (!whole || !/^\d{4}-\d\d-\d\d$/.test(date) || !named)
+  if (!whole || !isDate(date) || !named)
     throw new AccountFault(`line ${number} of the file has an amount, a date or a currency that is not valid`)
 }

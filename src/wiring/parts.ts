@@ -5,6 +5,7 @@ import type { ProviderDirectory } from '#connectors/directory.ts'
 import type { OrderedFaults } from '#connectors/simulator/faults.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { CountExchange } from '#http/authentication/shared-counts.ts'
+import type { TlsOptions } from '#http/server/certificate.ts'
 import type { TrustedProxies } from '#http/server/client-address.ts'
 import type { HttpLimits } from '#http/server/limits.ts'
 import type { Logger } from '#http/telemetry/log.ts'
@@ -33,7 +34,7 @@ export interface GatewayOptions {
   /** One key, or a ring that is read again when a key is unknown: the master key may be changed meanwhile. */
   readonly masterKey: MasterKey | MasterRing
   readonly listen?: { readonly host: string; readonly port: number }
-  readonly tls?: { readonly cert: string; readonly key: string }
+  readonly tls?: TlsOptions | undefined
   /** Proxies in front that terminate TLS: their number, or their addresses and networks. */
   readonly trustedProxies?: TrustedProxies | undefined
   /** Where vulnerabilities are reported, for security.txt. */

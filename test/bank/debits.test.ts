@@ -255,6 +255,9 @@ describe('a debit', () => {
     const report = statusReport(messageId, [{ endToEndId, reason: 'AM04' }])
     expect(await importText(report)).toMatchObject({ rejected: 1, unmatched: [] })
     expect(await importText(report)).toMatchObject({ rejected: 0, repeated: 1 })
+    // Another report on the same message, such as that of the clearing house after that of the bank.
+    const second = report.replaceAll('01</OrgnlPmtInfId>', '1</OrgnlPmtInfId>').replace('AM04', 'AM05')
+    expect(await importText(second)).toMatchObject({ rejected: 0, repeated: 1, unmatched: [] })
     const left = await record(body.payId)
     expect(left).toMatchObject({ status: 'AUTHORIZED' })
     expect(left.operations.at(-1)).toMatchObject({ type: 'CAPTURE', status: 'FAILED', reasonCode: 'AM04' })

@@ -5,6 +5,7 @@ import type { Bank, BankCrashPoint } from '#operations/bank/bank.ts'
 import { testIbans } from '#test/support/bank/debits.ts'
 import { statement, statusReport } from '#test/support/bank/files.ts'
 import { type BankStage, importFiles, openBankStage } from '#test/support/bank/stage.ts'
+import { signUp } from '#test/support/browser/console.ts'
 import type { CommandsHere } from '#test/support/command-here.ts'
 import type { TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
@@ -134,6 +135,45 @@ test('late money that is on its way back after a crash stays so, also where it c
   expect(await linesOf(payId)).toEqual([['CORRECTION', 1000]])
   expect(await givenBack(name)).toEqual([{ payments: 1, sum: 1000 }])
   expect(await commands.json('doctor')).toMatchObject({ healthy: true })
+})
+
+test.each([
+  ['cancelled', 'The payment was cancelled'],
+  ['expired', 'This payment page has expired'],
+])('410 the page of a %s payment of which a part had arrived says that it goes back', async (end, title) => {
+  const name = `page ${++orders}`
+  const { body } = await gateway.call('POST', '/payments', {
+    transId: name,
+    amount: { value: 1000, currency: 'EUR' },
+    paymentMethods: { integrationType: 'DIRECT', type: 'SEPACREDITTRANSFER', sepaCreditTransfer: {} },
+  })
+  await importFiles([fileWith(name, 400)], gateway.gateway.bank)
+  if (end === 'cancelled') await cancel(body.payId)
+  else await gateway.call('POST', '/test/clock', { advance: 'P31D' })
+  const shown = await fetch(body._links.redirect.href)
+  const page = await shown.text()
+  const texts = /<h1>(.*?)<\/h1>\s*<p class="lead">(.*?)<\/p>/.exec(page)?.slice(1)
+  expect([shown.status, texts]).toEqual([410, [title, 'What you have paid is sent back to your account.']])
+  expect(await givenBack(name)).toEqual([{ payments: 1, sum: 400 }])
+})
+
+test('the console asks before it cancels a payment, and tells what has arrived and goes back', async () => {
+  const support = await signUp(gateway, { role: 'support' })
+  const name = `console ${++orders}`
+  const payId = await order('a refundable method', name)
+  const page = `/console/m/${gateway.merchantId}/payments/${payId}`
+  const action = `${page}/cancellations`
+  const ask = async () =>
+    /<p>(Cancel this payment\?.*?)<\/p>/.exec(await (await support.post(action)).text())?.[1]
+  const warning = 'The customer can no longer pay, and this cannot be undone.'
+  expect(await ask()).toBe(`Cancel this payment? ${warning}`)
+  await importFiles([fileWith(name, 400)], gateway.gateway.bank)
+  const early = await support.post(action, { sure: 'yes', asked: 'Cancel this payment?', key: 'early' })
+  expect(early.status).toBe(409)
+  expect(await (await support.get(page)).text()).toContain(`href="${action}">Cancel</a>`)
+  expect(await ask()).toBe(`Cancel this payment? €4.00 has arrived and goes back. ${warning}`)
+  await cancel(payId)
+  expect(await givenBack(name)).toEqual([{ payments: 1, sum: 400 }])
 })
 
 /** As after the time that passes between two tries to give back what was paid too late. */

@@ -1,7 +1,7 @@
 /** Files of the bank that are bad, foreign or cut off, and processes that die while files are made or read. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Bank, BankCrashPoint } from '#operations/bank/bank.ts'
 import { giveOutNew } from '#operations/bank/give-out.ts'
 import { makeBatch } from '#operations/bank/make-batch.ts'
@@ -218,6 +218,30 @@ test.each(['after', 'before'])(
     ])
   },
 )
+
+test('two batches at the same moment give a file out once', async () => {
+  await seed(3)
+  const account = await bank.account(accountId)
+  await makeBatch(account, undefined, bank)
+  const give = (folder: string, by: Bank) => giveOutNew(account, join(commands.folder, folder), by)
+  const waiting = `SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+    WHERE d.datname = current_database() AND l.locktype = 'advisory' AND NOT l.granted`
+  let second: ReturnType<typeof give> | undefined
+  let isDone = false
+  const testCrash = async (): Promise<void> => {
+    second = give('second', bank).finally(() => {
+      isDone = true
+    })
+    // It has given the file out too, or waits for its turn.
+    await vi.waitUntil(
+      async () => isDone || (await queryRows(gateway.databaseUrl, waiting)).length > 0,
+      30_000,
+    )
+  }
+  const first = await give('first', { ...bank, testCrash })
+  expect(first).toMatchObject([{ payments: 3 }])
+  expect(await second).toEqual([])
+})
 
 describe('a crash', () => {
   const batch = async (folder: string) => {

@@ -7,7 +7,6 @@ import { statement, type TestEntry } from '#test/support/bank/files.ts'
 import { type BankStage, openBankStage } from '#test/support/bank/stage.ts'
 import type { CommandsHere } from '#test/support/command-here.ts'
 import type { TestGateway } from '#test/support/gateway.ts'
-import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let stage: BankStage
 let gateway: TestGateway
@@ -146,6 +145,17 @@ test('303 an invoice on our page leads to the account to transfer to, and the tr
   expect(await record(begun.body.payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
 })
 
+test('the page of a transfer of which a part has arrived asks for the rest', async () => {
+  const made = await order('SEPACREDITTRANSFER', 'rest-on-page-1')
+  await arrive({ cents: 400, text: 'rest-on-page-1' })
+  const page = await (await fetch(made._links.redirect.href)).text()
+  expect(/<h1>(.*?)<\/h1>/.exec(page)?.[1]).toBe('Almost done: now pay €6.00')
+  const amounts = [...page.matchAll(/<dt>(Total|Amount)<\/dt><dd>(.*?)<\/dd>/g)]
+  expect(amounts.map(([, name, amount]) => `${name} ${amount}`)).toEqual(['Total €10.00', 'Amount €6.00'])
+  await arrive({ cents: 600, text: 'rest-on-page-1' })
+  expect(await record(made.payId)).toMatchObject({ status: 'OK' })
+})
+
 test('a transfer that came from a payment information of its sender pays all the same', async () => {
   const made = await order('SEPACREDITTRANSFER', 'sender-1')
   const report = await arrive({ cents: 1000, text: 'sender-1', blockId: 'SENDER-BATCH-7' })
@@ -169,28 +179,6 @@ test('two customers of one entry pay their orders, although both chose the same 
   expect(await commands.json('bank', 'import', path)).toMatchObject({ booked: 0, repeated: 2 })
   for (const { payId } of orders)
     expect(await record(payId)).toMatchObject({ status: 'OK', amount: { receivedValue: 1000 } })
-})
-
-test('a transfer that an earlier release has booked is the same one in another file', async () => {
-  const made = await order('SEPACREDITTRANSFER', 'before-update')
-  const entry = { reference: 'OLD', payer, cents: 1000, text: 'before-update' }
-  const bring = (...entries: TestEntry[]) =>
-    commands.json('bank', 'import', commands.file(`s${++number}.xml`, statement(entries)))
-  expect(await bring(entry)).toMatchObject({ booked: 1 })
-  const renamed = await queryRows(
-    gateway.databaseUrl,
-    "UPDATE bank_entry SET entry_key = 'CRDT|OLD|' WHERE entry_key = 'CRDT|OLD|1000EUR' RETURNING 1",
-  )
-  expect(renamed).toHaveLength(1)
-  // The other one has the same reference and was left out then.
-  const charge = { ...entry, cents: 300, text: 'charges' }
-  for (const _ of [1, 2])
-    expect(await bring(charge, entry)).toMatchObject({
-      booked: 0,
-      repeated: 1,
-      unmatched: [{ reference: 'OLD' }],
-    })
-  expect(await record(made.payId)).toMatchObject({ status: 'OK', amount: { receivedValue: 1000 } })
 })
 
 test('what fits nothing is listed and never guessed', async () => {

@@ -7,6 +7,7 @@ import { statement, statusReport } from '#test/support/bank/files.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
 import { type CellStage, createCellStage } from '#test/support/database/cells.ts'
 import { basic, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let stage: CellStage
 let gateway: TestGateway
@@ -121,4 +122,19 @@ test('one transfer does not pay for orders with the same number in two cells', a
   await order(away, 'cells-1001')
   const text = statement([{ reference: 'SAME', cents: 1000, text: 'cells 1001' }])
   expect(await read('same.xml', text)).toMatchObject({ booked: 0, unmatched: [{ reference: 'SAME' }] })
+})
+
+test('a transfer that an earlier release has booked in one cell does not pay for an order of another', async () => {
+  await order(away, 'cells-7')
+  const text = statement([{ reference: 'FORMER', cents: 1000, text: 'cells 7' }])
+  expect(await read('before.xml', text)).toMatchObject({ booked: 1, unmatched: [] })
+  const renamed = stage.cells.map(({ url }) =>
+    queryRows(
+      url,
+      "UPDATE bank_entry SET entry_key = 'CRDT|FORMER|' WHERE entry_key = 'CRDT|FORMER|1000EUR' RETURNING 1",
+    ),
+  )
+  expect((await Promise.all(renamed)).flat()).toHaveLength(2)
+  await order(home, 'cells-7')
+  expect(await read('after.xml', text)).toMatchObject({ booked: 0, repeated: 1, unmatched: [] })
 })

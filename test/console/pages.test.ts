@@ -201,6 +201,8 @@ test.each([
   ['EUR', 123_456, ['€1,234.56', '1,234.56', '1.234,56', '1 234.56 EUR', 'EUR 1234.56']],
   ['KWD', 765_432, ['KWD\u00a0765.432', '765.432', '765,432']],
   ['JPY', 98_765, ['¥98,765', 'JPY 98765']],
+  ['EUR', 700_000, ['€7,000', '7000', '7.000 €', '7000 EUR']],
+  ['KWD', 8_100_000, ['KWD 8100']],
 ])(
   '200 an amount in %s is found as our pages show it and as people write it',
   async (currency, value, texts) => {

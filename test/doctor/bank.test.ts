@@ -154,6 +154,14 @@ test.each<[string, string[], ...string[]]>([
   expect(await nameDamage(stage.gateway.databaseUrl, ...before, damage)).toEqual(expected)
 })
 
+test('a file that an earlier release stored in a single part is whole', async () => {
+  const upgraded = `UPDATE schema_migration SET applied_at = now() + interval '1 hour'
+    WHERE name = '0041-bank-entries-waiting.sql'`
+  const inOnePart = 'DELETE FROM bank_file_part WHERE position > 0'
+  expect(await nameDamage(stage.gateway.databaseUrl, inOnePart)).toEqual(['bank-file-parts'])
+  expect(await nameDamage(stage.gateway.databaseUrl, upgraded, inOnePart)).toEqual([])
+})
+
 test.each([
   ['bank_file_part', 'bank-file-opens'],
   ['bank_entry', 'bank-entry-opens'],

@@ -303,11 +303,22 @@ test('lines that share a reference are all kept, once', async () => {
   await forget()
 })
 
+test('a line that is named once is kept once, whichever settlement a file counts it to', async () => {
+  const named = line({ isNamedOnce: true, settlementId: today, reference: operation('CAPTURE').xId as XId })
+  const paidOut = { ...named, settlementId: 'po_1' }
+  expect(await importLines([named, named, paidOut])).toMatchObject({ lines: 3, added: 1, repeated: 2 })
+  expect(await importLines([paidOut])).toMatchObject({ lines: 1, added: 0, repeated: 1, unmatched: 0 })
+  expect((await shop.call('GET', '/settlements')).body.data).toMatchObject([{ settlementId: today }])
+  expect((await reconcile()).amountsDiffer).toEqual([])
+  await forget()
+})
+
 test.each([
   ['is no settlement file', ['nonsense'], 'cannot be read as a settlement file'],
   ['has a broken line after good ones', [line({}), '{"gross":'], 'cannot be read as a settlement file'],
   ['holds fractions', [line({ gross: 1.5 })], 'line 1 of the file'],
   ['has no date', [line({ date: 'today' })], 'line 1 of the file'],
+  ['has a day that never was', [line({ date: '2026-02-30' })], 'line 1 of the file'],
 ])('a file that %s is refused as a whole', async (_, lines, sentence) => {
   await expect(importLines(lines)).rejects.toThrow(sentence)
   expect((await shop.call('GET', '/settlements')).body).toEqual({ data: [] })

@@ -81,8 +81,8 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
   function onExit(worker: Worker, how: string): void {
     const { processes } = listening.get(worker) ?? { processes: [] }
     const fault = faults.get(worker)
-    running.delete(worker)
-    listening.delete(worker)
+    for (const group of [running, listening]) group.delete(worker)
+    reports.onEnd(worker)
     if (stopping) return
     const [heir] = listening.keys()
     if (heir) post(heir, { tollgate: 'dead', processes })

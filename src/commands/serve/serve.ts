@@ -6,7 +6,7 @@
 
 import { spawnSync } from 'node:child_process'
 import cluster from 'node:cluster'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { openMerchants } from '#cells/open-merchants.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
@@ -172,7 +172,13 @@ function toGatewayOptions(config: Config, database: OpenDatabase) {
     findCells: database.listCells,
     masterKey: database.masterKey,
     listen: { host, port },
-    tls: tls && { cert: tls.cert, key: tls.key.reveal() },
+    tls: tls && {
+      ...{ cert: tls.cert, key: tls.key.reveal() },
+      readAgain: () => ({
+        cert: readFileSync(tls.files.cert, 'utf8'),
+        key: readFileSync(tls.files.key, 'utf8'),
+      }),
+    },
     trustedProxies,
     loopbackWebhooks: config.loopbackWebhooks,
     securityContact: config.securityContact,

@@ -5,7 +5,7 @@
 import type { ChildProcess } from 'node:child_process'
 import type { Worker } from 'node:cluster'
 import { readFileSync } from 'node:fs'
-import type { Registry } from 'prom-client'
+import { AggregatorRegistry, type Registry } from 'prom-client'
 import type { ProcessNumber } from '#gateway.ts'
 
 export type Metrics = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
@@ -145,16 +145,30 @@ export function keepHandedOver(worker: Worker, hasOthers: () => boolean): void {
 /** 2 s: a scraper prefers an answer without a busy worker to none. */
 const reportMs = 2_000
 
+type ReportingWorker = Pick<Worker, 'isConnected' | 'send'>
+
 export interface MetricsReports {
-  /** The metrics of all that answer in time. */
-  collect(workers: Iterable<Worker>): Promise<readonly Metrics[]>
+  /** The metrics of all that answer in time, and what the others counted before. */
+  collect(workers: Iterable<ReportingWorker>): Promise<readonly Metrics[]>
   readonly onReport: (question: number, metrics: Metrics) => void
+  readonly onEnd: (worker: ReportingWorker) => void
 }
 
+/** What only grows. A gauge of a worker that does not answer says nothing about the present. */
+const keepCounts = (metrics: Metrics): Metrics =>
+  metrics.filter(({ type }) => ['counter', 'histogram'].includes(String(type)))
+
+/**
+ * A sum that falls looks like a restart to who reads it, and all of it like news; so what a worker has counted stays in the
+ * sums when it ends or is silent.
+ */
 export function createMetricsReports(): MetricsReports {
   const waiting = new Map<number, (metrics: Metrics | undefined) => void>()
+  const latest = new Map<ReportingWorker, Metrics>()
+  const gone = new WeakSet<ReportingWorker>()
+  let ended: Promise<readonly Metrics[]> = Promise.resolve([])
   let questions = 0
-  const ask = (worker: Worker): Promise<Metrics | undefined> =>
+  const ask = (worker: ReportingWorker): Promise<boolean> =>
     new Promise(resolve => {
       questions += 1
       const question = questions
@@ -162,16 +176,30 @@ export function createMetricsReports(): MetricsReports {
       const answer = (metrics: Metrics | undefined) => {
         clearTimeout(timer)
         waiting.delete(question)
-        resolve(metrics)
+        if (metrics && !gone.has(worker)) latest.set(worker, metrics)
+        resolve(metrics !== undefined)
       }
       waiting.set(question, answer)
       post(worker, { tollgate: 'report?', question })
     })
   return {
     async collect(workers) {
-      const reports = await Promise.all([...workers].map(ask))
-      return reports.filter(metrics => metrics !== undefined)
+      const silent = new Set<ReportingWorker>()
+      await Promise.all([...workers].map(async worker => (await ask(worker)) || silent.add(worker)))
+      // Taken at one moment: a worker that ends afterwards is not counted twice.
+      const [before, living] = [ended, [...latest]]
+      const reports = living.map(([worker, metrics]) => (silent.has(worker) ? keepCounts(metrics) : metrics))
+      return [...(await before), ...reports]
     },
     onReport: (question, metrics) => waiting.get(question)?.(metrics),
+    onEnd(worker) {
+      const last = latest.get(worker)
+      gone.add(worker)
+      latest.delete(worker)
+      if (last)
+        ended = ended.then(async before => [
+          await AggregatorRegistry.aggregate([...before, keepCounts(last)]).getMetricsAsJSON(),
+        ])
+    },
   }
 }

@@ -79,6 +79,10 @@ const details: Readonly<Record<string, string>> = {
   MS02: '0357',
 }
 
+/** Positive to the merchant, negative from them. */
+export const signedValue = ({ direction, amount }: TransactionFact): number =>
+  direction === 'CRDT' ? amount.value : -amount.value
+
 export const detailOf = (reason: string | undefined): string => details[reason ?? ''] ?? '0305'
 
 /**

@@ -1,5 +1,5 @@
 /** The bank's entries as settlement lines: money in, money out, returns, and the bank's charges. */
-import type { TransactionFact } from '#connectors/bank/bank-facts.ts'
+import { signedValue, type TransactionFact } from '#connectors/bank/bank-facts.ts'
 import { readBankFile } from '#connectors/bank/read-bank-file.ts'
 import type { SettlementLine } from '#connectors/notice.ts'
 import { parseXId } from '#domain/ids.ts'
@@ -15,8 +15,10 @@ export async function* readSettlement(file: AsyncIterable<Uint8Array>): AsyncGen
 
 function linesOf(fact: TransactionFact): SettlementLine[] {
   const { direction, amount, charges, returned, endToEndId, wholeBlock } = fact
+  const { key, formerKey, bookedOn } = fact
+  const entry = { key, formerKey, bookedOn, amount: signedValue(fact), currency: amount.currency }
   const reference = parseXId(endToEndId ?? '')
-  const named = { reference, transactionId: wholeBlock?.blockId ?? fact.bankReference, entryKey: fact.key }
+  const named = { reference, transactionId: wholeBlock?.blockId ?? fact.bankReference, entry }
   const providerReference = fact.key
   if (direction === 'CRDT') return [lineOf('CAPTURE', amount.value, { fact, providerReference, ...named })]
   if (!returned) {
@@ -32,7 +34,7 @@ function linesOf(fact: TransactionFact): SettlementLine[] {
 }
 
 interface LineNames
-  extends Pick<SettlementLine, 'reference' | 'transactionId' | 'providerReference' | 'entryKey'> {
+  extends Pick<SettlementLine, 'reference' | 'transactionId' | 'providerReference' | 'entry'> {
   readonly fact: Pick<TransactionFact, 'bookedOn'>
 }
 

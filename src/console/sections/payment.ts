@@ -50,7 +50,10 @@ interface MoneyAct {
 
 const sum = (payment: Json, name: string): number => Number(pick(payment, `amount.${name}`) ?? 0)
 const positive = (value: number): number | undefined => (value > 0 ? value : undefined)
-const isOpen = (payment: Json): boolean => payment.status === 'AUTHORIZE_REQUEST'
+/** It waits for its customer: for a choice, or for the rest of a transfer of which a part has arrived. */
+const isOpen = (payment: Json): boolean =>
+  payment.status === 'AUTHORIZE_REQUEST' ||
+  (payment.status === 'PENDING' && sum(payment, 'receivedValue') > 0)
 
 const openAmount = (payment: Json): number =>
   sum(payment, 'authorizedValue') - sum(payment, 'capturedValue') - sum(payment, 'reversedValue')
@@ -247,9 +250,12 @@ const underWay = (payment: Json): string =>
 
 /** Names what the act rests on, so that somebody else's act in the meantime makes it another question. */
 function questionOf(act: MoneyAct, payment: Json, value: number): string {
-  if (act.name === 'cancellations') return 'Cancel this payment?'
   const money = (amount: number): string =>
     formatMoney({ value: amount, currency: currencyOf(payment) }, 'en')
+  if (act.name === 'cancellations') {
+    const arrived = sum(payment, 'receivedValue')
+    return `Cancel this payment?${arrived > 0 ? ` ${money(arrived)} has arrived and goes back.` : ''}`
+  }
   return `${act.title} ${money(value)}? ${money(act.open(payment) ?? 0)} can be ${act.done}.${underWay(payment)}`
 }
 
@@ -269,7 +275,10 @@ async function askAct(visit: MerchantVisit, act: MoneyAct, problem?: string) {
     isSure
       ? renderConfirmation({
           question,
-          warning: 'This moves money and cannot be undone here.',
+          warning:
+            act.name === 'cancellations'
+              ? 'The customer can no longer pay, and this cannot be undone.'
+              : 'This moves money and cannot be undone here.',
           action: address,
           csrf: visit.csrf,
           entries,

@@ -69,7 +69,7 @@ export function createRateLimit({ nowMs, shared = noOthers }: Counting): RateLim
     take({ merchantId, requestsPerSecond }, intentId) {
       const now = nowMs()
       const isDevice = intentId !== undefined
-      const owner = isDevice ? `${merchantId} ${intentId}` : merchantId
+      const owner = isDevice ? toCountKey(`${merchantId} ${intentId}`) : merchantId
       const name = isDevice ? '"payment-intent"' : '"merchant"'
       const rate = isDevice ? deviceShare(requestsPerSecond) : requestsPerSecond
       let bucket = buckets.get(owner)

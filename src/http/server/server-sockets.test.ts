@@ -261,6 +261,34 @@ test('a connection with a request is not idle, and one of a trusted proxy counts
   }
 })
 
+test('a renewed certificate is taken up while the server runs, one without its key is not', async () => {
+  const [first, second, foreign] = [makeCertificate(), makeCertificate(), makeCertificate()]
+  let onDisk = first
+  const own = await createToy({ tls: { ...first, readAgain: () => onDisk } })
+  const port = await listen(own)
+  const shows = async ({ cert }: { cert: string }): Promise<boolean> => {
+    const socket = connectTls({ port, host: '127.0.0.1', ca: cert, rejectUnauthorized: false })
+    await once(socket, 'secureConnect')
+    socket.destroy()
+    return socket.authorized
+  }
+  const aMinuteLater = () => own.clock.advance(60_000)
+  expect(await shows(first)).toBe(true)
+  onDisk = second
+  await aMinuteLater()
+  expect([await shows(first), await shows(second)]).toEqual([false, true])
+  onDisk = { ...second, cert: foreign.cert }
+  await aMinuteLater()
+  expect(await shows(second)).toBe(true)
+  expect(own.lines.join('')).not.toContain('CERTIFICATE_NOT_RENEWED')
+  await aMinuteLater()
+  expect(own.lines.join('')).toContain('CERTIFICATE_NOT_RENEWED')
+  onDisk = foreign
+  await aMinuteLater()
+  expect([await shows(second), await shows(foreign)]).toEqual([false, true])
+  await own.app.close()
+})
+
 test('TLS 1.2 without CBC, TLS 1.3 as it is', async () => {
   const own = await createToy({ tls: makeCertificate() })
   const port = await listen(own)

@@ -25,6 +25,7 @@ import {
   refuseOldChunks,
   refuseRepeatedHeader,
 } from '#http/server/broken-request.ts'
+import { followCertificate, type TlsOptions, tlsSettings } from '#http/server/certificate.ts'
 import {
   type ClientAddresses,
   createClientAddresses,
@@ -83,7 +84,7 @@ export interface HttpServerOptions<Services> extends ClientCheck {
   readonly pageRoutes?: readonly PageRoute[]
   /** Routes for machines that sign their requests. */
   readonly rawRoutes?: readonly RawRoute[]
-  readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer }
+  readonly tls?: TlsOptions | undefined
   /** Proxies in front that terminate TLS and whose report of the caller's address is trusted. */
   readonly trustedProxies?: TrustedProxies | undefined
   readonly nowMs: () => number
@@ -109,23 +110,6 @@ const pathParameterMax = 1_024
  * long.
  */
 const checkingMs = 1_000
-
-/** TLS 1.3, and of TLS 1.2 only suites with forward secrecy that encrypt and authenticate in one: no CBC. */
-const tlsSettings = {
-  minVersion: 'TLSv1.2',
-  honorCipherOrder: true,
-  ciphers: [
-    'TLS_AES_128_GCM_SHA256',
-    'TLS_AES_256_GCM_SHA384',
-    'TLS_CHACHA20_POLY1305_SHA256',
-    'ECDHE-ECDSA-AES128-GCM-SHA256',
-    'ECDHE-RSA-AES128-GCM-SHA256',
-    'ECDHE-ECDSA-AES256-GCM-SHA384',
-    'ECDHE-RSA-AES256-GCM-SHA384',
-    'ECDHE-ECDSA-CHACHA20-POLY1305',
-    'ECDHE-RSA-CHACHA20-POLY1305',
-  ].join(':'),
-} as const
 
 /** Bodies are checked by our own validation; without this the framework loads two compilers that are not used. */
 const refuseSchemas = () => () => {
@@ -161,7 +145,10 @@ function createFastify<Services>(
   }
   const handshakeTimeout = limits.headersTimeoutMs
   const app = tls
-    ? Fastify({ ...common, https: { ...tls, ...tlsSettings, ...http, handshakeTimeout } })
+    ? Fastify({
+        ...common,
+        https: { key: tls.key, cert: tls.cert, ...tlsSettings, ...http, handshakeTimeout },
+      })
     : Fastify({ ...common, http })
   app.server.headersTimeout = limits.headersTimeoutMs
   if (trustedProxies === undefined)
@@ -381,9 +368,10 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   addPageRoutes(app, pageRoutes, { sender, logger })
   app.addHook('onListen', async () => rooms.validation.warmUp())
 
-  const drain = createDrain(app, options.timers ?? systemTimers)
-  app.decorate('callInside', createCallInside(app, basePath))
   const timers = options.timers ?? systemTimers
+  if (options.tls) followCertificate(app, options.tls, { timers, logger })
+  const drain = createDrain(app, timers)
+  app.decorate('callInside', createCallInside(app, basePath))
   app.decorate('drain', async ({ serveForMs, deadlineMs }: Parameters<HttpServer['drain']>[0]) => {
     leaving = true
     if (serveForMs > 0) await new Promise<void>(resolve => timers.after(serveForMs, resolve))

@@ -294,7 +294,9 @@ async function applyRejection(
   if (fact.endToEndId !== undefined) {
     if (!item || item.booked) return undefined
     await reject([item], fact, account, bank)
-    return { result: 'REJECTED', count: 1, xId: item.xId }
+    // A report on the whole message, or another one on this payment, may have told it before.
+    const count = item.rejected === null ? 1 : 0
+    return { result: 'REJECTED', count, repeated: 1 - count, xId: item.xId }
   }
   const block = fact.blockId === undefined ? { messageId: fact.messageId } : { blockId: fact.blockId }
   let count = 0

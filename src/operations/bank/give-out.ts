@@ -9,6 +9,7 @@ import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { BankFault } from '#operations/bank/bank.ts'
 import { readStoredFile } from '#operations/bank/store-file.ts'
 import type { BankFileRecord } from '#storage/bank/bank-files.ts'
+import { whileAlone } from '#storage/bank/batches.ts'
 
 export interface GivenFile {
   readonly path: string
@@ -21,8 +22,10 @@ export interface GivenFile {
 }
 
 /** Writes the files that were never written completely: those of the new batch, and any that a crash left behind. */
-export const giveOutNew = async (account: BankAccount, folder: string, bank: Bank): Promise<GivenFile[]> =>
-  giveOutAll(await bank.files.list(account, { notGiven: true }), folder, bank)
+export const giveOutNew = (account: BankAccount, folder: string, bank: Bank): Promise<GivenFile[]> =>
+  whileAlone(bank.database, account, async () =>
+    giveOutAll(await bank.files.list(account, { notGiven: true }), folder, bank),
+  )
 
 /** Writes every file again, or those of one batch. */
 export async function giveOutAgain(

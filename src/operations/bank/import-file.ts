@@ -6,7 +6,12 @@
 
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import type { BankFact, RejectionFact, TransactionFact } from '#connectors/bank/bank-facts.ts'
+import {
+  type BankFact,
+  type RejectionFact,
+  signedValue,
+  type TransactionFact,
+} from '#connectors/bank/bank-facts.ts'
 import { readBankFile } from '#connectors/bank/read-bank-file.ts'
 import { BankFileError } from '#connectors/bank/xml-records.ts'
 import { textAt } from '#domain/json.ts'
@@ -48,22 +53,30 @@ export interface Imported {
 }
 
 /**
- * Into all cells. Each file whole or not at all; a bad one does not keep the others out. All files are taken in before the
- * first entry is applied, so that their order does not matter.
+ * Into all cells. Each file whole or not at all; a bad one does not keep the others out. All files are taken in, in all cells,
+ * before the first entry is applied: so their order does not matter, and each cell knows what the others have applied before.
  */
 export async function importAll(paths: readonly string[], banks: readonly Bank[]): Promise<Imported> {
   const counts: ImportCounts = { booked: 0, rejected: 0, returned: 0, repeated: 0 }
   const bad = new Set<string>()
-  const imports: CellImport[] = []
-  for (const bank of banks) {
+  const importId = banks[0]?.engine.newId() ?? ''
+  const importings = banks.map((bank): Importing => {
     const others = banks.filter(other => other !== bank)
-    const importId = imports[0]?.importId ?? bank.engine.newId()
-    const importing = { bank, others, importId, counts, foreignReports: [], accounts: new Map() }
-    for (const sentence of await importInto(importing, paths)) bad.add(sentence)
+    return { bank, others, importId, counts, foreignReports: [], accounts: new Map() }
+  })
+  for (const importing of importings)
+    for (const sentence of await takeFiles(importing, paths)) bad.add(sentence)
+  for (const importing of importings)
+    for (const account of importing.accounts.values()) await applyWaiting(account, importing)
+  const imports = importings.map(({ bank, accounts, foreignReports }, at): CellImport => {
     // Each cell sees the same foreign reports.
-    const foreignReports = imports.length === 0 ? importing.foreignReports : []
-    imports.push({ bank, importId, accounts: [...importing.accounts.values()], foreignReports })
-  }
+    return {
+      bank,
+      importId,
+      accounts: [...accounts.values()],
+      foreignReports: at === 0 ? foreignReports : [],
+    }
+  })
   const places = imports.flatMap(({ bank, accounts }) => accounts.map(account => ({ account, bank })))
   return {
     ...{ counts, bad: [...bad] },
@@ -84,7 +97,7 @@ interface Importing {
 }
 
 /** Returns a sentence for each file that was refused. */
-async function importInto(importing: Importing, paths: readonly string[]): Promise<readonly string[]> {
+async function takeFiles(importing: Importing, paths: readonly string[]): Promise<readonly string[]> {
   const { bank, accounts } = importing
   const bad: string[] = []
   for (const path of paths) {
@@ -96,7 +109,6 @@ async function importInto(importing: Importing, paths: readonly string[]): Promi
     }
   }
   await bank.testCrash('fileTaken')
-  for (const account of accounts.values()) await applyWaiting(account, importing)
   return bad
 }
 
@@ -237,11 +249,11 @@ function factsOf(
     const key = [rejectionPrefix, fact.messageId, fact.blockId ?? '', fact.endToEndId ?? ''].join('|')
     return { key: key.slice(0, 250), amount: 0, currency: 'EUR', isSum: false }
   }
-  const { key, formerKey, amount, bookedOn, direction } = fact
+  const { key, formerKey, amount, bookedOn } = fact
   return {
     key,
     formerKey,
-    amount: direction === 'CRDT' ? amount.value : -amount.value,
+    amount: signedValue(fact),
     currency: amount.currency,
     bookedOn,
     isSum: sumOf(fact) !== undefined,

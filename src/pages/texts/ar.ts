@@ -151,6 +151,7 @@ export const ar: Texts = {
   failedText: 'لم يُخصم أي مبلغ. يُرجى التواصل مع {merchant} أو البدء من جديد في المتجر.',
   cancelledTitle: 'أُلغيت عملية الدفع',
   cancelledText: 'لم يُخصم أي مبلغ.',
+  sentBackText: 'يُعاد المبلغ الذي دفعته إلى حسابك.',
   expiredTitle: 'انتهت صلاحية صفحة الدفع هذه',
   expiredText: 'لم يُخصم أي مبلغ. يُرجى البدء من جديد في المتجر أو طلب رابط جديد.',
   completedTitle: 'تم إجراء هذه الدفعة بالفعل',

@@ -160,6 +160,7 @@ export const ca: Texts = {
   failedText: 'No s’ha cobrat res. Contacteu amb {merchant} o torneu a començar a la botiga.',
   cancelledTitle: 'El pagament s’ha cancel·lat',
   cancelledText: 'No s’ha cobrat res.',
+  sentBackText: 'L’import que heu pagat es retorna al vostre compte.',
   expiredTitle: 'Aquesta pàgina de pagament ha caducat',
   expiredText: 'No s’ha cobrat res. Torneu a començar a la botiga o demaneu un enllaç nou.',
   completedTitle: 'Aquest pagament ja s’ha fet',

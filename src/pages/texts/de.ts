@@ -78,7 +78,7 @@ export const de: Texts = {
   consentMissing: 'Bitte stimmen Sie dem Mandat zu, um per Lastschrift zu bezahlen.',
   payAmount: '{amount} bezahlen',
   planTitle: 'Ihr Abonnement',
-  planInterval: 'Abgebucht alle',
+  planInterval: 'Abbuchungsintervall',
   planFirst: 'Erste Zahlung',
   planLast: 'Letzte Zahlung',
   planOpenEnd: 'Bis Sie kündigen',
@@ -166,6 +166,7 @@ export const de: Texts = {
     'Es wurde nichts abgebucht. Bitte wenden Sie sich an {merchant} oder beginnen Sie im Shop von vorn.',
   cancelledTitle: 'Die Zahlung wurde abgebrochen',
   cancelledText: 'Es wurde nichts abgebucht.',
+  sentBackText: 'Was Sie gezahlt haben, wird auf Ihr Konto zurücküberwiesen.',
   expiredTitle: 'Diese Zahlungsseite ist abgelaufen',
   expiredText:
     'Es wurde nichts abgebucht. Bitte beginnen Sie im Shop von vorn oder fordern Sie einen neuen Link an.',

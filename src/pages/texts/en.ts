@@ -179,6 +179,7 @@ export const en = {
   failedText: 'Nothing was charged. Please contact {merchant} or start again in the shop.',
   cancelledTitle: 'The payment was cancelled',
   cancelledText: 'Nothing was charged.',
+  sentBackText: 'What you have paid is sent back to your account.',
 
   // Pages on which nothing can be paid.
   expiredTitle: 'This payment page has expired',

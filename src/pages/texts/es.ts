@@ -157,6 +157,7 @@ export const es: Texts = {
   failedText: 'No se ha cobrado nada. Póngase en contacto con {merchant} o empiece de nuevo en la tienda.',
   cancelledTitle: 'El pago se ha cancelado',
   cancelledText: 'No se ha cobrado nada.',
+  sentBackText: 'El importe que ha pagado se devuelve a su cuenta.',
   expiredTitle: 'Esta página de pago ha caducado',
   expiredText: 'No se ha cobrado nada. Empiece de nuevo en la tienda o solicite un enlace nuevo.',
   completedTitle: 'Este pago ya se ha realizado',

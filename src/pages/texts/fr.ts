@@ -78,7 +78,7 @@ export const fr: Texts = {
   consentMissing: 'Veuillez accepter le mandat pour payer par prélèvement.',
   payAmount: 'Payer {amount}',
   planTitle: 'Votre abonnement',
-  planInterval: 'Prélevé tous les',
+  planInterval: 'Intervalle de prélèvement',
   planFirst: 'Premier prélèvement',
   planLast: 'Dernier prélèvement',
   planOpenEnd: 'Jusqu’à résiliation',
@@ -162,6 +162,7 @@ export const fr: Texts = {
   failedText: 'Aucun montant n’a été débité. Veuillez contacter {merchant} ou recommencer dans la boutique.',
   cancelledTitle: 'Le paiement a été annulé',
   cancelledText: 'Aucun montant n’a été débité.',
+  sentBackText: 'La somme que vous avez versée est renvoyée sur votre compte.',
   expiredTitle: 'Cette page de paiement a expiré',
   expiredText:
     'Aucun montant n’a été débité. Veuillez recommencer dans la boutique ou demander un nouveau lien.',

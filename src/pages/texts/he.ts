@@ -151,6 +151,7 @@ export const he: Texts = {
   failedText: 'לא בוצע חיוב. נא לפנות אל {merchant} או להתחיל מחדש בחנות.',
   cancelledTitle: 'התשלום בוטל',
   cancelledText: 'לא בוצע חיוב.',
+  sentBackText: 'הסכום ששולם מוחזר לחשבון שלך.',
   expiredTitle: 'תוקפו של דף התשלום פג',
   expiredText: 'לא בוצע חיוב. נא להתחיל מחדש בחנות או לבקש קישור חדש.',
   completedTitle: 'התשלום הזה כבר בוצע',

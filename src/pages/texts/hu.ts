@@ -162,6 +162,7 @@ export const hu: Texts = {
     'Terhelés nem történt. Kérjük, forduljon a kereskedőhöz ({merchant}), vagy kezdje újra a boltban.',
   cancelledTitle: 'A fizetés megszakítva',
   cancelledText: 'Terhelés nem történt.',
+  sentBackText: 'A befizetett összeget visszautaljuk a számlájára.',
   expiredTitle: 'Ez a fizetési oldal lejárt',
   expiredText: 'Terhelés nem történt. Kérjük, kezdje újra a boltban, vagy kérjen új linket.',
   completedTitle: 'Ez a fizetés már megtörtént',

@@ -162,6 +162,7 @@ export const id: Texts = {
   failedText: 'Tidak ada dana yang ditagih. Silakan hubungi {merchant} atau mulai lagi di toko.',
   cancelledTitle: 'Pembayaran dibatalkan',
   cancelledText: 'Tidak ada dana yang ditagih.',
+  sentBackText: 'Jumlah yang telah Anda bayar dikembalikan ke rekening Anda.',
   expiredTitle: 'Halaman pembayaran ini telah kedaluwarsa',
   expiredText: 'Tidak ada dana yang ditagih. Silakan mulai lagi di toko atau minta tautan baru.',
   completedTitle: 'Pembayaran ini sudah dilakukan',

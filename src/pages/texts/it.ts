@@ -162,6 +162,7 @@ export const it: Texts = {
   failedText: 'Non è stato addebitato nulla. Contatti {merchant} o ricominci dal negozio.',
   cancelledTitle: 'Il pagamento è stato annullato',
   cancelledText: 'Non è stato addebitato nulla.',
+  sentBackText: 'L’importo che ha pagato viene restituito sul Suo conto.',
   expiredTitle: 'Questa pagina di pagamento è scaduta',
   expiredText: 'Non è stato addebitato nulla. Ricominci dal negozio o richieda un nuovo link.',
   completedTitle: 'Questo pagamento è già stato effettuato',

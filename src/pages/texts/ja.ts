@@ -158,6 +158,7 @@ export const ja: Texts = {
   failedText: '請求は行われていません。{merchant}にお問い合わせいただくか、ショップからやり直してください。',
   cancelledTitle: 'お支払いはキャンセルされました',
   cancelledText: '請求は行われていません。',
+  sentBackText: 'お支払い済みの金額はお客様の口座に返金されます。',
   expiredTitle: 'このお支払いページは有効期限が切れています',
   expiredText: '請求は行われていません。ショップからやり直すか、新しいリンクを依頼してください。',
   completedTitle: 'このお支払いはすでに完了しています',

@@ -154,6 +154,7 @@ export const ko: Texts = {
   failedText: '청구된 금액은 없습니다. {merchant}에 문의하거나 쇼핑몰에서 다시 시작해 주세요.',
   cancelledTitle: '결제가 취소되었습니다',
   cancelledText: '청구된 금액은 없습니다.',
+  sentBackText: '이미 지불하신 금액은 고객님의 계좌로 반환됩니다.',
   expiredTitle: '결제 페이지가 만료되었습니다',
   expiredText: '청구된 금액은 없습니다. 쇼핑몰에서 다시 시작하거나 새 링크를 요청해 주세요.',
   completedTitle: '이미 완료된 결제입니다',

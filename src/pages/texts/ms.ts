@@ -160,6 +160,7 @@ export const ms: Texts = {
   failedText: 'Tiada caj dikenakan. Sila hubungi {merchant} atau mulakan semula di kedai.',
   cancelledTitle: 'Pembayaran telah dibatalkan',
   cancelledText: 'Tiada caj dikenakan.',
+  sentBackText: 'Jumlah yang telah anda bayar dikembalikan ke akaun anda.',
   expiredTitle: 'Halaman pembayaran ini telah tamat tempoh',
   expiredText: 'Tiada caj dikenakan. Sila mulakan semula di kedai atau minta pautan baharu.',
   completedTitle: 'Pembayaran ini telah pun dibuat',

@@ -159,6 +159,7 @@ export const pl: Texts = {
   failedText: 'Niczego nie pobrano. Skontaktuj się ze sklepem {merchant} lub zacznij od nowa w sklepie.',
   cancelledTitle: 'Płatność została anulowana',
   cancelledText: 'Niczego nie pobrano.',
+  sentBackText: 'Wpłacona kwota zostanie zwrócona na konto.',
   expiredTitle: 'Ta strona płatności wygasła',
   expiredText: 'Niczego nie pobrano. Zacznij od nowa w sklepie lub poproś o nowy link.',
   completedTitle: 'Ta płatność została już dokonana',

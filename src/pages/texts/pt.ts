@@ -157,6 +157,7 @@ export const pt: Texts = {
   failedText: 'Nada foi cobrado. Fale com {merchant} ou recomece na loja.',
   cancelledTitle: 'O pagamento foi cancelado',
   cancelledText: 'Nada foi cobrado.',
+  sentBackText: 'O valor que pagou é devolvido à sua conta.',
   expiredTitle: 'Esta página de pagamento expirou',
   expiredText: 'Nada foi cobrado. Recomece na loja ou peça um novo link.',
   completedTitle: 'Este pagamento já foi efetuado',

@@ -161,6 +161,7 @@ export const ro: Texts = {
   failedText: 'Nu s-a debitat nimic. Vă rugăm să contactați {merchant} sau să reluați din magazin.',
   cancelledTitle: 'Plata a fost anulată',
   cancelledText: 'Nu s-a debitat nimic.',
+  sentBackText: 'Suma plătită este returnată în contul dumneavoastră.',
   expiredTitle: 'Această pagină de plată a expirat',
   expiredText: 'Nu s-a debitat nimic. Vă rugăm să reluați din magazin sau să cereți un link nou.',
   completedTitle: 'Această plată a fost deja efectuată',

@@ -158,6 +158,7 @@ export const tr: Texts = {
   failedText: 'Tahsilat yapılmadı. Lütfen {merchant} ile iletişime geçin veya mağazada yeniden başlayın.',
   cancelledTitle: 'Ödeme iptal edildi',
   cancelledText: 'Tahsilat yapılmadı.',
+  sentBackText: 'Ödediğiniz tutar hesabınıza iade edilir.',
   expiredTitle: 'Bu ödeme sayfasının süresi doldu',
   expiredText: 'Tahsilat yapılmadı. Lütfen mağazada yeniden başlayın veya yeni bir bağlantı isteyin.',
   completedTitle: 'Bu ödeme zaten yapıldı',

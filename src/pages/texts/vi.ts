@@ -162,6 +162,7 @@ export const vi: Texts = {
   failedText: 'Chưa có khoản tiền nào bị trừ. Vui lòng liên hệ {merchant} hoặc bắt đầu lại tại cửa hàng.',
   cancelledTitle: 'Thanh toán đã bị hủy',
   cancelledText: 'Chưa có khoản tiền nào bị trừ.',
+  sentBackText: 'Số tiền bạn đã thanh toán được hoàn lại vào tài khoản của bạn.',
   expiredTitle: 'Trang thanh toán này đã hết hạn',
   expiredText: 'Chưa có khoản tiền nào bị trừ. Vui lòng bắt đầu lại tại cửa hàng hoặc yêu cầu liên kết mới.',
   completedTitle: 'Thanh toán này đã được thực hiện',

@@ -151,6 +151,7 @@ export const zhHans: Texts = {
   failedText: '未扣除任何款项。请联系 {merchant} 或返回商店重新开始。',
   cancelledTitle: '付款已取消',
   cancelledText: '未扣除任何款项。',
+  sentBackText: '您已支付的款项将退回您的账户。',
   expiredTitle: '此付款页面已过期',
   expiredText: '未扣除任何款项。请返回商店重新开始或索取新链接。',
   completedTitle: '此笔付款已完成',

@@ -151,6 +151,7 @@ export const zhHant: Texts = {
   failedText: '未扣除任何款項。請聯絡 {merchant} 或返回商店重新開始。',
   cancelledTitle: '付款已取消',
   cancelledText: '未扣除任何款項。',
+  sentBackText: '您已支付的款項將退回您的帳戶。',
   expiredTitle: '此付款頁面已過期',
   expiredText: '未扣除任何款項。請返回商店重新開始或索取新連結。',
   completedTitle: '此筆付款已完成',

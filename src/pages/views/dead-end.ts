@@ -21,6 +21,8 @@ export interface DeadEndModel {
   readonly returnUrl?: string | undefined
   /** The page itself, for temporary errors. */
   readonly retryUrl?: string | undefined
+  /** Money had arrived, which goes back. */
+  readonly isSentBack?: boolean | undefined
 }
 
 interface Look {
@@ -53,7 +55,7 @@ export function renderDeadEnd(frame: PageFrame, model: DeadEndModel): string {
     title: texts[look.title],
     main: html`<div class="outcome" data-kind="${kind}"><span class="badge">${icon(look.icon)}</span>
 <h1>${texts[look.title]}</h1>
-<p class="lead">${withMerchant(frame, texts[look.text])}</p></div>
+<p class="lead">${withMerchant(frame, texts[model.isSentBack ? 'sentBackText' : look.text])}</p></div>
 ${
   (retry !== undefined || back !== undefined) &&
   html`<p class="buttons">${retry !== undefined && html`<a class="primary" href="${retry}"><span>${texts.tryAgain}</span></a>`}${

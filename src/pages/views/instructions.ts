@@ -23,7 +23,10 @@ export type InstructionName = Extract<
 >
 
 export interface InstructionsModel {
+  /** What is to be paid now. */
   readonly amount: Money
+  /** Shown where it differs: a part has arrived. */
+  readonly total?: Money | undefined
   readonly methodLabel: string
   readonly kind: 'voucher' | 'transfer' | 'qr'
   /** In the order in which they are typed. */
@@ -47,12 +50,14 @@ const leads: Readonly<Record<InstructionsModel['kind'], TextKey>> = {
 export function renderInstructions(frame: PageFrame, model: InstructionsModel): string {
   const { texts, locale } = frame.language
   const amount = formatMoney(model.amount, locale)
+  const total = formatMoney(model.total ?? model.amount, locale)
   const back = toLink(model.returnUrl)
   const main = html`<h1>${fill(texts.instructionsTitle, { amount })}</h1>
 <p class="lead">${texts[leads[model.kind]]}</p>
 ${model.qrText !== undefined && html`<figure class="qr">${renderQr(model.qrText, texts.qrCode)}</figure>`}
 <dl class="slip">
 <div><dt>${texts.method}</dt><dd>${model.methodLabel}</dd></div>
+${total !== amount && html`<div><dt>${texts.total}</dt><dd>${total}</dd></div>`}
 <div><dt>${texts.amount}</dt><dd>${amount}</dd></div>
 ${model.entries.map(({ name, value }) => renderEntry(frame, texts[name], value))}
 ${model.deadline !== undefined && html`<div><dt>${texts.payBefore}</dt><dd><time datetime="${model.deadline}">${formatMoment(model.deadline, locale)}</time></dd></div>`}

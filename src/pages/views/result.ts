@@ -19,6 +19,8 @@ export interface ResultModel {
   readonly date?: string | undefined
   /** Back to the shop. */
   readonly returnUrl?: string | undefined
+  /** It ended without success, but money had arrived, which goes back. */
+  readonly isSentBack?: boolean | undefined
 }
 
 interface Look {
@@ -48,7 +50,7 @@ export function renderResult(frame: PageFrame, model: ResultModel): string {
     title: texts[look.title],
     main: html`<div class="outcome" data-kind="${model.kind}"><span class="badge">${icon(look.icon)}</span>
 <h1>${texts[look.title]}</h1>
-<p class="lead">${withMerchant(frame, texts[look.text])}</p></div>
+<p class="lead">${withMerchant(frame, texts[model.isSentBack ? 'sentBackText' : look.text])}</p></div>
 <dl class="facts">${rows.map(([label, value]) => value && html`<div><dt>${label}</dt><dd><bdi>${value}</bdi></dd></div>`)}</dl>
 ${back !== undefined && html`<p class="buttons"><a class="primary" href="${back}"><span>${withMerchant(frame, texts.backToMerchant) || texts.continueButton}</span></a></p>`}`,
   })

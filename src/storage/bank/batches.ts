@@ -127,12 +127,7 @@ export async function withBatchTransaction<T>(
   const connection: Connection = { client, open: true, last: Promise.resolve() }
   let broken: Error | undefined
   try {
-    await client.query('BEGIN')
-    await client.query(
-      `SELECT set_config('idle_in_transaction_session_timeout', '120000', true),
-         set_config('lock_timeout', '60000', true), set_config('statement_timeout', '120000', true)`,
-    )
-    await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 18))', [account.accountId])
+    await beginAlone(client, account)
     const result = await work(batchTransaction(connection, account))
     connection.open = false
     await client.query('COMMIT')
@@ -145,6 +140,35 @@ export async function withBatchTransaction<T>(
     })
     throw error
   } finally {
+    client.release(broken)
+  }
+}
+
+async function beginAlone(client: PoolClient, { accountId }: BankAccountKey): Promise<void> {
+  await client.query('BEGIN')
+  await client.query(
+    `SELECT set_config('idle_in_transaction_session_timeout', '120000', true),
+       set_config('lock_timeout', '60000', true), set_config('statement_timeout', '120000', true)`,
+  )
+  await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 18))', [accountId])
+}
+
+/** While no batch of the account is made and none of its files is given out; two that did would give a new file out twice. */
+export async function whileAlone<T>(
+  { writers }: Database,
+  account: BankAccountKey,
+  work: () => Promise<T>,
+): Promise<T> {
+  const client = await writers.connect()
+  let broken: Error | undefined
+  try {
+    await beginAlone(client, account)
+    return await work()
+  } finally {
+    // Nothing was written with it: its end releases the lock.
+    await client.query('ROLLBACK').catch(failed => {
+      broken = failed
+    })
     client.release(broken)
   }
 }

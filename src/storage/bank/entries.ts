@@ -4,19 +4,13 @@
  */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { type BankAccountKey, firstId } from '#storage/bank/batches.ts'
+import { entryLinePrefix, giveNewKeys, type KeyedEntry } from '#storage/bank/former-keys.ts'
 import { type Database, inTransaction } from '#storage/database.ts'
 import { lookUp } from '#storage/planner.ts'
 import { insertOne, type RowOf, recordset, toParameters, toRecordset } from '#storage/recordset.ts'
 
-export interface NewEntry extends BankAccountKey {
+export interface NewEntry extends BankAccountKey, KeyedEntry {
   readonly entryId: string
-  readonly key: string
-  /** The key by which an earlier release may have stored it. */
-  readonly formerKey?: string
-  readonly bookedOn?: string
-  /** Positive to the merchant, negative from them. */
-  readonly amount: number
-  readonly currency: string
   /** It is booked as one sum for a whole batch of ours. */
   readonly isSum: boolean
   readonly keyVersion: number
@@ -120,7 +114,8 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
       )
       await take(async entries => {
         const given = toRecordset(entryColumns, entries.map(entryRow))
-        await client.query(renameEntries, [given])
+        for (const own of Map.groupBy(entries, ({ accountId }) => accountId).values())
+          if (own[0]) await giveNewKeys(client, own[0], own)
         const { rows } = await client.query<{ kept: number }>(keepEntries, [given])
         return entries.length - (rows[0]?.kept ?? 0)
       })
@@ -269,10 +264,6 @@ const settledRow = (
   listed_by: result === undefined ? importId : undefined,
 })
 
-/** The name of the settlement line of a statement entry, before our payments have lines for it. */
-export const entryLine = (key: string): string => `${entryLinePrefix}${key}`
-const entryLinePrefix = 'E|'
-
 /** Entries are found by their ids, by index: a join would walk through all entries of the merchant while it has no statistics. */
 export const settleEntries = `WITH given AS MATERIALIZED (SELECT * FROM ${recordset('$2', settledColumns)})
   UPDATE bank_entry e SET state = r.state, result = r.result, x_id = r.x_id, fee = r.fee,
@@ -298,7 +289,6 @@ const entryColumns = [
   ['entry_id', 'uuid'],
   ['provider_account_id', 'text'],
   ['entry_key', 'text'],
-  ['former_key', 'text'],
   ['booked_on', 'date'],
   ['amount', 'bigint'],
   ['currency', 'text'],
@@ -312,7 +302,6 @@ const entryRow = (entry: NewEntry): RowOf<typeof entryColumns> => ({
   entry_id: entry.entryId,
   provider_account_id: entry.accountId,
   entry_key: entry.key,
-  former_key: entry.formerKey,
   booked_on: entry.bookedOn,
   amount: entry.amount,
   currency: entry.currency,
@@ -320,13 +309,6 @@ const entryRow = (entry: NewEntry): RowOf<typeof entryColumns> => ({
   key_version: entry.keyVersion,
   sealed: `\\x${entry.sealed.toString('hex')}`,
 })
-
-/** An entry of an earlier release is the same row when it comes again. Two that shared a key there differ in their amounts. */
-const renameEntries = `UPDATE bank_entry e SET entry_key = i.entry_key FROM ${recordset('$1', entryColumns, 'i')}
-  WHERE e.merchant_id = i.merchant_id AND e.provider_account_id = i.provider_account_id AND e.entry_key = i.former_key
-    AND e.amount = i.amount AND e.currency = i.currency
-    AND NOT EXISTS ${lookUp(`SELECT 1 FROM bank_entry k WHERE k.merchant_id = i.merchant_id
-      AND k.provider_account_id = i.provider_account_id AND k.entry_key = i.entry_key`)}`
 
 /** Unmatched entries are checked again: the same entry may come with more details in another file. */
 const keepEntries = `WITH given AS MATERIALIZED (SELECT DISTINCT ON (r.merchant_id, r.provider_account_id, r.entry_key) r.*
@@ -338,7 +320,7 @@ const keepEntries = `WITH given AS MATERIALIZED (SELECT DISTINCT ON (r.merchant_
     FROM given ORDER BY merchant_id, provider_account_id, entry_key
     ON CONFLICT (merchant_id, provider_account_id, entry_key) DO UPDATE
       SET entry_id = excluded.entry_id, state = 'NEW', amount = excluded.amount, booked_on = excluded.booked_on,
-        is_sum = excluded.is_sum, listed_by = NULL, key_version = excluded.key_version, sealed = excluded.sealed
+        is_sum = excluded.is_sum, former_key = NULL, listed_by = NULL, key_version = excluded.key_version, sealed = excluded.sealed
       WHERE bank_entry.state = 'UNMATCHED'
     RETURNING 1)
   SELECT count(*) AS kept FROM kept`

@@ -2,7 +2,7 @@
  * The search box: payments of some merchants by whatever a person typed. Each interpretation of the text uses an index
  * of its own.
  */
-import { isActiveCurrency } from '#domain/money/currencies.ts'
+import { currencies, isActiveCurrency } from '#domain/money/currencies.ts'
 import type { Database } from '#storage/database.ts'
 import { email, lastDigits, merchantCustomer } from '#storage/payments/found-by.ts'
 import { inLists } from '#storage/planner.ts'
@@ -56,19 +56,32 @@ function readLastDigits(typed: string): string | undefined {
 const isCurrency = (mark: string): boolean =>
   mark === '' || /\p{Sc}$/u.test(mark) || isActiveCurrency(mark.toUpperCase())
 
-/** Whole, or in groups of three; with the two to four decimals that currencies have. */
-const amountForm = /^(?:\d{1,12}|\d{1,3}(?:[.,\s'’]\d{3}){1,3})(?:[.,]\d{2,4})?$/
+/** Whole, or in groups of three. */
+const wholeForm = /^(?:\d{1,12}|\d{1,3}(?:[.,\s'’]\d{3}){1,3})$/
+/** With the two to four decimals that currencies have. */
+const decimalForm = /^(?:\d{1,12}|\d{1,3}(?:[.,\s'’]\d{3}){1,3})[.,]\d{2,4}$/
+
+function readDigits(typed: string, ...forms: readonly RegExp[]): number | undefined {
+  const [, before = '', number = '', after = ''] =
+    /^([a-z]{0,3}\p{Sc}?)\s?(\d[\d.,\s'’]*?)\s?([a-z]{3}|\p{Sc})?$/iu.exec(tidy(typed)) ?? []
+  const isAmount = forms.some(form => form.test(number)) && isCurrency(before) && isCurrency(after)
+  return isAmount ? Number(number.replace(/\D/g, '')) : undefined
+}
 
 /**
  * In the smallest unit, or as our pages and people write it: `1234`, `12.34`, `€1,234.56`, `KWD 12.345`. The digits are the same
  * in every currency, so that none has to be known.
  */
-function readAmount(typed: string): number | undefined {
-  const [, before = '', number = '', after = ''] =
-    /^([a-z]{0,3}\p{Sc}?)\s?(\d[\d.,\s'’]*?)\s?([a-z]{3}|\p{Sc})?$/iu.exec(tidy(typed)) ?? []
-  const isAmount = amountForm.test(number) && isCurrency(before) && isCurrency(after)
-  return isAmount ? Number(number.replace(/\D/g, '')) : undefined
-}
+const readAmount = (typed: string): number | undefined => readDigits(typed, wholeForm, decimalForm)
+
+/** People leave out decimals that are zero: `€50` is 5000 cents too. */
+const wholeAmounts: readonly Guess[] = [2, 3].map(exponent => {
+  const codes = currencies.filter(currency => currency.exponent === exponent).map(({ code }) => `'${code}'`)
+  return {
+    read: typed => readDigits(typed, wholeForm),
+    where: `p.amount = $2::bigint * ${10 ** exponent} AND p.currency IN (${codes.join()}) AND ${inLists('p')}`,
+  }
+})
 
 const references: readonly Guess[] = [
   // Two indexes, each for a part of the payments.
@@ -84,6 +97,7 @@ const guesses: readonly Guess[] = [
   { read: readEmail, where: `${email} IS NOT NULL AND lower${email} = lower($2)` },
   { read: readLastDigits, where: `${lastDigits} IS NOT NULL AND ${lastDigits} = $2` },
   { read: readAmount, where: `p.amount = $2::bigint AND ${inLists('p')}` },
+  ...wholeAmounts,
 ]
 
 interface Question {

@@ -1,9 +1,10 @@
 /** Settlement lines of providers, and how they compare with our own books. Every query is scoped by merchant. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money/money.ts'
-import { entryLine } from '#storage/bank/entries.ts'
+import { entryLine, giveNewKeys, type KeyedEntry } from '#storage/bank/former-keys.ts'
 import type { Database } from '#storage/database.ts'
 import { addsUpToZero, settledAs, statedIn, sumOfStated, takenBack } from '#storage/doctor/provider-checks.ts'
+import { lookUp } from '#storage/planner.ts'
 import { matchLines } from '#storage/providers/match-lines.ts'
 import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
 
@@ -31,8 +32,10 @@ export interface StoredLine {
 export interface NewLine extends Omit<StoredLine, 'accountId' | 'payId' | 'xId'> {
   /** Our reference, where the provider repeats it. */
   readonly reference?: string
+  /** Known by `providerReference` alone: a file that counts it to another settlement tells of the same line. */
+  readonly isNamedOnce?: true
   /** The entry of a bank's statement that it repeats. */
-  readonly entryKey?: string
+  readonly entry?: KeyedEntry
 }
 
 export interface LineFilter {
@@ -127,6 +130,8 @@ export function createSettlementStore({
   return {
     async insert(account, lines) {
       if (lines.length === 0) return { added: 0, unmatched: 0 }
+      const entries = lines.flatMap(({ entry }) => entry ?? [])
+      await giveNewKeys(writers, account, entries)
       const values = [account.merchantId, account.accountId, toRecordset(lineColumns, lines.map(fromLine))]
       const { rowCount } = await writers.query(insertStatement, values)
       await matchLines(writers, account)
@@ -184,12 +189,15 @@ const lineColumns = [
   ['reference', 'text'],
   ['transaction_id', 'text'],
   ['entry_key', 'text'],
+  ['is_named_once', 'boolean'],
 ] as const
 
 const given = recordset('$3', lineColumns)
 
 const insertStatement = `WITH fresh AS MATERIALIZED (SELECT r.* FROM ${given} WHERE NOT EXISTS (SELECT 1 FROM bank_entry e
-    WHERE e.merchant_id = $1 AND e.provider_account_id = $2 AND e.entry_key = r.entry_key AND e.state = 'APPLIED'))
+    WHERE e.merchant_id = $1 AND e.provider_account_id = $2 AND e.entry_key = r.entry_key AND e.state = 'APPLIED')
+    AND (r.is_named_once IS NOT TRUE OR NOT EXISTS ${lookUp(`SELECT 1 FROM settlement_line k WHERE k.merchant_id = $1
+      AND k.provider_account_id = $2 AND k.provider_reference = r.provider_reference`)}))
   INSERT INTO settlement_line (merchant_id, provider_account_id, settlement_id, date, type, gross, fee,
     net, currency, paid, paid_currency, provider_reference, reference, transaction_id)
   SELECT $1, $2, r.settlement_id, r.date, r.type, r.gross, r.fee, r.net, r.currency, r.paid, r.paid_currency,
@@ -341,8 +349,9 @@ const fromLine = (line: NewLine): RowOf<typeof lineColumns> => ({
   currency: line.currency,
   paid: line.paid?.value,
   paid_currency: line.paid?.currency,
-  provider_reference: line.entryKey === undefined ? line.providerReference : entryLine(line.entryKey),
+  provider_reference: line.entry === undefined ? line.providerReference : entryLine(line.entry.key),
   reference: line.reference,
   transaction_id: line.transactionId,
-  entry_key: line.entryKey,
+  entry_key: line.entry?.key,
+  is_named_once: line.isNamedOnce,
 })

@@ -26,6 +26,15 @@ async function read(lines: readonly string[], size = 1000, end = '\n'): Promise<
 test.each<[string, string, Partial<SettlementLine>]>([
   ['Settled', 'GBP,,5.00,1,GBP,,4.88,,0.04,0.01,0.07', { type: 'CAPTURE', gross: 500, fee: 12, net: 488 }],
   ['Refunded', 'GBP,5.00,,1,GBP,5.10,,0.10,,,', { type: 'REFUND', gross: -500, fee: 10, net: -510 }],
+  ['SettledBulk', 'GBP,,5.00,1,GBP,,4.88,,0.12,,', { type: 'CAPTURE', gross: 500, fee: 12, net: 488 }],
+  ['SettledInstallment', 'GBP,,2.50,1,GBP,,2.50,,,,', { type: 'CAPTURE', gross: 250, fee: 0, net: 250 }],
+  ['RefundedBulk', 'GBP,5.00,,1,GBP,5.10,,0.10,,,', { type: 'REFUND', gross: -500, fee: 10, net: -510 }],
+  [
+    'SettledExternallyWithInfo',
+    'GBP,,5.00,1,GBP,,5.00,,,,',
+    { type: 'CAPTURE', gross: 500, fee: 0, net: 500 },
+  ],
+  ['ChargebackReversedExternallyWithInfo', 'GBP,,5.00,1,GBP,,5.00,,,,', { type: 'CHARGEBACK', gross: 500 }],
   [
     'Chargeback',
     'EUR,349.99,,1,EUR,357.49,,7.5,,,',
@@ -107,6 +116,11 @@ test.each([
     'a paid amount with too many decimals',
     [headings, row('Settled', 'USD,,5.005,1,EUR,,4,,,,')],
     /line 2, Gross Credit \(GC\): 5.005 has more decimals than USD/,
+  ],
+  [
+    'a file that is cut off in its last line',
+    [headings, row('Settled', 'EUR,,5.00,1,EUR,,4.88,,0.04,0.01,0.07').slice(0, -42)],
+    /line 2 ends after 2\d of 23 columns; the file may be cut off/,
   ],
   ['an open quotation mark', [headings, '"Shop'], /quotation mark/],
 ])('%s is refused in a sentence', async (_, lines, sentence) => {

@@ -4,7 +4,7 @@
  */
 import type { SettlementLine } from '#connectors/contract.ts'
 import { readRecords } from '#connectors/csv-lines.ts'
-import { splitCsvLine } from '#domain/csv.ts'
+import { describeCut, splitCsvLine } from '#domain/csv.ts'
 import { parseXId } from '#domain/ids.ts'
 import { exponentOf } from '#domain/money/currencies.ts'
 import { exact, type Money } from '#domain/money/money.ts'
@@ -26,6 +26,11 @@ const types: Readonly<Record<string, LineType>> = {
   ReserveAdjustment: 'RESERVE',
   MerchantPayout: 'PAYOUT',
 }
+
+/** The same movement of money: many at once, one of several parts, or paid out by the acquirer and not by Adyen. */
+const waysOfSettling = /(Bulk|Installment)?(ExternallyWithInfo)?$/
+
+const typeOf = (kind: string): LineType => types[kind.replace(waysOfSettling, '')] ?? 'CORRECTION'
 
 const needed = [
   'Psp Reference',
@@ -57,13 +62,15 @@ export async function* readSettlementReport(file: AsyncIterable<Uint8Array>): As
       continue
     }
     const positions = headings
+    const cut = describeCut(cells, positions)
+    if (cut !== undefined) throw new Error(`Settlement details report, line ${number} ${cut}`)
     yield toLine(heading => cells[positions.indexOf(heading)] ?? '', number)
   }
   if (headings === undefined) throw new Error('The settlement details report is empty')
 }
 
 function toLine(cell: Cell, number: number): SettlementLine {
-  const type = types[cell('Type')] ?? 'CORRECTION'
+  const type = typeOf(cell('Type'))
   const currency = cell('Net Currency')
   const amount = (heading: string): number =>
     parseDecimal(cell(heading), currency, `line ${number}, ${heading}`)

@@ -50,6 +50,7 @@ const lines = [
     net: 956,
     currency: 'EUR',
     providerReference: 'txn_1',
+    isNamedOnce: true,
   },
   {
     settlementId: '2026-09-21',
@@ -62,6 +63,7 @@ const lines = [
     net: -400,
     currency: 'EUR',
     providerReference: 'txn_2',
+    isNamedOnce: true,
   },
 ]
 
@@ -242,6 +244,11 @@ test.each([
     'a paid amount with too many decimals',
     `${header},customer_facing_amount,customer_facing_currency\ntxn_1,2026-09-20,,eur,1,0,1,charge,ch_1,,,1.005,usd`,
     /has the amount 1.005, which cannot be exact in USD/,
+  ],
+  [
+    'a file that is cut off in its last line',
+    `${header}\ntxn_1,2026-09-20,,eur,10.00,0.44,9`,
+    /ends after 7 of 11 columns; the file may be cut off/,
   ],
   ['half a JSON file', '{"object":"list","data":[', /not a JSON object/],
   [

@@ -17,7 +17,7 @@ import {
   textAt,
   type Wire,
 } from '#connectors/stripe/translate/wire.ts'
-import { splitCsvLine } from '#domain/csv.ts'
+import { describeCut, splitCsvLine } from '#domain/csv.ts'
 import { parseXId } from '#domain/ids.ts'
 import { exponentOf } from '#domain/money/currencies.ts'
 import type { Money } from '#domain/money/money.ts'
@@ -110,6 +110,7 @@ export function toSettlementLine(transaction: Wire): SettlementLine {
     currency: currency.toUpperCase(),
     ...paidBeside(gross, currency.toUpperCase(), paid),
     providerReference: id,
+    isNamedOnce: true,
   }
 }
 
@@ -184,6 +185,7 @@ export function rowToSettlementLine(row: Row): SettlementLine {
     currency,
     ...paidBeside(gross, currency, paidOf(row, id)),
     providerReference: id,
+    isNamedOnce: true,
   }
 }
 
@@ -218,6 +220,8 @@ function cellsOf(names: readonly string[], line: string): Row {
   const cells = splitCsvLine(line)
   if (cells === undefined)
     throw new Error('a line of the report has a quotation mark without its counterpart')
+  const cut = describeCut(cells, names)
+  if (cut !== undefined) throw new Error(`the line ${cells[0]} of the report ${cut}`)
   return Object.fromEntries(names.map((name, index) => [name, cells[index]]))
 }
 
