@@ -29,7 +29,7 @@ const fates: Readonly<Record<string, Readonly<Partial<Record<Fate, string>>>>> =
   bank_batch: { 'not personal': 'provider_account_id' },
   bank_entry: {
     'kept by law': 'sealed',
-    'not personal': 'provider_account_id entry_key state result currency',
+    'not personal': 'provider_account_id entry_key former_key state result currency',
   },
   bank_file: { 'not personal': 'type message_id sha256' },
   bank_file_part: { 'kept by law': 'sealed', 'not personal': 'type' },
