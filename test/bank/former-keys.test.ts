@@ -146,3 +146,14 @@ test('one that had a key for each file is the one that was booked', async () => 
   })
   expect(await record(payId)).toMatchObject({ status: 'OK', amount: { receivedValue: 1000 } })
 })
+
+test('a fee under the reference of a transfer that an earlier release has booked does not take its place', async () => {
+  const payId = await order('former-fee')
+  const entry = { reference: 'FORMER-FEE', payer, cents: 1000, text: 'former-fee' }
+  await importThen(write(entry))
+  const fee = { ...entry, cents: 300, text: 'fee' }
+  const unmatched = [{ reference: 'FORMER-FEE' }]
+  expect(await importNow(write(fee))).toMatchObject({ booked: 0, repeated: 0, unmatched })
+  expect(await importNow(write(fee, entry))).toMatchObject({ booked: 0, repeated: 1, unmatched })
+  expect(await record(payId)).toMatchObject({ status: 'OK', amount: { receivedValue: 1000 } })
+})

@@ -147,8 +147,15 @@ test('303 an invoice on our page leads to the account to transfer to, and the tr
 
 test('the page of a transfer of which a part has arrived asks for the rest', async () => {
   const made = await order('SEPACREDITTRANSFER', 'rest-on-page-1')
+  const show = async () => (await fetch(made._links.redirect.href)).text()
+  const codeIn = (shown: string) => /<figure class="qr">.*?<\/figure>/s.exec(shown)?.[0] ?? ''
+  const before = await show()
+  expect(codeIn(before)).toContain('<svg')
+  expect(codeIn(await show())).toBe(codeIn(before))
   await arrive({ cents: 400, text: 'rest-on-page-1' })
-  const page = await (await fetch(made._links.redirect.href)).text()
+  const page = await show()
+  // Another code, for another amount.
+  expect(codeIn(page)).not.toBe(codeIn(before))
   expect(/<h1>(.*?)<\/h1>/.exec(page)?.[1]).toBe('Almost done: now pay €6.00')
   const amounts = [...page.matchAll(/<dt>(Total|Amount)<\/dt><dd>(.*?)<\/dd>/g)]
   expect(amounts.map(([, name, amount]) => `${name} ${amount}`)).toEqual(['Total €10.00', 'Amount €6.00'])
