@@ -98,6 +98,7 @@ test.each([
   ['Smørrebrød  København', 'Smorrebrod Kobenhavn'],
   ['Łódź straße – café', 'Lodz strasse - cafe'],
   ["Bob's <Shop>", "Bob's Shop"],
+  ['Joe<s>', 'Joes'],
   ['カフェ 24', '24'],
   ['🎁', undefined],
   [undefined, undefined],

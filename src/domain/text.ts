@@ -108,7 +108,7 @@ const replacements: ReadonlyMap<string, string> = new Map(
  */
 export function toStatementText(descriptor: string | undefined, refused: RegExp): string | undefined {
   const plain = (descriptor ?? '').normalize('NFKD').replace(/[^ -~]/gu, toPlain)
-  const text = plain.replace(refused, ' ').replace(/ {2,}/g, ' ').trim()
+  const text = plain.replace(refused, '').replace(/ {2,}/g, ' ').trim()
   return text.slice(0, descriptorMax).trimEnd() || undefined
 }
 
