@@ -81,7 +81,8 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
   function onExit(worker: Worker, how: string): void {
     const { processes } = listening.get(worker) ?? { processes: [] }
     const fault = faults.get(worker)
-    for (const group of [running, listening]) group.delete(worker)
+    running.delete(worker)
+    listening.delete(worker)
     reports.onEnd(worker)
     if (stopping) return
     const [heir] = listening.keys()
@@ -92,9 +93,7 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
     }
     say(`worker ${worker.id} ended (${fault ?? how}); another one takes its place`)
     // Not unref: when all workers have ended, nothing else keeps this process running until the next one starts.
-    setTimeout(() => {
-      if (!stopping) fork()
-    }, replaceAfterMs)
+    setTimeout(() => !stopping && fork(), replaceAfterMs)
   }
 
   const fork = (): unknown =>
