@@ -40,7 +40,7 @@ export function decideCapture(payment: Payment, command: CaptureCommand, now: Da
   if (!sequenceFits(payment, command)) return refuse('SEQUENCE')
   if (add(committed(payment), command.amount.value) > captureCeiling(payment))
     return refuse('ABOVE_OPEN_AMOUNT')
-  if (!methodTakesPart(payment, command)) return refuse('METHOD_LACKS_OPERATION')
+  if (!methodAllowsPart(payment, command)) return refuse('METHOD_LACKS_OPERATION')
   if (command.releasesRest && command.amount.value >= openAmount(payment)) return refuse('ABOVE_OPEN_AMOUNT')
   return accept
 }
@@ -73,7 +73,7 @@ export const endsCapturing = ({ details: { manual, closes, releasesRest } }: Ope
   manual?.final === true || closes === true || releasesRest === true
 
 /** A partial capture, or a second one, only where the method's row allows it. */
-function methodTakesPart(payment: Payment, { amount }: CaptureCommand): boolean {
+function methodAllowsPart(payment: Payment, { amount }: CaptureCommand): boolean {
   const { operations } = payment.method
   if (amount.value < openAmount(payment) && !operations.includes('partial_capture')) return false
   return captures(payment).length === 0 || operations.includes('multi_capture')

@@ -75,7 +75,7 @@ const dayMs = 24 * 60 * 60 * 1000
  * How long a customer has to act: one day on a page, three days to pay a voucher in a shop, seven days for a bank transfer,
  * because banks book transfers on working days only.
  */
-const patienceMs: Readonly<Record<Flow, number>> = {
+const customerTimeMs: Readonly<Record<Flow, number>> = {
   direct: dayMs,
   multi_step: dayMs,
   redirect: dayMs,
@@ -86,7 +86,7 @@ const patienceMs: Readonly<Record<Flow, number>> = {
 
 /** When a payment that waits for its customer expires, unless the request set a deadline. */
 export const customerDeadline = ({ flow }: Method, now: Date): Date =>
-  new Date(now.getTime() + patienceMs[flow])
+  new Date(now.getTime() + customerTimeMs[flow])
 
 /**
  * Who acts first. `provider`: it is called at once, and may answer that the customer must act. `customer`: they fill in a
@@ -116,9 +116,9 @@ export const stepCode = ({ step }: Prepared): string =>
   step === 'challenge' ? challengeOutstanding : customerActionOutstanding
 
 /** A payment whose provider is called at once is stored as PENDING, because money may move before the answer is known. */
-export function openPayment(birth: NewPayment): Payment {
+export function openPayment(input: NewPayment): Payment {
   const { command, kind, payId, xId, captureXId, instrument, account, prepared, key, clientToken, now } =
-    birth
+    input
   const step = kind === 'CREDIT' ? 'provider' : firstStep(command)
   const asked = step === 'provider'
   const first: Operation = {
@@ -157,10 +157,10 @@ export function openPayment(birth: NewPayment): Payment {
     sums: kind === 'CREDIT' ? { ...noSums, refunding: command.amount.value } : noSums,
     captureMethod: command.captureMethod,
     closedForCapture: false,
-    provider: birth.provider,
+    provider: input.provider,
     instrument,
     account,
-    planId: birth.planId,
+    planId: input.planId,
     details: command.details,
     own: { ...command.own, methodFields: command.methodFields },
     eventSequence: 0,

@@ -33,13 +33,13 @@ export function findReturnedCapture(
   value: number,
 ): Operation | undefined {
   const only = named?.type === 'CAPTURE' ? named.xId : undefined
-  const isMeant = (capture: Operation): boolean =>
+  const matches = (capture: Operation): boolean =>
     only === undefined ? value === capture.amount || value === restOf(payment, capture) : capture.xId === only
   return payment.operations.findLast(
     capture =>
       capture.type === 'CAPTURE' &&
       capture.state === 'OK' &&
-      isMeant(capture) &&
+      matches(capture) &&
       add(returnedOf(payment, capture), value) <= capture.amount,
   )
 }

@@ -80,7 +80,7 @@ const progress: Readonly<Record<DisputeStatus, number>> = {
 export const isFinal = (status: DisputeStatus): boolean => progress[status] >= progress.EXPIRED
 
 /** Notices arrive in any order: one with an earlier state than the stored one is ignored. */
-function isNews(known: DisputeFacts, reported: DisputeFacts): boolean {
+function isNewState(known: DisputeFacts, reported: DisputeFacts): boolean {
   const [before, after] = [stages.indexOf(known.stage), stages.indexOf(reported.stage)]
   if (before !== after) return after > before
   if (known.status !== reported.status) return progress[reported.status] >= progress[known.status]
@@ -91,7 +91,7 @@ function isNews(known: DisputeFacts, reported: DisputeFacts): boolean {
 }
 
 /** A later notice may not repeat why there is a dispute, nor until when to answer: what is known stays. */
-function withKnown(reported: DisputeFacts, known: DisputeFacts): DisputeFacts {
+function withKnownFields(reported: DisputeFacts, known: DisputeFacts): DisputeFacts {
   const isReasonKnown = reported.reasonGroup === 'OTHER' && known.reasonCode !== ''
   const { reasonCode, reasonGroup } = isReasonKnown ? known : reported
   const isSameStage = reported.stage === known.stage
@@ -123,7 +123,7 @@ export function openDispute(payment: Payment, facts: DisputeFacts, ids: DisputeI
   return {
     payment: withDisputed(payment, { before: 0, after: disputedValue(payment, dispute) }, now),
     dispute,
-    news: ['dispute.opened', ...endOf(facts.status)],
+    news: ['dispute.opened', ...closingEvents(facts.status)],
   }
 }
 
@@ -134,8 +134,8 @@ export function updateDispute(
   facts: DisputeFacts,
   now: Date,
 ): DisputeChange | undefined {
-  const reported = withKnown(facts, known)
-  if (!isNews(known, reported)) return undefined
+  const reported = withKnownFields(facts, known)
+  if (!isNewState(known, reported)) return undefined
   const type =
     known.stage !== reported.stage
       ? 'STAGE_CHANGED'
@@ -148,7 +148,7 @@ export function updateDispute(
     type,
     news: [
       ...(reopened ? (['dispute.opened'] as const) : []),
-      ...(known.status === reported.status ? [] : endOf(reported.status)),
+      ...(known.status === reported.status ? [] : closingEvents(reported.status)),
     ],
     now,
   })
@@ -211,7 +211,7 @@ const withDisputed = (
   version: payment.version + 1,
 })
 
-const endOf = (status: DisputeStatus): readonly DisputeNews[] => {
+const closingEvents = (status: DisputeStatus): readonly DisputeNews[] => {
   if (status === 'WON') return ['dispute.won']
   return status === 'LOST' || status === 'EXPIRED' ? ['dispute.lost'] : []
 }

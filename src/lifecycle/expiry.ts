@@ -66,7 +66,7 @@ function endRequest(payment: Payment, responseCode: string, { now, xId }: Ending
           ? { ...operation, state: 'FAILED' as const, responseCode, updatedAt: now }
           : operation,
       )
-    : [...payment.operations, endingOf(payment, { responseCode, now, xId })]
+    : [...payment.operations, closingOperation(payment, { responseCode, now, xId })]
   return {
     ...payment,
     status: 'FAILED',
@@ -77,7 +77,7 @@ function endRequest(payment: Payment, responseCode: string, { now, xId }: Ending
   }
 }
 
-function endingOf(
+function closingOperation(
   payment: Payment,
   { responseCode, now, xId }: Ending & { readonly responseCode: string },
 ): Operation {

@@ -42,13 +42,13 @@ export function takeBack(payment: Payment, { xId, detail, provider, now }: Taken
     provider: provider ?? operation.provider,
     updatedAt: now,
   }
-  return written({ ...undone, operations: replace(payment, failed) }, now)
+  return withNewVersion({ ...undone, operations: replace(payment, failed) }, now)
 }
 
 const replace = ({ operations }: Payment, changed: Operation): readonly Operation[] =>
   operations.map(operation => (operation.xId === changed.xId ? changed : operation))
 
-const written = (payment: Payment, now: Date): Payment => ({
+const withNewVersion = (payment: Payment, now: Date): Payment => ({
   ...payment,
   updatedAt: now,
   version: payment.version + 1,
@@ -103,7 +103,7 @@ export function recordElsewhere(payment: Payment, elsewhere: Elsewhere): Payment
   const amount = elsewhere.amount ?? (capture ? restOf(payment, capture) : most)
   const isOpen = payment.kind === 'PAYMENT' && (payment.status !== 'FAILED' || type === 'REFUND')
   if (!isOpen || amount <= 0 || amount > most) return undefined
-  const sums = moved(payment, type, amount)
+  const sums = sumsAfter(payment, type, amount)
   if (!sums) return undefined
   const { transId, refNr, sequence } = lastOperation(payment)
   const operation: Operation = {
@@ -123,7 +123,7 @@ export function recordElsewhere(payment: Payment, elsewhere: Elsewhere): Payment
   }
   const next = { ...payment, sums, operations: [...payment.operations, operation] }
   const releases = type === 'CAPTURE' && elsewhere.releasesRest && openAmount(next) > 0
-  return written({ ...(releases ? releaseRest(next) : next), status: statusAfter(next, type) }, now)
+  return withNewVersion({ ...(releases ? releaseRest(next) : next), status: statusAfter(next, type) }, now)
 }
 
 const releaseRest = (payment: Payment): Payment => ({
@@ -132,7 +132,7 @@ const releaseRest = (payment: Payment): Payment => ({
   closedForCapture: true,
 })
 
-function moved({ sums }: Payment, type: OperationType, amount: number): Payment['sums'] | undefined {
+function sumsAfter({ sums }: Payment, type: OperationType, amount: number): Payment['sums'] | undefined {
   switch (type) {
     case 'CAPTURE':
       return { ...sums, captured: add(sums.captured, amount) }
@@ -188,7 +188,7 @@ export function approveLate(
   if (!isOver || failed.type === 'CREDIT' || outcome.kind !== 'approved') return undefined
   const late = { paidLate: true, ...(isKept ? { keptLate: true } : {}) }
   const again: Operation = { ...failed, state: 'SENT', prepared: { ...failed.prepared, ...late } }
-  const tried = { ...asTried(payment, failed), amount: askedBy(payment, failed), provider }
+  const tried = { ...asTried(payment, failed), amount: requestedAmount(payment, failed), provider }
   const open: Payment = { ...tried, status: 'PENDING', operations: replace(payment, again) }
   const approved = settle(open, xId, outcome, now)
   const settled =
@@ -199,7 +199,7 @@ export function approveLate(
 }
 
 /** The amount of a payment may be changed between two tries; a confirm may be for less than its payment. */
-const askedBy = ({ amount }: Payment, { type, amount: value }: Operation): Money =>
+const requestedAmount = ({ amount }: Payment, { type, amount: value }: Operation): Money =>
   type === 'AUTHORIZATION' ? { ...amount, value } : amount
 
 export const paidLateOperation = ({ operations }: Payment): Operation | undefined =>
@@ -246,7 +246,7 @@ const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
 
 /** What could not be given back is tried again after these times, for a month in all: providers refund for longer. */
-const giveBackWaitsMs = [
+const giveBackDelaysMs = [
   minuteMs,
   10 * minuteMs,
   hourMs,
@@ -258,7 +258,7 @@ const later = (now: Date, waitMs: number): Date => new Date(now.getTime() + wait
 
 /** When to try again after that many tries; undefined: no more. */
 export function giveBackTime(now: Date, tries: number): Date | undefined {
-  const waitMs = giveBackWaitsMs[tries]
+  const waitMs = giveBackDelaysMs[tries]
   return waitMs === undefined ? undefined : later(now, waitMs)
 }
 

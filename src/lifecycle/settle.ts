@@ -104,7 +104,7 @@ const effects: Record<OperationType, Effects> = {
       // before the delayed one was due leaves the delayed one to come, no matter when its failure becomes known.
       const fired =
         payment.captureMethod.type === 'DELAYED'
-          ? isFromItsHourOn(payment, operation)
+          ? replacesDelayedCapture(payment, operation)
           : released.sums.capturing === 0
       return payment.status === 'CAPTURE_REQUEST' && fired ? { ...released, status: 'AUTHORIZED' } : released
     },
@@ -175,12 +175,12 @@ export const delayedCaptureTime = ({ captureMethod }: Payment, approvedAt: Date)
  */
 export function dueDelayedCapture(payment: Payment): Date | undefined {
   if (payment.status !== 'CAPTURE_REQUEST' && payment.status !== 'OK') return undefined
-  const isMade = payment.operations.some(operation => isFromItsHourOn(payment, operation))
+  const isMade = payment.operations.some(operation => replacesDelayedCapture(payment, operation))
   return isMade ? undefined : delayedCaptureTime(payment, approvingOperation(payment).updatedAt)
 }
 
 /** A capture at or after the time of the delayed one replaces it, even one that the merchant requested. */
-function isFromItsHourOn(payment: Payment, { type, createdAt }: Operation): boolean {
+function replacesDelayedCapture(payment: Payment, { type, createdAt }: Operation): boolean {
   const firesAt = delayedCaptureTime(payment, approvingOperation(payment).updatedAt)
   return type === 'CAPTURE' && firesAt !== undefined && firesAt.getTime() <= createdAt.getTime()
 }

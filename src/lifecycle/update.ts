@@ -16,12 +16,12 @@ export function decideUpdate(payment: Payment, command: UpdateCommand): Decision
   if (command.amount !== undefined && lacksOutcome(payment)) return refuse('OUTCOME_OUTSTANDING')
   const begun = payment.status !== 'AUTHORIZE_REQUEST'
   if (begun && (command.transId !== undefined || command.amount !== undefined)) return refuse('NOT_UPDATABLE')
-  if (command.amount !== undefined && isPromised(payment)) return refuse('NOT_UPDATABLE')
+  if (command.amount !== undefined && hasAcceptedConversion(payment)) return refuse('NOT_UPDATABLE')
   return exceedsApproval(payment, command) ? refuse('NOT_UPDATABLE') : accept
 }
 
 /** The cardholder has accepted an amount in their own currency, and that try is still waiting. */
-const isPromised = ({ instrument, operations }: Payment): boolean =>
+const hasAcceptedConversion = ({ instrument, operations }: Payment): boolean =>
   instrument?.dcc?.accepted === true &&
   operations.some(({ type, state }) => type === 'AUTHORIZATION' && state === 'AUTHORIZE_REQUEST')
 

@@ -194,6 +194,7 @@ test.each([
   [['payment', 'card', 'operation']],
   [['payment', 'settled', 'card', 'operation', 'answered']],
   [['key', 'payment', 'card', 'operation']],
+  [['payment', 'operation', 'mark', 'timer']],
 ] as const)(
   'a batch of %s looks a taken transId up by its own index, whatever number of payments its plan is made with',
   async parts => {

@@ -39,11 +39,11 @@ export function patchPlan(plan: Plan, patch: PlanPatch, now: Date): Plan {
     updatedAt: now,
     version: plan.version + 1,
   }
-  return expiryDate === undefined ? changed : { ...changed, nextPaymentDate: dueWithin(changed, now) }
+  return expiryDate === undefined ? changed : { ...changed, nextPaymentDate: nextDueDay(changed, now) }
 }
 
 /** Keeps the next due day unless the plan now ends before it; a plan that had none gets the next one from today on. */
-function dueWithin(plan: Plan, now: Date): string | undefined {
+function nextDueDay(plan: Plan, now: Date): string | undefined {
   const { nextPaymentDate, recurring } = plan
   if (nextPaymentDate === undefined) return nextPaymentAfter(plan, dayOf(now))
   return recurring?.expiryDate !== undefined && nextPaymentDate > recurring.expiryDate
