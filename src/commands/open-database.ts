@@ -1,6 +1,6 @@
 /**
- * What every command but help needs first: the database, embedded or configured, brought to the newest schema, and the
- * master key that decrypts its sealed data.
+ * Opens the database for every command but help: embedded or configured, migrated to the newest schema, with the master
+ * key that decrypts its sealed data.
  */
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
@@ -22,13 +22,13 @@ export interface OpenDatabase {
   /** For people: where the rows are. Holds no password. */
   readonly place: string
   readonly masterKey: MasterRing
-  /** All of them, cell 0, which is the database itself, first. */
+  /** All cells; the first is cell 0, the database itself. */
   readonly cells: readonly CellAddress[]
-  /** The cells as they are by now. */
+  /** The current cells. */
   listCells(): Promise<readonly CellAddress[]>
   /** The file of the master key, if it is in a file. */
   readonly masterKeyFile?: string
-  /** Set where the master key is missing: says so, and where to put it. `masterKey` opens nothing then. */
+  /** The message for a missing master key, with the place where to put it. `masterKey` then opens nothing. */
   readonly missingKey?: string
   close(): Promise<void>
 }

@@ -17,7 +17,7 @@ interface Moment {
 
 const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}`
 
-/** What the code means; what to do only where there is something to do. */
+/** The meaning of the code, with the advice unless no action is needed. */
 function explain(code: string): Part {
   const { description, advice } = describe(code)
   return html`<p>${code} ${description}</p>${code !== success && html`<p class="quiet">What to do: ${renderProse(adviceMeanings[advice])}</p>`}`
@@ -59,7 +59,7 @@ const tellDisputes = (visit: MerchantVisit, disputes: readonly Json[]): readonly
     })),
   )
 
-/** 25 pages, 500 events: what the API lists on one page is less than a payment with many partial captures has. */
+/** 25 pages, 500 events: a payment with many partial captures has more events than one page of the API lists. */
 const eventPagesMax = 25
 
 async function listEvents(visit: MerchantVisit, payId: string): Promise<readonly Json[]> {
@@ -86,7 +86,7 @@ const tellEvents = (visit: MerchantVisit, events: readonly Json[]): readonly Mom
 /** 100: more than people do to one payment. */
 const actsMax = 100
 
-/** What people did to the payment itself, to its disputes and to its events. */
+/** Actions of people on the payment itself, its disputes and its events. */
 async function tellActs(visit: MerchantVisit, objects: readonly string[]): Promise<readonly Moment[]> {
   const rows = await visit.deps.auditStore.list({ objects, limit: actsMax })
   return rows.map(({ at, actor, act, after }) => {
