@@ -184,7 +184,7 @@ describe('nothing follows a credit', () => {
     expect((await shop.read(payId)).operations).toHaveLength(1)
   })
 
-  test('a credit never lapses', async () => {
+  test('a credit does not lapse', async () => {
     const { payId } = (await credit(toCard())).body
     await shop.advance('P60D')
     expect(await shop.read(payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 700 } })
