@@ -16,7 +16,7 @@ const firstAttemptMsMax = 50
 /** 16: as the bare payments. */
 const bareConnections = 16
 
-/** So many single events show how soon one is sent. */
+/** 300 single events for the latency of one. */
 const latencyCount = 300
 
 export interface WebhookOptions {

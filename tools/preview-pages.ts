@@ -1,4 +1,6 @@
-/** Shows the sample pages for whoever works on them: `node tools/preview-pages.ts` serves, with a folder it takes pictures. */
+/**
+ * Shows the sample pages to developers: `node tools/preview-pages.ts` serves them, with a folder it saves screenshots.
+ */
 import { mkdirSync } from 'node:fs'
 import { findLanguage } from '#pages/language.ts'
 import { launchBrowser } from '#test/support/browser/browser.ts'

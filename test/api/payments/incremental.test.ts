@@ -140,7 +140,7 @@ describe('raising', () => {
     })
   })
 
-  test('sent again twice when it does not arrive, FAILED after three times', async () => {
+  test('an unreached request is sent again twice, then FAILED', async () => {
     const payId = await shop.authorize('CARD')
     await shop.fail({ operation: 'INCREMENTAL', fault: 'lost_request', times: 3 })
     expect(await raise(payId, 500)).toMatchObject(refused('21000391'))
@@ -180,7 +180,7 @@ describe('guards, the first that fails is the answer', () => {
     expect(await raise(payId, 1, wrong)).toMatchObject(refused('20200008'))
   })
 
-  test('20200002 captured, even a part of it, even perhaps', async () => {
+  test('20200002 captured, also in part, also with an unknown outcome', async () => {
     const partly = await shop.authorize('CARD')
     await shop.act(partly, 'captures', 1)
     expect(await raise(partly, 1, wrong)).toMatchObject(refused('20200002'))
