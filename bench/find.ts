@@ -213,7 +213,7 @@ async function fill(databaseUrl: string, merchantId: string, count: number): Pro
   })
 }
 
-/** The median of pages that are read to their end, after as many that are not counted. */
+/** The median time of a page read to its end, after as many uncounted reads. */
 async function timePages(url: string, { authorization }: Shop): Promise<{ ms: number; found: number }> {
   const times: number[] = []
   let found = 0

@@ -26,7 +26,7 @@ const renderMsMax = 3
 const rendersMin = 3_000
 const bareRatioMin = 0.5
 
-/** 300 pages one after the other: enough for a median, with nobody to wait for. */
+/** 300 pages one after the other: enough for a median, without a queue. */
 const timedPages = 300
 /** 500 sessions in turn, so that no page can be cached. */
 const sessionCount = 500

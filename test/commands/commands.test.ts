@@ -59,7 +59,7 @@ async function createMerchant(name: string, by: typeof run | typeof runHere = ru
 
 const list = async () => JSON.parse((await run('merchant', 'list', '--json')).stdout)
 
-test('while no server runs, a merchant is created, listed and changed', async () => {
+test('while no server runs, commands create, list and change a merchant, and leave no owner and a private master key', async () => {
   const { merchantId, apiKey, webhookSecret } = await createMerchant('Corner shop')
   expect(apiKey).toMatch(/^tg_test_[0-9a-f]{32}_[\w-]{43}$/)
   expect(webhookSecret).toMatch(/^whsec_[\w+/]{43}=$/)

@@ -4,7 +4,7 @@
  */
 
 /**
- * Leading digits, as domain/card-brands.ts has them, of the brands that have a mark on the page. `unknown` are the
+ * Leading digits, as domain/cards/card-brands.ts has them, of the brands that have a mark on the page. `unknown` are the
  * parts of these ranges that belong to other brands: their cards get the plain mark.
  */
 export const brandRanges = {
