@@ -92,9 +92,9 @@ async function measureCsv({
   say,
 }: Omit<FindBench, 'stage'> & { origin: string; shop: Shop }): Promise<Line[]> {
   // An uncounted export first: the memory that any export needs is not the growth of a longer range.
-  await pourCsv(origin, shop)
+  await readCsvExport(origin, shop)
   const before = readMemory(gateway.pid)
-  const { rows, seconds } = await pourCsv(origin, shop)
+  const { rows, seconds } = await readCsvExport(origin, shop)
   const perSecond = rows / seconds
   const grown = readMemory(gateway.pid).residentMb - before.residentMb
   say(`find, CSV: ${rows} rows, ${Math.round(perSecond)} a second, ${grown.toFixed(0)} MB more`)
@@ -116,7 +116,10 @@ async function measureCsv({
 
 const newline = 10
 
-async function pourCsv(origin: string, { authorization }: Shop): Promise<{ rows: number; seconds: number }> {
+async function readCsvExport(
+  origin: string,
+  { authorization }: Shop,
+): Promise<{ rows: number; seconds: number }> {
   const startedAt = performance.now()
   const { body, status } = await fetch(`${origin}/operations`, {
     headers: { authorization, accept: 'text/csv' },

@@ -91,7 +91,7 @@ function copyOf(sample: Payment): Payment {
   return { ...sample, ...card, payId, transId: `hook-${payId}`, operations, eventSequence: 0, version: 1 }
 }
 
-function settleWith(
+function approve(
   payment: Payment,
   { withEvent, url }: GatewayWebhookJob,
 ): { change: Change; event?: EventRow } {
@@ -124,7 +124,7 @@ async function commitPayment(
   job: GatewayWebhookJob,
 ): Promise<EventRow | undefined> {
   const payment = copyOf(sample)
-  const { change, event } = settleWith(payment, job)
+  const { change, event } = approve(payment, job)
   for (const next of [insertOf(payment), change]) {
     const committed = await commit(next)
     if (!committed.committed) throw new Error(`not committed: ${committed.conflict}`)

@@ -12,7 +12,7 @@ const server = await startPageServer({ language: findLanguage(tag) })
 
 const viewports = { desktop: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } }
 
-async function takePictures(into: string): Promise<void> {
+async function saveScreenshots(into: string): Promise<void> {
   mkdirSync(into, { recursive: true })
   const browser = await launchBrowser()
   if (typeof browser === 'string') throw new Error(browser)
@@ -33,4 +33,4 @@ async function takePictures(into: string): Promise<void> {
 }
 
 if (folder === undefined) for (const name of Object.keys(samples)) console.log(`${server.url}/${name}`)
-else await takePictures(folder)
+else await saveScreenshots(folder)

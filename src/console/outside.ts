@@ -136,7 +136,7 @@ export async function signIn(request: PageRequest, deps: ConsoleDeps): Promise<P
       ? deps.people.signIn({ email: guesser.email, password, code: code.replace(/\s/g, '') })
       : undefined,
   )
-  if (tried.over) return refuseGuessing(request, deps, email)
+  if (tried.over) return refuseTooManyTries(request, deps, email)
   if (tried.found) return welcome(request, deps, tried.found)
   const problem =
     'E-mail, password or code is not right. Each code works once, and after ten wrong codes none is taken for an hour.'
@@ -151,7 +151,7 @@ export async function signInWithPasskey(request: PageRequest, deps: ConsoleDeps)
       .catch(() => undefined)
     return operatorId && deps.peopleStore.find(operatorId)
   })
-  if (tried.over) return refuseGuessing(request, deps, '')
+  if (tried.over) return refuseTooManyTries(request, deps, '')
   if (tried.found) return welcome(request, deps, tried.found)
   return refuseSignIn(request, deps, { email: '', problem: 'The passkey could not be checked. Try again.' })
 }
@@ -172,7 +172,7 @@ const refuseSignIn = (
 /** 60 s: failures are counted per minute. */
 const guessingPause = { 'retry-after': '60' }
 
-const refuseGuessing = (request: PageRequest, deps: ConsoleDeps, email: string): Promise<PageAnswer> =>
+const refuseTooManyTries = (request: PageRequest, deps: ConsoleDeps, email: string): Promise<PageAnswer> =>
   showSignIn(request, deps, {
     next: request.form?.next,
     kept: readKept(request),

@@ -114,7 +114,7 @@ export function createConsoleRoutes(deps: ConsoleDeps): readonly PageRoute[] {
           page.uploadBytesMax === undefined ? undefined : uploadOf(page.uploadBytesMax, deps),
         ),
       ),
-    route('GET', '/*', async request => withVisit(request, deps, async visit => leadOn(visit))),
+    route('GET', '/*', async request => withVisit(request, deps, async visit => redirectToStart(visit))),
   ]
 }
 
@@ -226,7 +226,7 @@ async function findUnlisted({ operator, request, deps }: Visit): Promise<Merchan
 }
 
 /** People easily type a slash at the end of the console's address. */
-const leadOn = (visit: Visit): PageAnswer =>
+const redirectToStart = (visit: Visit): PageAnswer =>
   visit.request.url === '/console/' ? seeOther('/console') : notFound(visit)
 
 function notFound(visit: Visit): PageAnswer {

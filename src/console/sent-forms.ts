@@ -72,13 +72,13 @@ export async function actAlone(
   objectId: string,
   act: () => Promise<PageAnswer>,
 ): Promise<PageAnswer | undefined> {
-  const letGo = await deps.forms.hold(createHash('sha256').update(objectId).digest('hex'))
-  if (!letGo) return undefined
+  const releaseHold = await deps.forms.hold(createHash('sha256').update(objectId).digest('hex'))
+  if (!releaseHold) return undefined
   try {
     return await act()
   } finally {
     // The act has ended either way; if the database is unavailable now, the lock expires in a few minutes.
-    await letGo().catch(() => undefined)
+    await releaseHold().catch(() => undefined)
   }
 }
 

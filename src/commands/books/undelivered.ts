@@ -32,7 +32,7 @@ export function addUndeliveredCommand(bank: Command, readConfig: () => Config): 
     .action(({ account: accountId, again, done, json }: UndeliveredOptions) => {
       const undelivered = { accountId, json: json === true, config: readConfig() }
       if (again !== undefined) return sendAgain(again, undelivered)
-      return done === undefined ? showUndelivered(undelivered) : takeOff(done, undelivered)
+      return done === undefined ? showUndelivered(undelivered) : removeFromList(done, undelivered)
     })
 }
 
@@ -85,7 +85,7 @@ async function sendAgain(xId: string, { accountId, json, config }: UndeliveredWo
   )
 }
 
-async function takeOff(xId: string, { accountId, json, config }: UndeliveredWork): Promise<void> {
+async function removeFromList(xId: string, { accountId, json, config }: UndeliveredWork): Promise<void> {
   const closed = await withBank(config, {
     work: inOne(async opened => {
       const { closeUndelivered } = await import('#operations/bank/undelivered.ts')

@@ -41,7 +41,7 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
         return
       }
       const rotated = await withKeys(config, async ({ database, deps }) => {
-        const { retired, ...made } = await rotateWhereItLies(config, database.masterKeyFile, deps)
+        const { retired, ...made } = await rotateAtItsSource(config, database.masterKeyFile, deps)
         await auditCommand(database.url, {
           act: 'keys.rotate',
           object: made.masterKeyId,
@@ -52,7 +52,7 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
       })
       if (json) console.log(JSON.stringify(rotated))
       else printRotated(rotated)
-      remind(rotated)
+      printBackupReminder(rotated)
     })
   keys
     .command('renew')
@@ -140,7 +140,7 @@ async function withKeys<T>(
   }
 }
 
-async function rotateWhereItLies(
+async function rotateAtItsSource(
   { masterKeys }: Config,
   file: string | undefined,
   deps: RotationDeps,
@@ -177,7 +177,7 @@ function printRotated({ masterKeyId, retired, rewrapped, file }: RotatedKeys): v
 }
 
 /** For people, whatever the form of the result. */
-function remind({ file }: RotatedKeys): void {
+function printBackupReminder({ file }: RotatedKeys): void {
   if (file === undefined) console.error('Remove the other keys from TOLLGATE_MASTER_KEY now.')
   console.error(
     'Backups of the database from before need the old key: keep it with them, and back up the new one.',

@@ -99,7 +99,7 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
   const fork = (): unknown =>
     running.add(forkWorker({ say, hear, onExit, listening, environment: address.environment() }))
 
-  killWithUs(running)
+  killOnExit(running)
   for (let forked = 0; forked < count; forked += 1) fork()
   return {
     ready,
@@ -166,7 +166,7 @@ function forkWorker({ say, hear, onExit, listening, environment }: WorkerEvents)
 /**
  * A frozen worker does not react to a stop signal, and must not wake up after this process has released the database.
  */
-function killWithUs(workers: ReadonlySet<Worker>): void {
+function killOnExit(workers: ReadonlySet<Worker>): void {
   process.once('exit', () => {
     for (const worker of workers) worker.process.kill('SIGKILL')
   })

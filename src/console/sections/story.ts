@@ -23,7 +23,7 @@ function explain(code: string): Part {
   return html`<p>${code} ${description}</p>${code !== success && html`<p class="quiet">What to do: ${renderProse(adviceMeanings[advice])}</p>`}`
 }
 
-const tellOperations = (operations: readonly Json[]): readonly Moment[] =>
+const momentsOfOperations = (operations: readonly Json[]): readonly Moment[] =>
   operations.map(operation => ({
     at: String(operation.creationDate ?? ''),
     title: html`${String(operation.type)} ${showState(operation.status)} ${showMoney(operation.amount)}`,
@@ -33,7 +33,10 @@ const tellOperations = (operations: readonly Json[]): readonly Moment[] =>
     }`,
   }))
 
-async function tellNotices(visit: MerchantVisit, operations: readonly Json[]): Promise<readonly Moment[]> {
+async function momentsOfNotices(
+  visit: MerchantVisit,
+  operations: readonly Json[],
+): Promise<readonly Moment[]> {
   const references = operations
     .flatMap(({ xId, providerTransactionId }) => [xId, providerTransactionId])
     .filter(reference => typeof reference === 'string')
@@ -50,7 +53,7 @@ async function listDisputes(visit: MerchantVisit, payId: string): Promise<readon
   return rowsOf(readAnswer(await visit.api({ verb: 'GET', path })) ?? {})
 }
 
-const tellDisputes = (visit: MerchantVisit, disputes: readonly Json[]): readonly Moment[] =>
+const momentsOfDisputes = (visit: MerchantVisit, disputes: readonly Json[]): readonly Moment[] =>
   disputes.flatMap(dispute =>
     toRows(dispute.events).map(event => ({
       at: String(event.at),
@@ -73,7 +76,7 @@ async function listEvents(visit: MerchantVisit, payId: string): Promise<readonly
   return found
 }
 
-const tellEvents = (visit: MerchantVisit, events: readonly Json[]): readonly Moment[] =>
+const momentsOfEvents = (visit: MerchantVisit, events: readonly Json[]): readonly Moment[] =>
   events.map(event => {
     const attempts = toRows(event.attempts)
     return {
@@ -87,7 +90,7 @@ const tellEvents = (visit: MerchantVisit, events: readonly Json[]): readonly Mom
 const actsMax = 100
 
 /** Actions of people on the payment itself, its disputes and its events. */
-async function tellActs(visit: MerchantVisit, objects: readonly string[]): Promise<readonly Moment[]> {
+async function momentsOfActs(visit: MerchantVisit, objects: readonly string[]): Promise<readonly Moment[]> {
   const rows = await visit.deps.auditStore.list({ objects, limit: actsMax })
   return rows.map(({ at, actor, act, after }) => {
     const { amount: value, currency, status, testClock, page } = isJson(after) ? after : {}
@@ -105,11 +108,11 @@ export async function renderStory(visit: MerchantVisit, payment: Json): Promise<
   const [disputes, events] = await Promise.all([listDisputes(visit, payId), listEvents(visit, payId)])
   const objects = [payId, ...disputes.map(({ disputeId }) => disputeId), ...events.map(({ id }) => id)]
   const sources = await Promise.all([
-    tellOperations(operations),
-    tellNotices(visit, operations),
-    tellDisputes(visit, disputes),
-    tellEvents(visit, events),
-    tellActs(visit, objects.map(String)),
+    momentsOfOperations(operations),
+    momentsOfNotices(visit, operations),
+    momentsOfDisputes(visit, disputes),
+    momentsOfEvents(visit, events),
+    momentsOfActs(visit, objects.map(String)),
   ])
   const moments = sources.flat().toSorted((a, b) => a.at.localeCompare(b.at))
   return html`<ol class="timeline">${moments.map(

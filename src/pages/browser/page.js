@@ -108,7 +108,7 @@ async function send(form, button = null) {
   return response.json()
 }
 
-function sayOnButton(form, text) {
+function setButtonText(form, text) {
   const words = find('button.primary span', form)
   if (words !== null && text) words.textContent = text
 }
@@ -139,7 +139,7 @@ function showChoice(form, { quoteId, places, buttons }) {
   choice.hidden = false
   choice.disabled = false
   askedFor = describeCard(form)
-  sayOnButton(form, find('button.primary', form).dataset.choosing)
+  setButtonText(form, find('button.primary', form).dataset.choosing)
 }
 
 /** Another card, another question: the answer that was given does not hold for it. */
@@ -151,7 +151,7 @@ function withdrawChoice(form) {
   askedFor = undefined
   find('[name="quoteId"]', choice).value = ''
   for (const button of findAll('[name="dcc"]', choice)) button.checked = false
-  sayOnButton(form, find('button.primary', form).dataset.usual)
+  setButtonText(form, find('button.primary', form).dataset.usual)
 }
 
 function startChoice(form) {
@@ -165,7 +165,7 @@ function startChoice(form) {
   for (const button of findAll('[name="dcc"]', choice)) {
     button.addEventListener('change', () => {
       showError(button, '')
-      sayOnButton(form, button.dataset.button)
+      setButtonText(form, button.dataset.button)
     })
   }
 }
@@ -183,7 +183,7 @@ function showAnswer(form, { title, message, errors = {}, attempt, choice }) {
 }
 
 /** The merchant has changed the amount: nobody may agree to one that the page does not show. */
-const showsOther = ({ due }) => due !== undefined && due !== find('[data-due]')?.dataset.due
+const isDueOutdated = ({ due }) => due !== undefined && due !== find('[data-due]')?.dataset.due
 
 async function pay(form) {
   setBusy(form, true)
@@ -192,7 +192,7 @@ async function pay(form) {
     const answer = await send(form)
     // Busy until the next page is there: the button must not come back to life in between.
     if (answer.redirect !== undefined) return location.assign(answer.redirect)
-    if (showsOther(answer)) return location.assign(location.pathname)
+    if (isDueOutdated(answer)) return location.assign(location.pathname)
     setBusy(form, false)
     showAnswer(form, answer)
   } catch {
