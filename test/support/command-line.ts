@@ -92,8 +92,8 @@ export async function tollgate(words: readonly string[], env: Env) {
 }
 
 /**
- * The same within this process, on a database that runs already: a tenth of the time. That the process itself ends with
- * that code, and opens a database of its own, is tested with real ones.
+ * The same within this process, on a running database: a tenth of the time. Tests with real processes check the exit
+ * code of the process, and that it opens a database of its own.
  */
 export async function tollgateHere(words: readonly string[], env: Env = {}) {
   const [stdout, stderr]: [string[], string[]] = [[], []]
@@ -173,7 +173,7 @@ export function startIntoPipe(folder: string, env: Env): PipedServer {
     reader,
     fillPipe() {
       fill(path)
-      // Starting a process makes the pipe that it inherits a blocking one again, for everybody.
+      // Starting a process makes the inherited pipe blocking again, for all processes that share it.
       spawnSync('true', { stdio: ['ignore', pipe, pipe] })
     },
   }
@@ -208,7 +208,7 @@ function watchServer(child: ChildProcess, out: Readable, err?: Readable): Runnin
     stderr += chunk
   })
   let ended = false
-  // Not before everything has been read, also from the server that npm leaves behind.
+  // Resolves only when all output has been read, also that of the server that npm leaves behind.
   const exited = once(child, 'close').then(([code, signal]) => {
     ended = true
     return code ?? signal
