@@ -46,11 +46,11 @@ export interface OpenOptions {
   readonly cellsReady?: boolean
   /** True: one more cell is made. */
   readonly addsCell?: boolean
-  /** True: what a cut-off move of a merchant has left behind stays; other commands remove it first. */
+  /** True: rows left over by an interrupted move of a merchant stay; other commands delete them first. */
   readonly keepsRemains?: boolean
   /** True: works without the master key that sealed the data, as far as it can. */
   readonly mayLackKey?: boolean
-  /** True: may be the first command of an installation. Others have nothing to look at in an empty folder. */
+  /** True: may be the first command of an installation. Other commands find nothing in an empty folder. */
   readonly begins?: boolean
 }
 
@@ -130,9 +130,9 @@ async function openEmbedded(
   return { url: embedded.url, place: embedded.directory, close: () => embedded.stop() }
 }
 
-/** A doctor or an audit of an empty folder would call it healthy, although the data is in another one. */
+/** A doctor or an audit of an empty folder would report success, although the data is in another folder. */
 function requireData(directory: string): void {
-  // The owner is there first: it may be about to create the database.
+  // owner.json exists first: its process may be about to create the database.
   if (existsSync(join(directory, 'postgres')) || existsSync(join(directory, 'owner.json'))) return
   throw new CommandFault(
     `there is no data in ${directory}: TOLLGATE_DATA must name the data folder of the gateway, or DATABASE_URL its database; ` +
@@ -174,7 +174,7 @@ async function openMasterKey(
       if (mayLackKey) return { masterKey: ring, missingKey: missingKey(file) }
       throw new CommandFault(missingKey(file))
     }
-    // Whoever copies rows as they are seals nothing: a key made here would be taken for the lost one.
+    // A command that copies rows unchanged seals nothing, and a key created here would be mistaken for the lost one.
     if (!asIs) {
       await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
       await readOrMakeMasterKeys(file)

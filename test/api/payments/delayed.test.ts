@@ -33,7 +33,7 @@ const captures = async (payId: string) =>
   (await shop.read(payId)).operations.filter(({ type }: { type: string }) => type === 'CAPTURE')
 
 describe.each(servedTypes)('%s', type => {
-  /** Besides the approval. */
+  /** The events after those of the approval. */
   const told = async (payId: string) => (await shop.events(payId)).slice(toldByApproval(type))
 
   test('CAPTURE_REQUEST until its hour, then OK, with one event', async () => {

@@ -43,7 +43,7 @@ async function forAll<T, R>(items: readonly T[], work: (item: T) => Promise<R>):
 const currencyOf = ({ currencies }: Method): string =>
   currencies === '*' || currencies.includes('EUR') ? 'EUR' : String(currencies[0])
 
-/** Data that a request must bring where the merchant collects it. */
+/** Data that a request must contain if the merchant collects it. */
 const directObjects: Readonly<Record<string, object>> = {
   card: { number: '4111111111111111', expiryDate: '209912', cardholderName: 'Ada Lovelace' },
   directDebit: { account: { number: 'DE89370400440532013000', accountHolderName: 'Ada Lovelace' } },

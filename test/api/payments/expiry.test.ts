@@ -39,7 +39,7 @@ const authorizationDays: Record<ServedType, number> = {
 const lives = Object.entries(authorizationDays) as [ServedType, number][]
 
 describe.each(lives)('an authorisation of %s', (type, days) => {
-  /** Besides the approval. */
+  /** The events after those of the approval. */
   const told = async (payId: string) => (await shop.events(payId)).slice(toldByApproval(type))
 
   test(`lapses after ${days} days, wholly, with one event`, async () => {

@@ -1,6 +1,6 @@
 /**
- * Keeps books of its own from what the merchant was told over HTTP and from the acquirer's ledger, and compares them
- * with what the gateway shows in the end. It knows nothing of how the gateway works and imports nothing from it.
+ * Keeps books of its own, from the answers to the merchant over HTTP and from the acquirer's ledger, and compares them
+ * with the gateway's records in the end. It knows nothing of the gateway's code and imports nothing from it.
  */
 
 export interface LedgerLine {
@@ -36,7 +36,7 @@ interface Entry {
   /** Undefined: the process died before it could answer. */
   readonly answer?: AuditedAnswer
   readonly told?: Told
-  /** The merchant cannot have been answered with the result, so it must be told later. */
+  /** The answer cannot have contained the result, so an event must report it. */
   readonly owedEvent: boolean
 }
 
@@ -56,7 +56,7 @@ export interface AuditedRecord {
   readonly operations: { xId: string; type: string; status: string; amount: { value: number } }[]
 }
 
-/** What becomes of captured money later, by the card or account that was charged. */
+/** The later fate of captured money, by the card or account that was charged. */
 export type LaterFate = 'returned' | 'disputed'
 
 /** The auditor's access to the gateway once all work has ended. */
@@ -299,7 +299,7 @@ function auditRecord(
   }
 }
 
-/** Returned is all of a debit that was not refunded before; disputed is every capture, refunded or not. */
+/** A return takes the part of a debit that was not refunded before; a dispute covers every capture, refunded or not. */
 function auditFate(
   { payId, amount, operations }: AuditedRecord,
   fate: LaterFate | undefined,
