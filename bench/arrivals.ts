@@ -1,4 +1,4 @@
-/** Requests that arrive at a constant rate, whatever becomes of the earlier ones: the clock of an open loop. */
+/** Requests that arrive at a constant rate, whether or not earlier ones are answered: the clock of an open loop. */
 
 export interface Arrivals {
   /** The time at which the next request should start, never in the future. Undefined when all have been taken. */
@@ -29,7 +29,7 @@ export function makeArrivals(perSecond: number, endAtMs: number): Arrivals {
   return {
     take: () =>
       new Promise(resolve => {
-        // Those that found every caller busy are still sent after the end: they are the slow ones.
+        // Requests that found every caller busy are still sent after the end, because they are the slow ones.
         if (due.length > 0 || performance.now() > endAtMs) resolve(due.shift())
         else idle.push(resolve)
       }),

@@ -1,6 +1,6 @@
 /**
- * The bare driver loop, a process of its own: what a plain Node program does that keeps the same books without a gateway.
- * Named prepared statements, a pool of connections, one commit per transaction.
+ * The bare driver loop, a process of its own: a plain Node program that keeps the same books without a gateway. Named
+ * prepared statements, a pool of connections, one commit per transaction.
  */
 import pg from 'pg'
 import { orderBase, type Statement, type Transactions, toStatement, variables } from '#bench/bare-rows.ts'

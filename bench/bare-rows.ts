@@ -1,7 +1,7 @@
 /**
- * What a bare client writes for one payment and for one capture: the rows that the gateway itself wrote for a sample,
- * in the same tables under the same constraints, statement by statement in two transactions. `:name` stands for a
- * parameter; pgbench reads it as it is, the driver loop gets `$1`.
+ * The statements of a bare client for one payment and for one capture: the rows that the gateway itself wrote for a
+ * sample, in the same tables under the same constraints, statement by statement in two transactions. `:name` stands for
+ * a parameter; pgbench reads it as it is, the driver loop gets `$1`.
  */
 import type pg from 'pg'
 import { providerResultOutstanding } from '#domain/response-codes.ts'
@@ -12,7 +12,7 @@ type Row = Readonly<Record<string, string | null>>
 export interface Transactions {
   /** Recorded before the provider is called. */
   readonly first: readonly string[]
-  /** What the provider said. */
+  /** Recorded after the provider's answer. */
   readonly second: readonly string[]
   /** Parameters that are the same for all; the others are `order` and the numbers named in `variables`. */
   readonly constants: Readonly<Record<string, string>>

@@ -1,4 +1,4 @@
-/** What is measured with bare clients on a database of their own, with its books. */
+/** Measurements with bare clients on a database of their own, and their books. */
 import type { BareJob } from '#bench/bare-loop.ts'
 import { type BareCaptures, orderBase, type Transactions, toStatement } from '#bench/bare-rows.ts'
 import { auditBooks, type Books, enter, openBooks } from '#bench/books.ts'
@@ -14,7 +14,7 @@ import {
   warmUpMs,
 } from '#bench/watch.ts'
 
-/** 16: what a Node program with a pool commonly takes; more were no faster on two cores. */
+/** 16: a common size of a Node program's pool; more were no faster on two cores. */
 export const bareConnections = 16
 
 export interface BareRuns {

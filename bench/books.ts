@@ -1,6 +1,6 @@
 /**
- * The books of a bench: what was acknowledged must lie in the database, to the cent, and nothing else. A bench that
- * loses payments has measured nothing.
+ * The books of a bench: the database must contain exactly what was acknowledged, to the cent. A bench that loses
+ * payments has measured nothing.
  */
 import { strict as assert } from 'node:assert'
 import type pg from 'pg'
@@ -22,7 +22,7 @@ export interface Books {
   /** Payments on which many captures of 1 raced, and those captures that were taken. */
   readonly raced: Entry
   readonly raceCaptures: Entry
-  /** How many of the payments brought a card that nobody had seen before. */
+  /** The number of payments with a new card. */
   cards: number
 }
 

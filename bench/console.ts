@@ -10,9 +10,9 @@ import { toMasterKey } from '#vault/master-key.ts'
 const payments = 1_000_000
 const pageMsMax = 30
 
-/** The newest of them get their operations, too: those that a page shows. */
+/** The newest payments, which a page shows, get their operations, too. */
 const shown = 1_000
-/** 100 pages one after the other: enough for a median, with nobody to wait for. */
+/** 100 pages one after the other: enough for a median, without a queue. */
 const timedPages = 100
 
 export interface ConsoleBench {
@@ -79,7 +79,7 @@ async function fill({ gatewayUrl, merchantId }: Stage): Promise<void> {
   })
 }
 
-/** Somebody with a session of their own: how people sign in is not what is measured. */
+/** Creates a session directly, because signing in is not part of the measurement. */
 async function signIn({ gatewayUrl, environment }: Stage): Promise<string> {
   const masterKey = toMasterKey(environment.TOLLGATE_MASTER_KEY ?? '', 'the bench')
   const email = 'bench@example.com'
@@ -92,7 +92,7 @@ async function signIn({ gatewayUrl, environment }: Stage): Promise<string> {
   return `${cookieName}=${token}`
 }
 
-/** The median of pages that are read to their end, after as many that are not counted. */
+/** The median time of a page read to its end, after as many uncounted reads. */
 async function timePages(url: string, cookie: string): Promise<number> {
   const times: number[] = []
   for (let turn = 0; turn < 2 * timedPages; turn += 1) {

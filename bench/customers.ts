@@ -1,6 +1,6 @@
 /**
  * The list of customers: its first page and one far down, against reading one customer by its id, all through the API.
- * The customers are written behind the gateway's back, because a hundred thousand payments are not what is measured.
+ * The customers are written by SQL, because making a hundred thousand payments is not part of the measurement.
  */
 import { type Line, ratiosOf, showRates, showRatio, spreadOf } from '#bench/figures.ts'
 import type { GatewayRuns } from '#bench/gateway-runs.ts'
@@ -24,7 +24,7 @@ export async function measureCustomers(
     first: ['/customers?page=1'],
     deep: [`/customers?page=${deepPage}`],
   }
-  // The first list after so many births counts them all and seals what it has counted; that is once, not per page.
+  // The first list after so many inserts counts them all and splits the block; this happens once, not per page.
   await through.gets('customers, first list', kinds.first, { count: 1, warmUpMs: 0, concurrency: 1 })
   const rates: Record<keyof typeof kinds, number[]> = { single: [], first: [], deep: [] }
   for (let round = 1; round <= rounds; round += 1) {
@@ -52,7 +52,9 @@ export async function measureCustomers(
   }
 }
 
-/** As births would have left them: an open block, and customers one after the other. Returns some of their ids. */
+/**
+ * Writes customers as payments would have: an open block, and customers one after the other. Returns some of their ids.
+ */
 function populate({ gatewayUrl, merchantId }: Stage): Promise<string[]> {
   return withClient(gatewayUrl, async client => {
     await client.query(

@@ -13,7 +13,7 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median, min: sorted[0] ?? Number.NaN, max: sorted.at(-1) ?? Number.NaN }
 }
 
-/** Round by round: what slows the machine down for a minute slows both sides of one round. */
+/** Ratios within one round: a slow minute of the machine slows both sides of that round. */
 export const ratiosOf = (ours: readonly number[], theirs: readonly number[]): readonly number[] =>
   ours.map((value, round) => value / (theirs[round] ?? Number.NaN))
 
@@ -33,7 +33,7 @@ export const showRatio = ({ median, min, max }: Spread): string =>
 export interface Line {
   readonly what: string
   readonly measured: string
-  /** What issue and documentation promise; absent for what is only shown. */
+  /** The target of issue and documentation; absent for figures that are only shown. */
   readonly target?: string
   readonly met?: boolean
 }

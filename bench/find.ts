@@ -1,7 +1,7 @@
 /**
  * Finding payments: a page by each filter among a million payments of one merchant against the same page among a
- * thousand, and the CSV of a merchant's operations. The payments are written behind the gateway's back, in the same
- * shapes: each filter finds as many in both, so that only the size of the pile differs.
+ * thousand, and the CSV of a merchant's operations. The payments are written by SQL, in the same shapes: each filter
+ * finds as many in both, so that only the size of the pile differs.
  */
 import { type Line, spreadOf } from '#bench/figures.ts'
 import type { GatewayProcess } from '#bench/gateway-process.ts'
@@ -17,7 +17,7 @@ const csvRowsMin = 20_000
 /** 64 MB: what a process that reads pages of half a megabyte may grow by while it does. */
 const csvGrowthMbMax = 64
 
-/** A page is read so often, after as many that are not counted. */
+/** Each page is read this often, after as many uncounted reads. */
 const timedPages = 40
 
 export interface FindBench {
@@ -91,10 +91,10 @@ async function measureCsv({
   gateway,
   say,
 }: Omit<FindBench, 'stage'> & { origin: string; shop: Shop }): Promise<Line[]> {
-  // Once before it counts: what a process needs to pour at all is not what a longer range adds.
-  await pourCsv(origin, shop)
+  // An uncounted export first: the memory that any export needs is not the growth of a longer range.
+  await readCsvExport(origin, shop)
   const before = readMemory(gateway.pid)
-  const { rows, seconds } = await pourCsv(origin, shop)
+  const { rows, seconds } = await readCsvExport(origin, shop)
   const perSecond = rows / seconds
   const grown = readMemory(gateway.pid).residentMb - before.residentMb
   say(`find, CSV: ${rows} rows, ${Math.round(perSecond)} a second, ${grown.toFixed(0)} MB more`)
@@ -116,7 +116,10 @@ async function measureCsv({
 
 const newline = 10
 
-async function pourCsv(origin: string, { authorization }: Shop): Promise<{ rows: number; seconds: number }> {
+async function readCsvExport(
+  origin: string,
+  { authorization }: Shop,
+): Promise<{ rows: number; seconds: number }> {
   const startedAt = performance.now()
   const { body, status } = await fetch(`${origin}/operations`, {
     headers: { authorization, accept: 'text/csv' },
@@ -145,8 +148,8 @@ async function takePayment(origin: string, { authorization }: Shop): Promise<voi
 }
 
 /**
- * Payments like the sample, a millisecond apart, the newest now. Of each kind that a filter looks for there are 25, spread
- * over the whole pile; the others differ in what the filter asks for.
+ * Payments like the sample, a millisecond apart, the newest now. Of each kind that a filter looks for there are 25,
+ * spread over the whole pile; the others differ in the filtered values.
  */
 async function fill(databaseUrl: string, merchantId: string, count: number): Promise<void> {
   const every = count / 25
@@ -213,7 +216,7 @@ async function fill(databaseUrl: string, merchantId: string, count: number): Pro
   })
 }
 
-/** The median of pages that are read to their end, after as many that are not counted. */
+/** The median time of a page read to its end, after as many uncounted reads. */
 async function timePages(url: string, { authorization }: Shop): Promise<{ ms: number; found: number }> {
   const times: number[] = []
   let found = 0

@@ -22,7 +22,7 @@ export interface GatewayProcessOptions {
   readonly profileDirectory?: string
 }
 
-/** 60 s: ten times the slowest start that is promised. */
+/** 60 s: ten times the slowest promised start. */
 const startTimeoutMs = 60_000
 
 /** 5 ms: fine enough for a start of half a second, rare enough not to slow it down. */
@@ -38,7 +38,7 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
   const profiling = profileDirectory ? ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`] : []
   const begun = performance.now()
   const child = spawn(process.execPath, [...startFlags(), ...profiling, launcher, 'serve'], {
-    // Nothing but these: a variable of the caller's shell must not change what is measured.
+    // Only these variables: the caller's shell must not change the measurement.
     env: { PATH: process.env.PATH, TOLLGATE_DATA: dataDirectory, PORT: String(port), ...environment },
     stdio: ['ignore', log, log],
   })
@@ -82,7 +82,7 @@ async function isReady(port: number): Promise<boolean> {
     await answer.arrayBuffer()
     return answer.status === 200
   } catch (error) {
-    // Refused as long as nobody listens.
+    // The connection is refused until the gateway listens.
     if (error instanceof TypeError) return false
     throw error
   }

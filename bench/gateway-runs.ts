@@ -1,4 +1,4 @@
-/** What is measured through the gateway's API, with its books. */
+/** Measurements through the gateway's API, and their books. */
 import { auditBooks, type Books, enter, openBooks } from '#bench/books.ts'
 import type { GatewayProcess } from '#bench/gateway-process.ts'
 import type { LoadJob, LoadResult } from '#bench/load.ts'
@@ -8,15 +8,15 @@ import { type Costs, concurrency, type TakeOrders, type Watch, warmUpMs } from '
 
 export interface GatewayRuns {
   payments(title: string, job?: Partial<LoadJob>): Promise<LoadResult & Costs>
-  /** Authorised payments to be captured or read; not measured. */
+  /** Makes authorised payments to capture or read; not measured. */
   prepare(count: number): Promise<void>
-  /** Captures those that were prepared last. */
+  /** Captures the payments that were prepared last. */
   captures(title: string, count: number): Promise<LoadResult & Costs>
-  /** Refunds those that were captured last. */
+  /** Refunds the payments that were captured last. */
   refunds(title: string, count: number): Promise<LoadResult & Costs>
   /** So many captures of 1 at once on one payment, which is made for it. */
   race(title: string, count: number): Promise<LoadResult & Costs>
-  /** Reads those that were prepared last, over and over. */
+  /** Reads the payments that were prepared last, repeatedly. */
   reads(title: string): Promise<LoadResult & Costs>
   /** Reads these paths by turns. */
   gets(title: string, paths: readonly string[], job?: Partial<LoadJob>): Promise<LoadResult & Costs>
@@ -72,7 +72,7 @@ export function createGatewayRuns({ stage, gateway, load, watch, takeOrders, sec
       enter(books.raced, made)
       books.cards += made.acknowledged
       const result = await watch(title, () => ask({ kind: 'race', count, warmUpMs: 0 }), describeLatency)
-      // Of 1 each: what was taken is also how many were.
+      // Each capture is of 1, so the captured sum is also their number.
       enter(books.raceCaptures, { acknowledged: result.amount, amount: result.amount })
       return result
     },

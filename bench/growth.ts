@@ -1,6 +1,7 @@
 /**
- * Whether anything gets slower with the number of payments that are stored: processor time of a payment, a capture and a
- * read, the time of a start, and the time until what a killed process left is settled, at sizes that grow tenfold.
+ * Measures whether anything gets slower with the number of stored payments: processor time of a payment, a capture and
+ * a read, the time of a start, and the time until the operations of a killed process are settled, at sizes that grow
+ * tenfold.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Line, spreadOf } from '#bench/figures.ts'
@@ -11,7 +12,7 @@ import { type Stage, withClient } from '#bench/stage.ts'
 import type { Costs } from '#bench/watch.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 
-/** 10,000 to 1,000,000 payments unless asked for more: ten million take two hours to write, and 60 GB. */
+/** 10,000 to 1,000,000 payments by default: ten million take two hours to write, and 60 GB. */
 export const usualPayments = 1_000_000
 const smallest = 10_000
 
@@ -27,7 +28,7 @@ const killedAt = 64
 /** 15 s: longer than it takes to send and record them, shorter than the provider's timeout. */
 const thinkMs = 15_000
 
-/** 2 s: the processor time of a connection that has ended is counted a moment later, and is not to be a payment's. */
+/** 2 s: the processor time of a closed connection is counted a moment later, and must not count for a payment. */
 const settledMs = 2_000
 
 export interface GrowthBench {
@@ -66,7 +67,7 @@ export async function measureGrowth(bench: GrowthBench): Promise<Line[]> {
   return describeGrowth(all)
 }
 
-/** Ten times as many each, and in the end as many as are asked for. */
+/** Each size is ten times the previous one; the last is the requested number. */
 function sizesUpTo(payments: number): readonly number[] {
   const sizes: number[] = []
   for (let size = smallest; size < payments; size *= 10) sizes.push(size)
@@ -127,7 +128,7 @@ async function measureAt(size: number, { stage, through, rounds }: GrowthBench):
   }
 }
 
-/** A second gateway that is killed in the middle of its work; the first one settles what it left. */
+/** Kills a second gateway in the middle of its work; the first one settles its operations. */
 async function killAndRecover(
   stage: Stage,
   name: string,
@@ -156,7 +157,7 @@ async function killAndRecover(
   })
 }
 
-/** Makes the provider think about the next payments, so that all of them are under way at the same moment. */
+/** Makes the provider slow for the next payments, so that all of them are under way at the same moment. */
 async function slowProvider(port: number, { authorization }: Stage): Promise<void> {
   const answer = await fetch(`http://127.0.0.1:${port}/api/v2/test/faults`, {
     method: 'POST',

@@ -70,7 +70,7 @@ const marks = {
   customer: '00a',
 }
 
-/** A UUIDv7: the time, what it is the id of, and noise. */
+/** A UUIDv7 made of the time, a mark for the kind of object, and random bits. */
 function idOf(mark: keyof typeof marks): string {
   return `(lpad(to_hex(at_ms), 12, '0') || '7${marks[mark]}8' || left(md5(n::text), 15))::uuid`
 }
@@ -132,7 +132,7 @@ const written: readonly string[] = [
 
 const tableNames = [...copiedTables.map(({ table }) => table), 'customer', 'event', 'event_attempt']
 
-/** Copies rows of a sample with all their columns, but for those that are given. */
+/** Copies rows of a sample with all their columns, except the given ones. */
 export async function copyRows(client: pg.Client, { table, from, given }: CopiedTable): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT attname AS name FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped

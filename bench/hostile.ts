@@ -1,7 +1,8 @@
 /**
- * What one request of a stranger can cost at the sizes that are allowed: the worst of a list of hostile requests against
- * the median of the same requests done decently. Each is sent alone, many times, and the fastest time counts. Then the same of
- * bodies that a merchant sends with a key, and what another merchant's lists take while exports are begun and never read.
+ * The cost of one request of a stranger at the allowed sizes: the worst of a list of hostile requests against the
+ * median of equivalent harmless requests. Each is sent alone, many times, and the fastest time counts. Then the same of
+ * bodies that a merchant sends with a key, and what another merchant's lists take while exports are begun and never
+ * read.
  */
 import { type ClientRequest, request } from 'node:http'
 import type { Line } from '#bench/figures.ts'
@@ -14,7 +15,7 @@ const worstMsMax = 5
 /** 15,500: as much as the headers, or a page's form, may have. */
 const fill = 15_500
 const repetitions = 15
-/** 25: what is read of a body of a MiB; the merchant has a key and a rate of requests. */
+/** 25: the time to read a body of a MiB; merchants have a key and a rate limit. */
 const bodyMsMax = 25
 const unreadExports = 60
 
@@ -178,7 +179,7 @@ async function openShop(stage: Stage): Promise<Shop> {
   }
 }
 
-/** Nobody knows who has sent a notice before its signature is judged, which covers every byte of it. */
+/** The sender of a notice is unknown until its signature is verified, which covers every byte of it. */
 const noticesTo = ({ stripe, adyen }: Shop): readonly Stranger[] => [
   {
     name: 'a forged notice of 512 KiB',
@@ -202,7 +203,7 @@ const objects = (count: number, fields: number): string =>
     ),
   })
 
-/** Each is a mistake of its own, and short bodies are told all of theirs. */
+/** Each field is a separate error, and for short bodies all errors are reported. */
 const wrong = Object.fromEntries(Array.from({ length: 900 }, (_, field) => [`metadat${field}`, 1]))
 
 const bodiesOf = ({ authorization }: Shop): readonly Stranger[] =>
@@ -280,7 +281,7 @@ async function measureUnread({
       const { promise, resolve } = Promise.withResolvers<number>()
       const path = '/api/v2/operations'
       const headers = { authorization: stage.authorization, accept: 'text/csv' }
-      // Nobody reads on: the answer is paused as soon as its head is there.
+      // The client stops reading: it pauses the answer as soon as its head has arrived.
       const asked = request({ host: '127.0.0.1', port, path, headers }, answer =>
         resolve(answer.statusCode ?? 0),
       )
@@ -301,7 +302,7 @@ async function measureUnread({
   }
 }
 
-/** The fastest of many: what the request must cost, without what the machine did besides. */
+/** The fastest of many: the cost of the request itself, without other work of the machine. */
 async function fastest(port: number, stranger: Stranger): Promise<number> {
   let best = Number.POSITIVE_INFINITY
   for (let count = 0; count < repetitions; count++) best = Math.min(best, await send(port, stranger))

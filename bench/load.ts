@@ -23,7 +23,7 @@ import type { Measured } from '#bench/watch.ts'
 export interface LoadJob extends Target {
   /** prepare: MANUAL payments, which captures, refunds, race and reads then use. */
   readonly kind: 'payments' | 'prepare' | 'captures' | 'refunds' | 'race' | 'reads' | 'gets' | 'lookUps'
-  /** What `gets` reads, by turns. */
+  /** The paths that `gets` reads in turn. */
   readonly paths?: readonly string[]
   readonly concurrency: number
   /** The number of the first order; every job has a range of its own. */
@@ -42,11 +42,11 @@ export interface LoadResult extends Measured {
   readonly maxMs: number
 }
 
-/** What one caller sends next and what must come back. Each caller has its own, with its own bytes. */
+/** The next request of one caller, and the check of its answer. Each caller has its own script with its own buffer. */
 interface Script {
   /** Undefined: nothing is left. */
   next(): Buffer | undefined
-  /** Returns the amount that the answer stands for. */
+  /** Checks the answer and returns its amount. */
   accept(answer: Answer): number
 }
 
@@ -94,8 +94,8 @@ interface Tally {
 }
 
 /**
- * Everything counts for the books. For speed counts what is answered between the warm-up and the end; in an open loop
- * what should have started then, or the slowest would be left out.
+ * All answers count for the books. The rate counts answers between the warm-up and the end; in an open loop it counts
+ * requests that should have started then, or the slowest would be left out.
  */
 function createTally({ warmUpMs, measureMs, count, arrivalsPerSecond }: LoadJob): Tally {
   const begin = performance.now() + warmUpMs
@@ -225,7 +225,7 @@ function createGets(job: LoadJob, issued: { count: number }): Script {
     },
   }
 }
-/** A step through the list that comes to every range before it comes to one again. */
+/** A step through the list that visits every range before it visits one again. */
 const binStep = 100_003
 
 function createScript(job: LoadJob, issued: { count: number }, captureType: 'AUTOMATIC' | 'MANUAL'): Script {

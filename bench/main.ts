@@ -1,6 +1,5 @@
 /**
- * `npm run bench`: how fast the gateway is against bare clients on the same PostgreSQL, how long callers wait, and how
- * much memory it takes. A measurement, not a test: it ends with 0 unless something broke. See docs/bench.md.
+ * `npm run bench`: the gateway's rate against bare clients on the same PostgreSQL, its latency, and its memory. A measurement, not a test: it ends with 0 unless something broke. See docs/bench.md.
  */
 import { arch, cpus, platform, totalmem } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -67,7 +66,7 @@ const partNames = [
   'start',
 ] as const
 
-/** Only when asked for: they take many minutes. */
+/** Run only on request, because they take many minutes. */
 const longParts: readonly Part[] = ['database', 'growth']
 type Part = (typeof partNames)[number]
 
@@ -86,7 +85,7 @@ const help = `npm run bench -- [options]
   --minutes N    how long database takes (5)
   --profile DIR  have the gateway write a profile of its processor time there (slows it down)`
 
-/** The target: so many times as fast as pgbench in both of its forms, and as the driver loop. */
+/** The targets: ratios to pgbench in both of its forms, and to the driver loop. */
 const pgbenchRatioMin: Record<PgbenchForm, number> = { transactions: 2.0, single: 1.3 }
 const driverRatioMin = 2.6
 const captureRatioMin = 2.0
@@ -95,7 +94,7 @@ const p50MsMax = 5
 const p99MsMax = 25
 const idleMbMax = 105
 
-/** 5 s: by then the gateway has given back what only its start needed. */
+/** 5 s: by then the gateway has freed the memory that only its start needed. */
 const idleAfterMs = 5_000
 const peakMbMax = 220
 const coldStartMsMax = 6_000
@@ -232,7 +231,8 @@ async function measureGateway(options: Options, { stage, load, bare, pgbench }: 
     )
     say(`books of the bare clients: ${await bench.bare.audit()}; the same`)
     if (parts.has('provider')) lines.push(...(await measureProvider({ ...bench, say })))
-    // Last: its debits are written straight into the tables, and wait for a bank when all else is counted.
+    // The bank runs last: its debits are written straight into the tables, and must not be there when everything else
+    // is counted.
     if (parts.has('bank')) lines.push(...(await measureBank({ stage: bench.stage, say })))
     if (parts.has('console')) lines.push(...(await measureConsole({ stage, gateway, say })))
     if (parts.has('find')) lines.push(...(await measureFind({ stage, gateway, say })))
@@ -249,13 +249,13 @@ async function measureGateway(options: Options, { stage, load, bare, pgbench }: 
 /** 20,000: until then a payment costs the gateway less from second to second, because Node compiles what is hot (measured). */
 const warmUpPayments = 20_000
 
-/** A few requests of every kind: the samples for the bare clients, and what "idle" means. */
+/** Makes a few requests of every kind: the samples for the bare clients, before the idle memory is read. */
 async function begin({ through, gateway }: Bench): Promise<Memory> {
   const few = 16
   await through.payments('a few requests', { count: few, warmUpMs: 0, concurrency: 1 })
   await through.prepare(few)
   await through.captures('a few captures', few)
-  // Idle is what is left when the start is over for good: a few seconds later.
+  // Idle memory is read a few seconds after the start, when the start's memory has been freed.
   await delay(idleAfterMs)
   const idle = readMemory(gateway.pid)
   say(`idle: ${Math.round(idle.residentMb)} MB resident`)
@@ -386,7 +386,7 @@ async function measureLatency({ through, rounds }: Bench, rates: number[], lines
   )
 }
 
-/** 1,000 payments for each second asked for: their preparation must not take longer than the measurement. */
+/** 1,000 payments for each requested second: their preparation must not take longer than the measurement. */
 const preparedPerSecond = 1_000
 
 async function measureOthers(bench: Bench, lines: Line[]): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * The checkout page: how much a first visit loads, how long the server takes for one, how many it renders from a stored
- * payment, and how many go over HTTP, all included, against a bare route that returns the same bytes.
+ * The checkout page: the size of a first visit, the server's time for one, the rate of rendering from a stored payment,
+ * and the rate over HTTP against a bare route that returns the same bytes.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -26,9 +26,9 @@ const renderMsMax = 3
 const rendersMin = 3_000
 const bareRatioMin = 0.5
 
-/** 300 pages one after the other: enough for a median, with nobody to wait for. */
+/** 300 pages one after the other: enough for a median, without a queue. */
 const timedPages = 300
-/** 500 sessions by turns: nothing that one page could be remembered by. */
+/** 500 sessions in turn, so that no page can be cached. */
 const sessionCount = 500
 const concurrency = 32
 const compressed = { 'accept-encoding': 'gzip, br' }
@@ -123,7 +123,7 @@ async function openSessions(origin: string, { authorization }: Stage): Promise<O
   return pages
 }
 
-/** Nobody has paid them: the books of the bench are about payments. */
+/** Removes unpaid sessions, because the books of the bench count payments. */
 const forget = ({ gatewayUrl, merchantId }: Stage): Promise<void> =>
   withClient(gatewayUrl, async client => {
     const pages = `merchant_id = $1 AND pay_id IN (SELECT pay_id FROM payment WHERE merchant_id = $1
@@ -141,7 +141,7 @@ async function loadAll(page: string): Promise<number> {
   return [response, ...answers].reduce((sum, answer) => sum + Number(answer.headers.get('content-length')), 0)
 }
 
-/** From a payment that was read to the bytes of its page, again and again: per second of processor time. */
+/** Renders the page of a stored payment repeatedly; returns pages per second of processor time. */
 async function countRenders(
   payId: string,
   { gatewayUrl, merchantId }: Stage,
@@ -155,7 +155,7 @@ async function countRenders(
   if (!payment) throw new Error('the session is gone')
   const merchant = { merchantId, name: 'Bench', disabled: false, clockOffsetMs: 0 } as Merchant
   const pageContext = createPageContext({
-    // Rendering asks nobody but the provider for its plan.
+    // Rendering calls only the provider's plan of instalments.
     engine: { providers: simulatedBy(createSimulator()) } as Engine,
     lookUps: {} as LookUps,
     audit: { append: async () => undefined },

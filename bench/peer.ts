@@ -46,7 +46,7 @@ export function answerJobs<Job, Result>(work: (job: Job) => Promise<Result>): vo
   process.once('disconnect', () => process.exit(0))
 }
 
-/** A bench that has gone hears nothing any more. */
+/** The bench may have ended: then the reply is dropped. */
 const reply = (message: Reply<unknown>): void => {
   if (process.connected) process.send?.(message)
 }

@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises'
 import { orderBase, type Transactions, variables } from '#bench/bare-rows.ts'
 import type { Measured } from '#bench/watch.ts'
 
-/** Its own words about its version; undefined when it is not installed. */
+/** The version that it prints; undefined when it is not installed. */
 export function findPgbench(): string | undefined {
   const { status, stdout } = spawnSync('pgbench', ['--version'], { encoding: 'utf8' })
   return status === 0 ? stdout.trim() : undefined
@@ -19,7 +19,7 @@ export type PgbenchForm = 'transactions' | 'single'
 
 const forms: Record<PgbenchForm, (statements: readonly string[]) => readonly string[]> = {
   transactions: statements => ['BEGIN', ...statements, 'COMMIT'].map(line => `${line};`),
-  // One way to the server and back instead of five: the least that a client without group commit can do.
+  // One round trip instead of five: the minimum for a client without group commit.
   single: statements => {
     const before = statements.slice(0, -1).map((statement, index) => `part_${index} AS (${statement})`)
     return [`WITH ${before.join(', ')} ${statements.at(-1)};`]
@@ -70,7 +70,7 @@ export async function runPgbench(options: PgbenchOptions): Promise<Measured> {
   child.stdout.setEncoding('utf8').on('data', hear)
   child.stderr.setEncoding('utf8').on('data', hear)
   const [code] = await once(child, 'close')
-  // It tells no rate when it processed nothing, as in a short run whose connections took all of its time.
+  // It prints no rate when it processed nothing, as in a short run that spent all of its time on connecting.
   const perSecond = Number(/tps = ([\d.]+) \(without initial/.exec(said)?.[1] ?? 0)
   const acknowledged = Number(/transactions actually processed: (\d+)/.exec(said)?.[1])
   const failed = Number(/failed transactions: (\d+)/.exec(said)?.[1] ?? 0)

@@ -1,6 +1,6 @@
 /**
- * Payment plans that are due: how many the gateway charges in a second, against payments by request in the same round. The
- * plans are copies of one that was made through the API, and belong to a merchant of their own.
+ * Due payment plans: the gateway's charges per second, against payments by request in the same round. The plans are
+ * copies of one that was made through the API, and belong to a merchant of their own.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Line, ratiosOf, showRates, showRatio, spreadOf } from '#bench/figures.ts'
@@ -10,7 +10,7 @@ import { type Stage, withClient } from '#bench/stage.ts'
 import { openMerchants } from '#cells/open-merchants.ts'
 import { toMasterKey } from '#vault/master-key.ts'
 
-/** The target: either will do. */
+/** The target: one of the two must be met. */
 const perSecondMin = 500
 const ratioMin = 0.5
 
@@ -145,12 +145,15 @@ interface Charged {
   readonly seconds: string
 }
 
-/** Waits until the worker has charged them all, and says how many it did in a second. Nobody is forgotten or charged twice. */
+/**
+ * Waits until the worker has charged all plans, and returns the rate per second. Checks that each is charged exactly
+ * once.
+ */
 async function awaitCharges({ gatewayUrl }: Stage, merchantId: string, round: number): Promise<number> {
   return withClient(gatewayUrl, async client => {
     for (;;) {
       await delay(pollMs)
-      // Cheap, while the worker is at it: counting all charges of all rounds would take its processor time away.
+      // A cheap query while the worker runs: counting all charges of all rounds would take its processor time away.
       const { rows: open } = await client.query(
         `SELECT 1 FROM payment_plan WHERE merchant_id = $1
            AND (next_payment_date <= (now() AT TIME ZONE 'UTC')::date OR charging_pay_id IS NOT NULL) LIMIT 1`,

@@ -1,8 +1,8 @@
 /**
- * What one payment costs with two workers against one, and in an installation with two cells against one with a single cell:
- * processor time of the gateway's processes and of PostgreSQL together. Both run side by side, each on a database of its own,
- * and get the same number of payments in turns of a second or two: what a machine's neighbours do in one minute or the next
- * would otherwise decide.
+ * The cost of one payment with two workers against one, and in an installation with two cells against one with a single
+ * cell: processor time of the gateway's processes and of PostgreSQL together. Both run side by side, each on a database
+ * of its own, and get the same number of payments in turns of a second or two: what a machine's neighbours do in one
+ * minute or the next would otherwise decide.
  */
 import { type Line, ratiosOf, showRatio, spreadOf } from '#bench/figures.ts'
 import { startGateway } from '#bench/gateway-process.ts'
@@ -24,8 +24,9 @@ const workersMax = 1.1
 const cellsMax = 1.02
 
 /**
- * Each turn 250 payments for each second asked for, and four turns for each round. Before that 20,000 of every process are not
- * counted: each of them compiles meanwhile what is hot, which a worker that gets half of the payments does twice as long.
+ * Each turn 250 payments for each second asked for, and four turns for each round. Before that 20,000 of every process
+ * are not counted: each process compiles its hot code meanwhile, which takes a worker with half of the payments twice
+ * as long.
  */
 const paymentsPerSecond = 250
 const turnsPerRound = 4
@@ -48,7 +49,7 @@ export async function measureProcesses(bench: Bench): Promise<Line[]> {
   return compare(bench, [await side(1), await side(2)], workersMax)
 }
 
-/** Each has a database of its own, because cells that were made stay. The merchant of both lives in cell 0. */
+/** Each has a database of its own, because cells cannot be removed. The merchant of both lives in cell 0. */
 export async function measureCells(bench: Bench): Promise<Line[]> {
   const side = async (cells: number): Promise<Side> => ({
     name: cells === 1 ? '1 cell' : `${cells} cells`,
@@ -68,7 +69,7 @@ async function compare(bench: Bench, sides: readonly [Side, Side], max: number):
   try {
     const turns = bench.rounds * turnsPerRound
     for (let turn = 1; turn <= turns; turn += 1) {
-      // Who comes first changes from turn to turn.
+      // The order changes from turn to turn.
       for (const side of turn % 2 === 1 ? running : running.toReversed())
         await side.measure(`${turn}/${turns} ${side.name}`)
     }

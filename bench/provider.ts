@@ -1,6 +1,7 @@
 /**
- * What the gateway adds to a provider: payments through an account at a server that answers like Stripe after 100 ms,
- * compared with asking that server directly, and the memory of 500 payments that are at the provider at once.
+ * The latency that the gateway adds to a provider: payments through an account at a server that answers like Stripe
+ * after 100 ms, compared with calling that server directly, and the memory of 500 payments that are at the provider at
+ * once.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -135,7 +136,7 @@ interface Provider {
   stop(): Promise<void>
 }
 
-/** Says yes to every payment intent, in the words of Stripe; to anything else just yes. */
+/** Approves every payment intent as Stripe does; answers all other requests with success. */
 async function startProvider(): Promise<Provider> {
   let waitMs = answerMs
   let [open, most, made] = [0, 0, 0]

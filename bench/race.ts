@@ -1,6 +1,7 @@
 /**
- * 10,000 captures at once on one payment, against as many captures of as many payments. Of those on one payment only the
- * first 50 are taken and the others refused; what is measured is that waiting for each other costs them little.
+ * 10,000 captures at once on one payment, against as many captures of as many payments. Of those on one payment only
+ * the first 50 are accepted and the others refused; the measurement shows that waiting for each other costs them
+ * little.
  */
 import { type Line, showRates, spreadOf } from '#bench/figures.ts'
 import type { GatewayRuns } from '#bench/gateway-runs.ts'
@@ -25,7 +26,7 @@ export async function measureRace({ through, rounds }: Bench, lines: Line[]): Pr
     apart.push(many.perSecond)
     racing.push(one.perSecond)
   }
-  // How much longer the same number takes.
+  // The factor by which the same number takes longer.
   const longer = spreadOf(apart.map((rate, round) => rate / (racing[round] ?? Number.NaN)))
   lines.push(
     { what: 'captures, each on its own payment', measured: showRates(spreadOf(apart)) },

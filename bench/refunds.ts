@@ -16,7 +16,7 @@ interface Bench {
 /** The target. */
 const ratioMin = 2.0
 
-/** 1,000 payments for each second asked for: their preparation must not take longer than the measurement. */
+/** 1,000 payments for each requested second: their preparation must not take longer than the measurement. */
 const preparedPerSecond = 1_000
 
 export async function measureRefunds(bench: Bench, lines: Line[]): Promise<void> {

@@ -140,10 +140,10 @@ export function makeReadRequest(target: Target): ReadRequest {
   return { bytes, write: payId => void bytes.write(payId, place, 'latin1') }
 }
 
-/** One that needs no writing over. */
+/** A request without variable digits. */
 export const makeGetRequest = (path: string, target: Target): Buffer =>
   Buffer.from(head('GET', path, target), 'latin1')
-/** Eight digits of a list; see bins.ts. */
+/** A look-up of eight digits from a list; see bins.ts. */
 export function makeBinRequest(target: Target, example: string): Request & { write(bin: number): void } {
   const bytes = post('/services/binLookup', { bin: example }, target)
   const place = bytes.indexOf(example)

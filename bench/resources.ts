@@ -1,4 +1,7 @@
-/** Memory and processor time of processes, as the system counts them. What a platform does not tell is undefined. */
+/**
+ * Memory and processor time of processes, as the system counts them; undefined where a platform does not report a
+ * value.
+ */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -7,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 export interface Memory {
   readonly residentMb: number
-  /** The most that it ever was. Only Linux remembers it. */
+  /** The highest value ever. Only Linux records it. */
   readonly peakMb: number | undefined
 }
 
@@ -32,7 +35,7 @@ export interface Cores {
   /** Children of the bench that have ended, such as pgbench. */
   readonly ended: number | undefined
   readonly machine: number
-  /** What the host of a virtual machine gave to others although this machine wanted it. */
+  /** Time that the host of a virtual machine gave to others although this machine needed it. */
   readonly stolen: number | undefined
   readonly elapsedMs: number
 }
@@ -92,7 +95,7 @@ function readStolenMs(): number | undefined {
 interface Times {
   readonly parent: number
   readonly own: number
-  /** Of children that have ended. */
+  /** Time of ended children. */
   readonly children: number
 }
 

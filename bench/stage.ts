@@ -1,5 +1,5 @@
 /**
- * What a measurement stands on: one embedded PostgreSQL in a fresh folder with the settings of `npm start`, one database
+ * The setup of a measurement: one embedded PostgreSQL in a fresh folder with the settings of `npm start`, one database
  * for the gateway and one for the bare clients, both migrated, and a merchant whose rate is not limited.
  */
 import { randomBytes } from 'node:crypto'
@@ -25,7 +25,7 @@ export interface Stage extends Installation {
   readonly gatewayUrl: string
   readonly bareUrl: string
   readonly cluster: string
-  /** One more, with nothing in its books. */
+  /** Creates another installation with empty books. */
   makeInstallation(name: string): Promise<Installation>
   /** A new folder that is gone after the bench. */
   makeFolder(name: string): Promise<string>
@@ -35,12 +35,12 @@ export interface Stage extends Installation {
 /** 100 instead of 50: pgbench comes with 64 clients, beside the gateway's own connections. All else as `npm start`. */
 const settings = { max_connections: '100' }
 
-/** As much as a merchant may have, which is more than any machine of today serves. */
+/** The highest allowed limit, which is more than any current machine can serve. */
 const requestsPerSecond = 1_000_000
 
 export async function openStage(): Promise<Stage> {
   const directory = await mkdtemp(join(tmpdir(), 'tollgate-bench-'))
-  // As root the database runs as nobody, who must be able to pass.
+  // Under root the database runs as the user nobody, who must be able to enter the folder.
   await chmod(directory, 0o711)
   const postgres = await openEmbeddedPostgres({
     directory,
@@ -103,7 +103,7 @@ async function makeMerchant(databaseUrl: string, masterKey: string) {
   }
 }
 
-/** One more merchant like the stage's own, with nothing in its books. */
+/** Creates another merchant like the stage's own, with empty books. */
 export const makeBenchMerchant = ({ gatewayUrl, environment }: Stage) =>
   makeMerchant(gatewayUrl, environment.TOLLGATE_MASTER_KEY ?? '')
 

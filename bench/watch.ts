@@ -4,12 +4,12 @@ import type { GatewayProcess } from '#bench/gateway-process.ts'
 import { meterCores } from '#bench/resources.ts'
 import type { Stage } from '#bench/stage.ts'
 
-/** What every measured run reports, whoever made the load. */
+/** The report of every measured run, whatever generated the load. */
 export interface Measured {
   readonly perSecond: number
-  /** Everything that was answered, warm-up and last stragglers included: what must lie in the database. */
+  /** All acknowledged requests, including warm-up and stragglers: these must be in the database. */
   readonly acknowledged: number
-  /** Sum of the amounts of all that. */
+  /** The sum of their amounts. */
   readonly amount: number
   /** How many cores the load itself cost; absent where only the system can tell. */
   readonly cores?: number
@@ -64,7 +64,7 @@ export function numberOrders(): TakeOrders {
   }
 }
 
-/** What the issue asks for, of every client. */
+/** The concurrency that the issue requires of every client. */
 export const concurrency = 64
 
 /**

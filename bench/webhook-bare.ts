@@ -1,6 +1,6 @@
 /**
- * The bare loop, a process of its own: what a plain Node program does that posts the same signed bodies with undici and
- * keeps the same rows, one transaction for each.
+ * The bare loop, a process of its own: a plain Node program that posts the same signed bodies with undici and writes
+ * the same rows, one transaction for each.
  */
 import { createHmac } from 'node:crypto'
 import pg from 'pg'

@@ -1,6 +1,6 @@
 /**
- * A gateway inside a process of the bench's own, so that its commits can be timed from within: delivers what waits, commits
- * payments with and without an event, and notes when commits were done that the receiver then hears of.
+ * A gateway inside a process of the bench's own, so that its commits can be timed from within: delivers waiting events,
+ * commits payments with and without an event, and records the times of commits whose events the receiver then gets.
  */
 import { randomUUIDv7 } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -85,12 +85,13 @@ function copyOf(sample: Payment): Payment {
     xId: newId() as XId,
     key: undefined,
   }))
-  // Without its card: the vault of this database may not have it, and what is measured is the event beside the payment.
+  // Without its card: the vault of this database may not have it, and the measurement is about the event beside the
+  // payment.
   const card = { instrument: undefined }
   return { ...sample, ...card, payId, transId: `hook-${payId}`, operations, eventSequence: 0, version: 1 }
 }
 
-function settleWith(
+function approve(
   payment: Payment,
   { withEvent, url }: GatewayWebhookJob,
 ): { change: Change; event?: EventRow } {
@@ -123,7 +124,7 @@ async function commitPayment(
   job: GatewayWebhookJob,
 ): Promise<EventRow | undefined> {
   const payment = copyOf(sample)
-  const { change, event } = settleWith(payment, job)
+  const { change, event } = approve(payment, job)
   for (const next of [insertOf(payment), change]) {
     const committed = await commit(next)
     if (!committed.committed) throw new Error(`not committed: ${committed.conflict}`)

@@ -16,7 +16,7 @@ const firstAttemptMsMax = 50
 /** 16: as the bare payments. */
 const bareConnections = 16
 
-/** So many single events show how soon one is sent. */
+/** 300 single events for the latency of one. */
 const latencyCount = 300
 
 export interface WebhookOptions {
@@ -119,11 +119,11 @@ async function measureDeliveries(options: WebhookOptions, peers: Peers, url: str
   for (let round = 1; round <= rounds; round += 1) {
     await fillQueue(stage.gatewayUrl, { payId, count, url })
     const { perSecond } = await peers.gateway.run({ kind: 'deliver', count, ...jobOf(options, url) })
-    await expectHeard(peers, count)
+    await expectAllReceived(peers, count)
     await fillQueue(stage.bareUrl, { payId, count, url })
     const bareJob = { databaseUrl: stage.bareUrl, url, connections: bareConnections, concurrency }
     const bare = await peers.bare.run(bareJob)
-    await expectHeard(peers, count)
+    await expectAllReceived(peers, count)
     ours.push(perSecond)
     theirs.push(bare.perSecond)
     say(
@@ -144,7 +144,7 @@ async function measureDeliveries(options: WebhookOptions, peers: Peers, url: str
   ]
 }
 
-async function expectHeard({ receiver }: Peers, count: number): Promise<void> {
+async function expectAllReceived({ receiver }: Peers, count: number): Promise<void> {
   const heard = await receiver.run('arrivals')
   if (heard.count !== count) throw new Error(`${heard.count} webhooks arrived of ${count}`)
 }

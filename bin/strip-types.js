@@ -31,7 +31,10 @@ function readStripped(path) {
   return stripped
 }
 
-/** Where we may not write, nothing is lost but memory. Others may do the same at this moment, so the name comes last. */
+/**
+ * If we may not write, only memory is lost. Another process may do the same at this moment, so the file gets its name
+ * last.
+ */
 function keep(path, text) {
   const draft = `${path}.${process.pid}`
   try {
@@ -54,7 +57,7 @@ const own = `${pathToFileURL(root).href}/src/`
 
 /** Before anything of src/ is imported. */
 export function readWithoutTypes() {
-  // It ends with a word on standard error where it may not write; we then strip for ourselves.
+  // It ends with a message on standard error if it may not write; this process then strips the files itself.
   if (!existsSync(mark)) spawnSync(process.execPath, [fileURLToPath(import.meta.url)], { stdio: 'ignore' })
   registerHooks({
     // Our own names are files of src/. Node would look for the package that each importing file belongs to.

@@ -12,7 +12,7 @@ if (isModernEnough) await runHere()
 else runInInstalledNode()
 
 async function runHere() {
-  // Started by an older Node (below): when that one is killed, we are to drain and stop too, not to stay
+  // An older Node has started us (below): when that process is killed, drain and stop too, instead of running
   // unattended.
   if (process.channel !== undefined) {
     process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))

@@ -55,7 +55,7 @@ export interface OpenApiDocument {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
-/** The same document as docs/openapi.json, made anew so that one run of the generator is enough. */
+/** The same document as docs/openapi.json, built anew so that one run of the generator is enough. */
 export function buildDocument(baseUrl: string): OpenApiDocument {
   return JSON.parse(JSON.stringify(buildOpenApi({ ...about, endpoints, webhooks, describedAs, baseUrl })))
 }
@@ -99,7 +99,7 @@ function toType(schema: Schema | boolean | undefined, indent = ''): string {
   return types.length === 0 ? 'unknown' : types.map(type => toPlainType(type, schema, indent)).join(' | ')
 }
 
-/** Named objects whose members a schema has too; its other rules are conditions, which no type can say. */
+/** Named objects whose members a schema has too; its other rules are conditions, which no type can express. */
 const listParents = ({ allOf = [] }: Schema): Schema[] => allOf.filter(({ $ref }) => $ref !== undefined)
 
 function toPlainType(type: string, schema: Schema, indent: string): string {

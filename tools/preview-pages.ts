@@ -1,4 +1,6 @@
-/** Shows the sample pages for whoever works on them: `node tools/preview-pages.ts` serves, with a folder it takes pictures. */
+/**
+ * Shows the sample pages to developers: `node tools/preview-pages.ts` serves them, with a folder it saves screenshots.
+ */
 import { mkdirSync } from 'node:fs'
 import { findLanguage } from '#pages/language.ts'
 import { launchBrowser } from '#test/support/browser/browser.ts'
@@ -10,7 +12,7 @@ const server = await startPageServer({ language: findLanguage(tag) })
 
 const viewports = { desktop: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } }
 
-async function takePictures(into: string): Promise<void> {
+async function saveScreenshots(into: string): Promise<void> {
   mkdirSync(into, { recursive: true })
   const browser = await launchBrowser()
   if (typeof browser === 'string') throw new Error(browser)
@@ -31,4 +33,4 @@ async function takePictures(into: string): Promise<void> {
 }
 
 if (folder === undefined) for (const name of Object.keys(samples)) console.log(`${server.url}/${name}`)
-else await takePictures(folder)
+else await saveScreenshots(folder)

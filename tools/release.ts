@@ -1,5 +1,5 @@
 /**
- * `npm run release -- --dry-run`: makes what a release consists of in the folder `dist`: version, notes, SBOM, the packed
+ * `npm run release -- --dry-run`: writes the files of a release to the folder `dist`: version, notes, SBOM, the packed
  * packages and their checksums. It publishes nothing; without --dry-run it also refuses a work tree with changes.
  */
 import { execFileSync } from 'node:child_process'
@@ -16,7 +16,7 @@ const { values } = parseArgs({ options: { 'dry-run': { type: 'boolean', default:
 const run = (program: string, ...words: string[]): string =>
   execFileSync(program, words, { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
 
-/** What stands below the newest heading of the changelog. */
+/** The text below the newest heading of the changelog. */
 export function readNotes(changelog: string): string {
   const [, newest = ''] = changelog.split(/^## /m)
   return `## ${newest.trim()}\n`

@@ -35,11 +35,11 @@ export interface SampleRequest {
   readonly json?: string
   readonly form?: Readonly<Record<string, string>>
   readonly authorization: 'merchant' | 'intent' | 'none'
-  /** Which variable takes which member of the answer. */
+  /** The members of the answer to save, by the variable that gets them. */
   readonly saves: Readonly<Record<string, string>>
 }
 
-/** What a path calls `id` has a name of its own everywhere else. */
+/** An `id` in a path has a specific name everywhere else. */
 const idNames: readonly (readonly [start: string, variable: string])[] = [
   ['/payments/getByTransId/', 'transId'],
   ['/payments/links/', 'linkId'],
@@ -61,7 +61,7 @@ const saved: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   listDisputes: { disputeId: 'data.0.disputeId' },
 }
 
-/** Beside those that answers fill: what the reader types in. */
+/** The variables that the reader fills in; answers fill the others. */
 export const givenVariables = ['baseUrl', 'merchantId', 'apiKey', 'clientToken'] as const
 
 export const savedVariables: readonly string[] = [
@@ -170,7 +170,7 @@ function renderHttpRequest(request: SampleRequest): string {
   return lines.join('\n').trimEnd()
 }
 
-/** In a block of their own, because everything behind a request is its body; they take the newest answer. */
+/** In a block of their own, because everything after a request is its body; they read the newest answer. */
 function renderSaved(request: string, saves: SampleRequest['saves']): readonly string[] {
   const lines = Object.entries(saves).map(
     ([name, member]) => `@${name} = ${use(`${request}.response.body.$.${toJsonPath(member)}`)}`,

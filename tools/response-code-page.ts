@@ -20,7 +20,7 @@ const kinds: readonly (readonly [digit: string, meaning: string])[] = [
   ['7', 'a step of 3-D Secure'],
 ]
 
-const nameSpeaker = (speaker: Speaker): string =>
+const nameSource = (speaker: Speaker): string =>
   speaker === 'none' ? 'no method chosen yet' : speaker.replaceAll('_', ' ')
 
 const modules = listModules()
@@ -61,7 +61,7 @@ ${kinds.map(([digit, meaning]) => `| ${digit} | ${meaning} |`).join('\n')}
 
 | MMM | whose payment, or which part of the gateway |
 |---|---|
-${modules.map(({ module, speakers }) => `| ${module} | ${speakers.map(nameSpeaker).join(', ')} |`).join('\n')}
+${modules.map(({ module, speakers }) => `| ${module} | ${speakers.map(nameSource).join(', ')} |`).join('\n')}
 
 A module below 100 is the gateway's own refusal: 010 missing, 011 wrong format, 012 invalid, 013 too short, 014 too long, 016
 not allowed, 017 there already, 018 expired, 020 against the rules of a payment's life. What a body lacks or has wrong is

@@ -23,7 +23,7 @@ const nameOf = (path: string): string => path.slice(path.lastIndexOf(folder) + f
 const purlOf = (name: string, version: string): string => `pkg:npm/${name.replace('@', '%40')}@${version}`
 
 /** The packages that an installation without development packages holds. Links lead to folders of our own. */
-const shipped = (packages: LockedPackages): readonly [path: string, entry: Locked][] =>
+const productionPackages = (packages: LockedPackages): readonly [path: string, entry: Locked][] =>
   Object.entries(packages).filter(([path, { dev, link }]) => path.startsWith(folder) && !dev && !link)
 
 /** As Node finds a package: in the folder of the package itself, then in those above it. */
@@ -56,7 +56,7 @@ function toComponent([path, { version, integrity, license, optional }]: [string,
 export function describePackages(lock: { readonly packages: LockedPackages }): object {
   const { packages } = lock
   const { version = '' } = packages[''] ?? {}
-  const known = shipped(packages)
+  const known = productionPackages(packages)
   const isShipped = new Set(known.map(([path]) => path))
   const needs = (path: string, { dependencies, optionalDependencies }: Locked): string[] =>
     Object.keys({ ...dependencies, ...optionalDependencies })

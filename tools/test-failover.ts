@@ -81,7 +81,7 @@ function startPair(run: (name: string, ...words: string[]) => string, folder: st
   run('createdb', '-h', '127.0.0.1', '-p', String(ports.primary), '-U', 'tollgate', 'tollgate')
   const source = ['-h', '127.0.0.1', '-p', String(ports.primary), '-U', 'tollgate']
   run('pg_basebackup', ...source, '-D', standby, '-R', '-X', 'stream', '-c', 'fast')
-  // Once promoted it has no standby of its own to wait for.
+  // Once promoted it has no standby of its own for which it could wait.
   const alone = '-c synchronous_standby_names='
   run(
     'pg_ctl',
@@ -103,7 +103,7 @@ function killPrimary(folder: string): void {
   process.kill(Number(pid), 'SIGKILL')
 }
 
-/** Stands for HAProxy: one address that leads to whoever is the primary. */
+/** Replaces HAProxy: one address that forwards to the current primary. */
 async function openProxy(first: number) {
   let target = first
   const sockets = new Set<Socket>()
@@ -215,7 +215,7 @@ function startTraffic(started: Started): Traffic {
   return traffic
 }
 
-/** Not waited for with this whole process: the proxy on the way to the database runs in it. */
+/** Asynchronous, because the proxy to the database runs in this process and must not be blocked. */
 async function examine(env: NodeJS.ProcessEnv): Promise<{ healthy: boolean; said: string }> {
   const child = spawn(process.execPath, ['bin/tollgate.js', 'doctor'], { cwd: root, env })
   let said = ''

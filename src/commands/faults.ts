@@ -46,12 +46,12 @@ export function describeFault(error: unknown, showsStacks: boolean): string | un
     if (error.exitCode === 0 || error.code === 'commander.help') return undefined
     return `tollgate: ${error.message.replace(/^error: /, '')}`
   }
-  // Nothing is wrong, but not everything was written: the exit code alone tells.
+  // The reader of our output has gone, so only the exit code reports that not everything was written.
   if (error instanceof ReaderGone) return undefined
   if (showsStacks && error instanceof Error) return `tollgate: ${error.stack}${describeCauses(error)}`
   const sentence = `tollgate: ${describeReason(error)}`
   if (expectedFaults.some(kind => error instanceof kind)) return sentence
-  // With several cells one of them may be away while a command works in the others.
+  // With several cells one of them may be unreachable while a command works in the others.
   if (isConnectionLost(error))
     return `tollgate: a database cannot be reached: ${describeReason(error)}; try again when it is back`
   return `${sentence} (unexpected; TOLLGATE_LOG_LEVEL=debug shows where it comes from)`

@@ -1,6 +1,6 @@
 /**
- * What every command but help needs first: the database, embedded or configured, brought to the newest schema, and the
- * master key that decrypts its sealed data.
+ * Opens the database for every command but help: embedded or configured, migrated to the newest schema, with the master
+ * key that decrypts its sealed data.
  */
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
@@ -22,13 +22,13 @@ export interface OpenDatabase {
   /** For people: where the rows are. Holds no password. */
   readonly place: string
   readonly masterKey: MasterRing
-  /** All of them, cell 0, which is the database itself, first. */
+  /** All cells; the first is cell 0, the database itself. */
   readonly cells: readonly CellAddress[]
-  /** The cells as they are by now. */
+  /** The current cells. */
   listCells(): Promise<readonly CellAddress[]>
   /** The file of the master key, if it is in a file. */
   readonly masterKeyFile?: string
-  /** Set where the master key is missing: says so, and where to put it. `masterKey` opens nothing then. */
+  /** The message for a missing master key, with the place where to put it. `masterKey` then opens nothing. */
   readonly missingKey?: string
   close(): Promise<void>
 }
@@ -46,11 +46,11 @@ export interface OpenOptions {
   readonly cellsReady?: boolean
   /** True: one more cell is made. */
   readonly addsCell?: boolean
-  /** True: what a cut-off move of a merchant has left behind stays; other commands remove it first. */
+  /** True: rows left over by an interrupted move of a merchant stay; other commands delete them first. */
   readonly keepsRemains?: boolean
   /** True: works without the master key that sealed the data, as far as it can. */
   readonly mayLackKey?: boolean
-  /** True: may be the first command of an installation. Others have nothing to look at in an empty folder. */
+  /** True: may be the first command of an installation. Other commands find nothing in an empty folder. */
   readonly begins?: boolean
 }
 
@@ -130,9 +130,9 @@ async function openEmbedded(
   return { url: embedded.url, place: embedded.directory, close: () => embedded.stop() }
 }
 
-/** A doctor or an audit of an empty folder would call it healthy, although the data is in another one. */
+/** A doctor or an audit of an empty folder would report success, although the data is in another folder. */
 function requireData(directory: string): void {
-  // The owner is there first: it may be about to create the database.
+  // owner.json exists first: its process may be about to create the database.
   if (existsSync(join(directory, 'postgres')) || existsSync(join(directory, 'owner.json'))) return
   throw new CommandFault(
     `there is no data in ${directory}: TOLLGATE_DATA must name the data folder of the gateway, or DATABASE_URL its database; ` +
@@ -174,7 +174,7 @@ async function openMasterKey(
       if (mayLackKey) return { masterKey: ring, missingKey: missingKey(file) }
       throw new CommandFault(missingKey(file))
     }
-    // Whoever copies rows as they are seals nothing: a key made here would be taken for the lost one.
+    // A command that copies rows unchanged seals nothing, and a key created here would be mistaken for the lost one.
     if (!asIs) {
       await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
       await readOrMakeMasterKeys(file)

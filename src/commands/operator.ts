@@ -181,7 +181,7 @@ async function withStore<T>(
   }
 }
 
-/** What the audit trail keeps of a person who is changed or removed. */
+/** The fields of a changed or removed person that the audit trail stores. */
 const rightsOf = ({ role, merchants, refundLimits }: Operator) => ({
   role,
   merchants: merchants ?? null,

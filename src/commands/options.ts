@@ -1,4 +1,4 @@
-/** What the options of several commands have in common. */
+/** Parsers and options that several commands share. */
 import { InvalidArgumentError, Option } from 'commander'
 import { isWebAddress } from '#domain/text.ts'
 import { parseInstant } from '#domain/time/dates.ts'

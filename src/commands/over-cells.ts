@@ -12,7 +12,7 @@ export interface Joining {
   readonly merchantId?: string | undefined
 }
 
-/** Lists are joined and numbers added up; of anything else the first that was found counts. */
+/** Joins lists and adds up numbers; of other results it returns the first that was found. */
 export async function overCells<T>(
   database: Pick<OpenDatabase, 'cells'>,
   work: (cell: CellAddress) => Promise<T>,

@@ -13,7 +13,7 @@ export async function run(words: readonly string[]): Promise<number> {
   try {
     if (words.length === 0 || (words.length === 1 && words[0] === 'serve')) {
       const settings = config()
-      // From here on nobody is waited for, not even to say why the server ends.
+      // From here on output never waits for a reader, not even the message why the server ends.
       say = tellOperator
       const { serve } = await import('#commands/serve/serve.ts')
       await serve(settings)

@@ -1,4 +1,4 @@
-/** What a terminal adds to plain lines: colours and a bar of progress. Pipes, files and NO_COLOR get plain text. */
+/** Colours and a progress bar for terminals. Pipes, files and NO_COLOR get plain text. */
 import { once } from 'node:events'
 import { styleText } from 'node:util'
 
@@ -31,7 +31,10 @@ export const toVisible = (text: string): string =>
 
 export const printJson = (value: unknown): void => console.log(JSON.stringify(value))
 
-/** Columns as wide as their widest cell; the first row is the heading. Cells may hold what customers and providers wrote. */
+/**
+ * Columns as wide as their widest cell; the first row is the heading. Cells may contain texts of customers and
+ * providers.
+ */
 export function printRows(rows: readonly (readonly string[])[]): void {
   const shown = rows.map(row => row.map(toVisible))
   const widths = shown.reduce<number[]>(
@@ -45,7 +48,7 @@ export function printRows(rows: readonly (readonly string[])[]): void {
 }
 
 export interface Progress {
-  /** How much is done; the total where it is known. */
+  /** Shows the progress, and the total if it is known. */
   advance(done: number, total?: number): void
   /** Clears the line. */
   end(): void
@@ -90,10 +93,10 @@ function drawBar(done: number, total: number | undefined): string {
   return `[${'#'.repeat(full)}${' '.repeat(barWidth - full)}] ${Math.floor(share * 100)} % (${count} of ${total.toLocaleString('en')})`
 }
 
-/** The reader of our output has ended, as `| head` does: nobody wants the rest. */
+/** The reader of our output has ended, as with `| head`: the rest is not needed. */
 export class ReaderGone extends Error {}
 
-/** For output of any length: waits for the reader instead of keeping in memory what it has not read. */
+/** For output of any length: waits for the reader instead of buffering unread output in memory. */
 export async function print(text: string): Promise<void> {
   if (process.stdout.errored) throw new ReaderGone('nobody reads standard output')
   if (process.stdout.write(text)) return
@@ -104,7 +107,7 @@ export async function print(text: string): Promise<void> {
   }
 }
 
-/** A pipe holds 64 KiB: what still waits for its reader would be lost with the process. */
+/** A pipe holds 64 KiB: output that still waits for its reader would be lost with the process. */
 export async function flushOutput(): Promise<void> {
   for (const stream of [process.stdout, process.stderr])
     await new Promise<void>(resolve => stream.write('', () => resolve()))

@@ -1,7 +1,7 @@
 /** Amounts as people type them: whole numbers are smallest units, as everywhere in the API; decimals are read as written. */
 import { exponentOf, toDecimalText } from '#domain/money/currencies.ts'
 
-/** Undefined: not an amount of this currency. `1000` and `10.00` are the same in euro. */
+/** Undefined if the text is not an amount of this currency. `1000` and `10.00` are the same in euro. */
 export function readAmount(typed: string, currency: string): number | undefined {
   const text = typed.trim()
   if (/^\d{1,12}$/.test(text)) return Number(text)
@@ -12,10 +12,10 @@ export function readAmount(typed: string, currency: string): number | undefined 
 
 export const amountHint = 'Smallest unit, or with decimals: 1000 and 10.00 are the same in EUR'
 
-/** 40: enough to know again what was typed. */
+/** 40: enough to recognise what was typed. */
 const shownMax = 40
 
-/** What is wrong with what was typed, and what is allowed in this currency. */
+/** The error message: what is wrong with the typed amount, and what this currency allows. */
 export function amountProblem(typed: string, currency: string): string {
   const exponent = exponentOf(currency)
   if (exponent === undefined)

@@ -1,13 +1,13 @@
 /**
- * Asks once more before an act that moves money or cannot be undone. The question travels with its form: when the answer comes,
- * the question is made anew, and a different one means that the act would no longer do what the page showed.
+ * Asks for confirmation before an act that moves money or cannot be undone. The form carries the question it showed.
+ * When the form comes back, the question is built anew; if it differs, the act would no longer do what the page showed.
  */
 import { renderForm } from '#console/views/parts.ts'
 import { type Html, html } from '#http/html.ts'
 
 type Entries = Readonly<Record<string, string>>
 
-/** `changed`: the person said yes to another question. A form of the previous release carries none. */
+/** `changed`: the person confirmed another question. A form of the previous release carries no question. */
 export function readConfirmation(
   { sure, asked }: Entries,
   question: string,
@@ -18,7 +18,7 @@ export function readConfirmation(
 
 export interface Confirmation {
   readonly question: string
-  /** What has to be said besides. */
+  /** An additional warning below the question. */
   readonly warning?: string
   readonly action: string
   readonly csrf: string
@@ -27,7 +27,7 @@ export interface Confirmation {
   readonly button: string
 }
 
-/** Where the person said yes to another question, the page tells both. */
+/** If the person confirmed another question, the page shows both. */
 export function renderConfirmation(confirmation: Confirmation): Html {
   const { question, warning, action, csrf, entries, button } = confirmation
   const { csrf: _, once: __, ...kept } = entries
@@ -43,6 +43,6 @@ export function renderConfirmation(confirmation: Confirmation): Html {
   })}`
 }
 
-/** 409 where the answer was to another question. */
+/** 409 if the person confirmed another question. */
 export const confirmationStatus = (entries: Entries, question: string): number =>
   readConfirmation(entries, question) === 'changed' ? 409 : 200

@@ -39,20 +39,20 @@ export interface ConsoleDeps {
   /** Opens a secret that signs the merchant's webhooks. */
   readonly openWebhookSecret: (merchantId: MerchantId, sealed: Buffer) => Uint8Array
   readonly auditStore: AuditStore
-  /** Those whose cell can be reached; with an id this one, and it fails while its cell is away. */
+  /** The merchants whose cell can be reached. With an id only this merchant; fails while its cell is unreachable. */
   readonly listMerchants: (merchantId?: string) => Promise<readonly Merchant[]>
   /** The names of the cells that cannot be reached. */
   readonly cellsAway: () => readonly string[]
   readonly callInside: CallInside
-  /** As that person, so that the audit trail names them. */
+  /** Administration on behalf of the person, so that the audit trail names them. */
   readonly merchantsAs: (audit: Audit) => MerchantAdministration
   readonly providersAs: (audit: Audit) => ProviderAdministration
   readonly testTools: TestTools
   readonly guessing: Guessing
   readonly forms: FormStore
-  /** Of the gateway: where its API and its pages are. */
+  /** The origin of the gateway's API and pages. */
   readonly origin: () => string
-  /** Where people open the console. */
+  /** The origin of the console. */
   readonly consoleOrigin: () => string
   readonly newId: () => string
   readonly nowMs: () => number
@@ -67,9 +67,9 @@ export interface Visit {
   readonly csrf: string
   /** A value unique to this form, so that it takes effect once however often it is submitted. */
   readonly once?: string | undefined
-  /** What the audit trail says if this form is never answered. */
+  /** The entry of the audit trail if this form is never answered. */
   readonly cutOff?: AuditEntry
-  /** Those the person may see. */
+  /** The merchants that the person may see. */
   readonly merchants: readonly Merchant[]
   readonly deps: ConsoleDeps
   readonly audit: Audit
@@ -89,7 +89,7 @@ export const may = ({ operator }: { readonly operator: { readonly role: Role } }
 
 export interface ConsolePage {
   readonly verb: 'GET' | 'POST'
-  /** Below /console; below /console/m/{merchant} where it is about one merchant. */
+  /** Relative to /console, or to /console/m/{merchant} for pages about one merchant. */
   readonly path: string
   readonly act: ConsoleAct
   readonly testOnly?: true
@@ -121,8 +121,9 @@ export function readRefusal({ text }: InsideAnswer): string {
 const ownRefusals: readonly string[] = Object.values(refusalCodes)
 
 /**
- * How an action ended, for the audit trail. Empty: it was done. With a status: a provider declined it, or what came of it is not
- * known. Undefined: it was refused before anything was tried, or is the answer of an earlier request, which has its row.
+ * The result of an action, for the audit trail. Empty: it succeeded. With a status: a provider declined it, or its
+ * outcome is unknown. Undefined: it was refused before anything was tried, or this is the answer of an earlier request,
+ * which has its own row.
  */
 export function readOutcome({ status, text, isReplay }: InsideAnswer): Json | undefined {
   if (isReplay) return undefined
@@ -134,8 +135,9 @@ export function readOutcome({ status, text, isReplay }: InsideAnswer): Json | un
 }
 
 /**
- * For the form that is shown again after a refusal. An endpoint repeats a 422 under its key whatever is sent then, so the
- * form gets a new one. A key that was used with other entries stays: the person must look first at what came of those.
+ * For the form that is shown again after a refusal. An endpoint repeats a 422 for every request with the same key, so
+ * the form gets a new key. A key that was used with other entries stays: the person must first check the result of
+ * those.
  */
 export function withNewKey(visit: MerchantVisit, answer: InsideAnswer): MerchantVisit {
   const { request } = visit
@@ -146,8 +148,8 @@ export function withNewKey(visit: MerchantVisit, answer: InsideAnswer): Merchant
 }
 
 /**
- * An action that the story of a payment tells. The story is told by the merchant's test clock, which may be moved later, so the
- * time by it is kept.
+ * Audits an action that the timeline of a payment shows. The timeline uses the merchant's test clock, which may be
+ * moved later, so its current time is stored with the action.
  */
 export function auditInStory({ audit, merchant, deps }: MerchantVisit, act: Act): Promise<void> {
   const { clockOffsetMs } = merchant
@@ -160,5 +162,5 @@ export type Json = { readonly [member: string]: unknown }
 
 export const isJson = (value: unknown): value is Json => typeof value === 'object' && value !== null
 
-/** The objects of a list; of anything else none. */
+/** The objects of a list; an empty list for any other value. */
 export const toRows = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isJson) : [])

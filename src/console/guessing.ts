@@ -7,7 +7,7 @@ import { networkOf } from '#domain/network-address.ts'
 import type { FailedLogins } from '#http/authentication/rate-limit.ts'
 
 export interface Guesser {
-  /** As typed; empty where a passkey was tried. */
+  /** As typed; empty for a try with a passkey. */
   readonly email: string
   readonly address: string
 }
@@ -23,9 +23,9 @@ export interface Guessing {
 }
 
 interface GuessingDeps {
-  /** Of one person from one address. */
+  /** Failures of one person from one address. */
   readonly ofPerson: FailedLogins
-  /** Of anybody from one address. */
+  /** Failures of all persons from one address. */
   readonly ofAddress: FailedLogins
   readonly onFailure: (guesser: Guesser) => Promise<void>
 }

@@ -141,7 +141,9 @@ function renderHeader(visit: Visit): Html {
 <details class="person"><summary>${operator.email}</summary><div><p>${operator.role}</p><a href="/console/sessions">Sessions and passkeys</a><form method="post" action="/console/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button class="plain">Sign out</button></form></div></details></header>`
 }
 
-/** Which time the page means. In test a merchant's clock may run ahead, and its payments are dated by it. */
+/**
+ * The time by which the page is dated. In test a merchant's clock may run ahead, and dates of its payments follow it.
+ */
 function renderFoot({ deps }: Visit, merchant: Merchant | undefined): Html {
   const ahead = merchant?.clockOffsetMs ?? 0
   const now = new Date(deps.nowMs() + ahead).toISOString().slice(0, 16).replace('T', ' ')
@@ -161,7 +163,7 @@ export function renderInside(assets: ConsoleAssets, visit: Visit, content: Conte
   return { status, body: body.text, headers: consoleHeaders }
 }
 
-/** 404, inside the console: the sentence says what does not exist. */
+/** 404 inside the console's layout; the sentence names the missing object. */
 export const renderNotFound = (
   assets: ConsoleAssets,
   visit: Visit,

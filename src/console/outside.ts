@@ -29,7 +29,9 @@ export function readCookie({ headers }: Pick<PageRequest, 'headers'>): string | 
   return pair?.slice(pair.indexOf('=') + 1).trim()
 }
 
-/** Derived from the session, so that nothing has to be stored: nobody who cannot read the cookie can compute it. */
+/**
+ * Derived from the session token, so that nothing has to be stored; it cannot be computed without reading the cookie.
+ */
 export const csrfOf = (token: string): string =>
   createHmac('sha256', token).update('csrf').digest('base64url')
 
@@ -42,7 +44,7 @@ const safeNext = (next: string | undefined): string =>
     ? next
     : '/console'
 
-/** What somebody typed while their session ended, kept in the form until they are back. */
+/** Entries typed while the session ended, kept in the sign-in form until the person has signed in. */
 const keptFields = (form: Readonly<Record<string, string>>): readonly (readonly [string, string])[] =>
   Object.entries(form).filter(([name]) => name !== 'csrf' && !/password|code|secret/i.test(name))
 
@@ -134,7 +136,7 @@ export async function signIn(request: PageRequest, deps: ConsoleDeps): Promise<P
       ? deps.people.signIn({ email: guesser.email, password, code: code.replace(/\s/g, '') })
       : undefined,
   )
-  if (tried.over) return refuseGuessing(request, deps, email)
+  if (tried.over) return refuseTooManyTries(request, deps, email)
   if (tried.found) return welcome(request, deps, tried.found)
   const problem =
     'E-mail, password or code is not right. Each code works once, and after ten wrong codes none is taken for an hour.'
@@ -149,7 +151,7 @@ export async function signInWithPasskey(request: PageRequest, deps: ConsoleDeps)
       .catch(() => undefined)
     return operatorId && deps.peopleStore.find(operatorId)
   })
-  if (tried.over) return refuseGuessing(request, deps, '')
+  if (tried.over) return refuseTooManyTries(request, deps, '')
   if (tried.found) return welcome(request, deps, tried.found)
   return refuseSignIn(request, deps, { email: '', problem: 'The passkey could not be checked. Try again.' })
 }
@@ -170,7 +172,7 @@ const refuseSignIn = (
 /** 60 s: failures are counted per minute. */
 const guessingPause = { 'retry-after': '60' }
 
-const refuseGuessing = (request: PageRequest, deps: ConsoleDeps, email: string): Promise<PageAnswer> =>
+const refuseTooManyTries = (request: PageRequest, deps: ConsoleDeps, email: string): Promise<PageAnswer> =>
   showSignIn(request, deps, {
     next: request.form?.next,
     kept: readKept(request),
@@ -196,7 +198,7 @@ async function welcome(request: PageRequest, deps: ConsoleDeps, person: Person):
   const next = safeNext(request.form?.next)
   const kept = readKept(request)
   if (!kept) return seeOther(next, cookie)
-  // What was typed before the session ended is offered again, to be sent or not.
+  // Entries typed before the session ended are offered again; the person decides whether to send them.
   const offer = renderOffer(kept, { action: next, csrf: csrfOf(token) })
   const main = html`<p>You are signed in again. Send what you had typed?</p>${offer}`
   const page = renderOutside(loadConsoleAssets(), { title: 'Welcome back', main })

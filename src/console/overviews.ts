@@ -22,7 +22,7 @@ export interface Figures {
 }
 
 export interface Overviews {
-  /** readAt: when they were counted, if that was not just now. No figures: counting them took too long. */
+  /** readAt: when the figures were counted, if they come from the cache. No figures: counting took too long. */
   read(
     merchantId: string,
     period: Period,
@@ -38,7 +38,7 @@ const keptMax = 200
 interface Kept {
   readonly figures: Promise<Figures | undefined>
   readonly readAtMs: number
-  /** Infinity while they are being counted: other requests wait for the same count. */
+  /** Infinity while the figures are being counted: other requests wait for the same count. */
   untilMs: number
 }
 

@@ -1,6 +1,7 @@
 /**
  * Passkeys (WebAuthn). The challenge of a ceremony is in the form, signed and dated, so that no process has to store it
- * and any process can finish the ceremony. One that has signed somebody in is kept until it is over: it works once.
+ * and any process can finish the ceremony. A challenge that has signed a person in is stored until it expires, so that
+ * it works only once.
  */
 import { createHash, createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FormStore } from '#storage/console/forms.ts'
@@ -14,7 +15,7 @@ export interface Site {
 
 export interface PasskeyDeps {
   readonly store: PeopleStore
-  /** Challenges that have signed somebody in; kept for longer than a challenge lasts. */
+  /** Challenges that have signed a person in; stored for longer than a challenge is valid. */
   readonly used: Pick<FormStore, 'claim'>
   /** Signs challenges. */
   readonly key: () => KeyObject
@@ -23,8 +24,8 @@ export interface PasskeyDeps {
 }
 
 /**
- * Loaded with the first passkey of a known person: the library has 300 files, and nobody is answered for the quarter of a second
- * that loading them takes. The sign-in page, which anybody may open, does without it.
+ * Loaded with the first passkey of a known person: the library has 300 files, and loading them blocks all requests for
+ * a quarter of a second. The sign-in page, which anybody may open, does not need it.
  */
 const importWebAuthn = () => import('@simplewebauthn/server')
 
@@ -36,7 +37,7 @@ const dialogueMs = 60_000
 
 export interface Ceremony {
   readonly options: unknown
-  /** Comes back with the answer. */
+  /** The browser returns it with its answer. */
   readonly challenge: string
 }
 
@@ -119,7 +120,7 @@ export function createPasskeys(deps: PasskeyDeps): Passkeys {
         })
         .catch(() => ({ verified: false as const, authenticationInfo: undefined }))
       if (!verified || !authenticationInfo) return undefined
-      // Most passkeys count no uses, so that an answer that somebody else has seen could be sent once more.
+      // Most passkeys have no signature counter, so without this an intercepted answer could be replayed.
       if (!(await used.claim(nameOf(expectedChallenge)))) return undefined
       await store.setCounter(passkey.credentialId, authenticationInfo.newCounter)
       return passkey.operatorId
@@ -140,7 +141,7 @@ function createChallenges({ key, nowMs }: Pick<PasskeyDeps, 'key' | 'nowMs'>) {
     return { value, token: `${body}.${sign(body)}` }
   }
 
-  /** Undefined: forged or over. */
+  /** Undefined: forged or expired. */
   function readChallenge(token: string): string | undefined {
     const [value = '', until = '', signature = ''] = token.split('.')
     const expected = Buffer.from(sign(`${value}.${until}`))

@@ -12,8 +12,8 @@ export const passwordLengthMax = 1_024
 const cost = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 
 /**
- * At most `atOnce` of these run at the same time, the others wait in order: whoever floods the sign-in must not
- * keep payments from the threads that they need.
+ * At most `atOnce` calls run at the same time, the others wait in order: a flood of sign-ins must not take the threads
+ * that payments need.
  */
 export function inTurn<How extends unknown[], Answer>(
   atOnce: number,
@@ -22,7 +22,7 @@ export function inTurn<How extends unknown[], Answer>(
   let running = 0
   const waiting: (() => void)[] = []
   return async (...how) => {
-    // Whoever is done hands the turn on to the next, so that nobody who comes in between takes it.
+    // A finished call passes its turn to the next in line, so that a call that arrives in between cannot take it.
     if (running >= atOnce) await new Promise<void>(resolve => waiting.push(resolve))
     else running += 1
     try {
@@ -35,7 +35,7 @@ export function inTurn<How extends unknown[], Answer>(
   }
 }
 
-/** 2 of the pool's 4 threads: the others find the hosts of webhooks and open connections to the database. */
+/** 2 of the pool's 4 threads: the others resolve the hosts of webhooks and open connections to the database. */
 const hash = inTurn(2, promisify(argon2))
 
 export async function hashPassword(password: string): Promise<string> {

@@ -36,12 +36,12 @@ export interface PeopleDeps {
 }
 
 /**
- * 10 an hour: there are a million codes, and whoever has somebody's password may try from any number of addresses. Only they
- * can use up these tries, so that nobody else keeps a person out.
+ * 10 an hour: there are a million codes, and somebody who knows a person's password may try from any number of
+ * addresses. Only tries with the right password count, so that nobody else can lock a person out.
  */
 export const wrongCodesLimit: FailureLimit = { failures: 10, windowMs: 60 * 60 * 1000 }
 
-/** In place of the address: codes are counted from wherever they come. */
+/** Used instead of the address: wrong codes are counted over all addresses. */
 const anywhere = 'anywhere'
 
 /** The contract: 15 minutes idle, 12 hours in all. */
@@ -63,7 +63,7 @@ export interface People {
   makeLink(operatorId: string): Promise<string>
   openLink(token: string): Promise<OpenedLink | undefined>
   setUpWithPassword(token: string, entry: { password: string; code: string }): Promise<SetUpResult>
-  /** False: the link was used meanwhile, or is over. */
+  /** False: the link was used meanwhile, or has expired. */
   setUpWithPasskey(token: string, passkey: Passkey): Promise<boolean>
   signIn(entry: { email: string; password: string; code: string }): Promise<Operator | undefined>
   startSession(operatorId: string, from: { address: string; browser: string }): Promise<string>
@@ -119,9 +119,9 @@ export function createPeople(deps: PeopleDeps): People {
       if (!operator?.totp || !isRight) return undefined
       const { operatorId, totp } = operator
       const secret = await openTotp(operatorId, totp)
-      // Whoever sets up anew has another secret, of which nothing was guessed.
+      // A person who sets up anew has another secret, so earlier guesses do not count against it.
       const guessed = `${operatorId} ${totp.sealed.toString('base64')}`
-      // From here to the count nothing waits, so that many tries at the same moment get no further than one after the other.
+      // There is no `await` between this check and the count, so simultaneous tries cannot exceed the limit.
       if (wrongCodes.isOver(guessed, anywhere)) return undefined
       const step = findTotpStep(secret, code, nowMs())
       if (step === undefined) {

@@ -114,14 +114,14 @@ export function createConsoleRoutes(deps: ConsoleDeps): readonly PageRoute[] {
           page.uploadBytesMax === undefined ? undefined : uploadOf(page.uploadBytesMax, deps),
         ),
       ),
-    route('GET', '/*', async request => withVisit(request, deps, async visit => leadOn(visit))),
+    route('GET', '/*', async request => withVisit(request, deps, async visit => redirectToStart(visit))),
   ]
 }
 
 /** A sign-in form also carries the entries of another form: its longest text, and the fields of the sign-in itself. */
 const keptTexts: Upload = { bytesMax: 2 * textBytesMax, admits: async () => true }
 
-/** Only people who are signed in may send files; the text of anybody else's form is kept until they are back. */
+/** Only signed-in people may send files; of other forms the texts are kept until the person has signed in. */
 const uploadOf = (bytesMax: number, { people }: ConsoleDeps): Upload => ({
   bytesMax,
   async admits(headers) {
@@ -184,7 +184,10 @@ async function guard(
   return renderInside(loadConsoleAssets(), visit, { title: 'Not allowed', main, merchant, status: 403 })
 }
 
-/** About the payment, plan, person … of the page, else the merchant. No entries: some forms carry secrets. */
+/**
+ * The entry names the payment, plan, person … of the page, else the merchant. It has no entries of the form, because
+ * some are secrets.
+ */
 function cutOffOf({ request, operator, deps }: Visit, merchant?: Merchant): AuditEntry {
   const { merchant: merchantId = 'console', ...ids } = request.params
   const [page = ''] = request.url.split('?')
@@ -211,7 +214,10 @@ async function showMerchantPage(visit: Visit, page: MerchantPage): Promise<PageA
   return guard(visit, page, () => page.show({ ...visit, merchant, api, stream }), merchant)
 }
 
-/** The list lacks merchants whose cell is away. Asking for this one alone fails then, and the answer is 503 and not 404. */
+/**
+ * The list lacks merchants whose cell is unreachable. Reading such a merchant alone throws, so that the answer is 503
+ * and not 404.
+ */
 async function findUnlisted({ operator, request, deps }: Visit): Promise<Merchant | undefined> {
   const { merchant = '' } = request.params
   if (operator.merchants && !operator.merchants.includes(merchant)) return undefined
@@ -219,8 +225,8 @@ async function findUnlisted({ operator, request, deps }: Visit): Promise<Merchan
   return found
 }
 
-/** A slash at the end of the console's address is easily typed. */
-const leadOn = (visit: Visit): PageAnswer =>
+/** People easily type a slash at the end of the console's address. */
+const redirectToStart = (visit: Visit): PageAnswer =>
   visit.request.url === '/console/' ? seeOther('/console') : notFound(visit)
 
 function notFound(visit: Visit): PageAnswer {

@@ -14,11 +14,11 @@ export interface FoundInCells {
   readonly payments: readonly FoundPayment[]
   /** There are more than are shown. */
   readonly isCut: boolean
-  /** The names of the cells that could not be asked. */
+  /** The names of the cells that could not be queried. */
   readonly away: readonly string[]
 }
 
-/** 50: for more there is the list with its filters. */
+/** 50: the list with its filters shows more. */
 const foundMax = 50
 
 /** `away`: the names of cells that are known to be unreachable; some of those that are open may be among them. */
@@ -28,7 +28,7 @@ export async function searchCells(
 ): Promise<FoundInCells> {
   const unopened = away.filter(name => !open.some(({ number }) => cellName(number) === name))
   const answers = await Promise.all(open.map(searchCell))
-  // A move that was cut off has left payments in two cells.
+  // An interrupted move of a merchant leaves payments in two cells.
   const byId = new Map(answers.flatMap(({ payments }) => payments).map(payment => [payment.payId, payment]))
   const newest = [...byId.values()].toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
   return {

@@ -37,7 +37,7 @@ export async function actOnce(
   const { forms } = visit.deps
   const key = keyOf(visit)
   for (let look = 0; look < looks; look += 1) {
-    // Tried each time: the first one may have failed, and then this one is the first.
+    // Claimed anew in each round: if the first submission has failed, this one becomes the first.
     if (await forms.claim(key, visit.cutOff)) return actFirst(visit, key, act)
     const found = await forms.find(key)
     if (found?.body !== undefined) return repeatAnswer(visit, key, found.body)
@@ -56,36 +56,39 @@ async function actFirst(visit: Visit, key: string, act: () => Promise<PageAnswer
     await forms.answer(key, { status, body: sealed.toString('base64') })
     return answer
   } catch (error) {
-    // It is not known how far it got; the person may submit it again, and forms that move money have a key of their
-    // own. If the database is away, the note for the audit trail is found later.
+    // The act failed at an unknown point. The person may submit it again, and forms that move money have a key of their
+    // own. If the database is unavailable, a worker finds the note for the audit trail later.
     await forms.release(key).catch(() => undefined)
     throw error
   }
 }
 
 /**
- * Two people who say yes at the same moment would both act on what their pages showed, so an object is acted on by one of them at
- * a time. Undefined: somebody else is at it.
+ * Two people who confirm at the same moment would both act on what their pages showed, so only one at a time may act on
+ * an object. Undefined: another person is acting on it.
  */
 export async function actAlone(
   { deps }: Visit,
   objectId: string,
   act: () => Promise<PageAnswer>,
 ): Promise<PageAnswer | undefined> {
-  const letGo = await deps.forms.hold(createHash('sha256').update(objectId).digest('hex'))
-  if (!letGo) return undefined
+  const releaseHold = await deps.forms.hold(createHash('sha256').update(objectId).digest('hex'))
+  if (!releaseHold) return undefined
   try {
     return await act()
   } finally {
-    // The act is done or not; if the database is away now, nobody holds it any more in a few minutes.
-    await letGo().catch(() => undefined)
+    // The act has ended either way; if the database is unavailable now, the lock expires in a few minutes.
+    await releaseHold().catch(() => undefined)
   }
 }
 
 export const busyProblem =
   'Somebody else is doing something here at this moment. Nothing was done. Look at what came of it, and then go on.'
 
-/** The same page; where it leads on to a page with a notice, that says what happened. */
+/**
+ * Repeats the first page; if that redirects to a page with a notice, the notice says that the form was submitted
+ * before.
+ */
 function repeatAnswer(visit: Visit, key: string, body: string): PageAnswer {
   const plain = unseal(sealingKey(visit), Buffer.from(body, 'base64'), key)
   const kept: Kept = JSON.parse(plain.toString())

@@ -94,7 +94,7 @@ interface Shapes {
   readonly description: string
   /** The end of the names of the single shapes, such as CardPayment. */
   readonly suffix: string
-  /** What all shapes have besides `type`. */
+  /** The properties that all shapes have besides `type`. */
   readonly shared: TProperties
   readonly objects: TProperties
   /** The schema under a key of its own that `objects` does not have. */
@@ -104,7 +104,7 @@ interface Shapes {
   readonly members?: typeof directMembers
 }
 
-/** With DIRECT some members are needed that a hosted page asks for. */
+/** DIRECT requires some members that a hosted page would ask the customer for. */
 const integrationRules = (key: string, { needed, pageOnly }: (typeof directMembers)[string]) => ({
   allOf: [
     when(integratedBy('DIRECT'), { properties: { [key]: demand(needed) } }),

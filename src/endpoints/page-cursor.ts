@@ -48,7 +48,7 @@ function readWords(cursor: string): readonly string[] | undefined {
     const words: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
     return Array.isArray(words) && words.every(word => typeof word === 'string') ? words : undefined
   } catch {
-    // Not one of ours.
+    // We did not issue this cursor.
     return undefined
   }
 }

@@ -22,7 +22,7 @@ interface Site {
 
 interface StepPlace {
   readonly frame: PageFrame
-  /** Where the form leads. */
+  /** The address to which the form is posted. */
   readonly action: string
   readonly instalments?: InstalmentSchedule | undefined
 }

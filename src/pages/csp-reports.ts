@@ -1,13 +1,13 @@
 /**
- * What browsers report about our pages: something tried to load or run that the page's policy forbids. Anybody may send
- * a report, so only a few known values are read from it, and few reports are logged.
+ * Violations of our pages' policy, reported by browsers: something forbidden tried to load or run. Anybody may send a
+ * report, so only a few known values are read from it, and few reports are logged.
  */
 import { isRecord, memberOf, parseJson } from '#domain/json.ts'
 import type { RawRoute } from '#http/server/raw-routes.ts'
 
 export const reportPath = '/pay/csp-reports'
 
-/** The directives of our policy; whatever else is named counts as `other`. */
+/** The directives of our policy; all others count as `other`. */
 const directives: readonly string[] = [
   'script-src',
   'style-src',

@@ -1,6 +1,6 @@
 /**
- * The choice of a currency on a page: when customers are asked, and what they answered. The number is typed again or
- * stays in the browser; between the question and the answer nothing of the card is kept but the offer's first digits.
+ * The choice of a currency on a page: decides when to ask customers, and reads their answers. The card number is typed
+ * again or stays in the browser; between question and answer only the card's first digits are kept, in the quote.
  */
 import { isPseudoCardNumber } from '#domain/cards/card-numbers.ts'
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
@@ -18,7 +18,7 @@ import { type CurrencyAnswer, currencyChoices } from '#pages/views/currency-choi
 /** 20 offers per payment and time window: no honest customer changes cards that often. After that none are made. */
 export const offersMax = 20
 
-/** What a form says about the offer that its page showed: undefined where it showed none. */
+/** The customer's answer to the offer that the page showed; undefined if it showed none. */
 export interface ShownOffer {
   readonly quoteId: string
   /** Undefined: the customer has not chosen. */
@@ -37,7 +37,7 @@ export interface Question {
   readonly request: PageRequest
   readonly hosted: Hosted
   readonly entry: FilledIn
-  /** What else the page shows: the method, the entries, why the form is shown again. */
+  /** The rest of the form's state: the method, the entries, the reason why the form is shown again. */
   readonly state: FormState
   /** The shown offer, which is kept while it is valid. */
   readonly shown?: ShownOffer | undefined
@@ -56,7 +56,7 @@ export async function askForCurrency(
   const keys = [payment.payId]
   if (!merchant.dcc || !entry.card || !offers.allows(keys)) return undefined
   const offering = { merchant, payment, card: entry.card, shownId: shown?.quoteId }
-  // A stored card is opened here to see which currency is its own; which is not yet a payment and is therefore audited.
+  // A stored card is decrypted here to find its currency; this is not yet a payment and is therefore audited.
   const cards = isPseudoCardNumber(entry.card.number.reveal()) ? 1 : 0
   const { merchantId } = merchant
   const opening = { merchantId, from: request.address, purpose: 'offer of a currency', cards } as const

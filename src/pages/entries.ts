@@ -1,4 +1,4 @@
-/** What a customer filled in for the chosen method: data for the engine, or a text for each field that is wrong. */
+/** Reads the customer's entries for the chosen method: data for the engine, or an error text for each wrong field. */
 import type { AccountData, CardData } from '#connectors/contract.ts'
 import { Secret } from '#domain/secret.ts'
 import type { MethodForm } from '#methods/offer.ts'

@@ -39,7 +39,7 @@ export interface PageDeps {
   readonly lookUps: LookUps
   readonly audit: OpeningLog
   readonly environment: 'test' | 'live'
-  /** Where providers without a web site of their own have their pages. */
+  /** The path prefixes of the pages that we serve for providers without a web site of their own. */
   readonly sites: readonly string[]
   readonly findMerchant: (merchantId: Merchant['merchantId']) => Promise<Merchant | undefined>
   readonly pageTokens: {
@@ -76,9 +76,9 @@ export interface Hosted {
   readonly remembered: readonly StoredCard[]
   /** The methods offered; empty once there is nothing left to pay. */
   readonly offered: readonly OfferedMethod[]
-  /** What the payment's account calls its method, if it has a name of its own. */
+  /** The account's own label for the method, if it has one. */
   readonly label?: string | undefined
-  /** Of the account that the open try was sent to. */
+  /** The connector of the account to which the open try was sent. */
   readonly connector?: Connector | undefined
 }
 
@@ -164,7 +164,7 @@ export function stageOf({ payment, now }: Pick<Hosted, 'payment' | 'now'>): Stag
     case 'FAILED':
       return stageOfFailed(payment)
     case 'REVERSED':
-      // What was approved has been given back in full: the customer has not paid.
+      // The approved amount has been reversed in full, so the customer has not paid.
       return 'cancelled'
     default:
       return 'paid'
@@ -193,7 +193,10 @@ interface Urls {
 
 const urlsOf = ({ details }: Payment): Urls => details.urls ?? {}
 
-/** Where the page's forms may end. The webhook's address is stored beside these but must not reach the customer. */
+/**
+ * The addresses at which the page's forms may end. The webhook's address is stored beside these but must not reach the
+ * customer.
+ */
 export function returnAddresses(payment: Payment): readonly string[] {
   const { return: back, cancel } = urlsOf(payment)
   return [back, cancel].filter(address => address !== undefined)
@@ -225,7 +228,7 @@ export const isSession = ({ own }: Payment): boolean => own.session === true
 /** How often and until when a payment's plan charges; undefined where the payment begins none. */
 export function recurringTerms({ details }: Payment): CredentialTerms['recurring'] {
   const terms = beginsPlan(details) ? credentialTerms(details) : undefined
-  // The merchant may leave all terms open, but for the fact that the customer is charged again.
+  // The merchant may leave all terms open and only state that the customer will be charged again.
   return terms?.type === 'RECURRING' ? (terms.recurring ?? {}) : terms?.recurring
 }
 
@@ -252,7 +255,10 @@ export function mandateOf({ payment, now }: Pick<Hosted, 'payment' | 'now'>): Ma
 
 type Redirect = Extract<StoredAction, { type: 'redirect' }>
 
-/** Where the customer has to go: a web address, or a path of this origin. Undefined on pages of ours. */
+/**
+ * The provider's page to which the customer must go: a web address, or a path of this origin. Undefined on our own
+ * pages.
+ */
 export function providerAction({ payment }: Pick<Hosted, 'payment'>): Redirect | undefined {
   const waiting = openTry(payment)
   const action = waiting && openAction(waiting)

@@ -224,7 +224,9 @@ function createSteps(deps: PageDeps, answers: Answers): Pick<PageContext, 'show'
 
 export const baseOf = ({ pageToken }: Hosted): string => `${pagePath}${pageToken}`
 
-/** Where the customer of this try is sent on from. It ends when the customer begins another try. */
+/**
+ * The address that redirects the customer of this try to the provider. It expires when the customer begins another try.
+ */
 function onwardAddress({ payment }: Hosted, { pageTokens }: PageDeps): string {
   const { merchantId, payId, method } = payment
   const { xId } = openTry(payment) ?? lastOperation(payment)

@@ -19,7 +19,7 @@ export async function withFreshAction(hosted: Hosted, context: PageContext, deps
   const hasEnded =
     (action?.type === 'redirect' && action.hasEnded) ||
     (action?.expiresAt !== undefined && Date.parse(action.expiresAt) <= deps.engine.clock.nowMs())
-  // A page that an earlier release named in another way is replaced too.
+  // A page whose address an earlier release stored in another form is replaced too.
   const isLost = action?.type === 'redirect' && providerAction(hosted) === undefined
   if (!hasEnded && !isLost) return hosted
   const { merchant, payment } = hosted

@@ -88,7 +88,7 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
     ...(['GET', 'POST'] as const).map(verb =>
       page(verb, `${returnPath}{pageToken}`, request => takeBack(request, { context: pageContext, deps })),
     ),
-    // The pages of such a provider are served beside ours.
+    // We serve the pages of providers without a web site of their own.
     ...deps.sites
       .flatMap(root => siteRoutes({ root, pageContext, deps }))
       .map(({ verb, path, handle }) => page(verb, path, step(handle))),
@@ -118,7 +118,7 @@ function withHosted(handle: Handle, pageContext: PageContext, deps: PageDeps): P
   }
 }
 
-/** A page of one try: once the customer has left it behind, they are sent to where the payment is now. */
+/** A page of one try: once the customer has begun another try, they are redirected to the payment's current page. */
 function withStep(
   handle: Handle,
   { pageContext, deps }: { readonly pageContext: PageContext; readonly deps: PageDeps },
@@ -149,10 +149,10 @@ function isForeign({ form, headers, verb }: PageRequest): boolean {
   return !URL.canParse(origin) || new URL(origin).host !== host?.toLowerCase()
 }
 
-/** `none`: customers did it themselves, for example by reloading. */
+/** `none`: the customer started the request, for example by reloading. */
 const ownSites: readonly string[] = ['same-origin', 'none']
 
-/** On our own pages the customer can only turn back; everything else is reported by the provider. */
+/** On our own pages the customer can only cancel; the provider reports everything else. */
 async function cancel(
   request: PageRequest,
   hosted: Hosted,

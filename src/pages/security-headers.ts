@@ -24,8 +24,9 @@ const joinSources = (...sources: readonly (string | undefined)[]): string =>
   sources.filter(source => source !== undefined).join(' ')
 
 /**
- * Origin and path; what would end the directive is encoded. Then the scheme: browsers hold every redirect of the provider
- * against the policy of our page, and providers redirect to banks that nobody can list. Nothing is typed on that page.
+ * Origin and path, with characters encoded that would end the directive. Then the scheme: browsers apply the policy of
+ * our page to every redirect of the provider, and providers redirect to banks that nobody can list. Nothing is typed on
+ * that page.
  */
 function toProviderSources(address: string): string {
   const { origin, pathname, protocol } = new URL(address)
@@ -58,7 +59,7 @@ export function securityHeaders({
     "base-uri 'none'",
     // A mistake in a template must not become a script: with this the browser refuses strings as code altogether.
     "require-trusted-types-for 'script'",
-    // PCI DSS 11.6.1: browsers report when a page was made to load something else.
+    // PCI DSS 11.6.1: browsers report when a manipulated page tries to load something else.
     `report-uri ${reportPath}`,
     'report-to csp',
   ]

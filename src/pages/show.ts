@@ -69,7 +69,7 @@ export interface FormPlace {
   /** The path of the payment's page. */
   readonly base: string
   readonly state?: FormState | undefined
-  /** How a method would be paid in parts. */
+  /** The instalments of a method, if it is paid in parts. */
   readonly planOf: (method: Method) => InstalmentSchedule | undefined
 }
 
@@ -155,7 +155,7 @@ function optionsOf(
     }))
 }
 
-/** What the page says will happen next. */
+/** The next step that the page announces for the method. */
 function shownFlow({
   method,
   form,
@@ -203,7 +203,7 @@ const toEntry = (expiryDate: string | undefined): string | undefined =>
 const orderOf = (payment: Payment) =>
   summarizeOrder(payment.amount, payment.details.order, payment.details.description)
 
-/** What the connector writes on its own page for the open try; undefined if it has no pages. */
+/** The page that the connector describes for the open try; undefined if it has no pages. */
 export function drawSitePage(
   { payment, label, connector }: Hosted,
   { language }: PageFrame,
@@ -219,7 +219,7 @@ export function drawSitePage(
   })
 }
 
-/** What has not arrived yet of a transfer. */
+/** The part of a transfer that has not arrived yet. */
 function stillDue(payment: Payment): Money {
   const { value, currency } = payment.amount
   return { value: subtract(value, Math.min(value, receivedValue(payment) ?? 0)), currency }
@@ -231,7 +231,7 @@ export function showInstructions(hosted: Hosted, frame: PageFrame): string {
   const waiting = openTry(payment)
   const action = waiting && openAction(waiting)
   const shown = action?.type === 'instructions' ? action.instructions : undefined
-  // In live mode the customer's step is taken at a till or a bank.
+  // In live mode the customer pays at a till or a bank.
   const testAction = frame.isTest && action?.type === 'instructions' ? action.testUrl : undefined
   const sitePage = testAction === undefined ? undefined : drawSitePage(hosted, frame)
   const fields = waiting?.provider?.fields

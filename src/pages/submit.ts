@@ -29,7 +29,7 @@ export interface Submission {
 
 export interface Counter {
   readonly pageContext: PageContext
-  /** Of declines, and of offers to pay in another currency. */
+  /** Limits on declines, and on offers to pay in another currency. */
   readonly limits: Limits
   readonly offers: Limits
   readonly deps: PageDeps
@@ -95,8 +95,9 @@ interface Choice {
 }
 
 /**
- * Asks for the currency first where there is a choice and none was made. An answer to an offer that has ended or was made
- * for another card is asked for again. A customer who accepted an offer that is gone must see the new amount before paying.
+ * Asks for the currency first if there is a choice and the customer has not made it. If the offer has expired or was
+ * made for another card, the customer is asked again. A customer who accepted an offer that no longer exists must see
+ * the new amount before paying.
  */
 async function tryInCurrency(
   { request, hosted }: Submission,
@@ -189,7 +190,7 @@ async function toTried(
   return { cardId, address }
 }
 
-/** What the merchant said about cards when it asked for the page. */
+/** The merchant's preferences for cards from the request that created the page. */
 function preferencesOf({ payment }: Hosted): { readonly threeDsPolicy?: object } {
   const threeDsPolicy = memberOf(payment.own.methodFields, 'threeDsPolicy')
   return isRecord(threeDsPolicy) ? { threeDsPolicy } : {}

@@ -56,7 +56,7 @@ test('401 without credentials', async () => {
   expect((await gateway.call('GET', '/payment-methods', undefined, { authorization: '' })).status).toBe(401)
 })
 
-test('405 names the verbs that there are', async () => {
+test('405 names the allowed verbs', async () => {
   const { status, headers } = await gateway.call('POST', '/payment-methods', {})
   expect({ status, allow: headers.get('allow') }).toMatchObject({
     status: 405,

@@ -1,4 +1,4 @@
-/** Webhooks as a merchant lives with them: what arrives, when it comes again, and in which order. */
+/** Webhooks as a merchant gets them: content, retries and order. */
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestClock } from '#test/support/clock.ts'
@@ -70,7 +70,7 @@ describe('an event', () => {
     })
     const event = await eventOf(payId)
     expect(heard?.headers['webhook-id']).toBe(event.id)
-    // Another merchant's secret does not fit.
+    // Another merchant's secret does not verify the message.
     expect(() =>
       new Webhook(created.webhookSecret).verify(heard?.raw ?? '', plainHeaders(heard?.headers)),
     ).toThrow()
@@ -98,7 +98,7 @@ describe('an event', () => {
       )
     expect(verify(webhookSecret)).toMatchObject({ payId: body.payId })
 
-    // While the secret rotates either one proves the message; a day later only the new one does.
+    // While the secret rotates both verify the message; a day later only the new one does.
     const next = (await gateway.gateway.merchants.rotateWebhookSecret(merchantId, 24)) ?? ''
     const id = receiver.heard[0]?.headers['webhook-id']
     await shop.call('POST', `/events/${id}/replays`)
@@ -263,7 +263,7 @@ describe('retries', () => {
     expect(answer.length).toBeLessThanOrEqual(1024)
   })
 
-  test('a receiver that is not there gives an attempt without a status', async () => {
+  test('an unreachable receiver gives an attempt without a status', async () => {
     const gone = await startReceiver()
     await gone.close()
     const payId = await raise({ urls: { webhook: gone.url } })
@@ -286,7 +286,7 @@ describe('order', () => {
     ])
   })
 
-  test('a later one waits while the earlier one is tried again, and passes after three attempts', async () => {
+  test('a later event waits while the earlier one is retried, and is sent after three attempts', async () => {
     receiver.behave(({ body }) => (body.sequence === 1 ? 500 : 204))
     const payId = (await shop.create('CARD', { ...twice, ...hook() })).body.payId
     await shop.advance('PT11S')

@@ -1,4 +1,4 @@
-/** The checkout of a real gateway in a real browser: from the session to the shop's return address, whatever the way. */
+/** The checkout of a real gateway in a real browser: from the session to the shop's return address. */
 import type { Browser, BrowserContextOptions } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { setStage } from '#test/support/browser/page-stage.ts'
@@ -26,7 +26,7 @@ describe.runIf(found)('checkout', () => {
   const browser = found as Browser
   const stage = setStage(browser)
 
-  /** Each line: how the customer looks at the page, and in which language. */
+  /** Each line: the customer's browser settings and language. */
   const looks: [string, BrowserContextOptions, string][] = [
     ['light on a desktop', { colorScheme: 'light' }, 'en'],
     ['dark on a phone', { colorScheme: 'dark', viewport: phone, hasTouch: true }, 'de-AT'],
@@ -42,7 +42,7 @@ describe.runIf(found)('checkout', () => {
     const { page } = seen
     expect(await page.getAttribute('html', 'lang')).toBe(language.split('-')[0])
     expect(await page.getAttribute('html', 'dir')).toBe(/^(ar|he)/.test(language) ? 'rtl' : 'ltr')
-    // As text: what the shop writes about its goods is not part of the page.
+    // As text: markup in the shop's descriptions does not become part of the page.
     expect(await page.locator('aside').textContent()).toContain('Felt hat <b>green</b>')
     if (options.javaScriptEnabled !== false) await stage.expectSound(seen)
     await typeCard(page)
@@ -136,7 +136,7 @@ describe.runIf(found)('checkout', () => {
     await page.waitForURL(`${stage.place.urls.cancel}?PayId=${payId}`)
   })
 
-  test('turning back leads to the cancel address, and the page is over', async () => {
+  test('cancelling redirects to the cancel address, and the page expires', async () => {
     const { payId, href } = await stage.shop.session()
     const { page } = await stage.open(href)
     await page.locator('form.cancel button').click()
@@ -147,8 +147,8 @@ describe.runIf(found)('checkout', () => {
     await stage.expectSound(again)
   })
 
-  // Browsers hold every redirect of a form against the policy of its page, and the shop's own redirects are among them.
-  test('a shop that sends its visitors on to another origin gets its customers back', async () => {
+  // Browsers apply the policy of a page to every redirect that follows its form, including the shop's own.
+  test('customers return to a shop that redirects to another origin', async () => {
     const { urls, origin } = stage.place.moved
     const left = await stage.shop.session({ urls })
     const { page, complaints } = await stage.open(left.href)
@@ -165,10 +165,10 @@ describe.runIf(found)('checkout', () => {
     expect(complaints).toEqual([])
   })
 
-  test('turning back while the answer is lost shows what the server says', async () => {
+  test('a cancellation whose answer to the script is lost shows the server’s page', async () => {
     const { payId, href } = await stage.shop.session()
     const { page } = await stage.open(href)
-    // Only what the script sends is lost: the browser's own way stays open.
+    // Only requests of the script are lost: the browser's own form still works.
     await page.route('**/cancel', route =>
       route.request().isNavigationRequest() ? route.continue() : route.abort(),
     )
@@ -200,7 +200,7 @@ describe.runIf(found)('checkout', () => {
     expect(await stage.shop.tries(payId)).toEqual(['OK', ['00000000']])
   })
 
-  // Each line: which buttons of which tab are pressed at the same moment.
+  // Each line: with or without a script in two tabs whose buttons are pressed at the same moment.
   test.each([[{ javaScriptEnabled: true }], [{ javaScriptEnabled: false }]])(
     'two tabs at once pay once: %j',
     async options => {
@@ -214,7 +214,7 @@ describe.runIf(found)('checkout', () => {
     },
   )
 
-  test('a form of a page that was out of date asks again and pays nothing', async () => {
+  test('a form of an outdated page asks again and pays nothing', async () => {
     const { payId, href } = await stage.shop.session()
     const one = await stage.open(href)
     const other = await openTab(one.context, href)
@@ -252,7 +252,7 @@ describe.runIf(found)('checkout', () => {
     },
   )
 
-  test('an answer that is no answer loads the page anew, also after a line of the summary was followed', async () => {
+  test('an unreadable answer reloads the page, also after a link of the error summary was followed', async () => {
     const { payId, href } = await stage.shop.session()
     const { page } = await stage.open(href)
     await press(page)
@@ -292,7 +292,7 @@ describe.runIf(found)('checkout', () => {
     await page.fill('#number', '4111111111111112')
     await pressTop(page, page.locator('button.primary'))
     await page.mouse.up()
-    // Only the press itself looks at fields that nobody has been in.
+    // Only pressing the button validates fields that were never focused.
     await page.locator('#expiry[aria-invalid="true"]').waitFor()
     expect(await page.getAttribute('#number', 'aria-invalid')).toBe('true')
   })
@@ -309,7 +309,7 @@ describe.runIf(found)('checkout', () => {
     expect(await stage.shop.tries(payId)).toEqual(['OK', ['21000391', '00000000']])
   })
 
-  test('an answer that was lost: the customer goes back to the shop, which hears the result later', async () => {
+  test('a lost answer: the customer returns to the shop, which gets the result later', async () => {
     const { payId, href } = await stage.shop.session()
     const { page } = await stage.open(href)
     await typeCard(page, { number: '4000000000000101' })

@@ -21,7 +21,7 @@ const password = 'correct horse battery staple'
 describe.runIf(found)('in a browser', () => {
   const browser = found as Browser
   let gateway: TestGateway
-  /** Browsers refuse passkeys on a bare address. */
+  /** Browsers refuse passkeys on a bare IP address. */
   let origin: string
   let payId: string
   /** One object of each kind that has a page of its own. */
@@ -71,7 +71,7 @@ describe.runIf(found)('in a browser', () => {
   const readCode = async (page: Page): Promise<string> =>
     totpCode(readSecret(await page.content()), totpStep(Date.now()))
 
-  /** Somebody with this role, signed in by their link. */
+  /** A person with this role, signed in by their link. */
   async function signedIn(role: 'owner' | 'support', options: BrowserContextOptions = {}) {
     const { path } = await makeLink(gateway, { role })
     const seen = await visitAnew(browser, `${origin}${path}`, options)
@@ -82,7 +82,7 @@ describe.runIf(found)('in a browser', () => {
     return seen
   }
 
-  /** Goes on with the key of the tabulator, as somebody without a mouse does. */
+  /** Moves the focus with the Tab key, like a person without a mouse. */
   async function tabTo(page: Page, selector: string): Promise<void> {
     for (let step = 0; step < 60; step += 1) {
       await page.keyboard.press('Tab')
@@ -167,7 +167,7 @@ describe.runIf(found)('in a browser', () => {
     '/test',
   ]
   const shared = ['/merchants', '/operators', '/audit', '/sessions', '/search?q=1111']
-  /** One of each layout: what colours can break, they break here. */
+  /** One page of each layout: these show every problem of colours. */
   const some = ['', '/links/new', '/providers', '/inbox', '/test']
   const looks: [string, BrowserContextOptions, readonly string[]][] = [
     ['light on a desktop', { colorScheme: 'light' }, listed],
@@ -206,7 +206,7 @@ describe.runIf(found)('in a browser', () => {
     },
   )
 
-  test('the pages of a person, of an account and of acts that are asked about twice are accessible', async () => {
+  test('the pages of a person, of an account and of acts that ask for confirmation are accessible', async () => {
     const { page, complaints } = await signedIn('owner')
     const wrong: string[] = []
     const judge = async (name: string) =>
@@ -235,7 +235,7 @@ describe.runIf(found)('in a browser', () => {
     expect(complaints).toEqual([])
   })
 
-  test('shortcuts lead to pages, ids are copied, and a waiting payment changes by itself', async () => {
+  test('shortcuts open pages, ids are copied, and the page of a waiting payment refreshes', async () => {
     const { page, context, complaints } = await signedIn('owner')
     await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin })
     await page.keyboard.press('?')
@@ -278,7 +278,7 @@ describe.runIf(found)('in a browser', () => {
     expect(complaints).toEqual([])
   })
 
-  test('without a script the first payment is one click, and nothing is missing but passkeys', async () => {
+  test('without a script the first payment is one click, and only passkeys are missing', async () => {
     const { merchantId } = await gateway.gateway.merchants.create('An empty shop')
     const { page } = await signedIn('owner', { javaScriptEnabled: false })
     await page.goto(`${origin}/console/m/${merchantId}`)
@@ -289,10 +289,10 @@ describe.runIf(found)('in a browser', () => {
     await page.click('form.act button')
     await page.click('button.danger')
     expect(await page.locator('[role=status]').textContent()).toBe('Refunded.')
-    // Two clicks are two requests here, of which the second cancels the answer of the first.
+    // Two clicks are two requests here; the second cancels the answer of the first.
     await page.goto(`${origin}/console/m/${merchantId}/test`)
     await page.dblclick('text="Add a fault"')
-    // The second press breaks off the way to the first answer, which is an error to whoever waits for that way.
+    // The second press aborts the first navigation, which is an error to code that waits for that navigation.
     await expect.poll(() => page.url()).toMatch(/done=/)
     await page.waitForLoadState()
     expect(await page.locator('[aria-label="Faults"] tbody tr').count()).toBe(1)

@@ -142,10 +142,10 @@ describe.skipIf(browser === undefined)('the example shop', () => {
     await page.locator('#problem', { hasText: /./ }).waitFor()
   })
 
-  test('a customer whose card fields cannot be loaded is told so, and not left waiting', async () => {
+  test('a customer whose card fields cannot be loaded gets a message instead of waiting', async () => {
     const page = await choose('Pay by card here', async shown => {
       await shown.clock.install()
-      // As for a merchant that is disabled, or has not named the shop's site.
+      // The answer for a merchant that is disabled, or has not named the shop's site.
       await shown.route('**/pay/fields/**', route => route.fulfill({ status: 404, contentType: 'text/html' }))
     })
     const said = async () => {
@@ -159,14 +159,14 @@ describe.skipIf(browser === undefined)('the example shop', () => {
     await page.locator('#problem', { hasText: 'could not be loaded' }).waitFor()
   })
 
-  test('a token that is refused without a reason says so in words', async () => {
+  test('a refusal of a token without a reason shows a message', async () => {
     const page = await choose('Pay by card here')
     const fields = page.frameLocator('#card iframe')
     await fields.locator('#number').fill('4111111111111111')
     await fields.locator('#expiry').fill('12/30')
     await fields.locator('#securityCode').fill('123')
     await fields.locator('#cardholderName').fill('Ada Lovelace')
-    // As for a merchant that was disabled since the page was opened.
+    // The answer for a merchant that was disabled since the page was opened.
     await page.route('**/pay/fields/**', route => route.fulfill({ status: 404, contentType: 'text/html' }))
     await page.getByRole('button', { name: 'Pay €49.99' }).click()
     await page.locator('#problem', { hasText: 'Please try again' }).waitFor()

@@ -1,4 +1,4 @@
-/** Payment links, and customers who are known: what they may pay with again, and what is kept of them. */
+/** Payment links and known customers: their saved cards. */
 import type { Browser } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { setStage } from '#test/support/browser/page-stage.ts'
@@ -11,7 +11,7 @@ describe.runIf(found)('links and known customers', () => {
   const stage = setStage(browser)
 
   describe('a link', () => {
-    test('without addresses ends on a page that says it is paid; afterwards the link is dead', async () => {
+    test('without addresses ends on a page that says it is paid; afterwards the link does not work', async () => {
       const { payId, href } = await stage.shop.link({ description: 'Lessons in <i>March</i>' })
       const seen = await stage.open(href, { viewport: phone })
       expect(await seen.page.textContent('body')).toContain('Lessons in <i>March</i>')
@@ -48,7 +48,7 @@ describe.runIf(found)('links and known customers', () => {
       await page.getByRole('heading', { name: 'was cancelled' }).waitFor()
     })
 
-    test('expired by the clock: a page that says so, and a form of before pays nothing', async () => {
+    test('expired by the clock: a page that says so, and an earlier form pays nothing', async () => {
       const { payId, href } = await stage.shop.link()
       const early = await stage.open(href)
       await typeCard(early.page)
@@ -70,7 +70,7 @@ describe.runIf(found)('links and known customers', () => {
     const known = (merchantCustomerId: string) => ({
       customerInfo: { merchantCustomerId, email: 'ada@stage.shop.example' },
     })
-    /** Last digits of what the vault keeps for the customer of this payment. */
+    /** Last digits of the cards that the customer of this payment has stored. */
     async function keptCards(payId: string): Promise<string[]> {
       const { customerInfo } = await stage.shop.read(payId)
       const { body } = await stage.shop.call(
@@ -115,7 +115,7 @@ describe.runIf(found)('links and known customers', () => {
       expect(await keptCards(third.payId)).toEqual(['4242'])
     })
 
-    test('without the tick nothing is kept, and nothing is remembered', async () => {
+    test('without the tick no card is stored or offered', async () => {
       const first = await stage.shop.session(known('bob'))
       const { page } = await stage.open(first.href)
       await typeCard(page)

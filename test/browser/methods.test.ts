@@ -1,4 +1,4 @@
-/** Each kind of method on its page, and the pages of providers and banks that the test environment plays. */
+/** Each kind of method on its page, and the simulated pages of providers and banks. */
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import decodeQr from 'qr/decode.js'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -45,7 +45,7 @@ describe.runIf(found)('methods', () => {
       })
     })
 
-    test('a challenge that is declined leads back to the form, which says so and still has the name', async () => {
+    test('a declined challenge returns to the form, which says so and still has the name', async () => {
       const { payId, seen, page } = await openChallenge({ colorScheme: 'dark', viewport: phone })
       await stage.expectSound(seen)
       await decide(page, 'decline')
@@ -59,7 +59,7 @@ describe.runIf(found)('methods', () => {
       expect(await stage.shop.tries(payId)).toEqual(['OK', ['21000305', '00000000']])
     })
 
-    test('a challenge that is cancelled leads back to the basket of the shop', async () => {
+    test('a cancelled challenge returns to the basket of the shop', async () => {
       const { payId, page } = await openChallenge()
       await decide(page, 'cancel')
       await page.waitForURL(`${stage.place.urls.cancel}?PayId=${payId}`)
@@ -77,7 +77,7 @@ describe.runIf(found)('methods', () => {
       expect((await stage.shop.read(payId)).status).toBe('OK')
     })
 
-    test('the back button leads to the form again; the challenge that was left is over', async () => {
+    test('the back button shows the form again; the abandoned challenge has ended', async () => {
       const { payId, page } = await openChallenge()
       const left = page.url()
       await page.goBack()
@@ -118,7 +118,7 @@ describe.runIf(found)('methods', () => {
     expect(await stage.shop.read(payId)).toMatchObject({ status: 'OK', paymentMethods: { type } })
   })
 
-  test('a session: turned away by one provider, the customer chooses another method', async () => {
+  test('a session: declined by one provider, the customer chooses another method', async () => {
     const { payId, href } = await stage.shop.session({ billingAddress: { country: 'NLD' } })
     const { page } = await stage.open(href)
     const more = page.locator('[data-more] summary')
@@ -170,7 +170,7 @@ describe.runIf(found)('methods', () => {
     expect(JSON.stringify(record)).not.toContain('DE89370400440532013000')
   })
 
-  /** What a phone reads from the screen. */
+  /** The text that a phone reads from the QR code. */
   async function scan(page: Page): Promise<string> {
     const picture = await page.locator('svg.qr-code').screenshot()
     const blank = await page.context().newPage()
@@ -199,7 +199,7 @@ describe.runIf(found)('methods', () => {
 
   test('a transfer: everything to copy, scan and print, in light and in dark', async () => {
     const { payId, href } = await stage.shop.hosted('SEPACREDITTRANSFER')
-    // Its own tab: the medium of one does not change back by itself.
+    // A tab of its own, because the emulated medium of a tab stays.
     const seen = await visitAnew(browser, href, { permissions: ['clipboard-read', 'clipboard-write'] })
     const { page } = seen
     await stage.expectSound(seen)
@@ -210,7 +210,7 @@ describe.runIf(found)('methods', () => {
       account: { number: string }
     }[]
     expect(await scan(page)).toBe(told?.qrCode)
-    // The code must be black on white here, too.
+    // The QR code must be black on white in dark mode, too.
     await page.emulateMedia({ colorScheme: 'dark' })
     await stage.expectSound(seen)
     expect(await scan(page)).toBe(told?.qrCode)
@@ -324,7 +324,7 @@ describe.runIf(found)('methods', () => {
       expect(await dccOf(payId)).toMatchObject({ accepted: true, cardholderAmount: { currency: 'USD' } })
     })
 
-    test('an offer that has ended is made anew; refused, the shop gets its own currency', async () => {
+    test('an expired offer is renewed; after a refusal the shop gets its own currency', async () => {
       const { payId, seen, page } = await ask({ colorScheme: 'dark', viewport: phone })
       await page.getByLabel('Pay in British Pound').check()
       await converting.advance('PT10M')

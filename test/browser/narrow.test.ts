@@ -1,4 +1,4 @@
-/** Hosted pages on the narrowest screens, where long words and long amounts do not fit by themselves. */
+/** Hosted pages on the narrowest screens, where long words and long amounts need care to fit. */
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { setStage } from '#test/support/browser/page-stage.ts'
@@ -77,7 +77,7 @@ describe.runIf(found)('in a browser', () => {
     await stage.expectSound(seen)
   })
 
-  test('the glass of the search does not cover its words, in both directions', async () => {
+  test('the icon of the search does not cover its text, in both directions', async () => {
     for (const language of ['en', 'ar']) {
       const { href } = await stage.shop.session({ language })
       const { page } = await stage.open(href, narrow)
@@ -112,7 +112,7 @@ describe.runIf(found)('in a browser', () => {
     await stage.expectSound(seen)
   })
 
-  test('the terms of a plan are a list of lines: each value stands beside its name', async () => {
+  test('the terms of a plan are a list of lines: each value is beside its name', async () => {
     const { href } = await stage.shop.session({
       credentialOnFile: {
         type: 'RECURRING',

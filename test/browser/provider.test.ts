@@ -29,7 +29,7 @@ describe.runIf(found)('the way to a provider', () => {
   })
 
   // Each line: with the script the form sends itself, without it the customer presses the button.
-  test.each([true, false])('a provider may send its customer on to a bank: script %s', async js => {
+  test.each([true, false])('a provider may redirect its customer to a bank: script %s', async js => {
     const { paymentMethods: _, ...payment } = cardPayment({ urls: site.urls })
     const { body } = await stage.gateway.call('POST', '/payments', {
       ...payment,

@@ -16,7 +16,7 @@ import {
 
 const found = await findBrowser()
 
-/** English words written from right to left: what is tested is the page, not the words. */
+/** English texts from right to left: the test is about the layout, not the texts. */
 const mirrored: Language = { ...chooseLanguage('en', undefined), tag: 'ar', direction: 'rtl' }
 
 describe.runIf(found)('in a browser', () => {
@@ -31,7 +31,7 @@ describe.runIf(found)('in a browser', () => {
     themed = await startPageServer({ theme: { accent: '#ffd400', background: '#fff8ee', font: 'serif' } })
   })
 
-  // Also after a failure: a page left open goes on asking.
+  // Also after a failure, because an open page keeps polling.
   afterEach(() => closePages(browser))
 
   afterAll(async () => {
@@ -42,7 +42,7 @@ describe.runIf(found)('in a browser', () => {
   const open = (url: string, options?: BrowserContextOptions) => visit(browser, url, options)
 
   const every = Object.keys(samples)
-  /** One of each layout: what direction and colours can break, they break here. */
+  /** One page of each layout: these show every problem of direction and colours. */
   const some = ['checkout', 'mistakes', 'debit', 'currency', 'transfer', 'challenge']
   const looks: [string, () => PageServer, BrowserContextOptions, readonly string[]][] = [
     ['light on a desktop', () => plain, { colorScheme: 'light' }, every],
@@ -234,7 +234,7 @@ describe.runIf(found)('in a browser', () => {
     plain.answer = async () => ({ status: 200, body: { redirect: '/paid' } })
   })
 
-  test('a lost connection says so and lets the same attempt go again', async () => {
+  test('a lost connection is reported, and the same attempt can be sent again', async () => {
     const { page, context } = await visitAnew(browser, `${plain.url}/card`)
     await typeCard(page)
     await context.setOffline(true)

@@ -1,4 +1,4 @@
-/** Backing up a serving gateway, restoring into an empty folder, and moving to a PostgreSQL of one's own. */
+/** Backing up a running gateway, restoring into an empty folder, and moving to the operator's own PostgreSQL. */
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -42,7 +42,7 @@ async function pay(at: Banner): Promise<void> {
   transIds.push(String(request.transId))
 }
 
-/** One server is started, paid at, and backed up while it serves. */
+/** Starts one server, makes payments, and backs it up while it runs. */
 beforeAll(async () => {
   source = keepTrack(makeDataFolder())
   file = join(source, 'backup.gz')
@@ -69,7 +69,7 @@ test('the backup holds no card number and no key', () => {
   expect(text).not.toContain(banner.apiKey)
 })
 
-test('restored with its key, every payment is there, the key opens it, and there is one demo merchant', async () => {
+test('restored with its key, the database has every payment, opens with the key, and has one demo merchant', async () => {
   const folder = keepTrack(makeEmptyFolder())
   const data = join(folder, 'data')
   mkdirSync(data, { mode: 0o711 })
@@ -103,7 +103,7 @@ test('without the key nothing is restored, and no new key is written', async () 
   expect(existsSync(join(data, 'demo.json'))).toBe(false)
 })
 
-test('with another key, or for the other environment, nothing is kept, and the right one may follow in the same place', async () => {
+test('with another key, or for the other environment, nothing is stored, and the right one can be restored to the same folder', async () => {
   const target = await createEmptyDatabase()
   const key = readFileSync(join(source, 'master.key'), 'utf8').trim()
   const restore = async (env: Record<string, string>) => {
@@ -156,7 +156,7 @@ test.each([
   expect(refused.stderr).not.toContain('unexpected')
 })
 
-test('a database without anything of ours is not backed up as if it were one', async () => {
+test('a database without our tables is not backed up', async () => {
   const empty = await createEmptyDatabase()
   const commands = commandsHere(empty.url, { TOLLGATE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') })
   expect(await commands.run('backup', '--out', join(commands.folder, 'b.gz'))).toMatchObject({
@@ -181,7 +181,7 @@ test('a folder whose key is lost is not started with another one', async () => {
 test.each([
   ['backup', (folder: string) => ['backup', '--out', join(folder, 'b.gz')]],
   ['migrate --check', () => ['migrate', '--check']],
-])('%s where the key is lost makes no other one, which would be kept instead', async (_, words) => {
+])('%s does not make a new key where the key is lost', async (_, words) => {
   const { gateway, databaseUrl, stop } = await startTestGateway()
   await gateway.merchants.create('A shop')
   const commands = commandsHere(databaseUrl)
@@ -201,7 +201,7 @@ test.each([
     'of a newer release, whose schema has 9999-newer.sql',
   ],
   ['not even JSON', () => ['hello'], 'not JSON'],
-])('a backup that is %s is refused, and nothing of it is kept', async (_, damage, sentence) => {
+])('a backup that is %s is refused, and none of its rows is stored', async (_, damage, sentence) => {
   const lines = gunzipSync(readFileSync(file)).toString().trimEnd().split('\n')
   const target = await createEmptyDatabase()
   const load = loadDatabase(async () => target.url, Readable.from(damage(lines)))
@@ -211,7 +211,7 @@ test.each([
   const { rows } = await client.query("SELECT to_regclass('payment') IS NOT NULL AS made")
   if (rows[0]?.made) expect((await client.query('SELECT 1 FROM payment')).rows).toEqual([])
   await client.end()
-  // Tables without rows are in nobody's way: the whole backup may follow.
+  // Empty tables do not prevent a restore of the whole backup.
   await loadDatabase(async () => target.url, Readable.from(lines))
   await target.drop()
 })
@@ -230,7 +230,7 @@ test('move-to copies everything into an empty PostgreSQL, and refuses a filled o
   await target.drop()
 })
 
-test('move-to refuses a database that a gateway serves: what it takes meanwhile would be missing in the copy', async () => {
+test('move-to refuses a database that a gateway uses: its payments in the meantime would be missing in the copy', async () => {
   const [gateway, target] = [await startTestGateway(), await createEmptyDatabase()]
   const commands = commandsHere(gateway.databaseUrl, {
     TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl),

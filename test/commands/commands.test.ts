@@ -59,7 +59,7 @@ async function createMerchant(name: string, by: typeof run | typeof runHere = ru
 
 const list = async () => JSON.parse((await run('merchant', 'list', '--json')).stdout)
 
-test('while no server runs, a merchant is created, listed, changed and keeps its database to itself', async () => {
+test('while no server runs, commands create, list and change a merchant, and leave no owner and a private master key', async () => {
   const { merchantId, apiKey, webhookSecret } = await createMerchant('Corner shop')
   expect(apiKey).toMatch(/^tg_test_[0-9a-f]{32}_[\w-]{43}$/)
   expect(webhookSecret).toMatch(/^whsec_[\w+/]{43}=$/)
@@ -99,7 +99,7 @@ test('while no server runs, a merchant is created, listed, changed and keeps its
   expect(JSON.parse(reset.stdout)).toEqual({ ...changed, disabled: false, webhookUrl: null })
 })
 
-test("a merchant's pages: what is named changes, the rest stays, none takes it back", async () => {
+test("a merchant's pages: named settings change, others stay, none resets one", async () => {
   const { merchantId } = await createMerchant('Painter', runHere)
   const set = async (words: string) =>
     JSON.parse((await runHere('merchant', 'set', merchantId, ...words.split(' '), '--json')).stdout)
@@ -126,7 +126,7 @@ test("a merchant's pages: what is named changes, the rest stays, none takes it b
   expect(await set(bare)).toMatchObject({ methods: null, theme: null, frameOrigins: null, dcc: false })
 })
 
-test('for people there are lines and tables, and secrets only once', async () => {
+test('output for people has lines and tables, and shows secrets only once', async () => {
   const created = await runHere('merchant', 'create', '--name', 'Bookshop')
   expect(created).toMatchObject({ code: 0, stderr: expect.stringContaining('not shown again') })
   const [, merchantId, apiKey] =
@@ -137,7 +137,7 @@ test('for people there are lines and tables, and secrets only once', async () =>
   expect(table.stdout).not.toContain(apiKey)
 })
 
-test('while the server runs, commands share its database and it follows them', async () => {
+test('while the server runs, commands share its database and the server picks up their changes', async () => {
   const server = startServer('node', { TOLLGATE_DATA: folder, PORT: '0' })
   const { baseUrl } = await server.ready()
   const { server: pid } = readPids(folder)
@@ -175,7 +175,7 @@ test('a rotated key of the demo merchant is the one that the next start prints',
   expect(statSync(join(folder, 'demo.json')).mode & 0o777).toBe(0o600)
 })
 
-test('addresses that commands print lead to the running server, whatever port it has', async () => {
+test('commands print addresses of the running server, whatever port it has', async () => {
   const { merchantId } = await createMerchant('Baker', runHere)
   const forget = rememberServed({ dataDirectory: keyFolder }, 'http://127.0.0.1:4567')
   const words = ['provider', 'add', merchantId, '--connector', 'simulator', '--name', 'Till', '--json']
@@ -281,7 +281,7 @@ test.each([
   [['payments', 'find']],
   [['keys', 'rotate']],
   [['backup', '--out', 'never.gz']],
-])('%j in a folder without data says so and makes none', async words => {
+])('%j in a folder without data says so and creates none', async words => {
   const empty = makeEmptyFolder()
   const nowhere = join(empty, 'nothing')
   const ended = await tollgateHere(words, { TOLLGATE_DATA: nowhere })
@@ -334,7 +334,7 @@ test.each([
   for (const part of parts) expect(stdout).toContain(part)
 })
 
-test('help helps and wrong words end with 2, whatever the environment holds', async () => {
+test('help prints and wrong usage ends with 2, even with a wrong configuration', async () => {
   const env = { PORT: 'nonsense' }
   const [helped, wrong] = await Promise.all([tollgate(['help'], env), tollgate(['foo'], env)])
   expect(helped).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('Usage: tollgate') })

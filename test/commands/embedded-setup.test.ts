@@ -33,7 +33,7 @@ const isRoot = process.getuid?.() === 0
 
 afterEach(cleanUpAll)
 
-test('works below a folder with mode 0700 or names it, and survives the change of accounts', async () => {
+test('works below a folder with mode 0700 or names that folder, and works after a change of accounts', async () => {
   const parent = makeFolder()
   const directory = join(parent, 'data')
   mkdirSync(directory, { mode: 0o711 })
@@ -62,12 +62,11 @@ test('works below a folder with mode 0700 or names it, and survives the change o
   }
 })
 
-test('says which folder blocks the way and what to do', async () => {
+test('names the inaccessible folder and what to do', async () => {
   const parent = makeFolder()
   const directory = join(parent, 'data')
   mkdirSync(directory)
-  // Root passes everywhere, but the account that PostgreSQL gets does not pass through a stranger's private
-  // folder.
+  // Root may enter every folder, but PostgreSQL's account may not enter another user's private folder.
   if (isRoot) chownSync(parent, 12_345, 12_345)
   chmodSync(parent, isRoot ? 0o700 : 0o000)
   afterwards(() => chmodSync(parent, 0o700))
@@ -101,7 +100,7 @@ test('settings in the environment that are meant for other databases change noth
   expect(await query(database.url, 'SELECT current_database() AS name')).toEqual([{ name: 'tollgate' }])
 })
 
-test('the log tells of failures and crashes but holds neither statements nor parameters', async () => {
+test('the log reports failures and crashes but contains neither statements nor parameters', async () => {
   const directory = makePreparedFolder()
   const secret = 'recognisable4111111111111111'
   const { url, stop } = await open(directory)
@@ -116,7 +115,7 @@ test('the log tells of failures and crashes but holds neither statements nor par
   ] as const) {
     await expect(query(url, text, [...values])).rejects.toThrow()
   }
-  // The report of a killed backend quotes what it was running.
+  // The report of a killed backend quotes its statement.
   const crashed = query(url, `SELECT pg_sleep(600), '${secret}'`)
   const findBackend = `SELECT pid FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'`
   let backend: unknown
@@ -126,7 +125,7 @@ test('the log tells of failures and crashes but holds neither statements nor par
   }, 30_000)
   process.kill(Number(backend), 'SIGKILL')
   await expect(crashed).rejects.toThrow()
-  // PostgreSQL 18 overhears a fast shutdown in the instant in which it starts over after a crash.
+  // PostgreSQL 18 misses a fast shutdown request at the moment in which it restarts after a crash.
   expect(await waitUntil(() => accepts(url), 30_000)).toBe(true)
   await stop()
   const log = readFileSync(join(directory, 'postgres.log'), 'utf8')
@@ -154,13 +153,13 @@ test('an empty password file, which a full disk leaves behind, is replaced', asy
   expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
-test('a cluster of another PostgreSQL version is refused, not touched', async () => {
+test('a cluster of another PostgreSQL version is refused and not changed', async () => {
   const directory = makePreparedFolder()
   writeFileSync(join(clusterOf(directory), 'PG_VERSION'), '17\n')
   await expect(open(directory)).rejects.toThrow('made by PostgreSQL 17')
 })
 
-test('the gateway works as a role that owns its database and nothing else', async () => {
+test('the role of the gateway owns its database and has no other rights', async () => {
   const directory = makePreparedFolder()
   const { url } = await open(directory)
   expect(
@@ -196,7 +195,7 @@ test('the gateway works as a role that owns its database and nothing else', asyn
   await expect(query(asSuperuser.href, 'SELECT 1')).rejects.toThrow(/password authentication failed/)
 })
 
-test('a cluster of an older version, whose superuser owned all and needed no password, is brought up to that', async () => {
+test('a cluster of an older version, whose superuser owned everything without a password, is upgraded to that', async () => {
   const directory = makePreparedFolder()
   const cluster = join(directory, 'postgres')
   const binaries = findBinaries()

@@ -26,7 +26,7 @@ afterEach(cleanUpAll)
 const expectGone = async (pid: number, directory: string) =>
   expect(await waitUntil(() => !isPostmasterOf(pid, clusterOf(directory)), 30_000)).toBe(true)
 
-test('a cold start makes a durable UTF-8 database, a warm start finds its rows again', async () => {
+test('a cold start creates a durable UTF-8 database, a warm start finds its rows', async () => {
   const directory = join(makeFolder(), 'data')
   const lines: string[] = []
   const cold = await open(directory, { onProgress: line => lines.push(line) })
@@ -67,7 +67,7 @@ test('a command attaches to the database of a serving process and leaves it runn
   const attached = await openEmbeddedPostgres({ directory, purpose: 'command' })
   expect(attached).toMatchObject({ started: false, url })
   await attached.stop()
-  // No file was made there, not even for a moment: on a full disk that would fail.
+  // The command creates no file there, not even a temporary one, which would fail on a full disk.
   expect(statSync(directory).mtimeMs).toBe(mtimeMs)
   expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
 })
@@ -118,7 +118,7 @@ test('commands that start together after a crash get the folder one after the ot
   expect(answers).toEqual([true, true, true, true])
 })
 
-test('kill -9 of the owner ends the database by itself, and the next start finds every row', async () => {
+test('after kill -9 of the owner the database stops by itself, and the next start finds every row', async () => {
   const directory = makePreparedFolder()
   const owner = startOwner(directory, 'serve')
   const { url } = await owner.listen()
@@ -140,7 +140,7 @@ test('a start right after kill -9 of the owner waits for the dying database', as
   expect(readPostmasterPid(directory)).not.toBe(pid)
 })
 
-test('a database that nobody watches any more is stopped and started anew', async () => {
+test('a database without a watcher is stopped and started anew', async () => {
   const directory = makePreparedFolder()
   const first = await open(directory)
   await first.stop()
@@ -153,7 +153,7 @@ test('a database that nobody watches any more is stopped and started anew', asyn
   expect(await query(next.url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }])
 })
 
-/** As if both the owner and its watcher had been killed. */
+/** Starts a PostgreSQL as if both its owner and its watcher had been killed. */
 function spawnBarePostgres(directory: string): ChildProcess {
   const binaries = findBinaries()
   const account = chooseAccount([join(binaries.folder, 'bin'), directory])
@@ -197,7 +197,7 @@ test.each([
   ['a process number that another process has now', () => describeOwner({ pid: process.pid })],
   ['nothing, after a power failure', () => ''],
   ['something else', () => '[]'],
-])('an owner.json that names %s does not hinder', async (_, describe) => {
+])('an owner.json that names %s does not prevent a start', async (_, describe) => {
   const directory = makePreparedFolder()
   writeFileSync(join(directory, 'owner.json'), describe())
   expect((await open(directory)).started).toBe(true)
@@ -211,7 +211,7 @@ test.each(['ended', 'alive'] as const)(
     const directory = makePreparedFolder()
     await (await open(directory)).stop()
     const cluster = clusterOf(directory)
-    // The same user as the database: PostgreSQL itself passes over the processes of others.
+    // The same user as the database, because PostgreSQL ignores processes of other users.
     const { spawnAs } = chooseAccount([join(findBinaries().folder, 'bin'), directory])
     const stranger = spawn('cat', { ...spawnAs, cwd: '/', stdio: ['pipe', 'ignore', 'ignore'] })
     afterwards(() => stranger.kill())

@@ -35,7 +35,7 @@ async function run(...words: string[]): Promise<string> {
   return stdout
 }
 
-test('payments find and show tell a payment and its story', async () => {
+test('payments find and show print a payment and its operations', async () => {
   const found = JSON.parse(await run('payments', 'find', '--trans-id', 'found', '--json'))
   expect(found).toMatchObject([{ payId, merchantId: shop.merchantId, transId: 'found' }])
   expect(JSON.parse(await run('payments', 'find', '--amount', '1001', '--json'))).toEqual([])
@@ -49,7 +49,7 @@ test.each([
   ['--last4', '12'],
   ['--email', 'nobody'],
   ['--trans-id', ''],
-])('payments find %s "%s" is refused by name: nothing could ever match', async (option, value) => {
+])('payments find %s "%s" is refused, naming the option: nothing could ever match', async (option, value) => {
   const { code, stderr } = await tollgateHere(['payments', 'find', option, value], env())
   expect([code, stderr]).toEqual([2, expect.stringContaining(option)])
 })
@@ -170,7 +170,7 @@ test.each([
   expect([code, stderr]).toEqual([2, expect.stringContaining('the id of an event')])
 })
 
-test('payments find says of which merchant it does not show all', async () => {
+test('payments find names the merchants whose payments it does not show in full', async () => {
   const other = await openShop(gateway)
   const words = ['payments', 'find', '--merchant', other.merchantId, '--json']
   for (let count = 0; count < 100; count += 1) await other.create('CARD')
@@ -187,7 +187,7 @@ test('exit code 2 for an unknown type of event', async () => {
   expect([code, stderr]).toEqual([2, expect.stringContaining('payment.exploded')])
 })
 
-test('what a provider wrote does not control the terminal, in a payment and in a finding of the doctor', async () => {
+test('texts of a provider do not control the terminal, in a payment and in a finding of the doctor', async () => {
   const declined = await shop.create('CARD', { transId: 'told', card: { number: '4000000000000002' } })
   await queryRows(
     gateway.databaseUrl,

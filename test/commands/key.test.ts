@@ -1,4 +1,4 @@
-/** `key` and `audit` as scripts use them: JSON shapes, refusals, exit codes, and what the trail holds afterwards. */
+/** `key` and `audit` as scripts use them: JSON shapes, refusals, exit codes, and the audit trail afterwards. */
 import { userInfo } from 'node:os'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { tollgateHere } from '#test/support/command-line.ts'
@@ -25,7 +25,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-test('a key is created, listed, revoked, and every act stands in the audit trail', async () => {
+test('a key is created, listed, revoked, and every act is in the audit trail', async () => {
   const words = [
     '--name',
     'Back office',
@@ -93,7 +93,7 @@ test('a key is created, listed, revoked, and every act stands in the audit trail
   expect(JSON.stringify(trail)).not.toContain(apiKey.slice(-43))
 })
 
-test('merchant set, key rotate and webhook-secret rotate are audited with what changed', async () => {
+test('merchant set, key rotate and webhook-secret rotate are audited with the changed values', async () => {
   await run('merchant', 'set', merchantId, '--declines-per-card', '3/PT1H', '--name', 'Shop 2')
   await run('key', 'rotate', merchantId)
   await run('webhook-secret', 'rotate', merchantId)
@@ -167,7 +167,7 @@ test('verify names a row whose time was moved ever so little or out of the calen
   expect(await json('audit', 'verify')).toMatchObject({ valid: true })
 })
 
-test('verify misses the number and hash that are kept apart, also when all rows went with them', async () => {
+test('verify reports that the separately stored number and hash are missing, also when all rows are gone', async () => {
   await queryRows(database.url, 'CREATE TABLE rows_kept AS SELECT * FROM audit')
   await queryRows(database.url, 'CREATE TABLE head_kept AS SELECT * FROM audit_head')
   await queryRows(database.url, 'TRUNCATE audit, audit_head')
@@ -214,7 +214,7 @@ test('an unknown merchant is reported', async () => {
     })
 })
 
-test('a person of the console gets an address that can be read and merchants that exist', async () => {
+test('a person of the console needs a valid e-mail address and existing merchants', async () => {
   const add = (email: string, merchants: string) =>
     run('operator', 'add', '--email', email, '--role', 'viewer', '--merchants', merchants)
   const typo = await add('ada@example.com', `${merchantId},mer_typo`)
@@ -229,7 +229,7 @@ test('a person of the console gets an address that can be read and merchants tha
   expect(await json('operator', 'list')).toMatchObject([{ merchants: [merchantId] }])
 })
 
-test('the trail says what a person was before a change or removal, and which endpoint was removed', async () => {
+test('the trail shows a person’s rights before a change or removal, and the removed endpoint', async () => {
   const email = ['--email', 'grace@example.com']
   await json('operator', 'add', ...email, '--role', 'viewer', '--merchants', merchantId)
   await json('operator', 'set', ...email, '--role', 'admin')

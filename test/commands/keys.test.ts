@@ -48,7 +48,7 @@ async function payOnce(banner: Banner): Promise<string> {
   return record.paymentMethods.card.pseudoCardNumber
 }
 
-/** Kills the command when it has said that the new key is there; whatever it has done by then stands. */
+/** Kills the command when it has reported the new key; its changes up to then stay. */
 async function rotateAndKill(): Promise<void> {
   const child = spawn(process.execPath, ['bin/tollgate.js', 'keys', 'rotate'], {
     cwd: fileURLToPath(new URL('../../', import.meta.url)),
@@ -61,7 +61,7 @@ async function rotateAndKill(): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'close')
 }
 
-test('the server goes on through changes of its key and one that is killed, and starts with the last', async () => {
+test('the server keeps working through rotations of its key, even a killed one, and starts with the last key', async () => {
   const server = startServer('node', { TOLLGATE_DATA: folder, PORT: '0' })
   const banner = await server.ready()
   const pseudoNumber = await payOnce(banner)

@@ -1,4 +1,4 @@
-/** A server that may open few files: callers do not get all of them, so that payments still reach the database. */
+/** A server that may open few files: connections do not take all of them, so that payments still reach the database. */
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
@@ -21,14 +21,14 @@ function send(agent: Agent, url: URL, banner?: Banner): Promise<number | undefin
   })
 }
 
-/** Nothing is ever sent over it; resolves when it is open or was refused. */
+/** Opens a connection and never sends on it; resolves when it is open or refused. */
 const hold = (port: number): Promise<void> =>
   new Promise(resolve => {
     const socket = connect(port, '127.0.0.1', () => resolve()).on('error', () => resolve())
     afterwards(() => void socket.destroy())
   })
 
-test('payments of those who are connected go through while strangers hold as many connections as they get', async () => {
+test('payments over open connections succeed while strangers hold as many connections as they get', async () => {
   const folder = borrowDataFolder()
   const server = startWithOpenFiles(200, { TOLLGATE_DATA: folder, PORT: '0' })
   const banner = await server.ready()

@@ -1,4 +1,4 @@
-/** `provider` and `route` as operators use them: what is printed, what is refused by name, what is stored. */
+/** `provider` and `route` as operators use them: their output, errors and stored rows. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
@@ -90,7 +90,7 @@ test('rules are added, listed in order of priority and removed', async () => {
   expect(await ids()).toEqual([early.ruleId, late.ruleId])
   await commands.json('route', 'remove', early.ruleId)
   expect(await ids()).toEqual([late.ruleId])
-  // What the rule said is known afterwards from the audit trail alone.
+  // Afterwards only the audit trail shows the removed rule.
   const [removed, added] = (await commands.json('audit', 'list'))
     .filter(({ object }: { object: string }) => object === early.ruleId)
     .toReversed()
@@ -238,7 +238,7 @@ test('an account with open payments cannot be removed', async () => {
   expect(await commands.run('provider', 'remove', accountId)).toMatchObject({ code: 0 })
 })
 
-test('live refuses the simulator, other hosts than the provider’s, and what live needs but was not given', async () => {
+test('live refuses the simulator, other hosts than the provider’s, and missing settings that live requires', async () => {
   const folder = commands.folder
   const live = commandsHere(database.url, {
     TOLLGATE_ENVIRONMENT: 'live',

@@ -1,4 +1,4 @@
-/** A reader of the log that stops reading: payments go on, lines wait for it, and the server stops as always. */
+/** A reader of the log that stops reading: payments continue, lines are buffered, and the server stops as usual. */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { Agent, get } from 'node:http'

@@ -32,7 +32,7 @@ beforeAll(() => {
 afterEach(() => killRest(folder))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** 15 s: the promise. */
+/** 15 s: the documented limit. */
 const stopMs = 15_000
 
 const expectGone = async (pids: readonly number[]) =>
@@ -60,7 +60,7 @@ async function readPayment(banner: Banner, payId: string): Promise<unknown> {
   return (await fetch(url, { headers: { Authorization: login(banner) } })).json()
 }
 
-test('npm start on an empty folder prints a payment to paste, which works and outlives stops and crashes', async () => {
+test('npm start on an empty folder prints a payment to paste, which works and survives stops and crashes', async () => {
   const cold = startServer('npm', settings())
   const banner = await cold.ready()
   expect(banner.baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/v2$/)
@@ -104,7 +104,7 @@ test('kill -9 of npm stops the server and its database', async () => {
   await expectGone([server, database])
 })
 
-test('a server whose log cannot be written serves and stops like any other; a command then ends with 1', async () => {
+test('a server whose log cannot be written works and stops as usual; a command then ends with 1', async () => {
   const port = String(await findFreePort())
   const { child, stderr, exited } = startUnheard(['serve'], { ...settings(), PORT: port })
   const isReady = async () => (await fetch(`http://127.0.0.1:${port}/health/ready`)).status === 200
@@ -162,7 +162,7 @@ test('a second server on the same folder is refused, and the first keeps serving
   expect((await fetch(new URL('/health/ready', baseUrl))).status).toBe(200)
 })
 
-test('a signal during the start is obeyed too', async () => {
+test('a signal during the start stops it, too', async () => {
   const { child, exited, stderr } = startServer('node', settings())
   expect(await waitUntil(() => stderr().includes('Starting the database'), 30_000)).toBe(true)
   child.kill('SIGTERM')
@@ -171,7 +171,7 @@ test('a signal during the start is obeyed too', async () => {
   expect(existsSync(join(folder, 'owner.json'))).toBe(false)
 })
 
-test('the end of the database is the end of the server, with a line that says so', async () => {
+test('the server ends when its database ends, with a line that says so', async () => {
   const { exited, ready, stderr } = startServer('node', settings())
   await ready()
   process.kill(readPids(folder).database, 'SIGKILL')

@@ -27,7 +27,7 @@ const env = () => ({
 })
 const run = (...words: string[]) => tollgateHere(words, env())
 
-test('a payment is made, captured in part, refunded by what is left, and seen in the log', async () => {
+test('a payment is made, captured in part, refunded in full, and seen in the log', async () => {
   const made = await run(
     'payments',
     'create',
@@ -61,7 +61,7 @@ test.each(['', '/'])('the address of the gateway with %j in place of /api/v2 is 
   expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^OK {2}10.00 EUR/) })
 })
 
-test('a decline is told with what to do, and ends with 1', async () => {
+test('a decline is printed with its advice, and ends with 1', async () => {
   const declined = await run('payments', 'create', '--card', '4000000000000002')
   expect(declined.code).toBe(1)
   expect(declined.stdout).toMatch(/^FAILED/)
@@ -78,7 +78,7 @@ test.each([
   expect([refused.code, refused.stderr]).toEqual([code, expect.stringContaining(sentence)])
 })
 
-test('open finds the console of the running gateway, and says what to do where none runs', async () => {
+test('open finds the console of the running gateway, and says what to do if none runs', async () => {
   const none = await run('open', '--json')
   expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('npm start')])
   const note = { origin: 'http://127.0.0.1:45678', pid: process.pid }

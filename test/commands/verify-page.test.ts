@@ -1,4 +1,4 @@
-/** `verify-page` against a gateway whose answers somebody changes on their way: each change is named, and none is invented. */
+/** `verify-page` against a gateway whose answers are changed in transit: it names each change, and no others. */
 import { createHash } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -60,7 +60,7 @@ const inPage = (from: string | RegExp, to: string) => {
   change = (path, text) => (path.startsWith('/pay/assets/') ? text : text.replace(from, to))
 }
 
-test('nothing is found on pages as they are', async () => {
+test('it finds nothing on unchanged pages', async () => {
   expect(await verify()).toEqual([])
 })
 
@@ -69,7 +69,7 @@ test('a script that was changed is found', async () => {
   expect((await verify()).join()).toMatch(/\.js was changed/)
 })
 
-test('a list that was changed with it has no right signature', async () => {
+test('a list that was changed with it has an invalid signature', async () => {
   change = (path, text) => (path.includes('inventory') ? text.replace('sha384-', 'sha384-A') : text)
   expect(await verify()).toEqual([
     'the list of files is not signed by this installation',
@@ -114,7 +114,7 @@ test.each([
   [['--page', 'foo'], 2, "option '--page <url>' argument 'foo' is invalid"],
   [['--origin', 'ftp://pay.example'], 2, "option '--origin <url>' argument 'ftp://pay.example' is invalid"],
   [['--page', 'http://127.0.0.1:9/pay/x'], 1, 'tollgate: http://127.0.0.1:9/pay/x cannot be read: '],
-])('verify-page %j names the address that is wrong', async (words, code, said) => {
+])('verify-page %j names the wrong address', async (words, code, said) => {
   const commands = commandsHere(gateway.databaseUrl, {
     TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl),
   })
@@ -123,7 +123,7 @@ test.each([
   expect(refused).toMatchObject({ code, stderr: expect.stringContaining(said) })
 })
 
-test('script-tag --json tells the address, hash and compressed size of the script', async () => {
+test('script-tag --json prints the address, hash and compressed size of the script', async () => {
   const commands = commandsHere(gateway.databaseUrl)
   const tag = await commands.json('script-tag')
   commands.remove()

@@ -1,4 +1,4 @@
-/** Several workers behind one port: they share the traffic, one that stands still is replaced, and stopping drains. */
+/** Several workers behind one port: they share the traffic, a frozen one is replaced, and stopping drains. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { connect, createServer, type Socket } from 'node:net'
@@ -20,7 +20,7 @@ async function pay(banner: Banner): Promise<{ status: number; connection: string
   return { status: response.status, connection: response.headers.get('connection') }
 }
 
-/** The status, on a connection of its own. */
+/** Requests the URL on a connection of its own, and returns the status. */
 const askAlone = (url: string): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
     get(url, { agent: false }, response => resolve(response.resume().statusCode)).on('error', reject)
@@ -43,7 +43,7 @@ test('two workers share the traffic, one that is frozen is killed and replaced, 
   const origin = new URL(banner.baseUrl).origin
   const statuses = await Promise.all(Array.from({ length: 20 }, async () => (await pay(banner)).status))
   expect(statuses).toEqual(Array.from({ length: 20 }, () => 200))
-  // Metrics come without a worker that is too busy to answer at once.
+  // Metrics do not wait for a worker that is too busy to answer at once.
   await vi.waitFor(async () => {
     const metrics = await (await fetch(`${origin}/metrics`)).text()
     expect(sumOf(metrics, 'tollgate_operation_outcomes_total')).toBe(40)
@@ -82,7 +82,7 @@ test('workers that are all killed at once leave no client waiting and come back 
   const [first = 0, second = 0] = [...server.stderr().matchAll(/worker \d+ runs as process (\d+)/g)].map(
     ([, pid]) => Number(pid),
   )
-  // Two connections go to two workers: when one is answered, the other lies with the frozen worker.
+  // Two connections go to two workers: when one is answered, the other is at the frozen worker.
   process.kill(first, 'SIGSTOP')
   const asked = Array.from({ length: 2 }, () => askAlone(`${new URL(banner.baseUrl).origin}/health/live`))
   expect(await Promise.race(asked)).toBe(200)
@@ -128,7 +128,7 @@ test('one address holds no more idle connections with several workers than with 
   await vi.waitFor(async () => expect(await countIdleDrops(origin)).toBeGreaterThanOrEqual(150), 30_000)
 })
 
-test('a worker whose replacement cannot start: the reason is said, and it is tried again until it can', async () => {
+test('a worker whose replacement cannot start: the reason is printed, and the start is retried until it succeeds', async () => {
   const folder = borrowDataFolder()
   const server = startServer('node', { TOLLGATE_DATA: folder, PORT: '0', TOLLGATE_WORKERS: '2' })
   await server.ready()

@@ -1,4 +1,4 @@
-/** What people do on the pages of the console, over HTTP: links, endpoints, settings, plans, evidence, accounts, keys. */
+/** Actions on the pages of the console, over HTTP: links, endpoints, settings, plans, evidence, accounts, keys. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readApiKey } from '#domain/api-key.ts'
 import { listActs, type Person, signUp } from '#test/support/browser/console.ts'
@@ -34,12 +34,12 @@ test('303 a link is made, and its page has the address and a QR code until it is
   ])
 })
 
-test('422 a link for an amount that is none is refused with what was typed', async () => {
+test('422 a link with an invalid amount is refused, and the form keeps what was typed', async () => {
   const refused = await owner.post(at('/links/new'), { amount: 'ten', currency: 'EUR', key: 'k2' })
   expect([refused.status, (await refused.text()).includes('value="ten"')]).toEqual([422, true])
 })
 
-/** As a browser sends the form that a page shows: all of its fields, with other entries for some. */
+/** Sends the form of a page as a browser does: all of its fields, with other entries for some. */
 const send = (action: string, page: string, entries: Record<string, string> = {}) => {
   const form = readForms(mainOf(page)).find(one => one.action === action)
   return owner.post(action, { ...form?.fields, ...entries })
@@ -69,7 +69,7 @@ test('303 a refund that was declined is tried again with the same amount: the fi
   expect((await send(address, await askedAgain.text())).status).toBe(303)
 })
 
-test('422 a refund that was declined is in the audit trail and in the story with the name of the person', async () => {
+test('422 a declined refund is in the audit trail and in the timeline with the name of the person', async () => {
   const { body } = await gateway.call('POST', '/payments', cardPayment())
   await gateway.call('POST', '/test/faults', { operation: 'REFUND', fault: 'decline', times: 1 })
   const refund = { amount: '300', key: 'k-declined', sure: 'yes' }
@@ -84,7 +84,7 @@ test('422 a refund that was declined is in the audit trail and in the story with
   expect(await read(at(`/payments/${body.payId}`))).toMatch(/payment\.refund .*?FAILED/)
 })
 
-test('422 a form whose first entries took effect is not done a second time with others', async () => {
+test('422 a form whose first entries took effect does not take effect again with others', async () => {
   const { body } = await gateway.call('POST', '/payments', cardPayment())
   const address = at(`/payments/${body.payId}/refunds`)
   const asked = await (await send(address, await read(address), { amount: '300' })).text()
@@ -98,7 +98,7 @@ test('422 a form whose first entries took effect is not done a second time with 
   expect(record.amount.refundedValue).toBe(300)
 })
 
-test('303 a link that no account could take is made after the currency was corrected in the same form', async () => {
+test('303 a link that no account can serve is made after the currency is corrected in the same form', async () => {
   const { merchantId } = await gateway.gateway.merchants.create('A shop with a bank')
   const bank = {
     connector: 'bank',
@@ -144,7 +144,7 @@ test.each([
   ['/keys', { name: 'x', expires: '2020-01-01' }, 'The end is 2020-01-01. It must lie in the future.'],
   ['/keys', { name: 'x'.repeat(129) }, 'The name has 129 characters; allowed are 1 to 128'],
   ['/endpoints', { url: `https://shop.example/${'x'.repeat(2048)}` }, 'characters; allowed are 2048 at most'],
-])('422 %s tells which field is wrong, its value and what is allowed: %j', async (path, fields, said) => {
+])('422 %s names the wrong field, its value and what is allowed: %j', async (path, fields, said) => {
   const refused = await owner.post(at(path), fields)
   expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining(said)])
 })
@@ -182,13 +182,13 @@ test.each([
   expect((await owner.post(at('/endpoints'), fields)).status).toBe(422)
 })
 
-test('303 retention is set, and a duration that is none is 422', async () => {
+test('303 retention is set, and an invalid duration is 422', async () => {
   expect((await owner.post(at('/settings/retention'), { personalData: 'soon' })).status).toBe(422)
   expect((await owner.post(at('/settings/retention'), { personalData: 'P2Y' })).status).toBe(303)
   expect(await read(at('/settings'))).toContain('value="P2Y"')
 })
 
-test('422 a route to an account that is not there is refused', async () => {
+test('422 a route to an unknown account is refused', async () => {
   const refused = await owner.post(at('/providers/routes'), { accountId: 'acc_none', types: 'CARD' })
   expect(refused.status).toBe(422)
   expect((await owner.post(at('/providers/routes'), { types: 'TELEPATHY' })).status).toBe(422)
@@ -248,7 +248,7 @@ test('303 a plan gets another amount and another card, and is resumed with a cha
   expect(await recordOf()).toMatchObject({ status: 'ACTIVE', numberOfPayments: 2 })
 })
 
-test('303 evidence goes out with its files, which are kept sealed; too much of it is 413', async () => {
+test('303 evidence is sent with its files, which are stored sealed; too much of it is 413', async () => {
   await gateway.call('POST', '/payments', cardPayment({ card: { number: '4000000000002685' } }))
   await gateway.call('POST', '/test/clock', { advance: 'P3D' })
   const { disputeId } = (await gateway.call('GET', '/disputes')).body.data[0]
@@ -280,7 +280,7 @@ test('303 evidence goes out with its files, which are kept sealed; too much of i
   expect(await actsOf(disputeId)).toEqual(['dispute.evidence by the owner'])
 })
 
-test('401 the text of evidence outlives the session, whatever files came with it', async () => {
+test('401 the text of evidence is kept when the session ends, whatever files came with it', async () => {
   const form = new FormData()
   form.set('text', 'typed for an hour')
   form.append('files', new File(['x'.repeat(100_000)], 'a.pdf', { type: 'application/pdf' }))
@@ -331,7 +331,7 @@ test('303 a provider account is added and changed, and its secrets are never sho
   )
 })
 
-test('303 a plan is paused, resumed, and cancelled only when asked twice', async () => {
+test('303 a plan is paused, resumed, and cancelled only after a confirmation', async () => {
   const { body } = await beginPlan('the plan')
   const plan = at(`/plans/${body.paymentPlanId}`)
   expect(await read(at('/plans'))).toContain(body.paymentPlanId)
@@ -359,7 +359,7 @@ test('422 a merchant and a provider account get a name of visible characters tha
   }
 })
 
-test('200 an API key keeps to its networks and its end, and is revoked only when asked twice', async () => {
+test('200 an API key has networks and an expiry, and is revoked only after a confirmation', async () => {
   const fields = { name: 'till', scopes: '', allowFrom: '10.0.0.0/8', expires: '2099-12-31' }
   for (const wrong of [{ allowFrom: 'here' }, { expires: '2001-01-01' }, { scopes: 'all' }, ...unfitNames]) {
     const refused = await owner.post(at('/keys'), { ...fields, ...wrong })

@@ -1,4 +1,4 @@
-/** An act of the console and its row in the audit trail are two commits: none of them happens without a trace. */
+/** An act of the console and its row in the audit trail are two commits: no act goes unrecorded. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createFormStore } from '#storage/console/forms.ts'
 import { type Database, openDatabase } from '#storage/database.ts'
@@ -23,7 +23,7 @@ afterAll(async () => {
 const at = (path: string) => `/console/m/${gateway.merchantId}${path}`
 const query = <Row extends object>(text: string) => queryRows<Row>(gateway.databaseUrl, text)
 
-/** As if their processes had been stopped a while ago; then what any process does every half minute. */
+/** Dates the forms back as if their processes had been stopped, and runs the worker that records them. */
 async function findLater(): Promise<void> {
   await query(
     `UPDATE idempotency_key SET created_at = created_at - interval '6 minutes' WHERE path LIKE '/console%'`,
@@ -45,7 +45,7 @@ async function withoutTrail(act: () => Promise<void>): Promise<void> {
   }
 }
 
-test('500 a refund whose row could not be written is in the audit trail and in the story a little later', async () => {
+test('500 a refund whose row could not be written is in the audit trail and in the timeline a little later', async () => {
   const { payId } = (await gateway.call('POST', '/payments', cardPayment())).body
   const page = at(`/payments/${payId}/refunds`)
   await withoutTrail(async () => {
@@ -106,7 +106,7 @@ test('303 an act that is answered leaves its own row alone', async () => {
   ])
 })
 
-/** The API answers 500 to whatever changes a payment or makes one. */
+/** Makes the API answer 500 to every request that changes or creates a payment. */
 async function withoutPayments(act: () => Promise<void>): Promise<void> {
   await query(
     `CREATE FUNCTION stop_payment() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'stopped'; END $$`,
@@ -122,7 +122,7 @@ async function withoutPayments(act: () => Promise<void>): Promise<void> {
   }
 }
 
-test('422 acts that the API answered with 500 are in the audit trail: what came of them is not known', async () => {
+test('422 acts that the API answered with 500 are in the audit trail with an unknown outcome', async () => {
   const made = await owner.post(at('/links/new'), { amount: '1234', currency: 'EUR', key: 'k-link' })
   const link = (made.headers.get('location') ?? '').split('?')[0] ?? ''
   await withoutPayments(async () => {

@@ -20,7 +20,7 @@ afterAll(async () => {
 
 const period = { since: new Date(0), lately: new Date(0), dueBefore: new Date(0) }
 
-test('every count waits longer than the server gives it, so that the database is not taken for silent', async () => {
+test('every count waits longer than its statement timeout, so that a slow count is not taken for a silent database', async () => {
   const asked = vi.spyOn(database.readers, 'query')
   const { figures } = await createOverviews(createFigureStore(database), () => 0).read('a', period)
   expect(figures).toMatchObject({ waiting: { pending: 0, failedEvents: 0, disputesDue: 0 } })

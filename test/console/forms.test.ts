@@ -1,4 +1,7 @@
-/** Every form of the console: none loses what was typed when a session ends, none acts twice, each is shown for a terminal. */
+/**
+ * Every form of the console: none loses its entries when a session ends, none acts twice, each has a command for a
+ * terminal.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Visit } from '#console/context.ts'
 import { globalPages, merchantPages } from '#console/routes.ts'
@@ -11,7 +14,7 @@ import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let owner: Person
-/** Every page that shows forms, filled so that each form of the console is on one of them. */
+/** Every page with forms, with data so that each form of the console is on one of them. */
 let addresses: readonly string[]
 
 const at = (path: string) => `/console/m/${gateway.merchantId}${path}`
@@ -87,7 +90,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.stop())
 
-/** Passkeys are made in a browser alone. */
+/** Passkeys can be made only in a browser. */
 const browserOnly = ['/console/passkeys']
 
 async function readAll(): Promise<
@@ -132,14 +135,14 @@ test('every form shows the request that does the same from a terminal', async ()
 /** Of every script, in several lines, and with everything that means something in HTML, addresses and forms. */
 const text = `Größe & "Maß" <b>'1'</b>\r\n100 % + ключ=値; `
 
-/** What people type may be as long as the longest text that the API takes. */
+/** Typed texts may be as long as the longest text that the API accepts. */
 const typeInto = (name: string): string =>
   name === 'text' ? 'ключ値 🔑'.repeat(2_800).slice(0, 20_000) : text
 
 async function signInAgain({ email, password, totpSecret }: Person, page: string) {
   const [form] = readForms(page)
   if (!form) throw new Error('there is no form to sign in')
-  // Each code works once, and this test signs in more often than time passes.
+  // Each code works once, and this test signs in several times within one time step.
   await queryRows(gateway.databaseUrl, `UPDATE operator SET totp_step = 0 WHERE email = '${email}'`)
   const code = totpCode(totpSecret, totpStep(Date.now()))
   const back = await send(form.action, bodyOf(form, { ...form.fields, email, password, code }))
@@ -165,7 +168,7 @@ test('no form loses what was typed when the session ends', async () => {
   expect(forms.length).toBeGreaterThan(40)
 })
 
-/** What a person would type into the required fields. */
+/** Valid entries for the required fields. */
 const sensible: Readonly<Record<string, string>> = {
   name: 'A name',
   email: 'new@example.com',
@@ -188,7 +191,7 @@ const readActs = async () =>
     ({ act }) => act,
   )
 
-/** What ends something comes after what changes it, and what keeps others from working comes last. */
+/** The order of forms: changes first, then those that end an object, and last those that break other forms. */
 const rankOf = ({ action }: ShownForm): number =>
   /test\/(clock|faults)|evidence|resume|switch/.test(action)
     ? 2
@@ -213,7 +216,7 @@ async function sendTwice(form: ShownForm) {
   }
 }
 
-test('a form that is sent twice, at the same moment or later, acts once and is answered alike', async () => {
+test('a form that is sent twice, at the same moment or later, acts once and gets the same answer', async () => {
   const forms = (await readAll()).toSorted((a, b) => rankOf(a) - rankOf(b))
   const wrong: unknown[] = []
   const done = new Set<string>()
@@ -223,7 +226,7 @@ test('a form that is sent twice, at the same moment or later, acts once and is a
       wrong.push([form.action, acts, [...statuses]])
     for (const act of acts) done.add(act)
     if (acts.length === 1 && location?.includes('done=')) expect(location).toMatch(/done=once$/)
-    // What asks once more is sent twice as well.
+    // The form of a confirmation is sent twice as well.
     const next = readForms(mainOf(pages[0] ?? '')).find(({ fields }) => fields.sure === 'yes')
     if (next && form.fields.sure === undefined) await check(next)
   }
@@ -268,7 +271,7 @@ test('a form that is sent twice, at the same moment or later, acts once and is a
   `)
 })
 
-test('a form that was sent before and never answered is offered again instead of being done', async () => {
+test('a form that was sent before and never answered is offered again instead of being executed', async () => {
   let acted = 0
   const visit = {
     request: { verb: 'POST', url: '/console/merchants', form: { name: 'A shop' }, headers: {}, query: {} },
@@ -314,7 +317,7 @@ test('a form that failed may be sent again, and another text in it is another fo
   expect(await actOnce(visit('B'), async () => ({ status: 200, body: 'third' }))).toMatchObject({
     body: 'third',
   })
-  // What is stored tells nothing to whoever reads the table.
+  // The stored answers are sealed: a reader of the table learns nothing.
   expect(
     [...sent.values()].map(({ body = '' }) => Buffer.from(body, 'base64').toString()).join(),
   ).not.toContain('first')

@@ -19,7 +19,7 @@ const at = (path: string) => `/console/m/${gateway.merchantId}${path}`
 const read = async (path: string) => (await owner.get(path)).text()
 const actsOf = (object: string) => listActs(gateway, owner, object)
 
-test('303 the role, merchants and refund limit of a person are changed, and nobody takes their own way out', async () => {
+test('303 the role, merchants and refund limit of a person are changed, but owners cannot lock themselves out', async () => {
   const helper = await signUp(gateway, { role: 'viewer' })
   const list = await read('/console/operators')
   const idOf = (email: string) =>
@@ -48,7 +48,7 @@ test('303 the role, merchants and refund limit of a person are changed, and nobo
   expect((await helper.get('/console/merchants')).status).toBe(303)
 })
 
-test('422 a person gets an address that can be read and merchants that exist', async () => {
+test('422 a person needs a valid e-mail address and existing merchants', async () => {
   const person = { email: 'typo@example.com', role: 'viewer' }
   const unknown = await owner.post('/console/operators', {
     ...person,
@@ -89,7 +89,7 @@ test('303 an owner ends the session of another person', async () => {
   ])
 })
 
-test('an owner of some merchants neither sees nor makes people of others', async () => {
+test('an owner of some merchants neither sees nor adds people of others', async () => {
   const scoped = await signUp(gateway, { role: 'owner', merchants: [gateway.merchantId] })
   const list = await (await scoped.get('/console/operators')).text()
   expect(list).not.toContain(owner.email)
@@ -106,7 +106,7 @@ test('an owner of some merchants neither sees nor makes people of others', async
   expect(await (await scoped.get('/console/audit')).text()).not.toContain(owner.email)
 })
 
-test('200 the audit trail goes on to older acts, also for an owner of some merchants', async () => {
+test('200 the audit trail pages to older acts, also for an owner of some merchants', async () => {
   const scoped = await signUp(gateway, { role: 'owner', merchants: [gateway.merchantId] })
   const acts = Array.from({ length: 120 }, (_, index) => `marked-${index}`)
   const database = openDatabase(gateway.databaseUrl, () => undefined)
@@ -125,7 +125,7 @@ test('200 the audit trail goes on to older acts, also for an owner of some merch
   expect(seen).toEqual(acts.toReversed())
 })
 
-test('the command takes only merchants that there are: with a mistyped id a person would see nothing', async () => {
+test('the command accepts only existing merchants: with a mistyped id a person would see nothing', async () => {
   const commands = commandsHere(gateway.databaseUrl, {
     TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl),
   })

@@ -1,4 +1,4 @@
-/** What the pages of the console show, over HTTP: lists, exports, search, the inbox, the story of a payment. */
+/** The content of the console's pages, over HTTP: lists, exports, search, the inbox, the timeline of a payment. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { globalPages, merchantPages } from '#console/routes.ts'
 import { provesBody } from '#console/sections/inbox.ts'
@@ -26,7 +26,7 @@ const read = async (path: string) => (await owner.get(path)).text()
 
 const actsOf = (object: string) => listActs(gateway, owner, object)
 
-test('200 a list asks the API, and its export is what the API answers', async () => {
+test('200 a list comes from the API, and its export is the answer of the API', async () => {
   expect(await read(at('/payments?status=OK'))).toContain(transId)
   expect(await read(at('/payments?status=FAILED'))).not.toContain(transId)
   const exported = await owner.get(at('/payments.json?status=OK&limit=5'))
@@ -48,7 +48,7 @@ test('200 an export without a page holds all pages of the API, and operations ar
   expect(await movements.text()).toBe(await told.text())
 })
 
-test('200 an export walks on from page to page', async () => {
+test('200 an export follows all pages', async () => {
   const transIds = Array.from({ length: 101 }, (_, index) => `many-${index}`)
   await Promise.all(
     transIds.map(id =>
@@ -61,13 +61,13 @@ test('200 an export walks on from page to page', async () => {
   expect(exported.data.map(({ transId: id }) => id).toSorted()).toEqual(transIds.toSorted())
 })
 
-test('400 an export with a filter that the API refuses is what the API answers', async () => {
+test('400 an export with a filter that the API refuses is the answer of the API', async () => {
   const exported = await owner.get(at('/payments.json?amountFrom=much'))
   expect(exported.status).toBe(400)
   expect(await exported.text()).toContain('amountFrom')
 })
 
-test('200 a list shows of every payment what the record of the API has', async () => {
+test('200 a list shows every payment as the API’s record has it', async () => {
   await gateway.call('POST', '/payments', cardPayment({ card: { number: '4000000000000002' } }))
   const { body } = await gateway.call('GET', '/payments?limit=5')
   const page = await read(at('/payments?limit=5'))
@@ -83,7 +83,7 @@ test('200 a list shows of every payment what the record of the API has', async (
   expect(page).toContain('rel="next"')
 })
 
-test('200 the next page of the list goes on where the first one ends, and a foreign cursor is 400', async () => {
+test('200 the next page of the list begins where the first one ends, and a foreign cursor is 400', async () => {
   const { body } = await gateway.call('GET', '/payments?limit=2')
   const next = await owner.get(at(`/payments?limit=2&cursor=${body.nextCursor}`))
   const second = await gateway.call('GET', `/payments?limit=2&cursor=${body.nextCursor}`)
@@ -91,12 +91,12 @@ test('200 the next page of the list goes on where the first one ends, and a fore
   expect((await owner.get(at('/payments?cursor=wrong'))).status).toBe(400)
 })
 
-test('303 the address of the console with a slash at its end leads to the one without', async () => {
+test('303 the address of the console with a slash at its end redirects to the one without', async () => {
   const { status, headers } = await owner.get('/console/')
   expect([status, headers.get('location')]).toEqual([303, '/console'])
 })
 
-test('200 a plan shows how often it is charged and until when, and leads to all its payments', async () => {
+test('200 a plan shows its interval and end, and links to all its payments', async () => {
   const recurring = { frequency: 'MONTHLY', useCase: 'FIXED', expiryDate: '2099-12-31' }
   const planned = cardPayment({
     customerInfo: { merchantCustomerId: 'has-a-plan', email: 'planned@example.com' },
@@ -142,13 +142,13 @@ test('400 an amount with decimals but without a currency is refused: it may be o
   expect((await owner.get(at('/payments?amountFrom=10.00'))).status).toBe(400)
 })
 
-test('400 a filter that the API refuses is told on the page', async () => {
+test('400 the page shows the error for a filter that the API refuses', async () => {
   const page = await owner.get(at('/payments?amountFrom=much'))
   expect(page.status).toBe(400)
   expect(await page.text()).toContain('role="alert"')
 })
 
-test('200 a moment of another zone or with seconds is searched as it is shown when the form is sent again', async () => {
+test('200 a time of another zone or with seconds is searched as shown when the form is sent again', async () => {
   const { body } = await gateway.call('GET', `/payments/getByPayId/${payId}`)
   const createdMs = Date.parse(body.creationDate)
   const later = (ms: number) => new Date(createdMs + ms).toISOString()
@@ -167,7 +167,7 @@ test('200 a moment of another zone or with seconds is searched as it is shown wh
   }
 })
 
-test('words that every object inherits, and bytes that no text holds, are refused or find nothing', async () => {
+test('names of inherited members, and bytes that are no valid text, are refused or find nothing', async () => {
   const statuses = await Promise.all([
     owner.get(at('/operations?status=constructor')),
     owner.get(at('/plans?type=__proto__')),
@@ -225,7 +225,7 @@ test('200 a reference that ends in digits is not taken for an amount', async () 
   expect(await read('/console/search?q=INV445566')).toContain('Nothing.')
 })
 
-test('200 the inbox shows a webhook that nobody receives, with a signature that proves it', async () => {
+test('200 the inbox shows a webhook without a receiver, with a valid signature', async () => {
   expect((await owner.post(at('/inbox'), { payId, type: 'payment.captured', key: 'k3' })).status).toBe(303)
   const inbox = await read(at('/inbox'))
   expect(inbox).toContain('signature is right')
@@ -233,7 +233,7 @@ test('200 the inbox shows a webhook that nobody receives, with a signature that 
   expect(inbox).toContain('&quot;type&quot;:&quot;payment.captured&quot;')
 })
 
-test('200 the inbox goes on to older webhooks until the last one, each shown once', async () => {
+test('200 the inbox pages to the oldest webhook and shows each once', async () => {
   for (let number = 0; number < 21; number++)
     await gateway.call('POST', `/test/payments/${payId}/events`, { type: 'payment.captured' })
   const [counted] = await queryRows<{ events: number }>(
@@ -251,13 +251,13 @@ test('200 the inbox goes on to older webhooks until the last one, each shown onc
   expect(new Set(seen).size).toBe(seen.length)
 })
 
-test('a signature of another body, of another secret or of none proves nothing', async () => {
+test('a signature of another body, by another secret or by none is invalid', async () => {
   const headers = { 'webhook-id': 'a', 'webhook-timestamp': '1', 'webhook-signature': 'v1,AAAA v2,x' }
   expect(provesBody(headers, '{}', Buffer.alloc(32))).toBe(false)
   expect(provesBody({}, '{}', Buffer.alloc(32))).toBe(false)
 })
 
-test('200 an event is sent again, and the story of its payment tells of it and of who did it', async () => {
+test('200 an event is replayed, and the timeline of its payment shows this with the person', async () => {
   const { body } = await gateway.call('GET', `/events?payId=${payId}`)
   const eventId = body.data[0].id
   const sent = await owner.post(at(`/events/${eventId}/replay`), { key: 'k4' })
@@ -268,7 +268,7 @@ test('200 an event is sent again, and the story of its payment tells of it and o
   expect(await actsOf(eventId)).toEqual(['event.replay by the owner'])
 })
 
-test('200 the story of a payment tells the notices that its provider sent, in their order of time', async () => {
+test('200 the timeline of a payment shows its provider’s notices in order of time', async () => {
   const { body } = await gateway.call('GET', `/payments/getByPayId/${payId}`)
   const noticeId = '0190a1b2c3d4e5f60718293a4b5c6d7e'
   await queryRows(
@@ -287,12 +287,12 @@ test('200 the story of a payment tells the notices that its provider sent, in th
   expect(story.indexOf('Notice CAPTURE')).toBeGreaterThan(story.indexOf('AUTHORIZATION'))
 })
 
-test('a day that no month has is refused by name on the page that compares books', async () => {
+test('an impossible date is refused, naming the field, on the page of reconciliation', async () => {
   const page = await owner.get(at('/reconciliation?from=2026-02-31&to=2026-03-01'))
   expect([page.status, await page.text()]).toEqual([422, expect.stringContaining('must be days')])
 })
 
-test('422 days in the wrong order compare no books: three empty lists would say that they agree', async () => {
+test('422 days in the wrong order are refused: three empty lists would look as if the books agreed', async () => {
   const page = await owner.get(at('/reconciliation?from=2026-11-20&to=2026-11-01'))
   const said = 'From is 2026-11-20 and to is 2026-11-01; from must be the earlier day.'
   const text = await page.text()
@@ -300,7 +300,7 @@ test('422 days in the wrong order compare no books: three empty lists would say 
   expect(text).not.toContain('Amounts differ')
 })
 
-test('200 notices that fit no payment are listed with the account they came to', async () => {
+test('200 notices that match no payment are listed with their account', async () => {
   const [account] = await queryRows<{ id: string; name: string }>(
     gateway.databaseUrl,
     `SELECT provider_account_id AS id, name FROM provider_account WHERE merchant_id = '${gateway.merchantId}' LIMIT 1`,
@@ -379,7 +379,7 @@ test('200 no text of a merchant, a customer or an operator becomes markup on any
     if (page.includes('&lt;img')) shown += 1
   }
   expect(raw).toEqual([])
-  // The name of the merchant stands on each of its pages.
+  // The name of the merchant is on each of its pages.
   expect(shown).toBeGreaterThan(fixed.length)
 })
 

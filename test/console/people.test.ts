@@ -1,4 +1,4 @@
-/** Setting up, signing in, sessions: what works once, what ends, and what guessing gets. */
+/** Setting up, signing in, sessions: single use, expiry, and limits against guessing. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { withPeople } from '#console/people.ts'
 import { totpCode, totpStep } from '#console/totp.ts'
@@ -33,11 +33,11 @@ const send = (path: string, fields: Record<string, string>, headers: Record<stri
 
 const codeNow = (secret: Buffer, drift = 0) => totpCode(secret, totpStep(Date.now()) + drift)
 
-/** With the code that comes so many steps after the one that set-up used, however much time has passed since. */
+/** Signs in with the code of a time step this many steps after the one that set-up used, whatever the current time. */
 const signIn = ({ email, password, totpSecret, usedStep }: Person, stepsLater: number) =>
   send('/console/sign-in', { email, password, code: totpCode(totpSecret, usedStep + stepsLater) })
 
-test('a link works once, wants twelve characters and the right code, and the cookie is for this host alone', async () => {
+test('a link works once and requires twelve characters and the right code, and the cookie is for this host only', async () => {
   const { path, email } = await makeLink(gateway, { role: 'owner' })
   const secret = readSecret(await (await fetch(`${gateway.url}${path}`)).text())
   expect((await send(path, { password: 'short', code: codeNow(secret) })).status).toBe(422)
@@ -81,7 +81,7 @@ test('each code works once, and a step of drift is taken', async () => {
   expect((await signIn(person, 1)).status).toBe(401)
 })
 
-test('guessing is stopped after ten tries, also guessing right', async () => {
+test('guessing is stopped after ten tries, even with the right password', async () => {
   const person = await signUp(gateway, { role: 'viewer' })
   const { email } = person
   const statuses: number[] = []
@@ -99,7 +99,7 @@ test('guessing is stopped after ten tries, also guessing right', async () => {
   ])
 })
 
-test('ten wrong codes behind the right password end guessing from everywhere; wrong passwords lock nobody out', async () => {
+test('ten wrong codes with the right password block codes from every address; wrong passwords lock nobody out', async () => {
   const behindProxy = await startTestGateway({ beside: gateway, trustedProxies: 1 })
   const [robbed, named] = [
     await signUp(gateway, { role: 'viewer' }),
@@ -125,7 +125,7 @@ test('ten wrong codes behind the right password end guessing from everywhere; wr
     return (await tryFrom(11, { email, password, code: rightCode(person) })).status
   }
   expect([await right(robbed), await right(named)]).toEqual([401, 303])
-  // Whoever sets up anew has other codes.
+  // A person who sets up anew has other codes.
   const path = await withPeople(optionsOf(gateway), async ({ makeLink: link }, { findByEmail }) =>
     link((await findByEmail(robbed.email))?.operatorId ?? ''),
   )
@@ -137,14 +137,14 @@ test('ten wrong codes behind the right password end guessing from everywhere; wr
   await behindProxy.gateway.close()
 })
 
-/** A code that none of the steps of this test has. */
+/** A code of none of the time steps of this test. */
 function wrongCode({ totpSecret, usedStep }: Person): string {
   const near = Array.from({ length: 41 }, (_, at) => totpCode(totpSecret, usedStep - 20 + at))
   return ['111111', '222222', '333333'].find(code => !near.includes(code)) ?? '444444'
 }
 
 test('failed sign-ins are audited by the minute; only people who exist are named', async () => {
-  // The clock stands still, so that no minute ends between two of them.
+  // The clock stands still, so that all failures fall into one minute.
   const own = await startTestGateway({ beside: gateway, clock: createTestClock() })
   const { email } = await signUp(gateway, { role: 'viewer' })
   for (const typed of [email, email.toUpperCase(), email, 'a-password-in-the-wrong-field'])
@@ -164,7 +164,7 @@ test('failed sign-ins are audited by the minute; only people who exist are named
   ])
 })
 
-test('setting up anew ends what was there before: sessions, passkeys, the password, and other open links', async () => {
+test('setting up anew ends all earlier sessions, passkeys, the password, and other open links', async () => {
   const person = await signUp(gateway, { role: 'viewer' })
   const [row] = await queryRows<{ operator_id: string }>(
     gateway.databaseUrl,
@@ -191,7 +191,7 @@ test('setting up anew ends what was there before: sessions, passkeys, the passwo
   expect((await signIn(person, 1)).status).toBe(401)
 })
 
-test('the answer of a passkey signs in once, so that whoever has seen it gets no session of their own', async () => {
+test('the answer of a passkey signs in once, so that an observer cannot replay it', async () => {
   const { email } = await signUp(gateway, { role: 'viewer' })
   const passkey = createSoftwarePasskey('bm90LXR3aWNl')
   await queryRows(
@@ -222,7 +222,7 @@ test('a session ends by signing out, by idling and by age', async () => {
   expect((await third.get('/console/merchants')).status).toBe(303)
 })
 
-/** Signs in with the fields of the page that a form was answered with when its session had ended. */
+/** Signs in through the page that answered a form after its session had ended. */
 async function signInAgain({ email, password, totpSecret }: Person, page: string) {
   const kept = [
     ...page.slice(0, page.indexOf('</form>')).matchAll(/name="(next|kept[^"]*)" value="([^"]*)"/g),
@@ -236,7 +236,7 @@ async function signInAgain({ email, password, totpSecret }: Person, page: string
   return { cookie: readCookie(back), page: await back.text() }
 }
 
-test('what was typed when the session ended comes back after signing in', async () => {
+test('entries typed when the session ended are offered again after signing in', async () => {
   const person = await signUp(gateway, { role: 'owner' })
   const lost = await send('/console/merchants', { name: 'A new shop', csrf: 'gone' })
   expect(lost.status).toBe(401)
@@ -251,7 +251,7 @@ test('what was typed when the session ended comes back after signing in', async 
   expect([made.status, (await made.text()).includes('A new shop')]).toEqual([200, true])
 })
 
-test('a form without fields comes back as well, and what asks once more asks again', async () => {
+test('a form without fields is offered as well, and a confirmation is asked again', async () => {
   const person = await signUp(gateway, { role: 'owner' })
   const path = `/console/m/${gateway.merchantId}/test/faults/clear`
   const offered = await signInAgain(person, await (await send(path, {})).text())
@@ -262,7 +262,7 @@ test('a form without fields comes back as well, and what asks once more asks aga
   expect(sure.page).not.toContain('name="sure"')
 })
 
-test('files cannot be kept: the form that brought them asks for them again, and secrets are not repeated', async () => {
+test('files cannot be kept: the form asks for them again, and secrets are not repeated', async () => {
   const person = await signUp(gateway, { role: 'owner' })
   const body = new FormData()
   body.set('text', 'what happened')
@@ -286,12 +286,12 @@ test('a form of an earlier session is refused, and offered to be sent again', as
   expect((await send('/console/merchants', again, { cookie: person.cookie })).status).toBe(200)
 })
 
-test('signing out of a session that is over leads to the sign-in', async () => {
+test('signing out of an expired session redirects to the sign-in', async () => {
   const answer = await send('/console/sign-out', { csrf: 'gone' })
   expect([answer.status, answer.headers.get('location')]).toEqual([303, '/console/sign-in'])
 })
 
-test('a page that asks for itself anew does not keep a session alive', async () => {
+test('a page that refreshes itself does not keep a session alive', async () => {
   const person = await signUp(gateway, { role: 'viewer' })
   const seenAgo = async (headers: Record<string, string>) => {
     await queryRows(
@@ -310,19 +310,19 @@ test('a page that asks for itself anew does not keep a session alive', async () 
   expect([await seenAgo({ 'x-refresh': '1' }), await seenAgo({})]).toEqual([true, false])
 })
 
-test('200 a word in the address that is no notice says nothing', async () => {
+test('200 an unknown notice in the address shows nothing', async () => {
   const person = await signUp(gateway, { role: 'viewer' })
   const page = await person.get('/console/merchants?done=constructor')
   expect([page.status, (await page.text()).includes('role="status"')]).toEqual([200, false])
 })
 
-test('303 HEAD is answered like GET: whoever watches the console sees no refusal', async () => {
+test('303 HEAD is answered like GET, so that monitoring sees no error', async () => {
   const ask = (method: string) => fetch(`${gateway.url}/console`, { method, redirect: 'manual' })
   const [head, get] = [await ask('HEAD'), await ask('GET')]
   expect([head.status, head.headers.get('location')]).toEqual([303, get.headers.get('location')])
 })
 
-test('the way to the sign-in and back stays short', async () => {
+test('the redirect to the sign-in and back stays short', async () => {
   const ask = async (path: string) =>
     (await fetch(`${gateway.url}${path}`, { redirect: 'manual' })).headers.get('location')
   expect(await ask('/console/merchants?x=1')).toBe('/console/sign-in?next=%2Fconsole%2Fmerchants%3Fx%3D1')
@@ -331,7 +331,7 @@ test('the way to the sign-in and back stays short', async () => {
   )
 })
 
-test('a sign-in leads nowhere else', async () => {
+test('a sign-in redirects only within the console', async () => {
   const person = await signUp(gateway, { role: 'viewer' })
   const { email, password, totpSecret } = person
   const code = codeNow(totpSecret, 1)
@@ -351,7 +351,7 @@ test('a sign-in leads nowhere else', async () => {
   expect(await shown('/console/merchants?x=..')).toBe('/console/merchants?x=..')
 })
 
-test('a refund asks once more, is made once for a double click, keeps to the limit, and is audited', async () => {
+test('a refund asks for confirmation, is made once for a double click, obeys the limit, and is audited', async () => {
   const paid = await gateway.call('POST', '/payments', cardPayment())
   const { payId } = paid.body
   const person = await signUp(gateway, { role: 'support' })
@@ -387,7 +387,7 @@ test("merchants' and customers' texts never become markup", async () => {
   expect(found).not.toContain('<img')
 })
 
-test('the console can be switched off, or be reached on a port of its own alone', async () => {
+test('the console can be switched off, or be served only on a port of its own', async () => {
   const statusOf = async (url: string) => (await fetch(url, { redirect: 'manual' })).status
   const off = await startTestGateway({ beside: gateway, console: 'off' })
   expect(await statusOf(`${off.url}/console/sign-in`)).toBe(404)

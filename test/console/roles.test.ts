@@ -1,4 +1,4 @@
-/** Every route of the console with every role, a stranger, and somebody who may see other merchants only. */
+/** Every route of the console with every role, without sign-in, and with access to other merchants only. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { globalPages, merchantPages } from '#console/routes.ts'
 import { type Role, roles } from '#domain/console-roles.ts'
@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.stop())
 
-/** Written out by hand from the contract: a page that is added needs its row, and one with the wrong act is found. */
+/** Written by hand from the contract: a new page needs its row, and a page with the wrong act fails. */
 const leastRole: Readonly<Record<string, Role>> = {
   'GET ': 'viewer',
   'GET /search': 'viewer',
@@ -133,7 +133,7 @@ describe.each(named)('$name', ({ verb, path, name, address, scoped }) => {
     expect(status).toBeLessThan(500)
   })
 
-  test('somebody who is not signed in is asked to', async () => {
+  test('a person who is not signed in is redirected to the sign-in', async () => {
     const response = await fetch(gateway.url + address(), {
       method: verb,
       redirect: 'manual',
@@ -152,7 +152,7 @@ describe.each(named)('$name', ({ verb, path, name, address, scoped }) => {
   })
 
   test('a merchant that the person may not see is not found', async () => {
-    // What names a person that nobody is is not found either.
+    // A route with the id of an unknown person answers 404, too.
     if (scoped || path.includes('{id}')) expect((await ask(foreigner)).status).toBe(404)
     else expect((await ask(foreigner)).status).not.toBe(404)
   })

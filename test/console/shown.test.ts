@@ -1,4 +1,7 @@
-/** Acts that move money do what the page showed, or tell what has changed since: two people at once, and pages left open. */
+/**
+ * Acts that move money do what the page showed, or report what has changed since: two people at once, and pages left
+ * open.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createFormStore } from '#storage/console/forms.ts'
 import { openDatabase } from '#storage/database.ts'
@@ -20,14 +23,14 @@ afterAll(() => gateway.stop())
 
 const at = (path: string) => `/console/m/${gateway.merchantId}${path}`
 
-/** Opens the page with the form of this act, sends it, and gives the page that asks once more. */
+/** Opens the page with the form of this act, sends it, and returns the page that asks for confirmation. */
 async function ask(person: Person, action: string, entries: Record<string, string> = {}, page = action) {
   const shown = await (await person.get(page)).text()
   const form = readForms(mainOf(shown)).find(one => one.action === action)
   return (await person.post(action, { ...form?.fields, ...entries })).text()
 }
 
-/** Presses the button of a page that asks. */
+/** Presses the button of a confirmation page. */
 const confirm = (person: Person, asked: string) => {
   const [form] = readForms(mainOf(asked))
   return person.post(form?.action ?? '', form?.fields)
@@ -123,7 +126,7 @@ test.each([
   },
 )
 
-test('of two people who say yes at the same moment one refunds, and the other is told', async () => {
+test('if two people confirm at the same moment, one refunds, and the other gets a message', async () => {
   const payId = await pay('AUTOMATIC')
   const address = at(`/payments/${payId}/refunds`)
   const asked = await Promise.all([owner, colleague].map(person => ask(person, address, { amount: '300' })))
@@ -134,7 +137,7 @@ test('of two people who say yes at the same moment one refunds, and the other is
   expect((await recordOf(payId)).amount.refundedValue).toBe(300)
 })
 
-test('what a stopped process held is free again after five minutes, and nobody lets go of what another holds', async () => {
+test('the lock of a stopped process expires after five minutes, and no process releases another’s lock', async () => {
   const database = openDatabase(gateway.databaseUrl, error => expect(error).toBeUndefined())
   const { hold } = createFormStore(database)
   const hash = 'c'.repeat(64)
@@ -154,14 +157,14 @@ test('what a stopped process held is free again after five minutes, and nobody l
   await database.close()
 })
 
-test('409 a refund that is still under way is told to the second person', async () => {
+test('409 the second person sees a refund that is still under way', async () => {
   const payId = await pay('AUTOMATIC')
   const address = at(`/payments/${payId}/refunds`)
   const second = await ask(colleague, address, { amount: '300' })
   const amount = { value: 300, currency: 'EUR' }
   const transId = `under-way-${payId}`.slice(0, 40)
   await gateway.call('POST', `/payments/${payId}/refunds`, { transId, amount })
-  // Written here, because a real one would be asked about and answered at any moment.
+  // Written by SQL, because an inquiry could answer a real one at any moment.
   await queryRows(
     gateway.databaseUrl,
     `UPDATE operation SET state = 'PENDING', response_code = '60000200' WHERE trans_id = '${transId}'`,
@@ -186,7 +189,7 @@ test('409 a dispute is not accepted for another amount than the page showed', as
   expect(body.status).toBe('OPEN')
 })
 
-test('303 a form that the back button shows again says that it was done once, and is audited once', async () => {
+test('303 a form that is sent again after the back button reports that it was executed before, and is audited once', async () => {
   const payId = await pay('AUTOMATIC')
   const address = at(`/payments/${payId}/refunds`)
   const form = readForms(mainOf(await (await owner.get(address)).text()))[0]

@@ -1,4 +1,4 @@
-/** The page of one payment: its story, who did what, and what has arrived. */
+/** The page of one payment: its timeline, people's actions, and received transfers. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Outcome } from '#connectors/contract.ts'
 import { simulatedBy } from '#connectors/registry.ts'
@@ -10,7 +10,7 @@ import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let owner: Person
-/** What the provider says to the acceptance of a dispute, in place of the simulator. */
+/** Replaces the simulator's answer to the acceptance of a dispute. */
 let acceptance: (() => Promise<Outcome>) | undefined
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ afterAll(() => gateway.stop())
 const at = (path: string) => `/console/m/${gateway.merchantId}${path}`
 const read = async (path: string) => (await owner.get(path)).text()
 
-test('200 the story of a payment tells all its events: the API lists twenty of them on a page', async () => {
+test('200 the timeline of a payment shows all its events: the API lists twenty of them on a page', async () => {
   const { body } = await gateway.call('POST', '/payments', cardPayment())
   const sample = () =>
     gateway.call('POST', `/test/payments/${body.payId}/events`, { type: 'payment.captured' })
@@ -47,7 +47,7 @@ async function tellStory(id: string): Promise<readonly { readonly title: string;
   }))
 }
 
-test('200 what a person did stays where it was in the story when the test clock is moved later', async () => {
+test('200 a person’s action keeps its place in the timeline when the test clock is moved later', async () => {
   const { body } = await gateway.call('POST', '/payments', cardPayment())
   const refund = async (key: string) => {
     const sent = await owner.post(at(`/payments/${body.payId}/refunds`), { amount: '100', key, sure: 'yes' })
@@ -64,7 +64,7 @@ test('200 what a person did stays where it was in the story when the test clock 
   expect(passed).toEqual([0, 0, 40, 40])
 })
 
-test('200 the story names who answered a dispute and who sent an event again', async () => {
+test('200 the timeline names the person who answered a dispute or replayed an event', async () => {
   const card = { number: '4000000000002685' }
   const { body } = await gateway.call('POST', '/payments', cardPayment({ card }))
   await gateway.call('POST', '/test/clock', { advance: 'P3D' })
@@ -76,12 +76,12 @@ test('200 the story names who answered a dispute and who sent an event again', a
   expect(told).toEqual(expect.arrayContaining(['event.replay', 'dispute.accept']))
 })
 
-test('200 a payment with a refund that its provider has not answered looks for the result by itself', async () => {
+test('200 the page of a payment with an unanswered refund refreshes itself', async () => {
   const { body } = await gateway.call('POST', '/payments', cardPayment())
   const amount = { value: 100, currency: 'EUR' }
   await gateway.call('POST', `/payments/${body.payId}/refunds`, { transId: 'waits', amount })
   expect(await read(at(`/payments/${body.payId}`))).toContain('data-refresh=""')
-  // Written here, because a real one would be asked about and answered at any moment.
+  // Written by SQL, because an inquiry could answer a real one at any moment.
   await queryRows(
     gateway.databaseUrl,
     `UPDATE operation SET state = 'PENDING', response_code = '60000200' WHERE trans_id = 'waits'`,
@@ -89,7 +89,7 @@ test('200 a payment with a refund that its provider has not answered looks for t
   expect(await read(at(`/payments/${body.payId}`))).toContain('data-refresh="5"')
 })
 
-test('200 a payment by transfer shows what has arrived: its sums count only the whole', async () => {
+test('200 a payment by transfer shows the received part: its sums count only the whole amount', async () => {
   const urls = { return: 'https://shop.example/done', cancel: 'https://shop.example/back' }
   const transfer = { integrationType: 'HOSTED', type: 'SEPACREDITTRANSFER' }
   const amount = { value: 5_000, currency: 'EUR' }
@@ -112,7 +112,7 @@ async function openDispute(): Promise<{ readonly payId: string; readonly dispute
   return { payId: body.payId, disputeId }
 }
 
-/** Nobody compares it for answers to disputes. */
+/** The echo of answers to disputes is not compared. */
 const echo = { reference: '0'.repeat(32) as XId, amount: { value: 1000, currency: 'EUR' } }
 
 test.each<[string, () => Promise<Outcome>, object]>([

@@ -1,4 +1,4 @@
-/** Time that stands still until a test moves it. Nobody waits for anything. */
+/** Time that stands still until a test moves it, so that no test waits. */
 import type { Clock } from '#operations/engine.ts'
 
 export interface TestClock extends Clock {

@@ -9,14 +9,14 @@ export interface CommandsHere {
   /** The data folder, for files of the test. */
   readonly folder: string
   run(...words: string[]): Promise<{ code: number; stdout: string; stderr: string }>
-  /** As run with `--json`; throws with all that the command said when it fails. */
+  /** Runs the command with `--json`; throws with its whole output if it fails. */
   json(...words: string[]): Promise<AnyJson>
   /** Writes a file into the folder and returns its path. */
   file(name: string, content: string | Uint8Array): string
   remove(): void
 }
 
-/** `env`: what the commands read besides the database, for example TOLLGATE_MASTER_KEY. */
+/** `env`: variables of the commands besides the database, for example TOLLGATE_MASTER_KEY. */
 export function commandsHere(databaseUrl: string, env: Readonly<Record<string, string>> = {}): CommandsHere {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-here-'))
   const settings = { DATABASE_URL: databaseUrl, TOLLGATE_DATA: folder, ...env }

@@ -26,22 +26,22 @@ import { afterwards } from '#test/support/database/embedded.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** 90 s: a bound for what hangs, far above a cold start on a machine that is busy with other things. */
+/** 90 s: a limit for hanging processes, far above a cold start on a busy machine. */
 const patienceMs = 90_000
 
-/** What the person who runs the tests has set for a gateway or through npm must not reach ours. */
+/** Removes variables for a gateway or npm from the environment of the person who runs the tests. */
 const plainEnv = {
   ...Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(TOLLGATE_|DATABASE_URL|npm_|PORT$|HOST$)/i.test(name)),
   ),
-  // Nobody sends traffic elsewhere while a test stops its server.
+  // No load balancer needs time to react when a test stops its server.
   TOLLGATE_DRAIN_SECONDS: '0',
 }
 
 /** For a first start, or for a database elsewhere. */
 export function makeEmptyFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-command-'))
-  // As root the database runs as nobody, who must be able to pass.
+  // Under root the database runs as the user nobody, who must be able to enter the folder.
   chmodSync(folder, 0o711)
   return folder
 }
@@ -92,8 +92,8 @@ export async function tollgate(words: readonly string[], env: Env) {
 }
 
 /**
- * The same within this process, on a database that runs already: a tenth of the time. That the process itself ends with
- * that code, and opens a database of its own, is tested with real ones.
+ * The same within this process, on a running database: a tenth of the time. Tests with real processes check the exit
+ * code of the process, and that it opens a database of its own.
  */
 export async function tollgateHere(words: readonly string[], env: Env = {}) {
   const [stdout, stderr]: [string[], string[]] = [[], []]
@@ -116,7 +116,7 @@ export interface RunningServer {
   readonly child: ChildProcess
   readonly stdout: () => string
   readonly stderr: () => string
-  /** Resolves when the whole start has been printed; throws when it ended instead. */
+  /** Resolves when the whole banner has been printed; throws if the process ended instead. */
   ready(): Promise<Banner>
   /** The exit code, or the signal that ended it. */
   readonly exited: Promise<number | string>
@@ -173,7 +173,7 @@ export function startIntoPipe(folder: string, env: Env): PipedServer {
     reader,
     fillPipe() {
       fill(path)
-      // Starting a process makes the pipe that it inherits a blocking one again, for everybody.
+      // Starting a process makes the inherited pipe blocking again, for all processes that share it.
       spawnSync('true', { stdio: ['ignore', pipe, pipe] })
     },
   }
@@ -181,7 +181,10 @@ export function startIntoPipe(folder: string, env: Env): PipedServer {
 
 interface PipedServer extends RunningServer {
   readonly reader: Socket
-  /** To the last byte, so that not even a short line fits, and whoever writes plainly waits. Pause the reader first. */
+  /**
+   * Fills the pipe to the last byte, so that not even a short line fits and a plain write blocks. Pause the reader
+   * first.
+   */
   readonly fillPipe: () => void
 }
 
@@ -205,7 +208,7 @@ function watchServer(child: ChildProcess, out: Readable, err?: Readable): Runnin
     stderr += chunk
   })
   let ended = false
-  // Not before everything has been read, also from the server that npm leaves behind.
+  // Resolves only when all output has been read, also that of the server that npm leaves behind.
   const exited = once(child, 'close').then(([code, signal]) => {
     ended = true
     return code ?? signal
@@ -245,7 +248,7 @@ export function readPids(folder: string): { server: number; database: number } {
 
 export const isGone = (pid: number): boolean => identifyProcess(pid) === undefined
 
-/** For tests that ended early: whatever still runs on the folder is killed. */
+/** For tests that ended early: kills every process that still uses the folder. */
 export async function killRest(folder: string): Promise<void> {
   let pids: number[]
   try {

@@ -1,4 +1,4 @@
-/** A port of this machine that nobody listens on, for what must know its port before it starts. */
+/** Finds a free port of this machine, for servers that must know their port before they start. */
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'

@@ -20,10 +20,10 @@ export interface TestGateway {
   readonly gateway: Gateway
   readonly merchantId: string
   readonly apiKey: string
-  /** What the gateway logged, one line each. */
+  /** The log lines of the gateway. */
   readonly logged: string[]
   call(verb: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<TestAnswer>
-  /** As call, with everything named; the signal lets a client go away without its answer. */
+  /** Like `call`, with named options; the signal closes the connection before the answer. */
   send(request: TestRequest): Promise<TestAnswer>
   stop(): Promise<void>
 }
@@ -49,7 +49,7 @@ export interface TestGatewayOptions
     GatewayOptions,
     'definitions' | 'applyNotice' | 'noticeCrash' | 'cells' | 'console' | 'consolePort' | 'trustedProxies'
   > {
-  /** Live needs a database that keeps what it was told: see `databaseUrl`. */
+  /** Live needs a durable database: see `databaseUrl`. */
   readonly environment?: 'test' | 'live'
   readonly clock?: Clock
   readonly connectors?: ProviderDirectory
@@ -59,27 +59,27 @@ export interface TestGatewayOptions
   readonly beside?: TestGateway
   /** A migrated database of the test's own, which is then left to it. */
   readonly databaseUrl?: string
-  /** The same database by another way, for one that is started beside another gateway. */
+  /** Another address of the same database, for a gateway that is started beside another one. */
   readonly throughUrl?: string
   readonly requestsPerSecond?: number
-  /** Keys of the test's own; one that is made for the database unless given. */
+  /** The test's own keys; by default one key is made for the database. */
   readonly masterKey?: MasterRing
   readonly storedMethods?: StoredMethods
-  /** A minute unless given: on a busy machine the database may need seconds for a first statement. */
+  /** A minute by default: on a busy machine the database may need seconds for a first statement. */
   readonly databaseSilenceMs?: number
-  /** Whether the others still take this process for alive; always unless given, however busy the machine is. */
+  /** Whether other processes still count this one as alive; by default always, however busy the machine is. */
   readonly isAlive?: () => boolean
-  /** How often they may have taken it for dead; never unless given. */
+  /** How often they may have counted it as dead; by default never. */
   readonly countInterruptions?: () => number
-  /** How long a receiver of webhooks may take to answer; as long as in production unless given. */
+  /** How long a receiver of webhooks may take to answer; by default as long as in production. */
   readonly webhookAttemptMs?: number
-  /** Whether only the test runs what is due; unless given, where it has a clock of its own. */
+  /** Whether only the test runs due timers; by default if it has a clock of its own. */
   readonly timersByHand?: boolean
 }
 
 const documentChecks = new Map<'test' | 'live', DocumentCheck>()
 
-/** Whatever a test sends and gets must be what the published document says. */
+/** Every request and answer of a test must match the published document. */
 function requireDescribed(exchange: Exchange, environment: 'test' | 'live'): void {
   const check = documentChecks.get(environment) ?? createDocumentCheck(environment)
   documentChecks.set(environment, check)
@@ -87,14 +87,17 @@ function requireDescribed(exchange: Exchange, environment: 'test' | 'live'): voi
   if (violations.length > 0) throw new Error(`the OpenAPI document disagrees: ${violations.join('; ')}`)
 }
 
-/** Shops below .example do not exist. A name server would say the same, and now and then need a second for it. */
+/** Shops below .example do not exist. A name server would answer the same, but sometimes take a second. */
 async function resolveHere(name: string): Promise<readonly string[]> {
   if (name.endsWith('.example')) throw new Error(`the name ${name} has no address`)
   return resolve(name)
 }
 const resolve = createResolve()
 
-/** As fetch has them. fetch itself takes several times as much of a processor for a request, and tests send thousands. */
+/**
+ * Headers as `fetch` has them. `fetch` itself needs several times the processor time per request, and tests send
+ * thousands.
+ */
 const toHeaders = (sent: Record<string, string | string[] | undefined>): Headers =>
   new Headers(
     Object.entries(sent).flatMap(([name, values]) =>
@@ -103,12 +106,12 @@ const toHeaders = (sent: Record<string, string | string[] | undefined>): Headers
   )
 
 /**
- * The client of a test shares its process with the server. When a busy machine stops both for ten seconds just after a
- * request was written, the usual limits would end its connection before anybody has read it: ECONNRESET or 408.
+ * The client of a test shares its process with the server. When a busy machine stalls both for ten seconds just after a
+ * request was written, the usual limits would close its connection before the request was read: ECONNRESET or 408.
  */
 const patientLimits = { headersTimeoutMs: 60_000, keepAliveTimeoutMs: 60_000 }
 
-/** Of all gateways of a database at once: the loop of any of them may just have taken an item. */
+/** Applies notices in all gateways of a database at once, because the loop of any of them may just have claimed one. */
 export async function applyNotices(...gateways: readonly TestGateway[]): Promise<void> {
   await Promise.all(gateways.map(({ gateway }) => gateway.notices.runDue()))
 }

@@ -15,33 +15,31 @@ import { copyDataFolder } from '#test/support/database/copy-folder.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The migrated database. Only to be copied: a connection to it would hinder the copying. */
+    /** The migrated database. Only for copying: a connection to it would prevent that. */
     templateDatabaseUrl: string
-    /** A data folder with a stopped, migrated database. Only to be copied. */
+    /** A data folder with a stopped, migrated database. Only for copying. */
     preparedFolder: string
   }
 }
 
-/**
- * What a test writes need not survive a power failure. Tests about durability start a server of their own.
- */
+/** The rows of a test need not survive a power failure. Tests about durability start a server of their own. */
 const fastSettings = {
   fsync: 'off',
   full_page_writes: 'off',
   synchronous_commit: 'off',
-  // Each copy lives for seconds: cleaning it up would take the processor from the tests, and change plans by chance.
+  // Each copy lives for seconds: autovacuum would take processor time from the tests, and change query plans at random.
   autovacuum: 'off',
   max_connections: '100',
 }
 
 async function makeFolder(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'tollgate-test-'))
-  // As root the database runs as nobody, who must be able to pass.
+  // Under root the database runs as the user nobody, who must be able to enter the folder.
   await chmod(directory, 0o711)
   return directory
 }
 
-/** initdb and all migrations take seconds of a processor; a copy of what they made takes a fraction of one. */
+/** initdb and all migrations take seconds of processor time; a copy of the result takes a fraction of a second. */
 async function prepare(directory: string): Promise<void> {
   const database = await openEmbeddedPostgres({ directory, purpose: 'serve', settings: fastSettings })
   try {
@@ -52,8 +50,8 @@ async function prepare(directory: string): Promise<void> {
 }
 
 /**
- * Tests log in thousands of times, and proving a password takes milliseconds of a processor on either side. The socket lies
- * in a folder of this run; that the password is asked for is tested on servers of their own.
+ * Tests log in thousands of times, and checking a password takes milliseconds of processor time on either side. The
+ * socket is in a folder of this run; tests with servers of their own check that the password is required.
  */
 function trustLogin(directory: string): void {
   const cluster = join(directory, 'postgres')
@@ -62,7 +60,7 @@ function trustLogin(directory: string): void {
   const trusting = asked.replace(/^(local all \w+) scram-sha-256$/m, '$1 trust')
   if (trusting === asked) throw new Error(`no login to shorten in ${rules}`)
   writeFileSync(rules, trusting)
-  // The server reads its rules again when it gets this signal; until then it asks for the password, which is right.
+  // The server reloads its rules when it gets this signal; until then it requires the password, which the tests have.
   process.kill(Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0]), 'SIGHUP')
 }
 

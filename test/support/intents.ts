@@ -2,7 +2,7 @@
 import { startTestGateway, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
 import { methodPayment, openShop, type ServedType, type Shop } from '#test/support/shop.ts'
 
-/** What makes a confirmation of each method; approved unless the changes of the card say otherwise. */
+/** The body of a confirmation by each method; it is approved unless the changes of the card say otherwise. */
 export function confirmation(type: ServedType, card: object = {}): Record<string, unknown> {
   if (type === 'PROVIDERM') return walletConfirmation('{"version":"EC_v1","data":"AAAA"}')
   return methodPayment(type, { card }).paymentMethods as Record<string, unknown>

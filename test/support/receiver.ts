@@ -1,4 +1,4 @@
-/** A merchant's endpoint for webhooks: it keeps what it hears and answers as it is told. */
+/** A merchant's endpoint for webhooks: it records messages and answers as the test wants. */
 
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
@@ -21,7 +21,7 @@ export interface Receiver {
   readonly url: string
   readonly heard: Heard[]
   behave(behaviour: Behave): void
-  /** Resolves when that many have been heard in all. */
+  /** Resolves when this many messages have arrived in all. */
   reached(count: number): Promise<void>
   close(): Promise<void>
 }
@@ -39,7 +39,7 @@ export async function startReceiver(behaviour: Behave = () => 204): Promise<Rece
         if (status !== undefined) response.writeHead(status).end()
         for (const { count, resolve } of waiting) if (heard.length >= count) resolve()
       },
-      // Cut off in the middle: nothing was heard.
+      // A message that was cut off in the middle does not count.
       () => undefined,
     )
   })

@@ -1,4 +1,4 @@
-/** Every form in which a secret could lie somewhere it must not: as text, grouped, encoded, packed. */
+/** Every form in which a secret could leak: as text, grouped, encoded, packed. */
 import type { Buffer } from 'node:buffer'
 
 export interface Needle {

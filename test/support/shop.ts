@@ -1,6 +1,6 @@
 /**
- * A merchant of its own on a running gateway: its own clock, faults and payments, reached over HTTP. Tests say what the
- * shop does; what it must hear is said in the test.
+ * A merchant of its own on a running gateway, used over HTTP, with its own clock, faults and payments. This file
+ * performs the shop's actions; the tests state the expected answers.
  */
 import type { Merchant } from '#domain/merchant.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
@@ -37,13 +37,13 @@ export interface Shop {
     more?: object,
     headers?: Record<string, string>,
   ): Promise<TestAnswer>
-  /** What the customer does on its page; returns the record. */
+  /** Acts as the customer on their page; returns the record. */
   customer(payId: string, action: 'approve' | 'decline' | 'cancel' | 'pending'): Promise<AnyJson>
   read(payId: string): Promise<AnyJson>
   /** Moves the merchant's test clock and returns its new time. */
   advance(duration: string): Promise<string>
   fail(rule: { operation: string; fault: string; times?: number; code?: string }): Promise<void>
-  /** What the merchant is told besides the answers to its requests, in order. */
+  /** The events sent to the merchant, in order. */
   events(payId: string): Promise<ToldEvent[]>
 }
 
@@ -86,7 +86,7 @@ const hostedTypes: readonly ServedType[] = ['PROVIDERP', 'PROVIDERT', 'PROVIDERZ
 export const isHostedOnly = (type: ServedType): type is HostedType => hostedTypes.includes(type)
 export const directTypes = servedTypes.filter(type => !isHostedOnly(type))
 
-/** How often a merchant has been told by the time its payment is approved: nobody waits for what happens on a page. */
+/** The number of events up to the approval: a payment on a page sends one, because its result is in no answer. */
 export const toldByApproval = (type: ServedType): number => (isHostedOnly(type) ? 1 : 0)
 
 export const urls = { return: 'https://shop.example/return', cancel: 'https://shop.example/cancel' }
@@ -189,7 +189,7 @@ export async function openShop(gateway: TestGateway): Promise<Shop> {
   }
 }
 
-/** What a confirm must bring back, where the creation gave it. */
+/** The token of the creation's answer that a confirm must send back, if there is one. */
 export function tokenOf(created: { paymentMethods?: { providerK?: { accessToken?: string } } }): object {
   const accessToken = created.paymentMethods?.providerK?.accessToken
   return accessToken === undefined ? {} : { paymentMethods: { providerK: { accessToken } } }

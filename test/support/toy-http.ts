@@ -41,7 +41,7 @@ export class HandClock implements Timers {
     return this.#waiting.length
   }
 
-  /** Fires what becomes due in its order, and lets promises run between. */
+  /** Fires due timers in order, and lets promises run between them. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms
     for (;;) {
@@ -57,7 +57,7 @@ export class HandClock implements Timers {
   }
 }
 
-/** Lets everything run that waits for nothing but its turn. */
+/** Runs all pending microtasks and immediates. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await new Promise(resolve => setImmediate(resolve))
 }
@@ -131,7 +131,7 @@ export class ToyCredentials implements Credentials {
   }
 }
 
-/** Keeps keys as an operation's first commit would. */
+/** Stores keys as an operation's first commit would. */
 export class ToyKeyStore implements KeyStore {
   readonly rows = new Map<string, StoredKey>()
 
@@ -143,7 +143,7 @@ export class ToyKeyStore implements KeyStore {
     return this.rows.get(ToyKeyStore.nameOf(merchantId, key))
   }
 
-  /** What an operation does: join the key or learn that it is taken; keep the answer with the outcome. */
+  /** Acts like an operation: claims the key or learns that it is taken, and stores the answer with the outcome. */
   async once(
     merchantId: string,
     key: IdempotencyKey | undefined,
@@ -197,7 +197,7 @@ export const toyFormats = {
   },
 }
 
-/** What a test hands in decides what the toy endpoints do. */
+/** Tests pass these in to control the toy endpoints. */
 export interface ToyServices {
   readonly issueToken: IssueToken
   readonly handle: (
@@ -259,7 +259,7 @@ export interface Toy {
   readonly accessTokens: AccessTokens
   readonly metrics: Metrics
   readonly lines: string[]
-  /** Who came in and who did not, as the audit trail is told. */
+  /** Accepted and refused logins, as reported to the audit trail. */
   readonly watched: object[]
   /** Replaced by tests. */
   handle: ToyServices['handle']
@@ -271,7 +271,7 @@ export const basic = (merchantId: string, apiKey: string): string =>
 export const shop = { authorization: basic('shop', shopKey) }
 export const goodBody = { transId: 't-1', amount: { value: 100, currency: 'EUR' } }
 
-/** What a handler throws when its database is gone. */
+/** The error of a handler that has lost its database. */
 export class DatabaseAway extends Error {}
 
 export async function createToy(more: Partial<HttpServerOptions<ToyServices>> = {}): Promise<Toy> {

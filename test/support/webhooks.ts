@@ -1,4 +1,4 @@
-/** What tests about webhooks share: a payment that raises an event later, and what the API tells about it. */
+/** Helpers of tests about webhooks: a payment that raises an event later, and its events in the API. */
 import type { AnyJson } from '#test/support/any-json.ts'
 import type { Receiver } from '#test/support/receiver.ts'
 import type { Shop } from '#test/support/shop.ts'
@@ -19,6 +19,6 @@ export async function raiseEvent(shop: Shop, more: object): Promise<string> {
 export const eventsOf = async (shop: Shop, payId: string): Promise<AnyJson> =>
   (await shop.call('GET', `/events?payId=${payId}`)).body.data
 
-/** What a verifier of signatures takes: every header once, as text. */
+/** Headers for a verifier of signatures: every header once, as text. */
 export const plainHeaders = (headers: Readonly<Record<string, unknown>> = {}): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))

@@ -173,7 +173,7 @@ async function inLittleMemory<T>(work: () => Promise<T>): Promise<T> {
 
 const importInEach = (files: readonly string[], json: boolean, config: Config) =>
   withBank(config, {
-    // Whose money it is cannot be known while an account with the same IBAN may be in the cell that is away.
+    // The owner of an incoming amount is unknown while an unreachable cell may have an account with the same IBAN.
     needsAll: true,
     async work(banks) {
       const { importAll } = await import('#operations/bank/import-file.ts')
@@ -194,7 +194,7 @@ const importInEach = (files: readonly string[], json: boolean, config: Config) =
 async function printJson({ counts, unmatched, undelivered }: Imported): Promise<void> {
   await print(`${JSON.stringify(counts).slice(0, -1)},"unmatched":[`)
   await printPages(unmatched.pages())
-  // Named only where there is any: most programs that read this know the other fields alone.
+  // Printed only if there is any, because most programs that read this know only the other fields.
   if (undelivered.length > 0) {
     await print('],"undelivered":[')
     await printPages(undelivered.pages())

@@ -1,4 +1,4 @@
-/** `payments find|show`, `operations export`, `events list|show|replay <id>`: an operator's look at the rows, of all merchants. */
+/** `payments find|show`, `operations export`, `events list|show|replay <id>`: an operator's access to the rows of all merchants. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { auditCommand } from '#commands/audit-trail.ts'
 import { addTryCommands } from '#commands/developer/try-payments.ts'
@@ -36,7 +36,10 @@ async function openFinder(url: string) {
   return { ...createFinder(database), isMissing, close: () => database.close() }
 }
 
-/** Of one merchant, or of all. `toAct`: what the audit trail says of the work, if anything was done. */
+/**
+ * Opens the finder for one merchant, or for all. `toAct`: the entry of the audit trail about the work, if it changed
+ * anything.
+ */
 async function withFinder<T>(
   config: Config,
   work: (finder: Finder) => Promise<T>,

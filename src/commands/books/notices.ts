@@ -42,7 +42,7 @@ export function addNoticeCommands(program: Command, readConfig: () => Config): v
     })
 }
 
-/** Refuses a merchant or an account that there is not: an empty list would say that nothing is unmatched. */
+/** Refuses an unknown merchant or account: an empty list would mean that nothing is unmatched. */
 async function listIn(
   providers: Providers,
   filter: Parameters<Providers['listNotices']>[0],

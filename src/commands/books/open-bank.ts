@@ -28,12 +28,12 @@ export const inOne =
   }
 
 interface BankWork<T> {
-  /** Nothing is done while a cell is away. */
+  /** The command refuses to run while a cell is unreachable. */
   readonly needsAll?: boolean
-  /** With the bank operations of every cell that can be reached. */
+  /** The work with the bank operations of every reachable cell. */
   readonly work: (banks: readonly Bank[]) => Promise<T>
   readonly act?: (done: T) => Act
-  /** For a result that is still being read from the database while it is printed. */
+  /** Prints a result that is still being read from the database. */
   readonly show?: (done: T) => Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** `settlements import` and `reconcile`: what providers say they have paid, and how it compares with our own books. */
+/** `settlements import` and `reconcile`: providers' settlement lines, and their comparison with our own books. */
 import { type Command, InvalidArgumentError } from 'commander'
 import { UsageFault } from '#commands/faults.ts'
 import { withProviders } from '#commands/merchants/provider.ts'
@@ -41,7 +41,7 @@ export function addSettlementCommands(program: Command, readConfig: () => Config
     .addOption(jsonOption())
     .action(
       async ({ account, from, to, json }: { account: string; from: string; to: string; json?: true }) => {
-        // Days in the wrong order would find nothing, and that reads as if everything were right.
+        // Days in the wrong order would find nothing, which looks as if everything were right.
         if (from >= to) throw new UsageFault(`--from ${from} must be earlier than --to ${to}`)
         const found = await withProviders(readConfig(), providers =>
           providers.reconcile({ accountId: account, from, to }),
@@ -62,7 +62,7 @@ function parseDay(text: string): string {
 
 type Line = Reconciliation['theirsWithoutOurs'][number]
 
-/** In the currency of the payment where the line says it; the other amount cannot be compared with ours. */
+/** In the currency of the payment if the line names that amount; another currency cannot be compared with ours. */
 const showTheirs = ({ gross, currency, paid }: Line): string =>
   paid === undefined
     ? `${gross} ${currency}`

@@ -1,4 +1,4 @@
-/** `bank undelivered`: surplus that did not reach its payer, and what a person does about it. */
+/** `bank undelivered`: lists surplus that did not reach its payer, and records what a person does with it. */
 import { type Command, Option } from 'commander'
 import { accountOption, inOne, withBank } from '#commands/books/open-bank.ts'
 import { jsonOption } from '#commands/options.ts'
@@ -32,7 +32,7 @@ export function addUndeliveredCommand(bank: Command, readConfig: () => Config): 
     .action(({ account: accountId, again, done, json }: UndeliveredOptions) => {
       const undelivered = { accountId, json: json === true, config: readConfig() }
       if (again !== undefined) return sendAgain(again, undelivered)
-      return done === undefined ? showUndelivered(undelivered) : takeOff(done, undelivered)
+      return done === undefined ? showUndelivered(undelivered) : removeFromList(done, undelivered)
     })
 }
 
@@ -85,7 +85,7 @@ async function sendAgain(xId: string, { accountId, json, config }: UndeliveredWo
   )
 }
 
-async function takeOff(xId: string, { accountId, json, config }: UndeliveredWork): Promise<void> {
+async function removeFromList(xId: string, { accountId, json, config }: UndeliveredWork): Promise<void> {
   const closed = await withBank(config, {
     work: inOne(async opened => {
       const { closeUndelivered } = await import('#operations/bank/undelivered.ts')
@@ -96,7 +96,7 @@ async function takeOff(xId: string, { accountId, json, config }: UndeliveredWork
   console.log(json ? JSON.stringify(closed) : 'It is off the list.')
 }
 
-/** With the command that lists it later, because an import names each surplus once. */
+/** Prints new items and the command that lists them later, because an import names each surplus only once. */
 export async function printUntold(list: UndeliveredList): Promise<void> {
   if (list.length === 0) return
   console.log(`surplus that did not reach its payer: ${list.length}`)

@@ -104,7 +104,7 @@ async function refuseFolder(out: string): Promise<void> {
   if (found?.isDirectory()) throw new CommandFault(`${out} is a folder; --out takes the name of a file in it`)
 }
 
-/** Before a database is made for it. */
+/** Checks the file before a database is created for it. */
 async function requireReadable(file: string): Promise<void> {
   try {
     const opened = await open(file)
@@ -119,7 +119,7 @@ async function requireReadable(file: string): Promise<void> {
   throw new CommandFault(`${file} is a folder; name the file of a backup`)
 }
 
-/** The fault of the file and not of the database, whose errors may have the same codes. */
+/** Whether the file caused the error, and not the database, whose errors may have the same codes. */
 const isFileFault = (error: unknown): boolean =>
   /^(open|rename)$/.test(textAt(error, 'syscall') ?? '') ||
   /^(ENOSPC|EDQUOT|EFBIG|EIO)$/.test(textAt(error, 'code') ?? '')
@@ -182,7 +182,7 @@ async function restore(config: Config, database: OpenDatabase, file: string): Pr
   return rows
 }
 
-/** Refuses rows that could not be served here: of the other environment, or sealed with another master key. */
+/** Refuses rows that are unusable here: of the other environment, or sealed with another master key. */
 async function admit(
   installation: ReadonlyMap<string, string>,
   { environment }: Pick<Config, 'environment'>,
@@ -197,7 +197,7 @@ async function admit(
   if (keyId !== undefined) await masterKey.find(keyId)
 }
 
-/** Where the rows of each cell go. Cell 0 comes first, and its directory says which database each of the others is in. */
+/** The target of each cell's rows. Cell 0 comes first, and its directory names the databases of the others. */
 const place =
   (
     home: string,
@@ -220,7 +220,7 @@ const place =
 async function readBackup(urlOf: UrlOf, file: string, options: LoadOptions): Promise<number> {
   const packed = createReadStream(file)
   const unpacked = packed.pipe(createGunzip())
-  // `pipe` does not pass it on, and an error that nobody listens to ends the process.
+  // `pipe` does not forward errors, and an unhandled error ends the process.
   packed.once('error', error => unpacked.destroy(error))
   const lines = createInterface({ input: unpacked, crlfDelay: Number.POSITIVE_INFINITY })
   const failed = new Promise<never>((_, reject) => unpacked.once('error', reject))

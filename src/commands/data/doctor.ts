@@ -1,4 +1,4 @@
-/** `doctor`: examines all data and reports what is wrong with it. It changes nothing. */
+/** `doctor`: examines all data and reports errors. It changes nothing. */
 import { type Command, Option } from 'commander'
 import { CommandFault } from '#commands/faults.ts'
 import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
@@ -69,7 +69,7 @@ async function diagnose(config: Config, { json, since }: DoctorOptions): Promise
   }
 }
 
-/** A warning and no finding: nothing is wrong with the data, and the gateway may run on another machine than this command. */
+/** A warning and no finding: the data is right, and the gateway may run on another machine than this command. */
 async function warnOfClocks({ cells }: OpenDatabase): Promise<void> {
   for (const { name, url } of cells) {
     const difference = await readClockDifference(url)
@@ -80,7 +80,10 @@ async function warnOfClocks({ cells }: OpenDatabase): Promise<void> {
   }
 }
 
-/** A change of the master key that was stopped before anything was wrapped, or after everything was, shows in its source alone. */
+/**
+ * If a change of the master key was stopped before anything was wrapped, or after everything was, only the source of
+ * the key shows it.
+ */
 async function warnOfKeys({ masterKeys }: Config, { masterKeyFile }: OpenDatabase): Promise<void> {
   const keys = masterKeyFile === undefined ? masterKeys : await readMasterKeys(masterKeyFile)
   if (!keys || keys.length === 1) return
@@ -90,7 +93,7 @@ async function warnOfKeys({ masterKeys }: Config, { masterKeyFile }: OpenDatabas
   console.error(`warning: ${source} holds ${keys.length} master keys: a change was not finished; ${next}`)
 }
 
-/** A check that was not made is no good news either: whoever reads only the end must not take it for one. */
+/** A skipped check is not a success, so the last line must mention it for people who read only that. */
 function report(results: readonly CheckResult[], { json }: DoctorOptions): void {
   const unwell = results.filter(({ found }) => found > 0)
   const unmade = results.filter(({ notMade }) => notMade !== undefined)

@@ -1,5 +1,5 @@
 /**
- * `bins import` and `rates import`: reference data from files that others publish. Both replace all existing data, or
+ * `bins import` and `rates import`: reference data from published files. Both replace all existing data, or
  * nothing.
  */
 import { strict as assert } from 'node:assert'
@@ -139,7 +139,10 @@ async function lookAt(file: string): Promise<{ size: number }> {
 const audit = (pools: Database, act: string, file: string, after: object): Promise<void> =>
   auditAs(commandActor(), createAuditStore(pools))({ act, object: basename(file), after })
 
-/** In every cell; the last one's result is that of all. The audit trail lies in cell 0, which comes first. */
+/**
+ * Runs the work in every cell and returns the last result, which is the same in all. The audit trail is in cell 0,
+ * which comes first.
+ */
 async function withPools<T>(
   config: Config,
   work: (pools: Database, isHome: boolean) => Promise<T>,

@@ -15,7 +15,7 @@ import { joinStores, openRotationStore, type RotationStore } from '#storage/vaul
 import { type Renewed, renewDataKeys } from '#vault/renew-data-keys.ts'
 import { type Rotated, type RotationDeps, rotateKeyFile, rotateTo } from '#vault/rotate-master-key.ts'
 
-/** The file is known where the command has changed it itself. */
+/** The file is set if the command has changed it itself. */
 type RotatedKeys = Rotated & { readonly file?: string }
 
 export function addKeysCommands(program: Command, readConfig: () => Config): void {
@@ -41,7 +41,7 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
         return
       }
       const rotated = await withKeys(config, async ({ database, deps }) => {
-        const { retired, ...made } = await rotateWhereItLies(config, database.masterKeyFile, deps)
+        const { retired, ...made } = await rotateAtItsSource(config, database.masterKeyFile, deps)
         await auditCommand(database.url, {
           act: 'keys.rotate',
           object: made.masterKeyId,
@@ -52,7 +52,7 @@ export function addKeysCommands(program: Command, readConfig: () => Config): voi
       })
       if (json) console.log(JSON.stringify(rotated))
       else printRotated(rotated)
-      remind(rotated)
+      printBackupReminder(rotated)
     })
   keys
     .command('renew')
@@ -107,14 +107,14 @@ const addUp = (a: Renewed, b: Renewed): Renewed => ({
   ...(a.records || b.records ? { records: (a.records ?? 0) + (b.records ?? 0) } : {}),
 })
 
-/** Opens what every change of keys needs, and closes it. */
+/** Opens the resources of a change of keys, and closes them afterwards. */
 async function withKeys<T>(
   config: Config,
   work: (opened: {
     database: OpenDatabase
-    /** Of all cells together. */
+    /** The dependencies over all cells. */
     deps: RotationDeps
-    /** Of each cell by itself. */
+    /** The dependencies of each cell. */
     each: readonly RotationDeps[]
   }) => Promise<T>,
 ): Promise<T> {
@@ -140,7 +140,7 @@ async function withKeys<T>(
   }
 }
 
-async function rotateWhereItLies(
+async function rotateAtItsSource(
   { masterKeys }: Config,
   file: string | undefined,
   deps: RotationDeps,
@@ -176,8 +176,8 @@ function printRotated({ masterKeyId, retired, rewrapped, file }: RotatedKeys): v
   if (file !== undefined) console.log(`retired: ${retired.join(', ') || 'none'}`)
 }
 
-/** For people, whatever the form of the result. */
-function remind({ file }: RotatedKeys): void {
+/** Printed on standard error for people, also with `--json`. */
+function printBackupReminder({ file }: RotatedKeys): void {
   if (file === undefined) console.error('Remove the other keys from TOLLGATE_MASTER_KEY now.')
   console.error(
     'Backups of the database from before need the old key: keep it with them, and back up the new one.',

@@ -39,8 +39,8 @@ export async function signIn(options: CredentialOptions, config: Config): Promis
 }
 
 /**
- * An address without a path is that of the whole gateway: every request there is 404, which reads as if the payment did not
- * exist or the environment were live. A path is left alone, because a proxy may have the API at one of its own.
+ * An address without a path is the origin of the gateway, where every request is 404, as if the payment did not exist
+ * or the environment were live. A path is left unchanged, because a proxy may serve the API at a path of its own.
  */
 function completeBaseUrl(given: string): string {
   const isOrigin = URL.canParse(given) && new URL(given).pathname === '/'

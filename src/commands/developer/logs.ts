@@ -1,4 +1,4 @@
-/** `logs tail`: what happens to a merchant's payments, as it happens: final operations and events, one line each. */
+/** `logs tail`: follows a merchant's payments: final operations and events, one line each. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
   addCredentialOptions,
@@ -48,7 +48,7 @@ export interface LogLine {
   readonly row: Movement | ShownEvent
 }
 
-/** 1 s: as quick as somebody reads. */
+/** 1 s: nobody reads faster. */
 const pollMs = 1_000
 
 const say = (line: string): void => console.log(line)

@@ -158,7 +158,7 @@ const toJson = (key: ListedKey | CreatedKey) => ({
   ...(key.lastUsedFrom === undefined ? {} : { lastUsedFrom: key.lastUsedFrom }),
 })
 
-/** The readers are those of the console; here their faults are faults of the command. */
+/** The parsers are shared with the console; their errors become errors of the command line. */
 const asOption =
   <Value>(read: (text: string) => Value) =>
   (text: string): Value => {

@@ -1,4 +1,4 @@
-/** What `merchant set` may change about limits: declines of one card or one address, and payouts. */
+/** Options of `merchant set` for limits: declines of one card or one address, and payouts. */
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Merchant } from '#domain/merchant.ts'
 import {
@@ -69,7 +69,7 @@ export const toLimitChange = ({
 const showDeclines = (limit: DeclineLimit | typeof noLimit): string =>
   limit === noLimit ? noLimit : `${limit.count}/${limit.window}`
 
-/** As they were given; what was not is left out. */
+/** The limits as they were set; unset ones are omitted. */
 export const showLimits = ({
   declinesPerCard,
   declinesPerAddress,

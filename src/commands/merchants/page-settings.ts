@@ -1,4 +1,7 @@
-/** What `merchant set` may change about a merchant's pages: the methods and currencies they offer, how they look, who may frame them. */
+/**
+ * Options of `merchant set` for a merchant's pages: the methods and currencies they offer, their look, and who may
+ * frame them.
+ */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Theme } from '#domain/merchant.ts'
 import { isWebAddress, normalizeAddress } from '#domain/text.ts'

@@ -1,4 +1,6 @@
-/** What `provider` and `route` read from the command line: `key=value` pairs, secrets from files or standard input, lists. */
+/**
+ * Parsers for the options of `provider` and `route`: `key=value` pairs, secrets from files or standard input, lists.
+ */
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { InvalidArgumentError } from 'commander'

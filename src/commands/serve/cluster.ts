@@ -66,7 +66,7 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
         watch.onReady()
         return onReady(worker, message.ready)
       case 'fault':
-        // The name of the program is put before it where it is printed.
+        // The program's name is put in front when the sentence is printed.
         faults.set(worker, message.sentence.replace(/^tollgate: /, ''))
         return
       case 'pong':
@@ -99,7 +99,7 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
   const fork = (): unknown =>
     running.add(forkWorker({ say, hear, onExit, listening, environment: address.environment() }))
 
-  killWithUs(running)
+  killOnExit(running)
   for (let forked = 0; forked < count; forked += 1) fork()
   return {
     ready,
@@ -121,8 +121,8 @@ interface WorkerEvents {
 }
 
 /**
- * Where the workers listen, for as long as we run. With PORT=0 the first of them gets any free port and the others share it;
- * when all have ended, the system would give the next one another port, where nobody looks for us.
+ * Keeps the address at which the workers listen. With PORT=0 the first worker gets any free port and the others share
+ * it; once all have ended, the system would give the next worker another port, which clients do not know.
  */
 function keepAddress(say: (line: string) => void) {
   let first: string | undefined
@@ -137,7 +137,10 @@ function keepAddress(say: (line: string) => void) {
       worker.process.kill('SIGINT')
       return false
     },
-    /** For the next worker. While others share the port, it asks for it in the same way as they did. */
+    /**
+     * The environment of the next worker. While others share the port, it must request the port in the same way as they
+     * did.
+     */
     environment: () => port,
   }
 }
@@ -148,7 +151,7 @@ function forkWorker({ say, hear, onExit, listening, environment }: WorkerEvents)
   const watch = watchWorker(worker, () =>
     say(`worker ${worker.id} does not answer any more; it is killed and replaced`),
   )
-  // One that has died, but whose exit is not reported yet, takes no connections any more.
+  // A worker that has died accepts no connections any more, even before its exit is reported.
   const isOther = (other: Worker): boolean => other !== worker && other.isConnected()
   keepHandedOver(worker, () => [...listening.keys()].some(isOther))
   worker.on('message', (message: ToPrimary) => {
@@ -163,7 +166,7 @@ function forkWorker({ say, hear, onExit, listening, environment }: WorkerEvents)
 /**
  * A frozen worker does not react to a stop signal, and must not wake up after this process has released the database.
  */
-function killWithUs(workers: ReadonlySet<Worker>): void {
+function killOnExit(workers: ReadonlySet<Worker>): void {
   process.once('exit', () => {
     for (const worker of workers) worker.process.kill('SIGKILL')
   })
@@ -234,7 +237,7 @@ export function takeWorkerRole(): WorkerRole | undefined {
 
 export const reportReady = (ready: Ready): void => sendToPrimary({ tollgate: 'ready', ready })
 
-/** Why this worker could not start, for the one sentence that its primary prints. */
+/** Sends the reason why this worker could not start to its primary, which prints it once. */
 export async function reportFault(sentence: string): Promise<void> {
   await new Promise<void>(resolve => {
     process.send?.({ tollgate: 'fault', sentence } satisfies ToPrimary, undefined, undefined, () => resolve())

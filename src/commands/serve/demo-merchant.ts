@@ -1,6 +1,6 @@
 /**
- * The merchant that a test environment begins with. Its credentials stay readable in the data folder, so that every
- * start can print them; no other merchant's secrets are ever kept like this, and live has no such merchant.
+ * The demo merchant, which a new test environment creates. Its credentials stay readable in the data folder, so that
+ * every start can print them; no other merchant's secrets are ever kept like this, and live has no such merchant.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -41,7 +41,10 @@ export async function readOrCreateDemoMerchant(
   }
 }
 
-/** One whose cell is away counts as there: its credentials are nowhere else, and those of a new one would replace them. */
+/**
+ * A merchant whose cell is unreachable counts as existing: its credentials are stored nowhere else, and those of a new
+ * one would replace them.
+ */
 async function isThere(
   { merchantId }: DemoMerchant,
   merchants: { list(merchantId: string): Promise<readonly unknown[]> },
@@ -55,8 +58,8 @@ async function isThere(
 }
 
 /**
- * After a restore: the demo merchant came with the rows, its secrets did not. It is remembered without them, so that the
- * next start makes no second one.
+ * After a restore the backup's rows include the demo merchant, but not its secrets. Its id is stored without them, so
+ * that the next start does not create a second one.
  */
 export async function rememberRestoredDemo(
   directory: string,

@@ -18,7 +18,7 @@ const isShellOf = (pid: number, script: string): boolean =>
     .split('\0')
     .some(word => word.startsWith(script))
 
-/** The second field is the program's name in parentheses and may hold spaces; behind it come state and parent. */
+/** The second field is the program's name in parentheses and may contain spaces; state and parent follow it. */
 function readParent(pid: number): string | undefined {
   const stat = readIfAlive(`/proc/${pid}/stat`)
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]

@@ -40,7 +40,7 @@ export async function serve(config: Config): Promise<void> {
     watched: process,
     identifyParent: npmScript === undefined || cluster.isWorker ? undefined : () => identifyNpm(npmScript),
     nowMs: () => performance.now(),
-    every: keepLooking,
+    every: repeatEvery,
   })
   const open: Closable[] = []
   const starting = start(config, lifetime, open)
@@ -74,7 +74,7 @@ async function waitForEnd(
   }
 }
 
-function keepLooking(milliseconds: number, look: () => void): () => void {
+function repeatEvery(milliseconds: number, look: () => void): () => void {
   const timer = setInterval(look, milliseconds).unref()
   return () => clearInterval(timer)
 }

@@ -58,7 +58,10 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Where others reach the gateway: the public address, else where the running server listens, else where it would. */
+/**
+ * The origin at which others reach the gateway: the public address, else the address of the running server, else the
+ * configured one.
+ */
 export function findOrigin(config: Config): string {
   const { publicUrl, host, port, tls } = config
   const known = publicUrl ?? findServed(config)
@@ -69,7 +72,7 @@ export function findOrigin(config: Config): string {
   return `${tls ? 'https' : 'http'}://${reachable}:${port}`
 }
 
-/** Where people open the console; undefined: the port is chosen when the server starts, and none runs. */
+/** The origin of the console; undefined if its port is chosen when the server starts, and none runs. */
 export function findConsoleOrigin(config: Config): string | undefined {
   const { publicUrl, tls, port, consolePort } = config
   if (publicUrl !== undefined) return publicUrl

@@ -133,7 +133,8 @@ export function keepHandedOver(worker: Worker, hasOthers: () => boolean): void {
     // The worker's last answer may not have been read yet.
     if (child.connected) return void setImmediate(passOn)
     if (handed.size === 0) return
-    // With a connection on its way Node reports no end of the channel, and the dead worker would be given more of them.
+    // While a connection is being passed, Node does not report the end of the channel, and the dead worker would be
+    // given more connections.
     if (!isStruckOff) child.emit('disconnect')
     for (const [ack, connection] of handed) {
       if (hasOthers()) child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted: false })
@@ -148,19 +149,19 @@ const reportMs = 2_000
 type ReportingWorker = Pick<Worker, 'isConnected' | 'send'>
 
 export interface MetricsReports {
-  /** The metrics of all that answer in time, and what the others counted before. */
+  /** The metrics of all workers that answer in time, and the last counters of the others. */
   collect(workers: Iterable<ReportingWorker>): Promise<readonly Metrics[]>
   readonly onReport: (question: number, metrics: Metrics) => void
   readonly onEnd: (worker: ReportingWorker) => void
 }
 
-/** What only grows. A gauge of a worker that does not answer says nothing about the present. */
+/** Keeps only metrics that never fall: a gauge of a worker that does not answer says nothing about the present. */
 const keepCounts = (metrics: Metrics): Metrics =>
   metrics.filter(({ type }) => ['counter', 'histogram'].includes(String(type)))
 
 /**
- * A sum that falls looks like a restart to who reads it, and all of it like news; so what a worker has counted stays in the
- * sums when it ends or is silent.
+ * Prometheus takes a falling counter for a restart and counts all of it again. So the counters of a worker stay in the
+ * sums when it ends or does not answer.
  */
 export function createMetricsReports(): MetricsReports {
   const waiting = new Map<number, (metrics: Metrics | undefined) => void>()

@@ -1,4 +1,7 @@
-/* Small helps of the console. Everything works without them, except passkeys, which browsers offer to scripts only. */
+/*
+ * Small conveniences of the console. Everything works without them, except passkeys, which browsers offer to scripts
+ * only.
+ */
 
 const decode = text =>
   Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), letter => letter.charCodeAt(0))
@@ -62,7 +65,8 @@ for (const form of document.querySelectorAll('[data-passkey]')) {
   })
 }
 
-// A second click while a form is on its way would cancel the first answer. Whoever stops it may send it again after a while.
+// A second click while a form is being sent would cancel the first answer. After a while the person may submit it
+// again.
 document.addEventListener('submit', event => {
   const form = event.target
   if (form.method !== 'post' || event.defaultPrevented) return
@@ -92,12 +96,12 @@ function addCopyButtons(root) {
 }
 addCopyButtons(document)
 
-// On a phone the navigation is one long row: where we are is to be seen.
+// On a phone the navigation is one long row: scroll the current entry into view.
 for (const here of document.querySelectorAll('nav [aria-current], .tabs [aria-current]'))
   here.parentElement.parentElement.closest('nav, .tabs')?.scrollTo({ left: here.offsetLeft - 80 })
 
-// A payment that waits is asked for anew until it does not; the page changes only when something has happened. The header
-// tells the server that nobody did anything, so that the session of somebody who left still ends.
+// Reloads the page of a waiting payment until it waits no longer, and replaces the content only when it has changed.
+// The header marks the request as automatic, so that it does not extend the session of a person who has left.
 async function refresh(waiting) {
   const main = document.querySelector('main')
   const answer = await fetch(location.pathname, { headers: { 'x-refresh': '1' } }).catch(() => undefined)
@@ -121,7 +125,7 @@ function keepFresh() {
 }
 keepFresh()
 
-// Shortcuts: / searches, g and a letter goes to a page, ? tells them all.
+// Shortcuts: / searches, g and a letter goes to a page, ? lists them all.
 const places = [...document.querySelectorAll('nav [data-key]')]
 let isGoing = false
 

@@ -33,9 +33,9 @@ export interface DetailAct {
   readonly title: string
   readonly act: ConsoleAct
   readonly done: string
-  /** States of the object in which the action is offered; all unless given. */
+  /** States of the object in which the action is offered; by default all. */
   readonly from?: readonly string[]
-  /** Whether the action is offered for this object; always unless given. */
+  /** Whether the action is offered for this object; by default it always is. */
   readonly when?: (object: Json) => boolean
   readonly verb?: 'PATCH'
   readonly endpoint: (id: string) => string
@@ -45,7 +45,10 @@ export interface DetailAct {
   readonly fields?: (object: Json, visit: MerchantVisit) => readonly Field[] | Promise<readonly Field[]>
   /** The body in the curl command beside the form, where it differs from what the empty form would send. */
   readonly sample?: unknown
-  /** The question to confirm before the action. It names all that the action rests on: where that has changed, it is asked anew. */
+  /**
+   * The question to confirm before the action. It names everything that the action depends on; if that changes, the
+   * question is asked again.
+   */
   readonly asks?: (entered: Entered, visit: MerchantVisit) => string | Promise<string>
   readonly uploadBytesMax?: number
   readonly stacked?: true
@@ -151,14 +154,14 @@ const moneyText = (amount: unknown): string => (isMoney(amount) ? formatMoney(am
 const storedMethods = (plan: Json, visit: MerchantVisit): Promise<readonly Json[]> =>
   listRows(visit, `/customers/${String(plan.gatewayCustomerId)}/paymentMethods`)
 
-/** " to visa •••• 1111"; nothing where the customer has no such method any more. */
+/** " to visa •••• 1111"; empty if the customer has no such method any more. */
 async function chargedMethod(plan: Json, visit: MerchantVisit): Promise<string> {
   if (plan.gatewayCustomerId === undefined) return ''
   const method = (await storedMethods(plan, visit)).find(({ id }) => id === plan.paymentMethodId)
   return method ? ` to ${nameOf(method)}` : ''
 }
 
-/** What the plan's customer has stored besides the method that is charged now. */
+/** The stored methods of the plan's customer, except the one that is charged now. */
 async function otherMethods(plan: Json, visit: MerchantVisit): Promise<readonly Field[]> {
   if (plan.gatewayCustomerId === undefined) return []
   const stored = await storedMethods(plan, visit)

@@ -169,7 +169,7 @@ interface Sending {
   readonly object: Json
 }
 
-/** What a change replaces and by what. Evidence is not repeated here: it is kept with its dispute, sealed. */
+/** The old and new values of a change. Evidence is not repeated here: it is stored sealed with its dispute. */
 function describeChange({ act, body, object }: Sending, outcome: Json): Pick<Act, 'before' | 'after'> {
   if (act.verb !== 'PATCH' || !isJson(body)) return { after: outcome }
   const before = Object.fromEntries(Object.keys(body).map(name => [name, object[name] ?? null]))

@@ -25,7 +25,7 @@ function toMoment(name: string, value: string, filters: ListSection['filters']):
   return isMoment && time !== undefined ? `${time}${seconds}Z` : value
 }
 
-/** The filters in the address as people meant them: the form shows what is searched. */
+/** The filters in the address as people typed them, so that the form shows the current search. */
 function readFilters({ request }: MerchantVisit, { filters }: Pick<ListSection, 'filters'>): Filters {
   const typed: Filters = Object.fromEntries(
     Object.entries(request.query)
@@ -68,7 +68,7 @@ function renderPager(body: Json, query: URLSearchParams): Part {
   }</p>`
 }
 
-/** Every row that the filters leave, not only those of this page. */
+/** Exports every row that matches the filters, not only those of this page. */
 function exportAddress(path: string, query: URLSearchParams): string {
   const filters = new URLSearchParams(query)
   for (const name of ['limit', 'cursor']) filters.delete(name)
@@ -110,7 +110,9 @@ async function showList(visit: MerchantVisit, section: ListSection) {
 
 const exportTypes = { csv: 'text/csv', json: 'application/json' } as const
 
-/** The answer of the API itself, byte by byte, as it comes; for JSON without a page all pages as one list. */
+/**
+ * Streams the answer of the API unchanged, byte by byte; for JSON without `limit` and `cursor` all pages as one list.
+ */
 async function exportList(
   visit: MerchantVisit,
   section: ListSection,

@@ -30,7 +30,7 @@ export async function listKnown({ deps, operator }: Visit): Promise<readonly Ope
 const findKnown = async (visit: Visit): Promise<Operator | undefined> =>
   (await listKnown(visit)).find(({ operatorId }) => operatorId === visit.request.params.id)
 
-const waysIn = ({ passwordHash, passkeys }: Operator): string =>
+const signInMethods = ({ passwordHash, passkeys }: Operator): string =>
   [passwordHash ? 'password' : '', passkeys > 0 ? 'passkey' : ''].filter(Boolean).join(', ') ||
   'not set up yet'
 
@@ -43,7 +43,7 @@ const columns: readonly TypedColumn<Operator>[] = [
   { title: 'Role', show: ({ role }) => role },
   { title: 'Merchants', show: ({ merchants }) => merchants?.join(', ') ?? 'all', clip: true },
   { title: 'Refund limit', show: ({ refundLimits }) => refundLimits?.join(', ') ?? 'none', clip: true },
-  { title: 'Signs in with', show: waysIn },
+  { title: 'Signs in with', show: signInMethods },
   { title: 'Added', show: ({ createdAt }) => showTime(createdAt) },
 ]
 
@@ -82,7 +82,7 @@ async function showOperators(visit: Visit, notice?: Part, status = 200): Promise
   return renderInside(loadConsoleAssets(), visit, { title: 'Operators', main, status })
 }
 
-const tellLink = (visit: Visit, path: string): Part =>
+const showNewLink = (visit: Visit, path: string): Part =>
   html`<p class="note good" role="status">Send this link; it works once, for 24 hours: <code data-copy>${visit.deps.consoleOrigin()}${path}</code></p>`
 
 const split = (text: string): readonly string[] =>
@@ -137,7 +137,7 @@ async function addOperator(visit: Visit): Promise<PageAnswer> {
   if (person && rights.refundLimits)
     await peopleStore.set(person.operatorId, { refundLimits: rights.refundLimits })
   await visit.audit({ act: 'operator.add', object: email, after: rights })
-  return showOperators(visit, tellLink(visit, path))
+  return showOperators(visit, showNewLink(visit, path))
 }
 
 const notFound = (visit: Visit): PageAnswer =>
@@ -162,7 +162,7 @@ async function showOperator(visit: Visit, notice?: Part, status = 200): Promise<
     ['Role', role],
     ['Merchants', stored.merchants || 'all'],
     ['Refund limit', stored.refundLimit || 'none'],
-    ['Signs in with', waysIn(person)],
+    ['Signs in with', signInMethods(person)],
     ['Added', showTime(person.createdAt)],
   ])}<h2>What they may do</h2>${renderForm({ action: address, csrf: visit.csrf, fields: fieldsOf(typed), button: 'Save' })}${renderTerminal(`operator set --email ${email} --role ${role}`)}
 <h2>Way in</h2><p class="quiet">With a new link this person sets up a password or a passkey anew; then their earlier ones and all their sessions end.</p>${renderForm({ action: `${address}/link`, csrf: visit.csrf, button: 'New link', tone: 'plain' })}${renderTerminal(`operator link --email ${email}`)}
@@ -198,7 +198,7 @@ async function newLink(visit: Visit): Promise<PageAnswer> {
   const person = await findKnown(visit)
   if (!person) return notFound(visit)
   await visit.audit({ act: 'operator.link', object: person.email })
-  return showOperator(visit, tellLink(visit, await visit.deps.people.makeLink(person.operatorId)))
+  return showOperator(visit, showNewLink(visit, await visit.deps.people.makeLink(person.operatorId)))
 }
 
 async function endOperatorSession(visit: Visit): Promise<PageAnswer> {

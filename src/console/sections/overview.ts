@@ -1,5 +1,6 @@
 /**
- * The overview of a merchant: figures, charts drawn on the server with a table behind each, and what needs attention.
+ * The overview of a merchant: figures, charts rendered on the server with a table for each, and items that need
+ * attention.
  */
 
 import { loadConsoleAssets } from '#console/assets.ts'
@@ -66,7 +67,7 @@ interface ShownFigures {
   readonly figures: Figures
   readonly readAt: Date | undefined
   readonly since: Date
-  /** Of the provider accounts. */
+  /** The names of the provider accounts by their ids. */
   readonly names: ReadonlyMap<string, string>
 }
 
@@ -120,7 +121,7 @@ const declineColumns = (
   { title: 'Share', show: ({ count }) => shareOf(count, declines), numeric: true },
 ]
 
-/** Of the failures shown: the reasons are the ten most frequent ones. */
+/** The share of the failures shown, which are those with the ten most frequent reasons. */
 function shareOf(count: number, declines: readonly DeclineReason[]): string {
   const all = declines.reduce((sum, reason) => sum + reason.count, 0)
   return `${Math.round((100 * count) / Math.max(1, all))} %`
@@ -173,7 +174,7 @@ function renderVolume(volumes: readonly DayVolume[], days: readonly string[], ba
   return html`<section><h2>Captured of each day’s payments, ${currency}</h2>${renderBars(bars, `Captured of the payments of each day in ${currency}; the table below has the figures`)}<details><summary>As a table</summary>${renderTable(volumes, volumeColumns, '', 'Captured of each day’s payments')}</details><p class="quiet">A payment counts on the day it was made, whenever it was captured. What moved on which day is under <a href="${base}/operations">Operations</a>.</p></section>`
 }
 
-/** Nothing was paid yet: in test one click makes the first payment. */
+/** Shown while the merchant has no payments: in test one click makes the first. */
 function renderFirstSteps(visit: MerchantVisit): Html {
   const base = `/console/m/${visit.merchant.merchantId}`
   const isTest = visit.deps.environment === 'test' && may(visit, 'testTools')

@@ -50,7 +50,9 @@ interface MoneyAct {
 
 const sum = (payment: Json, name: string): number => Number(pick(payment, `amount.${name}`) ?? 0)
 const positive = (value: number): number | undefined => (value > 0 ? value : undefined)
-/** It waits for its customer: for a choice, or for the rest of a transfer of which a part has arrived. */
+/**
+ * The payment waits for its customer: to choose a method, or to send the rest of a transfer that has arrived in part.
+ */
 const isOpen = (payment: Json): boolean =>
   payment.status === 'AUTHORIZE_REQUEST' ||
   (payment.status === 'PENDING' && sum(payment, 'receivedValue') > 0)
@@ -113,7 +115,7 @@ const notFound = (visit: MerchantVisit) =>
     merchant: visit.merchant,
   })
 
-/** The result of the last operation, and what to do about it if something has to be done. */
+/** The result of the last operation, with the advice for its code unless no action is needed. */
 function renderResult(payment: Json): Html {
   const code = String(payment.responseCode ?? '')
   const { description, advice } = describe(code)
@@ -125,7 +127,10 @@ interface SumLine {
   readonly value: number
 }
 
-/** Two small tables that add up: what may still be captured of the authorised amount, and what is left of the captured one. */
+/**
+ * Two small tables that add up: the part of the authorised amount that may still be captured, and the rest of the
+ * captured amount.
+ */
 function renderSums(payment: Json): Html {
   const currency = currencyOf(payment)
   const line = (title: string, name: string): SumLine => ({ title, value: sum(payment, name) })
@@ -180,12 +185,12 @@ function showProviderId(payment: Json): Part {
   return first === undefined ? '' : html`<code data-copy>${String(first)}</code>`
 }
 
-/** What has arrived of a bank transfer: the sums count it only once it is whole. */
+/** The amount of a bank transfer that has arrived so far: the sums count it only once it is complete. */
 const showReceived = (payment: Json): Part =>
   sum(payment, 'receivedValue') > 0 &&
   showMoney({ value: sum(payment, 'receivedValue'), currency: currencyOf(payment) })
 
-/** What the status does not show: money that has gone back, or may go back. */
+/** Marks for facts that the status does not show: money that has been returned, or may be. */
 function showMarks(payment: Json): Part {
   const [captured, refunded] = [sum(payment, 'capturedValue'), sum(payment, 'refundedValue')]
   return [
@@ -248,7 +253,10 @@ const underWay = (payment: Json): string =>
     )
     .join('')
 
-/** Names what the act rests on, so that somebody else's act in the meantime makes it another question. */
+/**
+ * The question names the sums that the act depends on, so that another person's act in the meantime changes the
+ * question.
+ */
 function questionOf(act: MoneyAct, payment: Json, value: number): string {
   const money = (amount: number): string =>
     formatMoney({ value: amount, currency: currencyOf(payment) }, 'en')

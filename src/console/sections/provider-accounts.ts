@@ -15,7 +15,7 @@ const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.m
 const providersOf = (visit: MerchantVisit) => visit.deps.providersAs(visit.audit)
 
 const settingName = (name: string): string => `set.${name}`
-/** The sign-in keeps what was typed when a session ended, but nothing whose name says that it is a secret. */
+/** When a session ends, the sign-in keeps typed entries, except fields whose name marks them as secret. */
 const secretName = (name: string): string => `secret.${name}`
 
 const otherHint = 'One per line, name=value: labels.PROVIDERP=PayPal, types=CARD'

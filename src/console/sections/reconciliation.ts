@@ -1,4 +1,4 @@
-/** What a provider says it has paid, against our own books: three lists, empty when both agree. */
+/** Compares a provider's settlement lines with our own books: three lists, empty when both agree. */
 import { loadConsoleAssets } from '#console/assets.ts'
 import type { MerchantPage, MerchantVisit } from '#console/context.ts'
 import { renderInside } from '#console/layout.ts'
@@ -21,7 +21,10 @@ type Differing = Reconciliation['amountsDiffer'][number]
 
 const showOurs = ({ amount, currency }: BookedOperation): Part => showMoney({ value: amount, currency })
 const showTheirs = ({ gross, currency }: StoredLine): Part => showMoney({ value: gross, currency })
-/** In the currency of the payment where the line says it; the amount that was settled cannot be compared with ours. */
+/**
+ * In the currency of the payment if the line names that amount; an amount settled in another currency cannot be
+ * compared with ours.
+ */
 const showCompared = ({ gross, currency, paid }: StoredLine): Part =>
   showMoney(paid ?? { value: gross, currency })
 
@@ -70,7 +73,7 @@ const isDay = (text: string): boolean => {
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)
 }
 
-/** Days in the wrong order would find nothing, and that reads as if the books agreed. */
+/** Days in the wrong order would find nothing, which looks as if the books agreed. */
 function findWrongDays(from: string, to: string): string | undefined {
   if (!isDay(from) || !isDay(to)) return 'From and to must be days such as 2026-11-01.'
   return from >= to ? `From is ${from} and to is ${to}; from must be the earlier day.` : undefined

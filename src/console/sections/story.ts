@@ -17,13 +17,13 @@ interface Moment {
 
 const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}`
 
-/** What the code means; what to do only where there is something to do. */
+/** The meaning of the code, with the advice unless no action is needed. */
 function explain(code: string): Part {
   const { description, advice } = describe(code)
   return html`<p>${code} ${description}</p>${code !== success && html`<p class="quiet">What to do: ${renderProse(adviceMeanings[advice])}</p>`}`
 }
 
-const tellOperations = (operations: readonly Json[]): readonly Moment[] =>
+const momentsOfOperations = (operations: readonly Json[]): readonly Moment[] =>
   operations.map(operation => ({
     at: String(operation.creationDate ?? ''),
     title: html`${String(operation.type)} ${showState(operation.status)} ${showMoney(operation.amount)}`,
@@ -33,7 +33,10 @@ const tellOperations = (operations: readonly Json[]): readonly Moment[] =>
     }`,
   }))
 
-async function tellNotices(visit: MerchantVisit, operations: readonly Json[]): Promise<readonly Moment[]> {
+async function momentsOfNotices(
+  visit: MerchantVisit,
+  operations: readonly Json[],
+): Promise<readonly Moment[]> {
   const references = operations
     .flatMap(({ xId, providerTransactionId }) => [xId, providerTransactionId])
     .filter(reference => typeof reference === 'string')
@@ -50,7 +53,7 @@ async function listDisputes(visit: MerchantVisit, payId: string): Promise<readon
   return rowsOf(readAnswer(await visit.api({ verb: 'GET', path })) ?? {})
 }
 
-const tellDisputes = (visit: MerchantVisit, disputes: readonly Json[]): readonly Moment[] =>
+const momentsOfDisputes = (visit: MerchantVisit, disputes: readonly Json[]): readonly Moment[] =>
   disputes.flatMap(dispute =>
     toRows(dispute.events).map(event => ({
       at: String(event.at),
@@ -59,7 +62,7 @@ const tellDisputes = (visit: MerchantVisit, disputes: readonly Json[]): readonly
     })),
   )
 
-/** 25 pages, 500 events: what the API lists on one page is less than a payment with many partial captures has. */
+/** 25 pages, 500 events: a payment with many partial captures has more events than one page of the API lists. */
 const eventPagesMax = 25
 
 async function listEvents(visit: MerchantVisit, payId: string): Promise<readonly Json[]> {
@@ -73,7 +76,7 @@ async function listEvents(visit: MerchantVisit, payId: string): Promise<readonly
   return found
 }
 
-const tellEvents = (visit: MerchantVisit, events: readonly Json[]): readonly Moment[] =>
+const momentsOfEvents = (visit: MerchantVisit, events: readonly Json[]): readonly Moment[] =>
   events.map(event => {
     const attempts = toRows(event.attempts)
     return {
@@ -86,8 +89,8 @@ const tellEvents = (visit: MerchantVisit, events: readonly Json[]): readonly Mom
 /** 100: more than people do to one payment. */
 const actsMax = 100
 
-/** What people did to the payment itself, to its disputes and to its events. */
-async function tellActs(visit: MerchantVisit, objects: readonly string[]): Promise<readonly Moment[]> {
+/** Actions of people on the payment itself, its disputes and its events. */
+async function momentsOfActs(visit: MerchantVisit, objects: readonly string[]): Promise<readonly Moment[]> {
   const rows = await visit.deps.auditStore.list({ objects, limit: actsMax })
   return rows.map(({ at, actor, act, after }) => {
     const { amount: value, currency, status, testClock, page } = isJson(after) ? after : {}
@@ -105,11 +108,11 @@ export async function renderStory(visit: MerchantVisit, payment: Json): Promise<
   const [disputes, events] = await Promise.all([listDisputes(visit, payId), listEvents(visit, payId)])
   const objects = [payId, ...disputes.map(({ disputeId }) => disputeId), ...events.map(({ id }) => id)]
   const sources = await Promise.all([
-    tellOperations(operations),
-    tellNotices(visit, operations),
-    tellDisputes(visit, disputes),
-    tellEvents(visit, events),
-    tellActs(visit, objects.map(String)),
+    momentsOfOperations(operations),
+    momentsOfNotices(visit, operations),
+    momentsOfDisputes(visit, disputes),
+    momentsOfEvents(visit, events),
+    momentsOfActs(visit, objects.map(String)),
   ])
   const moments = sources.flat().toSorted((a, b) => a.at.localeCompare(b.at))
   return html`<ol class="timeline">${moments.map(

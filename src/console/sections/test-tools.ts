@@ -90,7 +90,7 @@ const cardColumns: readonly Column[] = [
   { title: 'What happens', show: row => String(row.description ?? row.outcome ?? '') },
 ]
 
-/** The catalogue groups cards by what they show; here they are one list. */
+/** The catalogue groups cards by the behaviour they demonstrate; here they are one list. */
 function cardsOf(catalogue: Json | undefined): readonly Json[] {
   const found: Json[] = []
   const walk = (value: unknown): void => {
@@ -116,7 +116,7 @@ async function send(
   return seeOther(`${baseOf(visit)}/test?done=${done.notice}`)
 }
 
-/** What one click pays. */
+/** The payment that one click makes. */
 export const samplePayment = ({ deps }: MerchantVisit, key: string) => ({
   transId: `console-${key}`.slice(0, 64),
   amount: { value: 1000, currency: 'EUR' },

@@ -13,7 +13,7 @@ export interface TypedColumn<Row> {
   readonly clip?: true
 }
 
-/** A column of a table whose rows an endpoint answered with. */
+/** A column of a table whose rows come from an endpoint. */
 export type Column = TypedColumn<Json>
 
 export const pick = (row: Json, path: string): unknown =>
@@ -120,9 +120,9 @@ export interface Field {
   /** For addresses and other long texts. */
   readonly wide?: true
   readonly autocomplete?: string
-  /** Of files: the types that a browser offers, with commas. */
+  /** For file fields: the types that a browser offers, separated by commas. */
   readonly accept?: string
-  /** Of filters: what the endpoint is asked for where people write it otherwise. */
+  /** For filters: converts what people type to the endpoint's format. */
   readonly read?: (typed: string, others: Readonly<Record<string, string>>) => string
 }
 
@@ -189,7 +189,7 @@ export const renderForm = ({ action, csrf, fields = [], hidden = {}, button, ton
 export const renderProblem = (problem: string | undefined): Part =>
   problem !== undefined && html`<p class="note bad" role="alert">${problem}</p>`
 
-/** What is missing from a page that covers all merchants. */
+/** Names the unreachable cells, which are missing from a page about all merchants. */
 export const renderAway = (cells: readonly string[]): Part =>
   cells.length > 0 &&
   html`<p class="note warn" role="status">${cells.join(', ')} cannot be reached at the moment: merchants and payments there are missing here.</p>`

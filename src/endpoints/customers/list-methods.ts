@@ -1,4 +1,4 @@
-/** `GET /customers/{id}/paymentMethods`: what a customer may pay with again. */
+/** `GET /customers/{id}/paymentMethods`: the customer's stored payment methods. */
 import { customerPath, requireCustomerId } from '#endpoints/customers/path.ts'
 import { createdBy, customerEndpoint, itemExample, methodExample } from '#endpoints/customers/shared.ts'
 import { perform, type Services } from '#endpoints/services.ts'

@@ -1,4 +1,4 @@
-/** `GET /customers/{customerId}/payment-plans`: what a customer has agreed to. */
+/** `GET /customers/{customerId}/payment-plans`: the customer's payment plans. */
 
 import { requireCustomerId } from '#endpoints/customers/path.ts'
 import { customerEndpoint } from '#endpoints/customers/shared.ts'

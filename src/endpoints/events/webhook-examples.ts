@@ -27,7 +27,7 @@ const nothing = { authorizedValue: 0 }
 interface Sample {
   readonly status: string
   readonly amount: object
-  /** Absent for what happens to a plan. */
+  /** Absent for events about a plan. */
   readonly operation?: string
   readonly value?: number
   readonly code?: typeof success

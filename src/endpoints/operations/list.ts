@@ -95,7 +95,7 @@ async function exportMovements(
       },
     }
   } catch (error) {
-    // Nothing is sent, so nobody else says that the export has ended.
+    // Nothing is sent, so no stream reports the end of the export.
     onEnd()
     throw error
   }
@@ -108,10 +108,10 @@ const readFilters = (query: OperationQuery) =>
     range: () => readRange(query),
   })
 
-/** What we can answer, and the wildcards that mean JSON: programs that want anything get that. */
+/** The types that we serve, and the wildcards, which mean JSON. */
 const ours = ['text/csv', 'application/json', 'application/*', '*/*']
 
-/** Whether CSV has the highest weight, and of equal ones is named first. */
+/** Whether CSV has the highest weight; of equal weights the first one wins. */
 function wantsCsv(accept = ''): boolean {
   const [first] = accept
     .split(',')

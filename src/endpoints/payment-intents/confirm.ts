@@ -30,8 +30,9 @@ const intentPath = Type.Object({
 })
 
 /**
- * The objects of the methods stand beside the other fields here. Without their names a field that is not known would be read
- * as the object of some method, and refused for what it holds instead of for itself.
+ * The methods' objects are at the top level here, beside the other fields. Unless they are listed by name, an unknown
+ * field would be read as the object of some method, and the error would be about its content instead of the field
+ * itself.
  */
 const confirmBody = {
   ...confirmIntentSchema,
@@ -162,13 +163,13 @@ interface Confirmed {
   readonly method: Method
   readonly merchant: Merchant
   readonly now: Date
-  /** Where a device's request came from; undefined for one of the merchant's own server. */
+  /** The address of the device that sent the request; undefined for requests of the merchant's own server. */
   readonly seenAddress: string | undefined
 }
 
 /**
- * A device describes its browser, but not where it is: limits on declines count addresses, and whoever tries out cards would name
- * another one each time, or somebody else's.
+ * A device describes its browser, but may not name its IP address: limits on declines count addresses, and a card
+ * tester would name another address each time, or somebody else's.
  */
 function browserOf(
   { browserInfo: sent }: ConfirmIntent,

@@ -1,4 +1,4 @@
-/** `POST /payment-intents`: what a shop's server prepares for its app to pay. */
+/** `POST /payment-intents`: prepares a payment that the shop's app will confirm. */
 import { normalizeAddresses } from '#domain/text.ts'
 import { checkShared } from '#endpoints/checks.ts'
 import { readExpiry } from '#endpoints/payments/payment-command.ts'

@@ -1,4 +1,4 @@
-/** `GET /payment-plans/{paymentPlanId}/payments`: what was paid within a plan. */
+/** `GET /payment-plans/{paymentPlanId}/payments`: the payments of a plan. */
 import { readPage } from '#endpoints/filters.ts'
 import {
   createdBy,

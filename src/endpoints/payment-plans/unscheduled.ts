@@ -62,11 +62,11 @@ export const unscheduledPaymentEndpoint = endpoint<Services, typeof unscheduledR
   ],
   async handle({ body, merchant, key }, { engine, environment }) {
     const charge = { ...toCharge(body, environment), merchant, amount: body.amount, key }
-    return perform(chargeWhatIsNamed(body, charge, engine))
+    return perform(chargeNamedMethod(body, charge, engine))
   },
 })
 
-function chargeWhatIsNamed(
+function chargeNamedMethod(
   { paymentPlanId, gatewayCustomerId = '', paymentMethodId = '', paymentMethods }: UnscheduledRequest,
   charge: OnFileCharge,
   engine: Engine,

@@ -1,4 +1,4 @@
-/** `POST /payments/{id}/captures`: takes some or all of what is authorised. */
+/** `POST /payments/{id}/captures`: takes some or all of the authorised amount. */
 import { checkShared } from '#endpoints/checks.ts'
 import { exampleIds, exampleSuccess, requirePayId, toFollowUp } from '#endpoints/payments/follow-up.ts'
 import { paymentPath } from '#endpoints/payments/path.ts'
@@ -62,7 +62,7 @@ export const captureEndpoint = endpoint<Services, typeof captureRequest, typeof 
 function toCommand({ captureMethod, ...body }: CaptureRequest): CaptureCommand {
   const rest = readRest(body.paymentMethods)
   const followUp = toFollowUp(body)
-  // A capture may have its own mandate, which is not account data: the next file to the bank names it.
+  // A capture may name its own mandate, which is not account data: the next file for the bank contains it.
   const directDebit = body.paymentMethods?.directDebit
   return {
     ...followUp,

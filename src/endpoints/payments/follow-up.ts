@@ -30,7 +30,7 @@ export function toFollowUp(body: FollowUpBody): FollowUpCommand {
     metadata,
     hints: { simulationMode },
     objects: paymentMethods,
-    // What the amount is made of, as a create request stores it.
+    // The parts of the amount, in the form in which a create request stores them.
     details: Object.keys(parts).length > 0 ? { ...details, amount: parts } : details,
   }
 }

@@ -31,7 +31,7 @@ export function requireMethod(field: string, type: string, { methods }: Merchant
 export function checkFit(body: CreatePayment, method: Method): void {
   const misfit = findMisfit(method, body)
   if (misfit) throw new InvalidField(misfit.field, misfit.error)
-  // A quote is made for a card, and a page does not know it yet.
+  // A quote is made for one card, and a hosted page does not know the card yet.
   if (body.paymentMethods.card?.dcc && body.paymentMethods.card.number === undefined) {
     throw new InvalidField('paymentMethods.card.dcc', 'goes with a card number in the same request only')
   }
@@ -98,8 +98,8 @@ export function composePayment(
 }
 
 /**
- * What is said about an agreement made elsewhere. Only a card can be charged without its customer by the number alone; other
- * methods need what the provider gave for it, which payment plans have.
+ * Reads the agreement of a customer that was made outside Tollgate. Only a card can be charged without its customer by
+ * the number alone; other methods need the provider's reference to the agreement, which payment plans store.
  */
 function readAgreement(
   { integrationType, ...objects }: CreatePayment['paymentMethods'],
@@ -130,7 +130,7 @@ function readPaymentCard(sent: SentCard | undefined, { channel }: PaymentBody): 
     threeDs: {
       ...sent.threeDsPolicy,
       skip: sent.threeDsPolicy?.skip || channel === 'MOTO',
-      // The schema has only texts in it; a member that was not sent is not there, which the type does not say.
+      // The schema allows only texts, and members that were not sent are absent; the type does not express this.
       imported: sent.threeDsData && (imported as Record<string, string>),
       authenticationValue: authenticationValue === undefined ? undefined : new Secret(authenticationValue),
     },

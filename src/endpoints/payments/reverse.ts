@@ -1,4 +1,4 @@
-/** `POST /payments/{id}/reversals`: gives back what is authorised and not captured. */
+/** `POST /payments/{id}/reversals`: releases the amount that is authorised and not captured. */
 import { checkShared } from '#endpoints/checks.ts'
 import { exampleIds, exampleSuccess, requirePayId, toFollowUp } from '#endpoints/payments/follow-up.ts'
 import { paymentPath } from '#endpoints/payments/path.ts'

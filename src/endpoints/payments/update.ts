@@ -1,4 +1,4 @@
-/** `PATCH /payments/{id}`: changes what may still change about a payment. */
+/** `PATCH /payments/{id}`: changes the fields of a payment that may still be changed. */
 import { checkShared } from '#endpoints/checks.ts'
 import { requirePayId } from '#endpoints/payments/follow-up.ts'
 import { paymentPath } from '#endpoints/payments/path.ts'

@@ -1,4 +1,4 @@
-/** `GET /settlements`: what providers say they have paid out, line by line. */
+/** `GET /settlements`: the lines of providers' settlement reports. */
 
 import { parsePayId } from '#domain/ids.ts'
 import { isDate } from '#domain/time/dates.ts'

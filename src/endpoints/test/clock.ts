@@ -1,4 +1,4 @@
-/** `GET` and `POST /test/clock`: what time it is for this merchant, and moving it forward. */
+/** `GET` and `POST /test/clock`: reads the merchant's clock, and moves it forward. */
 
 import { latestDay, latestMs, parseInstant } from '#domain/time/dates.ts'
 import { addDuration } from '#domain/time/duration.ts'
@@ -93,7 +93,7 @@ export const moveClockEndpoint = endpoint<Services, typeof clockRequest>({
  */
 const chargesMax = 5_000
 
-/** 20,000: what a long test run leaves behind, and at some hundred a second a minute of work. */
+/** 20,000: as many as a long test run leaves behind; at some hundred a second they take a minute. */
 const dueMax = 20_000
 
 function readTarget({ advance, now }: ClockRequest, nowMs: number): number {

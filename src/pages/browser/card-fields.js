@@ -48,7 +48,7 @@ export function startCardFields({ findErrors, showErrors, send }) {
     const isFilled = [...form.querySelectorAll('input')].every(field => field.value.trim() !== '')
     tell({ type: 'tollgate:change', isFilled })
   })
-  // Enter in a field does what the shop's own button does.
+  // Enter in a field acts like the shop's own button.
   form.addEventListener('submit', event => {
     event.preventDefault()
     tell({ type: 'tollgate:submit' })

@@ -1,11 +1,11 @@
 /**
- * What can be said about an entry by looking at it, and how it is written while it is typed. Pure, so that tests can load
- * it; the server checks everything again.
+ * Checks and formats entries while the customer types. Pure, so that tests can load it; the server checks everything
+ * again.
  */
 
 /**
- * Leading digits, as domain/card-brands.ts has them, of the brands that have a mark on the page. `unknown` are the ranges
- * that others cut out of these: their cards get the plain mark.
+ * Leading digits, as domain/cards/card-brands.ts has them, of the brands that have a mark on the page. `unknown` are the
+ * parts of these ranges that belong to other brands: their cards get the plain mark.
  */
 export const brandRanges = {
   visa: '4',
@@ -52,7 +52,10 @@ export function detectBrand(digits) {
   return leads.find(fits)?.brand ?? 'unknown'
 }
 
-/** Digits of every script that keyboards and autofill may bring, as plain ones; everything else goes. */
+/**
+ * Converts the digits of every script that keyboards and autofill may produce to plain ones, and removes all other
+ * characters.
+ */
 export const toDigits = text =>
   text
     .replace(/[\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\uff10-\uff19]/g, digit =>
@@ -64,7 +67,7 @@ export const toDigits = text =>
     )
     .replace(/\D/g, '')
 
-/** Four by four; the brands with fifteen digits and a 3 in front write 4, 6, 5. */
+/** Groups of four; numbers of fifteen digits that begin with 3 are grouped 4, 6, 5. */
 export const groupNumber = digits =>
   /^3[47]/.test(digits)
     ? [digits.slice(0, 4), digits.slice(4, 10), digits.slice(10)].filter(Boolean).join(' ')
@@ -89,7 +92,7 @@ export function parseExpiry(text) {
   return { month: Number(month), year: (Number(year) % 100) + 2000 }
 }
 
-/** While it is typed. A month that can only have one digit gets its zero; the slash comes by itself. */
+/** Formats the date while it is typed: adds the zero to a month that can only have one digit, and the slash. */
 export function formatExpiry(text) {
   if (/^\s*\d{4}-\d{2}\s*$/.test(text) || /\d\D+\d{4}/.test(text)) {
     const date = parseExpiry(text)
@@ -118,7 +121,10 @@ export function isIban(text) {
   return rest === 1
 }
 
-/** The kind of mistake of a field, or ''. The words lie in the field's own data. `now` is the customer's clock. */
+/**
+ * The kind of mistake of a field, or ''. The messages are in the field's own data attributes. `now` is the customer's
+ * clock.
+ */
 export const checks = {
   number: value => {
     const digits = toDigits(value)

@@ -1,6 +1,6 @@
 /**
- * Tells the page that frames ours how tall we are. Only sites on the merchant's list can frame us (`frame-ancestors`); we
- * answer the window above us alone, at the origin it spoke from, and tell nothing but heights.
+ * Reports the height of our page to the page that frames it. Only sites on the merchant's list can frame us
+ * (`frame-ancestors`); we answer only the parent window, at the origin of its message, and send nothing but heights.
  */
 export function startFrame() {
   if (window.parent === window) return

@@ -108,7 +108,7 @@ async function send(form, button = null) {
   return response.json()
 }
 
-function sayOnButton(form, text) {
+function setButtonText(form, text) {
   const words = find('button.primary span', form)
   if (words !== null && text) words.textContent = text
 }
@@ -139,7 +139,7 @@ function showChoice(form, { quoteId, places, buttons }) {
   choice.hidden = false
   choice.disabled = false
   askedFor = describeCard(form)
-  sayOnButton(form, find('button.primary', form).dataset.choosing)
+  setButtonText(form, find('button.primary', form).dataset.choosing)
 }
 
 /** Another card, another question: the answer that was given does not hold for it. */
@@ -151,7 +151,7 @@ function withdrawChoice(form) {
   askedFor = undefined
   find('[name="quoteId"]', choice).value = ''
   for (const button of findAll('[name="dcc"]', choice)) button.checked = false
-  sayOnButton(form, find('button.primary', form).dataset.usual)
+  setButtonText(form, find('button.primary', form).dataset.usual)
 }
 
 function startChoice(form) {
@@ -165,7 +165,7 @@ function startChoice(form) {
   for (const button of findAll('[name="dcc"]', choice)) {
     button.addEventListener('change', () => {
       showError(button, '')
-      sayOnButton(form, button.dataset.button)
+      setButtonText(form, button.dataset.button)
     })
   }
 }
@@ -183,7 +183,7 @@ function showAnswer(form, { title, message, errors = {}, attempt, choice }) {
 }
 
 /** The merchant has changed the amount: nobody may agree to one that the page does not show. */
-const showsOther = ({ due }) => due !== undefined && due !== find('[data-due]')?.dataset.due
+const isDueOutdated = ({ due }) => due !== undefined && due !== find('[data-due]')?.dataset.due
 
 async function pay(form) {
   setBusy(form, true)
@@ -192,7 +192,7 @@ async function pay(form) {
     const answer = await send(form)
     // Busy until the next page is there: the button must not come back to life in between.
     if (answer.redirect !== undefined) return location.assign(answer.redirect)
-    if (showsOther(answer)) return location.assign(location.pathname)
+    if (isDueOutdated(answer)) return location.assign(location.pathname)
     setBusy(form, false)
     showAnswer(form, answer)
   } catch {
@@ -226,13 +226,14 @@ function onPaySubmit(event) {
 }
 
 /**
- * A form that only leads on. Browsers hold every redirect of a form against the policy of its page, also those of the shop's own
- * site: a customer would be stuck where the shop sends its visitors on to another origin. An address has no such limit.
+ * A form that only redirects. Browsers apply the policy of its page to every redirect that follows a form, also to
+ * redirects of the shop's own site: the customer would be stuck if the shop redirects to another origin. Opening an
+ * address has no such limit.
  */
 async function onOnceSubmit(event) {
   const form = event.currentTarget
   const button = event.submitter
-  // Sent as without a script, because the other way failed: the browser shows what the server says.
+  // Submitted as without a script, because the request by script failed: the browser shows the server's answer.
   if (form.hasAttribute('data-plain')) return form.removeAttribute('data-plain')
   event.preventDefault()
   if (isBusy(form)) return
@@ -243,7 +244,10 @@ async function onOnceSubmit(event) {
   form.requestSubmit(button)
 }
 
-/** Fields of a method that is not chosen are not sent: nobody else needs the card number that was typed first. */
+/**
+ * Fields of methods that are not chosen are not sent: the chosen method does not need a card number that was typed
+ * before.
+ */
 function disableUnchosen() {
   for (const panel of findAll('.panel')) {
     const isChosen = find(':scope > .option input', panel.parentElement)?.checked === true
@@ -271,7 +275,7 @@ function startCardNumber() {
       hint.textContent = code.dataset[brand === 'amex' ? 'front' : 'back'] ?? ''
   }
   field.addEventListener('input', update)
-  // Autofill of some browsers tells of itself only by change.
+  // Autofill of some browsers fires only `change`.
   field.addEventListener('change', update)
   if (field.value !== '') update()
 }
@@ -279,7 +283,7 @@ function startCardNumber() {
 function startExpiry() {
   const field = document.getElementById('expiry')
   field?.addEventListener('input', event => {
-    // Whoever deletes or edits in the middle is left alone until the field is left.
+    // Deleting and editing in the middle are not reformatted until the customer leaves the field.
     if (
       event.isComposing ||
       event.inputType?.startsWith('delete') ||
@@ -302,11 +306,11 @@ function startIban() {
   })
 }
 
-/** What waits for the end of a press; undefined while nothing is pressed. */
+/** Actions that wait for the end of a press; undefined while nothing is pressed. */
 let held
 
 /**
- * Whoever presses the button leaves the field before. A line that appeared then would move the button away from under the
+ * Pressing the button first blurs the field. An error line that appeared then would move the button away from under the
  * pointer, and the release would hit something else.
  */
 function afterPress(act) {
@@ -335,7 +339,8 @@ function startForms() {
     form.addEventListener('change', disableUnchosen)
     startChoice(form)
     for (const field of findAll('input', form).filter(({ name }) => name in checks)) {
-      // Leaving an empty field says nothing yet; what is wrong is told at once, and taken back as soon as it is right.
+      // Leaving an empty field shows no error yet. A wrong entry shows its error at once, and the error disappears as
+      // soon as the entry is right.
       field.addEventListener('blur', () => {
         if (field.value !== '' && !['checkbox', 'radio'].includes(field.type))
           afterPress(() => checkField(field))
@@ -406,7 +411,7 @@ function startCopy() {
         word.removeAttribute('aria-hidden')
         word.setAttribute('role', 'status')
       } catch {
-        // Not allowed here: the text is selected, so that the customer's own shortcut copies it.
+        // The browser does not allow copying here: select the text, so that the customer's own shortcut copies it.
         getSelection().selectAllChildren(button.previousElementSibling)
         word.textContent = before
       }
@@ -426,10 +431,10 @@ function start() {
   startCopy()
   startFrame()
   startCardFields({ findErrors, showErrors, send })
-  // On the way to the provider: once, so that the back button does not lead there again by itself.
+  // Redirects to the provider once only, so that the back button does not redirect there again.
   if (performance.getEntriesByType('navigation')[0]?.type !== 'back_forward')
     findAll('form[data-onward]')[0]?.submit()
-  // The back button brings the page as it was left; it must be possible to pay from it again.
+  // The back button restores the page as the customer left it; it must be possible to pay from it again.
   addEventListener('pageshow', event => {
     if (event.persisted) for (const form of findAll('form[aria-busy]')) setBusy(form, false)
   })

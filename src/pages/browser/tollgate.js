@@ -24,12 +24,12 @@
     }
   }
 
-  /** What waits for the end of a press; undefined while nothing is pressed. */
+  /** Actions that wait for the end of a press; undefined while nothing is pressed. */
   let held
 
   /**
-   * Leaving a field may bring a line that says what is wrong with it. The shop's button below the frame must not move away
-   * while the customer presses it: the release would hit something else, and nothing would happen.
+   * Leaving a field may show an error line. The shop's button below the frame must not move away while the customer
+   * presses it: the release would hit something else, and nothing would happen.
    */
   function afterPress(act) {
     if (held === undefined) act()
@@ -49,7 +49,7 @@
   // After the click, which follows in the same turn.
   for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => setTimeout(release), true)
 
-  /** A frame that grows with its content; `hear` gets the messages of its own window at the gateway's origin. */
+  /** A frame that grows with its content; `hear` receives the messages of its own window at the gateway's origin. */
   function createFrame({ address, title, height: first, onResize }, hear) {
     const frame = document.createElement('iframe')
     frame.title = title
@@ -88,7 +88,7 @@
     let isNext = false
     frame.addEventListener('load', () => {
       const back = readReturn(frame)
-      // Like any new page it begins at its top: the button that led to it was further down.
+      // Scroll to the top, as for any new page: the button that led to it was further down.
       if (back === undefined && isNext && frame.getBoundingClientRect().top < 0) frame.scrollIntoView()
       isNext = true
       if (back === undefined) return tell({ type: 'tollgate:hello' })
@@ -105,7 +105,7 @@
     }
   }
 
-  /** What is wrong with the entries, in the customer's language; `fields` names them. */
+  /** The message about wrong entries, in the customer's language; `fields` names the fields. */
   class FieldsError extends Error {
     constructor({ error, fields = [] }) {
       super(error)
@@ -131,13 +131,14 @@
       for (const { reject } of waiting.values()) reject(new FieldsError({ error }))
       waiting.clear()
     }
-    // The script of the fields listens before the frame has loaded: silence means that the frame shows something else.
+    // The script of the fields listens before the frame's load event, so no answer means that the frame shows something
+    // else.
     const giveUp = () => {
       isLost = !isReady
       if (isLost) refuseAll(lost)
     }
     const ask = id => placed.tell({ type: 'tollgate:tokenize', id })
-    // A customer may press the shop's button before the frame has loaded: what was asked meanwhile is asked then.
+    // A customer may press the shop's button before the frame has loaded: such requests are sent once it has.
     const begin = () => {
       isReady = true
       for (const id of waiting.keys()) ask(id)

@@ -31,7 +31,7 @@ type Flow = 'direct' | 'multi_step' | 'redirect' | 'qr' | 'voucher' | 'transfer'
 export interface MethodOption {
   /** Sent back as `type`. */
   readonly type: string
-  /** The name shown; `labelMethod` gives it in the customer's language where there is one. */
+  /** The name shown; `labelMethod` translates it to the customer's language where possible. */
   readonly label: string
   readonly family: MethodFamily
   readonly flow: Flow
@@ -51,11 +51,11 @@ export interface CheckoutModel extends FormNotice {
   readonly action: string
   /** Among them `attempt`, which makes submitting the same page twice harmless. */
   readonly hidden: readonly HiddenField[]
-  /** Where the form of the cancel button goes; no button where absent. */
+  /** The address of the cancel button's form; without it there is no button. */
   readonly cancelAction?: string | undefined
   /** The card is only checked and kept: nothing is paid. */
   readonly isOnlySaving?: boolean | undefined
-  /** The plan that begins with this payment; none where absent. */
+  /** The plan that begins with this payment, if any. */
   readonly plan?: PlanTerms | undefined
 }
 

@@ -1,7 +1,7 @@
 /**
- * The choice between the merchant's currency and the card's, as a part of the card's form: both amounts, the rate and its
- * markup side by side, and nothing chosen in advance. Where there is no offer yet the part is hidden and empty; the script
- * fills the same places that the server would.
+ * The choice between the merchant's currency and the card's, as a part of the card's form: both amounts, the rate and
+ * its markup side by side, and neither preselected. Without an offer the part is hidden and empty; the script fills the
+ * same elements that the server would.
  */
 import { fill, type Html, html } from '#http/html.ts'
 import { formatDecimal, formatMoney, formatPercentage, type Money, nameCurrency } from '#pages/money-text.ts'
@@ -16,7 +16,7 @@ export interface CurrencyOffer {
   readonly quoteId: string
   readonly merchantAmount: Money
   readonly cardholderAmount: Money
-  /** Cardholder currency per unit of merchant currency, the markup in it: "1.234567". */
+  /** Cardholder currency per unit of merchant currency, including the markup: "1.234567". */
   readonly exchangeRate: string
   /** "3.00" */
   readonly markupPercentage: string
@@ -27,7 +27,7 @@ export interface CurrencyOffer {
 
 export interface CurrencyChoice {
   readonly offer?: CurrencyOffer | undefined
-  /** The error that nothing was chosen. */
+  /** The error shown if the customer has not chosen. */
   readonly error?: string | undefined
   /** Whether number and code must be entered again, which no page ever shows. */
   readonly isTypedAgain?: boolean | undefined

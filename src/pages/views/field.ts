@@ -18,7 +18,7 @@ export type FieldName =
 export type FieldErrors = Partial<Readonly<Record<FieldName, string>>>
 
 export interface FormNotice {
-  /** What the message is about; that the payment was declined, unless given. */
+  /** The heading of the message; by default it says that the payment was declined. */
   readonly title?: string | undefined
   /** Why the last try failed, in the customer's language. */
   readonly message?: string | undefined
@@ -37,7 +37,7 @@ export interface Field {
   readonly placeholder?: string | undefined
   /** Written from left to right in every language: digits, dates, account numbers. */
   readonly isCode?: boolean | undefined
-  /** What the script says about an entry, by kind of mistake. */
+  /** The script's error messages, by kind of mistake. */
   readonly mistakes: Readonly<Record<string, string>>
   /** Inside the frame of the field, after the input. */
   readonly decoration?: Html | undefined

@@ -37,7 +37,7 @@ const strokes = {
 
 export type IconName = keyof typeof strokes
 
-/** Brands as derived from the card number (domain/card-numbers.ts): a coloured plate with a shape or a word. */
+/** Brands as derived from the card number (domain/cards/card-brands.ts): a coloured plate with a shape or a word. */
 const plates: Readonly<Record<string, string>> = {
   unknown:
     '<rect class="plain" width="38" height="24" rx="4"/><path class="plain-line" d="M0 8.5h38M6 16.5h8" stroke-width="2"/>',

@@ -8,7 +8,7 @@ import { icon } from '#pages/views/icons.ts'
 import { hiddenFields, type PageFrame, renderPage, withMerchant } from '#pages/views/layout.ts'
 import { renderSiteForm, type SiteForm } from '#pages/views/site-page.ts'
 
-/** What may be written on a slip or into a transfer; each is the key of its own label. */
+/** Entries that a customer writes on a payment slip or into a transfer form; each is the key of its own label. */
 export type InstructionName = Extract<
   TextKey,
   | 'recipient'
@@ -23,9 +23,9 @@ export type InstructionName = Extract<
 >
 
 export interface InstructionsModel {
-  /** What is to be paid now. */
+  /** The amount to pay now. */
   readonly amount: Money
-  /** Shown where it differs: a part has arrived. */
+  /** The full amount, shown if a part has arrived already. */
   readonly total?: Money | undefined
   readonly methodLabel: string
   readonly kind: 'voucher' | 'transfer' | 'qr'
@@ -33,11 +33,11 @@ export interface InstructionsModel {
   readonly entries: readonly { readonly name: InstructionName; readonly value: string }[]
   /** ISO 8601. */
   readonly deadline?: string | undefined
-  /** What the QR code holds; none where absent. */
+  /** The content of the QR code; without it there is none. */
   readonly qrText?: string | undefined
   /** Back to the shop. */
   readonly returnUrl?: string | undefined
-  /** Test only: where to say what the customer did with these instructions. */
+  /** Test only: the form that simulates what the customer did with these instructions. */
   readonly siteForm?: SiteForm | undefined
 }
 
@@ -93,7 +93,10 @@ export function renderQr(text: string, label: string): Html {
   return html`<svg class="qr-code" role="img" aria-label="${label}" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges"><rect class="qr-paper" width="${size}" height="${size}"/><path class="qr-ink" d="${raw(path)}"/></svg>`
 }
 
-/** On the way to a provider's page: a form that sends itself, or an address that opens itself. Both work without a script. */
+/**
+ * The page that redirects to a provider: a form that the script submits, or an address that opens itself. Both work
+ * without a script.
+ */
 export interface SendOnModel {
   readonly methodLabel: string
   readonly url: string

@@ -1,4 +1,4 @@
-/** What is being paid: amount, description, lines, sums. Only shows; the sums come ready and are never compared here. */
+/** The order being paid: amount, description, lines, sums. It only renders: the sums were checked before. */
 import { fill, type Html, html } from '#http/html.ts'
 import { formatCount, formatMoney, type Money } from '#pages/money-text.ts'
 import { icon } from '#pages/views/icons.ts'
@@ -28,7 +28,7 @@ export interface OrderSummary {
   readonly reference?: string | undefined
 }
 
-/** 50: more than anybody reads before paying; the rest is counted. */
+/** 50: more than anybody reads before paying; of the rest only the number is shown. */
 const linesMax = 50
 
 /** 12: as many large characters as fit beside each other on the narrowest phones. */

@@ -1,4 +1,7 @@
-/** What a customer agrees to who begins a plan: how much, how often, from when until when, and how it ends. */
+/**
+ * The terms to which a customer agrees when they begin a plan: amount, interval, first and last charge, and how it
+ * ends.
+ */
 
 import type { Money } from '#domain/money/money.ts'
 import type { Frequency } from '#domain/time/calendar.ts'
@@ -45,7 +48,7 @@ function lastChargeOf(
   return isSame ? [day] : [day, `(${fill(texts.cardExpires, { date: formatDay(end, locale) })})`]
 }
 
-/** `error`: why the plan cannot begin, where the customer has not agreed to it. */
+/** `error`: the message if the customer has not agreed to the plan. */
 export function renderPlan(frame: PageFrame, plan: PlanTerms, error?: string): Html {
   const { texts } = frame.language
   const consent = plan.isFixed ? texts.planConsent : texts.laterConsent

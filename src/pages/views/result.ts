@@ -1,4 +1,4 @@
-/** How a payment ended, for customers whose shop gave no address to go back to, and while a result is awaited. */
+/** The result of a payment, for customers whose shop gave no return address, and while a result is awaited. */
 
 import { html } from '#http/html.ts'
 import { toLink } from '#pages/address.ts'

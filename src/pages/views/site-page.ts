@@ -12,7 +12,7 @@ export interface SiteForm extends Pick<SitePage, 'text' | 'buttons' | 'hidden'> 
 }
 
 export interface SitePageModel extends SiteForm, SitePage {
-  /** As the customer pays it. */
+  /** The amount that the customer pays. */
   readonly amount: Money
   readonly reference?: string | undefined
   readonly card?: { readonly brand: string; readonly last4Digits: string } | undefined

@@ -45,7 +45,7 @@ export interface ThemeStyle {
   readonly source: string
 }
 
-/** The background colours of page.css for coloured text, the one with less contrast for each mode. */
+/** The background colours of browser/style/ for coloured text, the one with less contrast for each mode. */
 const lightSurface: Rgb = [0xf4, 0xf5, 0xf7]
 const darkSurface: Rgb = [0x1b, 0x20, 0x28]
 /** The grey of secondary text in light mode: the faintest text that must be readable on a background. */

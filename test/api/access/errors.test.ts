@@ -1,4 +1,4 @@
-/** Everything that can be wrong with a request before an operation begins: status, dialect, field. */
+/** Errors of a request before an operation begins: status, dialect, field. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 
@@ -105,7 +105,7 @@ describe('400 names the field', () => {
     expect(found.status).toBe(404)
   })
 
-  test('an error names what was given and what is allowed, but never card data', async () => {
+  test('an error names the given and the allowed values, but never card data', async () => {
     const wrong = await send(cardPayment({ channel: 'FAX' }))
     expect(wrong.body.error).toMatch(/"FAX".*ECOM, MOTO, APP, PAYBYLINK, POS/)
     const card = await send(withCard({ number: '4111111111111112', securityCode: '98765' }))
@@ -122,7 +122,7 @@ describe('problem details', () => {
     traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
   })
 
-  test('404 an address that is not there', async () => {
+  test('404 an unknown path', async () => {
     const answer = await gateway.call('GET', '/nowhere')
     expect(answer.status).toBe(404)
     expect(answer.body).toEqual(problem(404))
@@ -147,7 +147,7 @@ describe('problem details', () => {
 
   test('400 a body just below 1 MiB is read', async () => {
     const answer = await send(`{"transId":"${'x'.repeat(1024 * 1024 - 20)}"}`)
-    // So long a body gets the first complaint only.
+    // For so long a body only the first error is reported.
     expect(answer).toMatchObject({ status: 400, body: { field: 'amount' } })
   })
 

@@ -1,4 +1,4 @@
-/** Every text that a request may carry, read from the schemas: the request's own card number is let through in none of them. */
+/** No text field of a request, as listed by the schemas, may contain the request's own card number. */
 import { expect, test } from 'vitest'
 import { findStrayCardData } from '#domain/cards/stray-card-data.ts'
 import { endpoints } from '#endpoints/index.ts'
@@ -31,7 +31,7 @@ const put = (way: readonly Step[], text: string): unknown =>
 const spell = (way: readonly Step[]): string =>
   way.reduce<string>((path, step) => (step === 0 ? `${path}[0]` : path === '' ? step : `${path}.${step}`), '')
 
-/** Where the number of a card or an account belongs. */
+/** The fields for the number of a card or an account. */
 const belongs = (way: readonly Step[]): boolean =>
   ['number', 'accountNumber'].includes(String(way.at(-1))) && !/phone$/i.test(String(way.at(-2)))
 

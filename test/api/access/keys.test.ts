@@ -1,4 +1,4 @@
-/** API keys with scopes, address lists and an end; their access tokens; what the audit trail and the log tell of them. */
+/** API keys with scopes, address lists and expiry; their access tokens; their entries in audit trail and log. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { scopes as allScopes, hashApiKey, type Scope } from '#domain/api-key.ts'
 import { endpoints } from '#endpoints/index.ts'
@@ -219,7 +219,7 @@ async function readPepper() {
   }
 }
 
-describe('what is recorded of the use of a key', () => {
+describe('records about the use of a key', () => {
   test('the last use and the address; the first use from an address, refused or not, and failed logins are audited', async () => {
     const own = await startTestGateway({ beside: gateway, clock })
     const { apiKey, keyId } = await makeKey()

@@ -1,4 +1,4 @@
-/** Dates and addresses that merchants give: how far they go, and what they may hold. */
+/** Limits of dates and addresses from merchants. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { beginPlan } from '#test/support/plans.ts'

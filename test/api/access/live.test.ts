@@ -1,4 +1,4 @@
-/** The live environment over HTTP: no simulator, no levers, no simulationMode; and a database that keeps its word. */
+/** The live environment over HTTP: no simulator, no test tools, no simulationMode; and a durable database. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
 import { openPageShop, type PageShop } from '#test/support/browser/page-shop.ts'
@@ -11,7 +11,7 @@ let gateway: TestGateway
 let shop: Shop
 let url: string
 beforeAll(async () => {
-  // One of its own: that of the other tests would forget what it was told in a power failure, and live refuses that.
+  // A server of its own: durability is off on that of the other tests, and live refuses such a server.
   const database = await open(makePreparedFolder())
   url = database.url
   gateway = await startTestGateway({ environment: 'live', databaseUrl: url })
@@ -197,7 +197,7 @@ describe('with a connector', () => {
 
     const challenged = cardEntries('4000002760003184')
 
-    // Each line: whose page the simulator would play, how the customer comes there, and what it fills in first.
+    // Each line: the page that the simulator would show, how the customer gets there, and the form before it.
     test.each([
       ['a provider', () => trader.hosted('IDEAL'), undefined],
       ['the bank of a card', () => trader.hosted('CARD'), challenged],

@@ -1,4 +1,4 @@
-/** Refused requests over HTTP: the field that is named is the one to mend, and the text allows what is allowed. */
+/** Refused requests over HTTP: the error names the wrong field and the allowed values. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { urls } from '#test/support/shop.ts'
@@ -127,7 +127,7 @@ test('400 a confirm without the token that it needs', async () => {
   })
 })
 
-test('400 a confirm that was to hold until yesterday', async () => {
+test('400 a confirm with an expirationTime of yesterday', async () => {
   const { payId } = (await gateway.call('POST', '/payments', cardPayment({ card: { eventToken: 'ORDER' } })))
     .body
   const body = { transId: 'x', amount: { value: 1000, currency: 'EUR' } }

@@ -1,4 +1,4 @@
-/** What somebody without credentials can make the gateway remember, compute and log. */
+/** Limits on what clients without credentials can make the gateway store, compute and log. */
 import { createPublicKey, verify } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AnyJson } from '#test/support/any-json.ts'
@@ -28,7 +28,7 @@ test('413 a token request above 4 KiB', async () => {
   expect((await ask(credentials('x'.repeat(3_900)))).status).toBe(401)
 })
 
-test('401 for ever, and never 429, to a client_id that no merchant can have: nothing of it is remembered', async () => {
+test('401 and never 429 for a client_id that no merchant can have: it is not stored', async () => {
   for (let round = 0; round < 15; round++) {
     expect((await ask(credentials('x'.repeat(31)))).status).toBe(401)
     const authorization = basic('y'.repeat(31), 'x')

@@ -1,4 +1,4 @@
-/** The token endpoint over HTTP, and what its tokens open. */
+/** The token endpoint over HTTP, and the endpoints that its tokens open. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'

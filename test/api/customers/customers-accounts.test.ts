@@ -1,4 +1,7 @@
-/** Bank accounts as stored methods: born with a direct debit, found again, shown masked, and destroyed with their last keeper. */
+/**
+ * Bank accounts as stored methods: created by a direct debit, found again, shown masked, and destroyed with their last
+ * use.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
 import { storedMethodDetail, storedMethodList } from '#schemas/customer.ts'
@@ -24,7 +27,7 @@ afterAll(async () => {
 const iban = 'DE89370400440532013000'
 const personOf = (merchantCustomerId: string) => ({ merchantCustomerId, email: 'ada@example.com' })
 
-/** By nobody where the name is empty. */
+/** An empty name means no customer. */
 const debit = (number: string, { name = 'ada', holder = 'Ada Lovelace' } = {}) =>
   shop.create('DIRECTDEBIT', {
     ...(name === '' ? {} : { customerInfo: personOf(name) }),
@@ -53,7 +56,7 @@ const vaultRows = () =>
   )
 
 describe('accounts of new customers', () => {
-  test('200 a direct debit leaves its account with the customer, masked', async () => {
+  test('200 a direct debit stores its account with the customer, masked', async () => {
     const id = await pay()
     const list = await get(`/customers/${id}/paymentMethods`)
     const moment = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}$/)
@@ -80,7 +83,7 @@ describe('accounts of new customers', () => {
     expect(compileCheck(storedMethodDetail)(detail.body)).toEqual([])
   })
 
-  test('200 found again by its fingerprint, by IBAN or pseudo number; a new holder is noted', async () => {
+  test('200 found again by its fingerprint, by IBAN or pseudo number; a new holder is stored', async () => {
     const id = await pay()
     const [first] = await methodsOf(id)
     await shop.advance('PT1H')
@@ -160,7 +163,7 @@ describe('deleting a customer’s account', () => {
     expect(fresh.id).not.toBe(method.id)
   })
 
-  test('a number that another customer keeps is not destroyed, and a card of the same customer goes its own way', async () => {
+  test('a number that another customer keeps is not destroyed, and a card of the same customer is deleted separately', async () => {
     const one = await pay()
     const other = await pay(iban, { name: 'other' })
     await shop.create('CARD', { customerInfo: personOf('ada') })
@@ -262,7 +265,7 @@ describe('plans that are charged from a stored account', () => {
     },
   )
 
-  test('follow a move: the account that they were moved to counts, the first one no more', async () => {
+  test('after a move only the account that they were moved to matters, not the first one', async () => {
     const { planId, customerId } = await begin()
     await pay(other)
     const methods: { id: string; last4Digits: string }[] = await methodsOf(customerId)

@@ -1,4 +1,4 @@
-/** Customers over HTTP: how they are changed and deleted, and what becomes of their cards. */
+/** Customers over HTTP: changing and deleting them, and the effect on their cards. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestClock } from '#test/support/clock.ts'
 import { methodsOf, newName, payAs, personOf } from '#test/support/customers.ts'
@@ -26,7 +26,7 @@ describe('changing a customer', () => {
   const patch = (id: string, body: unknown, headers?: Record<string, string>) =>
     shop.call('PATCH', `/customers/${id}`, body, headers)
 
-  test('200 what is given replaces, null clears, the rest stays', async () => {
+  test('200 a given field replaces, null clears, other fields stay', async () => {
     const name = newName()
     const id = await pay(name)
     await shop.advance('PT1H')
@@ -97,7 +97,7 @@ describe('changing a customer', () => {
     })
   })
 
-  test('changes of different fields at the same moment all stand', async () => {
+  test('simultaneous changes of different fields are all stored', async () => {
     const id = await pay(newName())
     const changes = [
       { firstName: 'F' },
@@ -189,7 +189,7 @@ describe('deleting a customer', () => {
     expect(await methodsOf(shop, fresh)).toHaveLength(1)
   })
 
-  test('an order that waits for its confirm keeps the number until it is decided', async () => {
+  test('a payment that waits for its confirm keeps the number until it is decided', async () => {
     const name = newName()
     const id = await pay(name)
     const [{ pseudoCardNumber }] = await methodsOf(shop, id)
@@ -207,7 +207,7 @@ describe('deleting a customer', () => {
     expect(await sealedOf(order.payId)).toMatchObject({ sealed: null, delete_after_use_at: null })
   })
 
-  test('another process that remembers the card stores it again', async () => {
+  test('another process that has cached the card stores it again', async () => {
     const neighbour = await startTestGateway({ beside: gateway, clock: createTestClock() })
     try {
       const authorization = { authorization: shop.authorization }

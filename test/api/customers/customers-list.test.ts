@@ -1,4 +1,4 @@
-/** GET /customers: pages, their order and counts, conditions, and what is refused. */
+/** GET /customers: pages, their order and counts, filters, and errors. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { blockStatement } from '#storage/customers/customer-pages.ts'
 import { openDatabase } from '#storage/database.ts'
@@ -106,7 +106,7 @@ describe('filters', () => {
   beforeAll(async () => {
     shop = await openShop(gateway)
     const { body } = await shop.call('GET', '/test/clock')
-    // To the first moment of a day, so that the days of the customers are known.
+    // Moves the clock to the start of a day, so that the days of the customers are known.
     const noon = `${body.now.slice(0, 10)}T00:00:00.000Z`
     const next = new Date(Date.parse(noon) + 86_400_000).toISOString()
     await shop.call('POST', '/test/clock', { now: next })
@@ -145,20 +145,20 @@ describe('filters', () => {
     async ({ query, expected }) => {
       const { status, body } = await list(shop, `page=1&${query()}`)
       expect(status).toBe(200)
-      // Two of one moment have no order that the test could know.
+      // The order of two customers of the same moment is undefined.
       expect(idsOf(body).toSorted()).toEqual(expected.map(name => ids[name]).toSorted())
       expect(body.totalNumberOfItems).toBe(expected.length)
       expect(body.totalNumberOfPages).toBe(expected.length === 0 ? 0 : 1)
     },
   )
 
-  test('200 a second page of a condition', async () => {
+  test('200 a second page of a filtered list', async () => {
     const { body } = await list(shop, 'page=2&phoneCountry=49')
     expect(body).toMatchObject({ data: [], totalNumberOfItems: 2, totalNumberOfPages: 1, page: 2 })
   })
 })
 
-/** Thousands of customers, made behind the gateway's back in the block that is open. */
+/** Thousands of customers, written directly into the database, into the open block. */
 const populate = (merchantId: string, count: number, startAt: string) =>
   queryRows(
     gateway.databaseUrl,
@@ -181,7 +181,7 @@ const countOpen = async (merchantId: string) =>
   ).map(({ count }) => Number(count))
 
 describe('many customers', () => {
-  /** The truth, counted out. */
+  /** Compares all pages with the rows. */
   async function expectAllPages(shop: Shop): Promise<void> {
     const truth = (
       await queryRows<{ id: string }>(
@@ -202,7 +202,7 @@ describe('many customers', () => {
     expect((await list(shop, `page=${pages + 1}`)).body.data).toEqual([])
   }
 
-  test('every page is right before and after blocks are sealed, and with holes', async () => {
+  test('every page is right before and after blocks are split, and with deleted customers', async () => {
     const shop = await openShop(gateway)
     await populate(shop.merchantId, inLongRun(1_345, 2_345), '2020-01-01T00:00:00Z')
     await list(shop, 'page=1')
@@ -237,7 +237,7 @@ describe('many customers', () => {
 
   test('a new customer is dated after those whose dates lie ahead, so that counted pages stay right', async () => {
     const shop = await openShop(gateway)
-    // All of them lie in the merchant's future, as if another process's clock ran ahead.
+    // All of them are dated in the merchant's future, as if another process's clock ran ahead.
     const ahead = new Date(Date.now() + 10 * 365 * 86_400_000).toISOString()
     await populate(shop.merchantId, 1_500, ahead)
     await list(shop, 'page=1')
@@ -257,7 +257,7 @@ const idsIn = async (merchantId: string) =>
     )
   ).map(({ id }) => id)
 
-test('a page of very many customers reads a few of them, also where the planner knows how many there are', async () => {
+test('a page of very many customers reads only a few rows, also with fresh statistics of the planner', async () => {
   const shop = await openShop(gateway)
   await bear(shop, 'the first')
   await queryRows(

@@ -1,6 +1,7 @@
 /**
- * Whose customers? Every endpoint that names one, with an id of another merchant's, one that never was and one that is
- * no id at all, opened by each kind of credential: the same 404 to the last byte, the trace aside. And what opens what.
+ * Tenancy of customers: every endpoint that names one, with another merchant's id, an unknown one and an invalid one,
+ * by each kind of credential, answers the same 404 to the last byte, except the trace. Also which credential opens
+ * which endpoint.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock } from '#test/support/clock.ts'
@@ -46,7 +47,7 @@ async function bear(shop: Shop): Promise<string> {
   return (await shop.create('CARD', { customerInfo })).body.customerInfo.gatewayCustomerId
 }
 
-/** Without the header that the test gateway adds by itself. */
+/** Sends the request without the header that the test gateway adds. */
 async function callAs(name: string, verb: string, path: string): Promise<TestAnswer> {
   const response = await fetch(`${gateway.url}/api/v2${path}`, {
     method: verb,
@@ -109,7 +110,7 @@ test('the owner’s customer is untouched by all of this', async () => {
   expect((await owner.call('GET', `/customers/${customerId}/paymentMethods/${methodId}`)).status).toBe(200)
 })
 
-test('401 an API key alone opens nothing but customers; a wrong one and none open nothing', async () => {
+test('401 an API key alone opens only customers; a wrong key and none open nothing', async () => {
   expect((await callAs('X-API-Key', 'GET', '/payments/getByTransId/x')).status).toBe(401)
   for (const headers of [{}, { 'x-api-key': 'wrong' }, { 'x-api-key': '' }] as Record<string, string>[]) {
     const response = await fetch(`${gateway.url}/api/v2/customers?page=1`, { headers })
@@ -124,7 +125,7 @@ test('405 with what is allowed', async () => {
   expect(answer.headers.get('allow')).toMatch(/GET/)
 })
 
-/** The last one: nothing works afterwards. */
+/** The last test, because nothing works afterwards. */
 test('500 a fault of ours, as a problem without details', async () => {
   await queryRows(gateway.databaseUrl, 'ALTER TABLE customer RENAME COLUMN email TO elsewhere')
   for (const path of ['/customers?page=1', `/customers/${strangersCustomerId}`]) {

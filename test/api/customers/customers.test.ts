@@ -1,4 +1,4 @@
-/** Customers over HTTP: how they are born, and how later payments find them. */
+/** Customers over HTTP: how payments create them and later payments find them. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestClock } from '#test/support/clock.ts'
 import { address, methodsOf, newName, payAs, personOf } from '#test/support/customers.ts'
@@ -74,7 +74,7 @@ describe('the first payment of a customer', () => {
     expect(await methodsOf(shop, id)).toHaveLength(1)
   })
 
-  test('a second card is a second stored method, the one used last first; a new expiry date is noted', async () => {
+  test('a second card is a second stored method, the one used last first; a new expiry date is stored', async () => {
     const name = newName()
     const id = await pay(name)
     await shop.advance('PT1M')
@@ -151,7 +151,7 @@ describe('the first payment of a customer', () => {
     expect(confirmed).toMatchObject(done('AUTHORIZED'))
     const id = confirmed.body.customerInfo.gatewayCustomerId
     expect(confirmed.body.customerInfo).toEqual({ gatewayCustomerId: id, ...customerInfo })
-    // There is nothing to store of a wallet that the customer signs in to.
+    // A wallet to which the customer signs in has nothing to store.
     expect(await methodsOf(shop, id)).toEqual([])
     const captured = await shop.act(body.payId, 'captures', 1000)
     expect(captured.body.customerInfo).toBeUndefined()

@@ -14,7 +14,7 @@ afterAll(async () => {
   await gateway.stop()
 })
 
-/** Every text that is about the person; each is looked for in everything that is stored. */
+/** Every text about the person; the tests search all stored data for each of them. */
 const person = {
   customerInfo: {
     merchantCustomerId: 'C-1',
@@ -53,7 +53,7 @@ async function pay(shop: Shop, change: object = {}, key = 'pay') {
   return answer.body
 }
 
-/** All that is kept of a merchant, wherever it lies. */
+/** All stored data of a merchant, from all tables. */
 async function stored(merchantId: string): Promise<string> {
   const tables = await queryRows<{ name: string }>(
     gateway.databaseUrl,
@@ -69,7 +69,7 @@ async function stored(merchantId: string): Promise<string> {
   )
 }
 
-test('200 deleting a customer with erase=payments leaves nothing of the person, and the books whole', async () => {
+test('200 deleting a customer with erase=payments removes all personal data and no accounting data', async () => {
   const shop = await openShop(gateway)
   const { payId, transId } = await pay(shop)
   const failed = await shop.create('CARD', {
@@ -159,7 +159,7 @@ const intentOf = (transId: string) => ({
   urls: { return: 'https://shop.example/a', cancel: 'https://shop.example/b' },
 })
 
-test('an intent that has led to no payment is blanked with its customer, and stays payable', async () => {
+test('an intent without a payment is blanked with its customer, and stays payable', async () => {
   const shop = await openShop(gateway)
   const { payId } = await pay(shop)
   const { body: intent } = await shop.call('POST', '/payment-intents', intentOf('open'))
@@ -176,14 +176,14 @@ test('an intent that has led to no payment is blanked with its customer, and sta
   await expectNobody(shop)
 })
 
-/** Without an email address there is no customer, and the person asked to be forgotten. */
+/** Expects no stored customer: the person asked to be forgotten. */
 async function expectNobody(shop: Shop): Promise<void> {
   const { body } = await shop.call('GET', '/customers?page=1&merchantCustomerId=C-1')
   expect(body.data).toEqual([])
   expect(await stored(shop.merchantId)).not.toMatch(traces)
 }
 
-/** Payments that are approved after their personal data was erased: how each begins, and what approves it. */
+/** Payments that are approved after their personal data was erased: how each begins, and what approves it later. */
 const underWay: Readonly<
   Record<
     string,
@@ -260,7 +260,7 @@ const typedNames: readonly [string, Record<string, string>][] = [
   ['DIRECTDEBIT', { accountHolder: 'Xaviera Quillfeather', iban: 'DE89370400440532013000', consent: 'yes' }],
 ]
 
-// The retention comes by a payment once: what is stored afterwards would stay for ever.
+// The retention visits a payment only once: data stored afterwards would stay for ever.
 test.each(typedNames)(
   'what a customer types into the page of a payment that the retention has passed is sent and not kept: %s',
   async (type, typed) => {
@@ -307,7 +307,7 @@ test('a name that is sent with the intent of an erased customer is not kept', as
   await expectNobody(shop)
 })
 
-test('a retention blanks intents that have led to no payment', async () => {
+test('a retention blanks intents without a payment', async () => {
   const shop = await openShop(gateway)
   await gateway.gateway.merchants.set(shop.merchantId, { personalDataFor: 'P30D' })
   await shop.call('POST', '/payment-intents', intentOf('forgotten'))
@@ -317,7 +317,7 @@ test('a retention blanks intents that have led to no payment', async () => {
   expect(await stored(shop.merchantId)).not.toMatch(traces)
 })
 
-test('what receivers answered, raw notices and evidence in ended disputes go too; what is still open stays', async () => {
+test('receivers’ answers, raw notices and evidence in ended disputes are deleted too; those still in use stay', async () => {
   const shop = await openShop(gateway)
   const { payId } = await pay(shop)
   const { merchantId } = shop

@@ -37,7 +37,7 @@ const read = async (shop: Shop, id: string) => (await shop.call('GET', `/dispute
 const disputedValue = async (shop: Shop, payId: string): Promise<number> =>
   (await shop.read(payId)).amount.disputedValue
 
-/** What the merchant was told about the payment's disputes, the oldest first. */
+/** The types of the events about the payment's disputes, the oldest first. */
 async function eventTypes(shop: Shop, payId: string): Promise<string[]> {
   const { body } = await shop.call('GET', `/events?payId=${payId}`)
   const bodies: AnyJson[] = body.data.map((event: AnyJson) => event.body).reverse()
@@ -145,7 +145,7 @@ test('422 20200017: a refund beyond what is neither refunded nor disputed', asyn
   expect((await shop.act(payId, 'refunds', 400)).status).toBe(200)
 })
 
-test('422: answers to a dispute that is not open, or whose time is over', async () => {
+test('422: answers to a dispute that is not open, or after its deadline', async () => {
   const { shop, dispute } = await openDisputed()
   const path = `/disputes/${dispute.disputeId}`
   await shop.advance('P14D')
@@ -250,7 +250,7 @@ test('disputes are listed page by page, and filtered', async () => {
     expect([wrong, (await shop.call('GET', `/disputes?${wrong}`)).status]).toEqual([wrong, 400])
 })
 
-test('503 and not a refusal where it is unknown whether the provider took the answer, and the same call goes on later', async () => {
+test('503 and not a refusal if it is unknown whether the provider took the answer, and the same call succeeds later', async () => {
   const { shop, dispute } = await openDisputed()
   const { engine } = gateway.gateway
   const merchant = await findMerchant(shop, gateway)

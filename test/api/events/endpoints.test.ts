@@ -1,4 +1,4 @@
-/** Added endpoints: what they hear, under which secret, and how each is tried and replayed for itself. */
+/** Added endpoints: the events they get, their secrets, and their own retries and replays. */
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { NewEndpoint } from '#operations/events/endpoint-administration.ts'
@@ -72,7 +72,7 @@ test('each endpoint has its own types, kind and secret; webhook-id is the same a
   expect(byPath('/basic')?.headers).not.toHaveProperty('webhook-signature')
 })
 
-test('attempts are kept per endpoint; a failure for good is logged, counted and told with the readiness', async () => {
+test('attempts are stored per endpoint; a final failure is logged, counted and shown by the readiness probe', async () => {
   receiver.behave(({ path }) => (path === '/gone' ? 410 : 204))
   const gone = await add('/gone')
   const fine = await add('/fine')
@@ -117,7 +117,7 @@ test('a replay goes to all, or to the endpoint that is named, also one that was 
   expect(first.endpointId).not.toBe(late.endpointId)
 })
 
-test('a removed endpoint hears nothing more, and what waited for it has failed', async () => {
+test('a removed endpoint gets no more events, and its waiting deliveries have failed', async () => {
   receiver.behave(() => 500)
   const { endpointId } = await add('/books')
   const { body } = await shop.create('CARD')

@@ -1,4 +1,4 @@
-/** What happened, by the type of its event: one line for each way that the simulator can be led to. */
+/** Event types: one line for each way in which the simulator can cause an event. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { eventTypeNames } from '#domain/event-types.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
@@ -28,7 +28,7 @@ const typesOf = async (payId: string): Promise<string[]> => (await bodiesOf(payI
 const hosted = { urls, paymentMethods: { integrationType: 'HOSTED', type: 'CARD' } }
 const manual = { captureMethod: { type: 'MANUAL' } }
 
-/** A follow-up whose answer is lost, so that its result is told by an event. */
+/** A follow-up whose answer is lost, so that an event reports its result. */
 async function lose(
   payId: string,
   operation: string,
@@ -239,6 +239,6 @@ test('a link and a plan are named by their ids', async () => {
   expect(await bodiesOf(body.payId)).toMatchObject([{ type: 'payment.captured', linkId: body.id }])
 })
 
-test('every type stands in the list once', () => {
+test('every type is in the list once', () => {
   expect(new Set(eventTypeNames).size).toBe(23)
 })

@@ -1,4 +1,4 @@
-/** Events as the API tells them: the list, one event with its attempts, and sending it again. */
+/** Events in the API: the list, one event with its attempts, and replays. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { type Receiver, startReceiver } from '#test/support/receiver.ts'
@@ -91,7 +91,7 @@ describe('GET /events/{id}', () => {
     ])
   })
 
-  test('404 another merchant’s, and the same for one that never was', async () => {
+  test('404 another merchant’s, and the same for an unknown one', async () => {
     const { id } = await eventOf(await raise())
     const neighbour = await openShop(gateway)
     for (const path of [`/events/${id}`, `/events/${id}/replays`]) {
@@ -136,7 +136,7 @@ describe('POST /events/{id}/replays', () => {
     })
   })
 
-  test('200 finds the address that was given meanwhile', async () => {
+  test('200 uses the address that was set meanwhile', async () => {
     const { id } = await eventOf(await raise({}))
     await gateway.gateway.merchants.set(shop.merchantId, { webhookUrl: receiver.url })
     await shop.call('POST', `/events/${id}/replays`)

@@ -1,4 +1,4 @@
-/** Every type of event, made to happen as `tollgate trigger` does it, held against what the OpenAPI document says of it. */
+/** Every type of event, caused as `tollgate trigger` does it, and validated against the OpenAPI document. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventTypeNames } from '#domain/event-types.ts'
 import { webhooks } from '#endpoints/events/webhook-examples.ts'

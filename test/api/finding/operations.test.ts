@@ -25,7 +25,7 @@ const read = async (query = '') => (await shop.call('GET', `/operations${query}`
 const typesOf = async (query: string) =>
   (await read(query)).data.map(({ type, status }: AnyJson) => `${type} ${status}`)
 
-test('200 the oldest first, with all that an accountant needs', async () => {
+test('200 the oldest first, with the fields that an accountant needs', async () => {
   const { data } = await read()
   expect(data.map(({ type, status }: AnyJson) => `${type} ${status}`)).toEqual([
     'AUTHORIZATION AUTHORIZED',
@@ -147,7 +147,7 @@ test('429 beyond ten exports at once of a merchant; nobody else waits for them, 
   const holder = await questionerOf(gateway.databaseUrl).connect()
   await holder.query('BEGIN; LOCK TABLE operation IN ACCESS EXCLUSIVE MODE')
   const asked = Array.from({ length: 11 }, () => beginExport(shop))
-  // The table is locked, so only the one too many is answered.
+  // The table is locked, so only the excess request is answered.
   const refused = await Promise.race(asked)
   const beside = beginExport(other)
   const customers = await shop.call('GET', '/customers?page=1')

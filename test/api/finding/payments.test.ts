@@ -1,4 +1,7 @@
-/** GET /payments: every filter alone and together, pages that do not lose or repeat, and what is refused by name. */
+/**
+ * GET /payments: every filter alone and together, pages without gaps or repetitions, and errors that name the
+ * parameter.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { writeCursor } from '#operations/finding/cursor.ts'
 import { foundByJson } from '#storage/payments/found-by.ts'
@@ -144,7 +147,7 @@ describe('400 names the parameter', () => {
     expect(Object.keys(body.errors).sort()).toEqual(['amountFrom', 'amountTo', 'status', 'type'])
   })
 
-  test('those that only the endpoint can judge beside those of the schema', async () => {
+  test('those that only the endpoint can check beside those of the schema', async () => {
     const { body } = await list(
       '?colour=red&limit=0&cursor=x&currency=EURO&status=PAID&amountFrom=5&amountTo=4',
     )

@@ -1,4 +1,4 @@
-/** Payment intents over HTTP: what a shop prepares, and the token that it hands to its app. */
+/** Payment intents over HTTP: creating them, and the access token for the app. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
 import type { TestGateway } from '#test/support/gateway.ts'

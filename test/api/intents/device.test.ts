@@ -1,4 +1,4 @@
-/** What the device of a customer may say under the access token of one payment intent, and what it is told. */
+/** What a customer's device may send with the access token of one payment intent, and what the answers contain. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isPseudoCardNumber } from '#domain/cards/card-numbers.ts'
 import { createTestClock } from '#test/support/clock.ts'
@@ -34,13 +34,13 @@ test.each([
   })
 })
 
-test('200 the merchant itself may say all of it', async () => {
+test('200 the merchant itself may send all of it', async () => {
   const id = await intents.intent()
   const body = confirmation('CARD', { threeDsPolicy: { skip: true }, schemeReferenceId: 'ref' })
   expect(await intents.confirm(id, body)).toMatchObject(done('OK'))
 })
 
-test('413 more than 64 KiB, which no customer has to say', async () => {
+test('413 more than 64 KiB, which no customer needs', async () => {
   const id = await intents.intent()
   const padded = { ...confirmation('CARD'), padding: 'x'.repeat(65_536) }
   expect((await intents.confirm(id, padded, await intents.bearer(id))).status).toBe(413)
@@ -53,7 +53,7 @@ test('400 without integrationType names that field', async () => {
   expect(await intents.confirm(id, body)).toMatchObject({ status: 400, body: { field: 'integrationType' } })
 })
 
-test("200 with the customer's browser; the merchant's metadata is not told, not even from the kept answer", async () => {
+test("200 with the customer's browser; the answer lacks the merchant's metadata, also when it is replayed", async () => {
   const id = await intents.intent({ metadata: { margin: 'high' } })
   const body = { ...confirmation('CARD'), browserInfo: { userAgent: 'App/1', ipAddress: '192.0.2.7' } }
   const headers = { ...(await intents.bearer(id)), 'idempotency-key': 'device-once' }
@@ -70,7 +70,7 @@ test("200 with the customer's browser; the merchant's metadata is not told, not 
   expect(told.body.metadata).toEqual({ margin: 'high' })
 })
 
-test('400 metadata is not told either when the confirmation is refused', async () => {
+test('400 a refused confirmation does not contain the metadata either', async () => {
   const id = await intents.intent({ metadata: { margin: 'high' } })
   expect((await intents.confirm(id, confirmation('CARD'))).status).toBe(200)
   const late = await intents.confirm(id, confirmation('CARD'), await intents.bearer(id))
@@ -78,7 +78,7 @@ test('400 metadata is not told either when the confirmation is refused', async (
   expect(late.text).not.toContain('margin')
 })
 
-/** Keeps a card of that customer and returns its pseudo number. */
+/** Stores a card of that customer and returns its pseudo number. */
 async function keepCard(customer: object, number: string): Promise<string> {
   const credentialOnFile = { type: 'UNSCHEDULED', initialPayment: true }
   const made = await shop.create('CARD', { card: { number }, customerInfo: customer, credentialOnFile })
@@ -108,7 +108,7 @@ test('200 a stored card of its own customer, 400 any other, which counts as a de
 })
 
 test('429 a device takes a tenth of the requests of its merchant, who is served all the while', async () => {
-  // The clock stands still, so that nothing becomes free again.
+  // The clock stands still, so that the limit is not refilled.
   const stage = await openIntentStage({ clock: createTestClock() })
   await stage.gateway.gateway.merchants.set(stage.shop.merchantId, { requestsPerSecond: 200 })
   const [id, other] = [await stage.intents.intent(), await stage.intents.intent()]

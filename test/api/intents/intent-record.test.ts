@@ -1,4 +1,4 @@
-/** Payment intents: where one stands, its end by the merchant, and the way back into an app. */
+/** Payment intents: their status, cancellation by the merchant, and the return to an app. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { openShop, refused, type Shop } from '#test/support/shop.ts'

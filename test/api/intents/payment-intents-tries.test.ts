@@ -1,4 +1,4 @@
-/** How often an intent may be tried, and what becomes of a page that its customer has left for another way to pay. */
+/** How often an intent may be tried, and what happens to a page that its customer has left for another way to pay. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
 import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
@@ -37,11 +37,11 @@ async function sendToPage(type: string) {
 }
 
 describe('ten declines', () => {
-  test('422 20200010 from then on, for any card, without asking anybody', async () => {
+  test('422 20200010 from then on, for any card, without calling the provider', async () => {
     const id = await intents.intent()
     for (let tried = 0; tried < 9; tried++)
       expect(await intents.confirm(id, declined)).toMatchObject(refused('21000351'))
-    // Never arrived: our own outage counts for nothing.
+    // A request that never arrived does not count as a decline.
     expect(await intents.confirm(id, unreached)).toMatchObject(refused('21000391'))
     const last = await intents.confirm(id, declined)
     expect(last).toMatchObject(refused('21000351'))
@@ -63,7 +63,7 @@ describe('ten declines', () => {
     expect(await intents.confirm(id, confirmation('CARD'))).toMatchObject(refused('20200010'))
   })
 
-  test('a customer who turns back ten times may still pay', async () => {
+  test('a customer who cancels ten times may still pay', async () => {
     const id = await intents.intent({ urls })
     for (let tried = 0; tried < 10; tried++) {
       const { body } = await intents.confirm(id, hosted('CARD'))
@@ -77,7 +77,7 @@ describe('a page that was left open', () => {
   test.each<[string, unknown]>([
     ['pays in the app', confirmation('CARD')],
     ['goes to another page', hosted('DIRECTDEBIT')],
-  ])('200 the customer %s, and the first page is over', async (_, body) => {
+  ])('200 the customer %s, and the first page ends', async (_, body) => {
     const { id, payId, page } = await sendToPage('CARD')
     const form = await openPage(page)
     const paid = await intents.confirm(id, body)
@@ -89,7 +89,7 @@ describe('a page that was left open', () => {
     expect(await shop.read(payId)).toMatchObject({ status: 'FAILED', operations: [{ status: 'FAILED' }] })
   })
 
-  test('422 the same page again, so that a repetition is no second payment', async () => {
+  test('422 the same page again, so that a repeated request makes no second payment', async () => {
     const { id, payId } = await sendToPage('CARD')
     const again = await intents.confirm(id, hosted('CARD'))
     expect(again).toMatchObject({ ...refused('20200010'), body: { payId } })
@@ -110,7 +110,7 @@ describe('a page that was left open', () => {
     expect((await shop.call('GET', `/payment-intents/${id}`)).body.status).toBe('PROCESSING')
   })
 
-  test('422 while a provider may have the customer with it', async () => {
+  test('422 while the customer may be at a provider', async () => {
     const { id, payId } = await sendToPage('PROVIDERP')
     expect(await intents.confirm(id, confirmation('CARD'))).toMatchObject(refused('20200010'))
     await shop.customer(payId, 'approve')
@@ -123,7 +123,7 @@ describe('a page that was left open', () => {
     expect((await shop.read(payId)).status).toBe('AUTHORIZE_REQUEST')
   })
 
-  test('by the clock it ends with the intent: FAILED, told once, and confirmed no more', async () => {
+  test('it expires with the intent: FAILED, with one event, and no further confirmation', async () => {
     const { id, payId } = await sendToPage('PROVIDERP')
     await shop.advance('PT23H59M')
     expect((await shop.read(payId)).status).toBe('AUTHORIZE_REQUEST')

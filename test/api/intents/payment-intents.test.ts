@@ -1,4 +1,4 @@
-/** Payment intents over HTTP: what an app confirms, and what the shop is told of it. */
+/** Payment intents over HTTP: confirmations by an app, and the events for the shop. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findMethod } from '#methods/catalogue.ts'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
@@ -102,7 +102,7 @@ describe('confirming', () => {
     expect(await intents.confirm(failed, confirmation('CARD'))).toMatchObject(refused('21000351'))
   })
 
-  test('422 held by a payment that waits for its confirmation, open again when that was declined', async () => {
+  test('422 held by a payment that waits for its confirmation, open again when that is declined', async () => {
     const id = await intents.intent()
     const waiting = await intents.confirm(id, confirmation('PROVIDERK'))
     expect(waiting.body).toMatchObject({ status: 'AUTHORIZE_REQUEST', paymentMethods: { providerK: {} } })
@@ -130,7 +130,7 @@ describe('confirming', () => {
     },
   )
 
-  test('422 a payment from an intent that is over stays confirmed', async () => {
+  test('422 a payment of an expired intent stays confirmed', async () => {
     const id = await intents.intent()
     await intents.confirm(id, confirmation('CARD'))
     await shop.advance('P2D')
@@ -262,7 +262,7 @@ describe('HOSTED', () => {
     expect(await intents.confirm(id, hosted(type))).toMatchObject(refused('20200010'))
   })
 
-  test.each(types)('%s: a customer who turns back leaves the intent open', async type => {
+  test.each(types)('%s: a customer who cancels leaves the intent open', async type => {
     const id = await intents.intent({ urls })
     const { body } = await intents.confirm(id, hosted(type))
     await act(body.payId, 'cancel')
@@ -279,7 +279,7 @@ describe('HOSTED', () => {
     expect(await intents.confirm(id, hosted('PROVIDERK'))).toMatchObject({ status: 400, body: { field } })
   })
 
-  test('400 a field that is not known says so, and which are', async () => {
+  test('400 an unknown field is named, with the known ones', async () => {
     const id = await intents.intent()
     const { body } = await intents.confirm(id, { ...confirmation('CARD'), transId: 'order-1' })
     expect(body).toEqual({
@@ -290,7 +290,7 @@ describe('HOSTED', () => {
     })
   })
 
-  test('400 what only DIRECT takes', async () => {
+  test('400 fields that only DIRECT takes', async () => {
     const id = await intents.intent({ urls })
     const wallet = { ...walletConfirmation('{}'), integrationType: 'HOSTED' }
     expect(await intents.confirm(id, wallet)).toMatchObject({
@@ -335,7 +335,7 @@ describe('the key of a confirmation', () => {
 })
 
 describe('events for the shop', () => {
-  test('are sent for an approval and a decline that the app was answered', async () => {
+  test('are sent for an approval and a decline that were in the answer to the app', async () => {
     const id = await intents.intent({ captureMethod: { type: 'MANUAL' } })
     const failed = await intents.confirm(id, confirmation('CARD', declined))
     const paid = await intents.confirm(id, confirmation('CARD'))
@@ -361,7 +361,7 @@ describe('events for the shop', () => {
   })
 })
 
-test('the payload of a wallet is stored nowhere', async () => {
+test('the payload of a wallet is never stored', async () => {
   const id = await intents.intent()
   const token = '{"data":"unmistakable-payload"}'
   expect((await intents.confirm(id, walletConfirmation(token))).status).toBe(200)

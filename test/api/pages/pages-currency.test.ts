@@ -1,4 +1,4 @@
-/** The choice of a currency on the customer's page, over plain HTTP: asked once, kept to, and never at another rate. */
+/** The choice of a currency on the customer's page, over plain HTTP: asked once, stored, and never at another rate. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ConversionTerms } from '#connectors/contract.ts'
 import { simulatedBy } from '#connectors/registry.ts'
@@ -19,7 +19,7 @@ const asJson = { accept: 'application/json' }
 
 let gateway: TestGateway
 let shop: PageShop
-/** What the acquirer was told of each payment, newest last. */
+/** The conversion terms that the acquirer got with each payment, newest last. */
 const told: (ConversionTerms | undefined)[] = []
 beforeAll(async () => {
   const simulator = createSimulator()
@@ -52,7 +52,7 @@ interface Sheet {
   readonly attempt: string
   /** The offer that the page shows; empty where it shows none. */
   readonly quoteId: string
-  /** What is chosen on it. */
+  /** The choice that the page shows as selected. */
   readonly chosen: string | undefined
 }
 

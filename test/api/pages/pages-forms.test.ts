@@ -23,7 +23,7 @@ describe('forms', () => {
     return post(href, { ...card, attempt, ...change })
   }
 
-  test('303 to the shop, with nothing of its address changed', async () => {
+  test('303 to the shop, with its address unchanged', async () => {
     const { payId, href } = await shop.session()
     const { status, headers } = await pay(href)
     expect([status, headers.get('location')]).toEqual([
@@ -35,7 +35,7 @@ describe('forms', () => {
     expect(turned.headers.get('location')).toBe(`https://shop.example/basket?PayId=${left.payId}`)
   })
 
-  test('303 a form sent again has the effect of the first one only', async () => {
+  test('303 a form that is sent twice has one effect', async () => {
     const { payId, href } = await shop.session()
     const { attempt } = await get(href)
     const sent = { ...card, attempt }
@@ -45,7 +45,7 @@ describe('forms', () => {
     expect(await shop.tries(payId)).toEqual(['OK', ['00000000']])
   })
 
-  test('422 a declined form sent again is out of date: the card is not tried a second time', async () => {
+  test('422 a declined form that is sent again is outdated: the card is not tried a second time', async () => {
     const { payId, href } = await shop.session()
     const { attempt } = await get(href)
     const sent = { ...card, number: '4000000000000002', attempt }
@@ -56,7 +56,7 @@ describe('forms', () => {
     expect(await shop.tries(payId)).toEqual(['AUTHORIZE_REQUEST', ['21000305']])
   })
 
-  test('303 fields that no form of ours has change nothing', async () => {
+  test('303 unknown fields have no effect', async () => {
     const { payId, href } = await shop.session()
     const { payId: other } = await shop.session()
     const foreign = { amount: '1', value: '1', currency: 'JPY', payId: other, status: 'OK', __proto__: 'x' }
@@ -106,7 +106,7 @@ describe('forms', () => {
     expect(await shop.tries(payId)).toEqual(untouched)
   })
 
-  test('422 what else was typed is still there', async () => {
+  test('422 the other entries are still there', async () => {
     const { href } = await shop.session()
     const typed = { number: '', cardholderName: 'Ada King 2nd', expiry: '11/38' }
     const { html } = await pay(href, typed)
@@ -139,7 +139,7 @@ describe('forms', () => {
     expect(await shop.tries(payId)).toEqual(untouched)
   })
 
-  test('410 a payment that was approved and given back in full is not called paid', async () => {
+  test('410 a payment that was approved and reversed in full is not shown as paid', async () => {
     const { payId, href } = await shop.session({ captureMethod: { type: 'MANUAL' } })
     await pay(href)
     expect((await get(`${href}/result`)).html).toContain('your payment is complete')
@@ -193,7 +193,7 @@ describe('forms', () => {
     expect(await shop.tries(payId)).toEqual(untouched)
   })
 
-  test('200 for the script: what is wrong, what to send next, where to go on', async () => {
+  test('200 for the script: errors, the next attempt, the redirect', async () => {
     const { href } = await shop.session()
     const accept = { accept: 'application/json' }
     const { attempt } = await get(href)

@@ -1,4 +1,4 @@
-/** The customer's pages over plain HTTP: their headers, who finds them, and which language and methods they offer. */
+/** The customer's pages over plain HTTP: their headers, addresses, languages and offered methods. */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { getPage as get, postPage as post } from '#test/support/browser/customer-page.ts'
@@ -20,7 +20,7 @@ afterAll(() => gateway.stop())
 const untouched = ['AUTHORIZE_REQUEST', ['60000100']]
 
 describe('headers of pages', () => {
-  test('200 nothing inline, nothing foreign, nothing kept', async () => {
+  test('200 nothing inline, nothing foreign, nothing cached', async () => {
     const { status, headers, html } = await get((await shop.session()).href)
     expect(status).toBe(200)
     const policy = headers.get('content-security-policy') ?? ''
@@ -86,7 +86,7 @@ describe('headers of pages', () => {
   })
 })
 
-test('503 a merchant that was disabled takes no payments on its pages, until it is enabled again', async () => {
+test('503 a disabled merchant takes no payments on its pages, until it is enabled again', async () => {
   const { payId, href } = await shop.session()
   const { attempt } = await get(href)
   await gateway.gateway.merchants.set(shop.merchantId, { disabled: true })
@@ -98,7 +98,7 @@ test('503 a merchant that was disabled takes no payments on its pages, until it 
 })
 
 describe('addresses of pages', () => {
-  test('404 for one that was changed by a single character, wherever', async () => {
+  test('404 for an address with any single character changed', async () => {
     const { payId, href } = await shop.session()
     const start = href.lastIndexOf('/') + 1
     for (let at = start; at < href.length; at += 9) {
@@ -110,7 +110,7 @@ describe('addresses of pages', () => {
   })
 
   // Decoding base64 drops bits that are left over at the end: without a look at the text, some of these are the same bytes.
-  test('404 for one whose end was changed, or that goes on', async () => {
+  test('404 for an address with a changed end or a suffix', async () => {
     const { href } = await shop.session()
     const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_']
     const changed = letters.map(letter => `${href.slice(0, -1)}${letter}`).filter(other => other !== href)
@@ -175,7 +175,7 @@ test('410 an expired page, for every kind of request', async () => {
   expect(await shop.read(payId)).toMatchObject({ status: 'FAILED', responseCode: '29000402' })
 })
 
-test('422 where a card is only to be verified, the page offers and takes cards alone', async () => {
+test('422 where a card is only verified, the page offers and takes only cards', async () => {
   const verification = {
     amount: { value: 0, currency: 'EUR' },
     paymentMethods: { card: { eventToken: 'ACCOUNT_VERIFICATION' } },

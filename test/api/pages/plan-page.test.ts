@@ -1,4 +1,4 @@
-/** The page that begins a plan: what is charged, how often, from when until when, and a button that says so. */
+/** The page that begins a plan: amount, interval, first and last charge, and a button that names the obligation. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -89,7 +89,7 @@ test.each([
   expect(page).not.toContain('may charge this amount')
 })
 
-test('a plan without a schedule is agreed to as well, but is no subscription', async () => {
+test('a plan without a schedule needs consent as well, but is not called a subscription', async () => {
   const { body } = await shop.call('POST', '/payments/sessions', {
     transId: 'unscheduled',
     amount: { value: 999, currency: 'EUR' },

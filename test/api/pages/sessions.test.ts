@@ -1,4 +1,4 @@
-/** Sessions and links: what they take, what they answer, and what becomes of the payment behind them. */
+/** Sessions and links: their requests and answers, and the payment behind them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
@@ -24,7 +24,7 @@ const link = (body: object) => shop.call('POST', '/payments/links', body)
 
 const pageAddress = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/pay\/[\w-]{100,}$/)
 
-test('200 a session answers with its page, and with nothing of a method', async () => {
+test('200 a session answers with its page, and without a method', async () => {
   const before = Date.now()
   const request = session({ refNr: 'r-1', metadata: { a: 1 } })
   const { status, body } = await open(request)
@@ -122,7 +122,7 @@ describe('400', () => {
   })
 })
 
-test('an unknown method is answered with those that may have been meant', async () => {
+test('an unknown method is answered with the nearest known ones', async () => {
   const { body } = await open(session({ allowedPaymentMethod: ['IDEEL'] }))
   expect(body.error).toContain('IDEAL')
 })
@@ -139,7 +139,7 @@ test('200 the amount may change until the customer has paid', async () => {
   expect([late.status, late.body.responseCode]).toEqual([422, '20200011'])
 })
 
-test('a session that nobody pays ends by its own time', async () => {
+test('an unpaid session expires', async () => {
   const expirationTime = new Date(Date.now() + 90_000).toISOString()
   const { body } = await open(session({ expirationTime }))
   expect(body.expirationTime).toBe(expirationTime)
@@ -148,7 +148,7 @@ test('a session that nobody pays ends by its own time', async () => {
   expect((await shop.events(body.payId)).map(({ responseCode }) => responseCode)).toEqual(['29000402'])
 })
 
-test('200 MANUAL and DELAYED hold for whatever the customer chooses', async () => {
+test('200 MANUAL and DELAYED apply to every method that the customer chooses', async () => {
   for (const [captureMethod, status] of [
     [{ type: 'MANUAL' }, 'AUTHORIZED'],
     [{ type: 'DELAYED', delayed: { delayedHours: 2 } }, 'CAPTURE_REQUEST'],

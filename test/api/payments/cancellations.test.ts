@@ -1,4 +1,4 @@
-/** POST /payments/{id}/cancellations: what is open ends, and nothing else does. */
+/** POST /payments/{id}/cancellations: ends open payments, and no others. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { openShop, refused, type Shop, urls } from '#test/support/shop.ts'
@@ -59,7 +59,7 @@ test.each(Object.entries(open))('200 ends a payment that waits: %s', async (_, m
   expect(await cancel(payId)).toMatchObject(refused('20200015'))
 })
 
-test('200 once for one key, and a transId that is free again', async () => {
+test('200 once for one key, and the transId is free again', async () => {
   const { payId } = (await open.link?.()) ?? { payId: '' }
   const headers = { 'idempotency-key': 'once' }
   const first = await cancel(payId, undefined, headers)
@@ -67,7 +67,7 @@ test('200 once for one key, and a transId that is free again', async () => {
   expect((await shop.call('POST', '/payments/links', { transId: 'link', amount })).status).toBe(200)
 })
 
-test('422 20200015 what is paid, authorised or failed', async () => {
+test('422 20200015 a payment that is paid, authorised or failed', async () => {
   const paid = await shop.create('CARD')
   const failed = await shop.create('CARD', { card: { number: '4000000000009995' } })
   const authorized = await shop.authorize('CARD')
@@ -75,7 +75,7 @@ test('422 20200015 what is paid, authorised or failed', async () => {
     expect(await cancel(payId)).toMatchObject(refused('20200015'))
 })
 
-test('422 20200014 what has no answer of its provider yet, as for refund, capture and a change of the amount', async () => {
+test('422 20200014 a payment without an answer of its provider, as for refund, capture and a change of the amount', async () => {
   const { body } = await shop.create('CARD', { card: { number: '4000000000000101' } })
   expect(await cancel(body.payId)).toMatchObject(refused('20200014'))
   for (const path of ['captures', 'refunds', 'reversals', 'incrementals'] as const)

@@ -1,4 +1,4 @@
-/** What each method makes of a capture, over HTTP: its own fields, what closes it, what it shows. */
+/** Captures of each method, over HTTP: its own fields, what closes it, and its result fields. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -22,7 +22,7 @@ const methods = (paymentMethods: object) => ({ paymentMethods })
 const complete = methods({ providerK: { completeType: 'YES' } })
 
 describe('provider K with completeType', () => {
-  test('takes a part and gives the rest back', async () => {
+  test('captures a part and releases the rest', async () => {
     const payId = await shop.authorize('PROVIDERK')
     expect(await shop.act(payId, 'captures', 400, complete)).toMatchObject(done('OK'))
     expect(await shop.read(payId)).toMatchObject({
@@ -138,7 +138,7 @@ describe('finishAuth', () => {
 describe('DIRECTDEBIT', () => {
   const mandate = { mandateId: "M'1:?,.+-/(x)", dateOfSignature: '01.02.2027' }
 
-  test('200 with the mandate; one capture is all it takes', async () => {
+  test('200 with the mandate; a second capture is refused', async () => {
     const payId = await shop.authorize('DIRECTDEBIT')
     expect(await shop.act(payId, 'captures', 400, methods({ directDebit: mandate }))).toMatchObject(
       done('OK'),
@@ -234,13 +234,16 @@ const results: [ServedType, object, object][] = [
   ],
 ]
 
-test.each(results)('%s shows what the provider said, and why it said no', async (type, good, bad) => {
-  const payId = await shop.authorize(type)
-  const declined = await shop.act(payId, 'captures', 100, { simulationMode: '0314' })
-  expect(declined.body.paymentMethods).toEqual(bad)
-  const captured = await shop.act(payId, 'captures', 100)
-  expect(captured.body.paymentMethods).toEqual(good)
-})
+test.each(results)(
+  '%s shows the provider’s result fields, and the reason of a decline',
+  async (type, good, bad) => {
+    const payId = await shop.authorize(type)
+    const declined = await shop.act(payId, 'captures', 100, { simulationMode: '0314' })
+    expect(declined.body.paymentMethods).toEqual(bad)
+    const captured = await shop.act(payId, 'captures', 100)
+    expect(captured.body.paymentMethods).toEqual(good)
+  },
+)
 
 test.each([
   ['CARD', { providerK: { completeType: 'YES' } }, 'providerK'],

@@ -65,7 +65,7 @@ describe('captures', () => {
     })
   })
 
-  test('200 captures in parts, up to the last cent', async () => {
+  test('200 partial captures up to the last cent', async () => {
     const payId = await authorize()
     for (const [value, sum] of [
       [1, 1],
@@ -90,7 +90,7 @@ describe('captures', () => {
     expect((await capture(payId, 1000, { simulationMode: '0000' })).status).toBe(200)
   })
 
-  test('422 simulationMode decides a capture, too', async () => {
+  test('422 simulationMode declines a capture, too', async () => {
     const payId = await authorize()
     expect(await capture(payId, 400, { simulationMode: 'Test:0361' })).toMatchObject(refused('21000361'))
     expect(await sumOf(payId)).toBe(0)
@@ -143,11 +143,11 @@ describe('guards, the first that fails is the answer', () => {
     const wrong = { amount: { value: 5000, currency: 'USD' } }
     expect(await capture(payId, 1, wrong)).toMatchObject(refused('20200007'))
     expect(await capture(partly, 1, wrong)).toMatchObject(refused('20200007'))
-    // Nothing of it could lapse any more.
+    // A payment that is captured in full cannot lapse any more.
     expect(await capture(fully, 1, wrong)).toMatchObject(refused('20200002'))
   })
 
-  test('422 20200002 captured with its creation', async () => {
+  test('422 20200002 already captured by the creation', async () => {
     const payId = await authorize({ captureMethod: { type: 'AUTOMATIC' } })
     expect(await capture(payId, 1)).toMatchObject(refused('20200002'))
     expect(await capture(payId, 1, { amount: { value: 1, currency: 'USD' } })).toMatchObject(

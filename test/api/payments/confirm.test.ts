@@ -122,7 +122,7 @@ describe.each(twoSteps)('%s', (_, type, change) => {
     expect(await shop.events(payId)).toMatchObject([{ xId: unheard.body.xId, status: 'OK' }])
   })
 
-  test('sent again twice when it does not arrive, FAILED after three times', async () => {
+  test('an unreached request is sent again twice, then FAILED', async () => {
     const twice = await begin(type, change)
     await shop.fail({ operation: 'CONFIRM', fault: 'lost_request', times: 2 })
     expect(await shop.act(twice.payId, 'confirms', 1000, twice.token)).toMatchObject(done('AUTHORIZED'))
@@ -245,7 +245,7 @@ describe('guards, the first that fails is the answer', () => {
     expect(await shop.act(payId, 'confirms', 1, { ...token, ...wrong })).toMatchObject(refused('20200007'))
   })
 
-  test('20200005 before the token, 20180001 before the amount, 20200003 last', async () => {
+  test('guards in order: 20200005, then the token (20180001), then the amount (20200003)', async () => {
     const { payId, token } = await begin('PROVIDERK')
     const stale = { paymentMethods: { providerK: { accessToken: 'stale' } } }
     expect(await shop.act(payId, 'confirms', 1, { ...stale, ...wrong })).toMatchObject(refused('20200005'))
@@ -263,7 +263,7 @@ describe('guards, the first that fails is the answer', () => {
     },
   )
 
-  test('20200004 refunds of what waits for its confirmation', async () => {
+  test('20200004 refunds of a payment that waits for its confirmation', async () => {
     const { payId } = await begin('CARD', order)
     expect(await shop.act(payId, 'refunds', 1)).toMatchObject(refused('20200004'))
   })

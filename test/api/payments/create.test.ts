@@ -1,4 +1,4 @@
-/** POST /payments over HTTP: every outcome the simulator has, and what is kept of the request. */
+/** POST /payments over HTTP: every outcome of the simulator, and the stored fields of the request. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
 import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -125,7 +125,7 @@ describe('the outcome of a new payment', () => {
     expect(await gateway.gateway.timerWorker.runDue()).toBe(0)
   })
 
-  test('422 54 for a card whose last month is over', async () => {
+  test('422 54 for an expired card', async () => {
     const now = new Date(clock.nowMs())
     const month = (offset: number) =>
       new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset, 1))
@@ -280,7 +280,7 @@ describe('the card', () => {
     })
   })
 
-  test('400 an unknown pseudo number is refused by name and without repeating it', async () => {
+  test('400 an unknown pseudo number, naming the field without repeating the number', async () => {
     const answer = await create({ card: { number: '0123456789012345' } })
     expect(answer).toMatchObject({ status: 400, body: { field: 'paymentMethods.card.number' } })
     expect(answer.text).not.toContain('0123456789012345')
@@ -323,7 +323,7 @@ describe('the rest of the request', () => {
     expect(record.text).toContain(`"metadata":${metadata}`)
   })
 
-  test('200 what was sent is in the record', async () => {
+  test('200 the record contains the sent fields', async () => {
     const sent = {
       refNr: 'R-77',
       language: 'de',

@@ -144,7 +144,7 @@ describe('payouts', () => {
     expect(await shop.events(unheard.body.payId)).toMatchObject([{ xId: unheard.body.xId, status: 'OK' }])
   })
 
-  test('sent again twice when it does not arrive, FAILED after three times', async () => {
+  test('an unreached request is sent again twice, then FAILED', async () => {
     await shop.fail({ operation: 'CREDIT', fault: 'lost_request', times: 2 })
     expect(await credit(toCard())).toMatchObject(done('OK'))
     await shop.fail({ operation: 'CREDIT', fault: 'lost_request', times: 3 })
@@ -184,7 +184,7 @@ describe('nothing follows a credit', () => {
     expect((await shop.read(payId)).operations).toHaveLength(1)
   })
 
-  test('a credit never lapses', async () => {
+  test('a credit does not lapse', async () => {
     const { payId } = (await credit(toCard())).body
     await shop.advance('P60D')
     expect(await shop.read(payId)).toMatchObject({ status: 'OK', amount: { refundedValue: 700 } })

@@ -1,4 +1,4 @@
-/** A debit that the bank sends back: captured, and two days later refunded by nobody's request. */
+/** A debit that the bank returns: captured, and returned two days later without a request. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
 import { createTestClock } from '#test/support/clock.ts'
@@ -34,7 +34,7 @@ const operations = async (payId: string, wanted: string) =>
   (await shop.read(payId)).operations.filter(({ type }: { type: string }) => type === wanted)
 const returns = (payId: string) => operations(payId, 'RETURN')
 
-test('200 approved and captured, then sent back after two days, told once', async () => {
+test('200 approved and captured, then returned after two days, with one event', async () => {
   const { body } = await shop.create('DIRECTDEBIT', debit('AUTOMATIC'))
   expect(body).toMatchObject({ status: 'OK', responseCode: '00000000' })
   await shop.advance('P1DT23H59M')
@@ -67,7 +67,7 @@ test('200 approved and captured, then sent back after two days, told once', asyn
   expect(await returns(body.payId)).toHaveLength(1)
 })
 
-// Each line: how it is captured, and when after its creation.
+// Each line: the capture type, and the time from creation to capture.
 test.each([
   ['MANUAL', 'P10D', 600],
   ['DELAYED', 'PT1H', 1000],
@@ -81,8 +81,8 @@ test.each([
   expect((await shop.read(body.payId)).amount).toMatchObject({ returnedValue: value })
 })
 
-describe('what the merchant has given back itself', () => {
-  test('in part: the bank sends back the rest', async () => {
+describe('a debit that the merchant has refunded', () => {
+  test('in part: the bank returns the rest', async () => {
     const { body } = await shop.create('DIRECTDEBIT', debit('AUTOMATIC'))
     expect(await shop.act(body.payId, 'refunds', 300)).toMatchObject(done('OK'))
     await shop.advance('P2D')
@@ -90,7 +90,7 @@ describe('what the merchant has given back itself', () => {
     expect((await shop.read(body.payId)).amount).toMatchObject({ refundedValue: 300, returnedValue: 700 })
   })
 
-  test('in full, even perhaps: nothing is left to send back', async () => {
+  test('in full, also with an unknown outcome: there is nothing to return', async () => {
     const { body } = await shop.create('DIRECTDEBIT', debit('AUTOMATIC'))
     await shop.advance('P1DT23H59M55S')
     await shop.fail({ operation: 'REFUND', fault: 'lost_answer' })
@@ -102,7 +102,7 @@ describe('what the merchant has given back itself', () => {
   })
 })
 
-test('an unknown capture that turns out taken is sent back all the same', async () => {
+test('an unknown capture that turns out approved is returned all the same', async () => {
   await shop.fail({ operation: 'AUTHORIZATION', fault: 'lost_answer' })
   const { body } = await shop.create('DIRECTDEBIT', debit('AUTOMATIC'))
   expect(body.status).toBe('PENDING')
@@ -114,7 +114,7 @@ test('an unknown capture that turns out taken is sent back all the same', async 
   })
 })
 
-test('any other account keeps what it paid, and a failed capture is not sent back', async () => {
+test('debits of any other account are not returned, and a failed capture is not either', async () => {
   const other = await shop.create('DIRECTDEBIT', debit('AUTOMATIC', 'DE89370400440532013000'))
   const failed = await shop.create('DIRECTDEBIT', debit('MANUAL'))
   await shop.act(failed.body.payId, 'captures', 1000, { simulationMode: '0351' })

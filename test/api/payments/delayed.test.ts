@@ -1,4 +1,4 @@
-/** DELAYED captures over HTTP: taken once, by themselves, hours after the approval; and told. */
+/** DELAYED captures over HTTP: made once, automatically, hours after the approval, with an event. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { simulatedBy } from '#connectors/registry.ts'
 import { createTestClock } from '#test/support/clock.ts'
@@ -33,7 +33,7 @@ const captures = async (payId: string) =>
   (await shop.read(payId)).operations.filter(({ type }: { type: string }) => type === 'CAPTURE')
 
 describe.each(servedTypes)('%s', type => {
-  /** Besides the approval. */
+  /** The events after those of the approval. */
   const told = async (payId: string) => (await shop.events(payId)).slice(toldByApproval(type))
 
   test('CAPTURE_REQUEST until its hour, then OK, with one event', async () => {
@@ -56,7 +56,7 @@ describe.each(servedTypes)('%s', type => {
     expect(await told(payId)).toHaveLength(1)
   })
 
-  test('a declined one leaves AUTHORIZED, told, to be captured by hand', async () => {
+  test('a declined one leaves AUTHORIZED, sends an event, and can be captured by hand', async () => {
     const payId = await shop.authorize(type, delayed(1))
     await shop.fail({ operation: 'CAPTURE', fault: 'decline', code: '61' })
     await shop.advance('PT1H')
@@ -110,7 +110,7 @@ test.each(['lost_answer', 'error'])('an unknown one after %s is settled once', a
   expect(await shop.events(payId)).toHaveLength(1)
 })
 
-test('one that never arrives is FAILED, AUTHORIZED, and not tried again by itself', async () => {
+test('one that never arrives is FAILED, leaves AUTHORIZED, and is not retried', async () => {
   const payId = await shop.authorize('CARD', delayed(1))
   await shop.fail({ operation: 'CAPTURE', fault: 'lost_request', times: 3 })
   await shop.advance('PT5H')
@@ -169,7 +169,7 @@ describe('a manual operation before a delayed capture', () => {
     })
   })
 
-  test('an unknown reversal holds it back; when it turns out declined, the capture comes after all', async () => {
+  test('an unknown reversal delays it; when it turns out declined, the capture is made after all', async () => {
     const payId = await shop.authorize('CARD', delayed(2))
     await shop.advance('PT1H59M55S')
     await shop.fail({ operation: 'REVERSAL', fault: 'lost_answer' })
@@ -186,7 +186,7 @@ describe('a manual operation before a delayed capture', () => {
     ])
   })
 
-  test('an unknown capture of all of it holds it back; when it turns out declined, the delayed one comes', async () => {
+  test('an unknown capture of the whole amount delays it; when it turns out declined, the delayed capture is made', async () => {
     const payId = await shop.authorize('CARD', delayed(2))
     await shop.advance('PT1H59M55S')
     await shop.fail({ operation: 'CAPTURE', fault: 'lost_answer' })
@@ -198,7 +198,7 @@ describe('a manual operation before a delayed capture', () => {
     expect(await shop.read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
   })
 
-  test('the order holds when the clock passes all of it and the end of the authorisation at once', async () => {
+  test('the order stays when the clock passes all of it and the end of the authorisation at once', async () => {
     const payId = await shop.authorize('CARD', delayed(2))
     await shop.advance('PT1H59M55S')
     await shop.fail({ operation: 'REVERSAL', fault: 'lost_answer' })
@@ -211,7 +211,7 @@ describe('a manual operation before a delayed capture', () => {
   })
 })
 
-test('what becomes free after it has fired is not taken by itself', async () => {
+test('an amount that becomes free after it has fired is not captured automatically', async () => {
   const payId = await shop.authorize('CARD', delayed(2))
   await shop.advance('PT1H59M55S')
   await shop.fail({ operation: 'INCREMENTAL', fault: 'lost_answer' })
@@ -240,7 +240,7 @@ test('two gateways on one database make a delayed capture once', async () => {
   await left.stop()
 })
 
-test('the clock waits for a capture that the worker in the background was faster with', async () => {
+test('the clock waits for a capture that the background worker has begun', async () => {
   const arrived = Promise.withResolvers<void>()
   const letGo = Promise.withResolvers<void>()
   const { connector } = createAcquirer()

@@ -46,7 +46,7 @@ test('200 the record shows the account masked, its bank and the mandate', async 
   expect(compileCheck(paymentRecord)(record.body)).toEqual([])
 })
 
-test('200 the account lies in the vault once, however often it pays', async () => {
+test('200 the vault stores the account once, however often it pays', async () => {
   const pseudo = async () => {
     const { body } = await pay({ account })
     return (await shop.read(body.payId)).paymentMethods.directDebit.account.pseudoBankAccountNumber
@@ -79,7 +79,7 @@ test.each(['DE89370400440532013001', 'de89370400440532013000', 'ZZ00AAAAAAAAAAAA
   },
 )
 
-test('400 a destroyed account pays no more, and comes back with its IBAN', async () => {
+test('400 a destroyed account cannot pay, and is stored again with its IBAN', async () => {
   const { body } = await pay({ account: { ...account, number: 'NL91ABNA0417164300' } })
   const read = async (payId: string) => (await shop.read(payId)).paymentMethods.directDebit.account
   const { pseudoBankAccountNumber } = await read(body.payId)

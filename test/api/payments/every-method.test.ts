@@ -1,6 +1,6 @@
 /**
- * Every row of the catalogue can be paid in the test environment, by the first way of integration it has, up to the status
- * that its default capture method stands for; and what a row lacks is refused before anybody is asked.
+ * Every row of the catalogue can be paid in the test environment, by the first way of integration it has, up to the
+ * status of its default capture method; operations that a row lacks are refused before a provider is called.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { allMethods, defaultCapture } from '#methods/catalogue.ts'
@@ -29,7 +29,7 @@ afterAll(async () => {
 /** 50: enough to keep the gateway busy, few enough to keep its sockets. */
 const atOnce = 50
 
-/** Runs the work on all, so many at a time; results in the order of the items. */
+/** Runs the work on all items, a limited number at a time; results are in the order of the items. */
 async function forAll<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   let next = 0
@@ -43,7 +43,7 @@ async function forAll<T, R>(items: readonly T[], work: (item: T) => Promise<R>):
 const currencyOf = ({ currencies }: Method): string =>
   currencies === '*' || currencies.includes('EUR') ? 'EUR' : String(currencies[0])
 
-/** Data that a request must bring where the merchant collects it. */
+/** Data that a request must contain if the merchant collects it. */
 const directObjects: Readonly<Record<string, object>> = {
   card: { number: '4111111111111111', expiryDate: '209912', cardholderName: 'Ada Lovelace' },
   directDebit: { account: { number: 'DE89370400440532013000', accountHolderName: 'Ada Lovelace' } },
@@ -64,7 +64,7 @@ function toRequest(method: Method, integrationType: string, captureType?: string
   }
 }
 
-/** Creates and does what the answer asks for: sends the customer on, or confirms. */
+/** Creates the payment and takes the next step of the answer: acts as the customer, or confirms. */
 async function pay(method: Method, integrationType: string, captureType?: string): Promise<string> {
   const request = toRequest(method, integrationType, captureType)
   const { status, body } = await shop.call('POST', '/payments', request)
@@ -77,10 +77,10 @@ async function pay(method: Method, integrationType: string, captureType?: string
   return body.payId
 }
 
-/** What an approved payment is, by how it is captured. */
+/** The status of an approved payment, by its capture type. */
 const paidStatus = { AUTOMATIC: 'OK', MANUAL: 'AUTHORIZED', DELAYED: 'CAPTURE_REQUEST' } as const
 
-/** Everything that is wrong with the record of a paid payment, in words. */
+/** All errors in the record of a paid payment, as texts. */
 async function findFaults(method: Method, payId: string): Promise<string[]> {
   const record = await shop.read(payId)
   const capture = defaultCapture(method)
@@ -98,7 +98,7 @@ async function findFaults(method: Method, payId: string): Promise<string[]> {
   return faults.filter(fault => fault !== '').map(fault => `${method.type} ${fault}`)
 }
 
-/** What the way of a payment depends on: rows that agree in all of it take the same way. */
+/** The traits that determine the course of a payment: rows with equal traits behave the same. */
 const traitsOf = (row: Method): readonly string[] => [
   JSON.stringify([row.family, row.flow, Object.hasOwn(directObjects, row.key), row.capture, row.operations]),
   `paid in ${currencyOf(row)}`,
@@ -124,7 +124,7 @@ test.each(['HOSTED', 'DIRECT'] as const)('200 every method that has %s is paid b
   expect(faults.flat()).toEqual([])
 })
 
-/** What is sent to a payment for each thing that a row may lack, and how the payment must have been captured before. */
+/** A request for each operation that a row may lack, and the capture type that the payment needs before it. */
 const probes: readonly (readonly [MethodOperation, string, number, 'AUTOMATIC' | 'MANUAL'])[] = [
   ['capture', 'captures', 1000, 'AUTOMATIC'],
   ['partial_capture', 'captures', 400, 'MANUAL'],
@@ -135,7 +135,7 @@ const probes: readonly (readonly [MethodOperation, string, number, 'AUTOMATIC' |
   ['partial_refund', 'refunds', 400, 'AUTOMATIC'],
 ]
 
-/** What the lack of the first means for the second: without any capture there is none in part. */
+/** If a row lacks the second operation, it lacks the first as well: without any capture there is no partial one. */
 const whole: Partial<Record<MethodOperation, MethodOperation>> = {
   partial_capture: 'capture',
   partial_refund: 'refund',

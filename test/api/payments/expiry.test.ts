@@ -1,4 +1,4 @@
-/** What time alone does, over HTTP: authorisations lapse, customers and confirmations come too late. */
+/** Effects of time alone, over HTTP: authorisations lapse, customers and confirmations come too late. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -39,10 +39,10 @@ const authorizationDays: Record<ServedType, number> = {
 const lives = Object.entries(authorizationDays) as [ServedType, number][]
 
 describe.each(lives)('an authorisation of %s', (type, days) => {
-  /** Besides the approval. */
+  /** The events after those of the approval. */
   const told = async (payId: string) => (await shop.events(payId)).slice(toldByApproval(type))
 
-  test(`lapses after ${days} days, wholly, and is told once`, async () => {
+  test(`lapses after ${days} days, wholly, with one event`, async () => {
     const payId = await shop.authorize(type)
     const { transId, xId } = await shop.read(payId)
     await shop.advance(`P${days - 1}DT23H59M59S`)
@@ -62,7 +62,7 @@ describe.each(lives)('an authorisation of %s', (type, days) => {
     expect((await shop.create(type, { transId })).status).toBe(200)
   })
 
-  test('lapses in part when something was taken, and stays OK', async () => {
+  test('lapses in part after a partial capture, and stays OK', async () => {
     const payId = await shop.authorize(type)
     await shop.act(payId, 'captures', 400)
     await shop.advance(`P${days}D`)
@@ -75,18 +75,18 @@ describe.each(lives)('an authorisation of %s', (type, days) => {
     expect(await shop.act(payId, 'refunds', 400)).toMatchObject(done('OK'))
   })
 
-  test('has nothing to lapse when all was taken', async () => {
+  test('does not lapse when it is captured in full', async () => {
     const payId = await shop.sell(type)
     await shop.advance(`P${days}D`)
     expect(await shop.read(payId)).toMatchObject({ status: 'OK', amount: { reversedValue: 0 } })
     expect(await told(payId)).toEqual([])
-    // The one that may be captured above what was authorised is closed at 100 %.
+    // The method that allows captures above the authorised amount is closed at 100 %.
     const full = type === 'PROVIDERP' ? '20200006' : '20200002'
     expect(await shop.act(payId, 'captures', 1)).toMatchObject(refused(full))
   })
 })
 
-describe('with something unknown under way', () => {
+describe('with an unknown outcome under way', () => {
   test('an unknown capture is not released; when it fails, the rest lapses at once', async () => {
     const payId = await shop.authorize('CARD')
     await shop.advance('P6DT23H59M55S')
@@ -98,7 +98,7 @@ describe('with something unknown under way', () => {
     expect(await shop.read(payId)).toMatchObject({ status: 'REVERSED', amount: { reversedValue: 1000 } })
   })
 
-  test('an unknown capture that turns out taken stays taken', async () => {
+  test('an unknown capture that turns out approved stays captured', async () => {
     const payId = await shop.authorize('CARD')
     await shop.advance('P6DT23H59M55S')
     await shop.fail({ operation: 'CAPTURE', fault: 'lost_answer' })
@@ -110,7 +110,7 @@ describe('with something unknown under way', () => {
     })
   })
 
-  test('an unknown reversal and the end of the authorisation give back each cent once', async () => {
+  test('an unknown reversal and the end of the authorisation release each cent once', async () => {
     const payId = await shop.authorize('CARD')
     await shop.advance('P6DT23H59M55S')
     await shop.fail({ operation: 'REVERSAL', fault: 'lost_answer' })
@@ -153,7 +153,7 @@ describe('a payment that waits for its confirmation', () => {
     expect(await shop.create(type, { ...change, transId: body.transId })).toMatchObject({ status: 200 })
   })
 
-  test('fails at its expirationTime, whether that is sooner or later', async () => {
+  test('fails at its expirationTime, whether that is before or after the 24 hours', async () => {
     const { now } = (await shop.call('GET', '/test/clock')).body
     const at = (hours: number) => new Date(Date.parse(now) + hours * 3_600_000).toISOString()
     const soon = (await shop.create('PROVIDERK', { expirationTime: at(2) })).body.payId

@@ -1,4 +1,4 @@
-/** Providers that are paid on a page only, over HTTP: what P, T and Z do differently from all others, and what each shows. */
+/** Providers that take payments only on a page, over HTTP: the special rules and result fields of P, T and Z. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
 import { createTestClock } from '#test/support/clock.ts'
@@ -30,7 +30,7 @@ test.each(['PROVIDERP', 'PROVIDERT', 'PROVIDERZ'] as const)('400 %s is not paid 
 })
 
 describe('P may be captured up to 115 % of what was authorised', () => {
-  // Each line: the captures, and what becomes of each.
+  // Each line: the captures, and the result of each.
   test.each<[number[], string[]]>([
     [[1150], ['00000000']],
     [[1151], ['20200003']],
@@ -79,7 +79,7 @@ describe('P may be captured up to 115 % of what was authorised', () => {
     expect(await capture(payId, 116)).toMatchObject(done('OK'))
   })
 
-  test('what may have been captured counts, and closes at 100 %', async () => {
+  test('captures with an unknown outcome count, and the payment closes at 100 %', async () => {
     const payId = await shop.authorize('PROVIDERP')
     await shop.fail({ operation: 'CAPTURE', fault: 'lost_answer' })
     expect(await capture(payId, 1000)).toMatchObject(pending)
@@ -89,7 +89,7 @@ describe('P may be captured up to 115 % of what was authorised', () => {
     expect((await sumsOf(payId)).capturedValue).toBe(1000)
   })
 
-  test('completeType closes it earlier; what is left lapses by itself', async () => {
+  test('completeType closes it earlier; the rest lapses automatically', async () => {
     const payId = await shop.authorize('PROVIDERP')
     const open = methods({ providerP: { completeType: false } })
     expect(await capture(payId, 100, open)).toMatchObject(done('OK'))
@@ -102,7 +102,7 @@ describe('P may be captured up to 115 % of what was authorised', () => {
     expect(await sumsOf(payId)).toMatchObject({ capturedValue: 400, reversedValue: 600 })
   })
 
-  test('all that was captured can be refunded, also above what was authorised, and no cent more', async () => {
+  test('the whole captured amount can be refunded, also above the authorised amount, and no more', async () => {
     const payId = await shop.authorize('PROVIDERP')
     await capture(payId, 1150)
     expect(await shop.act(payId, 'refunds', 1151)).toMatchObject(refused('20200004'))
@@ -129,7 +129,7 @@ describe('P may be captured up to 115 % of what was authorised', () => {
     expect(await shop.act(payId, 'refunds', 400)).toMatchObject(done('OK'))
   })
 
-  test('a declined refund says of what kind the decline is, and nothing of amounts', async () => {
+  test('a declined refund shows the kind of decline, and no amounts', async () => {
     const payId = await shop.sell('PROVIDERP')
     const { body } = await shop.act(payId, 'refunds', 100, { simulationMode: '0313' })
     expect(body.paymentMethods).toEqual({
@@ -153,7 +153,7 @@ describe('provider P with confirm: true', () => {
     return body.payId
   }
 
-  test('20200010 before the customer has approved, and after it turned back', async () => {
+  test('20200010 before the customer has approved, and after they cancelled', async () => {
     const { body } = await shop.create('PROVIDERP', later())
     expect(await shop.act(body.payId, 'confirms', 1000)).toMatchObject(refused('20200010'))
     await shop.customer(body.payId, 'cancel')
@@ -168,7 +168,7 @@ describe('provider P with confirm: true', () => {
     expect(await capture(payId, 1150)).toMatchObject(done('OK'))
   })
 
-  test('200 a lower amount becomes the authorised one, and 115 % of it the most', async () => {
+  test('200 a lower amount becomes the authorised one, and 115 % of it the ceiling', async () => {
     const payId = await approved()
     expect(await shop.act(payId, 'confirms', 1001)).toMatchObject(refused('20200003'))
     expect(await shop.act(payId, 'confirms', 600)).toMatchObject(done('AUTHORIZED'))
@@ -176,7 +176,7 @@ describe('provider P with confirm: true', () => {
     expect(await capture(payId, 690)).toMatchObject(done('OK'))
   })
 
-  test('200 AUTOMATIC captures with it, DELAYED by its hour', async () => {
+  test('200 AUTOMATIC captures with the confirmation, DELAYED at its hour', async () => {
     const at = await approved('AUTOMATIC')
     expect(await shop.act(at, 'confirms', 900)).toMatchObject(done('OK'))
     expect(await sumsOf(at)).toMatchObject({ authorizedValue: 900, capturedValue: 900 })
@@ -187,7 +187,7 @@ describe('provider P with confirm: true', () => {
     expect((await sumsOf(by)).capturedValue).toBe(1000)
   })
 
-  test('422 a declined confirmation is the end, with no further try on the page', async () => {
+  test('422 a declined confirmation ends the payment, without another try on the page', async () => {
     const payId = await approved()
     const declined = await shop.act(payId, 'confirms', 1000, { simulationMode: '0351' })
     expect(declined).toMatchObject(refused('24000351'))
@@ -209,7 +209,7 @@ describe('provider T, whose authorisation can be raised and prolonged', () => {
     providerTransactionId: expect.stringMatching(/^sim/),
   }
 
-  test('200 the result tells when what is left is given back', async () => {
+  test('200 the result shows when the rest is released', async () => {
     const payId = await shop.authorize('PROVIDERT')
     const { now } = (await shop.call('GET', '/test/clock')).body
     const inDays = (days: number) => new Date(Date.parse(now) + days * 24 * 3_600_000).toISOString()
@@ -230,7 +230,7 @@ describe('provider T, whose authorisation can be raised and prolonged', () => {
     })
   })
 
-  test('422 a decline says why, and of what kind', async () => {
+  test('422 a decline shows its reason and kind', async () => {
     const payId = await shop.authorize('PROVIDERT')
     const declined = await shop.act(payId, 'incrementals', 500, { duration: 2, simulationMode: '0361' })
     expect(declined).toMatchObject(refused('25000361'))
@@ -252,7 +252,7 @@ describe('provider T, whose authorisation can be raised and prolonged', () => {
     number: expect.stringMatching(/^DE\d{20}$/),
     accountHolderName: expect.any(String),
   }
-  // Each line: what the request says of the transfer, and what every result of the payment says of the account.
+  // Each line: the request's transfer fields, and the account in every result of the payment.
   test.each<[string, object, { account?: object }]>([
     ['BANK_TRANSFER', { transferType: 'BANK_TRANSFER' }, { account }],
     ['nothing', {}, {}],
@@ -300,14 +300,14 @@ describe('provider Z', () => {
     expect(body.paymentMethods.providerZ).not.toHaveProperty('refundId')
   })
 
-  test('20200009 takes one capture only, and cannot be raised', async () => {
+  test('20200009 allows one capture only, and no increment', async () => {
     const payId = await shop.authorize('PROVIDERZ')
     expect(await shop.act(payId, 'incrementals', 1)).toMatchObject(refused('20200009'))
     expect(await capture(payId, 400)).toMatchObject(done('OK'))
     expect(await capture(payId, 600)).toMatchObject(refused('20200009'))
   })
 
-  test('20200009 P cannot be raised either', async () => {
+  test('20200009 P allows no increment either', async () => {
     expect(await shop.act(await shop.authorize('PROVIDERP'), 'incrementals', 1)).toMatchObject(
       refused('20200009'),
     )

@@ -8,7 +8,7 @@ import { findBrokenRules } from '#test/support/simulation/invariants.ts'
 let gateway: TestGateway
 let shop: Shop
 beforeAll(async () => {
-  // From today: moving the clock drops keys that the database's own clock finds too old, and no test can stop that one.
+  // Starts today: moving the clock deletes keys that are too old by the database's own clock, which no test can stop.
   gateway = await startTestGateway({ clock: createTestClock(Date.now()) })
 })
 beforeEach(async () => {
@@ -89,7 +89,7 @@ describe.each(endpoints)('%s', (_, prepare) => {
     expect(await operationsOf(first)).toBe(made)
   })
 
-  test('422 20170002 with another body, without a word about the first', async () => {
+  test('422 20170002 with another body, and the answer reveals nothing of the first', async () => {
     const request = await prepare()
     const key = newKey()
     const first = await send(request, key)
@@ -114,7 +114,7 @@ describe.each(endpoints)('%s', (_, prepare) => {
     expect(answers[0]?.status).toBe(200)
   })
 
-  test('a bad request does not burn the key', async () => {
+  test('a bad request does not use the key up', async () => {
     const request = await prepare()
     const key = newKey()
     const bad = await send({ ...request, body: { ...request.body, surprise: 1 } }, key)
@@ -127,7 +127,7 @@ describe.each(endpoints)('%s', (_, prepare) => {
 const moving = endpoints.filter(([name]) => !['update', 'create of two steps'].includes(name))
 
 describe.each(moving)('%s', (_, prepare) => {
-  test('422 a decline is the answer for good', async () => {
+  test('422 a decline stays the answer', async () => {
     const request = await prepare()
     const key = newKey()
     const declined = { ...request, body: { ...request.body, simulationMode: '0351' } }
@@ -163,7 +163,7 @@ test('422 a refusal of ours is kept, although it would be accepted by now', asyn
   expect((await send(request, newKey())).status).toBe(200)
 })
 
-test('one key opens a door of its own on every path', async () => {
+test('one key is independent on every path', async () => {
   const payId = await shop.authorize('CARD')
   const key = newKey()
   const answers = [

@@ -155,7 +155,7 @@ describe('the same request', () => {
 })
 
 describe('another request', () => {
-  test('422 20170002 with another body, and it tells nothing of the first', async () => {
+  test('422 20170002 with another body, and the answer reveals nothing of the first', async () => {
     const headers = newKey()
     const body = cardPayment({ refNr: 'secret-ref', metadata: { secret: 1 } })
     const first = await create(body, headers)
@@ -172,7 +172,7 @@ describe('another request', () => {
     }
   })
 
-  test('422 20170002 with another card, which the stored fingerprint does not give away', async () => {
+  test('422 20170002 with another card; the stored fingerprint does not reveal the number', async () => {
     const headers = newKey()
     const body = cardPayment()
     await create(body, headers)
@@ -251,7 +251,7 @@ describe('the key itself', () => {
   })
 })
 
-describe('at the same moment', () => {
+describe('simultaneous requests', () => {
   test('200 twenty calls over two gateways: one effect, equal answers', async () => {
     const headers = newKey()
     const body = cardPayment()

@@ -27,7 +27,7 @@ describe('raising', () => {
     const raised = await raise(payId, 500, { refNr: 'i-1', metadata: { nights: 2 } })
     expect(raised).toMatchObject(done('OK'))
     expect(raised.body).toMatchObject({ payId, transId: 'step', refNr: 'i-1' })
-    // The one answer that does not give the metadata back.
+    // The only answer without the request's metadata.
     expect(raised.body).not.toHaveProperty('metadata')
     expect(raised.body.paymentMethods).toEqual({
       card: { providerResponseCode: '00', providerTransactionId: expect.stringMatching(/^sim/) },
@@ -118,7 +118,7 @@ describe('raising', () => {
     expect(await shop.act(payId, 'captures', 1500)).toMatchObject(done('OK'))
   })
 
-  test('an unknown raise of a payment that was captured meanwhile adds what can still be captured', async () => {
+  test('an unknown increment of a payment that was captured meanwhile adds to the open amount', async () => {
     const payId = await shop.authorize('CARD')
     await shop.fail({ operation: 'INCREMENTAL', fault: 'lost_answer' })
     await raise(payId, 500)
@@ -128,7 +128,7 @@ describe('raising', () => {
     expect(await shop.act(payId, 'captures', 500)).toMatchObject(done('OK'))
   })
 
-  test('an unknown raise of a payment that was reversed meanwhile is released with it', async () => {
+  test('an unknown increment of a payment that was reversed meanwhile is released with it', async () => {
     const payId = await shop.authorize('CARD')
     await shop.fail({ operation: 'INCREMENTAL', fault: 'lost_answer' })
     await raise(payId, 500)
@@ -140,7 +140,7 @@ describe('raising', () => {
     })
   })
 
-  test('sent again twice when it does not arrive, FAILED after three times', async () => {
+  test('an unreached request is sent again twice, then FAILED', async () => {
     const payId = await shop.authorize('CARD')
     await shop.fail({ operation: 'INCREMENTAL', fault: 'lost_request', times: 3 })
     expect(await raise(payId, 500)).toMatchObject(refused('21000391'))
@@ -180,7 +180,7 @@ describe('guards, the first that fails is the answer', () => {
     expect(await raise(payId, 1, wrong)).toMatchObject(refused('20200008'))
   })
 
-  test('20200002 captured, even a part of it, even perhaps', async () => {
+  test('20200002 captured, also in part, also with an unknown outcome', async () => {
     const partly = await shop.authorize('CARD')
     await shop.act(partly, 'captures', 1)
     expect(await raise(partly, 1, wrong)).toMatchObject(refused('20200002'))
@@ -195,7 +195,7 @@ describe('guards, the first that fails is the answer', () => {
     expect(await raise(payId, 1, wrong)).toMatchObject(refused('20200005'))
   })
 
-  test('20200003 beyond the largest amount there is, unknown raises counted', async () => {
+  test('20200003 beyond the largest possible amount, unknown increments included', async () => {
     const payId = await shop.authorize('CARD')
     expect(await raise(payId, 999_999_999_000)).toMatchObject(refused('20200003'))
     await shop.fail({ operation: 'INCREMENTAL', fault: 'lost_answer' })

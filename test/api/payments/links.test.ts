@@ -64,7 +64,7 @@ test('200 a state is found among many others, page after page', async () => {
   expect(seen).toEqual(wanted)
 })
 
-test('200 another end and description, which hold', async () => {
+test('200 another end and description, which then apply', async () => {
   const { id, payId } = await make('changed')
   const { now } = (await shop.call('GET', '/test/clock')).body
   const expirationTime = new Date(Date.parse(now) + 3 * 86_400_000).toISOString()

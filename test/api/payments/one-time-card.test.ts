@@ -1,4 +1,4 @@
-/** Card fields inside a shop's page, and the one-time cards that come out of them. */
+/** Card fields inside a shop's page, and their one-time cards. */
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MerchantId } from '#domain/ids.ts'
@@ -89,7 +89,7 @@ describe('the fields', () => {
     expect((await post(entries, headers)).status).toBe(403)
   })
 
-  test('do not exist for a merchant who named no site, for nobody, and for rubbish', async () => {
+  test('do not exist for a merchant without frame origins, an unknown merchant and an invalid id', async () => {
     const { merchantId } = await gateway.gateway.merchants.create('No frames')
     const unknown = [merchantId, 'mer_none', "x'%00", 'a'.repeat(500)]
     const answers = await Promise.all(
@@ -130,13 +130,13 @@ describe('the token', () => {
     expect((await send()).text).toBe(first.text)
   })
 
-  test('is not used up by a request that is refused for something else', async () => {
+  test('is not used up by a request that is refused for another reason', async () => {
     const token = await makeToken()
     expect((await pay(token, { amount: { value: 1000, currency: 'XXX' } })).status).toBe(400)
     expect((await pay(token)).status).toBe(200)
   })
 
-  test('ends after 15 minutes', async () => {
+  test('expires after 15 minutes', async () => {
     const [inTime, late] = [await makeToken(), await makeToken()]
     clock.move(15 * 60 * secondMs - 1)
     expect((await pay(inTime)).status).toBe(200)
@@ -144,7 +144,7 @@ describe('the token', () => {
     expect(await pay(late)).toMatchObject(unusable)
   })
 
-  test('is worth nothing to another merchant', async () => {
+  test('cannot be used by another merchant', async () => {
     const token = await makeToken()
     const other = await gateway.gateway.merchants.create('Other')
     const refused = await gateway.call(
@@ -160,7 +160,7 @@ describe('the token', () => {
     expect((await pay(token)).status).toBe(200)
   })
 
-  test('changed by one character, cut short or made up, it is refused', async () => {
+  test('is refused if it is changed by one character, truncated or made up', async () => {
     const token = await makeToken()
     const at = token.length - 8
     const changed = `${token.slice(0, at)}${token[at] === 'A' ? 'B' : 'A'}${token.slice(at + 1)}`
@@ -168,7 +168,7 @@ describe('the token', () => {
       expect(await pay(wrong), wrong).toMatchObject({ status: 400 })
   })
 
-  test('a date or code beside it is refused by name', async () => {
+  test('a date or code sent beside it is refused, naming the field', async () => {
     const refused = await pay(await makeToken(), { card: { securityCode: '999' } })
     expect(refused).toMatchObject({ status: 400, body: { field: 'paymentMethods.card.securityCode' } })
   })
@@ -196,7 +196,7 @@ test('the database holds a sealed key while the token can be used, and nothing o
     expect(JSON.stringify(kept.rows)).not.toContain('411111')
     await pay(token)
     expect((await client.query('SELECT FROM one_time_key')).rowCount).toBe(0)
-    // The real clock ends it too, even if the merchant's stands still.
+    // It also expires by real time, even if the merchant's clock stands still.
     const old = await makeToken()
     await client.query(`UPDATE one_time_key SET made_at = now() - interval '15 minutes'`)
     expect(await pay(old)).toMatchObject(unusable)

@@ -1,4 +1,4 @@
-/** What a record shows of what was asked for, over HTTP: as sent, or the contract's default. */
+/** The request's fields in the payment record, over HTTP: as sent, or the contract's default. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 

@@ -39,7 +39,7 @@ const fields: Record<ServedType, object> = {
   DIRECTDEBIT: { directDebit: { providerResponseCode: '00' } },
   PROVIDERK: { providerK: { providerResponseCode: '00', invoiceNumber: expect.stringMatching(/^K\d+$/) } },
   PROVIDERM: { providerM: { providerResponseCode: '00' } },
-  // The contract has a number here, and text everywhere else.
+  // The contract defines a number here, and text everywhere else.
   PROVIDERR: { providerR: { providerResponseCode: 0 } },
   PROVIDERP: {
     providerP: {
@@ -112,7 +112,7 @@ describe.each(servedTypes)('%s', type => {
     expect(told).toMatchObject([{ xId: unheard.body.xId, status: 'OK' }])
   })
 
-  test('sent again twice when it does not arrive, FAILED and free after three times', async () => {
+  test('an unreached request is sent again twice, then FAILED and the amount is free', async () => {
     const payId = await shop.sell(type)
     await shop.fail({ operation: 'REFUND', fault: 'lost_request', times: 3 })
     expect(await shop.act(payId, 'refunds', 700)).toMatchObject(refused(`${declinePrefix[type]}0391`))
@@ -135,7 +135,7 @@ describe('refunds of several captures', () => {
     return { payId, ids }
   }
 
-  test('the named one is credited, up to what it took', async () => {
+  test('a named capture is refunded, up to its amount', async () => {
     const { payId, ids } = await sellInParts(300, 500, 200)
     const [first = '', second = ''] = ids
     expect(await shop.act(payId, 'refunds', 301, named(first))).toMatchObject(refused('20200004'))
@@ -145,7 +145,7 @@ describe('refunds of several captures', () => {
     expect(await refundedOf(payId)).toBe(800)
   })
 
-  test('without a name it is the last one', async () => {
+  test('without a name the last capture is refunded', async () => {
     const { payId, ids } = await sellInParts(300, 500, 200)
     expect(await shop.act(payId, 'refunds', 201)).toMatchObject(refused('20200004'))
     expect(await shop.act(payId, 'refunds', 150)).toMatchObject(done('OK'))
@@ -165,7 +165,7 @@ describe('refunds of several captures', () => {
     expect(await shop.act(payId, 'refunds', 400)).toMatchObject(done('OK'))
   })
 
-  test('only money that certainly came goes back', async () => {
+  test('only certainly captured money can be refunded', async () => {
     const { payId } = await sellInParts(400)
     await shop.fail({ operation: 'CAPTURE', fault: 'lost_answer' })
     await shop.act(payId, 'captures', 600)
@@ -175,7 +175,7 @@ describe('refunds of several captures', () => {
     expect(await shop.act(payId, 'refunds', 600)).toMatchObject(done('OK'))
   })
 
-  test('a declined refund of one frees it again', async () => {
+  test('a declined refund of a capture frees it again', async () => {
     const { payId, ids } = await sellInParts(300, 700)
     const [first = ''] = ids
     await shop.act(payId, 'refunds', 300, { ...named(first), simulationMode: '0305' })
@@ -227,7 +227,7 @@ describe('guards, the first that fails is the answer', () => {
     expect((await shop.read(payId)).operations).toHaveLength(2)
   })
 
-  test('an authorisation that has lapsed does not hinder the refund of what was taken', async () => {
+  test('a lapsed authorisation does not prevent the refund of the captured amount', async () => {
     const payId = await shop.authorize('CARD')
     await shop.act(payId, 'captures', 400)
     await shop.advance('P8D')

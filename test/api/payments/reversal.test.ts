@@ -58,7 +58,7 @@ const fields: Record<ServedType, object> = {
   },
 }
 
-/** What may be captured above the open amount: P lets captures reach 115 % of 1000. */
+/** The amount that may be captured above the open amount: P allows captures up to 115 % of 1000. */
 const extra = (type: ServedType): number => (type === 'PROVIDERP' ? 150 : 0)
 
 describe.each(servedTypes)('%s', type => {
@@ -123,7 +123,7 @@ describe.each(servedTypes)('%s', type => {
     expect(await shop.act(payId, 'captures', 400)).toMatchObject(done('OK'))
   })
 
-  test('sent again twice when it does not arrive, FAILED and free after three times', async () => {
+  test('an unreached request is sent again twice, then FAILED and the amount is free', async () => {
     const payId = await shop.authorize(type)
     await shop.fail({ operation: 'REVERSAL', fault: 'lost_request', times: 3 })
     const lost = await shop.act(payId, 'reversals', 600)
@@ -163,7 +163,7 @@ describe('guards, the first that fails is the answer', () => {
     expect(await shop.act(payId, 'refunds', 1)).toMatchObject(refused('20200004'))
   })
 
-  test('20200002 captured, even a part of it, even perhaps', async () => {
+  test('20200002 captured, also in part, also with an unknown outcome', async () => {
     const partly = await shop.authorize('CARD')
     await shop.act(partly, 'captures', 1)
     expect(await wronglyReverse(partly)).toMatchObject(refused('20200002'))

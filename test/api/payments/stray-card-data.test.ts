@@ -45,7 +45,7 @@ test('400 its card number as Idempotency-Key, which would be stored in clear', a
   expect(answer.text).not.toContain('4111')
 })
 
-test('400 as problem details where the endpoint speaks them', async () => {
+test('400 as problem details where the endpoint uses that dialect', async () => {
   const { status, body } = await gateway.call('POST', '/services/tokenService', {
     type: 'CARD',
     number,

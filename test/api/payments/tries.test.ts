@@ -1,4 +1,4 @@
-/** Tries on a page, one after another: what each leaves behind for the next, and what a merchant's change does to them. */
+/** Successive tries on a page: the effect of each on the next, and of changes by the merchant. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -49,7 +49,7 @@ const create = (type: string, more: object = {}) =>
 
 const patch = (payId: string, body: object) => shop.call('PATCH', `/payments/${payId}`, body)
 
-test('a method that knows another way of capture does not change what the merchant asked for', async () => {
+test('a try by a method with another capture type does not change the requested capture', async () => {
   const { payId, page } = await post('/payments/sessions', { allowedPaymentMethod: ['INVOICE', 'CARD'] })
   await shop.fail({ operation: 'AUTHORIZATION', fault: 'decline' })
   await sendForm(await openPage(page), { type: 'INVOICE' })
@@ -67,7 +67,7 @@ test('a method that knows another way of capture does not change what the mercha
   })
 })
 
-test('all methods that fit are offered again after one that knows another way of capture', async () => {
+test('all suitable methods are offered again after a try by one with another capture type', async () => {
   const { page } = await post('/payments/sessions', { allowedPaymentMethod: ['INVOICE', 'EPS', 'CARD'] })
   await shop.fail({ operation: 'AUTHORIZATION', fault: 'decline' })
   await sendForm(await openPage(page), { type: 'INVOICE' })
@@ -75,7 +75,7 @@ test('all methods that fit are offered again after one that knows another way of
   for (const type of ['INVOICE', 'EPS', 'CARD']) expect(html).toContain(`value="${type}"`)
 })
 
-test('the account of a form is kept as that of a request is; the next try has its own, or none', async () => {
+test('the account of a form is stored like that of a request; the next try has its own, or none', async () => {
   const { payId, page } = await post('/payments/sessions', { allowedPaymentMethod: ['DIRECTDEBIT', 'CARD'] })
   const account = { type: 'DIRECTDEBIT', accountHolder: 'Ada Lovelace', consent: 'yes' }
   await sendForm(await openPage(page), { ...account, iban: 'DE62 3704 0044 0532 0130 01' })
@@ -135,7 +135,7 @@ test('200 another amount of a transfer is another code to scan, and what is paid
   ])
 })
 
-test('an approval of an amount that is shown no more has no effect; the page is shown anew', async () => {
+test('an approval of an outdated amount has no effect; the page is shown anew', async () => {
   const { payId, page } = await create('PROVIDERP')
   const shown = await openPage(page)
   expect(shown.html).toContain('10.00')
@@ -151,7 +151,7 @@ test('an approval of an amount that is shown no more has no effect; the page is 
   expect(await shop.read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 9900 } })
 })
 
-test('a form of an amount that is shown no more has no effect', async () => {
+test('a form with an outdated amount has no effect', async () => {
   const { payId, page } = await create('CARD')
   const shown = await openPage(page)
   await patch(payId, amount(9900))
@@ -161,7 +161,7 @@ test('a form of an amount that is shown no more has no effect', async () => {
   expect((await shop.read(payId)).amount.capturedValue).toBe(9900)
 })
 
-test('a note of the merchant’s that was begun before a try and ends after it loses nothing of the card', async () => {
+test('a merchant’s PATCH that overlaps a try does not lose the card', async () => {
   const { payId, page } = await create('CARD')
   const form = await openPage(page)
   const { engine } = gateway.gateway
@@ -169,7 +169,7 @@ test('a note of the merchant’s that was begun before a try and ends after it l
     ...engine.payments,
     byPayId: async (...subject: Parameters<typeof engine.payments.byPayId>) => {
       const found = await engine.payments.byPayId(...subject)
-      // Between the look and the write.
+      // Between the read and the write.
       await sendForm(form, cardEntries('4111111111111111'))
       return found
     },
@@ -193,7 +193,7 @@ test('422 20200014 the amount of a payment that its customer has left open at th
   expect((await patch(payId, amount(9900))).body.responseCode).toBe('20200014')
 })
 
-test('an amount that declines only counts when it is what is sent', async () => {
+test('an amount that declines only matters if it is the amount that is sent', async () => {
   const { payId } = await create('PROVIDERP', amount(99_990_351))
   await patch(payId, amount(1000))
   expect((await shop.customer(payId, 'approve')).status).toBe('OK')
@@ -202,7 +202,7 @@ test('an amount that declines only counts when it is what is sent', async () => 
   expect(await shop.customer(other.payId, 'approve')).toMatchObject({ responseCode: '24000351' })
 })
 
-test('a fault of captures strikes the capture that comes with a try', async () => {
+test('a fault of captures applies to the capture of a try', async () => {
   const { payId, page } = await create('CARD')
   await shop.fail({ operation: 'CAPTURE', fault: 'decline', code: '61' })
   await sendForm(await openPage(page), cardEntries('4111111111111111'))

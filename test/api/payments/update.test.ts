@@ -1,4 +1,4 @@
-/** PATCH /payments/{id} over HTTP: what may still change, and when. */
+/** PATCH /payments/{id} over HTTP: the fields that may still change, and when. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -30,7 +30,7 @@ async function begin() {
 }
 
 describe('while nothing is approved', () => {
-  test('200 transId and amount, which then rule the confirmation', async () => {
+  test('200 transId and amount, which then apply to the confirmation', async () => {
     const { payId, token } = await begin()
     const transId = newTransId()
     const patched = await patch(payId, { transId, amount: { value: 800, currency: 'EUR', taxTotal: 128 } })
@@ -62,7 +62,7 @@ describe('while nothing is approved', () => {
     })
   })
 
-  test('400 a currency that leaves the customer of a page without any method to pay by', async () => {
+  test('400 a currency that no method of the customer’s page supports', async () => {
     const allowedPaymentMethod = ['IDEAL', 'TWINT']
     const amount = { value: 1000, currency: 'EUR' }
     const session = { transId: newTransId(), amount, urls, allowedPaymentMethod }
@@ -208,7 +208,7 @@ describe('afterwards', () => {
     ],
   ]
 
-  test.each(states)('20200011 transId and amount of what is %s', async (status, prepare) => {
+  test.each(states)('20200011 transId and amount of a payment that is %s', async (status, prepare) => {
     const payId = await prepare()
     const before = await shop.read(payId)
     expect(before.status).toBe(status)
@@ -220,7 +220,7 @@ describe('afterwards', () => {
     expect(await shop.read(payId)).toEqual(before)
   })
 
-  test.each(states)('200 the merchant’s own notes of what is %s', async (_, prepare) => {
+  test.each(states)('200 the merchant’s own fields of a payment that is %s', async (_, prepare) => {
     const payId = await prepare()
     const patched = await patch(payId, { refNr: 'n-1', metadata: { note: 1 }, order: { invoiceId: 'i-1' } })
     expect(patched.status).toBe(200)
@@ -228,7 +228,7 @@ describe('afterwards', () => {
     expect(await shop.read(payId)).toEqual(patched.body)
   })
 
-  test('metadata and order are merged with what is there', async () => {
+  test('metadata and order are merged with the stored values', async () => {
     const { body } = await shop.create('CARD', {
       metadata: { a: 1, b: { c: 1 } },
       order: { merchantReference: 'm-1', description: 'Shoes' },

@@ -1,4 +1,7 @@
-/** Limits on declines of a card or an address, and on payouts: 422 and nobody is asked, in all processes, by the merchant's clock. */
+/**
+ * Limits on declines of a card or an address, and on payouts: 422 without a call to the provider, in all processes, by
+ * the merchant's clock.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
 import { openPageShop, type PageShop } from '#test/support/browser/page-shop.ts'
@@ -27,7 +30,7 @@ async function openLimited(limits: Limits): Promise<Shop> {
   return shop
 }
 
-/** Processes learn of each other by heartbeats: each must have given one since the other one is there. */
+/** Processes learn of each other by heartbeats: each must have written one since the other started. */
 async function knowEachOther(): Promise<void> {
   const [{ now } = {}] = await queryRows<{ now: string }>(gateway.databaseUrl, 'SELECT now()::text AS now')
   const seen = () => queryRows(gateway.databaseUrl, `SELECT 1 FROM gateway_process WHERE seen_at > '${now}'`)
@@ -84,7 +87,7 @@ describe('declines of one card', () => {
     }
   })
 
-  test('many at once exceed the limit by at most itself, over two processes', async () => {
+  test('many at once reach at most twice the limit, over two processes', async () => {
     const other = await startTestGateway({ beside: gateway })
     try {
       await knowEachOther()
@@ -106,7 +109,7 @@ describe('declines of one card', () => {
     }
   })
 
-  test('another process follows, and a limit that is set later counts what was', async () => {
+  test('another process follows, and a limit that is set later counts earlier declines', async () => {
     const other = await startTestGateway({ beside: gateway })
     try {
       const shop = await openLimited({ declinesPerCard: '5/PT1H' })
@@ -135,7 +138,7 @@ const payment = (transId: string) => ({
   },
 })
 
-test('declines of one address: 422 for every card from there', async () => {
+test('declines of one address: 422 for every card from that address', async () => {
   const shop = await openLimited({ declinesPerAddress: '2/PT1H' })
   const browserInfo = { ipAddress: '203.0.113.7' }
   for (const number of [card.number, '4716067763538366'])
@@ -170,21 +173,21 @@ describe('on our own pages', () => {
     return shop
   }
 
-  /** The status of what the customer's form led to, and where the payment stands. */
+  /** The status of the answer to the customer's form, and the status of the payment. */
   async function tryCard(shop: PageShop, change: object = { amount: declining }) {
     const { href, payId } = await shop.session(change)
     const status = await sendForm(await openPage(href), cardEntries(card.number))
     return { href, status, codes: (await shop.tries(payId))[1] }
   }
 
-  test('a blocked card is refused there too, and nobody is asked', async () => {
+  test('a blocked card is refused there too, without a call to the provider', async () => {
     const shop = await openLimitedPages({ declinesPerCard: '1/PT1H' })
     expect(await tryCard(shop)).toMatchObject({ codes: ['21000305'] })
     expect(await tryCard(shop, {})).toMatchObject({ status: 429, codes: ['60000100'] })
     expect(await shop.create('CARD', { card })).toMatchObject(tooMany)
   })
 
-  test("the client's address counts, whatever the merchant says", async () => {
+  test("the client's address counts, whatever address the merchant sends", async () => {
     const shop = await openLimitedPages({ declinesPerAddress: '1/PT1H' })
     const elsewhere = { browserInfo: { ipAddress: '203.0.113.77' } }
     expect(await tryCard(shop, { amount: declining, ...elsewhere })).toMatchObject({ codes: ['21000305'] })
@@ -228,12 +231,12 @@ describe("under the token of an intent, on the customer's device", () => {
     return intents.confirm(id, body, await intents.bearer(id))
   }
 
-  test("the client's address counts, whatever the device says", async () => {
+  test("the client's address counts, whatever address the device sends", async () => {
     const shop = await openLimited({ declinesPerAddress: '1/PT1H' })
     const declined = await tryIntent(shop, { amount: declining }, '203.0.113.1')
     expect(declined.body.responseCode).toBe('21000305')
     expect(await tryIntent(shop, {}, '203.0.113.2')).toMatchObject(tooMany)
-    // Nobody else is kept out by it.
+    // Other addresses are not blocked.
     const elsewhere = { card, browserInfo: { ipAddress: '203.0.113.1' } }
     expect(await shop.create('CARD', elsewhere)).toMatchObject({ status: 200 })
   })
@@ -264,7 +267,7 @@ describe('payouts', () => {
     })
   let counter = 0
 
-  test('422 above the sum of the window; declined ones give their part back; other currencies are closed', async () => {
+  test('422 above the sum of the window; declined payouts do not count; other currencies are refused', async () => {
     const shop = await openLimited({ payoutLimit: '100000000EUR/P1D' })
     expect(await payOut(shop, 60_000_000)).toMatchObject({ status: 200 })
     expect(await payOut(shop, 60_000_000)).toMatchObject(tooMany)

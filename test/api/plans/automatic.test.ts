@@ -1,4 +1,4 @@
-/** What the gateway charges by itself: a year of months, declines and their repetitions, answers that stay away, the end. */
+/** Automatic charges: a year of months, declines and their retries, lost answers, the end. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
 import { createTestClock } from '#test/support/clock.ts'
@@ -57,7 +57,7 @@ test('a plan that starts on the 31st is charged at each month’s end, when the 
   })
 })
 
-test('each charge is told to the initial payment’s webhook and names plan, day and try', async () => {
+test('each charge is sent to the initial payment’s webhook and names plan, day and try', async () => {
   const { shop, planId } = await start()
   await moveTo(shop, '2027-02-28T00:00:00Z')
   const [charge] = await listPayments(shop, planId)
@@ -99,7 +99,7 @@ describe('declines', () => {
         ...days.map(day => `${day} FAILED 03${code}`),
       ])
       expect(await readPlan(shop, planId)).toMatchObject({ status: 'SUSPENDED', numberOfPayments: 1 })
-      // Each failed charge is told once, and the last one also that the plan is suspended.
+      // Each failed charge sends one event, and the last one also that the plan is suspended.
       const told: number[] = []
       for (const { payId } of await listPayments(shop, planId)) told.push((await shop.events(payId)).length)
       expect(told.sort()).toEqual([0, 1, 1, 1, 2])
@@ -115,7 +115,7 @@ describe('declines', () => {
     expect((await readPlan(shop, planId)).status).toBe('SUSPENDED')
   })
 
-  test('a hard decline at a repetition ends it as well', async () => {
+  test('a hard decline of a retry suspends the plan as well', async () => {
     const { shop, planId } = await start()
     await decline(shop, '51', 1)
     await decline(shop, '05', 1)
@@ -126,7 +126,7 @@ describe('declines', () => {
     ])
   })
 
-  test('paid at a repetition: the schedule stands, and the next day begins anew', async () => {
+  test('paid by a retry: the schedule stays, and the next due day starts with a first try', async () => {
     const { shop, planId } = await start()
     await decline(shop, '51', 2)
     await moveTo(shop, '2027-03-31T00:00:00Z')
@@ -176,7 +176,7 @@ describe('declines', () => {
 })
 
 describe('a charge without an answer', () => {
-  test('holds the plan until it is known; nothing is charged twice', async () => {
+  test('blocks the plan until the outcome is known; nothing is charged twice', async () => {
     const { shop, planId } = await start({ frequency: 'DAILY' })
     await shop.fail({ operation: 'AUTHORIZATION', fault: 'lost_answer' })
     await moveTo(shop, '2027-02-01T00:00:05Z')
@@ -191,7 +191,7 @@ describe('a charge without an answer', () => {
     expect((await history(shop, planId)).length).toBe(3)
   })
 
-  test('a charge by hand counts when it is settled', async () => {
+  test('a manual charge with a lost answer counts once it is settled', async () => {
     const shop = await openShop(gateway)
     const { paymentPlanId } = (await beginPlan(shop)).body
     await shop.fail({ operation: 'AUTHORIZATION', fault: 'lost_answer' })
@@ -253,7 +253,7 @@ describe('the end of an automatic plan', () => {
   })
 })
 
-test('the merchant’s own charges come on top', async () => {
+test('the merchant’s own charges do not replace automatic ones', async () => {
   const { shop, planId } = await start()
   expect(await chargePlan(shop, planId)).toMatchObject(done('OK'))
   expect(await readPlan(shop, planId)).toMatchObject({ numberOfPayments: 2, nextPaymentDate: '2027-02-28' })

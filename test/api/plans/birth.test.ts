@@ -1,4 +1,4 @@
-/** How a plan begins: with its initial payment, whichever way that is approved. */
+/** A plan begins with its initial payment, however that is approved. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
 import { createTestClock } from '#test/support/clock.ts'
@@ -17,7 +17,7 @@ afterAll(async () => {
   await gateway.stop()
 })
 
-test('200 approved at once: the plan is ACTIVE, and its record tells all', async () => {
+test('200 approved at once: the plan is ACTIVE, and its record shows every field', async () => {
   const { status, body } = await beginPlan(shop, { payment: { metadata: { contract: 'c-1' } } })
   expect(status).toBe(200)
   expect(body.paymentPlanId).toMatch(/^[0-9a-f]{32}$/)
@@ -51,7 +51,7 @@ test('200 approved at once: the plan is ACTIVE, and its record tells all', async
   })
 })
 
-test('200 a second plan of the same customer and card leads to the same stored method', async () => {
+test('200 a second plan of the same customer and card names the same stored method', async () => {
   const customerInfo = { merchantCustomerId: 'twice', email: 'ada@example.com' }
   const [first, second] = [
     await beginPlan(shop, { payment: { customerInfo } }),
@@ -63,7 +63,7 @@ test('200 a second plan of the same customer and card leads to the same stored m
   expect(plans[1].paymentPlanId).not.toBe(plans[0].paymentPlanId)
 })
 
-test('200 without a customer: a plan that leads to nobody, and can be charged all the same', async () => {
+test('200 without a customer: the plan names no customer, and can be charged all the same', async () => {
   const { body } = await beginPlan(shop, { payment: { customerInfo: undefined } })
   const plan = await readPlan(shop, body.paymentPlanId)
   expect(plan).toMatchObject({ status: 'ACTIVE', numberOfPayments: 1 })
@@ -71,7 +71,7 @@ test('200 without a customer: a plan that leads to nobody, and can be charged al
   expect(plan).not.toHaveProperty('paymentMethodId')
 })
 
-test('422 declined: nothing to charge; the plan ended with the payment', async () => {
+test('422 declined: the plan ends with the payment and cannot be charged', async () => {
   const { status, body } = await beginPlan(shop, { payment: { card: { number: '4000000000009995' } } })
   expect(status).toBe(422)
   expect(body).not.toHaveProperty('paymentPlanId')

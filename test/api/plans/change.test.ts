@@ -1,4 +1,4 @@
-/** Plans that go on otherwise: another price, card or end, a pause, and a way out of SUSPENDED. */
+/** Changes of plans: another price, card or end, a pause, and a resume from SUSPENDED. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -29,7 +29,7 @@ const act = (planId: string, act: 'pause' | 'resume' | 'cancel', body?: object) 
 const amountsOf = async (planId: string) =>
   (await listPayments(shop, planId)).map(({ amount }) => amount.value)
 
-test('200 another amount holds for later charges', async () => {
+test('200 another amount applies to later charges', async () => {
   const planId = await start()
   const { status, body } = await patch(planId, {
     amount: { value: 1500, currency: 'EUR' },
@@ -44,7 +44,7 @@ test('200 another amount holds for later charges', async () => {
   expect(await amountsOf(planId)).toEqual([1500, 1000])
 })
 
-test('200 PAUSED is not charged; resumed, the next due day counts and nothing is made up', async () => {
+test('200 a PAUSED plan is not charged; resumed, it is charged on the next due day, and missed days are not', async () => {
   const planId = await start()
   expect(await act(planId, 'pause')).toMatchObject({ status: 200, body: { status: 'PAUSED' } })
   await moveTo(shop, '2027-04-20T00:00:00Z')

@@ -1,4 +1,4 @@
-/** Charging a plan by hand, its guards, and what its record and its list of payments tell afterwards. */
+/** Charging a plan by hand, the guards, and its record and list of payments afterwards. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CredentialUse } from '#connectors/contract.ts'
 import { simulatedBy } from '#connectors/registry.ts'
@@ -11,7 +11,7 @@ import { done, openShop, refused, type Shop, tokenOf } from '#test/support/shop.
 
 let gateway: TestGateway
 let shop: Shop
-/** What the provider was told about cards on file, in order. */
+/** The stored-credential data that the provider got, in order. */
 const told: (CredentialUse | undefined)[] = []
 beforeAll(async () => {
   const simulator = createSimulator()
@@ -47,7 +47,7 @@ test.each([
   expect((await readPlan(shop, body.paymentPlanId)).status).toBe('ACTIVE')
 })
 
-test('200 an ordinary payment with the stored card, without its customer', async () => {
+test('200 an ordinary payment with the stored card, without the customer present', async () => {
   const planId = await plan()
   const before = await readPlan(shop, planId)
   const { status, body } = await chargePlan(shop, planId, {
@@ -106,7 +106,7 @@ test('200 an ordinary payment with the stored card, without its customer', async
 })
 
 describe('how a charge is captured', () => {
-  test('as the initial payment was, unless given', async () => {
+  test('by default like the initial payment', async () => {
     const planId = await plan({ payment: { captureMethod: { type: 'MANUAL' } } })
     expect(await chargePlan(shop, planId)).toMatchObject(done('AUTHORIZED'))
     expect(await chargePlan(shop, planId, { captureMethod: { type: 'AUTOMATIC' } })).toMatchObject(done('OK'))
@@ -201,7 +201,7 @@ describe('27000001 not active', () => {
   })
 })
 
-test('422 declined: the payment counts for nothing, the plan goes on', async () => {
+test('422 declined: the payment does not count, and the plan stays ACTIVE', async () => {
   const planId = await plan()
   expect(await chargePlan(shop, planId, { simulationMode: '0351' })).toMatchObject(refused('21000351'))
   expect(await readPlan(shop, planId)).toMatchObject({
@@ -214,7 +214,7 @@ test('422 declined: the payment counts for nothing, the plan goes on', async () 
   expect(declined.body).not.toHaveProperty('paymentPlanId')
 })
 
-test('a card that asks for 3-D Secure is charged without, because no cardholder is present', async () => {
+test('a card that requires 3-D Secure is charged without it, because no cardholder is present', async () => {
   const urls = { return: 'https://shop.example/ok', cancel: 'https://shop.example/no' }
   const { body } = await beginPlan(shop, { payment: { urls, card: { number: '4000002760003184' } } })
   await shop.call('POST', `/test/payments/${body.payId}/customer-action`, { action: 'approve' })

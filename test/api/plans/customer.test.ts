@@ -1,4 +1,6 @@
-/** Charges without their customer count as uses of what the customer left: its card or account is dated, the payment names it. */
+/**
+ * Charges without the customer present count as uses of the stored card or account, and the payment names the customer.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { simulatedBy } from '#connectors/registry.ts'
 import { createSimulator } from '#connectors/simulator/simulator.ts'
@@ -9,9 +11,9 @@ import { beginPlan, chargePlan, listPayments, planPayment, readPlan } from '#tes
 import { done, openShop, pending, refused, type Shop } from '#test/support/shop.ts'
 
 let gateway: TestGateway
-/** The same, with a provider that lets things happen. */
+/** A second gateway, whose provider runs a hook during each call. */
 let slow: TestGateway
-/** Happens while the provider is asked. */
+/** Runs while the provider is called. */
 let meanwhile = async (): Promise<void> => undefined
 beforeAll(async () => {
   const simulator = createSimulator()
@@ -110,7 +112,7 @@ test('a decline sets no dates and no customer', async () => {
   expect(await readMethod(on)).toEqual(before)
 })
 
-test('an answer that was lost does so when it is found', async () => {
+test('a charge whose answer was lost does so when an inquiry finds it', async () => {
   const on = await start()
   await on.shop.fail({ operation: 'AUTHORIZATION', fault: 'lost_answer' })
   const charged = await chargePlan(on.shop, on.planId)

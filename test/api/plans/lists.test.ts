@@ -1,4 +1,4 @@
-/** Lists of plans: conditions, pages, and whose they are. */
+/** Lists of plans: filters, pages, and separation of merchants. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'

@@ -89,7 +89,7 @@ describe('by a stored payment method', () => {
     expect(last?.card?.cardholderName).toBe('Ada Lovelace')
     expect(last?.credentialOnFile).toMatchObject({ type: 'UNSCHEDULED', initiator: 'MERCHANT' })
   })
-  test('200 with the reference of the plan that put the card on file', async () => {
+  test('200 with the reference of the plan that stored the card', async () => {
     const plan = await readPlan(shop, (await beginPlan(shop)).body.paymentPlanId)
     const { gatewayCustomerId, paymentMethodId, schemeReferenceId } = plan
     expect(await pay({ gatewayCustomerId, paymentMethodId })).toMatchObject(done('OK'))

@@ -54,7 +54,7 @@ test.each(['', '41111', '41111111111', '41111x', '411 111', 411111, null, ['4111
   },
 )
 
-test('200 a repetition under a key; a 404 does not burn it', async () => {
+test('200 a repeated request under a key; a 404 does not use the key up', async () => {
   const headers = { 'idempotency-key': 'bin-1' }
   expect((await look('999999', headers)).status).toBe(404)
   const first = await look('411111', headers)
@@ -97,7 +97,7 @@ describe('an import', () => {
 
   const brandOf = async (bin: string) => (await look(bin)).body.brand
 
-  test('is asked first, where it is at least as exact, and is replaced as a whole', async () => {
+  test('answers first if it is at least as exact, and is replaced as a whole', async () => {
     expect(
       await put(range('wide', '400000', '499999'), range('same', '424242'), range('eight', '77777777')),
     ).toBe(3)

@@ -12,7 +12,7 @@ import { openShop, refused, type Shop } from '#test/support/shop.ts'
 
 let gateway: TestGateway
 let shop: Shop
-/** What the acquirer was told of the last payment. */
+/** The conversion terms that the acquirer got with the last payment. */
 let told: ConversionTerms | undefined
 beforeAll(async () => {
   const simulator = createSimulator()
@@ -116,7 +116,7 @@ describe('a quote for the customer’s currency', () => {
     })
   })
 
-  test('200 under a key there is one quote, however often it is asked for', async () => {
+  test('200 repeated requests with one key get one quote', async () => {
     const headers = { 'idempotency-key': 'quote-1' }
     const first = await quote({}, shop, headers)
     expect((await quote({}, shop, headers)).text).toBe(first.text)
@@ -163,7 +163,7 @@ describe('a payment', () => {
     expect(await pay(await quoteId(), { card: { number: body.token } })).toMatchObject({ status: 200 })
   })
 
-  test('200 a quote that is turned down stays free, and the payment is in the merchant’s currency', async () => {
+  test('200 a refused quote stays usable, and the payment is in the merchant’s currency', async () => {
     const id = await quoteId()
     const paid = await shop.create('CARD', { card: { dcc: { quoteId: id, accepted: false } } })
     expect(paid).toMatchObject({ status: 200 })
@@ -287,7 +287,7 @@ describe('a payment', () => {
   })
 })
 
-test('quotes that nobody took are cleared away a day after their end, used ones stay', async () => {
+test('unused quotes are deleted a day after their end, used ones stay', async () => {
   const database = openDatabase(gateway.databaseUrl, () => undefined)
   const quotes = createQuoteStore(database)
   const merchantId = shop.merchantId as MerchantId
@@ -322,7 +322,7 @@ test('imported rates take the place of the built-in ones, all at once', async ()
     eligible: false,
     reason: 'UNSUPPORTED_CURRENCY',
   })
-  // What was promised stands.
+  // The quote keeps its rate.
   const paid = await pay(old)
   expect((await shop.read(paid.body.payId)).paymentMethods.card.dcc.exchangeRate).toBe('0.875500')
 })

@@ -33,7 +33,7 @@ const found = (responseCode: string, count = 1) => ({
   },
 })
 
-test('200 nothing was paid', async () => {
+test('200 without a payment', async () => {
   expect(await check({ transId: 'ask-1' })).toMatchObject(nothing)
 })
 
@@ -91,7 +91,7 @@ describe('what counts', () => {
   })
 })
 
-describe('what is compared', () => {
+describe('the compared fields', () => {
   test.each([
     ['the reference', { order: { merchantReference: 'basket-2' } }, nothing],
     ['its case', { order: { merchantReference: 'Basket-1' } }, nothing],
@@ -106,14 +106,14 @@ describe('what is compared', () => {
     expect(await check(change)).toMatchObject(expected)
   })
 
-  test('200 the reference that an update gave', async () => {
+  test('200 a reference that an update has set', async () => {
     const { body } = await shop.create('CARD', { order: { merchantReference: 'old' } })
     expect((await shop.call('PATCH', `/payments/${body.payId}`, { order })).status).toBe(200)
     expect(await check()).toMatchObject(found('28001550'))
     expect(await check({ order: { merchantReference: 'old' } })).toMatchObject(nothing)
   })
 
-  test("200 another merchant's payments are nobody's business", async () => {
+  test("200 other merchants' payments do not count", async () => {
     await (await openShop(gateway)).create('CARD', { order })
     expect(await check()).toMatchObject(nothing)
   })
@@ -153,7 +153,7 @@ test.each([
   })
 })
 
-test('200 a repetition under a key hears what the first heard', async () => {
+test('200 a repeated request under a key gets the first answer', async () => {
   const headers = { 'idempotency-key': 'check-1' }
   const first = await check({}, shop, headers)
   await shop.create('CARD', { order })
@@ -161,7 +161,7 @@ test('200 a repetition under a key hears what the first heard', async () => {
   expect((await check()).body.duplicate).toBe(true)
 })
 
-test('both ways lead over an index, among many payments of one merchant', async () => {
+test('both references are found by an index, among many payments of one merchant', async () => {
   const { body } = await shop.create('CARD', { order })
   await queryRows(
     gateway.databaseUrl,
@@ -174,7 +174,7 @@ test('both ways lead over an index, among many payments of one merchant', async 
   for (const column of ['order_reference', 'invoice_id']) {
     const rows = await queryRows<{ 'QUERY PLAN': string }>(
       gateway.databaseUrl,
-      // All of them are young enough, so that their age leads to every payment and not to the one.
+      // All payments are recent, so an index on their age alone would find all of them.
       `EXPLAIN SELECT pay_id FROM payment WHERE merchant_id = $1 AND ${column} = 'r-7'
        AND created_at >= now() - interval '30 days'`,
       [shop.merchantId],

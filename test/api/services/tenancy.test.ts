@@ -44,7 +44,7 @@ const card = (number: string, more: object = {}) => ({
   card: { number, expiryDate: '203012', ...more },
 })
 
-/** A request that names the id, and one that names an id that never was. */
+/** A request that names the id, and one that names an id that never existed. */
 const requests: readonly [string, string, (id: string) => object, keyof typeof owned, string][] = [
   ['a card', '/services/tokenService', number => ({ type: 'CARD', number }), 'card', '0123456789012345'],
   [
@@ -88,7 +88,7 @@ const requests: readonly [string, string, (id: string) => object, keyof typeof o
   ],
 ]
 
-/** Whatever is new in every answer. */
+/** Removes the values that differ in every answer. */
 const withoutIds = ({ status, text }: TestAnswer) => ({
   status,
   text: text.replace(/"(traceId|xId)":"[0-9a-f]{32}"/g, '"$1":"…"'),

@@ -41,7 +41,7 @@ describe('a card', () => {
     expect(passesLuhn(answer.body.token)).toBe(false)
   })
 
-  test('200 the same number gives the same token, whoever brought it first', async () => {
+  test('200 the same number gives the same token, whether a payment or the service stored it first', async () => {
     const number = '5555555555554444'
     const { body } = await shop.create('CARD', { card: { number } })
     const { pseudoCardNumber } = (await shop.read(body.payId)).paymentMethods.card
@@ -54,7 +54,7 @@ describe('a card', () => {
     expect(await tokenOf(neighbour, 'CARD', card)).not.toBe(await tokenOf(shop, 'CARD', card))
   })
 
-  test('200 the token pays, and brings the date it was given last', async () => {
+  test('200 the token pays with the expiry date that was stored last', async () => {
     const number = '4012888888881881'
     const first = await exchange(shop, { type: 'CARD', number })
     await exchange(shop, { type: 'CARD', number, expiryDate: '203106' })
@@ -110,7 +110,7 @@ describe('an account', () => {
     }
   })
 
-  test('422 the provider hears the IBAN behind the token', async () => {
+  test('422 the provider gets the IBAN behind the token', async () => {
     const number = await tokenOf(shop, 'IBAN', 'DE62370400440532013001')
     const directDebit = { account: { number, accountHolderName: 'Ada Lovelace' } }
     const paymentMethods = { integrationType: 'DIRECT', type: 'DIRECTDEBIT', directDebit }

@@ -11,7 +11,7 @@ import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let shop: Shop
-/** What the schemes say in place of the simulator, for tests that need them to fail. */
+/** Replaces the simulator's answer, for tests in which the schemes fail. */
 let answerInstead: Connector['updateCards']
 /** A tiny wallet: who stored which card. */
 const stored = new Map<string, { cardId: string; expiryDate?: string }>()
@@ -50,7 +50,7 @@ const cardIdOf = async (pseudoNumber: string): Promise<string> => {
   return row?.card_id.replaceAll('-', '') ?? ''
 }
 
-describe('what the schemes say', () => {
+describe('answers of the schemes', () => {
   test('200 one result for each card, in order', async () => {
     const numbers = {
       same: '4111111111111111',
@@ -120,7 +120,7 @@ describe('what the schemes say', () => {
       expect(answer.text).not.toContain(number)
   })
 
-  test('200 pseudo numbers are asked about like the cards they stand for, and the new one pays', async () => {
+  test('200 pseudo numbers get the same answers as their cards, and the new pseudo number pays', async () => {
     const number = await tokenOf('4000000000003220', '202612')
     const { body } = await update([{ number }])
     expect(body.cards[0]).toMatchObject({ pseudoCardNumber: number, updateStatus: 'CARD_UPDATED' })
@@ -133,14 +133,14 @@ describe('what the schemes say', () => {
     })
   })
 
-  test('200 a new date is brought by the old pseudo number', async () => {
+  test('200 the old pseudo number pays with the new date', async () => {
     const number = await tokenOf('4000000000003246', '202612')
     expect((await update([{ number }])).body.cards[0]).toMatchObject({ newExpiryDate: '203112' })
     const paid = await shop.create('CARD', { card: { number, expiryDate: undefined } })
     expect((await shop.read(paid.body.payId)).paymentMethods.card.expiryDate).toBe('203112')
   })
 
-  test("200 NOT_FOUND for pseudo numbers of nobody and of another merchant's", async () => {
+  test('200 NOT_FOUND for unknown pseudo numbers and those of another merchant', async () => {
     const foreign = await tokenOf('4000000000003220', '202612', await openShop(gateway))
     const { body } = await update([{ reference: 'a', number: foreign }, { number: '0123456789012345' }])
     expect(body.cards).toEqual([
@@ -206,7 +206,7 @@ describe('stored payment methods', () => {
     )
   })
 
-  test('200 get the new card too when it was asked for by its number', async () => {
+  test('200 get the new card too if the request named its number', async () => {
     replaced.length = 0
     await update([{ number: '4000000000003220' }, { number: '4111111111111111' }])
     expect(replaced.map(({ by }) => by.last4Digits)).toEqual(['3253'])

@@ -46,7 +46,7 @@ test('401 without credentials, 400 with a parameter', async () => {
   expect((await gateway.call('GET', '/test/catalogue?page=1')).status).toBe(400)
 })
 
-/** The answer to a payment, in the words of the catalogue. */
+/** Translates the answer to a payment to the catalogue's terms. */
 function read({ status, body }: { status: number; body: { status: string; responseCode: string } }): string {
   if (status === 422) return `declined ${body.responseCode.slice(-2)}`
   return body.status === 'PENDING' ? 'unknown' : 'approved'
@@ -54,7 +54,7 @@ function read({ status, body }: { status: number; body: { status: string; respon
 
 test('200 every card does what the catalogue says, and its payment has that brand', async () => {
   const { cards } = (await gateway.call('GET', '/test/catalogue')).body as { cards: Listed[] }
-  // What happens with 3-D Secure is tested with its flow.
+  // Cards with 3-D Secure are tested with its flow.
   const plain = cards.filter(card => card.threeDs === undefined)
   const wrong: unknown[] = []
   for (const { number, brand, outcome } of plain) {
@@ -77,7 +77,7 @@ test('200 every card does what the catalogue says, and its payment has that bran
   expect(wrong).toEqual([])
 })
 
-test('422 every amount declines with its own code, whichever operation has it, but not one beside it', async () => {
+test('422 every such amount declines with its own code, for any operation; neighbouring amounts do not', async () => {
   const { amounts } = (await gateway.call('GET', '/test/catalogue')).body as {
     amounts: { value: number; outcome: string }[]
   }
@@ -102,7 +102,7 @@ test('422 every amount declines with its own code, whichever operation has it, b
   expect(read(await follow('refunds', 99_990_360))).toBe('approved')
 })
 
-test('422 every simulation mode declines with its own digits, but 0000', async () => {
+test('422 every simulation mode except 0000 declines with its own digits', async () => {
   const { simulationModes } = (await gateway.call('GET', '/test/catalogue')).body as {
     simulationModes: { mode: string }[]
   }

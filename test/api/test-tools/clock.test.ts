@@ -1,4 +1,4 @@
-/** GET and POST /test/clock over HTTP: whose time it is, and what it moves with it. */
+/** GET and POST /test/clock over HTTP: each merchant's own time, and the work that moving it runs. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { MerchantId } from '#domain/ids.ts'
@@ -11,7 +11,7 @@ import { beginPlan } from '#test/support/plans.ts'
 import { done, openShop, refused, type Shop } from '#test/support/shop.ts'
 import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
 
-// Real time here: keys are forgotten by the clock of the database, which no test can stop.
+// Real time: idempotency keys expire by the clock of the database, which no test can stop.
 let gateway: TestGateway
 let shop: Shop
 beforeAll(async () => {
@@ -52,7 +52,7 @@ describe('the clock', () => {
     expect(elapsed).toBeLessThan(byMs + minuteMs)
   })
 
-  test('moves to an instant, and goes on from there', async () => {
+  test('moves to an instant, and keeps running from there', async () => {
     const target = new Date((await readNow()) + 3 * dayMs).toISOString()
     const moved = await move({ now: target })
     expect(Date.parse(moved.body.now)).toBeGreaterThanOrEqual(Date.parse(target))
@@ -68,7 +68,7 @@ describe('the clock', () => {
     expect((await neighbour.read(payId)).status).toBe('AUTHORIZED')
   })
 
-  test('dates what happens by the moved clock', async () => {
+  test('dates payments by the moved clock', async () => {
     await shop.advance('P365D')
     const { body } = await shop.create('CARD')
     const { creationDate, operations } = await shop.read(body.payId)
@@ -120,7 +120,7 @@ describe('the clock', () => {
     expect((await move({ advance: 'P3D' })).status).toBe(200)
   })
 
-  test('no call runs more than its share, and a step to the first that is due is always possible', async () => {
+  test('one call runs a limited number of timers, and a step to the first due timer is always possible', async () => {
     const own = await openShop(gateway)
     for (const delayedHours of [5, 6, 7])
       await own.create('CARD', { captureMethod: { type: 'DELAYED', delayed: { delayedHours } } })
@@ -154,9 +154,9 @@ describe('the clock', () => {
   })
 })
 
-describe('moving it returns when all that became due has run', () => {
+describe('moving it returns when all due work has run', () => {
   test('inquiries, delayed captures, lapses and expiries of many payments', async () => {
-    // More than one round of the worker takes.
+    // More than the worker runs in one round.
     const count = 60
     const each = <T>(make: () => Promise<T>) => Promise.all(Array.from({ length: count }, make))
     const unheard = await each(() => shop.authorize('CARD', { card: { number: '4000000000000101' } }))
@@ -187,7 +187,7 @@ describe('moving it returns when all that became due has run', () => {
     const last = (await readNow()) + 40 * dayMs
     const instants = [0, 1, 2, 3, 4].map(days => new Date(last - days * dayMs).toISOString())
     const answers = await Promise.all(instants.map(now => move({ now })))
-    // An instant that the others have passed meanwhile is refused.
+    // An instant before the current time of the clock is refused.
     expect(answers.map(({ status }) => status).filter(status => status !== 400)).toContain(200)
     const now = await readNow()
     expect(now).toBeGreaterThanOrEqual(last)
@@ -261,7 +261,7 @@ describe('access tokens', () => {
     expect((await look(await issue())).status).toBe(200)
   })
 
-  test('of a merchant who moved its clock far ahead are good for an hour from there', async () => {
+  test('of a merchant who moved its clock far ahead are valid for an hour from there', async () => {
     await shop.advance('P400D')
     const token = await issue()
     expect((await look(token)).status).toBe(200)

@@ -1,6 +1,6 @@
 /**
- * The customer's step, taken by the lever of the test environment: once, and never against the provider's answer. A decline
- * on a page of ours leaves the customer another try; anywhere else it is the end.
+ * The customer's step, taken by the tool of the test environment: once, and never against the provider's answer. A
+ * decline on our own page leaves the customer another try; anywhere else it ends the payment.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
@@ -22,7 +22,7 @@ afterAll(async () => {
 const urls = { return: 'https://shop.example/return', cancel: 'https://shop.example/cancel' }
 let orders = 0
 
-/** A payment that waits for its customer; returns what the merchant hears. */
+/** Creates a payment that waits for its customer; returns the answer to the merchant. */
 async function create(type: string, change: object = {}, integrationType = 'HOSTED') {
   orders += 1
   const { status, body } = await shop.call('POST', '/payments', {
@@ -102,7 +102,7 @@ test('200 a session is paid by the first method it offers', async () => {
   expect(await shop.events(body.payId)).toMatchObject([{ status: 'OK', sequence: 1 }])
 })
 
-test('422 nothing can be captured of a page that nobody has paid on', async () => {
+test('422 a payment cannot be captured before the customer has paid on its page', async () => {
   const { payId } = await create('CARD', manual)
   const { status, body } = await shop.act(payId, 'captures', 1000)
   expect([status, body.responseCode]).toEqual([422, '20200001'])
@@ -125,7 +125,7 @@ test('a failed try is listed among the operations and sends no event, and the te
   expect(await shop.events(payId)).toMatchObject([{ status: 'FAILED', responseCode: '21000305' }])
 })
 
-test('turning back after a failed try is what the payment ends with', async () => {
+test('a cancellation after a failed try ends the payment', async () => {
   const { payId } = await create('CARD')
   await act(payId, 'decline')
   const record = await act(payId, 'cancel')
@@ -133,7 +133,7 @@ test('turning back after a failed try is what the payment ends with', async () =
   expect(await shop.events(payId)).toMatchObject([{ status: 'FAILED', responseCode: '21000703' }])
 })
 
-// Each line: what the customer did before the deadline of a day passed.
+// Each line: the customer's actions before the deadline of a day passed.
 test.each([[[]], [['decline']], [['pending']]])('FAILED 0402 a day after %j', async actions => {
   const { payId } = await create('CARD')
   for (const action of actions) await act(payId, action)
@@ -178,7 +178,7 @@ describe('DIRECT', () => {
     })
   })
 
-  test('a challenge that is failed is the end: there is no page to try again on', async () => {
+  test('a failed challenge ends the payment: there is no page for another try', async () => {
     const { payId } = await create('CARD', card('4000002760003184'))
     expect(await act(payId, 'decline')).toMatchObject({
       status: 'FAILED',
@@ -187,7 +187,7 @@ describe('DIRECT', () => {
     })
   })
 
-  // Each line: what the request says, and what becomes of the card that would want a challenge.
+  // Each line: the request's terms, and the result for a card that would be challenged.
   test.each<[string, object, string]>([
     ['no 3-D Secure wanted', card('4000002760003184', { threeDsPolicy: { skip: true } }), 'OK'],
     ['by telephone', { channel: 'MOTO', ...card('4000002760003184') }, 'OK'],
@@ -214,7 +214,7 @@ describe('DIRECT', () => {
     expect(JSON.stringify(await shop.read(body.payId))).not.toContain('AAAB')
   })
 
-  test('400 a challenge needs a way back', async () => {
+  test('400 a challenge needs a return address', async () => {
     const { status, body } = await shop.call('POST', '/payments', {
       transId: 'no-way-back',
       amount: { value: 1000, currency: 'EUR' },
@@ -223,7 +223,7 @@ describe('DIRECT', () => {
     expect([status, body.field]).toEqual([400, 'urls'])
   })
 
-  // Each line: a method, its currency, and what its customer is told.
+  // Each line: a method, its currency, and the instructions for its customer.
   test.each([
     ['BOLETO', 'BRL', { paymentReference: expect.stringMatching(/^\d{3} \d{3} \d{3}$/) }],
     [
@@ -245,7 +245,7 @@ describe('DIRECT', () => {
   })
 })
 
-test('200 what was approved without our hearing of it cannot be cancelled, declined or approved again', async () => {
+test('200 a payment whose approval was lost on the way to us cannot be cancelled, declined or approved again', async () => {
   const { payId } = await create('PROVIDERK', manual)
   await shop.fail({ operation: 'AUTHORIZATION', fault: 'lost_answer' })
   // A late step: its inquiries are counted from the step, not from the creation.

@@ -21,7 +21,7 @@ afterAll(async () => {
 
 interface Case {
   readonly operation: string
-  /** Brings a payment to where the operation is possible, and returns the request. */
+  /** Prepares a payment for the operation, and returns the function that sends the request. */
   readonly prepare: () => Promise<(more?: object) => Promise<TestAnswer>>
   readonly approved: string
 }
@@ -120,7 +120,7 @@ describe.each(cases)('$operation', ({ operation, prepare, approved }) => {
     ])
   })
 
-  test('lost_answer to a decline is PENDING, then FAILED, told once', async () => {
+  test('lost_answer to a decline is PENDING, then FAILED, with one event', async () => {
     const send = await prepare()
     await shop.fail({ operation, fault: 'lost_answer' })
     const unheard = await send({ simulationMode: '0351' })
@@ -142,7 +142,7 @@ describe.each(cases)('$operation', ({ operation, prepare, approved }) => {
     expect(await send({ simulationMode })).toMatchObject(done(approved))
   })
 
-  test('simulationMode may say anything in four digits', async () => {
+  test('simulationMode may be any four digits', async () => {
     const send = await prepare()
     expect(await send({ simulationMode: '9999' })).toMatchObject(declined('9999'))
   })
@@ -165,7 +165,7 @@ describe('the list of faults', () => {
     expect(await shop.act(payId, 'captures', 1)).toMatchObject(done('OK'))
   })
 
-  test('* strikes whichever comes next, and the rules in their order', async () => {
+  test('* applies to the next operation of any kind, and rules apply in order', async () => {
     const payId = await shop.authorize('CARD')
     await shop.fail({ operation: '*', fault: 'decline', code: '61' })
     await shop.fail({ operation: 'CAPTURE', fault: 'decline', code: '62' })
@@ -226,7 +226,7 @@ describe('an AUTOMATIC payment', () => {
     expect(await shop.act(body.payId, 'captures', 1000, { simulationMode: '0000' })).toMatchObject(done('OK'))
   })
 
-  test('unknown: both halves are settled by one inquiry each, told once', async () => {
+  test('unknown: one inquiry each settles both halves, with one event', async () => {
     await shop.fail({ operation: 'AUTHORIZATION', fault: 'lost_answer' })
     const { body } = await shop.create('CARD')
     await shop.advance('PT10S')
@@ -234,14 +234,14 @@ describe('an AUTOMATIC payment', () => {
     expect(await shop.events(body.payId)).toMatchObject([{ xId: body.xId, status: 'OK' }])
   })
 
-  // Each line: a fault of captures, and what the payment is at once and after its inquiry.
+  // Each line: a fault of captures, and the payment's status at once and after its inquiry.
   test.each([
     ['decline', 1, 'AUTHORIZED', 'AUTHORIZED'],
     ['lost_answer', 1, 'AUTHORIZED', 'OK'],
     ['error', 1, 'AUTHORIZED', 'OK'],
     ['lost_request', 2, 'OK', 'OK'],
     ['lost_request', 3, 'AUTHORIZED', 'AUTHORIZED'],
-  ])('a fault %s × %i of captures strikes its capture, too', async (fault, times, now, later) => {
+  ])('a fault %s × %i of captures applies to its capture, too', async (fault, times, now, later) => {
     await shop.fail({ operation: 'CAPTURE', fault, times })
     const { body, status } = await shop.create('CARD')
     expect([status, body.status]).toEqual([200, now])

@@ -1,4 +1,4 @@
-/** Idempotency-Key on the levers of the test environment over HTTP, and that no POST or PATCH is without it. */
+/** Idempotency-Key on the tools of the test environment over HTTP; every POST and PATCH takes one. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { endpoints } from '#endpoints/index.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -24,7 +24,7 @@ async function hostedPayment(): Promise<string> {
   return (await shop.create('PROVIDERP', { urls, paymentMethods: method })).body.payId
 }
 
-describe('a key on a lever', () => {
+describe('a key on a test tool', () => {
   const fault = { operation: 'CREDIT', fault: 'decline', times: 1 }
   test.each([
     ['clock', async () => '/test/clock', { advance: 'PT1H' }, { advance: 'PT2H' }],

@@ -1,6 +1,6 @@
 /**
- * What a double of Adyen answers: Checkout v72 with sessions and redirects, modifications that are always `received`, and the
- * Dispute API. It knows nothing of the wire; adyen-double.ts carries requests to it.
+ * The answers of a double of Adyen: Checkout v72 with sessions and redirects, modifications that are always `received`,
+ * and the Dispute API. It does no transport; double.ts passes requests to it.
  */
 import { AdyenLedger, type LedgerPayment, toTokenData } from '#test/support/adyen/ledger.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
@@ -27,7 +27,7 @@ const refused: Readonly<Record<string, readonly [code: string, reason: string]>>
   // In Adyen's test system the name on the card asks for a refusal.
   NOT_ENOUGH_BALANCE: ['12', 'Not enough balance'],
 }
-/** Asks for 3-D Secure. */
+/** A card that requires 3-D Secure. */
 export const challengeCard = '4000002760003184'
 
 const vouchers = ['multibanco', 'boletobancario', 'oxxo', 'econtext_stores', 'doku_bca_va']
@@ -42,7 +42,7 @@ export class AdyenCheckout {
   readonly sessions = new Map<string, Session>()
   readonly disputes: { readonly path: string; readonly body: AnyJson }[] = []
   readonly merchantAccount: string
-  /** Of the pages to which customers are sent. */
+  /** The origin of the pages to which customers are redirected. */
   origin = ''
 
   constructor(merchantAccount: string, multipleCaptures: boolean) {
@@ -240,7 +240,7 @@ export class AdyenCheckout {
       : this.modify(second ?? '', third ?? '', body)
   }
 
-  /** What the customer decides on a page: an address to send them back to. */
+  /** Applies the customer's decision on a page; returns the address to which they are redirected. */
   decide(page: string, id: string, verdict: Verdict): string {
     const session = this.sessions.get(id)
     const payment = page === 'hosted' && session ? this.payOnPage(session, verdict) : this.paymentOf(id)

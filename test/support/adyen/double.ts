@@ -1,5 +1,5 @@
 /**
- * A double of Adyen on loopback: carries requests to adyen-checkout.ts, keeps the answers of idempotency keys, sends signed
+ * A double of Adyen on loopback: passes requests to checkout.ts, stores the answers of idempotency keys, sends signed
  * notices, shows pages to customers, and fails in every way that a network and a provider can.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -48,13 +48,13 @@ export class AdyenDouble {
   readonly checkout: AdyenCheckout
   readonly apiKey: string
   readonly hmacKey: string
-  /** Of the report user: another one than of payments. */
+  /** The key of the report user, which differs from the one for payments. */
   readonly reportApiKey: string
   /** Files that can be downloaded, by name. */
   readonly reports = new Map<string, string>()
   /** Every call to the API, in order. */
   readonly requests: AdyenRequest[] = []
-  /** Where notices go; empty: nowhere. */
+  /** The address for notices; empty: none are sent. */
   noticeUrl = ''
   /** Called when a request has been carried out, before its answer is given: notices may overtake it. */
   beforeAnswer: () => Promise<unknown> = async () => undefined
@@ -99,7 +99,7 @@ export class AdyenDouble {
     this.#faults.push({ path, kind })
   }
 
-  /** Sends what is owed, or what is given, in one message; returns the answer that Adyen reads. */
+  /** Sends the due items, or the given ones, in one message; returns the gateway's answer. */
   async notify(
     items: readonly AnyJson[] = this.ledger.owed.splice(0),
   ): Promise<{ status: number; text: string }> {
@@ -173,7 +173,7 @@ export class AdyenDouble {
     else give(answer, kind, to)
   }
 
-  /** The same key again gets the first answer, and nothing is done a second time. */
+  /** A repeated key gets the first answer and has no second effect. */
   #once(key: string | undefined, act: () => Answer): Answer {
     const first = this.#stored.get(key ?? '')
     if (first !== undefined) return first

@@ -19,17 +19,17 @@ export interface AdyenGateway {
   settle(): Promise<void>
   /** Applies what has arrived. */
   apply(): Promise<void>
-  /** Does everything that is due at this time, by whomever: the gateway's own loops run too. With `quiet` Adyen tells nothing. */
+  /** Runs all work that is due at this time; the gateway's own loops run too. With `quiet` Adyen sends no notices. */
   work(nowMs: number, quiet?: boolean): Promise<void>
   record(payId: string): Promise<AnyJson>
-  /** Both books, payment by payment: what we wrote and what Adyen wrote. They must be equal. */
+  /** Both ledgers, payment by payment: ours and Adyen's. They must be equal. */
   books(): Promise<{ readonly ours: readonly Book[]; readonly theirs: readonly Book[] }>
   stop(): Promise<void>
 }
 
 export interface AdyenGatewayOptions extends AdyenDoubleOptions {
   readonly rawCards?: boolean
-  /** Of the report user; without it the account fetches no reports. */
+  /** The key of the report user; without it the account fetches no reports. */
   readonly reportKey?: string
   readonly gateway?: TestGatewayOptions
 }
@@ -88,7 +88,7 @@ export async function startAdyenGateway(options: AdyenGatewayOptions = {}): Prom
   }
 }
 
-/** What matters about a payment: what is held on the card, what was taken, and what was given back. */
+/** The sums of a payment: authorised and not reversed, captured, refunded. */
 export interface Book {
   readonly reference: string
   readonly held: number

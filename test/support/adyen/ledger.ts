@@ -1,6 +1,6 @@
 /**
- * What a double of Adyen knows about money: payments, their modifications and the notices it owes. Ours, derived from
- * Adyen's documents and recordings; it judges by its own books and never looks into ours. Amounts are Adyen's.
+ * The ledger of a double of Adyen: payments, their modifications and the notices to send. We derived it from Adyen's
+ * documents and recordings; it decides by its own data and never reads the gateway's. Amounts are Adyen's.
  */
 import type { AnyJson } from '#test/support/any-json.ts'
 
@@ -33,7 +33,7 @@ export interface NewPayment {
   readonly storedFor?: string
 }
 
-/** What Adyen says about a method that it has stored, in answers and notices alike. */
+/** The data of a stored method in Adyen's answers and notices. */
 export const toTokenData = ({ storedFor, pspReference }: LedgerPayment): AnyJson =>
   storedFor === undefined
     ? {}
@@ -50,7 +50,7 @@ export interface LedgerMovement {
   state: 'approved' | 'declined' | 'undone'
 }
 
-/** What a modification did, or why it could not. */
+/** The effect of a modification, or the reason why it failed. */
 type Effect = string | undefined
 
 export class AdyenLedger {
@@ -58,7 +58,7 @@ export class AdyenLedger {
   /** Items of notices that nobody has sent yet, oldest first. */
   readonly owed: AnyJson[] = []
   readonly movements: LedgerMovement[] = []
-  /** Operations of which the next one is declined, whatever the books say. */
+  /** Operations whose next request is declined, whatever the ledger says. */
   readonly declining = new Set<LedgerMovement['operation']>()
   /** Adyen's references of captures that were asked for; a capture with the authorisation has none. */
   readonly captures = new Set<string>()
@@ -158,7 +158,7 @@ export class AdyenLedger {
     return this.#modify(payment, 'AUTHORISATION_ADJUSTMENT', { value: total, reference, effect })
   }
 
-  /** By our reference: whatever was authorised under it is released, and nothing is a success too. */
+  /** Releases everything that was authorised under our reference; it succeeds even if there is nothing. */
   technicalCancel(reference: string): string {
     const payment = [...this.payments.values()].find(each => each.reference === reference)
     const pspReference = this.nextReference()
@@ -239,7 +239,7 @@ export class AdyenLedger {
     this.#later(payment, eventCode, refunded)
   }
 
-  /** The time of the authorisation is over: what was not captured is released. */
+  /** The authorisation expires: the part that was not captured is released. */
   expire(payment: LedgerPayment): void {
     payment.released = payment.authorised - payment.captured
     this.#owe(payment, { eventCode: 'EXPIRE', success: 'true' })

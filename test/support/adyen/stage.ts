@@ -15,7 +15,7 @@ const paths: Readonly<Partial<Record<OperationType, RegExp>>> = {
   REFUND: /\/refunds$/,
 }
 
-/** A connector that throws has read half an answer; one that was not reached, however often, was turned away. */
+/** `throws` is a truncated answer, and `unreached` a refused call. */
 const faults: Readonly<Partial<Record<Behaviour, readonly AdyenFault[]>>> = {
   unreached: ['turnedAway', 'turnedAway', 'turnedAway'],
   throttled: ['toldToWait'],
@@ -27,7 +27,7 @@ const faults: Readonly<Partial<Record<Behaviour, readonly AdyenFault[]>>> = {
   otherAmount: ['wrongEcho'],
 }
 
-/** As it is, but impatient: 300 ms for a call, and a notice is waited for 45 s, so that the suite need not wait. */
+/** The real facts with shorter limits: 300 ms for a call and 45 s for a notice, so that the suite need not wait. */
 const facts = {
   ...adyen.facts,
   timeoutMs: 300,

@@ -27,7 +27,7 @@ export interface Seed {
   readonly accountId: string
   readonly count: number
   readonly iban?: string
-  /** Of the first debit; the others are a cent more each, up to a hundred. */
+  /** The amount of the first debit; each following one is a cent more, up to a hundred. */
   readonly cents?: number
   readonly name?: string
   /** YYYY-MM-DD: the day that was announced when the debit was asked for. Without it the batch announces it. */

@@ -8,11 +8,11 @@ export interface TestEntry {
   readonly date?: string
   readonly endToEndId?: string
   readonly reason?: string
-  /** In cents: what the bank took on top, part of the amount. */
+  /** The bank's charges in cents, included in the amount. */
   readonly charges?: number
   readonly text?: string
   readonly blockId?: string
-  /** Of a batch that is booked as one sum by a bank that does not name the payment information. */
+  /** For a batch that is booked as one sum by a bank that does not name the payment information. */
   readonly messageId?: string
   readonly payer?: { readonly name: string; readonly iban: string }
 }

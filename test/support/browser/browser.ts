@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
 
-/** Without a window first: it takes about half of the processor that a whole Chromium takes. */
+/** The headless shell comes first: it needs about half the processor time of a whole Chromium. */
 const systemPaths = [
   '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',
@@ -23,8 +23,8 @@ interface Found {
 const nodeModules = join(import.meta.dirname, '..', '..', '..', 'node_modules')
 
 /**
- * Unpacked once, beside the packages: it takes two seconds of a processor. Every process unpacks into a folder of its own
- * and then gives it the common name, so that nobody starts a half-written file.
+ * Unpacked once, beside the packages: it takes two seconds of a processor. Every process unpacks into a folder of its
+ * own and then gives it the common name, so that no process starts a half-written file.
  */
 async function unpackChromium(): Promise<string> {
   const { version } = createRequire(import.meta.url)(
@@ -45,8 +45,8 @@ async function unpackChromium(): Promise<string> {
 }
 
 /**
- * The package is made for machines without anything: told that it is on one, it also unpacks the libraries and fonts that
- * Chromium needs. This process's own surroundings are put back as they were.
+ * The package is made for bare machines: when its environment variables say so, it also unpacks the libraries and fonts
+ * that Chromium needs. Afterwards the environment of this process is restored.
  */
 async function inflateInto(folder: string): Promise<void> {
   const before = { ...process.env }
@@ -71,7 +71,7 @@ const launch = ({ executablePath, env }: Found): Promise<Browser> =>
     ...(env ? { env: { ...process.env, ...env } as Record<string, string> } : {}),
   })
 
-/** A browser that might fit this machine, or why it does not: some start and then cannot show a page. */
+/** A browser that works on this machine, or the reason why it does not: some start and then cannot show a page. */
 async function tryLaunch(found: Found): Promise<Browser | string> {
   let browser: Browser | undefined
   try {

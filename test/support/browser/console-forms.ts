@@ -3,9 +3,9 @@
 export interface ShownForm {
   readonly action: string
   readonly isMultipart: boolean
-  /** What a browser would send, file fields left out. */
+  /** The fields that a browser would send, without file fields. */
   readonly fields: Readonly<Record<string, string>>
-  /** Those that a person types into. */
+  /** The fields that a person types into. */
   readonly typed: readonly string[]
   readonly button: string
 }
@@ -47,7 +47,7 @@ function readControls(content: string): readonly (readonly [name: string, value:
     .map(({ tag, value, typed }) => [attribute(tag, 'name') ?? '', value, typed] as const)
 }
 
-/** Forms that act; those that filter a list end in its address. */
+/** Reads the forms that act; forms that filter a list are skipped. */
 export function readForms(page: string): readonly ShownForm[] {
   return [...page.matchAll(/(<form method="post"[^>]*>)(.*?)<\/form>/gs)].map(
     ([, tag = '', content = '']) => {

@@ -14,14 +14,14 @@ export interface Person {
   readonly usedStep: number
   readonly cookie: string
   get(path: string, headers?: Record<string, string>): Promise<Response>
-  /** With the token that the console's own forms carry, unless the fields bring another. */
+  /** Adds the token of the console's own forms, unless the fields contain another. */
   post(path: string, fields?: Record<string, string>, headers?: Record<string, string>): Promise<Response>
 }
 
 export interface NewPerson {
   readonly role: Role
   readonly merchants?: readonly string[]
-  /** The gateway's own unless given. */
+  /** The default is the gateway's own. */
   readonly masterKey?: MasterKey
 }
 
@@ -88,7 +88,7 @@ export async function signUp(gateway: TestGateway, who: NewPerson): Promise<Pers
   }
 }
 
-/** What the audit trail says of an object, in order, with the owner named as such. */
+/** The audit trail's entries about an object, in order, with the owner named as such. */
 export async function listActs(
   { databaseUrl }: TestGateway,
   owner: Person,

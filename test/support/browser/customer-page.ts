@@ -1,14 +1,16 @@
-/** A customer with a browser that knows forms and nothing else: opens a page, fills it in, sends it. */
+/** A customer with a browser that supports only forms: opens a page, fills it in, sends it. */
 
 export interface OpenPage {
-  /** Where its form goes. */
+  /** The address of its form. */
   readonly url: string
-  /** What the page wants sent back with the form. */
+  /** The hidden fields of the form. */
   readonly hidden: Readonly<Record<string, string>>
   readonly html: string
 }
 
-/** Follows to wherever the payment stands: the form, the provider's page, the challenge. Not back to the shop. */
+/**
+ * Follows redirects to the payment's current page: the form, the provider's page, the challenge. Not back to the shop.
+ */
 export async function openPage(url: string): Promise<OpenPage> {
   const response = await fetch(url, { redirect: 'manual' })
   const html = await response.text()
@@ -40,7 +42,7 @@ export const cardEntries = (number: string): Record<string, string> => ({
   planConsent: 'yes',
 })
 
-/** A page as it was answered, without following where it leads. */
+/** A page without following its redirect. */
 export interface ShownPage {
   readonly status: number
   readonly html: string

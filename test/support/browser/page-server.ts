@@ -1,4 +1,6 @@
-/** Serves the sample pages as the gateway will: with the real headers and assets, and a form target that remembers. */
+/**
+ * Serves the sample pages as the gateway does: with the real headers and assets, and a form target that records posts.
+ */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, constants } from 'node:zlib'
@@ -16,7 +18,7 @@ export interface PageServer {
   readonly url: string
   /** Every form that was posted, oldest first. */
   readonly posted: { readonly path: string; readonly fields: URLSearchParams; readonly isJson: boolean }[]
-  /** What the next posts are answered when they ask for JSON; the default leads to /paid. */
+  /** The answer to posts that accept JSON; by default a redirect to /paid. */
   answer: () => Promise<{ readonly status: number; readonly body: unknown }>
   readonly close: () => Promise<void>
 }

@@ -1,5 +1,5 @@
 /**
- * What every file of tests with real customers needs: one gateway, one shop and one browser for all of its tests. To be
+ * The setup of every test file with real browsers: one gateway, one shop and one browser for all of its tests. To be
  * called inside a `describe`; the parts are there once its first test runs.
  */
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
@@ -21,9 +21,12 @@ export interface Stage {
   readonly place: ReturnPlace
   readonly shop: PageShop
   open(href: string, options?: BrowserContextOptions): Promise<Visit>
-  /** Accessible, quiet, no wider than the screen, and nobody but us and the shop was asked for anything. */
+  /**
+   * Expects a page that is accessible, reports no errors, is no wider than the screen, and requested only us and the
+   * shop.
+   */
   expectSound(seen: Visit): Promise<void>
-  /** Until the customer is back at the shop and has paid. */
+  /** Waits until the customer has paid and is back at the shop. */
   waitForThanks(page: Page): Promise<void>
 }
 
@@ -39,7 +42,7 @@ export function setStage(browser: Browser): Stage {
     parts = { gateway, place, shop: await openPageShop(gateway, place) }
   })
 
-  // Also after a failure: a page left open goes on asking.
+  // Also after a failure, because an open page keeps polling.
   afterEach(() => closePages(browser))
 
   afterAll(async () => {

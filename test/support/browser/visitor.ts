@@ -1,6 +1,6 @@
 /**
- * Customers with a real browser, and the shop they come back to. Every page they meet is watched: what the browser
- * complains about, which addresses it asks, what axe-core finds.
+ * Customers with a real browser, and the shop to which they return. Every page is watched: errors of the browser,
+ * requested addresses, and findings of axe-core.
  */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -18,7 +18,7 @@ export const desktop = { width: 1280, height: 860 }
 /** One for all files that this process runs: a start takes seconds of a processor. It ends with the process. */
 let browserHere: Promise<Browser | string> | undefined
 
-/** A browser, or undefined with the reason printed: where there is none, tests of pages are left out, not failed. */
+/** A browser; undefined after printing the reason. Without a browser the tests of pages are skipped, not failed. */
 export async function findBrowser(): Promise<Browser | undefined> {
   browserHere ??= launchBrowser()
   const started = await browserHere
@@ -30,7 +30,7 @@ export async function findBrowser(): Promise<Browser | undefined> {
 export interface Visit {
   readonly page: Page
   readonly context: BrowserContext
-  /** Whatever the browser complained about, violations of the policy among it. */
+  /** Errors reported by the browser, including violations of the policy. */
   readonly complaints: string[]
   readonly requested: string[]
   /** Statuses of the pages that were loaded, newest last. */
@@ -40,7 +40,7 @@ export interface Visit {
 /** By browser and options: our pages store nothing, so that customers alike may share a profile; starting one is slow. */
 const shared = new WeakMap<Browser, Map<string, Promise<BrowserContext>>>()
 
-/** 90 s: a bound for what never comes, on a machine that is busy with other things. */
+/** 90 s: a limit for hanging tests on a busy machine. */
 const patienceMs = 90_000
 
 async function newContext(browser: Browser, options: BrowserContextOptions): Promise<BrowserContext> {
@@ -62,7 +62,7 @@ export async function visit(
   return openTab(await context, url)
 }
 
-/** With a profile of its own: nothing is in its cache, and what is done to it harms nobody else. */
+/** A visit with a profile of its own: its cache is empty, and changes to it affect no other test. */
 export const visitAnew = async (
   browser: Browser,
   url: string,
@@ -91,7 +91,10 @@ export async function leaveBrowser(browser: Browser): Promise<void> {
   await Promise.all(browser.contexts().map(context => context.close()))
 }
 
-/** What loading another page does not undo. A test that does more to its tab, such as another medium, visits anew. */
+/**
+ * Resets the state that loading another page does not reset. A test that does more to its tab, such as another medium,
+ * visits anew.
+ */
 async function clearTab(page: Page): Promise<void> {
   for (const event of watched) page.removeAllListeners(event)
   await page.unrouteAll()
@@ -104,7 +107,7 @@ export async function openTab(context: BrowserContext, url: string): Promise<Vis
   const page = idleTabs.get(context)?.pop() ?? (await context.newPage())
   const seen: Visit = { page, context, complaints: [], requested: [], statuses: [] }
   page.on('console', message => {
-    // That a page answers 404, 410 or 422 is what is tested, not a complaint.
+    // Answers 404, 410 and 422 are under test, so they are not errors.
     if (
       !/^Failed to load resource: the server responded with a status of (403|404|410|422)/.test(
         message.text(),
@@ -157,7 +160,7 @@ export async function findViolations(page: Page): Promise<string[]> {
   )
 }
 
-/** Accessible, quiet, no wider than the screen, and nobody else was asked for anything. */
+/** Expects a page that is accessible, reports no errors, is no wider than the screen, and made no foreign requests. */
 export async function expectSound(seen: Visit, origins: readonly string[]): Promise<void> {
   expect(await findViolations(seen.page)).toEqual([])
   expect(seen.complaints).toEqual([])
@@ -207,12 +210,12 @@ interface ReturnUrls {
 export interface ReturnPlace {
   readonly origin: string
   readonly urls: ReturnUrls
-  /** Addresses that lead on to the same pages under another origin, as those of many shops do. */
+  /** Addresses that redirect to the same pages under another origin, as many shops do. */
   readonly moved: { readonly origin: string; readonly urls: ReturnUrls }
   close(): Promise<void>
 }
 
-/** Where a shop gets its customers back: one page for each way, with nothing in it but its name. */
+/** The pages to which a shop's customers return: one for each result, containing only its name. */
 export async function openReturnPlace(): Promise<ReturnPlace> {
   const server = createServer((request, response) => {
     response.setHeader('content-type', 'text/html; charset=utf-8')

@@ -1,6 +1,6 @@
 /**
- * A process that dies at a named gap between two writes: the operation stops there for ever, its client never hears, and
- * whatever else the gateway does goes on. What was written and sent up to that point is all there is.
+ * Simulates a process that dies at a named gap between two writes: the operation stops there for ever, its client gets
+ * no answer, and all other work of the gateway continues. Only what was written and sent up to that point exists.
  */
 import type { CrashPoint } from '#operations/engine.ts'
 import type { TestAnswer, TestGateway, TestRequest } from '#test/support/gateway.ts'
@@ -12,8 +12,8 @@ export const crashNames: readonly CrashName[] = ['afterRecord', 'afterCall', 'af
 export interface Crash {
   readonly testCrash: CrashPoint
   /**
-   * Sends the request and returns when its operation has died at that point; the client is gone then, too. A request
-   * that is answered without ever coming there (a refusal, say) returns its answer.
+   * Sends the request and returns when its operation has died at that point; its connection is closed then, too. A
+   * request that is answered without reaching that point (for example a refusal) returns its answer.
    */
   die(
     point: CrashName,

@@ -1,4 +1,4 @@
-/** What the doctor finds on a database that was damaged on purpose. A rollback takes the damage away again. */
+/** Runs the doctor on a database that was damaged on purpose. A rollback removes the damage. */
 import type pg from 'pg'
 import { type CheckResult, examineWith } from '#storage/doctor/doctor.ts'
 import { questionerOf } from '#test/support/database/database.ts'

@@ -1,6 +1,6 @@
 /**
- * A line to PostgreSQL that can be cut at the worst moment: before a commit arrives, or after it was done and before
- * anybody hears of it. It looks at bytes only to know which message is a commit and when its answer is complete.
+ * A connection to PostgreSQL that can be cut at the worst moment: before a commit arrives, or after it was executed and
+ * before its answer arrives. It looks at bytes only to know which message is a commit and when its answer is complete.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { createConnection, createServer, type Socket } from 'node:net'
@@ -26,9 +26,9 @@ export interface DatabaseProxy {
    * first.
    */
   freezeWithCommit(skip?: number): void
-  /** The kept commit is run, and everything passes again: the server has woken up. Nobody hears the commit's answer. */
+  /** Runs the held commit and forwards everything again: the server has woken up. The commit's answer is dropped. */
   wake(): void
-  /** Everything passes again; what was held back is lost with its connections. */
+  /** Forwards everything again; held messages are lost with their connections. */
   thaw(): void
   /** The names of all commit statements that were used since the proxy was started. */
   readonly commitNames: ReadonlySet<string>
@@ -37,7 +37,7 @@ export interface DatabaseProxy {
 
 /** The name under which the gateway prepares its commits. */
 const commitMark = Buffer.from('commit_')
-/** ReadyForQuery, idle: the server has done all it was asked, commit included. */
+/** ReadyForQuery, idle: the server has executed everything, including the commit. */
 const readyMark = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
 
 /** Terminate: the client says goodbye. */
@@ -156,7 +156,7 @@ export async function startDatabaseProxy(
     },
     thaw() {
       frozen = false
-      // Connections that missed bytes are of no use to anybody.
+      // Connections that missed bytes are useless.
       for (const socket of sockets) socket.destroy()
     },
     cutNextCommit(moment, skip = 0) {

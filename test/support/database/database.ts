@@ -6,19 +6,19 @@ import { nodesOf, withoutSchema } from '#test/support/database/citus.ts'
 
 export interface TestDatabase {
   readonly url: string
-  /** End your own connections first: those still open are cut, and their owners will notice. */
+  /** Close your own connections first: those still open are terminated and report an error. */
   drop(): Promise<void>
 }
 
 /** Opening a connection for every question would take longer than its answer, so each database keeps one. */
 const questioners = new Map<string, pg.Pool>()
 
-/** For questions of the tests themselves, behind the gateway's back. */
+/** For queries of the tests themselves, past the gateway. */
 export function questionerOf(url: string): pg.Pool {
   const known = questioners.get(url)
   if (known) return known
   const pool = new pg.Pool({ connectionString: url, max: 1, allowExitOnIdle: true })
-  // Some tests cut or stop the server; the next question opens a new connection.
+  // Some tests cut connections or stop the server; the next query opens a new connection.
   pool.on('error', () => {})
   questioners.set(url, pool)
   return pool
@@ -30,13 +30,16 @@ async function dismissQuestioner(url: string): Promise<void> {
   await pool?.end()
 }
 
-/** Until so many connections to this database wait for a lock; the server also has those of tests that run at the same time. */
+/**
+ * Waits until this many connections to this database wait for a lock; other databases on the server belong to other
+ * tests.
+ */
 export async function expectWaiting(url: string, count = 1): Promise<void> {
   const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
   await expect.poll(async () => (await questionerOf(url).query(waiting)).rows).toHaveLength(count)
 }
 
-/** With a template of the test's own, nobody may be connected to that one. */
+/** A test may pass a template of its own, to which nothing may be connected. */
 export async function createTestDatabase(templateUrl = inject('templateDatabaseUrl')): Promise<TestDatabase> {
   const template = new URL(templateUrl).pathname.slice(1)
   const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`
@@ -68,7 +71,7 @@ function describeDatabase(templateUrl: string, name: string): TestDatabase {
 
 async function administer(url: string, statement: string): Promise<void> {
   for (const node of nodesOf(url)) {
-    // From the neighbouring database: one that is copied or dropped must have no connections.
+    // Runs in the neighbouring database, because one that is copied or dropped must have no connections.
     await questionerOf(nameDatabase(node, 'postgres')).query(statement)
   }
 }

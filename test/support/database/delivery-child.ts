@@ -1,6 +1,6 @@
 /**
- * The half of a gateway that delivers events, in a process of its own, to be killed. It loads, says so, and starts when
- * told the database and the key; "settle" makes it run what is due until nothing is.
+ * The half of a gateway that delivers events, in a process of its own, to be killed. It loads, reports that it is
+ * ready, and starts when it gets the database and the key; "settle" makes it run due deliveries until none is left.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { openWebhookSecret } from '#operations/events/webhook-secret.ts'

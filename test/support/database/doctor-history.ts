@@ -6,7 +6,7 @@ const manual = { captureMethod: { type: 'MANUAL' } }
 const delayed = (delayedHours: number) => ({ captureMethod: { type: 'DELAYED', delayed: { delayedHours } } })
 const eur = (value: number) => ({ value, currency: 'EUR' })
 
-/** Every payment is found again by its transId, which says what became of it. */
+/** Tests find each payment by its transId, which names its state. */
 export async function makeHistory({ call }: TestGateway): Promise<void> {
   async function post(path: string, body: object, expected: string, key?: string) {
     const answer = await call('POST', path, body, key ? { 'idempotency-key': key } : {})

@@ -19,7 +19,7 @@ const cleanUps: (() => unknown)[] = []
 
 export const afterwards = (cleanUp: () => unknown): void => void cleanUps.push(cleanUp)
 
-/** The last made goes first: a server before its folder. */
+/** In reverse order: a server before its folder. */
 export async function cleanUpAll(): Promise<void> {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
 }
@@ -31,7 +31,7 @@ export function makeFolder(): string {
   return folder
 }
 
-/** With the migrated database that an earlier start has left: initdb takes ten times as long. */
+/** With a database that an earlier start has migrated: initdb takes ten times as long. */
 export function makePreparedFolder(): string {
   const folder = makeFolder()
   copyDataFolder(inject('preparedFolder'), folder)
@@ -93,5 +93,5 @@ export const clusterOf = (directory: string): string => join(directory, 'postgre
 export const readPostmasterPid = (directory: string): number =>
   Number(readFileSync(join(clusterOf(directory), 'postmaster.pid'), 'utf8').split('\n')[0])
 
-/** A number that belonged to a process which has certainly ended. */
+/** The process id of a process that has certainly ended. */
 export const deadPid = (): number => spawnSync('true').pid

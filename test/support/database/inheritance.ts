@@ -1,6 +1,6 @@
 /**
- * A process that is to die and one that inherits what it leaves, on one database and with one provider whose ledger is the
- * truth. For the matrices of crashes: every operation, every gap between two writes, every luck at the provider.
+ * A process that will die and one that takes over its work, on one database and with one provider whose ledger is the
+ * truth. For the crash matrices: every operation, every gap between two writes, every behaviour of the provider.
  */
 import { expect } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
@@ -19,7 +19,10 @@ export const faultOf: Partial<Record<Luck, Fault>> = {
   'never arrives': 'lost_request',
 }
 
-/** What the provider never heard of has failed; what it did stands, whoever heard its answer. */
+/**
+ * An operation that never reached the provider has failed; one that the provider did is approved, even if its answer
+ * was lost.
+ */
 export const isApproved = (point: CrashName, luck: Luck): boolean =>
   point !== 'afterRecord' && (luck === 'approved' || luck === 'lost answer')
 
@@ -31,14 +34,14 @@ export interface Inheritance {
   readonly shop: Shop
   /** Time passes for one process, or for both. */
   pass(milliseconds: number, whom?: 'dying' | 'heir'): void
-  /** The heir finds what was left, and asks again where it must. */
+  /** The heir finds the open operations, and inquires about them. */
   inherit(): Promise<void>
-  /** Nothing may be broken by then. */
+  /** Stops both processes; fails if a rule is broken or the doctor finds anything. */
   close(): Promise<void>
 }
 
 export async function openInheritance(): Promise<Inheritance> {
-  // Each process has its own clock, so that only the one that is to die finds a timer due.
+  // Each process has its own clock, so that only the dying one finds a timer due.
   const clocks = { dying: createTestClock(), heir: createTestClock() }
   const acquirer = createAcquirer()
   const crash = createCrash()

@@ -23,7 +23,7 @@ function hasSpareMemory(): boolean {
   }
 }
 
-/** The runs whose process has ended, of this account: those of others cannot be removed. */
+/** Folders of this account's runs whose process has ended; those of other accounts cannot be removed. */
 function findLeftBehind(): readonly string[] {
   return readdirSync(memory)
     .filter(name => name.startsWith(prefix) && !isRunning(Number(name.slice(prefix.length))))
@@ -35,7 +35,7 @@ function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    // A process of another account may not be signalled, but it is there.
+    // EPERM: the process exists but belongs to another account.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
@@ -43,10 +43,10 @@ function isRunning(pid: number): boolean {
 /** The folder for everything that this process and those it starts put into a temporary folder; gone when it ends. */
 export function makeTemporaryFolder(): string {
   if (!hasSpareMemory()) return tmpdir()
-  // What a run that was killed has left would stay in memory.
+  // Files of a killed run would stay in memory.
   for (const path of findLeftBehind()) rmSync(path, { recursive: true, force: true })
   const folder = join(memory, `${prefix}${process.pid}`)
-  // As root the database runs as nobody, who must be able to pass.
+  // Under root the database runs as the user nobody, who must be able to enter the folder.
   mkdirSync(folder, { recursive: true, mode: 0o711 })
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   return folder

@@ -22,7 +22,7 @@ export function listExamples(document: Document): DocExample[] {
   })
 }
 
-/** Whose examples they are: a document has a merchant of its own. */
+/** The merchant of the examples: each document has its own. */
 export interface Reader {
   readonly url: string
   readonly merchantId: string
@@ -40,7 +40,7 @@ interface Answered {
   readonly data?: readonly { readonly id: string }[]
 }
 
-/** What a reader notes down of an answer, by the names that the documents give it. */
+/** Values of an answer that later examples use, by their names in the documents. */
 const notes: Readonly<Record<string, (answer: Answered) => string | undefined>> = {
   PAY_ID: ({ payId }) => payId,
   QUOTE_ID: ({ quoteId }) => quoteId,
@@ -58,7 +58,7 @@ export function createExampleRunner({ url: origin, merchantId, apiKey }: Reader)
     TOLLGATE_MERCHANT: merchantId,
     TOLLGATE_KEY: apiKey,
   }
-  /** What is not as shown. */
+  /** Returns the differences from the shown answer. */
   return async ({ fence, shown }: DocExample): Promise<string[]> => {
     const { verb, url, headers, body } = toRequest(splitWords(fence.content, variables))
     const response = await fetch(url, { method: verb, headers, ...(body === undefined ? {} : { body }) })

@@ -1,6 +1,6 @@
 /**
- * Reads the documents as data: fences, tables, links, paths, and the curl lines of the README as requests. It knows the
- * few words of shell and curl that the README uses and throws on any other, so that nothing passes by not being read.
+ * Reads the documents as data: fences, tables, links, paths, and the curl lines of the README as requests. It supports
+ * the few words of shell and curl that the README uses and throws on any other, so that no example is skipped silently.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -70,7 +70,7 @@ const cells = (line: string): string[] =>
 export const listLinks = ({ text }: Document): string[] =>
   [...withoutFences(text).matchAll(/\]\(([^)\s]+)\)/g)].map(match => match[1] ?? '')
 
-/** The name that a heading gets as the target of a link. */
+/** The anchors of the headings. */
 export const listAnchors = ({ text }: Document): string[] =>
   [...withoutFences(text).matchAll(/^#+ (.+)$/gm)].map(match =>
     (match[1] ?? '')
@@ -79,7 +79,7 @@ export const listAnchors = ({ text }: Document): string[] =>
       .replaceAll(' ', '-'),
   )
 
-/** Paths of ours in backticks and in drawings. */
+/** Our own paths in backticks and in drawings. */
 export const listPaths = ({ text }: Document): string[] =>
   [...text.matchAll(/(?<![\w./-])(?:src|test|docs|migrations|bin|tools)\/[\w./-]*/g)].map(([path]) =>
     path.replace(/\.$/, ''),
@@ -123,7 +123,7 @@ export interface CurlRequest {
   readonly body?: string
 }
 
-/** What curl would send. */
+/** The request that curl would send. */
 export function toRequest([program, ...words]: readonly string[]): CurlRequest {
   if (program !== 'curl') throw new Error(`${program} is not curl`)
   const headers: Record<string, string> = {}
@@ -157,7 +157,7 @@ export function toRequest([program, ...words]: readonly string[]): CurlRequest {
 }
 
 /**
- * Lists what a real answer lacks or says otherwise. It may hold more than is shown; lists have as many members, and …
+ * Lists the differences of a real answer. It may have more fields than shown; lists must have equal lengths, and …
  * stands for any text.
  */
 export function compareShown(shown: unknown, real: unknown, path = 'answer'): string[] {
@@ -178,7 +178,7 @@ export function compareShown(shown: unknown, real: unknown, path = 'answer'): st
 const differ = (shown: unknown, real: unknown, path: string): string =>
   `${path} is ${JSON.stringify(real)}, shown is ${JSON.stringify(shown)}`
 
-/** Identifiers begin with their time, which is another one today; of any other text, … is the only part left open. */
+/** Identifiers begin with their time, so they always differ; in any other text only … matches anything. */
 const toPattern = (shown: string): RegExp =>
   /^[0-9a-f]{8}…$/.test(shown)
     ? /^[0-9a-f]{32}$/

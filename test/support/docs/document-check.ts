@@ -1,6 +1,7 @@
 /**
- * Holds every exchange of a test gateway against the published OpenAPI document, as a validating proxy would: an answer
- * must be described (status, media type, body), and a request that the gateway took must be allowed by the document.
+ * Checks every request and answer of a test gateway against the published OpenAPI document, as a validating proxy
+ * would: an answer must be described (status, media type, body), and a request that the gateway accepted must be
+ * allowed by the document.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { isInstant } from '#domain/time/dates.ts'
@@ -18,7 +19,7 @@ export interface Exchange {
   readonly verb: string
   /** With its query, below the base address. */
   readonly path: string
-  /** As it was sent: text, or anything else that goes as JSON. */
+  /** The body as sent: text, or any other value as JSON. */
   readonly sent: unknown
   readonly status: number
   readonly mediaType: string
@@ -33,7 +34,7 @@ interface Described {
 }
 
 export interface DocumentCheck {
-  /** What the document does not allow of an exchange; empty when all is well. */
+  /** The violations of the document by an exchange; empty if there are none. */
   listViolations(exchange: Exchange): string[]
 }
 
@@ -86,7 +87,7 @@ export function createDocumentCheck(environment: 'test' | 'live'): DocumentCheck
       ...unknown.map(key => `query ${key} is not described`),
       ...judge(
         compile(['paths', template, verb, 'requestBody', 'content', media, 'schema']),
-        // What JSON leaves out was not sent.
+        // Members that JSON omits were not sent.
         JSON.parse(JSON.stringify(body)),
         'request',
       ),
@@ -131,7 +132,7 @@ function createCompiler(document: OpenApiDocument): (place: readonly string[]) =
   for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format.check)
   // An answer may name a moment after the last one that a request may name: the end of a page opened on the last day.
   ajv.addFormat('date-time', text => /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) || isInstant(text))
-  // As RFC 3986 has it, which knows no letters beyond ASCII: other programs that read the document go by that.
+  // By RFC 3986, which allows only ASCII letters, because other programs that read the document use it.
   ajv.addFormat('uri', /^[a-z][a-z0-9+.-]*:[!#-;=?-[\]_a-z~%]+$/i)
   ajv.addSchema(document, 'openapi.json')
   const compiled = new Map<string, ValidateFunction>()

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { projectRoot } from '#test/support/docs/docs.ts'
 
 export interface Compiled {
-  /** What the compiler says about other files than misuse.ts. */
+  /** The compiler's errors in other files than misuse.ts. */
   readonly complaints: readonly string[]
   /** How many places of misuse.ts must fail. */
   readonly expected: number
-  /** Those of them that compile. */
+  /** The places of these that compile. */
   readonly missed: readonly string[]
 }
 

@@ -1,4 +1,7 @@
-/** Reads the plain part of YAML that our compose file keeps to: nested maps, lists, quoted and bare words. Throws at all else. */
+/**
+ * Reads the plain part of YAML that our compose file keeps to: nested maps, lists, quoted and bare words. Throws on
+ * everything else.
+ */
 export type Yaml = string | Yaml[] | { [key: string]: Yaml }
 
 interface Line {

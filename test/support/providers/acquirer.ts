@@ -1,6 +1,6 @@
 /**
- * A provider with a memory of its own: the simulator decides, a ledger keeps what arrived, an inquiry answers from that
- * ledger, and faults come on demand. It survives every crash of a gateway, as a real one would.
+ * A provider with its own ledger: the simulator decides, the ledger stores every message, inquiries are answered from
+ * the ledger, and tests order faults. It survives every crash of a gateway, as a real provider would.
  */
 import type { AuthorizationOutcome, Connector } from '#connectors/contract.ts'
 import type { ProviderDirectory } from '#connectors/directory.ts'
@@ -23,7 +23,7 @@ export interface Acquirer {
   failNext(operation: SimulatorMessage['operation'], ...faults: Fault[]): void
   /** Forgets the faults that are still to come. */
   heal(): void
-  /** While it is silent nobody learns anything from an inquiry. */
+  /** While it is silent, inquiries get no result. */
   setSilent(silent: boolean): void
 }
 
@@ -46,7 +46,7 @@ export function createAcquirer(settleTimeMs = 0): Acquirer {
   let silent = false
   let inquiries = 0
 
-  /** A request that never arrived is sent up to three times, and every one of them must get lost. */
+  /** A request that never arrives is sent up to three times, so all three must get lost. */
   const loseThrice = (given: readonly Fault[]): Fault[] =>
     given.flatMap(fault => (fault === 'lost_request' ? [fault, fault, fault] : [fault]))
 
@@ -75,7 +75,7 @@ export function createAcquirer(settleTimeMs = 0): Acquirer {
         outcome => outcome,
       )
 
-  /** An authorisation that only sends the customer on moves no money: its faults wait for the completion. */
+  /** An authorisation that only redirects the customer moves no money: its faults apply to the completion. */
   const whole =
     <Request extends { operation: SimulatorMessage['operation']; kept?: object }>(
       deliver: (request: Request, signal: AbortSignal) => Promise<AuthorizationOutcome>,

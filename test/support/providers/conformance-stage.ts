@@ -17,7 +17,7 @@ interface Provider {
   readonly secrets?: Readonly<Record<string, string>>
   readonly settings?: Readonly<Record<string, string>>
   arm(operation: OperationType, behaviour: Behaviour): void
-  /** Notices that are due; none of a provider that sends none. */
+  /** The due notices; absent for a provider that sends none. */
   tell?(): readonly ToldNotice[]
   /** The same notice with a signature that is not the provider's. */
   forge?(notice: ToldNotice): ToldNotice
@@ -67,7 +67,7 @@ export async function openStage(provider: Provider): Promise<OpenStage> {
       if (order === 'twice') await post(notice)
     }
     await applyNotices(heir, dying)
-    // What came before its payment is tried again.
+    // Retries notices that arrived before their payment.
     await queryRows(
       heir.databaseUrl,
       `UPDATE notice_item SET due_at = now(), leased_until = NULL WHERE due_at IS NOT NULL`,
@@ -124,7 +124,7 @@ export async function openStage(provider: Provider): Promise<OpenStage> {
   }
 }
 
-/** The double that answers later, tells by notices only and undoes what nobody knows. */
+/** The double that answers "pending", reports results only by notices and undoes operations with an unknown outcome. */
 export function lateStage(): Promise<OpenStage> {
   const word = 'a word that only the provider knows'
   const provider = createLateProvider()
@@ -141,7 +141,7 @@ export function lateStage(): Promise<OpenStage> {
   })
 }
 
-/** The simulator, with a ledger of what arrived and faults on the line to it. */
+/** The simulator, with a ledger of received messages and faults on its connection. */
 export function simulatorStage(): Promise<OpenStage> {
   const ledger: LedgerEntry[] = []
   const armed = new Map<OperationType, Behaviour[]>()
@@ -150,7 +150,7 @@ export function simulatorStage(): Promise<OpenStage> {
       void ledger.push({ operation, reference, amount, state: approved ? 'approved' : 'declined' }),
   })
 
-  /** What the line does to a message; decided before it is recorded, as the simulator itself decides. */
+  /** Decides what happens to a message on its way, before it is recorded, as the simulator itself does. */
   const keep: Connector['keep'] = async question => {
     const behaviour = armed.get(question.request.operation)?.shift() ?? 'approve'
     const kept: Kept = { ...(await simulator.keep?.(question)), behaviour }

@@ -1,6 +1,7 @@
 /**
- * A provider that is unlike the simulator on purpose: it answers every request with "later", tells the result in a signed
- * notice, cannot be asked, and undoes on demand. Its page is reached by a form. The worked example of docs/connectors.md.
+ * A provider that is unlike the simulator on purpose: it answers every request with "pending", reports the result in a
+ * signed notice, supports no inquiries, and undoes operations on request. Its page is reached by a form. The worked
+ * example of docs/connectors.md.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Behaviour, LedgerEntry } from '#connectors/conformance.ts'
@@ -45,25 +46,25 @@ const usualFacts: ConnectorFacts = {
   serves: () => true,
   label: type => (type === 'PROVIDERP' ? 'Latepay' : undefined),
   exponent: exponentOf,
-  // A notice normally comes within a minute; what nobody has told by then is undone.
+  // A notice normally comes within a minute; an operation without one is then undone.
   lostAnswer: { noticeWithinMs: 60_000, undo: true },
   // Short, so that a test which lets it hang does not wait.
   timeoutMs: 50,
   pendingMs: () => 3 * 24 * 60 * 60 * 1000,
 }
 
-/** The provider's side: its books, what it is about to tell, and what it does with the next request. */
+/** The provider's side: its ledger, its outbox of notices, and its behaviour for the next request. */
 export interface LateProvider {
   readonly definition: ConnectorDefinition
   readonly ledger: readonly LedgerEntry[]
   arm(operation: OperationType, behaviour: Behaviour): void
-  /** Takes what is to be told out of the outbox, signed. */
+  /** Empties the outbox and returns its notices, signed. */
   tell(word: string): string[]
   /** The customer pays or declines on the provider's page. */
   act(reference: string, decision: 'approve' | 'decline'): void
-  /** A customer who paid in the moment in which the page was ended. */
+  /** A customer pays at the moment in which the page is closed. */
   payAnyway(reference: string): void
-  /** Something that somebody does in the provider's dashboard, or that the provider tells by itself. */
+  /** Adds a notice about an action in the provider's dashboard, or about the provider's own action. */
   say(item: NoticeItem): void
   readonly requests: readonly OperationRequest[]
   /** Requests about an authorisation that it has never approved. */
@@ -221,8 +222,8 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
   }
 
   /**
-   * "Make sure that it did not happen." What was told before is told of once more, under the reference of what was undone: the
-   * answer to this question may be lost, and the first notice may be read after it.
+   * Undoes an operation. If its success was reported before, a second notice under the same reference reports the undo:
+   * the answer to this call may be lost, and the first notice may be read after it.
    */
   async function undo(inquiry: Inquiry): Promise<Outcome> {
     await provider.beforeUndo()
@@ -278,7 +279,7 @@ export function createLateProvider(options: LateOptions = {}): LateProvider {
     check: async () => [{ name: 'credentials', ok: true, detail: 'the provider knows us' }],
   })
 
-  /** The word of these pages is proof: they sign which payment they are about and what its customer did. */
+  /** The parameters of these pages are proof: they are signed and name the payment and its customer's decision. */
   const signedPages = (word: string): Partial<Connector> => ({
     drawPage: ({ reference, methodLabel, language }) => ({
       title: `Signed page of ${methodLabel}`,

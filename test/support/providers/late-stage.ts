@@ -1,4 +1,4 @@
-/** A gateway with an account at the provider that tells results later, and everything that provider can say. */
+/** A gateway with an account at the provider that reports results later, and all notices of that provider. */
 import type { NoticeFact } from '#connectors/contract.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '#test/support/gateway.ts'
@@ -10,7 +10,7 @@ import {
 import { addProviderAccount } from '#test/support/providers/provider-account.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
 
-/** What the provider signs its notices with. */
+/** The secret with which the provider signs its notices. */
 export const word = 'a word that only the provider knows'
 
 export interface LateStage {
@@ -21,11 +21,11 @@ export interface LateStage {
   /** The types of the events of a payment, in order. */
   eventsOf(payId: string): Promise<readonly string[]>
   runTimers(): Promise<number>
-  /** Delivers what the provider has to tell, and applies it. */
+  /** Delivers the provider's notices and applies them. */
   deliver(): Promise<void>
-  /** As deliver, with this fact besides. */
+  /** Like `deliver`, with this additional fact. */
   tell(fact: NoticeFact): Promise<void>
-  /** What became of the last notice that was told. */
+  /** The state of the last notice. */
   lastState(): Promise<string | undefined>
 }
 

@@ -1,4 +1,6 @@
-/** What a merchant does with payments at a provider that tells results later, and what that provider may tell of them. */
+/**
+ * Random actions of a merchant at a provider that reports results later, and the notices that this provider may send.
+ */
 import type { NoticeFact } from '#connectors/contract.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { cardPayment, type TestGateway } from '#test/support/gateway.ts'
@@ -9,10 +11,10 @@ import type { Random } from '#test/support/simulation/random.ts'
 export interface NoticeScene {
   readonly random: Random
   readonly provider: LateStage['provider']
-  /** That the next request goes to. */
+  /** The gateway that gets the next request. */
   readonly gateway: Pick<TestGateway, 'call'>
   readonly payIds: string[]
-  /** Names of what the provider does by itself. */
+  /** The number for the name of the provider's next own operation. */
   next: number
 }
 

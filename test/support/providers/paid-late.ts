@@ -20,7 +20,7 @@ export const hostedBody = (type: string, more: Record<string, unknown> = {}) => 
 export interface LateCustomers {
   /** A page that was open until its payment expired. */
   expired(type?: string, more?: Record<string, unknown>): Promise<AnyJson>
-  /** A page that is paid although its provider could not be told to end it; the payId. */
+  /** A page on which the customer pays because the provider could not be told to close it; returns the payId. */
   paidLate(): Promise<string>
 }
 

@@ -1,6 +1,6 @@
 /**
- * Keeps books of its own from what the merchant was told over HTTP and from the acquirer's ledger, and compares them
- * with what the gateway shows in the end. It knows nothing of how the gateway works and imports nothing from it.
+ * Keeps books of its own, from the answers to the merchant over HTTP and from the acquirer's ledger, and compares them
+ * with the gateway's records in the end. It knows nothing of the gateway's code and imports nothing from it.
  */
 
 export interface LedgerLine {
@@ -36,7 +36,7 @@ interface Entry {
   /** Undefined: the process died before it could answer. */
   readonly answer?: AuditedAnswer
   readonly told?: Told
-  /** The merchant cannot have been answered with the result, so it must be told later. */
+  /** The answer cannot have contained the result, so an event must report it. */
   readonly owedEvent: boolean
 }
 
@@ -56,10 +56,10 @@ export interface AuditedRecord {
   readonly operations: { xId: string; type: string; status: string; amount: { value: number } }[]
 }
 
-/** What becomes of captured money later, by the card or account that was charged. */
+/** The later fate of captured money, by the card or account that was charged. */
 export type LaterFate = 'returned' | 'disputed'
 
-/** How the auditor looks at the gateway when all has come to rest. */
+/** The auditor's access to the gateway once all work has ended. */
 export interface Inspection {
   byTransId(transId: string): Promise<AuditedRecord | undefined>
   byPayId(payId: string): Promise<AuditedRecord | undefined>
@@ -70,11 +70,11 @@ export interface Inspection {
 const isFollowUp = ({ path }: AuditedRequest): boolean => /\/(captures|reversals|refunds)$/.test(path)
 
 export interface Auditor {
-  /** A request and what was answered. */
+  /** Records a request and its answer. */
   hear(request: AuditedRequest, answer: AuditedAnswer): void
   /** A request whose process died; `settled` when it had already written the result. */
   lose(request: AuditedRequest, settled: boolean): void
-  /** Every contradiction, in words. */
+  /** Returns every contradiction as a text. */
   audit(inspection: Inspection): Promise<string[]>
   readonly payIds: readonly string[]
   /** Requests with a key that were answered, to be sent again. */
@@ -88,7 +88,7 @@ const keyOf = (request: AuditedRequest): string | undefined => {
 const transIdOf = (request: AuditedRequest): string => (request.body as { transId: string }).transId
 const amountOf = (request: AuditedRequest): number =>
   (request.body as { amount: { value: number } }).amount.value
-/** Whether what was told is the last word: an unknown outcome and a customer's step are not. */
+/** Whether the answer is final: an unknown outcome and a customer's step are not. */
 const isDecided = ({ status }: Told): boolean => status !== 'PENDING' && status !== 'AUTHORIZE_REQUEST'
 const isRefusal = (told: Told): boolean => told.responseCode.startsWith('20')
 
@@ -133,7 +133,7 @@ export function createAuditor(
     }
   }
 
-  /** At the moment of the answer the ledger must already bear it out. */
+  /** The ledger must confirm the answer at the moment of the answer. */
   function checkTold(told: Told, amount: number, follows: boolean): void {
     const lines = ledger.filter(line => line.reference === told.xId)
     const approved = lines.some(line => line.approved && line.amount === amount)
@@ -166,7 +166,7 @@ export function createAuditor(
     return findings
   }
 
-  /** By what the merchant was told, and by its own transIds where it was told nothing. */
+  /** Reads the records of all payments, by the answers to the merchant, or by its own transIds where it got none. */
   async function collectRecords(inspection: Inspection): Promise<Map<string, AuditedRecord>> {
     const records = new Map<string, AuditedRecord>()
     for (const { told, request, isFollowUp: follows } of entries) {
@@ -197,14 +197,14 @@ export function createAuditor(
       find(`${told.xId} was ${told.status} and is ${operation.status}`)
     }
     if (operation.amount.value !== amountOf(request)) find(`${told.xId} has another amount`)
-    // How a customer's visit ends is told under the try it ended with.
+    // The end of a customer's visit is reported under its last try.
     if (told.status === 'AUTHORIZE_REQUEST')
       return auditVisit(records.get(told.payId ?? ''), inspection, find)
     const events = await inspection.countEvents(told.xId)
     if (events !== (entry.owedEvent ? 1 : 0)) find(`${told.xId} ${told.status} has ${events} events`)
   }
 
-  /** Nobody heard the answer, but the key leads to it, and asking moves no money. */
+  /** The answer was lost, but the key returns it, and repeating the request moves no money. */
   async function auditLost(
     entry: Entry,
     records: Map<string, AuditedRecord>,
@@ -241,7 +241,10 @@ export function createAuditor(
   }
 }
 
-/** The merchant hears once of what became of a page, however many tries it took, and the tries end with an approval. */
+/**
+ * The merchant gets one event about the result of a page, however many tries it took, and the tries end with an
+ * approval.
+ */
 async function auditVisit(
   record: AuditedRecord | undefined,
   { countEvents }: Inspection,
@@ -287,7 +290,7 @@ function auditRecord(
     status: state,
     amount: { value },
   } of operations) {
-    // A return comes from the customer's bank; nobody has sent it.
+    // A return comes from the customer's bank without a request.
     if (type === 'RETURN') continue
     if (state === 'PENDING') find(`${xId} never came to rest`)
     const line = ledger.find(({ reference }) => reference === xId)
@@ -296,7 +299,7 @@ function auditRecord(
   }
 }
 
-/** Returned is all of a debit that was not refunded before; disputed is every capture, refunded or not. */
+/** A return takes the part of a debit that was not refunded before; a dispute covers every capture, refunded or not. */
 function auditFate(
   { payId, amount, operations }: AuditedRecord,
   fate: LaterFate | undefined,

@@ -1,7 +1,7 @@
 /**
- * What must be true of the stored rows of every lifecycle, in SQL and independently of the code that wrote them. Each
- * query returns the rows that break its rule. Sums are added up from the operations alone; what lapsed by itself is the
- * only money that moves without one.
+ * Rules for the stored rows of every lifecycle, in SQL and independent of the code that wrote them. Each query returns
+ * the rows that break its rule. Sums are added up from the operations alone; only a lapse moves money without an
+ * operation.
  */
 
 const sumOf = (types: string, states: string): string =>
@@ -32,14 +32,15 @@ export const bookRules: Readonly<Record<string, string>> = {
     WHERE returned <> ${sumOf(`'RETURN'`, done)} OR greatest(refunded + refunding, returned) > captured AND kind = 'PAYMENT'`,
   'refunding is what they may have paid out': `SELECT pay_id FROM payment p
     WHERE refunding <> ${sumOf(`'REFUND', 'CREDIT'`, open)}`,
-  // A bank takes back what it names, whatever was refunded before: refunds and returns each have this limit of their own.
+  // A bank takes back the amount that it names, whatever was refunded before, so this limit applies to refunds and
+  // returns separately.
   'no capture is refunded or returned above itself': `SELECT c.x_id FROM operation c JOIN operation r ON r.pay_id = c.pay_id
     AND r.type IN ('REFUND', 'RETURN') AND r.state <> 'FAILED' AND replace(c.x_id::text, '-', '') = r.details->>'refundOf'
     WHERE c.type = 'CAPTURE' GROUP BY c.pay_id, c.x_id, c.amount, r.type HAVING sum(r.amount) > c.amount`,
   'nothing is taken above what was authorised': `SELECT pay_id FROM payment
     WHERE captured + capturing + reversed + reversing > authorized AND capture_percent = 100`,
-  // Another payment may have the transId of one that is paid after its end. That one stays ended, while its money is on the way
-  // back, waits for its next try, and has been refunded or taken back by a bank.
+  // Another payment may have the transId of a payment that was paid late. That payment stays ended while its money is
+  // being refunded, waits for the next try, or has been refunded or taken back by a bank.
   'the status fits the sums': `SELECT pay_id, status, authorized, captured, reversed FROM payment p WHERE kind = 'PAYMENT'
     AND amount > 0 AND NOT (status = 'REVERSED' AND EXISTS (SELECT 1 FROM operation o WHERE o.pay_id = p.pay_id
         AND o.prepared->>'paidLate' = 'true')
@@ -48,7 +49,8 @@ export const bookRules: Readonly<Record<string, string>> = {
     AND ((status = 'OK') <> (captured > 0)
     OR (status = 'REVERSED') <> (authorized > 0 AND captured = 0 AND capturing = 0 AND reversed >= authorized)
     OR (status IN ('AUTHORIZE_REQUEST', 'PENDING', 'FAILED') AND authorized > 0))`,
-  // What a customer has left open at the provider's was never sent: it waits for the customer, and for the deadline.
+  // A step that the customer has left open at the provider was never sent: it waits for the customer, and for the
+  // deadline.
   'what is undecided waits for an inquiry': `SELECT o.x_id FROM operation o JOIN payment p ON p.pay_id = o.pay_id
     WHERE o.state = 'PENDING' AND p.awaits IS DISTINCT FROM 'CUSTOMER' AND NOT EXISTS
     (SELECT 1 FROM timer t WHERE t.x_id = o.x_id AND t.pay_id = o.pay_id AND t.kind = 'INQUIRY')`,
@@ -74,8 +76,9 @@ export const bookRules: Readonly<Record<string, string>> = {
   'events are numbered without a gap': `SELECT p.pay_id FROM payment p LEFT JOIN event e ON p.pay_id = e.pay_id
     GROUP BY p.pay_id, p.event_sequence HAVING coalesce(max(e.sequence), 0) <> count(e.pay_id)
     OR p.event_sequence <> count(e.pay_id)`,
-  // The approval may be told of a second time, when it lapses, and what a provider takes back is told of when it fails.
-  // News about more than the operation itself (a debit's day, a dispute, samples of them) may come any number of times.
+  // The approval may have a second event when it lapses, and an operation that a provider reverts has one when it
+  // fails. Events about more than the operation itself (a debit's day, a dispute, samples of them) may come any number
+  // of times.
   'an operation is told of once': `SELECT e.x_id FROM event e JOIN operation o ON o.x_id = e.x_id
     WHERE o.type NOT IN ('AUTHORIZATION', 'CONFIRM') AND coalesce(e.type, '') NOT IN ('debit.announced',
       'payment.paid_late', 'dispute.opened', 'dispute.won', 'dispute.lost', 'plan.cancelled') GROUP BY e.x_id, o.state

@@ -1,4 +1,4 @@
-/** Requests made by chance for one endpoint: fitting, spoilt and hopeless ones. What they aim at is in fuzz-world.ts. */
+/** Random requests for one endpoint: valid, slightly broken and hopeless ones. Their targets are in fuzz-world.ts. */
 import { testBins } from '#connectors/simulator/test-bins.ts'
 import type { endpoints } from '#endpoints/index.ts'
 import { cardPayment } from '#test/support/gateway.ts'
@@ -88,7 +88,7 @@ const strangeHeaders: readonly Record<string, string>[] = [
   { 'x-long': 'y'.repeat(9000) },
 ]
 
-/** A shot at this endpoint, or at its address with another verb, or somewhere near. */
+/** A request to this endpoint, or to its path with another verb, or to a similar path. */
 export function aim(endpoint: Endpoint, random: Random, world: World): Shot {
   const draw = { random, world }
   const verb = random.chance(0.97)
@@ -123,7 +123,9 @@ function makeBody(endpoint: Endpoint, draw: Draw): Buffer | undefined {
 
 type Members = Readonly<Record<string, unknown>>
 
-/** What chance alone would hardly ever find: a bin that is known, right check digits, a method with its own object. */
+/**
+ * Values that random generation would hardly ever find: a known bin, valid check digits, a method with its own object.
+ */
 const fitting: Readonly<Record<string, (draw: Draw, made: Members) => object>> = {
   createPayment: ({ random }, { captureMethod: _, urls: __, ...made }) => ({
     ...made,
@@ -139,10 +141,10 @@ const fitting: Readonly<Record<string, (draw: Draw, made: Members) => object>> =
   ),
 }
 
-/** Members that take the place of those made by chance. */
+/** Members that replace randomly made ones. */
 function fittingMembers(): Readonly<Record<string, (draw: Draw) => Members>> {
   return {
-    // An intent that asks for nothing in particular fits every confirmation.
+    // An intent without special requirements fits every confirmation.
     createPaymentIntent: ({ random }) => ({
       ...withoutTerms,
       transId: undefined,

@@ -1,4 +1,6 @@
-/** What there is to aim at: payments, intents, plans, customers and events of one merchant, in states that differ. */
+/**
+ * The targets of random requests: payments, intents, plans, customers and events of one merchant, in different states.
+ */
 import { addDays, dayOf } from '#domain/time/calendar.ts'
 import { cardPayment, type TestGateway } from '#test/support/gateway.ts'
 
@@ -6,7 +8,7 @@ export interface World {
   readonly authorization: string
   readonly payIds: readonly string[]
   readonly transIds: readonly string[]
-  /** Grows: those that were made last are still open, whatever became of the clock. */
+  /** Grows: the newest ones are still open, wherever the clock is. */
   readonly intentIds: string[]
   readonly planIds: readonly string[]
   readonly eventIds: readonly string[]
@@ -41,7 +43,7 @@ export async function makeWorld(gateway: TestGateway, authorization: string): Pr
   const open = await times(60, index =>
     makePlan(gateway, { ...(index % 3 ? { useCase: 'FIXED' } : {}), autoCharge: index % 2 === 0 }),
   )
-  // 60: some deletions by chance leave enough for the other requests.
+  // 60: random deletions leave enough for the other requests.
   const customers = await times(60, index => makeCustomer(gateway, index))
   return { authorization, payIds, transIds, intentIds, planIds: [...open, ...ended], eventIds, customers }
 }
@@ -55,7 +57,7 @@ async function makePlan({ call }: TestGateway, recurring: object): Promise<strin
   return (await call('POST', '/payments', cardPayment({ credentialOnFile }))).body.paymentPlanId
 }
 
-/** Plans that have come to their end by themselves. */
+/** Plans that have completed. */
 async function makeEndedPlans(gateway: TestGateway): Promise<string[]> {
   const { now } = (await gateway.call('GET', '/test/clock')).body
   const expiryDate = addDays(dayOf(new Date(now)), 1)
@@ -64,7 +66,7 @@ async function makeEndedPlans(gateway: TestGateway): Promise<string[]> {
   return made
 }
 
-/** A page that its customer turns its back on tells the merchant so. */
+/** A page that its customer cancels sends an event. */
 async function makeEvents({ call }: TestGateway): Promise<string[]> {
   const urls = { return: 'https://shop.example/', cancel: 'https://shop.example/' }
   const request = { transId: 'fuzz-event', amount: { value: 1, currency: 'EUR' }, urls }
@@ -74,7 +76,7 @@ async function makeEvents({ call }: TestGateway): Promise<string[]> {
   return data.map(({ id }: { id: string }) => id)
 }
 
-/** A customer whose card is deleted by chance is soon paid for again. */
+/** A customer whose card is randomly deleted soon pays with it again. */
 async function makeCustomer({ call }: TestGateway, index: number): Promise<FuzzCustomer> {
   const customerInfo = { merchantCustomerId: `fuzz-${index}`, email: 'ada@example.com' }
   const { body } = await call('POST', '/payments', cardPayment({ customerInfo }))

@@ -1,4 +1,4 @@
-/** Looking at the stored rows behind the gateway's back: the rules of the books, and single questions. */
+/** Checks the stored rows by SQL: the rules of the books, and single queries. */
 
 import { questionerOf } from '#test/support/database/database.ts'
 import { bookRules } from '#test/support/simulation/book-rules.ts'
@@ -23,13 +23,13 @@ export async function queryRows<T extends object = Record<string, unknown>>(
   return (Array.isArray(result) ? result.at(-1) : result).rows as T[]
 }
 
-/** Timers whose time has come, also those that somebody is just running. */
+/** Due timers, including those that a worker is just running. */
 export async function countDue(databaseUrl: string, nowMs: number): Promise<number> {
   const due = `SELECT 1 FROM timer WHERE run_at <= '${new Date(nowMs).toISOString()}'`
   return (await queryRows(databaseUrl, due)).length
 }
 
-/** How often the merchant was or will be told about this operation. */
+/** The number of events about this operation, sent or waiting. */
 export async function countEvents(databaseUrl: string, xId: string): Promise<number> {
   const rows = await queryRows<{ count: string }>(databaseUrl, 'SELECT count(*) FROM event WHERE x_id = $1', [
     xId,

@@ -1,4 +1,4 @@
-/** Traffic that goes on until it is told to stop, and remembers what it was promised. */
+/** Traffic that continues until it is stopped, and records which payments were acknowledged. */
 export interface Sent {
   readonly transId: string
   readonly key: string
@@ -6,9 +6,9 @@ export interface Sent {
 }
 
 export interface Load {
-  /** Answered 200: whatever happens now, these must be there. */
+  /** Answered 200: these must be stored, whatever happens. */
   readonly acknowledged: (Sent & { readonly payId: string })[]
-  /** Answered 503, 409 or not at all: these may or may not be there. */
+  /** Answered 503, 409 or not at all: these may or may not be stored. */
   readonly unheard: Sent[]
   /** Resolves after that many acknowledgements. */
   reached(count: number): Promise<void>
@@ -23,7 +23,7 @@ export interface Traffic {
   readonly makeBody: (transId: string) => unknown
 }
 
-/** What a client may be told while the database or the process goes down; anything else is a fault. */
+/** The allowed errors while the database or the process goes down; any other status is a fault. */
 const excusable: readonly number[] = [409, 503]
 
 export function startLoad({ concurrency, send, makeBody }: Traffic): Load {

@@ -1,6 +1,6 @@
 /**
- * Merchants, customers and timers that do things to the same few payments at the same moment, by chance and in two
- * processes. Nothing gives a 5xx, no background work fails, and the doctor finds nothing afterwards.
+ * Merchants, customers and timers that act on the same few payments at the same moment, at random and in two processes.
+ * No request gets a 5xx, no background work fails, and the doctor finds nothing afterwards.
  */
 import { expect } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
@@ -12,7 +12,7 @@ import { openShop } from '#test/support/shop.ts'
 import { countDue, findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
 import { createRandom, type Random } from '#test/support/simulation/random.ts'
 
-/** Done at the same moment in each round, about a few things only. */
+/** The number of simultaneous acts in each round, on a few objects only. */
 const actsPerRound = 12
 
 export interface Scene {
@@ -20,10 +20,10 @@ export interface Scene {
   readonly clock: TestClock
   readonly acquirer: Acquirer
   readonly gateways: readonly [TestGateway, TestGateway]
-  /** Asks one of the two processes. */
+  /** Sends a request to one of the two processes. */
   ask(verb: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<TestAnswer>
   readonly payIds: string[]
-  /** Makes names of requests that are used once. */
+  /** The number for the next unique name. */
   next: number
 }
 
@@ -68,7 +68,7 @@ export async function openScene(seed: number): Promise<Scene> {
   }
 }
 
-/** Lets chance choose what happens at the same moment, round by round, and looks at the books after every fourth. */
+/** Chooses random simultaneous acts, round by round, and checks the books after every fourth round. */
 export async function meet<S extends Scene>(
   scene: S,
   {
@@ -100,7 +100,7 @@ export async function leave({ gateways }: Scene): Promise<void> {
   for (const { stop } of gateways.toReversed()) await stop()
 }
 
-/** Whatever is due, in both processes, until nothing is. */
+/** Runs all due work in both processes until none is left. */
 async function settle({ acquirer, gateways, clock }: Scene): Promise<void> {
   acquirer.heal()
   const [{ databaseUrl }] = gateways
@@ -114,7 +114,10 @@ async function settle({ acquirer, gateways, clock }: Scene): Promise<void> {
   throw new Error('an operation got no answer within twenty minutes')
 }
 
-/** The doctor, the rules of the books, and the provider, which must have heard of what we say was paid, once. */
+/**
+ * Checks the doctor, the rules of the books, and the provider's ledger, which must have each of our paid operations
+ * exactly once.
+ */
 async function expectWhole({ gateways, acquirer }: Scene, accepted: readonly string[]): Promise<void> {
   const [{ databaseUrl }] = gateways
   const found = (await examine(databaseUrl)).filter(one => one.found > 0)
@@ -127,7 +130,7 @@ async function expectWhole({ gateways, acquirer }: Scene, accepted: readonly str
   })
 }
 
-/** One line of the provider's own books. */
+/** One line of the provider's own ledger. */
 export interface ProviderEntry {
   readonly reference: string
   readonly amount: number
@@ -135,8 +138,9 @@ export interface ProviderEntry {
 }
 
 /**
- * Every difference between what the provider has approved and what we say it has, in words. It is not asked for the first
- * step of a payment that is confirmed, and what a bank returns it tells by itself.
+ * Every difference between the operations that the provider has approved and those that we recorded as approved, as
+ * texts. The provider is not called for the first step of a payment that is confirmed later, and returns come from the
+ * bank without a call.
  */
 export async function compareWithProvider(
   databaseUrl: string,
@@ -166,8 +170,8 @@ export async function compareWithProvider(
 }
 
 /**
- * Nobody listens at the endpoint, so its messages fail for good after some days. And PostgreSQL ends a transaction whose process
- * stands still for ten seconds, as on a machine with far too much to do; background work is then done again.
+ * There is no receiver at the endpoint, so its messages fail for good after some days. And PostgreSQL ends a
+ * transaction whose process stalls for ten seconds, as on an overloaded machine; background work is then retried.
  */
 const listComplaints = ({ gateways }: Scene): readonly string[] =>
   gateways.flatMap(({ logged }) =>

@@ -1,4 +1,4 @@
-/** Chance that can be had again: the same seed gives the same numbers on every machine. */
+/** Reproducible randomness: the same seed gives the same numbers on every machine. */
 export interface Random {
   /** A whole number from 0 up to but not including `below`. */
   below(below: number): number

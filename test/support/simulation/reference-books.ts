@@ -1,10 +1,10 @@
 /**
- * The life of a payment once more, as simply as it can be said: one mutable record, every operation kept in a list, every
- * sum added up from that list when it is asked for. Written from the contract's tables; it knows nothing of the gateway
- * and imports nothing from it, so that the two can only agree by being right.
+ * A second model of the life of a payment, as simple as possible: one mutable record, every operation kept in a list,
+ * every sum added up from that list when it is read. Written from the contract's tables; it knows nothing of the
+ * gateway and imports nothing from it, so that the two can only agree by being right.
  */
 
-/** What the provider does, and what of it is heard. */
+/** The provider's decision, and whether its answer arrives. */
 export type Luck = 'approved' | 'declined' | 'unheard' | 'unheard decline' | 'lost twice' | 'lost'
 
 export interface MethodFacts {
@@ -21,13 +21,13 @@ interface Entry {
   readonly amount: number
   readonly at: number
   state: 'unknown' | 'done' | 'failed'
-  /** What an inquiry will find. */
+  /** The result that an inquiry will find. */
   readonly truth: boolean
-  /** What the merchant reads of it. */
+  /** The response code that the merchant sees. */
   code?: string
   readonly days?: number
   readonly final?: boolean
-  /** Of a refund: the capture it gives back. */
+  /** For a refund: the refunded capture. */
   readonly of?: Entry
 }
 
@@ -38,10 +38,10 @@ export interface BookedPayment {
   readonly amount: number
   readonly transId: string
   readonly payId: string
-  /** Paid on a page: until when, and how it ended if it did so unpaid. */
+  /** For a payment on a page: its deadline, and how it ended if it ended unpaid. */
   readonly hosted?: Hosted
   readonly entries: Entry[]
-  /** When the approval was heard. */
+  /** When the approval arrived. */
   approvedAt?: number
   /** Released by time, not by a reversal. */
   lapsed: number
@@ -61,7 +61,7 @@ export interface Asked {
   readonly luck: Luck
   readonly days?: number
   readonly final?: boolean
-  /** Number of the capture to refund, from 0; the last one unless given. */
+  /** Number of the capture to refund, from 0; by default the last one. */
   readonly captureNumber?: number
 }
 
@@ -98,7 +98,7 @@ export function status(payment: BookedPayment): string {
   return isToCome ? 'CAPTURE_REQUEST' : 'AUTHORIZED'
 }
 
-/** A request for money fails with its provider's no; on a page the customer may try again until it is over. */
+/** A payment fails when its provider declines; on a page the customer may try again until the payment has ended. */
 function undecided(payment: BookedPayment): string {
   const isUnknown = of(payment, 'AUTHORIZATION', 'unknown').length > 0
   if (!payment.hosted) return isUnknown ? 'PENDING' : 'FAILED'
@@ -106,7 +106,7 @@ function undecided(payment: BookedPayment): string {
   return isUnknown || payment.hosted.leftOpen ? 'PENDING' : 'AUTHORIZE_REQUEST'
 }
 
-/** What the merchant reads of the tries, in order, and of the step that is outstanding. */
+/** The tries as the merchant sees them, in order, and the outstanding step. */
 export function tries(payment: BookedPayment): string[] {
   const codes = payment.entries.filter(({ kind }) => kind === 'AUTHORIZATION').map(({ code = '' }) => code)
   const { hosted, facts } = payment
@@ -183,7 +183,7 @@ function answer(payment: BookedPayment, state: Entry['state'], luck: Luck): stri
   return `${payment.facts.prefix}${luck === 'lost' ? '0391' : '0305'}`
 }
 
-/** What the merchant must hear; the books are kept with it. */
+/** Books the operation and returns the code that the merchant must get. */
 export function operate(payment: BookedPayment, kind: Kind, asked: Asked): string {
   const refused = refusal(payment, kind, asked)
   if (refused) return refused
@@ -221,7 +221,7 @@ function attempt(payment: BookedPayment, { at, luck }: Pick<Asked, 'at' | 'luck'
 
 export type CustomerAction = 'approve' | 'decline' | 'cancel' | 'pending'
 
-/** What a customer does on its page; nothing where it has nothing to do. */
+/** Books a customer's action on their page; it has no effect if there is nothing to do. */
 export function act(payment: BookedPayment, action: CustomerAction, { at, luck }: Asked): void {
   const { hosted } = payment
   const waits = status(payment) === 'AUTHORIZE_REQUEST' || hosted?.leftOpen === true
@@ -231,7 +231,9 @@ export function act(payment: BookedPayment, action: CustomerAction, { at, luck }
   if (action === 'approve' || action === 'decline') attempt(payment, { at, luck })
 }
 
-/** Ten declines, or one that is known after the deadline, are the end. What never arrived is nobody's decline. */
+/**
+ * Ten declines, or one that is known after the deadline, end the payment. A request that never arrived is no decline.
+ */
 function endIfOver({ hosted, entries, facts }: BookedPayment, at: number): void {
   const declines = entries.filter(({ state, code }) => state === 'failed' && code !== `${facts.prefix}0391`)
   if (hosted && (declines.length >= 10 || at >= hosted.deadline)) hosted.ended = 'tried'
@@ -246,7 +248,7 @@ function approve(payment: BookedPayment, at: number): void {
 
 type Due = { readonly at: number; readonly happen: () => void }
 
-/** Everything that time brings, in the order of its times. Delayed captures have the given luck. */
+/** Books everything that becomes due until then, in the order of its times. Delayed captures have the given luck. */
 export function elapse(payment: BookedPayment, until: number, luck: Luck): void {
   for (;;) {
     const [next] = findDue(payment, luck)
@@ -270,11 +272,11 @@ function settle(payment: BookedPayment, entry: Entry): void {
   entry.code = entry.truth ? '00000000' : `${payment.facts.prefix}0305`
   if (entry.kind === 'AUTHORIZATION' && !entry.truth) endIfOver(payment, entry.at + inquiryMs)
   if (entry.kind === 'AUTHORIZATION' && entry.truth) approve(payment, entry.at + inquiryMs)
-  // A raise of what is over is released with it.
+  // An increment of a reversed payment is released with it.
   if (entry.kind === 'INCREMENTAL' && entry.truth && wasReversed) payment.lapsed += entry.amount
 }
 
-/** A customer who has not paid by then does not pay any more; an answer that is outstanding is waited for. */
+/** A customer who has not paid by the deadline cannot pay any more; the payment waits for an outstanding answer. */
 function findDeadline(payment: BookedPayment): Due[] {
   const { hosted } = payment
   if (!hosted || hosted.ended !== undefined) return []
@@ -286,7 +288,7 @@ function findDeadline(payment: BookedPayment): Due[] {
   return [{ at: hosted.deadline, happen: end }]
 }
 
-/** Held back while it would be refused: what is unknown now may turn out not to have happened. */
+/** Delayed further while it would be refused, because an unknown outcome may turn out to be a decline. */
 function findDelayed(payment: BookedPayment, luck: Luck): Due[] {
   if (payment.capture !== 'DELAYED' || afterItsHour(payment).length > 0) return []
   const asked: Asked = { amount: open(payment), at: hourOf(payment), luck }

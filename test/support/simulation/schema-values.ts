@@ -1,11 +1,11 @@
-/** Values that fit a schema, mostly, and ways to spoil them. Everything comes from the given chance. */
+/** Values that mostly fit a schema, and ways to break them, all from the given random source. */
 import fc from 'fast-check'
 import type { Random } from '#test/support/simulation/random.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 type Properties = Readonly<Record<string, Schema>>
 
-/** For formats, of which a generator cannot know what they mean. */
+/** Samples for formats, whose meaning a generator cannot know. */
 const formatSamples: Readonly<Record<string, readonly string[]>> = {
   date: ['2027-01-31', '2028-02-29'],
   'date-time': ['2027-01-31T12:00:00Z', '2027-01-31T12:00:00.123+02:00'],
@@ -85,7 +85,7 @@ const deep = (levels: number): unknown => {
   return value
 }
 
-/** Values that have broken somebody's software before. */
+/** Values that often break software. */
 const nasty: readonly unknown[] = [
   null,
   true,
@@ -165,7 +165,7 @@ export function spoil(value: unknown, random: Random): unknown {
 const withOwn = (value: object, name: string, member: unknown): object =>
   Object.defineProperty({ ...value }, name, { value: member, enumerable: true, configurable: true })
 
-/** The text or the bytes themselves are wrong. */
+/** Breaks the text or the bytes themselves. */
 export function spoilText(text: string, random: Random): Buffer {
   const at = random.below(text.length + 1)
   switch (random.below(7)) {

@@ -1,4 +1,4 @@
-/** How much a simulation does: a short version in `npm test`, the whole in `npm run test:long`. */
+/** The size of a simulation: short in `npm test`, full in `npm run test:long`. */
 import { inject } from 'vitest'
 
 declare module 'vitest' {

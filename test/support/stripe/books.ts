@@ -1,6 +1,6 @@
 /**
- * The double's books: intents, sessions, refunds and disputes with the rules that Stripe's documents and recordings show.
- * Ours, derived from them; it knows nothing of the gateway. Amounts are Stripe's.
+ * The double's ledger: intents, sessions, refunds and disputes, with rules that we derived from Stripe's documents and
+ * recordings. It knows nothing of the gateway. Amounts are Stripe's.
  */
 import type { FormTree } from '#test/support/stripe/form.ts'
 
@@ -58,7 +58,7 @@ export interface Refund {
   status: string
   readonly metadata: Readonly<Record<string, string>>
   failure?: string
-  /** Made by Stripe itself: what was never captured, and not money of a capture. */
+  /** Stripe's own refund of the part that was never captured. */
   readonly isRelease?: boolean
 }
 
@@ -79,14 +79,14 @@ export interface Movement {
   readonly state: 'approved'
 }
 
-/** What has happened, for the notices: the event's type, its object, and what the object was before. */
+/** Reports an event for the notices: its type, its object, and the object's previous values. */
 export type Tell = (
   type: string,
   object: Readonly<Record<string, unknown>>,
   before?: Readonly<Record<string, unknown>>,
 ) => void
 
-/** Numbers of Stripe's sandbox and what becomes of them. */
+/** Card numbers of Stripe's sandbox and their results. */
 const cards: Readonly<Record<string, string>> = {
   '4000000000000002': 'generic_decline',
   '4000000000009995': 'insufficient_funds',
@@ -193,7 +193,7 @@ export class StripeBooks {
     return intent
   }
 
-  /** The customer or the card has said yes. */
+  /** The customer or the card has approved. */
   approve(intent: Intent): void {
     intent.error = undefined
     intent.charge = this.newId(intent.type === 'card' ? 'ch' : 'py')
@@ -391,7 +391,7 @@ export class StripeBooks {
     return refund
   }
 
-  /** Stripe makes a refund of what it releases, and may tell of it like of any other. */
+  /** Stripe makes a refund of the released amount, and may send a notice about it as about any other. */
   #release(intent: Intent, amount: number): void {
     if (amount <= 0) return
     const id = this.newId('re')
@@ -551,7 +551,7 @@ export class StripeBooks {
     }
   }
 
-  /** What an independent auditor compares with the gateway's books. */
+  /** The ledger that an independent auditor compares with the gateway's. */
   ledger(): readonly { reference: string | undefined; captured: number; refunded: number; status: string }[] {
     return [...this.intents.values()].map(intent => ({
       reference: intent.metadata.tollgate,

@@ -51,14 +51,14 @@ export class StripeDouble {
   readonly calls: Call[] = []
   readonly events: { readonly id: string; readonly payload: string }[] = []
   readonly books: StripeBooks
-  /** While false, search does not show what was made since: it lags behind the list. */
+  /** While false, search does not find newly made objects, because it lags behind the list. */
   searchIsFresh = true
   readonly #options: DoubleOptions
   readonly #keys = new Map<string, Kept>()
   readonly #armed: ArmedFault[] = []
   readonly #held: (() => void)[] = []
   #onHeld: (() => void) | undefined
-  /** Run after a POST was carried out and before it is answered. */
+  /** Runs after a POST was executed and before it is answered. */
   beforeAnswer: (() => Promise<void>) | undefined
   #stale = new Set<string>()
   readonly #library = new Stripe('sk_test_double')
@@ -94,14 +94,14 @@ export class StripeDouble {
     this.#armed.push({ verb, path, fault })
   }
 
-  /** Resolves when a slow call has been done and its answer is being held back. */
+  /** Resolves when a slow call has been executed and its answer is being held back. */
   untilHeld(): Promise<void> {
     return new Promise(resolve => {
       this.#onHeld = resolve
     })
   }
 
-  /** Lets slow answers go. */
+  /** Sends the held answers. */
   release(): void {
     for (const go of this.#held.splice(0)) go()
   }
@@ -338,8 +338,8 @@ export class StripeDouble {
   }
 
   /**
-   * What the account's balance shows: 1.4 % and 25 cents of each capture are Stripe's. A capture of a part is the whole
-   * authorisation, and a line that takes back what was not captured.
+   * The account's balance transactions: Stripe's fee is 1.4 % and 25 cents of each capture. A partial capture is a line
+   * for the whole authorisation, and one that takes back the amount that was not captured.
    */
   balanceTransactions(): readonly Answer[] {
     const created = Math.floor(Date.now() / 1000)
@@ -419,7 +419,7 @@ export class StripeDouble {
 const isExpanded = (fields: Fields, name: string): boolean =>
   JSON.stringify(fields.expand ?? []).includes(`"${name}"`)
 
-/** Null: no balance was touched, because nothing had been captured. */
+/** Null: the balance did not change, because nothing had been captured. */
 const categoryOf = ({ isRelease, intent }: Refund): { reporting_category: string } | null =>
   isRelease && intent.received === 0
     ? null

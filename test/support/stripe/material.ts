@@ -1,6 +1,6 @@
 /**
- * Stripe's own document, the field probe and the recordings, which lie beside the project and are no part of it. Where they
- * are absent the tests that need them say so in one line and prove nothing.
+ * Stripe's own document, the field probe and the recordings, which are kept beside the project and are not part of it.
+ * Where they are absent, the tests that need them say so in one line and check nothing.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 

@@ -21,7 +21,7 @@ export const readRecord = async ({ gateway }: StripeShop, payId: string): Promis
 
 export type Manner = 'in order' | 'reversed' | 'twice'
 
-/** Delivers what Stripe has to tell, and applies it. */
+/** Delivers Stripe's notices and applies them. */
 export async function deliverTo(shop: StripeShop, manner?: Manner): Promise<void> {
   const statuses = await shop.double.deliver(shop.noticeUrl, manner)
   expect(new Set(statuses)).toEqual(new Set(statuses.length === 0 ? [] : [200]))

@@ -1,4 +1,4 @@
-/** A transport that keeps every request and answers what the test says. Nothing leaves the process. */
+/** A transport that records every request and returns the test's answers. Nothing leaves the process. */
 import type { HttpAnswer, HttpRequest, ProviderHttp } from '#connectors/contract.ts'
 
 export interface ScriptedHttp extends ProviderHttp {

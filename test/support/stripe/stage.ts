@@ -6,7 +6,7 @@ import type { OperationType } from '#lifecycle/payment.ts'
 import { type OpenStage, openStage } from '#test/support/providers/conformance-stage.ts'
 import { type Fault, StripeDouble } from '#test/support/stripe/double.ts'
 
-/** Shorter than in earnest, so that a test which lets it hang does not wait. */
+/** Shorter than in production, so that a test with a hanging call does not wait. */
 const timeoutMs = 1_000
 
 const impatient: ConnectorDefinition = {
