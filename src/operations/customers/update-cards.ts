@@ -1,6 +1,7 @@
 /**
- * Asks the schemes for updates of many cards, slice by slice: store the cards in the vault, ask, store the updates.
- * Each slice is complete before its results are returned, so the list may be of any length. Repeating it does no harm.
+ * Asks the card schemes for updates of many cards, slice by slice: store the cards in the vault, ask, store the
+ * updates. A slice is finished before its results are returned, so the list may be of any length. Repeating a slice is
+ * harmless.
  */
 import type { CardUpdate, Connector } from '#connectors/contract.ts'
 import { isPseudoCardNumber } from '#domain/cards/card-numbers.ts'
@@ -45,7 +46,7 @@ export interface UpdateRun {
   readonly ask: NonNullable<Connector['updateCards']>
 }
 
-/** 500: the parameters of one statement are about 100 KB, and the longest list that a request may hold is twenty slices. */
+/** 500: one statement has about 100 KB of parameters, and the longest list of a request is twenty slices. */
 const sliceLength = 500
 
 /** The results in the order of the request, a slice at a time. */
@@ -91,8 +92,8 @@ const withKept = (card: AdmittedCard, kept: ReadonlyMap<string, KeptCard>): Know
 }
 
 /**
- * A pseudo number that is not the merchant's is repeated as it was sent, because it identifies no card. A card number
- * is never repeated.
+ * The result echoes a pseudo number that the merchant does not have, because it identifies no card. It never echoes a
+ * card number.
  */
 function unknown(card: AskedCard): UpdateResult {
   const number = card.number?.reveal()
