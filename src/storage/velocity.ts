@@ -33,7 +33,7 @@ export interface VelocityStore {
     readonly at: Date
   }): Promise<boolean>
   releasePayout(merchantId: MerchantId, payoutId: string): Promise<void>
-  /** Deletes rows that no limit needs any more. */
+  /** Deletes rows of declines that no limit needs any more. Rows of payouts stay. */
   reap(): Promise<void>
 }
 

@@ -69,7 +69,7 @@ test.each<[Fate, boolean]>([
   ['written', true],
   ['refused', false],
   ['unknown', false],
-])('a commit whose answer is lost before an interruption and that is then %s: may be sent is %s', async (fate, expected) => {
+])('a commit lost before an interruption and then %s: may be sent is %s', async (fate, expected) => {
   const book = openBook()
   await book.commit('unknown')
   book.interrupt()
