@@ -1,16 +1,17 @@
 /**
- * All hints for PostgreSQL's planner. test/storage/plans.test.ts runs EXPLAIN on each prepared statement and fails if one
- * of them reads a big table without an index.
+ * All hints for PostgreSQL's planner. test/storage/plans.test.ts runs EXPLAIN on each prepared statement and fails if
+ * one of them reads a big table without an index.
  *
- * The hints are needed because a prepared statement keeps one plan for all values. That plan is often made while a table is
- * empty or has no statistics, and the statistics of one merchant say nothing about another. In order of preference:
+ * The hints are needed because a prepared statement keeps one plan for all values. That plan is often made while a
+ * table is empty or has no statistics, and the statistics of one merchant say nothing about another. In order of
+ * preference:
  *
  * 1. The settings of a connection, depending on its pool (`writerSettings`, `readerSettings`, `wholeTableSettings`).
- * 2. `byOtherIndex(column)`: compares or sorts by a column so that no index on it can be used. Without it, the planner would
- *    choose the primary key (all rows of a merchant) although another condition leads to a few rows.
- * 3. `lookUp(select)`: a subquery after LATERAL or EXISTS that must run once per row. Without it, the planner would merge it
- *    into a join, which takes the smaller index instead of the right one, or, while the table is small, answer it from a hash
- *    of the whole table.
+ * 2. `byOtherIndex(column)`: compares or sorts by a column so that no index on it can be used. Without it, the planner
+ *    would choose the primary key (all rows of a merchant) although another condition leads to a few rows.
+ * 3. `lookUp(select)`: a subquery after LATERAL or EXISTS that must run once per row. Without it, the planner would
+ *    merge it into a join, which takes the smaller index instead of the right one, or, while the table is small, answer
+ *    it from a hash of the whole table.
  * 4. `checkedLast(condition)`: a condition on the row to be updated that must not be used to find the row.
  * 5. `inLists(payment)`: allows the indexes that only lists of payments may use.
  *

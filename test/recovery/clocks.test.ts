@@ -22,7 +22,7 @@ async function readDifference({ url }: TestGateway): Promise<number> {
   return Number(/^tollgate_clock_difference_seconds (\S+)$/m.exec(metrics)?.[1])
 }
 
-test('a clock that differs from the database's is reported at the start and in the metrics, and again when it is right', async () => {
+test("a clock that differs from the database's is reported at the start and in the metrics, and again when it is right", async () => {
   setClockAhead(60_000)
   const gateway = await startTestGateway()
   try {

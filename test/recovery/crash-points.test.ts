@@ -34,11 +34,11 @@ type Happening = 'approved' | 'declined' | 'lost answer' | 'never arrives'
 const operations: readonly Operation[] = ['create AUTOMATIC', 'create MANUAL', 'capture']
 const happenings: readonly Happening[] = ['approved', 'declined', 'lost answer', 'never arrives']
 
-/** The operations in the acquirer's ledger at the end; none if the process died before the call. */
+/** Whether the acquirer's ledger has the operation at the end: not if the process died before the call. */
 const isApproved = (point: CrashName, happening: Happening): boolean =>
   point !== 'afterRecord' && (happening === 'approved' || happening === 'lost answer')
 
-/** The event sent to the merchant, whose request was never answered. */
+/** Whether the merchant gets an event, because the answer to its request cannot have held the result. */
 const isToldLater = (point: CrashName, happening: Happening): boolean =>
   point !== 'afterSettle' || happening === 'lost answer'
 
@@ -88,7 +88,7 @@ const cells = crashNames.flatMap(point =>
 )
 
 describe.each(cells)('$operation dies $point, $happening', ({ point, operation, happening }) => {
-  test('is settled once with the acquirer's result, and its key answers with it', async () => {
+  test("is settled once with the acquirer's result, and its key answers with it", async () => {
     const request = await prepareRequest(operation, happening)
     sabotage(operation, happening)
     expect(await crash.die(point, dying, request)).toBeUndefined()
@@ -132,7 +132,7 @@ test('an operation under way in another live process is left alone', async () =>
   await heir.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
 })
 
-test('an operation that the acquirer knows nothing about stays PENDING, counts against the ceiling and gets inquiries', async () => {
+test('an operation of a silent acquirer stays PENDING, counts against the ceiling and gets further inquiries', async () => {
   const request = await prepareRequest('capture', 'approved')
   expect(await crash.die('afterCall', dying, request)).toBeUndefined()
   acquirer.setSilent(true)

@@ -39,7 +39,7 @@ type Step = (signal: AbortSignal | undefined) => Promise<unknown>
 interface Row {
   readonly name: string
   readonly create: () => Promise<Created>
-/** Runs everything before the step that dies, and returns that step. */
+  /** Runs everything before the step that dies, and returns that step. */
   readonly prepare: (created: Created, declined: boolean) => Promise<Step>
   /** Whether the customer may try again after a failure. */
   readonly again: boolean
@@ -97,7 +97,7 @@ const rows: readonly Row[] = [
       return created
     },
     prepare: async (created, declined) => {
-// A customer who returns to the form may choose again; the challenge has an address of its own.
+      // A customer who returns to the form may choose again; the challenge has an address of its own.
       const form = await openDying(created.page)
       const response = await fetch(form.url, {
         method: 'POST',
@@ -161,7 +161,7 @@ function expectBooksOf(payId: string, { amount, operations }: Sums): void {
 const cells = rows.flatMap(row => crashNames.flatMap(point => lucks.map(luck => ({ ...row, point, luck }))))
 
 describe.each(cells)('$name dies $point, $luck', ({ point, luck, create: begin, prepare, again }) => {
-  test('is settled once with the acquirer's result, and sent as one event', async () => {
+  test("is settled once with the acquirer's result, and sent as one event", async () => {
     const created = await begin()
     const { payId } = created
     const step = await prepare(created, luck === 'declined')
@@ -181,7 +181,7 @@ describe.each(cells)('$name dies $point, $luck', ({ point, luck, create: begin, 
     const told = approved || !again ? [{ status: record.status, sequence: 1 }] : []
     expect(await shop.events(payId)).toMatchObject(told)
 
-// The customer returns and repeats the step: a paid payment stays paid, a failed one can be paid now.
+    // The customer returns and repeats the step: a paid payment stays paid, a failed one can be paid now.
     const messages = messagesOf(payId).length
     const after = await shop.customer(payId, 'approve')
     expectBooksOf(payId, after)

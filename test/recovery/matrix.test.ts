@@ -36,11 +36,11 @@ afterAll(() => scene.close())
 interface Row {
   readonly name: string
   readonly type: Parameters<Acquirer['failNext']>[0]
-/** Creates the payment, and returns the request to send to it; a decline is part of that request. */
+  /** Creates the payment, and returns the request to send to it; a decline is part of that request. */
   readonly prepare: (decline: object) => Promise<Sent>
-/** The sums that the approved operation adds to the record. */
+  /** The sums that the approved operation adds to the record. */
   readonly sums: Partial<Sums>
-/** The payment's status after an approval, and after a decline. */
+  /** The payment's status after an approval, and after a decline. */
   readonly status: readonly [approved: string, failed: string]
 }
 
@@ -201,7 +201,7 @@ const find = async (sent: Sent) => {
 const cells = rows.flatMap(row => crashNames.flatMap(point => lucks.map(luck => ({ ...row, point, luck }))))
 
 describe.each(cells)('$name dies $point, $luck', ({ point, luck, type, prepare, sums, status }) => {
-  test('is settled once with the acquirer's result, and its key answers with it', async () => {
+  test("is settled once with the acquirer's result, and its key answers with it", async () => {
     const sent = await prepare(luck === 'declined' ? { simulationMode: '0351' } : {})
     const before = sent.payId
       ? (await shop.read(sent.payId)).amount

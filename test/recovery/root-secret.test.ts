@@ -141,7 +141,7 @@ test('access tokens: neither old nor forged ones are accepted', async () => {
   }
 })
 
-test('API keys: a row with a hash of the old pepper is never accepted, even if it claims the new one', async () => {
+test('API keys: a row with a hash of the old pepper is never accepted, whichever pepper it claims', async () => {
   for (const pepper of [1, 2, 3, 4]) {
     const keyId = randomBytes(16).toString('hex')
     const apiKey = writeApiKey('test', keyId, randomBytes(32).toString('base64url'))

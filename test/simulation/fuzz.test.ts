@@ -1,7 +1,7 @@
 /**
- *Random requests to every endpoint of the table: valid, slightly wrong and hopeless ones. In the long run 10,000 of
- * the bodies are for intents, customers, plans and services. Nothing gives a 5xx, every answer has the shape that is documented for it, and the
- * server is as well afterwards as before.
+ * Random requests to every endpoint of the table: valid, slightly wrong and hopeless ones. In the long run 10,000 of
+ * the bodies are for intents, customers, plans and services. Nothing gives a 5xx, every answer has the shape that is
+ * documented for it, and the server is as well afterwards as before.
  */
 
 import { Ajv2020 } from 'ajv/dist/2020.js'

@@ -1,6 +1,6 @@
 /**
- *Random actions of a merchant, its customers and a provider, with the provider's notices about them in any order:
- *late approvals, captures and refunds that are taken back or were made in the provider's dashboard, returns and disputes.
+ * Random actions of a merchant, its customers and a provider, with the provider's notices about them in any order: late
+ * approvals, captures and refunds that are taken back or were made in the provider's dashboard, returns and disputes.
  * Nothing gives a 5xx, and the doctor finds nothing afterwards.
  */
 import { expect, test } from 'vitest'

@@ -1,6 +1,6 @@
 /**
- *A shop, an acquirer and a gateway with every kind of fault, driven by a seed: declines, lost requests, lost
- * answers, silence, crashes at every gap, restarts, bursts, repeated keys, returned debits, disputes, and a clock that jumps.
+ * A shop, an acquirer and a gateway with every kind of fault, driven by a seed: declines, lost requests, lost answers,
+ * silence, crashes at every gap, restarts, bursts, repeated keys, returned debits, disputes, and a clock that jumps.
  */
 
 import { createTestClock, secondMs, type TestClock } from '#test/support/clock.ts'

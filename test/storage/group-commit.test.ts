@@ -9,8 +9,8 @@ import { createTestDatabase, expectWaiting, type TestDatabase } from '#test/supp
 import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database/database-proxy.ts'
 
 /**
- *Every statement that drops timers reports how many, and fails with the next planned code. The counter is a sequence, so that
- *no rollback resets it.
+ * Every statement that drops timers reports how many, and fails with the next planned code. The counter is a sequence,
+ * so that no rollback resets it.
  */
 const failingDrops = `
   CREATE TABLE planned_failure (number bigint PRIMARY KEY, code text NOT NULL);

@@ -2,8 +2,8 @@
  * Card numbers, security codes, API keys and webhook secrets go through successes, declines, refusals and faults; then
  * every log line, every answer, every file of the database and its log are searched for them.
  *
- * What a merchant itself writes into its own words (transId, refNr, metadata, Idempotency-Key and the like) is kept and
- * given back as it was sent, whatever it is: that is the contract of those fields. Logs and errors are clean all the same.
+ * A number that a merchant writes into its own fields (transId, refNr, metadata, Idempotency-Key and the like) is stored
+ * and returned as sent: that is the contract of those fields. Logs and errors are clean even then.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -236,7 +236,7 @@ const debit = (number: unknown, more: object = {}) =>
 /** Bank accounts and services: numbers in the requests, pseudo numbers in the answers. */
 async function useAccounts(): Promise<void> {
   const paidOut = { transId: 'leak-credit', amount: { value: 1, currency: 'EUR' } }
-// Too few consecutive digits for the card number filter, so nothing else masks it in the provider's answer.
+  // Too few consecutive digits for the card number filter, so nothing else masks it in the provider's answer.
   const paymentMethods = { directDebit: { account: { number: exchangedAccount, accountHolderName: 'Ada' } } }
   const direct = await debit(debited)
   expect(direct).toMatchObject({ status: 200 })
@@ -309,7 +309,7 @@ beforeAll(async () => {
   await useAccounts()
   await writeDown()
   await gateway.stop()
-// Stopping flushes everything from memory into the files that are searched.
+  // Stopping flushes everything from memory into the files that are searched.
   await database.stop()
 })
 afterAll(cleanUpAll)
@@ -374,7 +374,7 @@ describe('files of the database', () => {
       .filter(entry => entry.isFile())
       .map(entry => join(entry.parentPath, entry.name))
 
-  test('are searched in the right places: the merchant's own fields are found in tables and in the WAL', () => {
+  test("are searched in the right places: the merchant's own fields are found in tables and in the WAL", () => {
     const found = files().filter(
       file => findNeedles(readFileSync(file), formsOfText('written', written)).length > 0,
     )

@@ -1,6 +1,6 @@
 /**
- *Every column that can hold text, and what happens to it when a customer's personal data is erased. A column that is not on
- *the list fails here: its author must decide, and erase it in src/storage/customers/ if it is about a customer.
+ * Every column that can hold text, and what happens to it when a customer's personal data is erased. A column that is
+ * not on the list fails here: its author must decide, and erase it in src/storage/customers/ if it is about a customer.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'

@@ -1,5 +1,5 @@
 /**
- *The query plan of every statement in ordinary traffic: none may read a table that grows with traffic in any
+ * The query plan of every statement in ordinary traffic: none may read a table that grows with traffic in any
  * other way than by an index, with conditions on its first columns. src/storage/planner.ts says how plans are steered.
  */
 import pg from 'pg'
@@ -187,8 +187,9 @@ const paymentIndexesOf = (node: Node): readonly string[] => [
 ]
 
 /**
- *A query plan lives as long as its connection. With some 130 payments in a table without statistics, the index of transIds has
- *one level more than the primary key, and the planner took the latter: every new payment read all others of its merchant.
+ * A query plan lives as long as its connection. With some 130 payments in a table without statistics, the index of
+ * transIds has one level more than the primary key, and the planner took the latter: every new payment read all others
+ * of its merchant.
  */
 test.each([
   [['payment', 'card', 'operation']],

@@ -1,4 +1,4 @@
-/** The database refuses any row that violates a constraint, and names the constraint. */
+/** The database refuses any row that violates a rule (a constraint), and names the rule. */
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -21,7 +21,7 @@ afterAll(() => gateway.stop())
 
 const long = (length: number): string => `repeat('x', ${length})`
 
-/** For each constraint, a change to a valid row that violates it. */
+/** For each rule, a change to a valid row that violates it. */
 const breaches: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   payment: {
     payment_trans_id_check: `trans_id = ''`,
@@ -98,28 +98,25 @@ const breaches: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 }
 
-test.each(Object.entries(breaches))(
-  'every constraint of %s refuses a row that violates it',
-  async (table, changes) => {
-    const [{ rules } = { rules: '' }] = await queryRows<{ rules: string }>(
-      gateway.databaseUrl,
-      `SELECT prosrc AS rules FROM pg_proc WHERE proname = '${table}_follows_rules'`,
+test.each(Object.entries(breaches))('every rule of %s refuses what breaks it', async (table, changes) => {
+  const [{ rules } = { rules: '' }] = await queryRows<{ rules: string }>(
+    gateway.databaseUrl,
+    `SELECT prosrc AS rules FROM pg_proc WHERE proname = '${table}_follows_rules'`,
+  )
+  expect([...rules.matchAll(/THEN '(\w+)'/g)].map(([, rule]) => rule).toSorted()).toEqual(
+    Object.keys(changes).toSorted(),
+  )
+  for (const [rule, change] of Object.entries(changes)) {
+    const refusal = await queryRows(gateway.databaseUrl, `UPDATE ${table} SET ${change}`).catch(
+      error => error,
     )
-    expect([...rules.matchAll(/THEN '(\w+)'/g)].map(([, rule]) => rule).toSorted()).toEqual(
-      Object.keys(changes).toSorted(),
-    )
-    for (const [rule, change] of Object.entries(changes)) {
-      const refusal = await queryRows(gateway.databaseUrl, `UPDATE ${table} SET ${change}`).catch(
-        error => error,
-      )
-      expect(refusal).toBeInstanceOf(pg.DatabaseError)
-      expect([refusal.code, refusal.table, refusal.constraint]).toEqual(['23514', table, rule])
-      // The message must not show the contents of the row.
-      expect(refusal.detail).toBeUndefined()
-    }
-    await queryRows(gateway.databaseUrl, `UPDATE ${table} SET merchant_id = merchant_id`)
-  },
-)
+    expect(refusal).toBeInstanceOf(pg.DatabaseError)
+    expect([refusal.code, refusal.table, refusal.constraint]).toEqual(['23514', table, rule])
+    // The message must not show the contents of the row.
+    expect(refusal.detail).toBeUndefined()
+  }
+  await queryRows(gateway.databaseUrl, `UPDATE ${table} SET merchant_id = merchant_id`)
+})
 
 const spellings: readonly (readonly [table: string, column: string, wrong: readonly string[]])[] = [
   ['payment', 'currency', ['EU', 'EURO', 'EU1', 'EuR', 'ÄÖÜ', 'EU\n']],

@@ -1,6 +1,6 @@
 /**
- *Tenant isolation: every endpoint that takes an id × every kind of id of another merchant × every credential.
- *Another merchant's id is answered like one that does not exist, byte by byte except for the trace id.
+ * Tenant isolation: every endpoint that takes an id × every kind of id of another merchant × every credential.
+ * Another merchant's id is answered like one that does not exist, byte by byte except for the trace id.
  */
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -114,7 +114,7 @@ describe.each(places)('$id', ({ endpoint }) => {
   })
 })
 
-test('another merchant's stored method cannot be charged by naming it in a body', async () => {
+test("another merchant's stored method cannot be charged by naming it in a body", async () => {
   const pay = async (named: object) => {
     const body = { transId: 'steal', amount: { value: 1, currency: 'EUR' }, ...named }
     const answer = await stranger.call('POST', '/payment-plans/unscheduled-mit', body)

@@ -1,5 +1,5 @@
 /**
- *Concurrent changes: a change with several guards is atomic, and two changes to one row in one batch are
+ * Concurrent changes: a change with several guards is atomic, and two changes to one row in one batch are
  * both written.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -199,7 +199,7 @@ export async function appendWithin(client: PoolClient, entries: readonly AuditEn
   await client.query('UPDATE audit_head SET number = $1, hash = $2', [head.number, head.hash])
 }
 
-/** The longest text of an entry. */
+/** The longest text of an entry. Text from unauthenticated clients is shortened before. */
 const textMax = 256
 
 async function insertRow(client: PoolClient, previous: AuditHead, entry: AuditEntry): Promise<AuditHead> {

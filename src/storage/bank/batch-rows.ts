@@ -102,8 +102,8 @@ export const mandateRow = (mandate: UsedMandateRow): RowOf<typeof mandateColumns
  * The primary key of bank_item refuses the whole batch if an operation is already in another file.
  *
  * Timers are found by payment through the index. A join with the items would read the whole queue if its plan was made
- * while the queue was short. The cast keeps x_id out of the index conditions: before version 17, PostgreSQL would look for
- * every pair of a payment and an operation.
+ * while the queue was short. The cast keeps x_id out of the index conditions: before version 17, PostgreSQL would look
+ * for every pair of a payment and an operation.
  */
 export const addItems = `WITH items AS MATERIALIZED (SELECT * FROM ${recordset('$4', itemColumns, 'i')}),
     taken AS (DELETE FROM timer WHERE merchant_id = $1 AND pay_id = ANY (ARRAY(SELECT pay_id FROM items)) AND kind = 'BATCH'

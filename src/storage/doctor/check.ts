@@ -11,8 +11,8 @@ interface Named {
 }
 
 /**
- * A check with a statement of its own. It selects merchant_id, pay_id, x_id and detail of each fault; `clock.now` is the
- * time. Two placeholders stand for a condition on the merchant_id and pay_id of a table's alias:
+ * A check with a statement of its own. It selects merchant_id, pay_id, x_id and detail of each fault; `clock.now` is
+ * the time. Two placeholders stand for a condition on the merchant_id and pay_id of a table's alias:
  * - `{range a}`: payment by payment; the statement then runs once for each range of payments.
  * - `{touched a}`: the payments to examine: all, or only those changed since a given time.
  */

@@ -94,7 +94,7 @@ export interface MovementReader {
 /** 2 of the 6 reader connections, so that lists never wait for exports. */
 const manyAtOnce = 2
 
-/** 10 exports at a time: each holds two pages in memory while its client reads slowly. */
+/** 10 exports at a time: enough for most of a year by months. Each holds two pages in memory while its client reads. */
 const exportsMax = 10
 
 const shown = `o.merchant_id AS "merchantId", o.pay_id AS "payId", o.sequence, o.x_id AS "xId", o.trans_id AS "transId",
