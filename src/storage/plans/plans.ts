@@ -58,10 +58,7 @@ export interface PlanReader {
   list(merchantId: MerchantId, page: number, conditions: PlanConditions): Promise<Page<PlanEntry>>
   /** The newest first; undefined if the merchant has no such plan. */
   listPayments(merchantId: MerchantId, planId: PlanId, page: number): Promise<Page<PlanPayment> | undefined>
-  /**
-   * Whether another payment has paid, or is paying, that due day. An extra charge requested by the merchant does not
-   * count.
-   */
+  /** Whether another payment has paid, or is paying, that due day. Extra charges by the merchant do not count. */
   isDayTaken(merchantId: MerchantId, planId: PlanId, dueDate: string, payId: PayId): Promise<boolean>
   /** The scheme reference of the agreement under which this card of the customer was last stored. */
   findSchemeReference(
