@@ -71,13 +71,13 @@ async function move(options: MoveOptions, tools: Tools): Promise<Moved> {
   if (!place) throw new MoveFault(`there is no merchant "${merchantId}"; "tollgate merchant list" shows all`)
   const at = (number: number): CellAddress => findCell(cells, number)
   const source = at(place.cell)
-  await removeRemains(place, at, store)
+  await removeLeftovers(place, at, store)
   const rows = place.cell === to ? 0 : await hold(options, tools, source)
   return { merchantId, from: source.name, to: target.name, rows }
 }
 
 /** Removes rows that an earlier move has left behind, whatever its target was. The caller holds the move's lock. */
-async function removeRemains(
+async function removeLeftovers(
   { merchantId, movedFrom, movingTo }: Place,
   at: (cell: number) => CellAddress,
   store: DirectoryStore,
@@ -115,7 +115,7 @@ export async function removeAllRemains(
   for (const { merchantId } of await store.listUnfinished())
     await withMoveLock(home.url, merchantId, async () => {
       const place = await store.find(merchantId)
-      if (place?.movingForMs === undefined && place !== undefined) await removeRemains(place, at, store)
+      if (place?.movingForMs === undefined && place !== undefined) await removeLeftovers(place, at, store)
     }).catch((error: unknown) => {
       if (!isConnectionLost(error)) throw error
       onProgress(

@@ -51,7 +51,7 @@ export interface ListenDeps {
 const pollMs = 500
 
 /** After 15 s without an event the command explains why; then it prints a line every minute. */
-const wonderMs = 15_000
+const explainAfterMs = 15_000
 const signOfLifeMs = 60_000
 
 /** Derived from the API key, so that the secret in a developer's settings stays valid when the command is restarted. */
@@ -64,8 +64,8 @@ export async function listenForEvents(listening: Listening, deps: ListenDeps): P
   const seen = new Set((await readPage(client, 1)).data.map(({ id }) => id))
   let forwarded = 0
   let lastSign = nowMs()
-  let wondered = false
-  const find = overOutages(() => findNew(client, seen), say)
+  let explained = false
+  const find = survivingOutages(() => findNew(client, seen), say)
   while (!isEnding()) {
     for (const event of await find()) {
       seen.add(event.id)
@@ -75,8 +75,8 @@ export async function listenForEvents(listening: Listening, deps: ListenDeps): P
       if (forwarded === listening.count) return forwarded
     }
     const silentMs = nowMs() - lastSign
-    if (forwarded === 0 && !wondered && silentMs >= wonderMs) {
-      wondered = true
+    if (forwarded === 0 && !explained && silentMs >= explainAfterMs) {
+      explained = true
       lastSign = nowMs()
       for (const line of whyNothing) say(line)
     } else if (silentMs >= signOfLifeMs) {
@@ -91,7 +91,7 @@ export async function listenForEvents(listening: Listening, deps: ListenDeps): P
 /**
  * Survives a restart of the gateway: events that were written in the meantime are found by the next successful poll.
  */
-function overOutages(
+function survivingOutages(
   find: () => Promise<readonly ShownEvent[]>,
   say: (line: string) => void,
 ): () => Promise<readonly ShownEvent[]> {

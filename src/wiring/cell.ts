@@ -221,7 +221,7 @@ async function assembleCell(cell: CellOptions, opened: Opened): Promise<Cell> {
     ...rest,
     ...{ merchants, endpoints, audit, apiKeys: audit.apiKeys, pageTokens, providers, engine, notices },
     ...{ deliveryWorker, onEvents },
-    ...createLife(cell, {
+    ...createLifecycle(cell, {
       ...{ ...opened, work, retention, quotes, engine, notices, audit, deliveryStore, deliveryWorker },
       ...{ onEvents, ...rest },
     }),
@@ -254,12 +254,12 @@ function createWorkers(
   return { work, settleWorker, timerWorker, keyReader, retention, testClock, quotes }
 }
 
-type Living = Opened &
+type LifecycleParts = Opened &
   Pick<Cell, 'engine' | 'notices' | 'audit' | 'deliveryWorker' | 'onEvents'> &
   ReturnType<typeof createWorkers> & { readonly deliveryStore: ReturnType<typeof createDeliveryStore> }
 
 /** Starts and stops the work of the cell. */
-function createLife(cell: CellOptions, parts: Living): Pick<Cell, 'claim' | 'start' | 'stop'> {
+function createLifecycle(cell: CellOptions, parts: LifecycleParts): Pick<Cell, 'claim' | 'start' | 'stop'> {
   const { logger, metrics, clock, counts } = cell
   const { work, settleWorker, deliveryWorker, database, presence, onEvents } = parts
   let loops: readonly Loop[] = []

@@ -80,7 +80,7 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
       logger.error({ err, component: name }, 'background work failed; it will be tried again'),
     )
   // Another process may have added an endpoint or replayed an event, and no commit here would show it.
-  const lookAround = async () => {
+  const pollEvents = async () => {
     await engine.endpoints.load()
     onEvents()
   }
@@ -115,7 +115,7 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
     start('delete unused numbers', () => engine.customers.deleteUnused(), reapPauseMs),
     start('reap quotes', () => work.quotes.reap(), reapPauseMs),
     start('reap one-time cards', () => engine.oneTimeCards.reap(), lagPauseMs),
-    start('deliver', lookAround, duePauseMs),
+    start('deliver', pollEvents, duePauseMs),
     start('webhook lag', measureLag, lagPauseMs),
     start('apply notices', async () => work.notices.wake(), duePauseMs),
     start('expire notices', () => work.notices.expire(), reapPauseMs),

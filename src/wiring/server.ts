@@ -38,8 +38,8 @@ import { routeNotices, routePages } from '#wiring/routes-by-merchant.ts'
 export async function createServer(shared: Shared, cells: Cells): Promise<HttpServer> {
   const { options } = shared
   const { environment, consolePort } = options
-  const doors = openDoors(shared, cells)
-  const issueToken = openIssueToken(shared, cells, doors)
+  const accessParts = openAccessParts(shared, cells)
+  const issueToken = openIssueToken(shared, cells, accessParts)
   const servicesOf = perCell(cell => openServices(cell, { shared, home: cells.home, issueToken }))
   // In live the endpoints of the test tools do not exist.
   const served = endpoints.filter(({ testOnly }) => environment === 'test' || !testOnly)
@@ -64,7 +64,7 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
   )
   const consoleRoutes = options.console === 'off' ? [] : createConsole(shared, cells, { origin, callInside })
   const http = {
-    ...toHttpOptions(shared, cells, doors),
+    ...toHttpOptions(shared, cells, accessParts),
     endpoints: served,
     limits: {
       ...limitsOfOne(options.workers ?? 1),
@@ -77,7 +77,7 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
   const pageRoutes = routePages(
     cells,
     perCell(cell =>
-      openPages(cell, { shared, services: servicesOf(cell), credentials: doors.credentials, origin }),
+      openPages(cell, { shared, services: servicesOf(cell), credentials: accessParts.credentials, origin }),
     ),
   )
   server = await createHttpServer({
@@ -97,12 +97,12 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
 }
 
 /** Authentication and the recording of logins. */
-interface Doors extends ClientCheck {
+interface AccessParts extends ClientCheck {
   readonly accessTokens: AccessTokens
   readonly watch: AccessWatch
 }
 
-function openDoors({ options, clock, changes, logger }: Shared, cells: Cells): Doors {
+function openAccessParts({ options, clock, changes, logger }: Shared, cells: Cells): AccessParts {
   const { find, findByKeyId, findByKeyHash } = cells.stores.merchants
   return {
     credentials: { find, findByKeyId, findByKeyHash, onChange: listener => void changes.add(listener) },
@@ -123,8 +123,8 @@ function openDoors({ options, clock, changes, logger }: Shared, cells: Cells): D
   }
 }
 
-const toHttpOptions = (shared: Shared, cells: Cells, doors: Doors) => ({
-  ...doors,
+const toHttpOptions = (shared: Shared, cells: Cells, accessParts: AccessParts) => ({
+  ...accessParts,
   ...{ formats, retryAfterOf, logger: shared.logger, metrics: shared.metrics, counts: shared.counts },
   nowMs: shared.clock.nowMs,
   keyStore: findKeysIn(cells),
@@ -164,9 +164,9 @@ function watchAccess(cells: Cells): AccessWatch {
   }
 }
 
-const openIssueToken = ({ clock, counts }: Shared, cells: Cells, doors: Doors): IssueToken =>
+const openIssueToken = ({ clock, counts }: Shared, cells: Cells, accessParts: AccessParts): IssueToken =>
   createIssueToken({
-    ...doors,
+    ...accessParts,
     failedTokenRequests: createFailedLogins({ nowMs: clock.nowMs, shared: counts.scope('tokens') }),
     findIntent: (merchantId, id) =>
       cells.visit(merchantId, ({ engine }) => engine.intents.exists(merchantId, id)),

@@ -2,8 +2,8 @@
  * Card numbers, security codes, API keys and webhook secrets go through successes, declines, refusals and faults; then
  * every log line, every answer, every file of the database and its log are searched for them.
  *
- * A number that a merchant writes into its own fields (transId, refNr, metadata, Idempotency-Key and the like) is stored
- * and returned as sent: that is the contract of those fields. Logs and errors are clean even then.
+ * A number that a merchant writes into its own fields (transId, refNr, metadata, Idempotency-Key and the like) is
+ * stored and returned as sent: that is the contract of those fields. Logs and errors are clean even then.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'

@@ -50,10 +50,10 @@ const dayMs = 24 * 60 * 60 * 1000
  * Covers all accounts with the same IBAN, because a reference that fits payments of two accounts must match neither.
  */
 export function createTransferBook(own: BankPlace, twins: readonly BankPlace[]): TransferBook {
-  let waiting: Promise<Chapter> | undefined
-  let ended: Promise<Chapter> | undefined
-  const read = (list: (place: BankPlace) => Promise<readonly WaitingTransfer[]>): Promise<Chapter> =>
-    Promise.all([own, ...twins].map(list)).then(toChapter)
+  let waiting: Promise<TransferIndex> | undefined
+  let ended: Promise<TransferIndex> | undefined
+  const read = (list: (place: BankPlace) => Promise<readonly WaitingTransfer[]>): Promise<TransferIndex> =>
+    Promise.all([own, ...twins].map(list)).then(toTransferIndex)
   return {
     async find(references) {
       waiting ??= read(({ account, bank }) => bank.transfers.waiting(account, incomingTypes))
@@ -74,12 +74,12 @@ export function createTransferBook(own: BankPlace, twins: readonly BankPlace[]):
 const rememberedSince = ({ account, bank }: BankPlace): Date =>
   new Date(merchantNow(bank.engine.clock, account.merchant).getTime() - rememberedDays * dayMs)
 
-interface Chapter {
+interface TransferIndex {
   readonly byReference: ByReference
   readonly own: ReadonlySet<PayId>
 }
 
-const toChapter = (lists: readonly (readonly WaitingTransfer[])[]): Chapter => ({
+const toTransferIndex = (lists: readonly (readonly WaitingTransfer[])[]): TransferIndex => ({
   byReference: indexTransfers(lists.flat()),
   own: new Set(lists[0]?.map(({ payId }) => payId)),
 })
@@ -99,7 +99,7 @@ function indexTransfers(transfers: readonly WaitingTransfer[]): ByReference {
 }
 
 /** The payments with these references, and whether each belongs to the account itself, not to a twin. */
-const payIdsOf = (references: readonly string[], { byReference, own }: Chapter): [PayId, boolean][] =>
+const payIdsOf = (references: readonly string[], { byReference, own }: TransferIndex): [PayId, boolean][] =>
   references.flatMap(reference =>
     [...(byReference.get(reference) ?? [])].map((payId): [PayId, boolean] => [payId, own.has(payId)]),
   )

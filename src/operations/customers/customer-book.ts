@@ -58,7 +58,7 @@ export function createCustomerBook(deps: {
     remembered.set(name, customerId)
   }
 
-  async function meet({ merchantId }: Payment, merchantCustomerId: string): Promise<Payer> {
+  async function identifyCustomer({ merchantId }: Payment, merchantCustomerId: string): Promise<Payer> {
     const name = `${merchantId}\n${merchantCustomerId}`
     const known = remembered.get(name)
     const found: Partial<CustomerLookUp> = known
@@ -86,7 +86,7 @@ export function createCustomerBook(deps: {
       if (named === undefined) return step(undefined)
       let withoutCard = false
       for (let round = 1; ; round += 1) {
-        const knownCustomer = { ...(await meet(payment, named)), withoutCard }
+        const knownCustomer = { ...(await identifyCustomer(payment, named)), withoutCard }
         try {
           return await step(knownCustomer)
         } catch (error) {

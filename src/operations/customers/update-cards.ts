@@ -78,7 +78,7 @@ async function updateSlice(
   const known = admitted.map(card => card && withKept(card, kept))
   const asked = known.filter(found => found !== undefined)
   const answers = await askFor(asked, { merchant, ask }, needs)
-  const news = await keepNews(asked, answers, merchant, needs)
+  const news = await storeUpdates(asked, answers, merchant, needs)
   return cards.map((card, index) => {
     const found = known[index]
     const result = found && news.get(found)
@@ -162,7 +162,7 @@ async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
 }
 
 /** New cards go into the vault, new dates to the card, and both to the stored methods that hold it. */
-async function keepNews(
+async function storeUpdates(
   known: readonly Known[],
   answers: readonly CardUpdate[],
   merchant: Merchant,
@@ -179,7 +179,7 @@ async function keepNews(
   )
   const successors = news.flatMap(({ successor }) => successor ?? [])
   const kept = await keepCards(merchant, successors, needs)
-  await Promise.all(news.map(one => passOn(one, merchant, needs)))
+  await Promise.all(news.map(one => updateStoredMethods(one, merchant, needs)))
   return new Map(news.map(one => [one.found, toResult(one, kept)]))
 }
 
@@ -189,7 +189,7 @@ interface News {
   readonly successor?: AdmittedCard
 }
 
-async function passOn(
+async function updateStoredMethods(
   { found: { card }, answer, successor }: News,
   merchant: Merchant,
   { cards, storedMethods, clock }: UpdateNeeds,

@@ -33,7 +33,7 @@ export interface DisputeAnswer {
 /** 20 s: the longest that one call to a provider may take. */
 const callMs = 20_000
 
-interface Handing {
+interface AnswerStep {
   /** Returns undefined if the connector does not support it. */
   readonly hand: (
     actions: NonNullable<Connector['disputes']>,
@@ -77,7 +77,7 @@ export function sendEvidence(
 
 async function answerDispute(
   { merchant, disputeId, key }: DisputeAnswer,
-  { hand, before, change }: Handing,
+  { hand, before, change }: AnswerStep,
   deps: AnswerDeps,
 ): Promise<OperationAnswer | undefined> {
   const { engine } = deps
@@ -94,10 +94,10 @@ async function answerDispute(
   if (!connector?.disputes) return refuse('METHOD_LACKS_OPERATION')
   if (refusal) return refuse(refusal)
   await before?.(dispute)
-  const handed = hand(connector.disputes, dispute, signal)
-  if (!handed) return refuse('METHOD_LACKS_OPERATION')
+  const sent = hand(connector.disputes, dispute, signal)
+  if (!sent) return refuse('METHOD_LACKS_OPERATION')
   // A connector that throws leaves open whether the provider took the answer.
-  const outcome = await handed.catch((): Outcome => ({ kind: 'unknown' }))
+  const outcome = await sent.catch((): Outcome => ({ kind: 'unknown' }))
   if (outcome.kind === 'declined')
     return storeRefusal(
       toRefusal(detailCode(payment.method.family, outcome.detail)),

@@ -53,7 +53,7 @@ export async function confirmIntent(
     const payId = intent.payment?.payId
     const decision = decideIntentConfirm(intent, merchantNow(engine.clock, merchant))
     if (!decision.accepted) {
-      if (await openAgain(intent, { merchant, next: payment.command }, engine)) continue
+      if (await endOpenPayment(intent, { merchant, next: payment.command }, engine)) continue
       return refuse(decision.refusal, intent, request, engine)
     }
     await request.checkInstrument?.(intent)
@@ -77,7 +77,7 @@ export async function confirmIntent(
  * the new payment's first, so that the customer can never pay both. A submit of the page at the same moment is ordered
  * before or after it by the payment's queue.
  */
-async function openAgain(
+async function endOpenPayment(
   { merchantId, payment, expiresAt, payments = 0 }: Intent,
   { merchant, next }: { readonly merchant: Merchant; readonly next: NextWay },
   engine: Engine,

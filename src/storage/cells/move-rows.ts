@@ -85,8 +85,8 @@ async function listMerchantTables(client: pg.Client): Promise<readonly Table[]> 
 async function lockMerchant(client: pg.Client, merchantId: string): Promise<boolean> {
   await client.query('BEGIN')
   await client.query("SET LOCAL lock_timeout = '10s'")
-  // Blocks changes of the merchant's own row. Other tables can still get rows (only ordered_fault has a foreign key to the
-  // merchant), so copyMerchant counts all rows again.
+  // Blocks changes of the merchant's own row. Other tables can still get rows (only ordered_fault has a foreign key to
+  // the merchant), so copyMerchant counts all rows again.
   const { rows } = await client.query('SELECT 1 FROM merchant WHERE merchant_id = $1 FOR UPDATE', [
     merchantId,
   ])

@@ -47,7 +47,7 @@ export async function settleByInquiry(unanswered: UnansweredOperation, engine: E
   )
   const subject = { payment, operation, now: at ?? merchantNow(engine.clock, merchant) }
   const { outcome, undone } = account
-    ? await clearUp(subject, account.connector, engine)
+    ? await findOutcome(subject, account.connector, engine)
     : { outcome: { authorization: unknown } }
   const { isFirst } = await recordIfFirst({ merchant, payment, xId, outcome, inquiry, at }, engine)
   if (!isFirst && undone) await applyUndone({ merchant, payment, operation, undone }, engine)
@@ -78,7 +78,7 @@ const unknown: Outcome = { kind: 'unknown' }
 
 type Declined = Extract<Outcome, { kind: 'declined' }>
 
-interface Cleared {
+interface FoundOutcome {
   readonly outcome: AuthorizationOutcome
   /** The provider has undone the operation at our request. */
   readonly undone?: Declined
@@ -130,7 +130,7 @@ async function applyUndone(
  * look the operation up, repeat the request under the same key, undo it. The first definite answer decides. A card is
  * never sent twice.
  */
-async function clearUp(subject: Subject, connector: Connector, engine: Engine): Promise<Cleared> {
+async function findOutcome(subject: Subject, connector: Connector, engine: Engine): Promise<FoundOutcome> {
   const { payment, operation, now } = subject
   const { lostAnswer, timeoutMs } = connector.facts
   const ageMs = now.getTime() - sentAt(operation).getTime()
