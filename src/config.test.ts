@@ -1,4 +1,4 @@
-/** Table tests of the configuration: what each variable allows, and that all faults come at once and tell no secret. */
+/** Table tests of the configuration: allowed values, all faults reported at once, and no secret shown. */
 import { resolve } from 'node:path'
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
@@ -193,7 +193,7 @@ test.each([
 })
 
 test.each<Record<string, string>>([{ TOLLGATE_MASTER_KEY: key }, { TOLLGATE_MASTER_KEY_FILE: '/run/key' }])(
-  'the master key of %j is taken and not shown',
+  'the master key of %j is read and never shown',
   env => {
     const result = read(env)
     expect(result.masterKeys?.[0].key.export().toString('base64')).toBe(key)
@@ -259,7 +259,7 @@ test.each([0o644, 0o602, 0o666])('live refuses a key file of mode %o', mode => {
   ).toBe('test')
 })
 
-// Webhooks to this machine itself are on by default only where nobody else can ask for them.
+// Webhooks to this machine itself are allowed by default only if other machines cannot reach the gateway.
 test.each<[Record<string, string>, boolean]>([
   [{}, false],
   [{ HOST: '::1' }, false],

@@ -1,6 +1,6 @@
 /**
- * Environment variables → one validated, frozen record. The only reader of process.env. It lists every fault at once,
- * in sentences, and never repeats a value that may hold a secret.
+ * Turns environment variables into one validated, frozen record. The only reader of process.env. It reports all faults
+ * at once, in sentences, and never repeats a value that may hold a secret.
  */
 
 import { readFileSync } from 'node:fs'
@@ -36,7 +36,7 @@ export interface Config {
   readonly databaseUrl?: Secret<string>
   /** The newest first. Always present in live; in test one is made in the data folder when absent. */
   readonly masterKeys?: readonly [MasterKey, ...MasterKey[]]
-  /** Where they were read from, to be read again when they are changed. */
+  /** The file they were read from, which is read again when the master key is rotated. */
   readonly masterKeyFile?: string
   /** PEM texts, and the files that hold them. */
   readonly tls?: {
@@ -46,7 +46,9 @@ export interface Config {
   }
   /** The number of proxies in front, or their addresses and networks; absent when none is trusted. */
   readonly trustedProxies?: number | readonly string[]
-  /** Whether test webhooks may go to this machine itself; unless set, only while the gateway cannot be reached from other machines. */
+  /**
+   * Whether test webhooks may go to this machine itself; unless set, only if other machines cannot reach the gateway.
+   */
   readonly loopbackWebhooks: boolean
   readonly securityContact?: string
   /** An origin, without a path. */
@@ -59,24 +61,24 @@ export interface Config {
   /** Where the console is: on the gateway's own port, on another one, or nowhere. */
   readonly console: 'on' | 'off'
   readonly consolePort?: number
-  /** How many processes serve behind the port. */
+  /** The number of processes that serve the port. */
   readonly workers: number
-  /** How many cells there must be at least; cell 0 is one of them. */
+  /** The minimum number of cells, including cell 0. */
   readonly cells: number
   /** Databases that hold one cell each. */
   readonly cellUrls: readonly Secret<string>[]
   /** How long requests are still served after SIGTERM. */
   readonly drainSeconds: number
-  /** The npm script that runs us, where one does: then we end with npm, and hints are written for npm. */
+  /** The npm script that runs the gateway, if any: then it ends with npm, and hints are written for npm. */
   readonly npmScript?: string
-  /** Oddities that do not prevent the start. */
+  /** Problems that do not prevent the start. */
   readonly warnings: readonly string[]
 }
 
 const environments = ['test', 'live'] as const
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
-/** The API reference asks its readers to set these for its curl commands; they are not meant for the gateway. */
+/** The variables of the curl commands in the API reference; they are not meant for the gateway. */
 const readersVariables = ['TOLLGATE_API', 'TOLLGATE_MERCHANT', 'TOLLGATE_KEY']
 
 export class ConfigError extends Error {
@@ -95,7 +97,7 @@ type ReadFile = (path: string) => string
 
 export const config = (): Config => readConfig(process.env)
 
-/** Called when an error is reported and there may be no valid configuration. */
+/** Reads the variable directly, because an error may be reported before there is a valid configuration. */
 export const showsStacks = (): boolean => process.env.TOLLGATE_LOG_LEVEL === 'debug'
 
 export function readConfig(
@@ -142,7 +144,7 @@ export function readConfig(
     )
   }
   if (reader.faults.length > 0) throw new ConfigError(reader.faults)
-  // Unless set: on where nobody else can ask for them.
+  // The default: only if other machines cannot reach the gateway.
   const loopbackWebhooks = result.loopbackWebhooks ?? !isReachable(result)
   return Object.freeze<Config>({ ...result, loopbackWebhooks })
 }
@@ -150,11 +152,11 @@ export function readConfig(
 interface Reader {
   readonly faults: readonly string[]
   fault(sentence: string): void
-  /** Set but empty counts as not set, as in compose files that pass a variable on. */
+  /** An empty variable counts as not set: compose files pass unset variables on as empty ones. */
   text(name: string): string | undefined
   choose<T extends string>(name: string, allowed: readonly T[], otherwise: T): T
   file(name: string): string | undefined
-  /** From the variable itself or from the file that its sibling names. */
+  /** Reads the variable itself, or the file that the variable with the suffix `_FILE` names. */
   secret(name: string): { readonly text: string; readonly origin: string } | undefined
 }
 
@@ -202,7 +204,7 @@ function readDatabaseUrl({ secret, fault }: Reader): Secret<string> | undefined 
   const given = secret('DATABASE_URL')
   if (given === undefined) return undefined
   const [, authority = ''] = /^postgres(?:ql)?:\/\/([^/?]*)/.exec(given.text) ?? []
-  // As libpq takes them. A password may hold a comma too.
+  // libpq accepts several hosts, separated by commas; we do not. A password may contain a comma.
   if (authority.slice(authority.lastIndexOf('@') + 1).includes(',')) {
     fault(
       `${given.origin} names several hosts, but must name one: a proxy or an address that leads to the primary, ` +
@@ -210,7 +212,7 @@ function readDatabaseUrl({ secret, fault }: Reader): Secret<string> | undefined 
     )
     return undefined
   }
-  // A user but no host is how a unix socket is written; drivers take it, the URL parser does not.
+  // A URL with a user but no host means a unix socket: drivers accept it, the URL parser does not.
   const parsable = given.text.replace('@/', '@localhost/')
   if (/^postgres(ql)?:\/\//.test(given.text) && URL.canParse(parsable)) return new Secret(given.text)
   fault(
@@ -254,7 +256,7 @@ function readTls({ text, file, fault }: Reader): Config['tls'] {
   try {
     createSecureContext({ cert, key })
   } catch (error) {
-    // The library's text names the problem, never the content.
+    // The message of OpenSSL names the problem, never the content.
     fault(`${certName} and ${keyName} cannot be used together: ${textAt(error, 'message')}`)
   }
   const files = Object.freeze({ cert: text(certName) ?? '', key: text(keyName) ?? '' })
@@ -273,13 +275,13 @@ function readPublicUrl({ text, fault }: Reader, environment: Config['environment
       return url.origin
     }
   }
-  // The value may contain credentials, so it is not repeated then.
+  // A value with an "@" may contain credentials, so it is not repeated.
   const shown = value.includes('@') ? '' : ` is "${value}", but`
   fault(`TOLLGATE_PUBLIC_URL${shown} must be an origin such as https://pay.example.com, without a path`)
   return undefined
 }
 
-/** 20 %: a larger markup is more likely a typing error than an offer that a cardholder would accept. */
+/** 20 %: a larger markup is more likely a typo than an offer that a cardholder would accept. */
 const markupMax = 20
 
 function readMarkup({ text, fault }: Reader): string | undefined {
@@ -291,7 +293,7 @@ function readMarkup({ text, fault }: Reader): string | undefined {
   return undefined
 }
 
-/** 10 s: half of the time we wait for a provider, so that a slow answer still arrives. */
+/** 10 s: half of a provider's timeout, so that the simulator's slow answer still arrives. */
 const latencyMaxMs = 10_000
 
 function readLatency({ text, fault }: Reader, environment: string): number {
@@ -318,7 +320,7 @@ function findUnknown(env: Environment): readonly string[] {
 
 function findNearest(name: string, known: readonly string[]): string {
   const distance = (word: string): number => {
-    // PORT and some others have no prefix; a prefixed spelling is taken as a mistake for them.
+    // PORT and some others have no prefix; TOLLGATE_PORT is treated as a misspelling of PORT.
     const full = word.startsWith('TOLLGATE_') ? word : `TOLLGATE_${word}`
     return full.startsWith(name) ? 0 : editDistance(name, full)
   }

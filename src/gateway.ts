@@ -20,26 +20,28 @@ import { createServer } from '#wiring/server.ts'
 export { GatewayError } from '#wiring/checks.ts'
 export type { GatewayOptions } from '#wiring/parts.ts'
 
-/** The workers are those of cell 0, for tests. */
+/** The engine and workers are those of cell 0, exposed for tests. */
 export interface Gateway
   extends Pick<Cell, 'engine' | 'settleWorker' | 'timerWorker' | 'deliveryWorker' | 'notices'> {
   readonly merchants: MerchantAdministration
   readonly engine: Engine
   /** The bank operations of cell 0. */
   readonly bank: Bank
-  /** The same of every cell. */
+  /** The bank operations of every cell. */
   readonly banks: readonly Bank[]
-  /** Settings that could lose an acknowledged payment; in live at most a standby that commits do not wait for. */
+  /** Database settings that could lose an acknowledged payment. In live, only an asynchronous standby is tolerated. */
   readonly weakDurability: readonly string[]
   /** Opens the port and starts the workers. Resolves with the origin. */
   listen(): Promise<string>
-  /** For a process that reports its metrics to another one. */
+  /** The metrics of this process, for one that reports them to another process. */
   readonly metrics: Registry
   /** The numbers of this process, one in each cell that it has reached. */
   processes(): readonly ProcessNumber[]
-  /** Lets the work of processes that have ended be taken over. */
+  /** Lets other processes take over the work of processes that have ended. */
   declareDead(processes: readonly ProcessNumber[]): Promise<void>
-  /** Readiness becomes 503, requests are served for that long, workers stop, connections close. */
+  /**
+   * Answers readiness with 503, serves requests for `serveForMs`, then stops the workers and closes the connections.
+   */
   close(serveForMs?: number): Promise<void>
 }
 
@@ -49,7 +51,7 @@ export interface ProcessNumber {
   readonly process: number
 }
 
-/** 10 s of the 15 s a stop may take; the rest is for the workers and the database. */
+/** 10 s of the 15 s that a stop may take; the rest is for the workers and the database. */
 const drainMs = 10_000
 
 const realClock: Clock = { nowMs: Date.now, waitMs: milliseconds => delay(milliseconds) }

@@ -5,29 +5,30 @@ import { fileURLToPath } from 'node:url'
 const words = process.argv.slice(2)
 const isServer = words.length === 0 || words[0] === 'serve'
 
-// The reader of our output may end first: `| head`, a closed terminal, a killed npm. That must not keep us from stopping
-// in order, nor a full disk a server from taking payments. What a command prints may be a secret that is shown once.
+// Errors of our output streams must not crash the process. Their reader may end first (`| head`, a closed terminal, a
+// killed npm), and a server must still stop in order; nor may a full disk stop a server from taking payments. A
+// command, however, must report that its output was lost: it may have been a secret that is shown once.
 let unwritten: Error | undefined
 type Terminal = { readonly _handle?: { setBlocking?(isBlocking: boolean): unknown } }
 for (const stream of [process.stdout, process.stderr]) {
-  // Node writes to a terminal synchronously: one that was stopped (Ctrl-S, a connection that hangs) would freeze the server.
+  // Node writes to a terminal synchronously: a stopped one (Ctrl-S, a hanging connection) would freeze the server.
   if (isServer && stream.isTTY) (stream as Terminal)._handle?.setBlocking?.(false)
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (!isServer && error.code !== 'EPIPE' && error.code !== 'EIO') unwritten ??= error
   })
 }
 
-// Saves a third of a second at each start but the first. Beside the code and not in a shared folder, because cached
-// code is executed; without write access only that time is lost. Node keeps all of it in memory until the process ends
-// (8 MB, measured), so a server does without.
+// The compile cache saves a third of a second at each start but the first. It lies beside the code, not in a shared
+// folder, because cached code is executed. Without write access only the time is lost. Node keeps the cache in memory
+// until the process ends (8 MB, measured), so a server does without.
 if (!isServer) {
   enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/tollgate', import.meta.url)))
 }
 
-// Imported only now, so that the cache is used for it and its imports.
+// Imported after the cache is enabled, so that it covers this import and all it imports.
 const { run } = await import('#commands/run.ts')
 const code = await run(words)
-// A server has printed little, and must stop in time also when nobody reads its log any more.
+// A server does not flush: it must stop in time even if its log is no longer read.
 if (!isServer) {
   const { flushOutput } = await import('#commands/terminal.ts')
   await flushOutput()

@@ -1,46 +1,47 @@
 /**
- * Where the lines of a server leave the process: its log, and what it tells the operator. Writing never waits for a reader:
- * lines that cannot be written at once are kept for a while and then dropped and counted, because output that nobody reads
- * must not hold up payments.
+ * Writes a server's log and its messages to the operator. Writing never blocks: lines that cannot be written at once
+ * are buffered, and beyond a limit dropped and counted, because a log without a reader must not hold up payments.
  */
 import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
-/** 4 MiB: some ten thousand requests, kept while the log cannot be written. What comes then is dropped. */
+/** 4 MiB: the log of some ten thousand requests, buffered while it cannot be written. Further lines are dropped. */
 const keptBytes = 4_194_304
 
-/** 20 ms: with the 64 KiB of a pipe, a reader that is only slow gets three megabytes a second. */
+/** 20 ms: with a pipe of 64 KiB, a slow reader gets three megabytes a second. */
 const retryMs = 20
 
-/** 500 ms at the end of the process, for a reader that is only slow. */
+/** 500 ms: how long the end of the process waits for a slow reader. */
 const endMs = 500
 
-/** 4 KiB, PIPE_BUF of Linux: a pipe takes so much whole or not at all, and nothing of other processes in between. */
+/**
+ * 4 KiB, PIPE_BUF of Linux: a pipe takes a write of this size atomically, so lines of other processes never split it.
+ */
 const wholeBytes = 4_096
 
 const newline = 10
 
-/** Writes all or a part, and returns how many bytes. */
+/** Writes all bytes or some of them, and returns how many. */
 type WriteBytes = (bytes: Buffer) => number
 
 export interface Output {
-  /** Whole lines. */
+  /** `lines` must be whole lines. */
   write(lines: string): void
-  /** Writes what still waits; returns after half a second at most. */
+  /** Writes the buffered lines; returns after half a second at most. */
   end(): void
 }
 
 interface OutputOptions {
-  /** The line that stands where lines are missing. */
+  /** Makes the line that replaces dropped lines. */
   readonly describeDropped?: (lines: number) => string
   readonly onDropped?: (lines: number) => void
-  /** The most to write at once, as long as lines are not longer than this. */
+  /** The most bytes to write at once. Parts end at a line break unless a line is longer. */
   readonly partBytes?: number
 }
 
 /**
- * Lines that wait. Once some had to be dropped, all are until the kept ones are written: what is missing is missing in one
- * place, and a line there says how much it is.
+ * The buffered lines. Once lines are dropped, all further ones are, until the buffer is written: so lines are missing
+ * in one place only, and a line there says how many.
  */
 class WaitingLines {
   readonly #options: OutputOptions
@@ -62,7 +63,7 @@ class WaitingLines {
     this.#options.onDropped?.(count)
   }
 
-  /** Throws what `writeBytes` throws; what it did not take goes on waiting. */
+  /** Throws the errors of `writeBytes`; bytes that it did not take stay in the buffer. */
   writeAll(writeBytes: WriteBytes): void {
     const { describeDropped = () => '', partBytes } = this.#options
     for (let [first] = this.#waiting; first; [first] = this.#waiting) {
@@ -122,7 +123,7 @@ export function openOutput(
   }
 }
 
-/** EAGAIN: the pipe is full; a reader that is slow for a moment needs no complaint. EPIPE: the reader has ended. */
+/** EAGAIN: the pipe is full, which a slow reader causes and which is not reported. EPIPE: the reader has ended. */
 function faultOf(error: unknown): 'stalled' | 'broken' | 'gone' {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'EPIPE') return 'gone'
@@ -135,7 +136,7 @@ function countLines(text: string): number {
   return count
 }
 
-/** The longest beginning that ends with a line; of a longer line, a piece. */
+/** The longest prefix that ends with a line break; if the first line is longer than `most`, a part of it. */
 function cutPart(bytes: Buffer, most = Number.POSITIVE_INFINITY): Buffer {
   if (bytes.length <= most) return bytes
   const end = bytes.lastIndexOf(newline, most - 1)
@@ -154,11 +155,11 @@ export function openStandardOutput(options: OutputOptions = {}): Output {
 
 let told: Output | undefined
 
-/** What a server says on standard error. `console.error` would wait for the reader. */
+/** Writes a server's message to standard error. `console.error` would block on the reader. */
 export function tellOperator(line: string): void {
   if (told === undefined) {
     const { writeBytes, partBytes } = openDescriptor(standardError)
-    // Nobody can be told that nobody can be told anything.
+    // If standard error cannot be written, there is nowhere left to report that.
     told = openOutput(writeBytes, () => undefined, { partBytes })
     process.once('exit', told.end)
   }
@@ -170,7 +171,7 @@ interface Descriptor {
   readonly partBytes?: number
 }
 
-/** Each is opened once in a process. */
+/** Each descriptor is opened once per process. */
 const opened = new Map<Standard, Descriptor>()
 
 function openDescriptor(standard: Standard): Descriptor {
@@ -180,9 +181,9 @@ function openDescriptor(standard: Standard): Descriptor {
 }
 
 /**
- * A write to a full pipe or to a stopped terminal blocks the process unless the descriptor is non-blocking. That is a
- * property of the open file, which other processes share and change: starting a process makes what it inherits blocking
- * again. So we open pipes and terminals once more, for ourselves.
+ * A write to a full pipe or to a stopped terminal blocks the process unless the descriptor is non-blocking. That flag
+ * belongs to the open file description, which other processes share and change: starting a process makes the
+ * descriptors it inherits blocking again. So we open pipes and terminals a second time, for ourselves.
  */
 function openOwn(standard: Standard): Descriptor {
   const kind = fstatSync(standard)
@@ -193,14 +194,14 @@ function openOwn(standard: Standard): Descriptor {
     const own = openSync(`/proc/self/fd/${standard}`, O_WRONLY | O_NONBLOCK | O_NOCTTY)
     return { writeBytes: bytes => writeSync(own, bytes), partBytes: wholeBytes }
   } catch {
-    // A socket, which cannot be opened, a pipe of another user, or a system without /proc.
+    // A socket, which cannot be opened this way, a pipe of another user, or a system without /proc.
     return { writeBytes: bytes => writeWithoutBlocking(standard, bytes), partBytes: wholeBytes }
   }
 }
 
 function writeWithoutBlocking(standard: Standard, bytes: Buffer): number {
   const stream = standard === standardOutput ? process.stdout : process.stderr
-  // Node offers this for its own streams only, and of a terminal its stream has a descriptor of its own.
+  // Node offers setBlocking for its own streams only, and for a terminal its stream uses a separate descriptor.
   const { _handle: handle, isTTY } = stream as NodeJS.WriteStream & {
     readonly _handle?: { setBlocking?(isBlocking: boolean): unknown }
   }

@@ -1,33 +1,35 @@
 /**
- * Which cell a merchant lives in, in memory, and which work is under way for it. While a merchant is being moved, no process
- * begins anything for it, and a process acknowledges the move only when the work that was under way has ended.
+ * Knows, in memory, each merchant's cell and the work under way for it. While a merchant is being moved, no process
+ * begins work for it, and a process acknowledges the move only when its work under way has ended.
  */
 import { type DirectoryStore, MerchantUnavailable, type Place } from '#storage/cells/directory-store.ts'
 import { isConnectionLost } from '#storage/database.ts'
 
 export interface Directory {
-  /** Reads what has changed, and waits until no work is under way for a merchant that is being moved. */
+  /** Reads changes of the directory, and waits until no work is under way for merchants that are being moved. */
   refresh(): Promise<void>
   /** The number of the merchant's cell. Throws MerchantUnavailable while it is being moved. */
   locate(merchantId: string): Promise<number>
-  /** Works for the merchant in its cell. Throws MerchantUnavailable while it is being moved. */
+  /** Runs work in the merchant's cell. Throws MerchantUnavailable while the merchant is being moved. */
   visit<T>(merchantId: string, work: (cell: number) => Promise<T>): Promise<T>
-  /** For background work in a cell: undefined when the merchant does not live there, or not at this moment. */
+  /** For background work in a cell: returns undefined if the merchant is in another cell or being moved. */
   enter(merchantId: string, cell: number): (() => void) | undefined
 }
 
 interface Known {
   readonly cell: number
-  /** On the clock of this process; a move that has not ended by then was cut off. */
+  /** By the clock of this process; a move that has not ended by then was interrupted. */
   readonly movingUntil: number
 }
 
-/** 25 s: a request may wait for a provider that long; the mover gives up a little later. */
+/** 25 s: longer than a request waits for a provider. The mover gives up a little later. */
 const patienceMs = 25_000
 
 export async function openDirectory(
   store: DirectoryStore,
-  /** False: a merchant may have been moved without this process, which was frozen or cut off. */
+  /**
+   * False if this process was frozen or cut off, so that a merchant may have been moved without its acknowledgement.
+   */
   isCurrent: () => boolean,
 ): Promise<Directory> {
   const memory = createMemory(store, () => performance.now())
@@ -39,7 +41,9 @@ export async function openDirectory(
     return known.cell
   }
 
-  /** Only a process that was frozen or cut off for seconds is not waited for, and fails to find what it had begun. */
+  /**
+   * A move does not wait for a process that was frozen or cut off for seconds; its work then fails on the missing rows.
+   */
   const hasLeft = (merchantId: string, cell: number): Promise<boolean> =>
     locate(merchantId).then(
       now => now !== cell,
@@ -76,7 +80,7 @@ export async function openDirectory(
   }
 }
 
-/** The cells of all merchants that are known so far. */
+/** The cells of all known merchants. */
 function createMemory(store: DirectoryStore, now: () => number) {
   const places = new Map<string, Known>()
   let moment = '-infinity'
@@ -101,9 +105,9 @@ function createMemory(store: DirectoryStore, now: () => number) {
       for (const place of changed.places) learn(place)
       ;({ moment } = changed)
     },
-    /** Other processes and commands create merchants too: an unknown one is looked up. */
+    /** Looks an unknown merchant up in the database: other processes and commands create merchants too. */
     look: async (merchantId: string): Promise<Known> => find(merchantId) ?? ask(merchantId),
-    /** From memory only while cell 0 is away. */
+    /** Reads the database; answers from memory only while cell 0 is unavailable. */
     lookAgain: (merchantId: string): Promise<Known> =>
       ask(merchantId).catch((error: unknown) => {
         const known = find(merchantId)
@@ -116,7 +120,7 @@ function createMemory(store: DirectoryStore, now: () => number) {
 
 interface Visitors {
   enter(merchantId: string): () => void
-  /** Resolves when no work is under way; rejects after that long. */
+  /** Resolves when no work is under way; rejects after `withinMs`. */
   gone(merchantId: string, withinMs: number): Promise<void>
 }
 

@@ -19,13 +19,13 @@ export interface Moved {
   readonly rows: number
 }
 
-/** 20 s: if the mover dies, its merchant is served again after this time. A live mover renews it. */
+/** 20 s: if the mover dies, its merchant is served again after this time. A live mover renews the lease. */
 const holdMs = 20_000
 
-/** 5 s: well before the time is over. */
+/** 5 s: well before the lease expires. */
 const renewMs = 5_000
 
-/** 3: rows added during the copy come from a process that missed the announcement. */
+/** 3 tries: rows added during the copy come from a process that missed the announcement. */
 const maximumTries = 3
 
 /** Named gaps, where tests let the mover die. */
@@ -71,13 +71,13 @@ async function move(options: MoveOptions, tools: Tools): Promise<Moved> {
   if (!place) throw new MoveFault(`there is no merchant "${merchantId}"; "tollgate merchant list" shows all`)
   const at = (number: number): CellAddress => findCell(cells, number)
   const source = at(place.cell)
-  await removeRemains(place, at, store)
+  await removeLeftovers(place, at, store)
   const rows = place.cell === to ? 0 : await hold(options, tools, source)
   return { merchantId, from: source.name, to: target.name, rows }
 }
 
-/** What an earlier move has left behind, whatever its target was. Requires the lock of the move. */
-async function removeRemains(
+/** Removes rows that an earlier move has left behind, whatever its target was. The caller holds the move's lock. */
+async function removeLeftovers(
   { merchantId, movedFrom, movingTo }: Place,
   at: (cell: number) => CellAddress,
   store: DirectoryStore,
@@ -90,8 +90,9 @@ async function removeRemains(
 }
 
 /**
- * Ends the time of the move first: a switch whose answer was lost may still come, and the copy is then all there is. The
- * directory names the target until the copy is gone; nobody would look for it afterwards.
+ * Ends the lease of the move first: a switch whose answer was lost may still be committed, and would make the copy the
+ * only data. The directory names the target until the copy is deleted, because without that entry it would never be
+ * found.
  */
 async function removeCopy(merchantId: string, target: CellAddress, store: DirectoryStore): Promise<void> {
   if (!(await store.stopMove({ merchantId, to: target.number }))) return
@@ -100,8 +101,8 @@ async function removeCopy(merchantId: string, target: CellAddress, store: Direct
 }
 
 /**
- * Removes what moves that were cut off have left behind: nobody serves these rows, but work in every cell would find them
- * a second time, and a file for the bank would hold their debits twice.
+ * Removes rows left behind by interrupted moves. They are not served, but work that runs in every cell would find them
+ * a second time: a file for the bank would hold their debits twice.
  */
 export async function removeAllRemains(
   store: DirectoryStore,
@@ -114,7 +115,7 @@ export async function removeAllRemains(
   for (const { merchantId } of await store.listUnfinished())
     await withMoveLock(home.url, merchantId, async () => {
       const place = await store.find(merchantId)
-      if (place?.movingForMs === undefined && place !== undefined) await removeRemains(place, at, store)
+      if (place?.movingForMs === undefined && place !== undefined) await removeLeftovers(place, at, store)
     }).catch((error: unknown) => {
       if (!isConnectionLost(error)) throw error
       onProgress(
@@ -129,7 +130,7 @@ function findCell(cells: readonly CellAddress[], number: number): CellAddress {
   return found
 }
 
-/** The merchant is not served from before the copy until after the switch. */
+/** Copies and switches while no process serves the merchant. */
 async function hold(options: MoveOptions, tools: Tools, source: CellAddress): Promise<number> {
   const { merchantId, to } = options
   const { store, ask } = tools
@@ -150,7 +151,7 @@ async function hold(options: MoveOptions, tools: Tools, source: CellAddress): Pr
     return rows
   } catch (error) {
     await renewing.stop()
-    // If the copy cannot be deleted now, the next command does it, as after a kill.
+    // If the copy cannot be deleted now, the next command deletes it, as after a crash.
     await removeCopy(merchantId, tools.target, store)
     await announceMove()
     throw error
@@ -182,7 +183,7 @@ async function copyAndSwitch(
   }
 }
 
-/** Runs repeatedly until stopped. A failed renewal is noticed at the end: the switch finds that the time is over. */
+/** Renews the lease until stopped. If a renewal fails, the switch finds that the lease has expired. */
 function startRenewing(renew: () => Promise<void>): { stop(): Promise<void> } {
   let running = Promise.resolve()
   const timer = setInterval(() => {

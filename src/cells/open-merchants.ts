@@ -87,7 +87,7 @@ function findBy(store: DirectoryStore, all: readonly OpenStores[]): CellFinder {
     visit: async (merchantId, work) => work(at(await locate(merchantId))),
     all: () => all,
     away: () => [],
-    // Whoever reads a list of a command, often a program, cannot see that some are missing.
+    // A command's list is often read by a program, which could not see that merchants are missing.
     listsAll: true,
     async placeNew(merchantId) {
       const emptiest = await chooseEmptiest(store, all)

@@ -1,4 +1,4 @@
-/** Makes sure that the cells of the configuration exist, each with the newest schema. None is ever removed. */
+/** Creates the configured cells and migrates each to the newest schema. A cell is never removed. */
 import { removeAllRemains } from '#cells/move.ts'
 import { type CellAddress, cellName, inCell } from '#storage/cells/address.ts'
 import { CellFault, createCell, readSources, whilePreparing } from '#storage/cells/create-cell.ts'
@@ -12,16 +12,16 @@ import { unwrapRoots } from '#vault/root-secrets.ts'
 export interface CellOptions {
   /** Cell 0. */
   readonly home: Pick<CellAddress, 'url' | 'place'>
-  /** How many there must be at least, cell 0 among them. */
+  /** The minimum number of cells, including cell 0. */
   readonly wanted: number
   /** Databases that hold one cell each; their order stays. */
   readonly urls: readonly string[]
   readonly masterKey: MasterRing
   readonly describePlace: (url: string) => string
   readonly onProgress: (line: string) => void
-  /** One more than there are. */
+  /** Creates one cell more than there are. */
   readonly addOne?: boolean
-  /** True: what a cut-off move has left behind stays, so that it can be named. */
+  /** Keeps rows that an interrupted move has left behind, so that the doctor can report them. */
   readonly keepsRemains?: boolean
 }
 
@@ -34,7 +34,7 @@ export async function listCells(
   return [first, ...sources.map(([cell, source]) => toAddress({ cell, source }, options))]
 }
 
-/** All cells, cell 0 first. A cell that is unavailable is listed too: it is retried while the others serve. */
+/** Returns all cells, cell 0 first. An unavailable cell is included: it is retried while the others serve. */
 export async function prepareCells(options: CellOptions): Promise<readonly CellAddress[]> {
   const { home } = options
   const database = openDatabase(home.url, () => undefined)
@@ -44,7 +44,7 @@ export async function prepareCells(options: CellOptions): Promise<readonly CellA
     const missing = listMissing(known, options)
     const first: CellAddress = { number: 0, name: cellName(0), ...home }
     if (known.length + missing.length === 0) return [first]
-    // Every cell seals with the keys of cell 0, so those must be there first.
+    // Every cell seals with the root secret of cell 0, so that must exist first.
     await openDerivedKeys(options.masterKey, createInstallation(database))
     await whilePreparing(home.url, async () => {
       for (const cell of known) await refreshCell(cell, options)

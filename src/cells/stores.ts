@@ -1,4 +1,4 @@
-/** Merchants, their keys and their endpoints in all cells, as if they were in one. */
+/** Stores of merchants, API keys and endpoints that span all cells. */
 import type { ApiKeyStore } from '#storage/api-keys.ts'
 import { cellName } from '#storage/cells/address.ts'
 import { MerchantUnavailable } from '#storage/cells/directory-store.ts'
@@ -12,21 +12,21 @@ export interface CellStores {
   readonly endpoints: EndpointStore
 }
 
-/** Those of one cell. */
+/** The stores of one cell. */
 export interface NumberedStores extends CellStores {
   readonly number: number
 }
 
 export interface CellFinder {
-  /** The cell in the directory, which decides, wherever rows are found. */
+  /** The merchant's cell according to the directory, which is authoritative even if rows are found elsewhere. */
   locate(merchantId: string): Promise<number>
-  /** Works in the cell of the merchant. */
+  /** Runs work in the merchant's cell. */
   visit<T>(merchantId: string, work: (stores: CellStores) => Promise<T>): Promise<T>
   /** All cells that can be reached, cell 0 first. */
   all(): readonly NumberedStores[]
   /** The names of the unreachable cells. */
   away(): readonly string[]
-  /** True: a list fails while a cell is away. False: it shows what is there, so that people can go on working. */
+  /** True: a list fails while a cell is unavailable. False: it omits that cell, so that operators can go on working. */
   readonly listsAll: boolean
   /** Chooses the cell of a new merchant and records it in the directory. */
   placeNew(merchantId: string): Promise<CellStores>
@@ -38,7 +38,7 @@ export const routeStores = (cells: CellFinder): CellStores => ({
   endpoints: routeEndpoints(cells),
 })
 
-/** Results of every cell, or of those that answer. */
+/** Collects the results of all cells, or without `listsAll` of those that answer. */
 async function fromAll<T>(
   { all, listsAll }: CellFinder,
   read: (stores: NumberedStores) => Promise<readonly T[]>,
@@ -54,7 +54,7 @@ async function fromAll<T>(
   return found.flat()
 }
 
-/** The first cell that has it. An unavailable cell fails the search only if no other cell has the object. */
+/** Searches the cells until one has the object. An unavailable cell fails the search only if no other cell has it. */
 async function fromFirst<T>(
   { all }: CellFinder,
   find: (stores: NumberedStores) => Promise<T | undefined | false>,
@@ -74,8 +74,8 @@ async function fromFirst<T>(
 }
 
 /**
- * A bare key does not name a merchant, so every cell is searched. A row that a move has left behind is ignored, and if
- * a cell is unreachable it is unknown whether the key is wrong.
+ * A bare API key does not name a merchant, so every cell is searched. A row that a move has left behind is ignored.
+ * While a cell is unavailable, a key that was not found elsewhere cannot be called wrong.
  */
 async function findByKey(
   cells: CellFinder,
@@ -93,7 +93,9 @@ async function findByKey(
 
 type Listed = Awaited<ReturnType<MerchantStore['list']>>[number]
 
-/** A move that is under way, or was cut off, leaves the merchant in two cells; the directory decides. */
+/**
+ * A move that is under way or was interrupted leaves the merchant in two cells; the directory decides which one counts.
+ */
 async function chooseCopy(
   { locate }: CellFinder,
   copies: readonly { readonly number: number; readonly merchant: Listed }[],
@@ -150,7 +152,7 @@ function routeKeys(cells: CellFinder): ApiKeyStore {
     revoke: keyId =>
       fromFirst(cells, async ({ number, apiKeys }) => {
         const revoked = await apiKeys.revoke(keyId)
-        // Rows that a cut-off move has left behind may be revoked too, but they are not the key.
+        // A copy that an interrupted move has left behind may be revoked too, but only the merchant's cell counts.
         return revoked && (await cells.locate(revoked.merchantId)) === number ? revoked : undefined
       }),
     rotate: rotation => cells.visit(rotation.merchantId, ({ apiKeys }) => apiKeys.rotate(rotation)),
@@ -164,7 +166,7 @@ function routeKeys(cells: CellFinder): ApiKeyStore {
 }
 
 function routeEndpoints(cells: CellFinder): EndpointStore {
-  /** In the cell of its merchant: rows that a cut-off move has left behind are not the endpoint. */
+  /** Changes the endpoint in its merchant's cell, not a copy that an interrupted move has left behind. */
   async function change(
     endpointId: string,
     work: (endpoints: EndpointStore) => Promise<boolean>,

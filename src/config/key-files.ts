@@ -1,4 +1,4 @@
-/** Whether others on this machine may read or change the files that hold our keys. */
+/** Checks the file modes of key files: other users of this machine must not read or change them. */
 import { statSync } from 'node:fs'
 
 interface Reader {
@@ -8,13 +8,13 @@ interface Reader {
 
 export type ReadMode = (path: string) => number | undefined
 
-/** Undefined where the file does not exist, or the system has no file modes. */
+/** Returns undefined if the file does not exist, or the system has no file modes. */
 export const readFileMode: ReadMode = path =>
   process.platform === 'win32' ? undefined : statSync(path, { throwIfNoEntry: false })?.mode
 
 /**
- * In live only its owner and group may read or write the master key's file. Certificate tools often make a
- * certificate's key readable by all: that causes a warning, and only a file that all may change is refused.
+ * In live, only owner and group may read or write the file of the master key. Certificate tools often make a TLS key
+ * readable by everyone, so that is a warning; a TLS key that everyone may write is refused.
  */
 export function judgeKeyFiles({ text, fault }: Reader, readMode: ReadMode): readonly string[] {
   const judge = (name: string, forbidden: number): string | undefined => {

@@ -1,4 +1,4 @@
-/** Settings about the network around us: which proxies are in front, and what only this machine can reach. */
+/** Network settings: host and port, trusted proxies, and whether other machines can reach the gateway. */
 import { BlockList, isIP } from 'node:net'
 
 interface Reader {
@@ -17,7 +17,7 @@ export function readPort({ text, fault }: Reader): number {
   return 0
 }
 
-/** Letters, digits, hyphens and dots: what a resolver can look up. 253 by RFC 1035. */
+/** Letters, digits, hyphens and dots, as in a DNS name; at most 253 characters by RFC 1035. */
 const hostName = /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/
 
 export function readHost({ text, fault }: Reader): string {
@@ -28,7 +28,7 @@ export function readHost({ text, fault }: Reader): string {
   return fallback
 }
 
-/** 10: more proxies in a row than anybody has. */
+/** 10: more proxies in a row than any real installation has. */
 const hopsMax = 10
 
 export function readTrustedProxies({ text, fault }: Reader): number | readonly string[] | undefined {

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { defaultPort } from '#config/network.ts'
 import { Secret } from '#domain/secret.ts'
 
-/** What the readers of single variables need. */
+/** The part of the reader in `src/config.ts` that is needed here. */
 interface VariableReader {
   readonly text: (name: string) => string | undefined
   readonly fault: (sentence: string) => void

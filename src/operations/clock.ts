@@ -7,16 +7,16 @@ import type { ClockStore } from '#storage/clock.ts'
 export interface TestClock {
   /** The merchant's time after moving it. */
   move(merchant: Merchant, way: ClockWay): Promise<Date>
-  /** About how many charges of plans would become due by then. */
+  /** Estimates how many charges of plans would become due by that instant. */
   countCharges(merchant: Merchant, instantMs: number): Promise<number>
   /**
-   * Whether more than that many captures, expiries, inquiries, deliveries and the like become due by then. A step to the first of
-   * them and a minute beyond is never too much, so that the clock cannot get stuck.
+   * Whether more than `dueMax` captures, expiries, inquiries, deliveries and so on become due by that instant. A step
+   * to one minute after the first of them is always allowed, so that the clock cannot get stuck.
    */
   isTooMuch(merchant: Merchant, instantMs: number, dueMax: number): Promise<boolean>
 }
 
-/** By so much, whatever else moves the clock at that moment; or to an instant, and not beyond. */
+/** `byMs` adds to concurrent moves of the clock; `toMs` moves it to an instant and never beyond. */
 export type ClockWay = { readonly byMs: number } | { readonly toMs: number }
 
 export interface TestClockDeps {
@@ -24,9 +24,9 @@ export interface TestClockDeps {
   readonly store: ClockStore
   readonly findMerchant: (merchantId: MerchantId) => Promise<Merchant | undefined>
   readonly runDue: (merchantId: MerchantId) => Promise<number>
-  /** Waits for rounds that have begun and not ended. */
+  /** Waits for the timer rounds that are running. */
   readonly finishRounds: () => Promise<void>
-  /** Deletes a batch of expired keys and personal data, and returns how many there were. */
+  /** Deletes a batch of expired idempotency keys and personal data, and returns how many rows it deleted. */
   readonly reap: (merchantId: MerchantId) => Promise<number>
   readonly onChange: (merchantId: string) => void
 }
@@ -39,7 +39,7 @@ const batchesMax = 100
 /** 20 ms: how long to wait for timers that another worker is running. */
 const pauseMs = 20
 
-/** 30 s without any timer run: another process has died while running one. As long as timers run, there is no limit. */
+/** 30 s in which no timer ran: another process has died while running one. As long as timers run, there is no limit. */
 const patienceMs = 30_000
 
 export function createTestClock(deps: TestClockDeps): TestClock {
@@ -57,10 +57,10 @@ export function createTestClock(deps: TestClockDeps): TestClock {
       const hasDue = () => deps.store.hasDue(merchantId, new Date(deps.clock.nowMs()))
       do {
         await runAll(merchantId, hasDue, deps)
-        // Timers that the background worker claimed first may set further timers when they are done.
+        // Timers that the background worker has claimed may set further timers.
         await deps.finishRounds()
       } while (await hasDue())
-      // A batch at a time. The rest is deleted in the background.
+      // Rows beyond the limit are deleted in the background.
       for (let batch = 0; batch < batchesMax && (await deps.reap(merchantId)) > 0; batch += 1);
       const moved = await deps.findMerchant(merchantId)
       return new Date(deps.clock.nowMs() + (moved?.clockOffsetMs ?? 0))

@@ -118,14 +118,14 @@ export function createEngine(parts: EngineParts): Engine {
   }
 }
 
-/** 100 merchants: only merchants in test that have set a limit are ever looked up. */
+/** 100 merchants: only test merchants with a velocity limit are ever looked up. */
 const rememberedMax = 100
 
 function rememberCardIds(numbers: readonly string[], vault: Pick<CardVault, 'cardIdsOf'>) {
   const remembered = new Map<MerchantId, ReadonlySet<string>>()
   return (merchantId: MerchantId): ReadonlySet<string> => {
     const known = remembered.get(merchantId)
-    // A new root secret adds an id to each of them.
+    // A new root secret adds an id to each card.
     const [newestId] = vault.cardIdsOf(merchantId, numbers[0] ?? '')
     if (known && newestId !== undefined && known.has(newestId)) return known
     const cardIds = new Set(numbers.flatMap(number => vault.cardIdsOf(merchantId, number)))
@@ -138,8 +138,7 @@ function rememberCardIds(numbers: readonly string[], vault: Pick<CardVault, 'car
 type Commit = (change: Change) => Promise<Committed>
 
 /**
- * Announces at once that a commit held events, so that their delivery begins with the answer and not with the next
- * poll. A change without events passes unchanged.
+ * Wakes the delivery worker after a commit that held events, so that delivery does not wait for the next poll.
  */
 const announceEvents =
   (commit: Commit, onEvents: () => void): Commit =>

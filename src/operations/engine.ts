@@ -53,7 +53,7 @@ export interface Engine {
   readonly newId: () => string
   /** The page on which the customer of this payment continues. */
   readonly pageAddress: (payment: Pick<Payment, 'merchantId' | 'payId' | 'operations'>) => string
-  /** Where a provider sends the customer of this try back to. */
+  /** The address to which a provider redirects the customer of this try. */
   readonly returnAddress: (subject: ReturnSubject) => string
   /** Called after every provider call, settled or undecided, for the metrics. */
   readonly onOutcome: (operation: string, outcome: string) => void
@@ -61,11 +61,11 @@ export interface Engine {
   readonly onAlarm: (alarm: Alarm) => void
   readonly testCrash: CrashPoint
   /**
-   * False when other processes may have taken over what this one had under way: it was frozen, or cut off from the
-   * database. Then nothing may be sent any more, because the others may have concluded that it was never sent.
+   * False when this process was frozen or cut off from the database, so that other processes may have taken over its
+   * operations. It must not send them any more, because the others may have concluded that they were never sent.
    */
   readonly isAlive: () => boolean
-  /** What this process has recorded and may still send, which a short absence ends for good. */
+  /** The operations that this process has recorded and may still send. Even a short absence revokes them for good. */
   readonly sendings: Sendings
 }
 
@@ -80,11 +80,11 @@ export interface ReturnSubject {
 export interface Clock {
   /** Real time in milliseconds. */
   readonly nowMs: () => number
-  /** Resolves after that long; injected so that tests need not wait. */
+  /** Injected so that tests need not wait. */
   readonly waitMs: (milliseconds: number) => Promise<void>
 }
 
-/** What operators set their alarms on; docs/operating.md explains each. */
+/** The codes that operators set alarms on; docs/operating.md explains each. */
 export const alarmCodes = [
   'ANSWER_MISMATCH',
   'ANSWER_NOT_UNDERSTOOD',
@@ -112,11 +112,13 @@ export interface Alarm {
 /** Named gaps between two writes, where recovery tests let the process die. Does nothing elsewhere. */
 export type CrashPoint = (point: 'afterRecord' | 'afterCall' | 'afterSettle') => void | Promise<void>
 
-/** What time it is for this merchant: real time plus how far its test clock was moved. */
+/** The merchant's time: real time plus how far its test clock was moved. */
 export const merchantNow = (clock: Clock, merchant: Pick<Merchant, 'clockOffsetMs'>): Date =>
   new Date(clock.nowMs() + merchant.clockOffsetMs)
 
-/** Here and below: newId makes 32 hex digits, sortable by time, which is the form of these ids. */
+/**
+ * The casts here and below hold because newId makes 32 hex digits, sortable by time, which is the form of these ids.
+ */
 export const newPayId = (engine: Pick<Engine, 'newId'>): PayId => engine.newId() as PayId
 
 export const newXId = (engine: Pick<Engine, 'newId'>): XId => engine.newId() as XId

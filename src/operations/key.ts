@@ -1,4 +1,4 @@
-/** How an operation and its idempotency key are tied: in the operation's first commit, whatever that commit holds. */
+/** Ties an operation to its idempotency key: the key's row is part of the operation's first commit. */
 import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { KeyReference } from '#lifecycle/payment.ts'
@@ -22,7 +22,10 @@ export function keyRow(
   return key && { ...key, merchantId: merchant.merchantId, payId, xId, answer, createdAt: now }
 }
 
-/** For answers that come with nothing else to write: stored under their key, so that a repeated request gets the same answer. */
+/**
+ * Stores an answer under its idempotency key when there is nothing else to write, so that a repeated request gets it
+ * too.
+ */
 export async function storeAnswer(
   answer: OperationAnswer,
   { key, merchant }: { key?: OperationKey; merchant: Merchant },
@@ -35,5 +38,5 @@ export async function storeAnswer(
   return answer
 }
 
-/** A refusal writes nothing but its key. */
+/** A refusal writes only the row of its key. */
 export const storeRefusal = storeAnswer

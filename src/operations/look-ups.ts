@@ -13,11 +13,11 @@ export interface LookUps {
   readonly duplicates: DuplicateFinder
   readonly cards: CardBook
   readonly storedMethods: StoredMethods
-  /** Two decimals; the markup of a quote on the published rate. */
+  /** The markup of a quote on the published rate, with two decimals. */
   readonly markupPercentage: string
 }
 
-/** 3.00 %: what the contract's example shows. */
+/** 3.00 %: the value in the contract's example. */
 const usualMarkup = '3.00'
 
 /** Card ranges and rates that come with the gateway. */
@@ -48,7 +48,7 @@ export function createLookUps(
   }
 }
 
-/** Imported ranges and built-in ones: the narrower range answers, and of two equal ones the imported one. */
+/** Searches imported and built-in ranges: the narrower range wins, and of two equal ones the imported one. */
 const joinBins = (imported: BinReader, builtIn: readonly BinRange[]): BinReader => ({
   async find(span: BinSpan) {
     const found = await imported.find(span)

@@ -14,19 +14,23 @@ export const isDatabaseLost = (error: unknown): boolean =>
 /** 57014 and 55P03: the server gave the statement up because it, or a lock it needed, took too long. */
 export const isOverdue = (error: unknown): boolean => /^(57014|55P03)$/.test(textAt(error, 'code') ?? '')
 
-/** 53 and 58030: the server has no room on its disk, no memory or no connection left, or its disk fails. Nothing was written. */
+/** 53 and 58030: the server is out of disk space, memory or connections, or its disk fails. Nothing was written. */
 const isExhausted = (error: unknown): boolean => /^(53|58030)/.test(textAt(error, 'code') ?? '')
 
-/** 2 s: an embedded database is back by then, and a client that waits longer loses nothing by it. */
+/** 2 s: an embedded database has restarted by then. */
 export const retryAfterSeconds = 2
 
-/** A provider did not say whether it accepted a request: the same request may be sent again and has one effect. */
+/**
+ * A provider did not say whether it accepted a request. The client may send the same request again; it has one effect.
+ */
 export class ProviderSilent extends Error {}
 
-/** 5 s: a provider that was away for a moment is back by then. */
+/** 5 s: long enough for a provider to recover from a short outage. */
 const providerRetrySeconds = 5
 
-/** After how many seconds a request that failed with this error is worth sending again; undefined: it is a bug. */
+/**
+ * The seconds after which a client should retry a request that failed with this error; undefined if the error is a bug.
+ */
 export const retryAfterOf = (error: unknown): number | undefined =>
   isDatabaseLost(error)
     ? retryAfterSeconds

@@ -10,11 +10,13 @@ export type TimerKey = Omit<Timer, 'runAt' | 'attempt'>
 export interface DueTimer {
   readonly timer: TimerKey & { readonly attempt: number }
   readonly merchant: Merchant
-  /** The merchant's time for which it was set: its effects are dated with that time. */
+  /** The merchant's time for which the timer was set; its effects are dated with that time. */
   readonly at: Date
 }
 
-/** The merchant's clock is ahead of real time by its offset, so the timer is due that much earlier. */
+/**
+ * Converts the merchant's time to real time: their clock is ahead by its offset, so the timer runs that much earlier.
+ */
 export const timerAt = (key: TimerKey, merchantTime: Date, merchant: Merchant, attempt = 0): Timer => ({
   ...key,
   runAt: new Date(merchantTime.getTime() - merchant.clockOffsetMs),
@@ -22,7 +24,7 @@ export const timerAt = (key: TimerKey, merchantTime: Date, merchant: Merchant, a
 })
 
 /**
- * The expiry of a payment that waits for its customer. It belongs to the payment's first operation, so that there is
+ * The expiry timer of a payment that waits for its customer. Its key is the payment's first operation, so that there is
  * only one.
  */
 export function expiryTimer(payment: Payment, merchant: Merchant): readonly Timer[] {
@@ -33,8 +35,8 @@ export function expiryTimer(payment: Payment, merchant: Merchant): readonly Time
 }
 
 /**
- * If more is open than before, because of an approval or a failed operation, the rest must lapse, even if its end has
- * already passed.
+ * The timers of the delayed capture and the lapse. They are set again whenever the open amount grows, by an approval or
+ * a failed operation, even if the authorisation's end has already passed.
  */
 export function approvalTimers(before: Payment, after: Payment, merchant: Merchant): readonly Timer[] {
   if (openAmount(after) <= openAmount(before)) return []

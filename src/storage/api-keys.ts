@@ -16,7 +16,7 @@ export interface NewKey {
 
 export interface ListedKey {
   readonly keyId: string
-  /** Undefined: the key that came with the merchant, or the one that replaced it. */
+  /** Undefined for the key that was created with the merchant, or the one that replaced it by rotation. */
   readonly name?: string
   readonly scopes: readonly Scope[]
   readonly allowFrom: readonly string[]
@@ -30,7 +30,7 @@ export interface KeyUse {
   readonly merchantId: string
   readonly keyId: string
   readonly address: string
-  /** The address, or the network within which it changes. */
+  /** The client's address; for IPv6 its /64 network. */
   readonly network: string
   readonly at: Date
 }
@@ -38,9 +38,9 @@ export interface KeyUse {
 export interface ApiKeyStore {
   /** Undefined when there is no such merchant. */
   insert(key: NewKey): Promise<{ readonly createdAt: Date } | undefined>
-  /** Those that were not revoked, the oldest first; undefined when there is no such merchant. */
+  /** Keys that are not revoked, the oldest first; undefined if there is no such merchant. */
   list(merchantId: string): Promise<readonly ListedKey[] | undefined>
-  /** Undefined when there is no such key, or it was already revoked. */
+  /** Returns undefined if there is no such key, or it was already revoked. */
   revoke(keyId: string): Promise<(ListedKey & { readonly merchantId: string }) | undefined>
   /** Adds an unnamed key, and lets the other unnamed keys expire after the overlap. */
   rotate(rotation: {
@@ -54,7 +54,7 @@ export interface ApiKeyStore {
   recordUses(uses: readonly KeyUse[]): Promise<readonly KeyUse[]>
 }
 
-/** As JSON in one column, so that a merchant and its keys are one row. */
+/** Selects the live keys as JSON in one column, so that a merchant and its keys are one row. */
 export const liveKeysColumn = `(SELECT coalesce(json_agg(json_build_object('key_id', replace(k.key_id::text, '-', ''),
     'key_hash', k.key_hash, 'bound', k.bound, 'pepper', k.pepper, 'scopes', k.scopes, 'allow_from', k.allow_from,
     'expires_at', k.expires_at)), '[]') FROM api_key k WHERE k.merchant_id = m.merchant_id AND k.revoked_at IS NULL
@@ -141,7 +141,7 @@ export function createApiKeyStore({ readers, writers }: Database): ApiKeyStore {
 
     async revoke(keyId) {
       const { rows } = await writers.query<ListedRow>(
-        // The expiry is stored with it and announced to all processes at once.
+        // Sets the expiry too, which is announced to all processes at once.
         `UPDATE api_key SET revoked_at = now(), expires_at = least(expires_at, now()) WHERE key_id = $1 AND revoked_at IS NULL RETURNING ${listed}`,
         [keyId],
       )
@@ -174,7 +174,7 @@ async function recordUses(
     uses.map(use => use.address),
     uses.map(use => use.at),
   ]
-  // A key that another process is updating at this moment is skipped: its time is as good as ours.
+  // Skip a key that another process is updating at this moment: the time it writes is as good as ours.
   await writers.query(
     `WITH used AS (SELECT DISTINCT ON (key_id) * FROM unnest($1::text[], $2::uuid[], $3::text[], $4::timestamptz[])
            AS u (merchant_id, key_id, address, at) ORDER BY key_id, at DESC),

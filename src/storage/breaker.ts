@@ -1,10 +1,11 @@
 /**
- * A circuit breaker for a database that does not answer. The first statement that times out opens it; from then on every
- * statement fails at once instead of waiting its own six seconds, until a probe on a fresh connection is answered.
+ * A circuit breaker for a database that does not answer. The first query that times out opens it; from then on every
+ * query of the pools fails at once instead of waiting its own six seconds, until a probe on a fresh connection is
+ * answered.
  */
 import pg from 'pg'
 
-/** The statement was not sent: the database did not answer an earlier one and has not answered since. */
+/** The statement was not sent, because the database has not answered since an earlier statement timed out. */
 export class DatabaseSilent extends Error {
   constructor() {
     super('the database does not answer')
@@ -17,7 +18,7 @@ export interface Breaker {
   close(): void
 }
 
-/** 500 ms: a database that is back is noticed before clients try again. */
+/** 500 ms: a recovered database is noticed before clients retry. */
 const probePauseMs = 500
 
 /** 2 s: a probe runs `SELECT 1`; a server that needs longer is not back yet. */
@@ -37,7 +38,7 @@ export function createBreaker(url: string): Breaker {
       connectionTimeoutMillis: probeTimeoutMs,
       query_timeout: probeTimeoutMs,
     })
-    // connect or query reports the failure; without a listener the error event would also end the process.
+    // connect or query throws the error; without a listener the error event would also crash the process.
     client.on('error', () => {})
     try {
       await client.connect()
@@ -63,7 +64,7 @@ export function createBreaker(url: string): Breaker {
 
   return {
     guard(pool) {
-      // `query` has many overloads; whatever it is given is passed on unchanged, and all callers here await a promise.
+      // `query` has many overloads; the arguments are passed on unchanged, and all our callers await a promise.
       const query = pool.query.bind(pool) as (...words: unknown[]) => Promise<unknown>
       const guarded = async (...words: unknown[]): Promise<unknown> => {
         if (silent) throw new DatabaseSilent()

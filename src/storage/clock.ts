@@ -1,17 +1,23 @@
-/** Moves a merchant's test clock: its offset, and the real time of everything that waits for it, in one commit. */
+/**
+ * Moves a merchant's test clock: one commit changes its offset and the real times of its timers, deliveries and
+ * secrets.
+ */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
 import { dueDeliveries, lockOrder } from '#storage/events/deliveries.ts'
 import { byOtherIndex } from '#storage/planner.ts'
 
 export interface ClockStore {
-  /** Only forward. Of several at the same time, each moves it that far. */
+  /** Moves the clock forward. Concurrent calls add up. */
   advance(merchantId: MerchantId, byMs: number): Promise<void>
-  /** Ahead of real time by that much; stays where it is if it is further. Of several at the same time, the furthest counts. */
+  /** Sets the offset to real time, never back. Of concurrent calls the largest offset wins. */
   setOffset(merchantId: MerchantId, offsetMs: number): Promise<void>
-  /** How many days of the merchant's active plans lie before that instant. */
+  /** The number of due days of the merchant's active plans before that instant. */
   countCharges(merchantId: MerchantId, until: Date): Promise<number>
-  /** How many timers and deliveries of the merchant are due by that real time, counted up to the limit, and when the first is. */
+  /**
+   * Counts the merchant's timers and deliveries that are due by that real time, up to the limit; `first`: the first
+   * timer's time.
+   */
   countDue(
     merchantId: MerchantId,
     until: Date,
@@ -22,7 +28,7 @@ export interface ClockStore {
 }
 
 /**
- * The way is measured with the merchant's row locked: another call, or another process, may have moved the clock since the
+ * Computes the distance with the merchant's row locked, because a concurrent call may have moved the clock since the
  * caller read it.
  */
 const moveStatement = (way: string): string => {

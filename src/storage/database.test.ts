@@ -1,4 +1,4 @@
-/** What is read out of errors of the database. */
+/** How errors of the database are classified. */
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { DatabaseSilent } from '#storage/breaker.ts'
@@ -23,11 +23,11 @@ test.each([
     'idempotency_key_pkey',
   ],
   ['deadlock detected', undefined],
-])('a worker node of Citus says it in the message alone: %s', (message, expected) => {
+])('the constraint is read from the message of a Citus worker node: %s', (message, expected) => {
   expect(constraintOf(Object.assign(new Error(message), { code: '23505' }))).toBe(expected)
 })
 
-test('a statement that comes after the connections were closed, while this process stops, is one to repeat elsewhere', async () => {
+test('a query on a closed pool, while this process stops, counts as a lost connection', async () => {
   const pool = new pg.Pool()
   await pool.end()
   const client = new pg.Client()
@@ -46,7 +46,7 @@ test.each([
   'ECONNREFUSED',
   'ERR_STREAM_DESTROYED',
   'CIINF',
-])('the code %s tells that the connection is lost', code =>
+])('the code %s means that the connection is lost', code =>
   expect(isConnectionLost(Object.assign(new Error('gone'), { code }))).toBe(true),
 )
 
@@ -60,12 +60,13 @@ test.each([
   expect(isNeverSent(Object.assign(new Error('gone'), { code }))).toBe(expected),
 )
 
-test('nor was it to a silent database or without a connection, but it may have been when its answer did not come', () => {
+test('a statement is never sent to a silent database or without a connection, but may be sent before a timeout', () => {
   expect(isNeverSent(new DatabaseSilent())).toBe(true)
   expect(isNeverSent(new Error('timeout exceeded when trying to connect'))).toBe(true)
   expect(isNeverSent(new Error('Query read timeout'))).toBe(false)
 })
 
-test.each(['23505', '42601', '22P02', '53100'])('the code %s does not', code =>
-  expect(isConnectionLost(Object.assign(new Error('no'), { code }))).toBe(false),
+test.each(['23505', '42601', '22P02', '53100'])(
+  'the code %s does not mean that the connection is lost',
+  code => expect(isConnectionLost(Object.assign(new Error('no'), { code }))).toBe(false),
 )

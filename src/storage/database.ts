@@ -13,38 +13,38 @@ export interface Database {
   readonly url: string
   readonly writers: pg.Pool
   readonly readers: pg.Pool
-  /** Claims and records deliveries, so that webhooks never take a writer's connection. */
+  /** The pool for webhook deliveries, so that they never occupy a writer connection. */
   readonly deliverers: pg.Pool
-  /** Throws when the database does not answer. */
+  /** Throws if the database does not answer. */
   ping(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * 4: enough to keep two cores busy with PostgreSQL while batches overlap; more only adds context switches (measured).
+ * 4: enough to keep PostgreSQL busy on two cores while batches overlap; more only adds context switches (measured).
  */
 export const writerConnections = 4
 
-/** 6: reads are short; more connections than this wait for the same two cores. */
+/** 6: reads are short, and more connections would only wait for the same two cores. */
 const readerConnections = 6
 
 /** 2: one claims while the other records. */
 const delivererConnections = 2
 
 /**
- * 6 s: a database that does not answer (a network that drops packets, a frozen server) counts as lost after this time.
- * With the 6 s of retries of a commit that was under way every request is answered within 15 s, even on a busy machine.
+ * 6 s: a database that does not answer (dropped packets, a frozen server) counts as lost after this time. Including the
+ * 6 s of retries of a commit under way, every request is answered within 15 s, even on a busy machine.
  */
 const defaultSilenceMs = 6_000
 
-/** 5 s: a server that gives no connection within this time counts as lost, too. */
+/** 5 s: a server that accepts no connection within this time also counts as lost. */
 const connectMs = 5_000
 
 /** 10 s: far longer than any of our statements, far shorter than clients wait. */
 const limits = '-c statement_timeout=10000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=10000'
 
 export interface DatabaseOptions {
-  /** After how long a statement without an answer counts as lost. Tests give another time, longer or shorter. */
+  /** The timeout of a statement, after which the database counts as silent; 6 s unless given. */
   readonly silenceMs?: number
   /** The number of this process (see processes/presence.ts); none for commands. */
   readonly process?: number
@@ -66,16 +66,16 @@ export function openDatabase(
       options: `${options}${owner} ${given}`.trimEnd(),
       types: { getTypeParser },
       application_name: 'tollgate',
-      // A caller that is more patient than usual waits as long for a connection.
+      // A caller with a longer timeout for statements waits as long for a connection.
       connectionTimeoutMillis: silenceMs > defaultSilenceMs ? silenceMs : connectMs,
       query_timeout: silenceMs,
       idleTimeoutMillis: 60_000,
     })
     breaker.guard(created)
-    // A connection that is checked out of the pool has no error listener; its user learns of its end by the failed
-    // statement. Without a listener its error event would end the process.
+    // A connection that is checked out of the pool has no error listener: its user gets the error from the failed
+    // statement. Without a listener, the error event would crash the process.
     created.on('connect', client => client.on('error', () => {}))
-    // The same for idle ones.
+    // The pool emits errors of idle connections.
     created.on('error', error => {
       // A connection that breaks while the pool is closing is expected.
       if (!closing) onError(error)
@@ -103,9 +103,9 @@ export function openDatabase(
 
 export interface Durability {
   readonly durable: boolean
-  /** Settings that would let an acknowledged payment vanish, as `name = value`. */
+  /** Settings that could lose an acknowledged payment, as `name = value`. */
   readonly weak: readonly string[]
-  /** A standby follows, but commits do not wait for it: a failover may lose what was acknowledged last. */
+  /** A standby is connected, but commits do not wait for it: a failover may lose the last acknowledged payments. */
   readonly unguardedStandby: boolean
 }
 
@@ -116,7 +116,10 @@ const durabilitySettings = [
   'synchronous_standby_names',
 ] as const
 
-/** By functions: the views of settings and standbys read all settings and all connections, for milliseconds at every start. */
+/**
+ * Uses functions, because the views of settings and standbys read all settings and connections, which takes
+ * milliseconds.
+ */
 const durabilityStatement = `SELECT ${durabilitySettings.map(name => `current_setting('${name}') AS ${name}`).join(', ')},
   EXISTS (SELECT 1 FROM pg_stat_get_wal_senders()) AS "hasStandby"`
 
@@ -128,7 +131,7 @@ export async function readDurability(database: Database): Promise<Durability> {
   const { rows } = await database.writers.query<DurabilityRow>(durabilityStatement)
   const [row] = rows
   if (!row) throw new Error('the database did not tell its settings')
-  // local: the commit waits for this server's disk alone, although a standby should have it too.
+  // `local`: the commit waits only for this server's disk, although a synchronous standby is configured.
   const weak = durabilitySettings
     .filter(name => row[name] === 'off' || (name === 'synchronous_commit' && row[name] === 'local'))
     .map(name => `${name} = ${row[name]}`)
@@ -137,10 +140,10 @@ export async function readDurability(database: Database): Promise<Durability> {
 }
 
 /**
- * A pooler that shares server connections between transactions loses session settings and advisory locks, on which the
- * gateway relies. The first query reveals it: the connection does not have our settings. pgBouncer passes them on in no
- * mode, so its session mode is refused as well: it cannot be told from the other, and without its settings a connection of a
- * cell would work in the schema of another one.
+ * Detects a pooler that shares server connections between transactions and so loses session settings and advisory
+ * locks, on which the gateway relies: a connection then lacks our settings. pgBouncer passes them on in no mode, so its
+ * session mode is refused too: it cannot be told apart, and without its settings a connection would work in the schema
+ * of another cell.
  */
 export async function hasSessionSettings(database: Database, process: number): Promise<boolean> {
   const { rows } = await database.writers.query<{ process: string | null; scans: string }>(
@@ -154,14 +157,14 @@ export const poolerRefusal =
   'mode and in session mode; connect to PostgreSQL directly, or through a proxy that leaves connections as they are, ' +
   'such as HAProxy'
 
-/** pgBouncer's errors about settings that it does not pass on. */
+/** pgBouncer's error for connection settings that it does not pass on. */
 export const isRefusedByPooler = (error: unknown): boolean =>
   error instanceof Error && /unsupported startup parameter/.test(error.message)
 
 const int8 = 20
 const uuid = 2950
 
-/** bigint comes as a number (our amounts are far below 2^53) and uuid as the 32 hex digits of the wire. */
+/** Parses bigint to a number (our amounts are far below 2^53) and uuid to 32 hex digits, as in the API. */
 function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
   if (oid === int8) return parseInt8
   if (oid === uuid) return stripDashes
@@ -177,14 +180,14 @@ function parseInt8(value: string): number {
 
 const stripDashes = (value: string): string => value.replaceAll('-', '')
 
-/** No answer, or the server closed the connection: nothing is wrong with the statement itself. */
+/** Whether the database did not answer or closed the connection, so that the statement itself is not at fault. */
 export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = textAt(error, 'code') ?? ''
   return error instanceof DatabaseSilent || lostCodes.test(code) || lostMessages.test(error.message)
 }
 
-/** No connection was made, so that the server has certainly not seen the statement. */
+/** Whether no connection was made, so that the server has certainly not seen the statement. */
 export function isNeverSent(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const isUnconnected =
@@ -194,9 +197,9 @@ export function isNeverSent(error: unknown): boolean {
 }
 
 /**
- * 25006: the old primary after a failover; it reads, but no longer writes. 57P05 and 25P03: the server closed a session
- * that was idle for too long. CIINF: Citus was moving the cell to another node and rolled the statement back. ERR_STREAM:
- * the socket broke just before the statement was sent.
+ * 25006: an old primary after a failover, which is read-only now. 57P05 and 25P03: the server closed a session that was
+ * idle for too long. CIINF: Citus was moving the cell to another node and rolled the statement back. ERR_STREAM: the
+ * socket broke just before the statement was sent.
  */
 const lostCodes =
   /^(08|57P0[1-35]|25P03|53300|25006|CIINF|ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ERR_STREAM)/
@@ -209,8 +212,8 @@ const lostMessages =
   /Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed|after calling end on the pool|conflict with recovery/
 
 /**
- * The constraint that a statement violated. On Citus it is that of a shard, whose name ends in the number of the shard;
- * if a worker node reported it, the coordinator passes on only its message, in any language.
+ * The constraint that a statement violated. On Citus it is a constraint of a shard, whose name ends in the shard's
+ * number; if a worker node reported it, the coordinator passes on only its message, in any language.
  */
 export function constraintOf(error: unknown): string | undefined {
   const message = textAt(error, 'message') ?? ''
@@ -218,7 +221,7 @@ export function constraintOf(error: unknown): string | undefined {
   return named?.replace(/_\d{6,}$/, '')
 }
 
-/** All or nothing. */
+/** Runs work in a transaction. */
 export async function inTransaction<T>(
   pool: pg.Pool,
   work: (client: pg.PoolClient) => Promise<T>,

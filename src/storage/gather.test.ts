@@ -4,7 +4,7 @@ import { gatherLookUps, type Wanted } from '#storage/gather.ts'
 
 const wanted = (id: string, merchantId = 'mer_1'): Wanted => ({ merchantId: merchantId as MerchantId, id })
 
-/** Knows everything of the first merchant but `unknown`. */
+/** A look-up that finds everything of the first merchant except `unknown`. */
 function createBook() {
   const asked: string[][] = []
   const lookUp = gatherLookUps<Wanted>(
@@ -18,7 +18,7 @@ function createBook() {
   return { asked, lookUp }
 }
 
-test('reads that are wanted in the same turn share one query, and each caller gets its own row', async () => {
+test('look-ups in the same turn share one query, and each caller gets its own row', async () => {
   const { asked, lookUp } = createBook()
   const found = await Promise.all(
     [wanted('a'), wanted('unknown'), wanted('a', 'mer_2'), wanted('b'), wanted('a')].map(lookUp),
@@ -29,14 +29,14 @@ test('reads that are wanted in the same turn share one query, and each caller ge
   expect(asked).toHaveLength(2)
 })
 
-test('more than 32 reads are split into several queries', async () => {
+test('more than 32 look-ups are split into several queries', async () => {
   const { asked, lookUp } = createBook()
   const all = Array.from({ length: 70 }, (_, index) => wanted(String(index)))
   expect(await Promise.all(all.map(lookUp))).toEqual(all)
   expect(asked.map(({ length }) => length)).toEqual([32, 32, 6])
 })
 
-test('two queries run at once, and reads that are wanted meanwhile share the next one', async () => {
+test('two queries run at once, and look-ups that arrive during both share the next one', async () => {
   const asked: string[][] = []
   const release: (() => void)[] = []
   const lookUp = gatherLookUps<Wanted>(
@@ -62,7 +62,7 @@ test('two queries run at once, and reads that are wanted meanwhile share the nex
   await Promise.all(answers)
 })
 
-test('a query that fails does so for all who shared it, and for nobody after', async () => {
+test('a failed query fails all callers that shared it, but no later one', async () => {
   const { lookUp } = createBook()
   const results = await Promise.allSettled([wanted('a'), wanted('broken')].map(lookUp))
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])

@@ -1,6 +1,6 @@
 /**
- * Combines simultaneous look-ups of one kind into one query. Two queries may run at once; look-ups that arrive
- * meanwhile share the next one. A single look-up waits only for the end of the event loop's turn.
+ * Combines simultaneous look-ups of one kind into one query. Two queries may run at once; look-ups that arrive during
+ * both share the next one. A single look-up waits only for the end of this turn of the event loop.
  */
 import type { MerchantId } from '#domain/ids.ts'
 
@@ -15,13 +15,13 @@ interface Asking<Found> {
   readonly reject: (error: unknown) => void
 }
 
-/** 32: a longer list makes its first caller wait for the rows of the last one (measured). */
+/** 32: with a longer list, the first caller waits too long for the rows of the last one (measured). */
 const maximumAtOnce = 32
 
-/** 2: one is answered while the next is read; with more the lists stay short and each row costs more (measured). */
+/** 2: one is answered while the next is read. With more, the lists stay short and each row costs more (measured). */
 const maximumUnderWay = 2
 
-/** `ask` returns the rows that exist, in any order; `nameOf` says which caller each belongs to. */
+/** `ask` returns the existing rows in any order; `nameOf` gives the key of a row's caller. */
 export function gatherLookUps<Found>(
   ask: (wanted: readonly Wanted[]) => Promise<readonly Found[]>,
   nameOf: (found: Found) => Wanted,
@@ -49,7 +49,7 @@ export function gatherLookUps<Found>(
     }
   }
 
-  /** Never throws: the error goes to all waiting callers. */
+  /** Never throws; an error goes to all waiting callers. */
   async function answer(asking: readonly Asking<Found>[]): Promise<void> {
     try {
       const found = await ask(asking.map(({ wanted }) => wanted))
@@ -67,7 +67,7 @@ export function gatherLookUps<Found>(
     })
 }
 
-/** A merchant's id contains no space. */
+/** A merchant id contains no space, so the key is unambiguous. */
 const keyOf = ({ merchantId, id }: Wanted): string => `${merchantId} ${id}`
 
 /** The wanted keys as two parameters, for a join with `wantedRows`. */

@@ -1,6 +1,6 @@
 /**
- * Values of the installation, one per row: the key it was sealed with, how far the search for unanswered operations has
- * come.
+ * Values of the installation, one per row, such as its root secret and the mark of the search for unanswered
+ * operations.
  */
 import pg from 'pg'
 import type { Database } from '#storage/database.ts'
@@ -38,7 +38,7 @@ export function createInstallation({ writers }: Database): Installation {
   }
 }
 
-/** Whether a master key has sealed something here. For commands, before any key is read or made. */
+/** Whether the database holds sealed data. For commands, before a key is read or created. */
 export async function holdsSealedRows(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})

@@ -14,17 +14,17 @@ export interface MerchantSettings {
   /** Null removes the address. */
   readonly webhookUrl?: string | null
   readonly requestsPerSecond?: number
-  /** Null: back to the whole catalogue. */
+  /** Null resets it to the whole catalogue. */
   readonly methods?: readonly string[] | null
   readonly theme?: Theme | null
   readonly frameOrigins?: readonly string[] | null
   readonly dcc?: boolean
   readonly paidLate?: 'keep' | 'return'
-  /** As the command line takes them. Null: back to the environment's default; `none`: no limit. */
+  /** In the form of the command line. Null resets it to the environment's default; `none` is no limit. */
   readonly declinesPerCard?: string | null
   readonly declinesPerAddress?: string | null
   readonly payoutLimit?: string | null
-  /** Null: kept for ever. */
+  /** Null: personal data is kept for ever. */
   readonly personalDataFor?: string | null
 }
 
@@ -43,9 +43,9 @@ export interface MerchantStore {
   find(merchantId: string): Promise<{ merchant: Merchant; keys: readonly LiveKey[] } | undefined>
   findByKeyId(keyId: string): Promise<readonly MerchantKey[]>
   findByKeyHash(keyHash: string): Promise<readonly MerchantKey[]>
-  /** All, the oldest first; with an id this one, or nobody. */
+  /** All merchants, the oldest first; with an id only that one, if it exists. */
   list(merchantId?: string): Promise<readonly (Merchant & { readonly createdAt: Date })[]>
-  /** Returns false when there is no such merchant. */
+  /** Returns false if there is no such merchant. */
   update(merchantId: string, settings: MerchantSettings): Promise<boolean>
   /** Adds a signing secret and lets the others expire after the overlap. */
   rotateSecret(rotation: {

@@ -1,6 +1,6 @@
 /**
- * Brings a database to the newest schema: plain SQL files in order, each in its own transaction, under an advisory lock
- * so that two processes may start at once. A file that was changed after it ran is an error.
+ * Migrates a database to the newest schema: plain SQL files in order, each in its own transaction, under an advisory
+ * lock so that two processes may start at once. A file that was changed after it ran is an error.
  */
 
 import { createHash } from 'node:crypto'
@@ -19,10 +19,13 @@ const lockNumber = 0x746f6c6c
 /** The oldest PostgreSQL whose features the schema uses. */
 const minimumServerVersion = 150_000
 
-/** 10 s: a host that drops packets would otherwise keep a start silent for minutes. */
+/** 10 s: otherwise a host that drops packets would block the start for minutes. */
 const connectTimeoutMs = 10_000
 
-/** Three tries: a server that is busy for a moment does not end a start, and one that is not there is named in half a minute. */
+/**
+ * Three tries: a server that is briefly busy does not fail the start, and a missing one is reported within half a
+ * minute.
+ */
 const connectTriesMs = [connectTimeoutMs, connectTimeoutMs, connectTimeoutMs]
 
 const directory = new URL('../../migrations/', import.meta.url)
@@ -33,7 +36,7 @@ export async function migrate(
     onProgress?: (line: string) => void
     /** The last migration to run; all unless given. For restoring a backup of an older schema. */
     upTo?: string | undefined
-    /** How long the server may take for a connection, for each try; three times 10 s unless given. */
+    /** The connection timeout of each try; three times 10 s unless given. */
     connectTriesMs?: readonly number[]
   } = {},
 ): Promise<void> {
@@ -57,7 +60,8 @@ export async function migrate(
       }
       applied.delete(migration.name)
     }
-    // Migrations only add, so that this release may serve beside a newer one while processes are replaced one by one.
+    // Newer migrations are fine: they only add, so that this release may serve beside a newer one during a rolling
+    // upgrade.
     const [newer] = applied.keys()
     if (newer)
       options.onProgress?.(`warning: the database knows a newer schema (${newer}); upgrade this process soon`)
@@ -66,7 +70,7 @@ export async function migrate(
   }
 }
 
-/** Only silence is met with another try: whatever the server says stands. */
+/** Retries only if the server does not answer; an error from the server is final. */
 async function connectPatiently(
   url: string,
   options: NonNullable<Parameters<typeof migrate>[1]>,
@@ -81,12 +85,12 @@ async function connectPatiently(
   }
 }
 
-/** pg's text for a connection that took too long; the error has no code. */
+/** pg's message for a connection timeout; the error has no code. */
 const silence = 'timeout expired'
 
 /**
- * A lock that is taken through a pooler in transaction mode stays with the pooler's connection when ours has ended, and
- * every later start would wait for it. So we first check whether the connection keeps the settings it was opened with.
+ * A lock taken through a pooler in transaction mode stays with the pooler's connection after ours has ended, and every
+ * later start would wait for it. So this first checks that the connection keeps the settings it was opened with.
  */
 async function connectToMigrate(url: string, connectMs: number): Promise<pg.Client> {
   const { address, options: given } = splitOptions(url)
@@ -95,7 +99,7 @@ async function connectToMigrate(url: string, connectMs: number): Promise<pg.Clie
     options: `-c tollgate.session=kept ${given}`.trimEnd(),
     connectionTimeoutMillis: connectMs,
   })
-  // The statement that was running reports the failure; without a listener the error event would also end the process.
+  // The running statement throws the error; without a listener the error event would also crash the process.
   client.on('error', () => {})
   try {
     await client.connect()
@@ -111,7 +115,7 @@ async function connectToMigrate(url: string, connectMs: number): Promise<pg.Clie
   throw new MigrationError(poolerRefusal)
 }
 
-/** Released when the connection ends. */
+/** Takes the advisory lock, which is released when the connection ends. */
 async function takeLock(client: pg.Client, onProgress: ((line: string) => void) | undefined): Promise<void> {
   const { rows } = await client.query<{ held: boolean }>('SELECT pg_try_advisory_lock($1) AS held', [
     lockNumber,
@@ -123,13 +127,15 @@ async function takeLock(client: pg.Client, onProgress: ((line: string) => void) 
 
 export interface PendingMigration {
   readonly name: string
-  /** What would harm a process of the previous release; empty when it may run while that one serves. */
+  /**
+   * The statements that would harm a process of the previous release; empty if it may run while that release serves.
+   */
   readonly unsafe: readonly string[]
-  /** What cannot be written to while it runs. */
+  /** The tables that cannot be written to while it runs. */
   readonly waits: readonly string[]
 }
 
-/** What `migrate` would run on this database. Changes nothing. */
+/** Lists the migrations that `migrate` would run on this database. Changes nothing. */
 export async function listPending(url: string): Promise<readonly PendingMigration[]> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs })
   client.on('error', () => {})
@@ -140,7 +146,7 @@ export async function listPending(url: string): Promise<readonly PendingMigratio
     )
     const applied = rows[0]?.known ? await readApplied(client) : new Map<string, string>()
     const pending = (await readMigrations()).filter(({ name }) => !applied.has(name))
-    // On an empty database nobody serves yet.
+    // No release serves an empty database yet.
     const isEmpty = applied.size === 0
     return pending.map(({ name, sql }) => ({
       name,
@@ -181,7 +187,7 @@ async function readApplied(client: pg.Client): Promise<Map<string, string>> {
 async function apply(client: pg.Client, migration: Migration): Promise<void> {
   await client.query('BEGIN')
   try {
-    // One by one, because Citus accepts only one of them per query.
+    // One statement per query, because Citus accepts only one.
     for (const statement of readStatements(migration.sql)) await client.query(statement)
     await client.query('INSERT INTO schema_migration (name, checksum) VALUES ($1, $2)', [
       migration.name,

@@ -1,11 +1,11 @@
-/** Which statements a migration may hold while the previous release serves. */
+/** The statements that a migration may contain while the previous release serves. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { findUnsafe, findWaits, readStatements } from '#storage/migration-rules.ts'
 
 const directory = new URL('../../migrations/', import.meta.url)
 
-/** Files up to this one ran before there was a release to serve beside. */
+/** Files up to this one are older than the first release. */
 const lastBeforeRules = '0012'
 
 describe('the files', () => {
@@ -43,7 +43,7 @@ test.each([
   expect(findUnsafe(`${sql};`)).toEqual([])
 })
 
-test('an index of a table that has rows makes writes wait, and is named with its table', () => {
+test('an index on an existing table blocks writes, and is reported with its table', () => {
   const sql = `CREATE TABLE young (a text, b text); CREATE INDEX young_by_a ON young (a);
     CREATE UNIQUE INDEX IF NOT EXISTS old_by_b ON old (b) WHERE b IS NOT NULL;
     CREATE INDEX CONCURRENTLY old_by_c ON old (c);`
@@ -52,7 +52,7 @@ test('an index of a table that has rows makes writes wait, and is named with its
   ])
 })
 
-test('statements are split outside of texts, comments and bodies', () => {
+test('statements are not split inside strings, comments and function bodies', () => {
   const sql = "-- a; b\nSELECT ';' ; CREATE FUNCTION f() AS $$ BEGIN; -- one\nEND $$; /* ; */ SELECT 2"
   const body = 'CREATE FUNCTION f() AS $$ BEGIN; -- one\nEND $$'
   expect(readStatements(sql)).toEqual(["SELECT ';'", body, 'SELECT 2'])

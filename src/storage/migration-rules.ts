@@ -1,17 +1,17 @@
 /**
- * What a migration may do while the previous release still serves: add, never remove. Read from the SQL text, for the
- * test that guards the files and for `migrate --check`. Pure.
+ * Rules for migrations that run while the previous release still serves: they may add, never remove. Judged by the SQL
+ * text, for the test that guards the files and for `migrate --check`. Pure.
  */
 
 /** The statements of a file, each on one line, for rules that look at their form. */
 const splitStatements = (sql: string): readonly string[] =>
   readStatements(sql).map(statement => statement.replace(/\s+/g, ' '))
 
-/** The statements of a file as they are written, without comments between them; bodies of functions stay whole. */
+/** The statements of a file without the comments between them; function bodies stay whole. */
 export function readStatements(sql: string): readonly string[] {
   const statements: string[] = []
   let current = ''
-  // Quoted names and texts, dollar-quoted bodies and comments each as one piece; all else letter by letter.
+  // Quoted names and strings, dollar-quoted bodies and comments match as one piece; everything else letter by letter.
   for (const [piece] of sql.matchAll(
     /--[^\n]*|\/\*[\s\S]*?\*\/|\$\$[\s\S]*?\$\$|'(?:[^']|'')*'|"[^"]*"|[\s\S]/g,
   )) {
@@ -25,7 +25,7 @@ export function readStatements(sql: string): readonly string[] {
   return [...statements, current.trim()].filter(statement => statement !== '')
 }
 
-/** What each forbidden form would do to a process of the previous release. */
+/** The forbidden statements, and the harm each would do to a process of the previous release. */
 const forbidden: readonly (readonly [form: RegExp, harm: string])[] = [
   [/^ALTER TABLE .* DROP COLUMN/i, 'drops a column that the previous release still writes'],
   [/^ALTER TABLE .* RENAME/i, 'renames what the previous release still uses'],
@@ -41,7 +41,7 @@ const forbidden: readonly (readonly [form: RegExp, harm: string])[] = [
 const unnamedConstraint =
   /(?<!CONSTRAINT "?[\w]{1,63}"? )\b(CHECK \(|PRIMARY KEY|FOREIGN KEY|UNIQUE \(|REFERENCES \w+ ?\()/i
 
-/** Sentences about everything in this file that would harm a process of the previous release; none when it is safe. */
+/** Describes everything in the file that would harm a process of the previous release; empty if it is safe. */
 export function findUnsafe(sql: string): readonly string[] {
   return splitStatements(sql).flatMap(statement => {
     const shown = statement.length > 80 ? `${statement.slice(0, 80)}…` : statement
@@ -55,8 +55,8 @@ export function findUnsafe(sql: string): readonly string[] {
 }
 
 /**
- * Sentences about tables that nobody can write to while this file runs. An index of a table that the file makes itself is
- * built in no time, and one of a table with millions of rows in minutes.
+ * Describes the tables that cannot be written to while the file runs. An index on a table that the file itself creates
+ * is built at once; one on a table with millions of rows takes minutes.
  */
 export function findWaits(sql: string): readonly string[] {
   const statements = splitStatements(sql)

@@ -1,6 +1,6 @@
 /**
- * Rows that go into a statement: many as one JSON array, or one with a parameter for each column. The same list of columns,
- * written `as const`, makes the SQL and the type of the rows.
+ * Passes rows to a statement: many as one JSON array, or a single one with a parameter per column. The same list of
+ * columns, declared `as const`, defines the SQL and the type of the rows.
  */
 
 /** The TypeScript type of each PostgreSQL type in the JSON that carries rows to the database. */
@@ -31,15 +31,15 @@ export type RowOf<C extends Columns> = {
   readonly [Column in C[number] as Column[0]]: ValueOf[Column[1]] | undefined
 }
 
-/** The rows of a parameter as a table that a statement can select from. */
+/** A table expression that selects the rows of a parameter. */
 export const recordset = (parameter: string, columns: Columns, alias = 'r'): string =>
   `json_to_recordset(${parameter}::json) AS ${alias}(${columns.map(([name, type]) => `${name} ${type}`).join(', ')})`
 
-/** The parameter's value. */
+/** The value of that parameter. */
 export const toRecordset = <C extends Columns>(_columns: C, rows: readonly RowOf<C>[]): string =>
   JSON.stringify(rows)
 
-/** As parameters of their own, values that JSON cannot hold need no text form. */
+/** Separate parameters can hold values that JSON cannot, without a text form. */
 type ParameterOf = Omit<ValueOf, 'bytea' | 'bigint'> & { bytea: Buffer; bigint: number | bigint }
 
 /** One row with exactly these columns. */

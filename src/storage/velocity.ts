@@ -1,4 +1,4 @@
-/** Declines of cards and addresses, and payouts, for the limits that hold for all processes together. */
+/** Stores declines of cards and addresses, and payouts, for velocity limits that all processes share. */
 
 import type { MerchantId } from '#domain/ids.ts'
 import { addDuration } from '#domain/time/duration.ts'
@@ -15,16 +15,16 @@ export interface Subject {
 }
 
 export interface Block extends Subject {
-  /** In the merchant's time; undefined: it may be tried. */
+  /** In the merchant's time; undefined if it is not blocked. */
   readonly blockedUntil: Date | undefined
 }
 
 export interface VelocityStore {
-  /** Counts one decline. Returns until when payments are refused, if the limit is reached. */
+  /** Counts a decline. If the limit is reached, returns the time until which payments are refused. */
   countDecline(subject: Subject, limit: DeclineLimit, at: Date): Promise<Date | undefined>
-  /** Blocks that changed since that real time, and the time to ask from next; without a time, all blocks. */
+  /** Blocks that changed since that real time, or all, and the time to pass next. */
   readChanges(since: Date | undefined): Promise<{ readonly blocks: readonly Block[]; readonly until: Date }>
-  /** False when the payout would go beyond the limit; then nothing was written. */
+  /** Returns false, and writes nothing, if the payout would exceed the limit. */
   reservePayout(payout: {
     readonly merchantId: MerchantId
     readonly payoutId: string
@@ -33,7 +33,7 @@ export interface VelocityStore {
     readonly at: Date
   }): Promise<boolean>
   releasePayout(merchantId: MerchantId, payoutId: string): Promise<void>
-  /** Deletes rows that no limit needs any more. */
+  /** Deletes rows of declines that no limit needs any more. Rows of payouts stay. */
   reap(): Promise<void>
 }
 
@@ -44,13 +44,13 @@ interface BlockRow {
   readonly blocked_until: Date | null
 }
 
-/** 5 s: a row is dated when its transaction begins and seen when it ends; ours are far shorter than that. */
+/** 5 s: a row is dated when its transaction begins but visible only when it ends; ours are far shorter. */
 const overlap = "interval '5 seconds'"
 
 /** Longer than the longest window that a limit may have. */
 const keptFor = "interval '32 days'"
 
-/** The declines that count for the limit, the newest of them, and until when they block the subject. */
+/** Keeps the newest declines within the limit's window, and finds the time until which they block the subject. */
 function applyLimit(declines: readonly Date[], { count, window }: DeclineLimit, at: Date) {
   const endOf = (decline: Date): number => addDuration(decline.getTime(), window) ?? 0
   const kept = declines
@@ -63,7 +63,7 @@ function applyLimit(declines: readonly Date[], { count, window }: DeclineLimit, 
 
 export function createVelocityStore({ readers, writers }: Database): VelocityStore {
   return {
-    // Two plain statements: Citus takes neither a subquery nor an interval in ON CONFLICT.
+    // Two plain statements, because Citus accepts neither a subquery nor an interval in ON CONFLICT.
     countDecline: ({ merchantId, kind, subject }, limit, at) =>
       inTransaction(writers, async client => {
         const { rows } = await client.query<{ declines: readonly Date[] }>(
@@ -104,8 +104,7 @@ export function createVelocityStore({ readers, writers }: Database): VelocitySto
     reservePayout: ({ merchantId, payoutId, amount, limit, at }) =>
       inTransaction(writers, async client => {
         const { currency, value } = limit.amount
-        // Payouts of one merchant and currency come one after the other: two must not both use the same remaining
-        // amount.
+        // Serialises payouts of a merchant and currency, so that two cannot both use the same remaining amount.
         await client.query("SELECT pg_advisory_xact_lock(hashtextextended('payout ' || $1 || $2, 0))", [
           merchantId,
           currency,
@@ -136,7 +135,7 @@ export function createVelocityStore({ readers, writers }: Database): VelocitySto
   }
 }
 
-/** For a changed limit: counts the known declines again. */
+/** Counts the known declines again after the limit has changed. */
 export async function applyDeclineLimit(
   { writers }: Pick<Database, 'writers'>,
   merchantId: string,

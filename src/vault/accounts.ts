@@ -1,6 +1,6 @@
 /**
- * Bank accounts in, masked accounts and pseudo numbers out: the same care as for cards (see cards.ts), under the same
- * data keys. An IBAN exists in clear text only inside a Secret on its way to the provider.
+ * Stores bank accounts sealed and hands out masked accounts and pseudo numbers, like cards.ts and under the same data
+ * keys. An IBAN exists in clear text only inside a Secret on its way to the provider.
  */
 
 import { isPseudoAccountNumber, toPseudoAccountNumber } from '#domain/cards/pseudo-accounts.ts'
@@ -17,18 +17,20 @@ export interface AdmittedAccount {
   readonly accountId: string
   readonly number: Secret<string>
   readonly last4Digits: string
-  /** To be stored with the payment; absent for a pseudo number, whose account is already in the vault. */
+  /** The row to store with the payment; absent for a pseudo number, whose account is already in the vault. */
   readonly row?: AccountRow
 }
 
 export interface AccountVault {
-  /** Takes an IBAN, or a pseudo bank account number of this merchant; undefined when the latter is not known. */
+  /**
+   * Takes an IBAN, or a pseudo bank account number of this merchant; returns undefined for an unknown pseudo number.
+   */
   admit(
     merchantId: MerchantId,
     number: Secret<string>,
     options?: { attempt?: number },
   ): Promise<AdmittedAccount | undefined>
-  /** The pseudo number of a stored account, destroyed or not. */
+  /** The pseudo number of a stored account, even if its IBAN was destroyed. */
   findPseudoNumber(merchantId: MerchantId, accountId: string): Promise<string | undefined>
   /** The IBAN of an earlier payment, for a later step; undefined once destroyed. */
   reopen(merchantId: MerchantId, accountId: string): Promise<Secret<string> | undefined>
@@ -57,7 +59,7 @@ export function createAccountVault(deps: {
     ).toString()
   }
 
-  /** A word in front keeps the fingerprints of accounts and of cards apart, whatever the numbers look like. */
+  /** The prefix `account` keeps fingerprints of accounts and of cards apart, even for equal digits. */
   const pickOf = (merchantId: MerchantId, number: string): Buffer | Promise<Buffer> =>
     pickFingerprint(fingerprint(deps.fingerprintKeys(), `account\0${merchantId}\0${number}`), async id =>
       Boolean((await deps.store.findAccountById(merchantId, id))?.sealed),
@@ -99,6 +101,6 @@ export function createAccountVault(deps: {
   }
 }
 
-/** What a sealed number is bound to, so that a row copied elsewhere cannot be decrypted. */
+/** The place that a sealed number is bound to, so that a row copied elsewhere cannot be decrypted. */
 export const accountPlace = (merchantId: MerchantId, accountId: string, keyVersion: number): string =>
   `account ${merchantId} ${accountId} ${keyVersion}`

@@ -7,7 +7,7 @@ import { createCardVault } from '#vault/cards.ts'
 const merchantId = 'M1' as MerchantId
 const card = new Secret('4111111111111111')
 
-/** What is remembered needs neither the database nor older keys. */
+/** A vault whose database must never be queried: a cached card needs neither the database nor older keys. */
 function startVault() {
   const dataKey = { version: 1, key: createSecretKey(randomBytes(32)) }
   const clock = { nowMs: 0 }
@@ -32,7 +32,7 @@ function startVault() {
 }
 
 describe('a card that was stored', () => {
-  test('is not written again, as long as it is among the newest ten thousand', async () => {
+  test('is not written again while it is among the newest ten thousand', async () => {
     const { admit, remember, rememberOthers } = startVault()
     expect((await admit()).row).toMatchObject({ merchantId, keyVersion: 1 })
     await remember()
@@ -43,7 +43,7 @@ describe('a card that was stored', () => {
     expect((await admit()).row).toBeUndefined()
   })
 
-  test('is written again after twenty thousand others: the memory is bounded', async () => {
+  test('is written again after twenty thousand others, because the cache is bounded', async () => {
     const { admit, remember, rememberOthers } = startVault()
     await remember()
     await rememberOthers(20_001)

@@ -1,6 +1,6 @@
 /**
- * Cards in, masked cards and pseudo numbers out. A number exists in clear text only inside a Secret on its way to the
- * provider; security codes never come here.
+ * Stores cards sealed and hands out masked cards and pseudo numbers. A number exists in clear text only inside a Secret
+ * on its way to the provider; security codes are never stored.
  */
 import { detectBrand } from '#domain/cards/card-brands.ts'
 import { isPseudoCardNumber, maskCard, toPseudoCardNumber } from '#domain/cards/card-numbers.ts'
@@ -19,16 +19,16 @@ export interface AdmittedCard {
   readonly last4Digits: string
   readonly brand: string
   readonly expiryDate?: string
-  /** To be stored with the payment; absent if the vault is known to have the card. */
+  /** The row to store with the payment; absent if the vault is known to have the card. */
   readonly row?: CardRow
 }
 
 export interface CardVault {
-  /** The keyed fingerprint under which a merchant's card is known, or will be. */
+  /** The id of a merchant's card, stored or not: its keyed fingerprint. */
   findCardId(merchantId: MerchantId, number: string): Promise<string>
-  /** All fingerprints under which it may be known: one for each root secret, the newest first. */
+  /** All ids that the card may have: one fingerprint per root secret, the newest first. */
   cardIdsOf(merchantId: MerchantId, number: string): readonly string[]
-  /** Takes a card number, or a pseudo card number of this merchant; undefined when the latter is not known. */
+  /** Takes a card number, or a pseudo card number of this merchant; returns undefined for an unknown pseudo number. */
   admit(
     merchantId: MerchantId,
     number: Secret<string>,
@@ -42,7 +42,7 @@ export interface CardVault {
   reopen(merchantId: MerchantId, cardId: string): Promise<Secret<string> | undefined>
 }
 
-/** 20,000 keyed fingerprints are about 3 MB. The newest half of them covers the regular customers of a busy shop. */
+/** 20,000 keyed fingerprints are about 3 MB. The newest half covers the regular customers of a busy shop. */
 const rememberedCards = 20_000
 
 /** 1 h: shorter than the shortest retention, so that no process assumes that a purged card is still stored. */
@@ -122,11 +122,12 @@ export function createCardVault(deps: {
 }
 
 /**
- * In two halves: when the newer one is full it becomes the older one, whose cards are forgotten together. Finding the single
- * oldest card of a map takes longer the more of its oldest have been deleted.
+ * A cache of stored cards in two halves: when the newer half is full, it replaces the older one, which is dropped as a
+ * whole. Evicting single cards would be slow: the first key of a map takes longer to find the more keys before it were
+ * deleted.
  */
 function rememberHeld(nowMs: () => number) {
-  /** Until when each card is assumed to be stored. */
+  /** The time until which each card is assumed to be stored. */
   let newer = new Map<string, number>()
   let older = new Map<string, number>()
   return {
@@ -148,6 +149,6 @@ function rememberHeld(nowMs: () => number) {
   }
 }
 
-/** What a sealed number is bound to, so that a row copied elsewhere cannot be decrypted. */
+/** The place that a sealed number is bound to, so that a row copied elsewhere cannot be decrypted. */
 export const cardPlace = (merchantId: MerchantId, cardId: string, keyVersion: number): string =>
   `card ${merchantId} ${cardId} ${keyVersion}`

@@ -1,7 +1,7 @@
 /**
- * Keyed fingerprints: how a card or an account is recognised without its number. Each root secret gives its own. Stored
- * numbers keep their fingerprint; new ones get that of the newest root secret, so that a thief of an older secret
- * cannot find them by trying out numbers.
+ * Keyed fingerprints recognise a card or an account without its number. Each root secret gives another fingerprint.
+ * Stored numbers keep theirs; new ones get that of the newest root secret, so that a thief of an older secret cannot
+ * find them by trying out numbers.
  */
 import { keyedHash } from '#domain/keyed-hash.ts'
 import type { KeyVersions } from '#vault/key-ring.ts'
@@ -13,10 +13,13 @@ export function fingerprint([newest, ...older]: KeyVersions, text: string): Fing
   return [keyedHash(newest, text), ...older.map(key => keyedHash(key, text))]
 }
 
-/** The id of the row, of half the fingerprint. */
+/** The id of the row: half of the fingerprint. */
 export const toHeldId = (digest: Buffer): string => digest.toString('hex', 0, 16)
 
-/** `isHeld` is called for older fingerprints only: there are none until the root secret has been changed. */
+/**
+ * Returns the fingerprint under which the number is stored, or else the newest. `isHeld` is called for older
+ * fingerprints only: there are none until the root secret has been changed.
+ */
 export const pickFingerprint = (
   fingerprints: Fingerprints,
   isHeld: (id: string) => Promise<boolean>,

@@ -14,12 +14,12 @@ import { seal, unseal } from '#vault/sealing.ts'
 
 const keyBytes = 32
 
-/** The newest first; new values use it, and the others only recognise existing ones. */
+/** The newest first: it is used for new values, the others only to recognise existing ones. */
 export type KeyVersions = readonly [KeyObject, ...KeyObject[]]
 
 export interface PageKey {
   readonly key: KeyObject
-  /** It opens only addresses of payments made before this time; undefined: of all payments. */
+  /** The key opens only addresses of payments created before this time; undefined: of all payments. */
   readonly beforeMs?: number
 }
 
@@ -33,19 +33,19 @@ export interface DerivedKeys {
   readonly accessToken: KeyObject
   /** Seal webhook secrets. */
   readonly webhookSecrets: KeyVersions
-  /** Signs the list of what a payment page loads: of the newest root secret only. */
+  /** Signs the list of files that a payment page loads: of the newest root secret only. */
   readonly pageInventory: KeyObject
   /** Signs the challenges of passkeys: of the newest root secret only. */
   readonly consoleChallenge: KeyObject
   /** Seal the addresses of customers' pages. The newest first. */
   readonly pageTokens: readonly [PageKey, ...PageKey[]]
-  /** Takes over a new root secret; the keys above are then derived from it. Returns whether there was one. */
+  /** Reads the root secrets again and derives the keys above anew if they have changed. Returns whether they have. */
   refresh(): Promise<boolean>
 }
 
 type Derived = Omit<DerivedKeys, 'refresh'>
 
-/** Creates the root secret on the first start; later this proves that the master key is the right one. */
+/** Creates the root secret on the first start. On later starts this fails if the master key is the wrong one. */
 export async function openDerivedKeys(
   master: MasterKey | MasterRing,
   installation: Installation,
@@ -99,7 +99,7 @@ export async function openDerivedKeys(
 const derive = (root: Buffer, purpose: string): KeyObject =>
   createSecretKey(Buffer.from(hkdfSync('sha256', root, '', `tollgate ${purpose}`, keyBytes)))
 
-/** 60 s: until then, other processes may still seal addresses with the previous root secret. */
+/** 60 s: for so long other processes may still seal addresses with the previous root secret. */
 const lateMs = 60_000
 
 /** The key of a root secret that was replaced by this one. */
@@ -133,15 +133,18 @@ export interface DataKey {
 }
 
 export interface KeyRing {
-  /** The merchant's newest data key, made on first use. */
+  /** The merchant's newest data key, created on first use. */
   current(merchantId: MerchantId): Promise<DataKey>
   byVersion(merchantId: MerchantId, version: number): Promise<DataKey>
 }
 
-/** 60 s: how long a process may still seal with a data key that has a successor. Older ones stay readable. */
+/**
+ * 60 s: how long a process may still seal with a data key that was replaced. Values sealed with older keys stay
+ * readable.
+ */
 const freshMs = 60_000
 
-/** 5: a key is refused only while the master key is being changed, and that is rare. */
+/** 5 tries: the store refuses a data key only while the master key is being changed, which is rare. */
 const maximumTries = 5
 
 interface Loaded {
@@ -178,7 +181,10 @@ export function createKeyRing(
     )
   }
 
-  /** Wrapped with the key that seals the root secret: the store refuses any other, which might be about to be retired. */
+  /**
+   * Wraps the first data key with the master key that seals the root secret. The store refuses any other master key,
+   * because it may be about to be retired.
+   */
   async function insertFirst(merchantId: MerchantId): Promise<void> {
     const current = await ring.find(await store.findMasterKeyId())
     await store.insertKey(
@@ -197,7 +203,7 @@ export function createKeyRing(
       const find = async () => (await unwrapAll(merchantId)).find(key => key.version === version)
       let found = await find()
       if (!found) {
-        // Another process has created a key meanwhile.
+        // Another process may have created the key since the cache was filled.
         cache.delete(merchantId)
         found = await find()
       }

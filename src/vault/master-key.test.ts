@@ -1,4 +1,4 @@
-/** Which keys a process knows while the master key is being changed. */
+/** The keys that a process knows while the master key is being changed. */
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import {
 const makeKey = (byte: number): MasterKey => toMasterKey(Buffer.alloc(32, byte).toString('base64'), 'a key')
 const [before, after, stranger] = [makeKey(1), makeKey(2), makeKey(3)]
 
-/** A ring whose source has one key, which the test changes. */
+/** A ring whose source holds a single key, which the test replaces. */
 function openRing() {
   const source = { key: before, reads: 0 }
   const ring = createMasterRing(async () => {
@@ -24,7 +24,7 @@ function openRing() {
   return { ring, source }
 }
 
-test('only a key that is not known yet is read from its source', async () => {
+test('the source is read only for a key that is not known yet', async () => {
   const { ring, source } = openRing()
   expect(await ring.find(before.id)).toBe(before)
   source.key = after
@@ -33,7 +33,7 @@ test('only a key that is not known yet is read from its source', async () => {
   expect(source.reads).toBe(2)
 })
 
-test('what was read before a change can be opened after it, although the source has the new key alone', async () => {
+test('the old key is still found after a change, although the source has only the new one', async () => {
   const { ring, source } = openRing()
   await ring.find(before.id)
   source.key = after
@@ -41,14 +41,14 @@ test('what was read before a change can be opened after it, although the source 
   expect(await ring.find(before.id)).toBe(before)
 })
 
-test('a key that the source does not have is named, with the one it has', async () => {
+test('the error for a key that the source lacks names that key and the one it has', async () => {
   const { ring } = openRing()
   const refusal = ring.find(stranger.id)
   await expect(refusal).rejects.toThrow(MasterKeyError)
   await expect(refusal).rejects.toThrow(`sealed with the master key ${stranger.id}, but ${before.id}`)
 })
 
-test('of many who make the key at once all get the same one, and no draft of it stays behind', async () => {
+test('concurrent callers who create the key file all get the same key, and no draft file is left behind', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-key-'))
   const path = join(folder, 'master.key')
   const made = await Promise.all(Array.from({ length: 20 }, () => readOrMakeMasterKeys(path)))

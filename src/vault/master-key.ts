@@ -13,7 +13,7 @@ import { textAt } from '#domain/json.ts'
 export class MasterKeyError extends Error {}
 
 export interface MasterKey {
-  /** The first half of its hash: identifies the key without revealing it. */
+  /** The first 16 digits of its hash: they identify the key without revealing it. */
   readonly id: string
   readonly key: KeyObject
 }
@@ -30,7 +30,7 @@ export function toMasterKey(text: string, origin: string): MasterKey {
   return { id: createHash('sha256').update(bytes).digest('hex').slice(0, 16), key: createSecretKey(bytes) }
 }
 
-/** One key, or several with white space between. */
+/** Parses one key, or several separated by white space. */
 export function toMasterKeys(text: string, origin: string): readonly [MasterKey, ...MasterKey[]] {
   const [first = '', ...rest] = text.trim().split(/\s+/)
   return [toMasterKey(first, origin), ...rest.map(word => toMasterKey(word, origin))]
@@ -42,11 +42,11 @@ export const readMasterKeys = async (path: string): Promise<readonly [MasterKey,
 export interface MasterRing {
   /** The key with which a new installation is sealed. */
   newest(): Promise<MasterKey>
-  /** For an unknown key the source is read again: it may have been added since. */
+  /** Reads the source again for an unknown key, which may have been added since. */
   find(id: string): Promise<MasterKey>
 }
 
-/** Known keys are kept: a row that was read before a change may be decrypted after it. */
+/** Keeps all keys it has seen, because a row that was read before a change may be decrypted after it. */
 export function createMasterRing(read: () => Promise<readonly [MasterKey, ...MasterKey[]]>): MasterRing {
   const known = new Map<string, MasterKey>()
   async function readAgain(): Promise<MasterKey> {
@@ -71,14 +71,20 @@ export function createMasterRing(read: () => Promise<readonly [MasterKey, ...Mas
 export const toRing = (master: MasterKey | MasterRing): MasterRing =>
   'find' in master ? master : createMasterRing(async () => [master])
 
-/** Test only. The file is created for its owner alone and never overwritten: of two processes that create it at once, the first one's key stays. */
+/**
+ * For the test environment. The file has mode 600 and is never overwritten: if two processes create it at once, the
+ * first one's key stays.
+ */
 export async function readOrMakeMasterKeys(path: string): Promise<readonly [MasterKey, ...MasterKey[]]> {
   await mkdir(dirname(path), { recursive: true })
   if (!existsSync(path)) await makeMasterKey(path)
   return readMasterKeys(path)
 }
 
-/** Complete and on the disk before it gets its name: a full disk or a crash leaves no empty file that no start accepts. */
+/**
+ * Links the file to its name only when it is complete and on disk: a full disk or a crash must not leave an empty key
+ * file.
+ */
 async function makeMasterKey(path: string): Promise<void> {
   const draft = `${path}.${randomUUID()}`
   try {
@@ -100,7 +106,7 @@ async function syncFolder(path: string): Promise<void> {
   await folder.sync().finally(() => folder.close())
 }
 
-/** Puts a new key in front of those in the file. It is on the disk before anything can be sealed with it. */
+/** Adds a new key in front of those in the file. It is on disk before anything can be sealed with it. */
 export async function addMasterKey(path: string): Promise<MasterKey> {
   const text = makeKeyText()
   const known = await readFile(path, 'utf8')
@@ -114,14 +120,14 @@ export const keepMasterKey = (path: string, { key }: MasterKey): Promise<void> =
   replaceFile(path, `${key.export().toString('base64')}\n`)
 
 /**
- * A reader sees the old content or the new, never half of it, and after a power failure one of the two is there. The
- * file keeps its owner, who may not be the user that runs the command.
+ * Replaces a file atomically: readers see the old content or the new, also after a power failure. The file keeps its
+ * owner, who may not be the user that runs the command.
  */
 async function replaceFile(path: string, content: string): Promise<void> {
   const target = await realpath(path)
   const { mode, uid, gid } = await stat(target)
   const draft = `${target}.new`
-  // Left behind by a process that was stopped in the middle: nothing was ever sealed with this key.
+  // A draft left behind by an interrupted run: nothing was ever sealed with its key.
   await rm(draft, { force: true })
   const file = await open(draft, 'wx', 0o600)
   try {

@@ -1,8 +1,8 @@
 /**
- * One-time cards: what a customer typed into card fields inside a shop's page, sealed into a token that the shop sends
- * with `POST /payments`. The token holds the card, and the database holds the key to it for fifteen minutes or until
- * the token is used, whichever is sooner. So neither half is a card: we never store the security code, not even
- * encrypted, and nobody can decrypt a token afterwards that a shop has written to its logs.
+ * One-time cards: a card that a customer typed into our fields inside a shop's page, sealed into a token that the shop
+ * sends with `POST /payments`. The token holds the sealed card; the database holds the key to it for fifteen minutes or
+ * until the token is used, whichever is sooner. So we never store the security code, not even encrypted, and a used or
+ * expired token in a shop's log can never be decrypted.
  */
 import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import { isOneTimeToken, readOneTimeToken, writeOneTimeToken } from '#domain/cards/card-numbers.ts'
@@ -23,9 +23,11 @@ export interface OneTimeCard {
 export interface OneTimeCards {
   /** `now` is the merchant's time. */
   issue(merchantId: MerchantId, card: OneTimeCard, now: Date): Promise<string>
-  /** Opens the token once; undefined if it was used, has expired, belongs to another merchant or is not one of ours. */
+  /**
+   * Opens the token once. Returns undefined if it was used, has expired, belongs to another merchant or is not ours.
+   */
   redeem(merchantId: MerchantId, token: string, now: Date): Promise<OneTimeCard | undefined>
-  /** Removes the keys of tokens that nobody used in time. Returns how many. */
+  /** Deletes the keys of expired tokens. Returns how many. */
   reap(): Promise<number>
 }
 
@@ -68,7 +70,7 @@ export function createOneTimeCards(store: OneTimeKeyStore, records: RecordVault)
       const key = await records.open('one-time key', merchantId, { ...kept, recordId: tokenId })
       const opened = open(key, bytes.subarray(idBytes), place(merchantId, tokenId))
       if (!opened) return undefined
-      // Sealed by this file and unchanged since, as the seal proves.
+      // The cast holds, because the seal proves that this file wrote the contents.
       const [number, expiryDate, cardholderName, securityCode] = JSON.parse(opened.toString()) as Contents
       return {
         number: new Secret(number),
@@ -80,14 +82,14 @@ export function createOneTimeCards(store: OneTimeKeyStore, records: RecordVault)
   }
 }
 
-/** What a token is bound to. */
+/** The place that a token is bound to. */
 const place = (merchantId: MerchantId, tokenId: string): string => `one-time card ${merchantId} ${tokenId}`
 
 function open(key: Buffer, sealed: Buffer, bound: string): Buffer | undefined {
   try {
     return unseal(createSecretKey(key), sealed, bound)
   } catch {
-    // The token was changed in transit: it is not what we issued.
+    // The token was changed in transit.
     return undefined
   }
 }

@@ -1,16 +1,21 @@
 /**
- * The address of a customer's page: which payment of which merchant it is, sealed so that nobody can forge or read it.
- * Nothing is stored, so an address costs nothing and works in every process of the installation.
+ * The token in the address of a customer's page: the merchant and the payment, sealed so that it can be neither forged
+ * nor read. Nothing is stored, so a token costs nothing and works in every process of the installation.
  */
 import { createCipheriv, createDecipheriv, createHmac, type KeyObject, randomBytes } from 'node:crypto'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { PageKey } from '#vault/key-ring.ts'
 
-/** The subject of a page. With a step it is the page of a provider or issuer, for that try with that method only. */
+/**
+ * The subject of a page. With a step it is the page of a provider or issuer, valid for that try with that method only.
+ */
 export interface PageSubject {
   readonly merchantId: MerchantId
   readonly payId: PayId
-  /** The payment's first operation, which only the gateway and its merchant know by its id. Addresses of earlier releases lack it. */
+  /**
+   * The payment's first operation, whose id only the gateway and its merchant know. Addresses of earlier releases lack
+   * it.
+   */
   readonly first?: XId | undefined
   readonly step?: { readonly xId: XId; readonly type: string }
 }
@@ -18,23 +23,23 @@ export interface PageSubject {
 /** The content of an address. */
 export interface OpenedPage extends PageSubject {
   /**
-   * Sealed with a key of a replaced root secret, which may have been stolen. Such an address is valid only if it names
-   * an operation of its payment: a thief of the old key who knows only the payId cannot forge one.
+   * Sealed with the key of a replaced root secret, which may have been stolen. The caller must accept such an address
+   * only if it names an operation of its payment: a thief of the old key who knows only the payId cannot forge one.
    */
   readonly isOld: boolean
 }
 
 export interface PageTokens {
   issue(subject: PageSubject): string
-  /** Undefined for anything we have not issued. */
+  /** Returns undefined for a token that we have not issued. */
   read(pageToken: string): OpenedPage | undefined
 }
 
 const nonceBytes = 12
 const tagBytes = 16
-/** 16: two addresses of one payment have 128 random bits between them, and guessing one is as hopeless as guessing the key. */
+/** 16 bytes: an address contains 128 random bits, so guessing it is as hopeless as guessing the key. */
 const saltBytes = 16
-/** 512: twice the longest address, with the longest merchant id and the longest name of a method. */
+/** 512: twice the longest token, which has the longest merchant id and the longest method name. */
 const longestToken = 512
 
 type Contents = [merchantId: MerchantId, payId: PayId, xId?: XId | null, type?: string]
@@ -49,8 +54,8 @@ export function createPageTokens(keys: () => readonly [PageKey, ...PageKey[]]): 
       const [{ key }] = keys()
       const contents: Contents = step ? [merchantId, payId, step.xId, step.type] : [merchantId, payId, first]
       const text = JSON.stringify(contents)
-      // A repeated request to a provider must contain the same address, so the address of a try is derived from the
-      // try.
+      // A repeated request to a provider must contain the same address, so the nonce and salt of a try's address are
+      // derived from the try.
       const chance = step
         ? createHmac('sha256', key).update(`address ${text}`).digest()
         : randomBytes(nonceBytes + saltBytes)
@@ -64,7 +69,7 @@ export function createPageTokens(keys: () => readonly [PageKey, ...PageKey[]]): 
     read(pageToken) {
       if (pageToken.length > longestToken || !/^[\w-]+$/.test(pageToken)) return undefined
       const sealed = Buffer.from(pageToken, 'base64url')
-      // Decoding drops what is left over at the end, so several texts would be one address.
+      // Base64 decoding ignores excess bits at the end; without this check several texts would be the same token.
       if (sealed.toString('base64url') !== pageToken) return undefined
       const opened = openWithAny(keys(), sealed)
       if (!opened) return undefined
@@ -88,14 +93,14 @@ function openWithAny(
   for (const [index, { key, beforeMs }] of keys.entries()) {
     const salted = unseal(key, sealed)
     if (!salted) continue
-    // Sealed by this file and unchanged since, as the seal proves.
+    // The cast holds, because the seal proves that this file wrote the contents.
     const contents = JSON.parse(salted.toString('utf8', saltBytes)) as Contents
     return { contents, beforeMs, isOld: index > 0 }
   }
   return undefined
 }
 
-/** Ids of payments begin with the real time at which they were made (UUID version 7), in milliseconds. */
+/** A payId begins with the real time of its creation in milliseconds (UUID version 7). */
 const madeAtMs = (payId: PayId): number => Number.parseInt(payId.slice(0, 12), 16)
 
 function unseal(key: KeyObject, bytes: Buffer): Buffer | undefined {
@@ -108,7 +113,7 @@ function unseal(key: KeyObject, bytes: Buffer): Buffer | undefined {
   try {
     return Buffer.concat([start, decipher.final()])
   } catch {
-    // Not sealed by us, or changed in transit: there is no such page.
+    // Not sealed by us, or changed in transit.
     return undefined
   }
 }

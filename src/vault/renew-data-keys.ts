@@ -1,7 +1,7 @@
 /**
- * New data keys below the master key, and every card and account sealed again. Old data keys stay: a process may seal
- * with one for a minute more, and backups need them. Every row names the version that sealed it, so a renewal that is
- * stopped anywhere leaves everything readable.
+ * Creates new data keys and seals everything again with them. Old data keys stay: other processes may seal with one for
+ * a minute more, and backups need them. Every row names the version that sealed it, so an interrupted renewal leaves
+ * everything readable.
  */
 import { type KeyObject, randomBytes } from 'node:crypto'
 import type { MerchantId } from '#domain/ids.ts'
@@ -34,7 +34,7 @@ export async function renewDataKeys(ring: MasterRing, deps: RenewalDeps): Promis
   const dataKeys = await makeKeys(ring, deps)
   const cards = await resealAll('cards', ring, deps)
   const accounts = await resealAll('accounts', ring, deps)
-  // Records may have megabytes each, so few of them are held at once.
+  // A record may have megabytes, so only a few are in memory at a time.
   const few = { ...deps, batch: recordBatch }
   let records = 0
   for (const holding of recordHoldings) records += await resealAll(holding, ring, few)
@@ -51,10 +51,10 @@ const recordHoldings = [
   'codes',
 ] as const
 
-/** 10: records of 5 MB each use 100 MB, including their new form. */
+/** 10: ten records of 5 MB use 100 MB, including their resealed form. */
 const recordBatch = 10
 
-/** The lock that the store holds keeps the master key from being changed meanwhile. */
+/** The store holds the lock that prevents a change of the master key at the same time. */
 async function makeKeys(ring: MasterRing, { store, onProgress, batch = 500 }: RenewalDeps): Promise<number> {
   const [masterKeyId = ''] = (await store.readRoot()).split(':')
   const master = await ring.find(masterKeyId)
@@ -87,7 +87,7 @@ async function resealAll(holding: Holding, ring: MasterRing, deps: RenewalDeps):
   }
 }
 
-/** By merchant, the oldest first. */
+/** The data keys of each merchant, the oldest first. */
 type OpenKeys = ReadonlyMap<MerchantId, readonly { readonly version: number; readonly key: KeyObject }[]>
 
 async function openKeys(
@@ -105,7 +105,7 @@ async function openKeys(
   return Map.groupBy(opened, ({ merchantId }) => merchantId)
 }
 
-/** What a sealed value is bound to, by holding. */
+/** The place that a sealed value is bound to, for each kind of row. */
 export const places: Readonly<Record<Holding, typeof cardPlace>> = {
   cards: cardPlace,
   accounts: accountPlace,

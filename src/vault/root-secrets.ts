@@ -1,6 +1,6 @@
 /**
- * The root secrets of an installation, newest first, as one text that the master key wraps. Every change adds one: keys
- * derived from older ones still read existing values, and only the newest is used for new ones.
+ * The root secrets of an installation, the newest first, stored as one text that the master key wraps. A change adds
+ * one: keys derived from older secrets still read existing values, new values use the newest only.
  */
 import { randomBytes } from 'node:crypto'
 import { rootSecretName } from '#storage/vault/vault-store.ts'
@@ -9,9 +9,9 @@ import { seal, unseal } from '#vault/sealing.ts'
 
 export interface RootSecret {
   readonly secret: Buffer
-  /** When it was made; undefined for those of earlier releases. */
+  /** The time of its creation; undefined for secrets of earlier releases. */
   readonly madeAtMs?: number
-  /** Whether the hashes of API keys were hashed once more with its key. Always so for the first one. */
+  /** Whether the hashes of API keys were hashed again with its key. Always true for the first secret. */
   readonly hashesKeys: boolean
 }
 
@@ -21,12 +21,12 @@ export type RootSecrets = readonly [RootSecret, ...RootSecret[]]
 const secretBytes = 32
 
 /**
- * Marks the format with more than bare secrets. Earlier releases wrote the secrets one after the other, without a mark.
+ * The prefix of the format with dates. Earlier releases concatenated the bare secrets, without a prefix.
  */
 const dated = 'v2.'
 const datedPlace = `${rootSecretName} v2`
 
-/** 100: a change every month for eight years. Each costs a little time whenever a card is seen for the first time. */
+/** 100: a change every month for eight years. Each secret makes the first look-up of a card a little slower. */
 const rootsMax = 100
 
 export class TooManyRoots extends Error {}
@@ -39,7 +39,7 @@ export function addRoot(roots: RootSecrets, nowMs: number): RootSecrets {
   return [{ secret: randomBytes(secretBytes), madeAtMs: nowMs, hashesKeys: true }, ...roots]
 }
 
-/** The stored form: the id of the master key, and what it wraps. */
+/** The stored form: the id of the master key, a colon, and the wrapped secrets. */
 export function wrapRoots(master: MasterKey, roots: RootSecrets): string {
   const listed = roots.map(({ secret, ...rest }) => ({ secret: secret.toString('base64'), ...rest }))
   return `${master.id}:${dated}${seal(master.key, Buffer.from(JSON.stringify(listed)), datedPlace).toString('base64')}`
@@ -58,7 +58,7 @@ export async function unwrapRoots(stored: string, ring: MasterRing): Promise<Roo
 }
 
 function readDated(plain: Buffer): readonly RootSecret[] {
-  // Sealed by this file and unchanged since, as the seal proves.
+  // The cast holds, because the seal proves that this file wrote the contents.
   const listed = JSON.parse(plain.toString()) as readonly (Omit<RootSecret, 'secret'> & { secret: string })[]
   return listed.map(({ secret, ...rest }) => ({ secret: Buffer.from(secret, 'base64'), ...rest }))
 }

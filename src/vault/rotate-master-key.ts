@@ -1,7 +1,7 @@
 /**
  * Changes the master key while payments continue. The new key is on disk before anything is sealed with it, and the old
- * one is removed once nothing is sealed with it any more; in between every row names its own key, so that a rotation
- * that is stopped anywhere leaves everything readable, and running it again finishes it.
+ * key is removed when nothing is sealed with it any more. In between, every row names its master key, so an interrupted
+ * rotation leaves everything readable, and the next run completes it.
  */
 import { strict as assert } from 'node:assert'
 import type { MerchantKey, RotationStore } from '#storage/vault/key-rotation.ts'
@@ -31,15 +31,15 @@ export interface Rotated {
   readonly masterKeyId: string
   readonly retired: readonly string[]
   readonly rewrapped: number
-  /** An earlier or manually prepared change was finished: no new key was created. */
+  /** Whether this run completed an earlier or manually prepared change, and created no new key. */
   readonly finished: boolean
 }
 
-/** The key is in a file that we may write: a new one is added, and the old one is removed at the end. */
+/** For a key file that we may write: adds a new key, and removes the old one at the end. */
 export async function rotateKeyFile(file: string, deps: RotationDeps): Promise<Rotated> {
   const before = await readMasterKeys(file)
   const ring = createMasterRing(() => readMasterKeys(file))
-  // Proves that this is the right file before anything is written to it.
+  // Fails if this is the wrong file, before anything is written to it.
   await unwrapRoots(await deps.store.readRoot(), ring)
   const finished = before.length > 1
   const target = finished ? before[0] : await addMasterKey(file)
@@ -53,8 +53,8 @@ export async function rotateKeyFile(file: string, deps: RotationDeps): Promise<R
 }
 
 /**
- * The keys come from a source that we cannot write, the new one first: everything is wrapped with it, and a person
- * removes the others.
+ * For keys from a source that we cannot write, the new one first: wraps everything with it, and leaves it to the
+ * operator to remove the others.
  */
 export async function rotateTo(
   keys: readonly [MasterKey, ...MasterKey[]],
@@ -71,7 +71,7 @@ export async function rotateTo(
 
 async function rewrapAll(target: MasterKey, ring: MasterRing, deps: RotationDeps): Promise<number> {
   const { store, onProgress, testCrash, batch = 500 } = deps
-  // First, because from here on the store accepts no new data key under the old master key.
+  // The root secret first: from then on the store accepts no new data key under the old master key.
   const stored = await store.readRoot()
   const roots = await unwrapRoots(stored, ring)
   if (!stored.startsWith(`${target.id}:`)) {

@@ -43,7 +43,7 @@ export const createRecordVault = (keyRing: KeyRing): RecordVault => ({
   },
 })
 
-/** What a sealed record is bound to. */
+/** The place that a sealed record is bound to. */
 export const recordPlace =
   (kind: RecordKind) =>
   (merchantId: MerchantId, recordId: string, keyVersion: number): string =>

@@ -1,6 +1,6 @@
 /**
- * AES-256-GCM with a random 96-bit nonce: nonce, ciphertext and tag in one buffer. The associated text binds a sealed
- * value to its place, so that a row copied elsewhere cannot be decrypted.
+ * AES-256-GCM with a random 96-bit nonce; nonce, ciphertext and tag are one buffer. The associated data (AAD) names the
+ * place of the value, so that a row copied elsewhere cannot be decrypted.
  */
 import { createCipheriv, createDecipheriv, type KeyObject, randomFillSync } from 'node:crypto'
 
@@ -8,7 +8,7 @@ const algorithm = 'aes-256-gcm'
 const nonceBytes = 12
 const tagBytes = 16
 
-/** 4,092 bytes: one call to the random source serves 341 seals, and each of them costs a twentieth of its own call. */
+/** 4,092 bytes: one call to the random source serves 341 seals, so each costs a twentieth of a call of its own. */
 const pool = Buffer.alloc(341 * nonceBytes)
 let used = pool.length
 

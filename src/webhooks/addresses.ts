@@ -1,14 +1,14 @@
 /**
- * Which addresses a webhook may be sent to. Decided by the resolved IP address, never by a name: every notation has
- * become the same number by then. An address that is not known to be public is refused.
+ * Decides to which addresses a webhook may be sent: by the resolved IP address, never by name, because then every
+ * notation is the same number. An address that is not known to be public is refused.
  */
 import ipaddr from 'ipaddr.js'
 import type { AddressPolicy } from '#webhooks/policies.ts'
 
-/** Allocated by the registries today; the rest of IPv6 is local, embedded or not in use. */
+/** The global unicast range of today; the rest of IPv6 is local, embeds IPv4 or is unused. */
 const globalUnicast = ipaddr.parseCIDR('2000::/3')
 
-/** Parts of the global range that are not ordinary hosts, with what they lead to. */
+/** Parts of the global range that are not ordinary hosts, or that lead to other addresses. */
 const detours = [
   // Teredo, benchmarks, ORCHID and other ranges that the IETF reserves for protocols.
   '2001::/23',
@@ -28,12 +28,12 @@ const cloudServices = ['168.63.129.16/32', '161.26.0.0/16', '166.8.0.0/14'].map(
   ipaddr.IPv4.parseCIDR(range),
 )
 
-/** Undefined when the address may be connected to, else why not. */
+/** Returns the reason why the address may not be called; undefined if it may. */
 export function refuseAddress(address: string, policy: AddressPolicy): string | undefined {
   if (policy.anywhere) return undefined
   const written = canonize(address)
   if (!ipaddr.isValid(written)) return `${address} is no address`
-  // `process` turns a mapped address (::ffff:127.0.0.1) into the IPv4 address that it is.
+  // `process` converts a mapped address (::ffff:127.0.0.1) to its IPv4 address.
   const parsed = ipaddr.process(written)
   const range = parsed.range()
   if (range === 'loopback' && policy.loopback) return undefined
@@ -45,7 +45,7 @@ export function refuseAddress(address: string, policy: AddressPolicy): string | 
 }
 
 /**
- * A canonical form of each address: ::127.0.0.1, for example, is not a mapped address, although it may be read as one.
+ * The canonical form of an address: ::127.0.0.1, for example, is not a mapped address, although it looks like one.
  */
 function canonize(address: string): string {
   if (!address.includes(':')) return address

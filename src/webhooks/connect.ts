@@ -1,6 +1,6 @@
 /**
- * Connections to receivers, each checked when it is opened. Names are resolved once, IP addresses are checked directly,
- * and a reused connection has already been checked.
+ * Opens connections to receivers and checks each one's address. Names are resolved once, IP addresses are checked
+ * directly, and a reused connection has already been checked.
  */
 import { isIP } from 'node:net'
 import { Agent, buildConnector } from 'undici'
@@ -8,10 +8,10 @@ import { refuseAddress } from '#webhooks/addresses.ts'
 import { type AddressPolicy, AddressRefused } from '#webhooks/policies.ts'
 import { createResolve, guardLookup, type Resolve } from '#webhooks/resolve.ts'
 
-/** 10 s: a host that drops packets must not use up the whole attempt, so that the merchant sees the reason. */
+/** 10 s: shorter than the attempt, so that the merchant sees that the host did not accept the connection. */
 const connectMs = 10_000
 
-/** 4 s of silence: most servers close an idle connection after 5, and a message sent into that moment would be lost. */
+/** 4 s: most servers close an idle connection after 5 s, and a message sent at that moment would be lost. */
 const keepAliveMs = 4_000
 
 export function openAgent({ policy, resolve }: { policy: AddressPolicy; resolve?: Resolve }): Agent {
@@ -21,13 +21,13 @@ export function openAgent({ policy, resolve }: { policy: AddressPolicy; resolve?
     connect: guardConnect(connect, policy),
     allowH2: false,
     keepAliveTimeout: keepAliveMs,
-    // The attempt has one time limit for everything.
+    // send.ts has one time limit for the whole attempt.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
 }
 
-/** An IP address is never resolved, so it is checked here; names are checked by the look-up. */
+/** Checks URLs with an IP address, which is never resolved. Names are checked by the look-up. */
 function guardConnect(connect: buildConnector.connector, policy: AddressPolicy): buildConnector.connector {
   return (options, callback) => {
     const host = options.hostname.replace(/^\[|\]$/g, '')

@@ -1,4 +1,4 @@
-/** Calls a running gateway's API, for developers' commands. Errors become sentences for people. */
+/** Calls a running gateway's API for developers' commands. Errors become readable sentences. */
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { memberOf, textAt } from '#domain/json.ts'
@@ -8,7 +8,7 @@ export interface GatewayClient {
   get<T>(path: string): Promise<T>
   post<T>(path: string, body?: unknown): Promise<T>
   patch<T>(path: string, body: unknown): Promise<T>
-  /** The answer as it came, declines and refusals included; only unknown credentials are an error. */
+  /** Returns declines and refusals as answers; throws for 401, 403 and 5xx only. */
   send(verb: string, path: string, body?: unknown): Promise<GatewayAnswer>
 }
 
@@ -17,7 +17,7 @@ export interface GatewayAnswer {
   readonly body: unknown
 }
 
-/** The gateway refused, or did not answer. The message says what to do. */
+/** The gateway refused or did not answer. The message says what to do. */
 export class ClientFault extends Error {
   readonly status: number | undefined
 
@@ -28,16 +28,16 @@ export class ClientFault extends Error {
 }
 
 export interface ClientOptions {
-  /** With /api/v2. */
+  /** Ends with /api/v2. */
   readonly baseUrl: string
   readonly merchantId: string
   readonly apiKey: string
 }
 
-/** 120 s: moving a test clock waits for every delivery that became due. */
+/** 120 s: moving a test clock waits for all work that became due. */
 const patienceMs = 120_000
 
-/** 5: a client that is rate limited more often has another problem. */
+/** 5 tries: a client that is still rate limited has another problem. */
 const triesMax = 5
 
 export function createGatewayClient({ baseUrl, merchantId, apiKey }: ClientOptions): GatewayClient {
@@ -64,7 +64,7 @@ export function createGatewayClient({ baseUrl, merchantId, apiKey }: ClientOptio
   async function call<T>(verb: string, path: string, body?: unknown): Promise<T> {
     for (let tried = 1; ; tried += 1) {
       const response = await send(verb, path, body)
-      // The caller names the shape that the OpenAPI document gives for this path; the gateway is ours.
+      // The caller names the type that the OpenAPI document gives for this path. We trust our own gateway.
       if (response.ok) return (await response.json()) as T
       if (response.status === 429 && tried < triesMax) {
         await delay(Number(response.headers.get('retry-after') ?? 1) * 1_000)
@@ -109,7 +109,7 @@ export interface ServedFile {
 /** 15 s: as long as a customer would wait. */
 const pagePatienceMs = 15_000
 
-/** Reads the files that the gateway serves to customers, for the command that verifies them. */
+/** Downloads files that the gateway serves to customers, for `tollgate verify-page`. */
 export async function readServed(url: string): Promise<ServedFile> {
   const response = await fetch(url, { signal: AbortSignal.timeout(pagePatienceMs), redirect: 'manual' })
   return {

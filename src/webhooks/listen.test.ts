@@ -15,10 +15,10 @@ const eventOf = (number: number): ShownEvent => ({
   attempts: [],
 })
 
-test('forwards each event once, also while further ones push it on to the next page', async () => {
+test('forwards each event once, also if new events push it to the next page while we read', async () => {
   const written: ShownEvent[] = []
   let isBusy = false
-  /** Two events a page, the newest first. With every page that is read another event is written. */
+  /** Two events per page, the newest first. Each read of a page writes another event. */
   const server = createServer(({ url = '' }, response) => {
     const page = Number(new URL(url, 'http://localhost').searchParams.get('page'))
     const data = written.toReversed().slice((page - 1) * 2, page * 2)
@@ -53,13 +53,13 @@ test('forwards each event once, also while further ones push it on to the next p
   expect(sent).toEqual(Array.from({ length: 12 }, (_, number) => `event-${number}`))
 })
 
-test('goes on when the gateway was away for a while, and says so once', async () => {
+test('continues after an outage of the gateway, which it reports once', async () => {
   let polls = 0
   const answers = [
     { status: 200, data: [] },
     { status: 503, data: [] },
     { status: 503, data: [] },
-    // Cut off in its middle, as by a process that is killed.
+    // A connection that breaks off, as when the process is killed.
     undefined,
     { status: 200, data: [eventOf(1)] },
   ]

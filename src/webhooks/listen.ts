@@ -1,6 +1,6 @@
 /**
- * Forwards a merchant's events to an address of the developer's own, such as one on localhost: polls for new ones,
- * signs them as the gateway does, and reports what the receiver answered, or why nothing arrives.
+ * Forwards a merchant's events to the developer's own address, such as one on localhost: polls for new events, signs
+ * them like the gateway, and reports the receiver's answers, or why no events arrive.
  */
 import { createHash } from 'node:crypto'
 import { ClientFault, type GatewayClient } from '#webhooks/gateway-client.ts'
@@ -33,7 +33,7 @@ export interface EventPage {
 export interface Listening {
   readonly forwardTo: string
   readonly secret: Uint8Array
-  /** Ends after that many; never unless given. */
+  /** Ends after this many events; never unless given. */
   readonly count?: number
 }
 
@@ -42,30 +42,30 @@ export interface ListenDeps {
   readonly sender: Sender
   readonly say: (line: string) => void
   readonly nowMs: () => number
-  /** Resolves after that long, or at once when it is time to stop. */
+  /** Resolves after that time, or at once when the command is to end. */
   readonly pause: (milliseconds: number) => Promise<void>
   readonly isEnding: () => boolean
 }
 
-/** 500 ms: soon enough for a person, and two requests a second stay below every limit. */
+/** 500 ms: two requests a second stay below every rate limit. */
 const pollMs = 500
 
-/** 15 s without an event: by then a developer wonders. Then a message every minute. */
-const wonderMs = 15_000
+/** After 15 s without an event the command explains why; then it prints a line every minute. */
+const explainAfterMs = 15_000
 const signOfLifeMs = 60_000
 
-/** The same for the same API key, so that a developer's settings survive a restart of the command. */
+/** Derived from the API key, so that the secret in a developer's settings stays valid when the command is restarted. */
 export const deriveSecret = (apiKey: string): Buffer =>
   createHash('sha256').update(`tollgate listen ${apiKey}`).digest()
 
-/** Returns how many events were forwarded. */
+/** Returns the number of events forwarded. */
 export async function listenForEvents(listening: Listening, deps: ListenDeps): Promise<number> {
   const { client, say, nowMs, pause, isEnding } = deps
   const seen = new Set((await readPage(client, 1)).data.map(({ id }) => id))
   let forwarded = 0
   let lastSign = nowMs()
-  let wondered = false
-  const find = overOutages(() => findNew(client, seen), say)
+  let explained = false
+  const find = survivingOutages(() => findNew(client, seen), say)
   while (!isEnding()) {
     for (const event of await find()) {
       seen.add(event.id)
@@ -75,8 +75,8 @@ export async function listenForEvents(listening: Listening, deps: ListenDeps): P
       if (forwarded === listening.count) return forwarded
     }
     const silentMs = nowMs() - lastSign
-    if (forwarded === 0 && !wondered && silentMs >= wonderMs) {
-      wondered = true
+    if (forwarded === 0 && !explained && silentMs >= explainAfterMs) {
+      explained = true
       lastSign = nowMs()
       for (const line of whyNothing) say(line)
     } else if (silentMs >= signOfLifeMs) {
@@ -88,8 +88,10 @@ export async function listenForEvents(listening: Listening, deps: ListenDeps): P
   return forwarded
 }
 
-/** A gateway that is restarted answers again soon; what it writes meanwhile is found then. */
-function overOutages(
+/**
+ * Survives a restart of the gateway: events that were written in the meantime are found by the next successful poll.
+ */
+function survivingOutages(
   find: () => Promise<readonly ShownEvent[]>,
   say: (line: string) => void,
 ): () => Promise<readonly ShownEvent[]> {
@@ -102,7 +104,7 @@ function overOutages(
       return found
     } catch (error) {
       if (error instanceof ClientFault && error.status !== undefined && error.status < 500) throw error
-      // Also an answer that was cut off in its middle.
+      // Includes an answer that broke off.
       if (!isAway) say(`${error instanceof Error ? error.message : error}; trying again`)
       isAway = true
       return []
@@ -120,9 +122,9 @@ const whyNothing = [
 const readPage = (client: GatewayClient, page: number): Promise<EventPage> =>
   client.get(`/events?page=${page}`)
 
-/** The oldest first. Goes back page by page until it finds a known event. */
+/** Returns new events, the oldest first. Reads page after page until one holds a known event. */
 async function findNew(client: GatewayClient, seen: ReadonlySet<string>): Promise<readonly ShownEvent[]> {
-  // By id: while pages are read, new events push those of one page on to the next.
+  // By id, because new events that are written while we read push events from one page to the next.
   const found = new Map<string, ShownEvent>()
   for (let page = 1; ; page += 1) {
     const { data, totalNumberOfPages } = await readPage(client, page)

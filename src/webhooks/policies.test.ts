@@ -1,4 +1,4 @@
-/** The addresses of endpoints: which are taken, how they are stored, and what is said about the others. */
+/** The addresses of endpoints: which are accepted, how they are stored, and why others are refused. */
 import { expect, test } from 'vitest'
 import { addressPolicies, readEndpointAddress } from '#webhooks/policies.ts'
 
@@ -12,7 +12,7 @@ test.each([
 
 test.each([
   [`https://shop.example/${'x'.repeat(2028)}`, 'it has 2049 characters; allowed are 2048 at most'],
-  // Short as it was typed, but too long for its column as it is stored.
+  // Short as typed, but too long for its column in normalised form.
   [`https://shop.example/${'ä'.repeat(700)}`, 'it has 4221 characters; allowed are 2048 at most'],
   ['http://shop.example', 'only https addresses are called in live'],
   ['https://ada:secret@shop.example', 'it must be an http or https address without credentials in it'],

@@ -1,11 +1,11 @@
-/** Which addresses may be called in which environment, as far as the URL shows it; see addresses.ts for the rest. */
+/** The checks of a webhook address that need only the URL, per environment; addresses.ts checks the IP address. */
 
 import { isWebAddress, normalizeAddress } from '#domain/text.ts'
 
 export interface AddressPolicy {
   readonly httpsOnly: boolean
   readonly loopback: boolean
-  /** For the developer's own machine, where nobody else chooses the address. */
+  /** For `tollgate listen` on the developer's machine, where only the developer chooses the address. */
   readonly anywhere?: true
 }
 
@@ -15,7 +15,7 @@ export const addressPolicies = {
 } as const satisfies Record<'test' | 'live', AddressPolicy>
 
 /**
- * The test environment calls the developer's own machine, and shows what it answered. Once other machines can reach the
+ * The test environment may call the developer's own machine, and shows the answers. If other machines can reach the
  * gateway, that would reveal which services run on this machine.
  */
 export const choosePolicy = ({
@@ -32,7 +32,7 @@ export const choosePolicy = ({
 /** The address may not be called. The message is shown to the merchant. */
 export class AddressRefused extends Error {}
 
-/** Undefined if the address may be called at all, else the reason. */
+/** Returns the reason why the URL may not be called; undefined if it may, depending on its IP address. */
 export function refuseUrl(url: URL, policy: AddressPolicy): string | undefined {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return `${url.protocol} is not spoken here`
   if (policy.httpsOnly && url.protocol !== 'https:') return 'only https addresses are called in live'
@@ -44,8 +44,8 @@ export function refuseUrl(url: URL, policy: AddressPolicy): string | undefined {
 const addressMax = 2_048
 
 /**
- * The address of an endpoint as it is stored, or why it cannot be used: the same rule as at every delivery, so that an
- * address that can never be called is refused right away.
+ * Normalises the address of an endpoint, or says why it cannot be used. The rule is that of every delivery, so that an
+ * address that can never be called is refused at once.
  */
 export function readEndpointAddress(
   text: string,

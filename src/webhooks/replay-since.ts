@@ -1,4 +1,4 @@
-/** Sends events again that a merchant's receiver missed: all events since a time, the oldest first. */
+/** Replays events that a merchant's receiver missed: all events since a time, the oldest first. */
 
 import type { GatewayClient } from '#webhooks/gateway-client.ts'
 import type { EventPage, ShownEvent } from '#webhooks/listen.ts'
@@ -9,10 +9,10 @@ export interface ReplayRequest {
   readonly status?: string
 }
 
-/** 100: a line now and then shows progress. */
+/** One line of progress per 100 events. */
 const progressEvery = 100
 
-/** Returns how many were sent again. */
+/** Returns the number of events replayed. */
 export async function replaySince(
   { sinceMs, status }: ReplayRequest,
   { client, say }: { client: GatewayClient; say: (line: string) => void },
@@ -26,13 +26,13 @@ export async function replaySince(
   return found.length
 }
 
-/** All are found before the first is sent: a replay may change the list that is being read. */
+/** Finds all events before the first is replayed, because a replay may change the list that is being read. */
 async function findSince(
   sinceMs: number,
   status: string | undefined,
   client: GatewayClient,
 ): Promise<readonly ShownEvent[]> {
-  // By id: while pages are read, new events push those of one page on to the next.
+  // By id, because new events that are written while we read push events from one page to the next.
   const found = new Map<string, ShownEvent>()
   const filter = status === undefined ? '' : `&status=${status}`
   for (let page = 1; ; page += 1) {

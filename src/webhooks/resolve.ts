@@ -1,6 +1,6 @@
 /**
- * Resolves names once per connection. Every address of the answer is checked before any is used, and the connection is
- * opened to these same addresses: there is no second look-up that could return others.
+ * Resolves a name once per connection. All addresses are checked before any is used, and the connection is opened to
+ * these same addresses: no second look-up could return others (DNS rebinding).
  */
 import { Resolver } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
@@ -10,12 +10,12 @@ import { type AddressPolicy, AddressRefused } from '#webhooks/policies.ts'
 /** All addresses of a name; rejects when it has none. */
 export type Resolve = (name: string) => Promise<readonly string[]>
 
-/** 3 s, twice: half of an attempt's time at most. */
+/** Two tries of 3 s: less than half of an attempt's 15 s. */
 const resolverOptions = { timeout: 3_000, tries: 2 }
 
 /**
- * Queries name servers directly. The system's own look-up would block one of four threads that the whole process
- * shares: four merchants with unresponsive name servers would block everybody.
+ * Queries name servers directly. The system's look-up (getaddrinfo) blocks one of the four threads that the process
+ * shares: four merchants with unresponsive name servers would block all others.
  */
 export function createResolve(): Resolve {
   const resolver = new Resolver(resolverOptions)

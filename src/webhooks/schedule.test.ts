@@ -9,7 +9,7 @@ const decide = (
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
-describe('what an answer means', () => {
+describe('the status of an answer', () => {
   test.each([200, 201, 202, 204, 226, 299])('an answer %i counts as delivered', status => {
     expect(decide(status)).toEqual({ status: 'DELIVERED' })
   })

@@ -1,4 +1,4 @@
-/** When an event is sent again, and when that ends. Pure: the caller passes the time and a random number. */
+/** Decides when a delivery is retried and when it has failed. Pure: the caller passes the time and a random number. */
 import { parseRetryAfter } from '#domain/time/dates.ts'
 
 const secondMs = 1_000
@@ -18,7 +18,7 @@ export const pausesMs: readonly number[] = [
   24 * hourMs,
 ]
 
-/** 10 %: enough to spread the retries to a receiver that is back. */
+/** 10 %: enough to spread the retries to a receiver that has recovered. */
 const jitter = 0.1
 
 /** 24 h, our longest pause: a receiver may slow us down, but not postpone a message for ever. */
@@ -28,11 +28,11 @@ const retryAfterMaxMs = 24 * hourMs
 const gone = 410
 
 export interface Attempted {
-  /** Undefined when there was no answer. */
+  /** Undefined if there was no answer. */
   readonly status: number | undefined
-  /** The header as it came. */
+  /** The raw header. */
   readonly retryAfter: string | undefined
-  /** How many attempts there were in this round, this one included. */
+  /** The number of attempts in this round, including this one. */
   readonly tries: number
 }
 

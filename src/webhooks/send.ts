@@ -1,6 +1,6 @@
 /**
- * One attempt to deliver a message to a receiver: one POST, one time limit for everything, no redirects, and an answer
- * of which only the first bytes are kept. Every result is a value, never an exception.
+ * One attempt to deliver a message: one POST with one time limit, no redirects, and only the first bytes of the answer
+ * are kept. Every result is a value, never an exception.
  */
 import type { Agent, Dispatcher } from 'undici'
 import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
@@ -14,7 +14,7 @@ export interface Message {
 }
 
 export interface Sent {
-  /** Undefined when no answer came. */
+  /** Undefined if there was no answer. */
   readonly status: number | undefined
   /** The first bytes of the answer, or why there is none. */
   readonly answer: string
@@ -40,13 +40,13 @@ export interface Limits {
 }
 
 const standardLimits: Limits = {
-  /** 15 s, by contract: from resolving the name to the last header. */
+  /** 15 s by contract, from resolving the name to the last header. */
   attemptMs: 15_000,
-  /** 2 s: the status has arrived and decides; the body is only for the log. */
+  /** 2 s: the status has arrived and decides; the body is for the merchant's information only. */
   bodyMs: 2_000,
 }
 
-/** 64 KiB: far above any acknowledgement. More is cut off together with its connection. */
+/** 64 KiB: far above any acknowledgement. The connection of a longer answer is aborted. */
 const answerBytesMax = 65_536
 
 /** 1,000 bytes: enough for an error message, and it fits its column whatever the encoding. */
@@ -56,7 +56,7 @@ export function createSender(options: SenderOptions): Sender {
   const { policy } = options
   const limits = { ...standardLimits, ...options.limits }
   let opening: Promise<Agent> | undefined
-  // Loaded with the first message: it takes a quarter of an idle gateway's memory.
+  // Loaded with the first message, because it takes a quarter of an idle gateway's memory.
   const open = (): Promise<Agent> => {
     opening ??= import('#webhooks/connect.ts').then(({ openAgent }) => openAgent(options))
     return opening
@@ -108,11 +108,11 @@ function post(agent: Agent, { url, message, limits }: Posting): Promise<Sent> {
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
       controller = started
-      // The time ran out while the connection was being opened.
+      // The attempt timed out while the connection was being opened.
       if (ended) started.abort(new Error('the attempt had ended before its connection was ready'))
     },
     onResponseStart(_, code, headers) {
-      // 1xx: the answer itself is still to come.
+      // 1xx is informational; the answer follows.
       if (code < 200) return
       status = code
       retryAfter = firstOf(headers['retry-after'])
@@ -136,13 +136,15 @@ function post(agent: Agent, { url, message, limits }: Posting): Promise<Sent> {
 const firstOf = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value
 
-/** As text that can be stored and shown: no U+0000, no half characters, and no card number that a receiver echoes. */
+/**
+ * Text that can be stored and shown: without U+0000, incomplete characters, and card numbers that a receiver echoes.
+ */
 const showBytes = (bytes: Buffer): string =>
   scrubCardNumbers(bytes.toString('utf8').replaceAll('\u0000', '\ufffd'))
 
 function describe(error: Error): string {
   if (error instanceof AddressRefused) return `not sent: ${error.message}`
-  // If all addresses of a host failed, the errors are wrapped in one that has no message.
+  // If all addresses of a host failed, the errors are wrapped in an AggregateError without a message.
   const inner = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error
   return `no answer: ${inner.message || inner.name}`.slice(0, keptBytes)
 }

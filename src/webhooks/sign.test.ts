@@ -14,7 +14,7 @@ test('signs id, time and body with each secret, the newest first', () => {
   expect([first, second, rest]).toEqual([hmac(secret), hmac(other), []])
 })
 
-test('an independent verifier agrees, and notices every change', () => {
+test('the library of the specification verifies the signature, and rejects every change', () => {
   const timestamp = Math.floor(Date.now() / 1000)
   const now = { ...message, timestamp }
   const headers = {

@@ -1,7 +1,6 @@
 /**
- * Messages to merchants, signed as the Standard Webhooks specification says: HMAC-SHA256 over id, time and body. While
- * a secret rotates there is one signature for each secret that is still valid, so that any of them verifies the
- * message.
+ * Builds and signs messages to merchants by the Standard Webhooks specification: HMAC-SHA256 over id, time and body.
+ * While a secret rotates, the message has one signature for each valid secret, so that any of them verifies it.
  */
 import { createHmac } from 'node:crypto'
 import type { WebhookKind } from '#domain/merchant.ts'
@@ -9,7 +8,7 @@ import type { Message } from '#webhooks/send.ts'
 
 export interface Signed {
   readonly id: string
-  /** Real time in seconds: receivers refuse old messages, and they have no test clock. */
+  /** Real time in seconds, not the merchant's: receivers refuse old messages and have no test clock. */
   readonly timestamp: number
   readonly body: string
 }

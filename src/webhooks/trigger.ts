@@ -1,6 +1,6 @@
 /**
- * Triggers events in the test environment, each by a real test payment and a move of the merchant's clock, so that
- * developers get what a customer would have caused. Where only a real provider could cause it, a sample is sent.
+ * Triggers events in the test environment by a test payment and a move of the merchant's clock, so that developers get
+ * the event that a customer would have caused. An event that only a real provider could cause is sent as a sample.
  */
 import { type EventType, eventTypeNames, eventTypes } from '#domain/event-types.ts'
 import type { GatewayClient } from '#webhooks/gateway-client.ts'
@@ -8,7 +8,7 @@ import type { EventPage, ShownEvent } from '#webhooks/listen.ts'
 
 interface Stage {
   readonly client: GatewayClient
-  /** Fields of every payment: where its events go, and where a customer with a browser would come back to. */
+  /** The addresses in every payment: of its webhook, and of the customer's return. */
   readonly urls: object
   readonly transId: string
   readonly now: string
@@ -17,9 +17,9 @@ interface Stage {
 /** Creates the payment, and returns how far the clock must move until the event happens. */
 interface Scenario {
   readonly begin: (stage: Stage) => Promise<Begun>
-  /** Some happen to a later payment of the same plan. */
+  /** Finds the payment of the event, if that is a later charge of the same plan. */
   readonly follow?: (begun: Begun, client: GatewayClient) => Promise<string>
-  /** Its plan would be charged by every later move of the clock. */
+  /** Pauses the plan afterwards; otherwise every later move of the clock would charge it. */
   readonly pausesPlan?: true
 }
 
@@ -70,7 +70,7 @@ const onPage =
     return { ...created, advance: 'PT1S' }
   }
 
-/** A follow-up whose answer is lost and found by an inquiry. With a code it was declined. */
+/** A follow-up whose answer is lost and found by an inquiry. `mode`: the response code with which it is declined. */
 const lost =
   (path: 'captures' | 'reversals' | 'refunds', value: number, mode?: string): Scenario['begin'] =>
   async stage => {
@@ -87,10 +87,10 @@ const lost =
 
 const dayMs = 86_400_000
 
-/** Amounts of the test catalogue that are declined: with 51, which is tried again, and with 05, which is not. */
+/** Amounts of the test catalogue that are declined: with 51, which dunning retries, and with 05, which it does not. */
 const [declinedSoftly, declinedForGood] = [99_990_351, 99_990_305]
 
-/** A plan that charges every day; the events are those of its first charge, or of its end. */
+/** A plan that charges every day. Its first charge or its end causes the event. */
 const plan =
   ({ days, decline }: { days: number; decline?: number }): Scenario['begin'] =>
   async stage => {
@@ -100,7 +100,7 @@ const plan =
       credentialOnFile: { type: 'RECURRING', initialPayment: true, recurring },
       customerInfo: { merchantCustomerId: stage.transId, email: 'ada@example.com' },
     })
-    // By the amount and not by an ordered fault, which another plan that is due on the same day might use up.
+    // Declined by its amount; a requested fault could be used up by another plan that is due on the same day.
     if (decline !== undefined)
       await stage.client.patch(`/payment-plans/${created.paymentPlanId}`, {
         amount: { value: decline, currency: 'EUR' },
@@ -126,7 +126,7 @@ const byDebit = (stage: Stage, number: string): Promise<Created> =>
     },
   })
 
-/** A card whose captures are disputed, and how long after the capture that is. */
+/** A card whose captures are disputed, and the time from the capture to the dispute. */
 const disputedCard = '4000000000002685'
 const untilDispute = 'P2DT1M'
 
@@ -176,7 +176,7 @@ const real: Partial<Record<EventType, Scenario>> = {
   'debit.announced': { begin: sample('debit.announced', stage => byDebit(stage, approvingAccount)) },
   'dispute.opened': { begin: disputed(untilDispute) },
   'dispute.won': { begin: winDispute },
-  // Silence loses.
+  // A dispute without an answer is lost.
   'dispute.lost': { begin: disputed('P23DT1M') },
   'intent.attempt_failed': { begin: declineIntent },
   'plan.charged': { begin: plan({ days: 30 }), follow: lastCharge, pausesPlan: true },
@@ -205,7 +205,7 @@ async function declineIntent({ client, urls, transId, now }: Stage): Promise<Beg
   return { payId, status, advance: 'PT1S' }
 }
 
-/** Events that the simulator cannot cause are samples, for a suitable payment. */
+/** Events that the simulator cannot cause are sent as samples. */
 const scenarios: Readonly<Record<string, Scenario>> = Object.fromEntries(
   eventTypeNames.map(type => [type, real[type] ?? { begin: sample(type) }]),
 )
@@ -217,7 +217,7 @@ export const triggered: readonly (readonly [name: EventType, meaning: string])[]
   type => [type, eventTypes[type]],
 )
 
-/** The return address for a customer with a browser. */
+/** The return addresses of the payment. */
 const shop = { return: 'https://shop.example/thanks', cancel: 'https://shop.example/basket' }
 
 export interface Triggered {

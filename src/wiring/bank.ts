@@ -1,4 +1,4 @@
-/** Wires the bank operations: the tables of files and entries, and the accounts of all merchants at banks. */
+/** Wires the bank operations: the tables of files and entries, and all merchants' bank accounts. */
 import { bankFacts, readSettings } from '#connectors/bank/facts.ts'
 import { type Bank, type BankAccount, BankFault, UnknownAccount } from '#operations/bank/bank.ts'
 import type { Engine } from '#operations/engine.ts'

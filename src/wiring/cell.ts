@@ -49,7 +49,7 @@ import type { Loop } from '#workers/loop.ts'
 import { createSettleWorker, type SettleWorker } from '#workers/settle.ts'
 import { createTimerWorker, type TimerWorker } from '#workers/timers.ts'
 
-/** What all cells of a process share. */
+/** The parts that all cells of a process share. */
 export interface Shared {
   readonly options: GatewayOptions
   readonly logger: Logger
@@ -58,7 +58,7 @@ export interface Shared {
   readonly counts: CountExchange
   /** Caches of merchants; notified when one changes. */
   readonly changes: Set<(merchantId: string) => void>
-  /** Only known once the port is open; nothing that needs it can happen before. */
+  /** Known only once the port is open; nothing that needs it happens earlier. */
   readonly origin: () => string
 }
 
@@ -66,9 +66,9 @@ export interface CellOptions extends Shared {
   readonly address: Pick<CellAddress, 'number' | 'url'>
   /** The database of the audit trail; the cell's own unless given. */
   readonly home?: Database
-  /** Keeps background work of this cell away from merchants that live elsewhere. */
+  /** Restricts background work to merchants of this cell. */
   readonly gate?: Gate
-  /** Called for an announcement, in addition to what every cell does. */
+  /** Called for every announcement, besides what every cell does. */
   readonly onAnnouncement?: () => Promise<void>
 }
 
@@ -94,7 +94,10 @@ export interface Cell {
   readonly onEvents: () => void
   /** Settings that could lose an acknowledged payment. */
   readonly weak: readonly string[]
-  /** Before the port opens: records what already exists, for `start`. */
+  /**
+   * Called before the port opens: notes the time, and whether this process is alone, so that `start` can recover
+   * earlier work.
+   */
   claim(): Promise<void>
   /** Starts the workers. */
   start(): Promise<void>
@@ -149,7 +152,10 @@ export async function openCell(cell: CellOptions): Promise<Cell> {
   }
 }
 
-/** Says when the clocks begin to differ and when they no longer do; the metric always shows by how much. */
+/**
+ * Logs when the clocks of process and database begin to differ and when they agree again; a metric shows the
+ * difference.
+ */
 function reportClock({ logger, metrics, address: { number } }: CellOptions) {
   const database = number === 0 ? 'the database' : `the database of ${cellName(number)}`
   const component = 'clock'
@@ -215,7 +221,7 @@ async function assembleCell(cell: CellOptions, opened: Opened): Promise<Cell> {
     ...rest,
     ...{ merchants, endpoints, audit, apiKeys: audit.apiKeys, pageTokens, providers, engine, notices },
     ...{ deliveryWorker, onEvents },
-    ...createLife(cell, {
+    ...createLifecycle(cell, {
       ...{ ...opened, work, retention, quotes, engine, notices, audit, deliveryStore, deliveryWorker },
       ...{ onEvents, ...rest },
     }),
@@ -248,12 +254,12 @@ function createWorkers(
   return { work, settleWorker, timerWorker, keyReader, retention, testClock, quotes }
 }
 
-type Living = Opened &
+type LifecycleParts = Opened &
   Pick<Cell, 'engine' | 'notices' | 'audit' | 'deliveryWorker' | 'onEvents'> &
   ReturnType<typeof createWorkers> & { readonly deliveryStore: ReturnType<typeof createDeliveryStore> }
 
-/** How the cell begins and ends its work. */
-function createLife(cell: CellOptions, parts: Living): Pick<Cell, 'claim' | 'start' | 'stop'> {
+/** Starts and stops the work of the cell. */
+function createLifecycle(cell: CellOptions, parts: LifecycleParts): Pick<Cell, 'claim' | 'start' | 'stop'> {
   const { logger, metrics, clock, counts } = cell
   const { work, settleWorker, deliveryWorker, database, presence, onEvents } = parts
   let loops: readonly Loop[] = []
@@ -276,7 +282,7 @@ function createLife(cell: CellOptions, parts: Living): Pick<Cell, 'claim' | 'sta
         ...{ ...parts, logger, metrics, clock, counts },
         cell: cell.address.number,
         timersByHand: cell.options.timersByHand === true,
-        // Limits are those of the installation: its first cell carries them.
+        // Rate limits are shared by the whole installation, in the database of cell 0.
         limitUses: cell.address.number === 0 ? createLimitUseStore(database) : undefined,
         forms: cell.address.number === 0 ? createFormStore(database) : undefined,
       })
@@ -296,8 +302,7 @@ function createLife(cell: CellOptions, parts: Living): Pick<Cell, 'claim' | 'sta
 }
 
 /**
- * A part that is made once for each cell, when it is first needed: a cell that was unavailable at the start may come
- * later.
+ * Makes a part once per cell, when it is first needed: a cell that was unavailable at the start is opened later.
  */
 export function perCell<T>(make: (cell: Cell) => T): (cell: Cell) => T {
   const made = new WeakMap<Cell, T>()

@@ -1,6 +1,6 @@
 /**
- * Wires the cells of one process: cell 0 always, the others as far as they can be reached. An unavailable cell is
- * retried while the others serve; until then requests of its merchants are answered with 503.
+ * Wires the cells of one process: cell 0, which is required, and the others if they can be reached. An unavailable cell
+ * is retried while the others serve; until then requests of its merchants are answered with 503.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Directory, openDirectory } from '#cells/directory.ts'
@@ -16,11 +16,14 @@ import { type Cell, openCell, type Shared } from '#wiring/cell.ts'
 export interface Cells {
   /** Cell 0: the directory, operators, the audit trail, and merchants of its own. */
   readonly home: Cell
-  /** Those that can be reached, cell 0 first. */
+  /** The cells that were opened, cell 0 first. */
   all(): readonly Cell[]
   /** The names of the unreachable cells; none while there is only cell 0. */
   away(): readonly string[]
-  /** Works in the cell of a merchant. Throws MerchantUnavailable when that is not possible at this moment. */
+  /**
+   * Runs work in a merchant's cell. Throws MerchantUnavailable if the merchant is being moved or the cell is
+   * unavailable.
+   */
   visit<T>(merchantId: string, work: (cell: Cell) => Promise<T>): Promise<T>
   /** Merchants, keys and endpoints of all cells. */
   readonly stores: CellStores
@@ -31,7 +34,7 @@ export interface Cells {
   stop(): Promise<void>
 }
 
-/** 2 s: a database that is back is found soon, and a retry costs next to nothing. */
+/** 2 s: a recovered database is found soon, and a retry costs next to nothing. */
 const lookAgainMs = 2_000
 
 export async function openCells(shared: Shared): Promise<Cells> {
@@ -44,7 +47,9 @@ export async function openCells(shared: Shared): Promise<Cells> {
     merchantId =>
       directory ? directory.enter(merchantId, number) : openGate(merchantId)
 
-  /** Cells may be made while we serve; with the first of them merchants have to be looked up. */
+  /**
+   * Opens cells that were created while we serve. From the first of them on, merchants are looked up in the directory.
+   */
   async function grow(addresses: readonly CellAddress[]): Promise<void> {
     const fresh = addresses.filter(({ number }) => number > 0 && !known.some(cell => cell.number === number))
     if (!opener || fresh.length === 0) return
@@ -60,7 +65,7 @@ export async function openCells(shared: Shared): Promise<Cells> {
     gate: gateOf(0),
     onAnnouncement: async () => {
       if (options.findCells) await grow(await options.findCells())
-      // A merchant that is moved to a cell takes its faults along, and is served there after the refresh.
+      // Load the faults before the refresh: from then on a moved merchant, with its faults, is served in its new cell.
       await loadFaults(opener?.all() ?? [], shared)
       await directory?.refresh()
     },
@@ -77,7 +82,7 @@ export async function openCells(shared: Shared): Promise<Cells> {
 
 interface Known {
   readonly known: readonly CellAddress[]
-  /** Undefined while there is cell 0 only. */
+  /** Returns undefined while there is only cell 0. */
   readonly findDirectory: () => Directory | undefined
 }
 
@@ -111,7 +116,7 @@ function join(opener: Opener, { known, findDirectory }: Known): Cells {
   }
 }
 
-/** A cell that is unreachable does not delay the others; it is checked again when it is back. */
+/** Loads the requested faults of the simulator. An unavailable cell only causes a warning. */
 async function loadFaults(cells: readonly Cell[], { logger }: Shared): Promise<void> {
   for (const { faults, number } of cells)
     await faults.load().catch((err: unknown) => {
@@ -123,10 +128,10 @@ async function loadFaults(cells: readonly Cell[], { logger }: Shared): Promise<v
     })
 }
 
-/** 5: a busy machine that starts many connections at once may let some of them time out. */
+/** 5 tries: on a busy machine that opens many connections at once, some may time out. */
 const maximumTries = 5
 
-/** Nothing has begun when a start fails, so it can be tried again. */
+/** Starts the cell's workers. A failed start has begun nothing, so it can be retried. */
 async function startPatiently(cell: Cell, { logger }: Shared): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -151,7 +156,9 @@ interface Opener {
   stop(): Promise<void>
 }
 
-/** Opens cells, and keeps retrying unavailable ones. Once open, a cell's pools reconnect by themselves. */
+/**
+ * Opens cells, and keeps retrying unavailable ones. Once a cell is open, its connection pools reconnect by themselves.
+ */
 function createOpener({
   shared,
   home,
@@ -174,7 +181,7 @@ function createOpener({
     if (started) await startPatiently(cell, shared)
   }
 
-  /** A cell that was away when this release was started may still have the schema of the one before. */
+  /** Migrates first: a cell that was unavailable at the start may still have the schema of the previous release. */
   async function openLate(address: CellAddress): Promise<void> {
     await migrate(address.url, { onProgress: line => shared.logger.info({ component: address.name }, line) })
     await openNow(address)
@@ -215,13 +222,13 @@ function createOpener({
     async stop() {
       stopped.abort()
       await Promise.all(looking)
-      // Cell 0 last: the others write their audit trail there.
+      // Cell 0 last, because the others write their audit trail there.
       for (const cell of all().toReversed()) await cell.stop()
     },
   }
 }
 
-/** The emptiest of the reachable cells. */
+/** Places a new merchant in the emptiest cell that answers. */
 async function placeNew(merchantId: string, home: Cell, cells: readonly Cell[]): Promise<Cell> {
   const store = createDirectoryStore(home.database)
   const places = cells.map(cell => ({ number: cell.number, ping: cell.database.ping, cell }))

@@ -11,7 +11,7 @@ import type { Installation } from '#storage/installation.ts'
 /** The gateway refuses to start; the message says what to change. */
 export class GatewayError extends Error {}
 
-/** Refuses a database, or a pooler before it, that would lose payments. Returns what is weak and tolerated in test. */
+/** Refuses a database, or a pooler in front of it, that would lose payments. Returns tolerated weaknesses. */
 export async function checkDatabase(
   database: Database,
   process: number,

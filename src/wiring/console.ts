@@ -1,4 +1,4 @@
-/** Wires the console: people, passkeys, figures, and its functions to read and act. */
+/** Wires the console: operators, passkeys, figures, and the functions that its pages call. */
 
 import { definitions as registered } from '#connectors/registry.ts'
 import { toConsoleOrigin } from '#console/address.ts'
@@ -39,7 +39,7 @@ interface ConsoleWays {
   readonly origin: () => string
 }
 
-/** People, their sessions and the audit trail are those of cell 0; all else is that of the merchant's own cell. */
+/** Operators, their sessions and the audit trail are in cell 0; everything else is in the merchant's own cell. */
 export function createConsole(shared: Shared, cells: Cells, ways: ConsoleWays): readonly PageRoute[] {
   const people = openPeople(shared, cells.home)
   const routesOf = perCell(cell => createConsoleRoutes(openDeps(cell, { shared, cells, ways, people })))
@@ -52,7 +52,7 @@ type PeopleParts = Pick<
 >
 
 function openPeople({ options, counts }: Shared, { database, keys, audit }: Cell): PeopleParts {
-  // People, codes and sessions use real time, whatever a test clock says.
+  // Operators, codes and sessions use real time, even if a test clock was moved.
   const nowMs = Date.now
   const vault = createRecordVault(createKeyRing(options.masterKey, createVaultStore(database)))
   const peopleStore = createPeopleStore(database)
@@ -70,7 +70,7 @@ function openPeople({ options, counts }: Shared, { database, keys, audit }: Cell
       ofPerson: createFailedLogins({ nowMs, shared: counts.scope('console') }),
       ofAddress: createFailedLogins({ nowMs, shared: counts.scope('console addresses') }, failuresOfAddress),
       async onFailure({ email, address }) {
-        // An address that belongs to no operator is not logged: people also type passwords and card numbers into the wrong field.
+        // Record the address only if it is an operator's: people type passwords and card numbers into the wrong field.
         const person = await peopleStore.findByEmail(email)
         audit.access.onFailedSignIn(person?.email, address)
       },

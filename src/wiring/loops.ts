@@ -1,4 +1,4 @@
-/** The periodic background work of one environment, and how often it runs. */
+/** Starts the periodic background work of one cell; the constants say how often it runs. */
 import type { CountExchange } from '#http/authentication/shared-counts.ts'
 import type { OpenAudit } from '#operations/audit/access-recorder.ts'
 import type { RetentionWorker } from '#operations/customers/erase-payments.ts'
@@ -15,36 +15,38 @@ import { type Loop, restAfter, startLoop } from '#workers/loop.ts'
 import type { SettleWorker } from '#workers/settle.ts'
 import type { TimerWorker } from '#workers/timers.ts'
 
-/** 1 s: an inquiry is due 10 s after its operation at the earliest, so one second more does not matter. */
+/** 1 s: the first inquiry is due 10 s after its operation, so one second more does not matter. */
 const duePauseMs = 1_000
 
 /** 30 s: work left by a process of an older release waits 90 s anyway. */
 const abandonedPauseMs = 30_000
 
-/** 1 s: with the 7 s after which a process counts as dead, half of the 15 s for a take-over are left for the work itself. */
+/** 1 s: a process counts as dead after 7 s, so half of the 15 s for a take-over are left for the work itself. */
 const takeOverPauseMs = 1_000
 
 /**
- * 2 s: a new root secret ends the access tokens of the old one within the 5 s that a credential is cached, plus these.
+ * 2 s: a new root secret invalidates the old access tokens within these 2 s plus the 5 s that a credential is cached.
  */
 const rootPauseMs = 2_000
 
 /**
- * 250 ms: including the round trip through the database, every process knows within a second what the others counted,
- * and a merchant whose requests all reach one of many processes hardly ever has to wait until the others know of them.
+ * 250 ms: including the round trip through the database, every process knows the counts of the others within a second.
+ * A merchant whose requests all reach the same process is hardly ever held back until the others have reported.
  */
 const countsPauseMs = 250
 
-/** 10 min: keys live for 30 days, so a few minutes more do no harm. */
+/** 10 min: idempotency keys live for 30 days, so a few minutes more do no harm. */
 const reapPauseMs = 600_000
 
-/** 10 s: often enough for a graph of how far deliveries lag behind. */
+/** 10 s: often enough for a graph of the delivery lag. */
 const lagPauseMs = 10_000
 
-/** 1 s: when a key was last used, and which cards other processes have blocked, is never known later than that. */
+/** 1 s: the delay with which key uses are recorded and blocks of other processes are read. */
 const accessPauseMs = 1_000
 
-/** A day: the logs get a copy of the audit trail's end, out of reach of an attacker who changes the database. */
+/**
+ * A day: the newest hash of the audit trail is copied to the log, out of reach of an attacker who changes the database.
+ */
 const auditPauseMs = 86_400_000
 
 export interface BackgroundWork
@@ -53,7 +55,7 @@ export interface BackgroundWork
   readonly cell: number
   readonly engine: Engine
   readonly timerWorker: TimerWorker
-  /** True where a test runs what is due. */
+  /** True if a test runs due timers itself. */
   readonly timersByHand: boolean
   readonly settleWorker: SettleWorker
   readonly deliveryStore: DeliveryStore
@@ -63,9 +65,9 @@ export interface BackgroundWork
   readonly retention: RetentionWorker
   readonly notices: NoticeWork
   readonly counts: CountExchange
-  /** Undefined in cells other than the one that handles the limits of all. */
+  /** Set in cell 0 only, which holds the shared rate limits. */
   readonly limitUses: LimitUseStore | undefined
-  /** Undefined in cells other than the one that has the audit trail. */
+  /** Set in cell 0 only, which holds the audit trail. */
   readonly forms: Pick<FormStore, 'recordCutOff'> | undefined
   readonly keys: Pick<DerivedKeys, 'refresh'>
 }
@@ -77,8 +79,8 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
     startLoop(run, pauseMs, err =>
       logger.error({ err, component: name }, 'background work failed; it will be tried again'),
     )
-  // Another process may have added an endpoint, or replayed an event to it, without any commit here.
-  const lookAround = async () => {
+  // Another process may have added an endpoint or replayed an event, and no commit here would show it.
+  const pollEvents = async () => {
     await engine.endpoints.load()
     onEvents()
   }
@@ -113,7 +115,7 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
     start('delete unused numbers', () => engine.customers.deleteUnused(), reapPauseMs),
     start('reap quotes', () => work.quotes.reap(), reapPauseMs),
     start('reap one-time cards', () => engine.oneTimeCards.reap(), lagPauseMs),
-    start('deliver', lookAround, duePauseMs),
+    start('deliver', pollEvents, duePauseMs),
     start('webhook lag', measureLag, lagPauseMs),
     start('apply notices', async () => work.notices.wake(), duePauseMs),
     start('expire notices', () => work.notices.expire(), reapPauseMs),
@@ -126,7 +128,7 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
   ]
 }
 
-/** The first process to notice that another fell silent settles its operations; doing so twice changes nothing. */
+/** Settles the operations of processes whose heartbeat has stopped. If two processes do so at once, nothing changes. */
 async function takeOver(
   presence: Presence,
   settleWorker: SettleWorker,
@@ -138,7 +140,7 @@ async function takeOver(
   if (await settleWorker.takeOver(dead)) await presence.forget(dead)
 }
 
-/** A process that is alone has nobody to share its counts with, so they are dropped. */
+/** Publishes this process's counts and reads those of the others. A process that is alone drops its counts. */
 async function exchangeCounts({ counts, presence }: BackgroundWork, limitUses: LimitUseStore): Promise<void> {
   const others = presence.others()
   const uses = counts.take(others + 1)

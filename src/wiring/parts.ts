@@ -27,59 +27,61 @@ export interface GatewayOptions {
   readonly environment: 'test' | 'live'
   /** A database that has been migrated. */
   readonly databaseUrl: string
-  /** The cells beside cell 0, which is the database above; none unless given. */
+  /** The cells other than cell 0, which is the database above; none unless given. */
   readonly cells?: readonly CellAddress[] | undefined
-  /** The cells as they are now, cell 0 among them; called when one may have been added. */
+  /** Returns the current cells, including cell 0; called when one may have been added. */
   readonly findCells?: (() => Promise<readonly CellAddress[]>) | undefined
-  /** One key, or a ring that is read again when a key is unknown: the master key may be changed meanwhile. */
+  /**
+   * One key, or a ring that is read again when a key is unknown, because the master key may be changed while we run.
+   */
   readonly masterKey: MasterKey | MasterRing
   readonly listen?: { readonly host: string; readonly port: number }
   readonly tls?: TlsOptions | undefined
   /** Proxies in front that terminate TLS: their number, or their addresses and networks. */
   readonly trustedProxies?: TrustedProxies | undefined
-  /** Where vulnerabilities are reported, for security.txt. */
+  /** The address for reports of vulnerabilities, for security.txt. */
   readonly securityContact?: string | undefined
   /** Whether webhooks of the test environment may be sent to this machine itself; true unless given. */
   readonly loopbackWebhooks?: boolean | undefined
-  /** The origin others see; the listening address unless given. */
+  /** The public origin; the listening address unless given. */
   readonly publicUrl?: string
   readonly logLevel?: string
   readonly logDestination?: { write(line: string): void }
-  /** For tests and embedders: other time, other providers, a process that dies at a named point. */
+  /** For tests and embedders: another clock, other providers, a process that dies at a named point. */
   readonly clock?: Clock
   readonly providers?: ProviderDirectory
   readonly testCrash?: CrashPoint
   readonly testBankCrash?: Bank['testCrash']
-  /** Two decimals: the markup of a quote in the cardholder's currency on the published rate. 3.00 unless given. */
+  /** The markup of a quote (DCC) on the published rate, in percent with two decimals; 3.00 unless given. */
   readonly dccMarkup?: string
-  /** How long the simulator takes to answer; 0 unless given. There is none in live. */
+  /** The delay of the simulator's answers; 0 unless given. Live has no simulator. */
   readonly simulatorLatencyMs?: number
   /** Customers' stored cards, for the account updater; none unless given. */
   readonly storedMethods?: StoredMethods
   readonly sender?: Sender
-  /** Which of several processes behind one port this is; alone unless given. */
+  /** The number of this process among those behind the port; it is the only one unless given. */
   readonly worker?: number
-  /** How many processes are behind the port; 1 unless given. */
+  /** The number of processes behind the port; 1 unless given. */
   readonly workers?: number
-  /** The metrics of all processes behind the port; those of this one unless given. */
+  /** Collects the metrics of all processes behind the port; those of this process unless given. */
   readonly collectMetrics?: () => Promise<string>
-  /** The console on the same port; off where it is not wanted. On unless given. */
+  /** Whether the console is served; on unless given. */
   readonly console?: 'on' | 'off'
-  /** A port of its own for it; the gateway's unless given. */
+  /** A separate port for the console; the gateway's port unless given. */
   readonly consolePort?: number | undefined
   /** For tests and embedders: connectors other than the registered ones, and how their notices are handled. */
   readonly definitions?: readonly ConnectorDefinition[]
   readonly applyNotice?: ApplyNotice
   readonly noticeCrash?: NoticeCrashPoint
-  /** For tests: how long a silent database is waited for. */
+  /** For tests: the timeout for a database that does not answer. */
   readonly databaseSilenceMs?: number
-  /** Limits of the HTTP server other than the usual ones, for tests. */
+  /** For tests: limits of the HTTP server that replace the defaults. */
   readonly httpLimits?: Partial<HttpLimits>
   /** For tests: whether this process still counts as alive. */
   readonly isAlive?: () => boolean
-  /** For tests: how often the others may have taken this process for dead. */
+  /** For tests: how often other processes may have taken this one for dead. */
   readonly countInterruptions?: () => number
-  /** For tests that move the clock: they run what is due themselves, and no loop in the background takes part of it. */
+  /** For tests that move the clock: they run due timers themselves, and no background loop runs any. */
   readonly timersByHand?: boolean
 }
 
@@ -94,7 +96,7 @@ export interface Parts {
   /** Called after a commit that held events. */
   readonly onEvents: () => void
   readonly presence: Presence
-  /** What other processes counted against the same limits. */
+  /** The counts of other processes against the shared rate limits. */
   readonly counts: CountExchange
 }
 

@@ -1,4 +1,4 @@
-/** Wires the provider accounts of one environment: the directory, the inbox of notices and what applies them. */
+/** Wires the provider accounts of one cell: the directory, the inbox of notices and the worker that applies them. */
 import { connectorDefinitions } from '#connectors/registry.ts'
 import { createSimulator } from '#connectors/simulator/simulator.ts'
 import { createNoticeRoute } from '#endpoints/provider-notices.ts'
@@ -27,7 +27,7 @@ export function startProviders({
     masterKey: options.masterKey,
     simulator: environment === 'test' ? createSimulator(simulator) : undefined,
     definitions: options.definitions ?? connectorDefinitions(simulator),
-    // Accounts are added and changed in real time, whatever the test clock says.
+    // Accounts are added and changed in real time, even if a test clock was moved.
     nowMs: Date.now,
     clockMs: clock.nowMs,
     onVerdict: verdict => metrics.countNotice(verdict),
@@ -44,13 +44,13 @@ export function startProviders({
 export interface NoticeWork {
   readonly route: RawRoute
   wake(): void
-  /** Resolves when everything that is due has been tried. */
+  /** Resolves when all due notices have been tried. */
   runDue(): Promise<void>
-  /** Finds the payments and operations of settlement lines that were imported before their truth arrived. */
+  /** Matches settlement lines that were imported before the outcome of their payment or operation was known. */
   matchSettlements(): Promise<void>
   /** Counts the differences between our books and the settlement lines of providers. */
   measureDifferences(): Promise<void>
-  /** Raw notices are kept for 90 days. */
+  /** Deletes raw notices after 90 days. */
   expire(): Promise<void>
   stop(): Promise<void>
 }
@@ -76,7 +76,7 @@ export function startNotices(
     for (const [list, found] of await countDifferences(database.readers))
       metrics.setDifferences(cell, list, found)
   }
-  // One after the other, so that the newest count is shown last.
+  // One at a time, so that the newest count is set last.
   let measured = Promise.resolve()
   return {
     route,

@@ -1,4 +1,4 @@
-/** Pages, consoles and notices of all cells behind the same addresses: each request goes to the cell of its merchant. */
+/** Routes requests for pages, the console and notices to the cell of their merchant. */
 import type { PageRequest, PageRoute } from '#http/server/page-routes.ts'
 import type { RawRoute } from '#http/server/raw-routes.ts'
 import { MerchantUnavailable } from '#storage/cells/directory-store.ts'
@@ -7,7 +7,7 @@ import { createProviderAccountStore } from '#storage/providers/accounts.ts'
 import type { Cell } from '#wiring/cell.ts'
 import type { Cells } from '#wiring/cells.ts'
 
-/** The merchant of a page; undefined for pages without one, which cell 0 shows. */
+/** Finds the merchant of a page; undefined for pages without one, which cell 0 serves. */
 type MerchantOf = (request: PageRequest) => string | undefined
 
 export function routeByMerchant(
@@ -26,7 +26,7 @@ export function routeByMerchant(
   }))
 }
 
-/** The address of a page holds its payment, sealed with a key that all cells share, or the merchant by name. */
+/** The address of a page holds a token, sealed with a key that all cells share, or the merchant's id. */
 export const routePages = (
   cells: Cells,
   routesOf: (cell: Cell) => readonly PageRoute[],
@@ -40,7 +40,9 @@ export const routePages = (
 /** 10,000 accounts; beyond that the cache is cleared. */
 const rememberedMax = 10_000
 
-/** Providers only know their account; the merchant of an account never changes. */
+/**
+ * The address of a notice names the provider account only. The merchant of an account never changes, so it is cached.
+ */
 export function routeNotices(cells: Cells): RawRoute {
   const { route } = cells.home.notices
   const owners = new Map<string, string>()
@@ -61,7 +63,7 @@ export function routeNotices(cells: Cells): RawRoute {
       owners.set(accountId, found.merchantId)
       return found.merchantId
     }
-    // The provider is told to come again: it might not after an account was unknown.
+    // Answer 503, so that the provider sends the notice again; after a 404 it might not.
     if (isCellAway) throw new MerchantUnavailable('a cell that may know the account is away')
     return undefined
   }

@@ -38,12 +38,12 @@ import { routeNotices, routePages } from '#wiring/routes-by-merchant.ts'
 export async function createServer(shared: Shared, cells: Cells): Promise<HttpServer> {
   const { options } = shared
   const { environment, consolePort } = options
-  const doors = openDoors(shared, cells)
-  const issueToken = openIssueToken(shared, cells, doors)
+  const accessParts = openAccessParts(shared, cells)
+  const issueToken = openIssueToken(shared, cells, accessParts)
   const servicesOf = perCell(cell => openServices(cell, { shared, home: cells.home, issueToken }))
-  // In live the tools of the test environment do not exist: their paths are unknown.
+  // In live the endpoints of the test tools do not exist.
   const served = endpoints.filter(({ testOnly }) => environment === 'test' || !testOnly)
-  // The address is not known before the port is open, so the pages are rendered on first request.
+  // The origin is unknown before the port is open, so the API description is rendered on first request.
   let server: HttpServer | undefined
   const origin = (): string => options.publicUrl ?? server?.listeningOrigin ?? ''
   const describe = () =>
@@ -64,7 +64,7 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
   )
   const consoleRoutes = options.console === 'off' ? [] : createConsole(shared, cells, { origin, callInside })
   const http = {
-    ...toHttpOptions(shared, cells, doors),
+    ...toHttpOptions(shared, cells, accessParts),
     endpoints: served,
     limits: {
       ...limitsOfOne(options.workers ?? 1),
@@ -77,7 +77,7 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
   const pageRoutes = routePages(
     cells,
     perCell(cell =>
-      openPages(cell, { shared, services: servicesOf(cell), credentials: doors.credentials, origin }),
+      openPages(cell, { shared, services: servicesOf(cell), credentials: accessParts.credentials, origin }),
     ),
   )
   server = await createHttpServer({
@@ -89,20 +89,20 @@ export async function createServer(shared: Shared, cells: Cells): Promise<HttpSe
   if (consolePort !== undefined) {
     const separate = await createHttpServer({ ...http, endpoints: [], pageRoutes: consoleRoutes })
     const { host } = options.listen ?? { host: '127.0.0.1' }
-    // Not onListen, whose errors Fastify swallows: the API would serve, and our links lead to whoever has the port.
+    // Not onListen, whose errors Fastify swallows: if another program had the port, our links would lead there.
     server.addHook('onReady', async () => void (await separate.listen({ host, port: consolePort })))
     server.addHook('onClose', async () => separate.close())
   }
   return server
 }
 
-/** Authentication, and the recording of logins. */
-interface Doors extends ClientCheck {
+/** Authentication and the recording of logins. */
+interface AccessParts extends ClientCheck {
   readonly accessTokens: AccessTokens
   readonly watch: AccessWatch
 }
 
-function openDoors({ options, clock, changes, logger }: Shared, cells: Cells): Doors {
+function openAccessParts({ options, clock, changes, logger }: Shared, cells: Cells): AccessParts {
   const { find, findByKeyId, findByKeyHash } = cells.stores.merchants
   return {
     credentials: { find, findByKeyId, findByKeyHash, onChange: listener => void changes.add(listener) },
@@ -123,8 +123,8 @@ function openDoors({ options, clock, changes, logger }: Shared, cells: Cells): D
   }
 }
 
-const toHttpOptions = (shared: Shared, cells: Cells, doors: Doors) => ({
-  ...doors,
+const toHttpOptions = (shared: Shared, cells: Cells, accessParts: AccessParts) => ({
+  ...accessParts,
   ...{ formats, retryAfterOf, logger: shared.logger, metrics: shared.metrics, counts: shared.counts },
   nowMs: shared.clock.nowMs,
   keyStore: findKeysIn(cells),
@@ -135,7 +135,7 @@ const toHttpOptions = (shared: Shared, cells: Cells, doors: Doors) => ({
   trustedProxies: shared.options.trustedProxies,
 })
 
-/** With one cell all merchants have the same services, and no look-up is needed. */
+/** With a single cell, all merchants have the same services and no look-up is needed. */
 function chooseServices(cells: Cells, servicesOf: (cell: Cell) => Services) {
   const own = servicesOf(cells.home)
   return <T>(merchantId: string | undefined, work: (services: Services) => Promise<T>): Promise<T> =>
@@ -148,7 +148,7 @@ const findKeysIn = (cells: Cells): Pick<Cell['keyReader'], 'find'> => ({
   find: (merchantId, key) => cells.visit(merchantId, cell => cell.keyReader.find(merchantId, key)),
 })
 
-/** Each cell records the use of its keys; failed logins, which may name no merchant, belong to the installation. */
+/** Each cell records the uses of its API keys. Failed logins, which may name no merchant, are recorded in cell 0. */
 function watchAccess(cells: Cells): AccessWatch {
   const own = cells.home.audit.access
   return {
@@ -157,16 +157,16 @@ function watchAccess(cells: Cells): AccessWatch {
       else
         void cells
           .visit(use.merchantId, async cell => cell.audit.access.onKeyUse(use))
-          // The merchant is being moved at this moment: the next use will be recorded.
+          // The merchant is being moved; the next use will be recorded.
           .catch(() => undefined)
     },
     onFailedLogin: (client, address) => own.onFailedLogin(client, address),
   }
 }
 
-const openIssueToken = ({ clock, counts }: Shared, cells: Cells, doors: Doors): IssueToken =>
+const openIssueToken = ({ clock, counts }: Shared, cells: Cells, accessParts: AccessParts): IssueToken =>
   createIssueToken({
-    ...doors,
+    ...accessParts,
     failedTokenRequests: createFailedLogins({ nowMs: clock.nowMs, shared: counts.scope('tokens') }),
     findIntent: (merchantId, id) =>
       cells.visit(merchantId, ({ engine }) => engine.intents.exists(merchantId, id)),
@@ -227,7 +227,7 @@ function openPages(cell: Cell, { shared, services, credentials, origin }: PagePa
   })
 }
 
-/** Pages of providers without a web site of their own; those that take no real money have none in live. */
+/** The paths of our pages for providers without a web site of their own. Test-only providers have none in live. */
 function listSites({ environment, definitions: others = [] }: Shared['options']): readonly string[] {
   const served = [...definitions, ...others].filter(
     ({ facts }) => environment === 'test' || facts.testOnly !== true,
@@ -236,8 +236,8 @@ function listSites({ environment, definitions: others = [] }: Shared['options'])
 }
 
 /**
- * The process is ready while it can serve any cell: a proxy must not take it away from the merchants of one cell because
- * another is away, not even cell 0. The heartbeat tells about the others without asking and waiting.
+ * The process is ready while it can serve any cell: a load balancer must not cut off the merchants of one cell because
+ * another is unavailable, not even cell 0. For the other cells the heartbeat answers without a query.
  */
 const watchHealth = ({ metrics }: Shared, cells: Cells) => ({
   readiness: async () => {
@@ -257,7 +257,10 @@ const watchHealth = ({ metrics }: Shared, cells: Cells) => ({
   }),
 })
 
-/** A violation of a page's policy is worth an alarm: a page of ours loads nothing that its policy forbids. */
+/**
+ * Reports violations of a page's Content-Security-Policy. Our own pages never violate it, so each one is worth an
+ * alarm.
+ */
 const watchPages = ({ metrics, logger, clock }: Pick<Shared, 'metrics' | 'logger' | 'clock'>) => ({
   count: (directive: string) => metrics.countCspReport(directive),
   log: (directive: string, blocked: string) =>

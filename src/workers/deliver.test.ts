@@ -1,8 +1,8 @@
-/** The loop that claims messages: no wake-up is lost, whenever it comes. */
+/** The loop that claims messages never loses a wake-up. */
 import { expect, test, vi } from 'vitest'
 import { createPump } from '#workers/deliver.ts'
 
-/** Wakes the loop a number of turns of the microtask queue after its first run; returns how many runs there were. */
+/** Wakes the loop a number of microtasks after its first wake-up; returns the number of runs. */
 async function wakeAfter(turns: number, first: () => Promise<unknown>): Promise<number> {
   let runs = 0
   const errors: unknown[] = []
@@ -16,13 +16,16 @@ async function wakeAfter(turns: number, first: () => Promise<unknown>): Promise<
   return runs
 }
 
-// A run ends within a few turns: some of these wake-ups come during it, some in the moment of its end, some after it.
+// A run ends within a few microtasks: some of these wake-ups come during it, some at its very end, some after it.
 const turns = Array.from({ length: 12 }, (_, turn) => turn)
 
-test.each(turns)('a wake-up after %i turns starts another run', async turn => {
+test.each(turns)('a wake-up after %i microtasks starts another run', async turn => {
   expect(await wakeAfter(turn, () => Promise.resolve())).toBe(2)
 })
 
-test.each(turns)('a wake-up after %i turns starts another run though the first one fails', async turn => {
-  expect(await wakeAfter(turn, () => Promise.reject(new Error('no database')))).toBe(2)
-})
+test.each(turns)(
+  'a wake-up after %i microtasks starts another run even if the first one fails',
+  async turn => {
+    expect(await wakeAfter(turn, () => Promise.reject(new Error('no database')))).toBe(2)
+  },
+)

@@ -1,7 +1,7 @@
 /**
- * Sends due messages to their receivers and records the answers. It is woken by every commit with an event, and polls
- * for retries and for messages that other processes left. A claim is a lease: if this process dies, its messages become
- * due again.
+ * Sends due messages to their receivers and records the answers. Every commit with an event wakes it; it also polls for
+ * retries and for messages that other processes left. A claim is a lease: if this process dies, its messages become due
+ * again.
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Clock } from '#operations/engine.ts'
@@ -13,50 +13,50 @@ import { buildMessage } from '#webhooks/sign.ts'
 import { createLanes, laneStart } from '#workers/lanes.ts'
 
 export interface DeliveryWorker {
-  /** Something may be due. Never throws. */
+  /** Starts a claim, because messages may be due. Never throws. */
   wake(): void
   /**
-   * Runs one round of due messages, for one merchant or for all, including those under way; returns how many there
-   * were.
+   * Runs one round of due messages, for one merchant or for all, and waits for them and those under way; returns how
+   * many there were.
    */
   runDue(merchantId?: MerchantId): Promise<number>
-  /** At the start of a process that is alone: takes over what a dead one had claimed. */
+  /** Called at the start of a process that is alone: releases the claims of dead processes. */
   recover(): Promise<void>
-  /** Gives messages under way a moment to end, and releases the rest. */
+  /** Waits up to 2 s for messages under way, and releases the claims of the rest. */
   stop(): Promise<void>
 }
 
-/** Whose secret signs a message: the merchant's, or that of one of its endpoints. */
+/** The owner of the secret that signs a message: the merchant, or one of its endpoints. */
 export type SecretOwner = Pick<Delivery, 'merchantId' | 'endpointId'>
 
 export interface DeliveryDeps {
   readonly store: DeliveryStore
   readonly sender: Sender
   readonly openSecret: (owner: SecretOwner, sealed: Buffer) => Uint8Array
-  /** Whether anybody has added endpoints. */
+  /** Whether any merchant has webhook endpoints. */
   readonly hasEndpoints: () => boolean
-  /** Called for every message that failed for good and is sent only if it is replayed. */
+  /** Called for every message that failed for good: only a replay sends it again. */
   readonly onFailed: (delivery: Delivery) => void
   readonly clock: Clock
-  /** From 0 to 1. */
+  /** A random number from 0 to 1. */
   readonly chance: () => number
   readonly onError: (error: unknown) => void
   readonly gate?: Gate | undefined
 }
 
-/** 30 s: an attempt of 15 s and its record fit in twice; after a crash an event is visible again that soon. */
+/** 30 s: nearly twice an attempt of 15 s and its record; after a crash a message is due again that soon. */
 const leaseMs = 30_000
 
-/** 1,024 messages under way in all: the smallest machine has sockets and memory for that many. */
+/** 1,024 messages under way: even the smallest machine has sockets and memory for that many. */
 const inFlightMax = 1_024
 
-/** 128 attempts share a commit at most, like payments do. */
+/** At most 128 attempts share a commit, as with payments. */
 const recordMax = 128
 
-/** 2 s of the few that a stop may take: what has no answer by then is sent again by the next process. */
+/** 2 s, because a stop must be short: messages without an answer by then are sent again by the next process. */
 const stopPatienceMs = 2_000
 
-/** 1,000 secrets are kept open; unsealing one takes some microseconds. */
+/** 1,000 unsealed secrets are cached; unsealing one takes some microseconds. */
 const openSecretsMax = 1_000
 
 export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
@@ -68,7 +68,7 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
   const isStopped = () => stopped
   const wake = createPump({ run: () => claim(), isStopped, onError })
 
-  /** Claims as many messages as there is room for, and starts them. */
+  /** Claims as many due messages as there are free places, and starts them. */
   async function claim(merchantId?: MerchantId): Promise<readonly Promise<void>[]> {
     const limit = inFlightMax - underWay.size
     if (stopped || limit <= 0) return []
@@ -86,17 +86,17 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
   }
 
   function start(delivery: Delivery): Promise<void> {
-    // A replay is a delivery of its own: it does not wait for an attempt that hangs.
+    // The name includes the round, so that a replay does not wait for a hanging attempt of the previous round.
     const name = `${delivery.eventId} ${delivery.endpointId ?? ''} ${delivery.round}`
     lanes.enter(delivery)
-    // Its last attempt is stored but not fully cleaned up: the next one waits for that.
+    // The previous attempt of the same delivery may be recorded but not have ended here yet.
     const before = underWay.get(name)?.done ?? Promise.resolve()
     const done: Promise<void> = before
       .then(() => attempt(delivery, isStopped))
       .then(arrived => lanes.leave(delivery, arrived))
       .finally(() => {
         if (underWay.get(name)?.done === done) underWay.delete(name)
-        // Its place is free, and a later event of its payment may have waited for it.
+        // A place is free now, and a later event of the same payment may have waited for this one.
         wake()
       })
     underWay.set(name, { delivery, done })
@@ -107,7 +107,8 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
     wake,
     async runDue(merchantId) {
       await claim(merchantId)
-      // Including those begun before: a caller who waits for everything that is due would otherwise have to poll.
+      // Includes messages that were begun earlier; otherwise a caller who waits for all due messages would have to
+      // poll.
       const begun = [...underWay.values()].filter(
         ({ delivery }) => merchantId === undefined || delivery.merchantId === merchantId,
       )
@@ -140,7 +141,7 @@ interface Pump extends Pick<DeliveryDeps, 'onError'> {
   readonly isStopped: () => boolean
 }
 
-/** One run at a time; a wake-up during a run, also one that fails, starts another run after it. */
+/** Runs one at a time. A wake-up during a run starts another run after it, even if the first one fails. */
 export function createPump({ run, isStopped, onError }: Pump): () => void {
   let running = false
   let again = false
@@ -150,7 +151,7 @@ export function createPump({ run, isStopped, onError }: Pump): () => void {
       again = false
       await run().catch(onError)
     }
-    // In the same turn as the look at `again`: a wake-up in between would find a run that no longer looks.
+    // Synchronously after the check of `again`: a wake-up in between would be lost, because it would see `running`.
     running = false
   }
 
@@ -162,7 +163,10 @@ export function createPump({ run, isStopped, onError }: Pump): () => void {
   }
 }
 
-/** One attempt: sends the message and updates the delivery by the answer. Returns whether there was an answer. */
+/**
+ * Makes the function for one attempt: it sends the message, records the result, and returns whether there was an
+ * answer.
+ */
 function createAttempts(
   deps: Omit<DeliveryDeps, 'hasEndpoints'>,
 ): (delivery: Delivery, isStopped: () => boolean) => Promise<boolean> {
@@ -181,7 +185,7 @@ function createAttempts(
   function conclude(delivery: Delivery, sent: Sent, at: number): Attempt {
     const { status, durationMs, answer, retryAfter } = sent
     const attempted = { status, retryAfter, tries: delivery.tries + 1 }
-    // It has no receiver, however often it is tried.
+    // Without an address a retry is pointless.
     const verdict =
       delivery.url === null
         ? ({ status: 'FAILED' } as const)
@@ -202,19 +206,20 @@ function createAttempts(
     const away = gate(delivery.merchantId)
     try {
       if (!away) return arrived
-      // In the merchant's time. Where its test clock was moved, an attempt happens when it was due: a jump of days then
-      // runs the whole schedule. In real time a late attempt is late, so that our own outage uses up no retries.
+      // The time of the attempt, in the merchant's time. With a moved test clock it is the time when the attempt was
+      // due, so that a jump of days runs the whole schedule. In real time it is now, so that an outage of ours uses up
+      // no retries.
       const { clockOffsetMs, dueAt } = delivery
       const at = clockOffsetMs > 0 ? dueAt.getTime() + clockOffsetMs : clock.nowMs()
       const sent = await send(delivery)
       arrived = sent.status !== undefined
-      // Aborted by our own stop: it does not count as an attempt.
+      // Aborted because we stop: this does not count as an attempt.
       if (isStopped() && !arrived) return arrived
       const attempt = conclude(delivery, sent, at)
       await record(attempt)
       if (attempt.verdict === 'FAILED') deps.onFailed(delivery)
     } catch (error) {
-      // It becomes due again when its lease expires.
+      // The message becomes due again when its lease expires.
       deps.onError(error)
     } finally {
       away?.()
@@ -232,12 +237,17 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** Attempts that end while others are being written share the next commit. Resolves when the attempt is written. */
+/**
+ * Records attempts in batches: those that end during a commit share the next one. Resolves when the attempt is written.
+ */
 function createRecorder(store: DeliveryStore): (attempt: Attempt) => Promise<void> {
   let waiting: Waiting[] = []
   let writing = false
 
-  /** One statement writes an event once: a replay's attempt and the one it overtook are written one after the other. */
+  /**
+   * A batch holds a delivery once: the attempt of a replay and that of the previous round are written in separate
+   * commits.
+   */
   function takeBatch(): Waiting[] {
     const taken = new Map<string, Waiting>()
     const rest: Waiting[] = []
@@ -274,7 +284,7 @@ function createRecorder(store: DeliveryStore): (attempt: Attempt) => Promise<voi
     })
 }
 
-/** The sealed bytes name the secret, so a rotation is seen with the next claim. */
+/** Caches unsealed secrets by their sealed bytes, so that a rotated secret is used from the next claim on. */
 function createSecretCache(
   openSecret: DeliveryDeps['openSecret'],
 ): (delivery: Delivery) => readonly Uint8Array[] {

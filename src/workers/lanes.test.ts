@@ -29,7 +29,8 @@ test('a lane halves with each message that fails, down to one, and recovers', ()
     lanes.leave(lane, false)
     free.push(lanes.list()[0]?.free)
   }
-  // 8 places, 7 of them taken: 4 places; 6 taken: 2; 5 taken: 1; and so on, until the one place is free.
+  // The width falls to 4 with 7 messages under way, to 2 with 6, to 1 with 5, and stays 1 until no message is under
+  // way.
   expect(free).toEqual([0, 0, 0, 0, 0, 0, 0, 1])
   lanes.enter(lane)
   lanes.leave(lane, true)

@@ -1,23 +1,23 @@
 /**
- * How many messages may be on their way to one receiver at a time. A lane opens narrow, widens with every message that
- * arrives and halves with every one that does not: a receiver that hangs soon holds one place, whatever waits for it.
+ * Limits how many messages are on their way to one receiver at a time. A lane starts narrow, widens by one with every
+ * message that is answered and halves with every one that is not: a hanging receiver soon holds a single place.
  */
 import type { Lane } from '#storage/events/deliveries.ts'
 
 export interface Lanes {
   enter(lane: Lane): void
   leave(lane: Lane, arrived: boolean): void
-  /** Lanes whose room differs from that of one that has never been used. */
+  /** The lanes whose free places differ from those of an unused lane. */
   list(): (Lane & { readonly free: number })[]
 }
 
-/** 8: a receiver without history gets a few deliveries at once. */
+/** 8: the width of a lane to a receiver without history. */
 export const laneStart = 8
 
-/** 64: beyond this a receiver is not faster, only busier. */
+/** 64: more concurrent messages do not make a receiver faster. */
 const laneMax = 64
 
-/** 10,000 receivers are remembered; the others start again with the default, which does little harm. */
+/** 10,000 receivers are remembered; forgotten ones start again with the default width, which does little harm. */
 const rememberedMax = 10_000
 
 interface State {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { restAfter } from '#workers/loop.ts'
 
-/** Work that takes as long as told, by a clock that it moves itself. */
+/** Work that moves a test clock by the time it is said to take. */
 function createWork() {
   const state = { nowMs: 0, takesMs: 0, runs: 0, fails: false }
   const work = async () => {
@@ -12,7 +12,7 @@ function createWork() {
   return { state, run: restAfter(work, () => state.nowMs) }
 }
 
-test('work that takes no time runs whenever it is asked to', async () => {
+test('work that takes no time runs at every call', async () => {
   const { state, run } = createWork()
   await run()
   await run()
@@ -31,7 +31,7 @@ test('work rests a hundred times as long as it took, so that it takes at most 1 
   expect(state.runs).toBe(2)
 })
 
-test('work that fails rests too, and its error is not swallowed', async () => {
+test('work that fails rests too, and its error is thrown', async () => {
   const { state, run } = createWork()
   Object.assign(state, { takesMs: 10, fails: true })
   await expect(run()).rejects.toThrow('the database is away')

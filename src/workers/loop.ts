@@ -1,14 +1,14 @@
-/** Runs a piece of work repeatedly with a pause in between, one run at a time, until it is stopped. */
+/** Runs work repeatedly with a pause in between, one run at a time, until it is stopped. */
 
 export interface Loop {
   /** Resolves when the run under way, if any, has ended. */
   stop(): Promise<void>
 }
 
-/** 100: work that grows with what is stored takes at most a hundredth of the time. */
+/** 100: work whose duration grows with the stored data takes at most a hundredth of the time. */
 const restFactor = 100
 
-/** Work that leaves runs out until it has rested a hundred times as long as its last run took. */
+/** Skips runs until a hundred times the duration of the last run has passed. */
 export function restAfter(work: () => Promise<unknown>, nowMs: () => number): () => Promise<void> {
   let restedAt = Number.NEGATIVE_INFINITY
   return async () => {

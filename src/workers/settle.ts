@@ -1,6 +1,6 @@
 /**
- * Settles operations of earlier processes that were sent and never answered. Runs beside the requests without blocking
- * them, and one failure does not stop the others.
+ * Recovery: settles operations that were sent and never answered, because their process died or was cut off. It does
+ * not block requests, and one failure does not stop the others.
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -11,20 +11,23 @@ import { settleByInquiry } from '#operations/payments/provider-calls/settle-by-i
 import type { Orphan, WorkFinder } from '#storage/payments/unanswered.ts'
 
 export interface SettleWorker {
-  /** Settles what was sent before that time and never answered. Returns how many that were. */
+  /** Settles operations that were sent before that time and never answered. Returns how many were settled. */
   recover(sentBefore: Date): Promise<number>
   /** Settles operations that a process of an older release, which sends no heartbeats, may have left. */
   recoverAbandoned(): Promise<number>
-  /** Settles what this process could not commit for certain, and what was written after its request had given up. */
+  /**
+   * Settles operations of this process whose commit was in doubt, and which were written after their request had given
+   * up.
+   */
   settleDoubtful(): Promise<number>
-  /** Takes over what these dead processes had under way. Returns whether all of it is settled. */
+  /** Takes over the operations of dead processes. Returns whether all of them are settled. */
   takeOver(dead: readonly number[]): Promise<boolean>
 }
 
-/** 90 s: three sends of 20 s each and both commits fit in, so we never take over the operation of a live process. */
+/** 90 s: longer than three sends of 20 s and both commits, so we never take over the operation of a live process. */
 const abandonedAfterMs = 90_000
 
-/** 200: enough to keep the providers busy, few enough to finish within a lease. */
+/** 200: enough to keep the providers busy, few enough to hold in memory. */
 const chunk = 200
 
 export interface SettleDeps {
@@ -67,11 +70,11 @@ export function createSettleWorker({
       const orphans = await work.findOrphans({ sentBefore, limit: chunk })
       const results = await Promise.all(orphans.map(orphan => settleOne({ ...orphan, inquiry: 0 })))
       settled += results.filter(Boolean).length
-      // What could not be settled now is found again next time: the mark stays before it.
+      // The mark is not advanced, so operations that could not be settled now are found again next time.
       if (results.includes(false)) return settled
       if (orphans.length < chunk) break
     }
-    // The mark stays a little behind: a connection of the dead process may still be committing its last statement.
+    // The mark stays 90 s behind: a connection of the dead process may still be committing its last statement.
     await work.advanceMark(new Date(sentBefore.getTime() - abandonedAfterMs))
     return settled
   }
@@ -101,9 +104,9 @@ type SettleOne = (found: Orphan & { readonly inquiry: number }) => Promise<boole
 
 async function settleDoubtful(settleOne: SettleOne, engine: Engine): Promise<number> {
   const [first, ...others] = engine.sendings.listDoubtful()
-  // A process that was cut off may not ask anybody before its next heartbeat.
+  // A process that was cut off must not call providers before its next heartbeat.
   if (!first || !engine.isAlive()) return 0
-  // While the database is away, one read fails and not one for each of them.
+  // Try one alone first: while the database is unavailable, only one read fails.
   const results = [await settleIfWritten(first, settleOne, engine)]
   for (let next = 0; next < others.length; next += chunk) {
     const some = others.slice(next, next + chunk)

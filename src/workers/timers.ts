@@ -1,6 +1,6 @@
 /**
- * Runs what is due: inquiries, delayed captures, lapses, expiries, charges of plans, returns. Timers of one payment run
- * in the order of their times, those of different payments side by side; a failure is reported, and its timer becomes
+ * Runs due timers: inquiries, delayed captures, lapses, expiries, charges of plans, returns. Timers of one payment run
+ * in the order of their times, those of different payments in parallel. A failure is reported, and its timer becomes
  * due again after the lease.
  */
 import type { MerchantId } from '#domain/ids.ts'
@@ -20,7 +20,10 @@ import { type DueTimer, timerAt } from '#operations/timer.ts'
 import type { TimerKind } from '#storage/commit/change.ts'
 import type { ClaimedTimer, WorkFinder } from '#storage/payments/unanswered.ts'
 
-/** Sets the timer for the end of the wait, as the same try. Returns false where the provider may be asked now. */
+/**
+ * If the provider has asked us to wait, sets the timer to the end of the wait without counting a try. Returns false if
+ * not.
+ */
 async function postpone({ timer, merchant }: DueTimer, engine: Engine): Promise<boolean> {
   const { attempt, ...key } = timer
   const payment = await engine.payments.byPayId(key.merchantId, key.payId)
@@ -29,13 +32,13 @@ async function postpone({ timer, merchant }: DueTimer, engine: Engine): Promise<
   const account = payment && (await engine.providers.open(key.merchantId, accountId))
   const waitMs = account?.waitMs?.() ?? 0
   if (waitMs === 0) return false
-  // From now on: a timer may run long after the time that it was set for.
+  // Counted from now, because a timer may run long after the time that it was set for.
   const time = new Date(merchantNow(engine.clock, merchant).getTime() + waitMs)
   const alongside = { setTimers: [timerAt(key, time, merchant, attempt)] }
   return (await engine.queue.update(key, () => ({ alongside, result: true }))) ?? false
 }
 
-/** The same work, but not while its provider wants to be left alone. */
+/** Runs the work, or postpones it while the provider has asked us to wait. */
 const unlessAskedToWait =
   (run: (due: DueTimer, engine: Engine) => Promise<unknown>) =>
   async (due: DueTimer, engine: Engine): Promise<void> => {
@@ -54,31 +57,33 @@ const work: Record<TimerKind, (due: DueTimer, engine: Engine) => Promise<unknown
   ANNOUNCE: announceDebit,
   APPROVE: approveDebit,
   GIVE_BACK: unlessAskedToWait(giveBackDue),
-  // Its time lies thousands of years ahead: the row is the queue for the next file to the bank.
+  // Never due, because its time is thousands of years ahead: these rows are the queue for the next file to the bank.
   BATCH: async () => undefined,
 }
 
 export interface TimerWorker {
-  /** Runs one round of what is due now, for one merchant or for all, and returns how much that was. */
+  /** Runs one round of due timers, for one merchant or for all, and returns their number. */
   runDue(merchantId?: MerchantId): Promise<number>
-  /** Runs rounds until one finds less than it could take: a thousand plans that are due at midnight do not wait their turn. */
+  /**
+   * Runs rounds until one is not full, so that a thousand plans that are due at midnight do not wait for the next poll.
+   */
   runAllDue(): Promise<void>
   /**
-   * Resolves when the rounds that are under way now have ended. A timer is gone from the table while what it began still
-   * waits for its provider, so an empty table alone does not say that all is done.
+   * Resolves when the rounds under way have ended. A timer is deleted before its provider call has ended, so an empty
+   * table does not mean that all work is done.
    */
   finishRounds(): Promise<void>
 }
 
-/** 60 s: longer than an inquiry may take; after a crash the timer is visible again. */
+/** 60 s: longer than a provider call; after a crash the timer is due again. Running a timer twice has one effect. */
 const leaseMs = 60_000
 
-/** 200: enough to keep the database busy, few enough to finish within a lease. */
+/** 200: enough to keep the database busy, few enough to finish within a lease unless providers are slow. */
 const chunk = 200
 
 /**
- * 64: two batches of commits. All of a round at once would queue for the few connections and time out: on a busy
- * machine plans missed their time because of that (seen).
+ * 64: two batches of commits. Running a whole round at once would queue for the few database connections and time out:
+ * on a busy machine plans missed their time because of that (seen).
  */
 const atOnce = 64
 
@@ -97,7 +102,7 @@ export function createTimerWorker({ engine, finder, findMerchant, gate = openGat
     try {
       const known = await findMerchant(timer.merchantId)
       if (!known) throw new Error(`the timer belongs to the unknown merchant ${timer.merchantId}`)
-      // The cached merchant may be from before its clock was moved, here or by another process.
+      // The merchant may have been cached before its clock was moved.
       const merchant = { ...known, clockOffsetMs }
       const at = new Date(runAt.getTime() + clockOffsetMs)
       await work[timer.kind]({ timer, merchant, at }, engine)
@@ -142,7 +147,8 @@ export function createTimerWorker({ engine, finder, findMerchant, gate = openGat
     runDue,
     async runAllDue() {
       if ((await runDue()) < chunk) return
-      // There is more than one round can take: two at a time, so that the next round does not wait for the last timer of this one.
+      // More is due than one round takes: run two rounds at a time, so that none waits for the slowest timer of
+      // another.
       const drain = async () => {
         while ((await runDue()) === chunk);
       }

@@ -1,4 +1,4 @@
-/** `doctor` on files for the bank and on money that customers sent, and after they were damaged on purpose. */
+/** `doctor` on bank files and customers' transfers, intact and after deliberate damage. */
 import { join } from 'node:path'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -91,7 +91,7 @@ const withoutLast = `DELETE FROM bank_file_part p WHERE ${transfers} AND positio
 const bookedFirst = `entry_key IN (SELECT booked_by FROM bank_item WHERE type = 'DEBIT')`
 const laxParts = 'ALTER TABLE bank_file_part DROP CONSTRAINT bank_file_part_of_file'
 
-test('the history has what goes back in every state', async () => {
+test('the history has surplus payments in every state', async () => {
   const rows = await queryRows<{ x: string }>(
     stage.gateway.databaseUrl,
     `SELECT p.trans_id || ' ' || s.amount || CASE WHEN s.batch_id IS NULL THEN ' waits' ELSE '' END AS x
@@ -154,7 +154,7 @@ test.each<[string, string[], ...string[]]>([
   expect(await nameDamage(stage.gateway.databaseUrl, ...before, damage)).toEqual(expected)
 })
 
-test('a file that an earlier release stored in a single part is whole', async () => {
+test('a file that an earlier release stored in a single part counts as complete', async () => {
   const upgraded = `UPDATE schema_migration SET applied_at = now() + interval '1 hour'
     WHERE name = '0041-bank-entries-waiting.sql'`
   const inOnePart = 'DELETE FROM bank_file_part WHERE position > 0'
@@ -166,7 +166,7 @@ test.each([
   ['bank_file_part', 'bank-file-opens'],
   ['bank_entry', 'bank-entry-opens'],
   ['bank_surplus', 'bank-surplus-opens'],
-])('what is sealed in %s and was changed is found as %s', async (table, expected) => {
+])('changed sealed data in %s is found as %s', async (table, expected) => {
   const { databaseUrl } = stage.gateway
   const ring = toRing(toMasterKey(masterKeyOf(databaseUrl), 'the test key'))
   const damage = `UPDATE ${table} SET sealed = set_byte(sealed, 20, get_byte(sealed, 20) # 1)`

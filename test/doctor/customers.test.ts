@@ -1,4 +1,4 @@
-/** `doctor` on a customer vault, and after it was damaged on purpose. */
+/** `doctor` on customers and stored methods, intact and after deliberate damage. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
 import { nameDamage } from '#test/support/database/damage.ts'
@@ -52,7 +52,7 @@ test('finds nothing on sound customers', async () => {
   expect(await findings(database.url)).toEqual([])
 })
 
-/** An hour parts the late customer from the others. */
+/** The late customer is created an hour after the others. */
 const part = `INSERT INTO customer_block (merchant_id, first_at, older)
   SELECT merchant_id, created_at - interval '1 minute', 2 FROM customer WHERE merchant_customer_id = 'late';
   UPDATE customer_order SET open_at = (SELECT max(first_at) FROM customer_block)`

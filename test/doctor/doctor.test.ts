@@ -1,4 +1,4 @@
-/** `doctor` on a database that has seen every kind of payment, and after it was damaged on purpose. */
+/** `doctor` on a database with every kind of payment, intact and after deliberate damage. */
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -83,8 +83,8 @@ const sentAgo = (age: string) =>
 const olderBy = (age: string, transId: string, type: string) =>
   setOperation(`created_at = created_at - interval '${age}'`, transId, type)
 
-describe('finds what was broken, and nothing else', () => {
-  // Each line: what was done to the data, and the checks that find it.
+describe('finds the damage, and nothing else', () => {
+  // Each row: the damage, and the checks that find it.
   test.each<[string, string[], ...string[]]>([
     [set('amount = amount + 1', 'manual'), ['asked-amount']],
     [set('amount = amount - 1', 'partial'), ['asked-amount']],
@@ -277,12 +277,12 @@ test('finds the same in slices of a few payments, and shows the first examples o
   }
 })
 
-test('no check looks through a range once for each of its payments, or through a whole table for each range', async () => {
+test('no check scans a range once per payment, or a whole table once per range', async () => {
   const client = new pg.Client({ connectionString: database.url })
   await client.connect()
   try {
     await client.query(wholeTableSettings)
-    // In tables of a few rows everything would be read as a whole.
+    // Tables of a few rows would always be read as a whole.
     await client.query('SET enable_seqscan = off')
     const [after, upTo] = ['1', '2'].map(digit => ({
       merchantId: `mer_${digit}`,
@@ -313,7 +313,7 @@ test('no check looks through a range once for each of its payments, or through a
   }
 })
 
-test('since a time looks at the payments that have changed since', async () => {
+test('with a start time it examines the payments that have changed since', async () => {
   const copy = await createTestDatabase(database.url)
   try {
     await queryRows(copy.url, set('captured = captured - 1', 'partial'))
@@ -333,7 +333,7 @@ test('since a time looks at the payments that have changed since', async () => {
   }
 })
 
-test('since a time finds what a changed payment shares with an older one', async () => {
+test('with a start time it finds what a changed payment shares with an older one', async () => {
   const copy = await createTestDatabase(database.url)
   try {
     await queryRows(copy.url, 'DROP INDEX payment_live_by_trans_id')
@@ -351,7 +351,7 @@ test('since a time finds what a changed payment shares with an older one', async
   }
 })
 
-test('what waits for a person is seen with the time that is given', async () => {
+test('operations that wait for an operator are judged by the given time', async () => {
   const now = new Date(Date.now() + 25 * 60 * 60 * 1000)
   const [found, ...others] = findings(await examine(database.url, { now }))
   expect(others).toEqual([])
@@ -381,7 +381,7 @@ describe('the command', () => {
       TOLLGATE_MASTER_KEY: masterKeyOf(database.url),
     })
 
-  test('ends with 0 and a word for every check when all is well', async () => {
+  test('exits with 0 and a line for every check if there is no fault', async () => {
     const { code, stdout } = await doctor(database.url)
     expect(code).toBe(0)
     const lines = stdout.trim().split('\n')
@@ -417,7 +417,7 @@ describe('the command', () => {
     },
   )
 
-  test('without the master key ends with 1 and names every check that was not made', async () => {
+  test('without the master key exits with 1 and names every check that was not made', async () => {
     const bare = makeEmptyFolder()
     try {
       const { code, stdout, stderr } = await tollgateHere(['doctor'], {
@@ -441,7 +441,7 @@ describe('the command', () => {
     }
   })
 
-  test('ends with 1 and says what is wrong where', async () => {
+  test('exits with 1 and says where each fault is', async () => {
     const copy = await createTestDatabase(database.url)
     try {
       await queryRows(copy.url, set('captured = captured - 1', 'partial'))

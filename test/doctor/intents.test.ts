@@ -1,4 +1,4 @@
-/** `doctor` on payment intents: nothing on sound ones, and each kind of damage by its name. */
+/** `doctor` on payment intents: no faults if intact, and each kind of damage by its name. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
 import { nameDamage } from '#test/support/database/damage.ts'

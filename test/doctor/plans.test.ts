@@ -1,4 +1,4 @@
-/** `doctor` on plans of every kind, and after they were damaged on purpose. */
+/** `doctor` on plans of every kind, intact and after deliberate damage. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { nameDamage } from '#test/support/database/damage.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
@@ -33,7 +33,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-/** The day was charged already, and the merchant asks for a charge at once. */
+/** The due day was charged already, and the merchant requests an extra charge. */
 async function chargeAgain(shop: Shop, transId: string): Promise<void> {
   const { body } = await shop.call('GET', `/payments/getByTransId/${transId}`)
   const path = `/payment-plans/${body.paymentPlanId}`
@@ -51,7 +51,7 @@ const forget = (transId: string) =>
 const delay = (transId: string, by: string) =>
   `UPDATE timer SET run_at = run_at + interval '${by}' WHERE kind = 'PLAN'
     AND pay_id = (SELECT pay_id FROM payment WHERE trans_id = '${transId}')`
-/** Not one that the merchant asked for: such a charge may come on top of its day's. */
+/** Excludes charges that the merchant requested, which may be made in addition to that of the day. */
 const anyCharge = `(SELECT pay_id FROM payment WHERE details->'planTurn'->'automatic' IS NOT NULL AND status = 'OK'
   AND details->'planTurn'->'automatic'->'asked' IS NULL ORDER BY pay_id LIMIT 1)`
 

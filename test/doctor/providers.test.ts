@@ -1,4 +1,4 @@
-/** `doctor` on disputes and notices, and after they were damaged on purpose. */
+/** `doctor` on disputes and notices, intact and after deliberate damage. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { nameDamage } from '#test/support/database/damage.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-/** A notice that was received that long ago and is still to be applied. */
+/** A notice of that age that was not applied yet. */
 const notice = (age: string, state = 'PENDING') => `
   WITH n AS (INSERT INTO provider_notice (merchant_id, notice_id, provider_account_id, key_version, sealed)
     SELECT merchant_id, gen_random_uuid(), 'acc_000000000000000000000000', key_version, '\\x00' FROM vault_key
@@ -28,7 +28,7 @@ const notice = (age: string, state = 'PENDING') => `
   SELECT merchant_id, 'acc_000000000000000000000000', 'k', notice_id, 0, 'x', '${state}', now(), now() - interval '${age}'
   FROM n`
 
-/** An approval of that state's try of the only payment, which fitted nothing for hours. */
+/** A notice of approval, hours old and unmatched, for the only payment's try in that state. */
 const extraApproval = (state: string) => `${notice('2 hours', 'UNMATCHED')};
   UPDATE operation SET state = '${state}' WHERE type = 'AUTHORIZATION';
   UPDATE notice_item SET kind = 'AUTHORIZATION approved', reference = (SELECT replace(x_id::text, '-', '') FROM operation

@@ -1,4 +1,4 @@
-/** `doctor` on keys, secrets and the audit trail: each kind of damage by its name, and nothing on sound ones. */
+/** `doctor` on keys, secrets and the audit trail: no faults if intact, and each kind of damage by its name. */
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MerchantId } from '#domain/ids.ts'
@@ -73,7 +73,7 @@ async function sealMore(merchantId: string): Promise<void> {
 }
 afterAll(() => database.drop())
 
-/** One bit of what is sealed. */
+/** Flips one bit of the sealed bytes. */
 const flip = (table: string, column = 'sealed'): string =>
   `UPDATE ${table} SET ${column} = set_byte(${column}, 20, get_byte(${column}, 20) # 1)`
 
@@ -125,7 +125,7 @@ test.each<[string, string[]]>([
   expect(found.map(({ name }) => name)).toEqual(expected)
 })
 
-/** What is found of the cards that are read, of two. */
+/** The number of faults among the cards that are read, of two. */
 async function openCards(choice: { sample?: number; since?: Date }, ...damage: string[]): Promise<number> {
   let found = -1
   const examineMore = async (client: pg.ClientBase) => {
@@ -137,7 +137,7 @@ async function openCards(choice: { sample?: number; since?: Date }, ...damage: s
   return found
 }
 
-test('of more than a sample only so many are opened; since a time those that were stored or used since', async () => {
+test('of many rows only a sample is decrypted; with a start time those stored or used since', async () => {
   expect(await openCards({})).toBe(2)
   expect(await openCards({ sample: 2 })).toBe(2)
   expect(await openCards({ sample: 0 })).toBe(0)

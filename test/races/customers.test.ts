@@ -1,4 +1,7 @@
-/** Customers, many at once, in one process and over two: one of each is born, deletions and payments meet in any order. */
+/**
+ * Concurrent changes of customers, in one process and over two: each is created once; deletions and payments in any
+ * order.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
 import { cardPayment, startTestGateway, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
@@ -7,7 +10,7 @@ import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.
 
 let left: TestGateway
 let right: TestGateway
-/** Where `left` waits between the provider's answer and the record of it. */
+/** The point at which `left` waits, between the provider's answer and recording it. */
 let gate: (() => Promise<void>) | undefined
 beforeAll(async () => {
   const { connectors } = createAcquirer()
@@ -44,7 +47,7 @@ const methodsOf = async (id: string) =>
 const countStored = async (name: string): Promise<number> =>
   (await queryRows(left.databaseUrl, 'SELECT 1 FROM customer WHERE merchant_customer_id = $1', [name])).length
 
-describe('births', () => {
+describe('creation', () => {
   test('one new customer, 60 payments over two processes: one customer, one card', async () => {
     const answers = await everywhere(60, at => pay(at, 'one'))
     expect(new Set(answers.map(idOf)).size).toBe(1)
@@ -89,7 +92,7 @@ describe('births', () => {
     expect(await countStored('shared')).toBe(2)
   })
 
-  test('one process settles late and finds the customer that the other made meanwhile', async () => {
+  test('a process that settles late finds the customer that the other has created', async () => {
     const opened = Promise.withResolvers<void>()
     const reached = Promise.withResolvers<void>()
     gate = () => {
@@ -106,7 +109,7 @@ describe('births', () => {
 })
 
 describe('deletions', () => {
-  test('a customer is deleted while its payments come: none is lost, none leads nowhere that is stored', async () => {
+  test('a customer is deleted during their payments: no payment is lost, and none refers to a missing customer', async () => {
     for (let round = 0; round < 5; round += 1) {
       const name = `leaving-${round}`
       const id = idOf(await pay(left, name))
@@ -114,7 +117,7 @@ describe('deletions', () => {
       const deletion = right.call('DELETE', `/customers/${id}`)
       expect((await deletion).status).toBe(200)
       const ids = new Set((await payments).map(idOf))
-      // Some came before the deletion, the others made the customer anew, and all of those the same.
+      // Some payments came before the deletion; the others created the same new customer.
       ids.delete(id)
       expect(ids.size).toBeLessThanOrEqual(1)
       expect((await right.call('GET', `/customers/${id}`)).status).toBe(404)
@@ -124,7 +127,7 @@ describe('deletions', () => {
     }
   })
 
-  test('a process that remembers a deleted customer makes a new one', async () => {
+  test('a process that has cached a deleted customer creates a new one', async () => {
     const id = idOf(await pay(left, 'remembered'))
     expect(idOf(await pay(right, 'remembered'))).toBe(id)
     await left.call('DELETE', `/customers/${id}`)
@@ -133,7 +136,7 @@ describe('deletions', () => {
     expect(idOf(await pay(left, 'remembered'))).toBe(fresh)
   })
 
-  test('a card is destroyed between the two commits of a payment: the customer comes without it', async () => {
+  test('a card is destroyed between the two commits of a payment: the customer is created without it', async () => {
     const number = '5105105105105100'
     const id = idOf(await pay(right, 'keeps it first', { card: { number } }))
     const opened = Promise.withResolvers<void>()
@@ -149,19 +152,19 @@ describe('deletions', () => {
     opened.resolve()
     const second = idOf(await late)
     expect(await methodsOf(second)).toEqual([])
-    // Paid with again, it is stored.
+    // The next payment with the card stores it.
     expect(idOf(await pay(left, 'keeps it second', { card: { number } }))).toBe(second)
     expect(await methodsOf(second)).toMatchObject([{ last4Digits: '5100' }])
   })
 
-  test('of ten deletions at once one succeeds', async () => {
+  test('one of ten concurrent deletions succeeds', async () => {
     const id = idOf(await pay(left, 'ten times'))
     const answers = await everywhere(10, at => at.call('DELETE', `/customers/${id}`))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
     expect(answers.filter(({ status }) => status === 404)).toHaveLength(9)
   })
 
-  test('two customers with the same card are deleted at once: the number is gone', async () => {
+  test('two customers with the same card are deleted at once: the number is destroyed', async () => {
     const number = '378282246310005'
     const ids = [
       idOf(await pay(left, 'pair-1', { card: { number } })),
@@ -176,7 +179,7 @@ describe('deletions', () => {
     expect(rows).toEqual([{ sealed: null }, { sealed: null }])
   })
 
-  test('changes and payments of one customer at once all stand', async () => {
+  test('concurrent changes and payments of one customer all take effect', async () => {
     const id = idOf(await pay(left, 'busy'))
     const answers = await everywhere(40, (at, index) =>
       index % 2 ? pay(at, 'busy') : at.call('PATCH', `/customers/${id}`, { lastName: `L${index}` }),

@@ -1,5 +1,5 @@
 /**
- * Two tabs, two hands, two processes: forms sent at once, approvals against cancellations and against the deadline, a
+ * Two tabs, two clicks, two processes: forms sent at once, approvals against cancellations and against the deadline, a
  * merchant's change against its customer's try. Each has one effect, and the acquirer's ledger agrees.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -57,7 +57,7 @@ async function create(type: string, more: object = {}): Promise<{ payId: string;
 const messagesOf = (payId: string) => acquirer.ledger.filter(message => message.payId === payId)
 const at = (gates: Gates, index: number): TestGateway => gates[(index % 2) as 0 | 1]
 
-/** The same page as the other process shows it. */
+/** The same page as served by the other process. */
 const shownBy = ({ url, ...page }: OpenPage, gateway: TestGateway): OpenPage => ({
   ...page,
   url: url.replace(left.url, gateway.url),
@@ -80,7 +80,7 @@ describe.each(through)('over %s', (_, gatesOf) => {
     }
   })
 
-  test('ten tabs with ten declined cards are one failed try, and the next form is another', async () => {
+  test('ten tabs with ten declined cards are one failed try, and the next form is a second try', async () => {
     const { payId, page } = await create('CARD')
     for (let tries = 1; tries <= 3; tries += 1) {
       const form = await openPage(page)
@@ -129,7 +129,7 @@ describe.each(through)('over %s', (_, gatesOf) => {
     }
   })
 
-  test('a form against turning back: what was sent counts, what was not is not sent', async () => {
+  test('a form against going back: a recorded try is sent, any other is not', async () => {
     for (let round = 0; round < 10; round += 1) {
       const { payId, page } = await create('CARD')
       const form = await openPage(page)
@@ -145,7 +145,7 @@ describe.each(through)('over %s', (_, gatesOf) => {
     }
   })
 
-  test('another amount while the customer decides: paid is what was shown, or it is shown anew', async () => {
+  test('the amount changes while the customer decides: they pay the amount shown, or see the new one first', async () => {
     for (let round = 0; round < 20; round += 1) {
       const { payId, page } = await create('PROVIDERP')
       const step = await openPage(page)
@@ -173,12 +173,12 @@ test('a customer who approves late, after the deadline and before its timer, has
   const expirationTime = new Date(Date.parse(now) + 60_000).toISOString()
   const { payId } = await create('PROVIDERP', { expirationTime })
   clock.move(60_000)
-  // The timer runs by itself as well: it may come before any of them, and then the payment is over already.
+  // The timer runs in the background as well, and may end the payment before any of them.
   for (const action of ['approve', 'decline', 'pending', 'cancel'])
     expect((await actAt(right, payId, action)).body.status).toMatch(/^(?:AUTHORIZE_REQUEST|FAILED)$/)
   expect(messagesOf(payId)).toEqual([])
   while ((await left.gateway.timerWorker.runDue()) > 0);
-  // Whoever has claimed the timer may still be at it.
+  // The process that has claimed the timer may still be running it.
   await expect
     .poll(() => shop.read(payId), { timeout: 20_000 })
     .toMatchObject({ status: 'FAILED', responseCode: '24000402' })

@@ -15,7 +15,7 @@ let left: TestGateway
 let right: TestGateway
 let shop: Shop
 let intents: IntentShop
-/** Where `left` waits between the provider's answer and the record of it. */
+/** The point at which `left` waits, between the provider's answer and recording it. */
 let gate: (() => Promise<void>) | undefined
 beforeAll(async () => {
   acquirer = createAcquirer()
@@ -68,7 +68,7 @@ test('forty with one key over two processes: one payment and one answer', async 
   expect(await paymentsOf(id)).toHaveLength(1)
 })
 
-test('declined ones let the others try, and never two at a time', async () => {
+test('after a decline another confirmation may try, but never two at a time', async () => {
   const id = await intents.intent({ simulationMode: '0305' })
   const answers = await everywhere(20, at => confirmAt(at, id, confirmation('CARD')))
   const tried = answers.filter(({ body }) => body.responseCode === '21000305')
@@ -77,7 +77,7 @@ test('declined ones let the others try, and never two at a time', async () => {
   expect(await paymentsOf(id)).toEqual(tried.map(() => ({ status: 'FAILED' })))
 })
 
-test('while the provider thinks, the other process is refused', async () => {
+test('during the provider call, a confirmation at the other process is refused', async () => {
   const id = await intents.intent()
   const reached = Promise.withResolvers<void>()
   const opened = Promise.withResolvers<void>()
@@ -104,8 +104,8 @@ test('two intents of one transId: one is paid, the other stays open', async () =
   expect((await confirmAt(right, open, confirmation('CARD'))).status).toBe(200)
 })
 
-/** Past the rule and under transIds of their own, so that nothing but the claim stands between them. */
-test('forty payments that claim one intent in the same moment: one is made', async () => {
+/** Bypasses the rule and uses different transIds, so that only the claim can refuse them. */
+test('forty payments that claim one intent at the same moment: one is made', async () => {
   const id = (await intents.intent()) as IntentId
   const method = findMethod('CARD')
   const merchant = await findMerchant(shop, left)

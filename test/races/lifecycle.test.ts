@@ -1,6 +1,6 @@
 /**
- * Every pair of operations that fight for the same money, at the same moment, in one process and over two on one
- * database: no ceiling is passed, the losers are told why, and the acquirer's ledger agrees to the cent.
+ * Every pair of operations that compete for the same money, at the same moment, in one process and over two on one
+ * database: no ceiling is exceeded, the losers get the right refusal, and the acquirer's ledger agrees to the cent.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -31,7 +31,7 @@ afterAll(async () => {
   await left.stop()
 })
 
-/** Enough that every order of two operations happens. */
+/** Enough payments for every order of two operations to happen. */
 const crowdSize = inLongRun(60, 200)
 
 const step = (value: number) => ({ transId: 'step', amount: { value, currency } })
@@ -46,7 +46,7 @@ const codes = (answers: readonly CrowdAnswer[]) => [
   ...new Set(answers.filter(({ status }) => status !== 200).map(({ body }) => body.responseCode)),
 ]
 
-/** What the acquirer did for this payment, from its own ledger. */
+/** The operations on this payment in the acquirer's ledger. */
 const ledgerOf = (payId: string, operation: string): number =>
   acquirer.ledger
     .filter(message => message.payId === payId && message.operation === operation && message.approved)
@@ -85,7 +85,7 @@ describe('refunds of 60 on 100', () => {
     expect((await expectLedger(payIds[0] ?? '')).refundedValue).toBe(60)
   })
 
-  test('unknown outcomes count: with both answers lost there is no third try', async () => {
+  test('unknown outcomes count: after two lost answers a third refund is refused', async () => {
     const payId = await create(120, 'AUTOMATIC')
     acquirer.failNext('REFUND', 'lost_answer', 'lost_answer')
     const answers = await many(10, index =>
@@ -126,7 +126,7 @@ describe('two operations at once over two processes, on many payments', () => {
     }
   })
 
-  test('incremental against capture: what is taken was authorised by then', async () => {
+  test('incremental against capture: no more is captured than was authorised by then', async () => {
     const ends = await race(['incrementals', 500], ['captures', 1200])
     for (const { answers, payId } of ends) {
       const after = await expectLedger(payId)
@@ -137,7 +137,7 @@ describe('two operations at once over two processes, on many payments', () => {
     }
   })
 
-  test('incremental against a capture of everything: a raise after it is refused', async () => {
+  test('incremental against a capture of everything: an increment after it is refused', async () => {
     const ends = await race(['incrementals', 500], ['captures', 1000])
     for (const { answers, payId } of ends) {
       const after = await expectLedger(payId)
@@ -149,7 +149,7 @@ describe('two operations at once over two processes, on many payments', () => {
     expect(codes(ends.flatMap(({ answers }) => answers)).filter(code => code !== '20200002')).toEqual([])
   })
 
-  test('incremental against reversal: what was raised of a payment that is over is released with it', async () => {
+  test('incremental against reversal: the reversal also releases an increment that came before it', async () => {
     const ends = await race(['incrementals', 500], ['reversals', 1000])
     for (const { answers, payId } of ends) {
       const [raised, reversed] = answers
@@ -213,7 +213,7 @@ describe('one of each', () => {
     expect(acquirer.ledger.length - before).toBe(1)
   })
 
-  test('twenty payments that want one transId by an update: one gets it', async () => {
+  test('twenty updates of payments to the same transId: one succeeds', async () => {
     const change: Change = { captureMethod: { type: 'MANUAL' } }
     const payIds = await many(20, async () => (await shop.create('PROVIDERR', change)).body.payId as string)
     const answers = await Promise.all(
@@ -246,11 +246,11 @@ test('captures of 300 on 1000, 20 at once over two processes, on 50 payments: th
   for (const payId of payIds) expect(ledgerOf(payId, 'CAPTURE')).toBe(900)
 })
 
-/** All of them in the long run; sixteen times as many as can succeed are enough to have the queue full. */
+/** The full number in the long run; sixteen times as many as can succeed are enough to fill the queue. */
 const atOnce = inLongRun(800, 10_000)
 
 describe(`${atOnce} captures at once on one payment of 10,000`, () => {
-  test('of 250 each: exactly 40 succeed, and not a cent more is taken', async () => {
+  test('of 250 each: exactly 40 succeed, and not a cent more is captured', async () => {
     const payId = await create(10_000, 'MANUAL')
     const answers = await many(atOnce, () => crowds[0].post(`/payments/${payId}/captures`, step(250)))
     expect(succeeded(answers)).toHaveLength(40)
@@ -258,7 +258,7 @@ describe(`${atOnce} captures at once on one payment of 10,000`, () => {
     expect(await expectLedger(payId)).toMatchObject({ capturedValue: 10_000, status: 'OK' })
   })
 
-  test('of 100 each over two processes: 50 succeed, the most that one payment takes', async () => {
+  test('of 100 each over two processes: 50 succeed, the maximum for one payment', async () => {
     const payId = await create(10_000, 'MANUAL')
     const answers = await many(inLongRun(800, 2_000), index =>
       crowds[index % 2 ? 0 : 1].post(`/payments/${payId}/captures`, step(100)),

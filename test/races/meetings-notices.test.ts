@@ -1,8 +1,8 @@
 /**
- * Notices of a provider, its customers, requests of the merchant and timers that meet at the same few payments, by chance
- * and in two processes: pages that are left, ended and paid all the same, approvals that come late, money that is given
- * back. Nothing gives a 5xx, the doctor finds nothing afterwards, and the provider's books agree with ours. Once more with
- * a provider that tells anything: captures and refunds that are taken back or were made in its dashboard, returns, disputes.
+ * Notices of a provider, customers, requests of the merchant and timers act on the same few payments, at random and in
+ * two processes: pages that are left, ended and still paid, late approvals, money that is given back. Nothing gives a
+ * 5xx, the doctor finds nothing afterwards, and the provider's books agree with ours. Once more with random notices:
+ * captures and refunds that are taken back or were made in the provider's dashboard, returns, disputes.
  */
 import { expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
@@ -31,7 +31,7 @@ interface Scene extends Omit<NoticeScene, 'gateway'> {
 
 const pickGateway = ({ random, gateways }: Scene): TestGateway => random.pick(gateways)
 
-/** The scene as one of the two processes serves it. What the provider does by itself there gets names of its own. */
+/** The scene at one of the two processes. Operations made by the provider itself get ids of their own there. */
 const through = (scene: Scene): NoticeScene => ({
   ...scene,
   gateway: pickGateway(scene),
@@ -56,7 +56,7 @@ async function payOnPage({ random, provider }: Scene): Promise<void> {
   provider.payAnyway(random.pick(provider.requests.slice(-6)).reference)
 }
 
-/** The customer chooses on our page; what was chosen before is left. */
+/** The customer chooses a method on our page, which leaves an earlier choice. */
 async function choose(scene: Scene): Promise<void> {
   const { random, pages } = scene
   const href = random.pick(pages.slice(-3)).replace(/^https?:\/\/[^/]+/, pickGateway(scene).url)
@@ -148,7 +148,7 @@ async function settle(scene: Scene): Promise<void> {
   }
 }
 
-/** What it has undone at our request is as if it had never happened. */
+/** Ignores operations that the provider has undone at our request. */
 const compareBooks = ({ provider, gateways: [{ databaseUrl }] }: Scene): Promise<readonly string[]> =>
   compareWithProvider(
     databaseUrl,

@@ -1,6 +1,7 @@
 /**
- * What happens at the same moment to payments that wait for somebody: customers on pages, in two tabs and late, merchants
- * who change, confirm or cancel, deadlines, banks that send debits back, disputes. By chance and in two processes.
+ * Concurrent actions on payments that wait for a customer or a merchant: customers on pages, in two tabs and late,
+ * merchants who change, confirm or cancel, deadlines, banks that return debits, disputes. At random and in two
+ * processes.
  */
 import { expect, test } from 'vitest'
 import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
@@ -105,13 +106,13 @@ const direct: PageAct = async scene => {
   }
 }
 
-/** The second is sent back by its bank two days after its capture. */
+/** The bank returns debits of the second account two days after their capture. */
 const accounts = ['DE89370400440532013000', 'DE35370400440532013002'].map(number => ({
   number,
   accountHolderName: 'Ada Lovelace',
 }))
 
-/** The customer's page as one of the two processes shows it. */
+/** The customer's page at one of the two processes. */
 function findPage(scene: PageScene): { readonly payId: string; readonly href: string } | undefined {
   const page = recent(scene, scene.pages)
   if (!page) return undefined
@@ -119,7 +120,7 @@ function findPage(scene: PageScene): { readonly payId: string; readonly href: st
   return { ...page, href: page.href.replace(/^https?:\/\/[^/]+/, url) }
 }
 
-/** Fills in whatever the page asks for: a card, or a step at the provider's. */
+/** Does what the page asks for: enters a card, or takes a step on the provider's page. */
 const visit: PageAct = async scene => {
   const page = findPage(scene)
   if (!page) return
@@ -158,7 +159,7 @@ const changeLink: PageAct = async scene => {
   return id && scene.ask('PATCH', `/payments/links/${id}`, { expirationTime: soon(scene) })
 }
 
-/** The same request with the same key, at once to whichever process, and again later: one effect, one answer. */
+/** Sends a request twice at once with the same key, to random processes, and again later: one effect, one answer. */
 const withKey: PageAct = async scene => {
   const old = scene.random.chance(0.5) ? recent(scene, scene.keyed) : undefined
   const payId = recent(scene, scene.payIds)

@@ -1,4 +1,4 @@
-/** What happens at the same moment to the same few plans, customers, intents and payments, by chance and in two processes. */
+/** Random concurrent requests on the same few plans, customers, intents and payments, in two processes. */
 import { test } from 'vitest'
 import { dayOf } from '#domain/time/calendar.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
@@ -114,7 +114,7 @@ const useMethods: PlanAct = async scene => {
   const id = recent(scene, scene.customerIds)
   if (id === undefined) return undefined
   const listed = await scene.ask('GET', `/customers/${id}/paymentMethods`)
-  // A customer that was deleted meanwhile has none.
+  // A customer who was deleted in the meantime has none.
   const methodId: string | undefined = recent(scene, (listed.body.data ?? []) as AnyJson[])?.id
   const plan = recent(scene, scene.plans)
   if (methodId === undefined) return listed
@@ -170,7 +170,7 @@ test.each(seeds)('seed %i', { timeout: 600_000 }, async seed => {
   const scene: PlanScene = { ...(await openScene(seed)), plans: [], customerIds: [], intents: [] }
   try {
     await Promise.all([beginPlan(scene), pay(scene), openIntent(scene)])
-    // An event about a plan carries the last operation of the plan's first payment, which an event may have told of before.
+    // An event about a plan names the last operation of the plan's first payment, which an earlier event may name too.
     await meet(scene, { acts, rounds, movesMs: [dayMs], accepted: ['an operation is told of once'] })
   } finally {
     await leave(scene)

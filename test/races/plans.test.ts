@@ -1,4 +1,4 @@
-/** Two processes at the same plans: every due day is charged once, and what ends a plan ends it for both. */
+/** Two processes on the same plans: every due day is charged once, and a plan that ends, ends for both. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { PayId, PlanId, XId } from '#domain/ids.ts'
 import type { Engine } from '#operations/engine.ts'
@@ -41,8 +41,8 @@ const begin = async (count: number): Promise<string[]> =>
   )
 
 /**
- * Both at once, until nothing is due: the background of either may be at a timer that these runs do not find, and set
- * another one when it is done.
+ * Runs both until nothing is due: the background workers may be running a timer that these runs do not find, and set
+ * another when it is done.
  */
 async function runBoth(): Promise<void> {
   const run = async ({ gateway: { timerWorker } }: TestGateway) => {
@@ -51,7 +51,7 @@ async function runBoth(): Promise<void> {
   }
   do await Promise.all([run(left), run(right), run(left), run(right)])
   while ((await countDue(left.databaseUrl, clock.nowMs())) > 0)
-  // One that failed is not lost but comes a minute late: here it would look like a lost charge.
+  // A failed timer is retried a minute later, which would look like a lost charge here.
   const failed = [left, right].flatMap(({ logged }) => logged.filter(line => line.includes('TIMER_FAILED')))
   expect(failed).toEqual([])
 }
@@ -68,7 +68,7 @@ test('thirty plans, three days at once, four workers in two processes', async ()
   expect(charged).toHaveLength(90)
 })
 
-test('timers that several have seen charge once, and none is lost', async () => {
+test('a timer that several workers have read charges once, and none is lost', async () => {
   const planIds = await begin(10)
   const plans = await Promise.all(planIds.map(planId => readPlan(shop, planId)))
   clock.move(dayMs)
@@ -86,13 +86,13 @@ test('timers that several have seen charge once, and none is lost', async () => 
   await Promise.all(plans.flatMap(plan => often.map(on => run(plan, on))))
   await runBoth()
   for (const planId of planIds) expect((await readPlan(shop, planId)).numberOfPayments).toBe(2)
-  // Nobody has dropped the timer of the next day.
+  // The timer of the next day was not dropped.
   clock.move(dayMs)
   await runBoth()
   for (const planId of planIds) expect((await readPlan(shop, planId)).numberOfPayments).toBe(3)
 })
 
-test('cancelling while it is charged: one of the two comes first, and nothing follows', async () => {
+test('a plan is cancelled while it is charged: one of the two comes first, and no further charge follows', async () => {
   const planIds = await begin(20)
   clock.move(dayMs)
   const cancel = (planId: string, at: TestGateway) =>
@@ -111,7 +111,7 @@ test('cancelling while it is charged: one of the two comes first, and nothing fo
   }
 })
 
-test('deleting the customer while it is charged leaves no plan that is alive', async () => {
+test('deleting the customer during a charge leaves no active plan', async () => {
   const planIds = await begin(20)
   const plans = await Promise.all(planIds.map(planId => readPlan(shop, planId)))
   clock.move(dayMs)
@@ -125,7 +125,7 @@ test('deleting the customer while it is charged leaves no plan that is alive', a
   for (const planId of planIds) expect((await readPlan(shop, planId)).status).toBe('SUSPENDED')
 })
 
-test('many charges by hand with one transId: one payment', async () => {
+test('many manual charges with one transId: one payment', async () => {
   const [planId = ''] = await begin(1)
   const answers = await Promise.all(
     Array.from({ length: 10 }, () => chargePlan(shop, planId, { transId: 'only once' })),
@@ -134,7 +134,7 @@ test('many charges by hand with one transId: one payment', async () => {
   expect((await readPlan(shop, planId)).numberOfPayments).toBe(2)
 })
 
-test('cancelling while the first payment is refunded elsewhere: both are done, and both events are written', async () => {
+test('a plan is cancelled while its first payment is refunded at the other process: both succeed, and both events are written', async () => {
   await left.gateway.merchants.endpoints.add({
     ...{ merchantId: shop.merchantId, url: 'http://127.0.0.1:9/plans' },
     ...{ kind: 'ENHANCED', types: ['plan.cancelled', 'refund.succeeded'] },
@@ -195,7 +195,7 @@ async function changeMeanwhile(planId: string, change: () => Promise<TestAnswer>
   return kept?.run_at
 }
 
-test('a plan that is changed while a charge by hand is settled keeps the due day that the charge has moved', async () => {
+test('a plan that is changed while a manual charge is settled keeps the due day that the charge has moved', async () => {
   const recurring = { frequency: 'DAILY', useCase: 'FIXED' }
   const planId = (await beginPlan(shop, { recurring })).body.paymentPlanId as PlanId
   const { nextPaymentDate: before } = await readPlan(shop, planId)

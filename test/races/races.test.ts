@@ -1,4 +1,4 @@
-/** Many at once, in one process and over two on one database: ceilings hold, and one of each is made. */
+/** Concurrent requests, in one process and over two on one database: ceilings hold, and duplicates have one effect. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   basic,
@@ -13,7 +13,7 @@ import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.
 let acquirer: Acquirer
 let left: TestGateway
 let right: TestGateway
-/** Where `left` waits between the provider's answer and the record of it. */
+/** The point at which `left` waits, between the provider's answer and recording it. */
 let gate: (() => Promise<void>) | undefined
 beforeAll(async () => {
   acquirer = createAcquirer()
@@ -44,7 +44,7 @@ const record = async (payId: string) => (await right.call('GET', `/payments/getB
 const withStatus = (answers: readonly TestAnswer[], status: number) =>
   answers.filter(answer => answer.status === status)
 
-/** What the acquirer took for this payment, from its own ledger. */
+/** The amount captured from this payment, by the acquirer's ledger. */
 async function sumTaken(payId: string): Promise<number> {
   const references = (await record(payId)).operations.map((operation: { xId: string }) => operation.xId)
   return acquirer.ledger
@@ -74,7 +74,7 @@ describe('captures of one payment', () => {
     expect(await sumTaken(payId)).toBe(1000)
   })
 
-  test('a result that is recorded late finds what the other process did meanwhile', async () => {
+  test('a result that is recorded late sees what the other process did in the meantime', async () => {
     const payId = await authorize()
     const reached = Promise.withResolvers<void>()
     const opened = Promise.withResolvers<void>()
@@ -92,7 +92,7 @@ describe('captures of one payment', () => {
     expect(await capture(right, payId, 701)).toMatchObject({ status: 422 })
   })
 
-  test('a stranger in the same moment finds nothing', async () => {
+  test('another merchant at the same moment finds nothing', async () => {
     const payId = await authorize()
     const { merchantId, apiKey } = await left.gateway.merchants.create('Stranger')
     const authorization = basic(merchantId, apiKey)
@@ -105,7 +105,7 @@ describe('captures of one payment', () => {
     expect((await record(payId)).amount.capturedValue).toBe(200)
   })
 
-  test('mixed amounts over two processes never pass the ceiling', async () => {
+  test('mixed amounts over two processes never exceed the ceiling', async () => {
     const payId = await authorize()
     const answers = await everywhere(60, (at, index) => capture(at, payId, 37 + ((index * 53) % 211)))
     const { amount, operations } = await record(payId)
@@ -114,7 +114,7 @@ describe('captures of one payment', () => {
     expect(operations).toHaveLength(1 + withStatus(answers, 200).length)
   })
 
-  test('lost answers over two processes count as taken', async () => {
+  test('lost answers over two processes count as captured', async () => {
     const payId = await authorize()
     acquirer.failNext('CAPTURE', ...Array.from({ length: 5 }, () => 'lost_answer' as const))
     const answers = await everywhere(40, at => capture(at, payId, 200))
@@ -124,7 +124,7 @@ describe('captures of one payment', () => {
     acquirer.heal()
   })
 
-  test('declines over two processes give back what they had reserved', async () => {
+  test('declines over two processes release their reservations', async () => {
     const payId = await authorize()
     const answers = await everywhere(40, (at, index) =>
       capture(at, payId, 100, index % 2 ? { simulationMode: '0305' } : {}),

@@ -1,4 +1,4 @@
-/** A timer that finds nothing to do in one process, while another one sets it anew. */
+/** A timer that has nothing to do in one process, while another process sets it again. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { AuthorizationOutcome, Inquiry } from '#connectors/contract.ts'
 import type { PayId, XId } from '#domain/ids.ts'
@@ -31,7 +31,7 @@ afterAll(async () => {
   await left.stop()
 })
 
-/** The timer of a delayed capture fires, and something happens in the other process after it has read the payment. */
+/** The timer of a delayed capture fires, and the other process acts after the timer has read the payment. */
 async function captureMeanwhile(payId: PayId, happens: (merchant: Merchant) => Promise<void>) {
   const merchant = await findMerchant(shop, left)
   const { engine } = left.gateway
@@ -59,7 +59,7 @@ async function captureMeanwhile(payId: PayId, happens: (merchant: Merchant) => P
 
 const captureMethod = { type: 'DELAYED', delayed: { delayedHours: 5 } }
 
-test('a delayed capture is made though its timer found everything being reversed, which then failed', async () => {
+test('a delayed capture is made if its timer finds everything being reversed, and the reversal then fails', async () => {
   const payId = (await shop.create('CARD', { captureMethod })).body.payId as PayId
   acquirer.failNext('REVERSAL', 'lost_answer')
   const { inquire } = acquirer.connector
@@ -79,7 +79,7 @@ test('a delayed capture is made though its timer found everything being reversed
   expect(amount).toMatchObject({ capturedValue: 1000, reversedValue: 0 })
 })
 
-test('a delayed capture takes what a reversal leaves in the same moment', async () => {
+test('a delayed capture captures what a simultaneous reversal leaves', async () => {
   const payId = (await shop.create('CARD', { captureMethod })).body.payId as PayId
   const { authorization } = shop
   const body = { transId: 'a part', amount: { value: 400, currency: 'EUR' } }

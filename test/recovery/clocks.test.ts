@@ -1,4 +1,4 @@
-/** Clocks of process and database that differ are noticed; a test's own clock and a merchant's are not taken for that. */
+/** A difference between the clocks of process and database is reported; a test's or a merchant's clock is not. */
 import { rmSync } from 'node:fs'
 import { afterEach, expect, test, vi } from 'vitest'
 import { createTestClock } from '#test/support/clock.ts'
@@ -7,7 +7,7 @@ import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/g
 
 afterEach(() => void vi.restoreAllMocks())
 
-/** The clock of this process, so far ahead of that of its machine, on which the database runs. */
+/** A process clock this far ahead of the machine's clock, which the database uses. */
 function setClockAhead(milliseconds: number): void {
   vi.restoreAllMocks()
   const readClock = Date.now
@@ -22,7 +22,7 @@ async function readDifference({ url }: TestGateway): Promise<number> {
   return Number(/^tollgate_clock_difference_seconds (\S+)$/m.exec(metrics)?.[1])
 }
 
-test('a clock that differs from the database is reported at the start, in the metrics, and when it is right again', async () => {
+test("a clock that differs from the database's is reported at the start and in the metrics, and again when it is right", async () => {
   setClockAhead(60_000)
   const gateway = await startTestGateway()
   try {
@@ -42,7 +42,7 @@ test('a clock that differs from the database is reported at the start, in the me
   }
 })
 
-test('a gateway with a clock of its own, whose merchant has moved theirs, says nothing', async () => {
+test('a gateway with an injected clock, whose merchant has moved their test clock, reports nothing', async () => {
   const gateway = await startTestGateway({ clock: createTestClock() })
   try {
     expect((await gateway.call('POST', '/test/clock', { advance: 'P3D' })).status).toBe(200)
@@ -53,7 +53,7 @@ test('a gateway with a clock of its own, whose merchant has moved theirs, says n
   }
 })
 
-test('doctor warns of clocks that differ, and finds nothing wrong with the data', async () => {
+test('doctor warns of clocks that differ, and finds no fault in the data', async () => {
   const gateway = await startTestGateway()
   const folder = makeEmptyFolder()
   const diagnose = () =>

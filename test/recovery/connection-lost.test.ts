@@ -1,6 +1,6 @@
 /**
- * The line to the database breaks around a commit: before it arrives, or after it was done and before we hear of it. The
- * request still gets its answer, the provider is asked once, and nothing is reserved or taken twice.
+ * The connection to the database breaks around a commit: before it arrives, or after it succeeded and before its
+ * answer. The request still gets its answer, the provider is called once, and nothing is reserved or captured twice.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database/database-proxy.ts'
@@ -39,7 +39,7 @@ const keyed: [string, () => Record<string, string>][] = [
 ]
 const cells = moments.flatMap(moment => keyed.map(([label, headers]) => ({ moment, label, headers })))
 
-/** Each reference at most once, and the record's sums from it. */
+/** The ledger has each reference at most once, and the record's sums follow from it. */
 async function expectBooks(payId: string, captured: number, operations: number): Promise<void> {
   const { body } = await direct.call('GET', `/payments/getByPayId/${payId}`)
   expect(body.amount).toMatchObject({ authorizedValue: 1000, capturedValue: captured })
@@ -81,7 +81,7 @@ describe.each(cells)('cut $moment the commit, $label', ({ moment, headers }) => 
     const captured = await gateway.call('POST', path, request, given)
     expect(captured, captured.text).toMatchObject({ status: 200, body: { status: 'OK' } })
     await expectBooks(body.payId, 700, 2)
-    // Nothing is left reserved: the rest can still be taken.
+    // Nothing is left reserved: the rest can still be captured.
     expect(
       (await direct.call('POST', path, { ...request, amount: { value: 300, currency: 'EUR' } })).status,
     ).toBe(200)
@@ -93,7 +93,7 @@ const steps: [string, string][] = [
   ['the page of a provider', 'PROVIDERP'],
 ]
 
-// The customer's step has two commits as well, and no key: only the references tell that it was done.
+// The customer's step has two commits as well, but no idempotency key: only the references show that it was done.
 describe.each(moments)('cut %s the commit of the customer’s step', moment => {
   test.each(
     steps.flatMap(([name, type]) => [
@@ -113,7 +113,7 @@ describe.each(moments)('cut %s the commit of the customer’s step', moment => {
   })
 })
 
-test('all connections are ended by the server while the provider is asked', async () => {
+test('the server ends all connections during the provider call', async () => {
   const request = cardPayment()
   duringCall = async () => {
     duringCall = () => undefined
@@ -124,7 +124,7 @@ test('all connections are ended by the server while the provider is asked', asyn
   await expectBooks(created.body.payId, 1000, 2)
 })
 
-test('the gateway lives on and keeps its claim, so that a newcomer leaves its work alone', async () => {
+test('the gateway takes its claim again, so that a new gateway leaves its work alone', async () => {
   await endAllConnections()
   await vi.waitFor(async () => expect(await countClaims()).toBe(2), { timeout: 20_000, interval: 50 })
   const pending = Promise.withResolvers<void>()

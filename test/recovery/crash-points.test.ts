@@ -1,6 +1,7 @@
 /**
- * One test per gap between two writes: the process dies there, another one finds what it left. Whatever the acquirer had
- * heard by then becomes the truth, no money moves twice, and the key of the lost request answers with the result.
+ * One test per gap between two writes: the process dies there, and another one recovers its operation. The result is
+ * what the acquirer had received by then, no money moves twice, and the key of the lost request answers with the
+ * result.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
@@ -33,11 +34,11 @@ type Happening = 'approved' | 'declined' | 'lost answer' | 'never arrives'
 const operations: readonly Operation[] = ['create AUTOMATIC', 'create MANUAL', 'capture']
 const happenings: readonly Happening[] = ['approved', 'declined', 'lost answer', 'never arrives']
 
-/** What the acquirer holds when the dust has settled: before the call it can have heard nothing. */
+/** Whether the acquirer's ledger has the operation at the end: not if the process died before the call. */
 const isApproved = (point: CrashName, happening: Happening): boolean =>
   point !== 'afterRecord' && (happening === 'approved' || happening === 'lost answer')
 
-/** What the merchant is told later, because the answer to its request cannot have told it. */
+/** Whether the merchant gets an event, because the answer to its request cannot have held the result. */
 const isToldLater = (point: CrashName, happening: Happening): boolean =>
   point !== 'afterSettle' || happening === 'lost answer'
 
@@ -73,7 +74,7 @@ const sumApproved = (type: string, references: readonly string[]): number =>
     )
     .reduce((sum, message) => sum + message.amount, 0)
 
-/** The books are the acquirer's, to the cent, and it was asked for nothing twice. */
+/** Our books equal the acquirer's to the cent, and it got no request twice. */
 function expectBooksOf(record: { amount: Record<string, number>; operations: { xId: string }[] }): void {
   const references = record.operations.map(operation => operation.xId)
   expect(record.amount.authorizedValue).toBe(sumApproved('AUTHORIZATION', references))
@@ -87,7 +88,7 @@ const cells = crashNames.flatMap(point =>
 )
 
 describe.each(cells)('$operation dies $point, $happening', ({ point, operation, happening }) => {
-  test('is settled once, as the acquirer has it, and its key says so', async () => {
+  test("is settled once with the acquirer's result, and its key answers with it", async () => {
     const request = await prepareRequest(operation, happening)
     sabotage(operation, happening)
     expect(await crash.die(point, dying, request)).toBeUndefined()
@@ -121,7 +122,7 @@ describe.each(cells)('$operation dies $point, $happening', ({ point, operation, 
   })
 })
 
-test('what is under way in a living neighbour is left alone', async () => {
+test('an operation under way in another live process is left alone', async () => {
   const request = await prepareRequest('create MANUAL', 'approved')
   expect(await crash.die('afterRecord', dying, request)).toBeUndefined()
   expect(await heir.gateway.settleWorker.recoverAbandoned()).toBe(0)
@@ -131,7 +132,7 @@ test('what is under way in a living neighbour is left alone', async () => {
   await heir.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
 })
 
-test('an acquirer that cannot tell leaves it PENDING, counted and asked about again', async () => {
+test('an operation of a silent acquirer stays PENDING, counts against the ceiling and gets further inquiries', async () => {
   const request = await prepareRequest('capture', 'approved')
   expect(await crash.die('afterCall', dying, request)).toBeUndefined()
   acquirer.setSilent(true)
@@ -150,7 +151,7 @@ test('an acquirer that cannot tell leaves it PENDING, counted and asked about ag
   expect(await read()).toMatchObject({ status: 'OK', amount: { capturedValue: 400 } })
 })
 
-test('two heirs settle it once', async () => {
+test('two processes that recover the same operation settle it once', async () => {
   const request = await prepareRequest('create AUTOMATIC', 'approved')
   expect(await crash.die('afterCall', dying, request)).toBeUndefined()
   const third = await startTestGateway({ clock, connectors: acquirer.connectors, beside: heir })

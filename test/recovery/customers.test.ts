@@ -1,4 +1,6 @@
-/** A process dies in each gap of a payment that brings a new customer: whoever settles it makes the customer, once. */
+/**
+ * A process dies in each gap of a payment with a new customer: the process that settles it creates the customer once.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
@@ -40,7 +42,7 @@ test.each(crashNames)(
     const list = `/customers?page=1&merchantCustomerId=${encodeURIComponent(merchantCustomerId)}`
     const count = async () => (await heir.call('GET', list)).body.totalNumberOfItems
     expect(await crash.die(point, dying, request)).toBeUndefined()
-    // The customer comes with the approval, not before and not after.
+    // The customer is created in the commit of the approval, not before or after.
     expect(await count()).toBe(point === 'afterSettle' ? 1 : 0)
     await heir.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
     clock.move(10 * secondMs)

@@ -1,6 +1,7 @@
 /**
- * The database is gone, or silent: every endpoint, page and readiness check answers 503 with Retry-After, never 500, and
- * all of it works again by itself. What a provider has answered meanwhile is written once the database is back.
+ * The database is unavailable or silent: every endpoint, page and readiness check answers 503 with Retry-After, never
+ * 500, and recovers without intervention. A provider's answer that arrives in the meantime is written once the database
+ * is back.
  */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { PayId } from '#domain/ids.ts'
@@ -56,7 +57,7 @@ const requests: [string, string, unknown?][] = [
 test('503 with Retry-After everywhere while the database is silent, and 200 again when it is back', async () => {
   proxy.freeze()
   for (const [verb, path, body] of requests) {
-    // A merchant that is not remembered yet: authentication itself has to read.
+    // A merchant that is not cached yet, so that authentication itself has to read.
     const unknown = basic('mer_never_seen', 'x'.repeat(40))
     const answer = await gateway.call(verb, path, body, { authorization: unknown })
     expect([path, answer.status, answer.headers.get('retry-after')]).toEqual([path, 503, '2'])
@@ -83,7 +84,7 @@ test('503 with Retry-After everywhere while the database is silent, and 200 agai
   }, 30_000)
 })
 
-test('503 for known credentials too, on reads, writes and pages', async () => {
+test('503 for cached credentials too, on reads, writes and pages', async () => {
   const link = await gateway.call('POST', '/payments/links', {
     transId: 'away',
     amount: { value: 400, currency: 'EUR' },
@@ -93,20 +94,20 @@ test('503 for known credentials too, on reads, writes and pages', async () => {
   proxy.freeze()
   for (const [verb, path, body] of requests.filter(([verb]) => verb === 'GET')) {
     const answer = await gateway.call(verb, path, body)
-    // The catalogue of methods is no matter of the database.
+    // The catalogue of methods does not need the database.
     if (path !== '/payment-methods') expect([path, answer.status]).toEqual([path, 503])
   }
   const shown = await fetch(page)
   expect([shown.status, shown.headers.get('retry-after')]).toEqual([503, '2'])
 })
 
-test('503 for an export too, instead of a file that breaks off after its header, and none of them counts as under way', async () => {
+test('503 for an export too, instead of a file that breaks off after its header; failed exports do not count as running', async () => {
   await gateway.call('POST', '/payments', cardPayment())
   proxy.freeze()
   const authorization = `Basic ${btoa(`${gateway.merchantId}:${gateway.apiKey}`)}`
   const take = () =>
     fetch(`${gateway.url}/api/v2/operations`, { headers: { authorization, accept: 'text/csv' } })
-  // Ten may be under way.
+  // Ten exports may run at a time.
   const answers = await Promise.all(Array.from({ length: 10 }, take))
   expect(answers.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual(
     Array.from({ length: 10 }, () => [503, '2']),
@@ -115,7 +116,7 @@ test('503 for an export too, instead of a file that breaks off after its header,
   await vi.waitFor(async () => expect((await take()).status).toBe(200), 30_000)
 })
 
-test('an outcome that the provider gave while the database was away is written when it is back', async () => {
+test('an outcome that the provider gave while the database was unavailable is written when it is back', async () => {
   duringCall = () => proxy.freeze()
   const request = cardPayment()
   const answer = await gateway.call('POST', '/payments', request, { 'idempotency-key': 'away-1' })
@@ -127,16 +128,16 @@ test('an outcome that the provider gave while the database was away is written w
     const { body } = await direct.call('GET', `/payments/getByTransId/${request.transId}`)
     expect(body).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
   }, 30_000)
-  // Nobody had to ask the provider again.
+  // No inquiry was needed.
   expect(acquirer.ledger.length).toBe(asked)
-  // The gateway itself finds the database again with its next probe.
+  // The gateway itself notices the database with its next probe.
   await vi.waitFor(async () => {
     const again = await gateway.call('POST', '/payments', request, { 'idempotency-key': 'away-1' })
     expect(again).toMatchObject({ status: 200, body: { status: 'OK' } })
   }, 30_000)
 })
 
-test('an outcome that is written after its 503 is told by an event, because nobody was answered', async () => {
+test('an outcome that is written after its request was answered 503 is sent as an event', async () => {
   const request = cardPayment({
     captureMethod: { type: 'MANUAL' },
     urls: { webhook: 'http://127.0.0.1:9/away' },
@@ -176,7 +177,7 @@ const fillDisk = (table: string, act: string) =>
   )
 const makeRoom = (table: string) => queryRows(direct.databaseUrl, `DROP TRIGGER full_disk ON ${table}`)
 
-test('503 with Retry-After while the disk of the database is full: nobody is asked, and the same key pays once there is room', async () => {
+test('503 with Retry-After while the disk of the database is full: no provider is called, and the same key pays once there is room', async () => {
   const [request, key] = [cardPayment(), { 'idempotency-key': 'full-disk' }]
   await fillDisk('payment', 'INSERT')
   const refused = await gateway.call('POST', '/payments', request, key)
@@ -187,7 +188,7 @@ test('503 with Retry-After while the disk of the database is full: nobody is ask
   expect(paid, paid.text).toMatchObject({ status: 200, body: { status: 'OK' } })
 })
 
-test('an outcome that found the disk full is written once there is room', async () => {
+test('an outcome that cannot be written because the disk is full is written once there is room', async () => {
   const request = cardPayment()
   await fillDisk('operation', 'UPDATE')
   const unwritten = await gateway.call('POST', '/payments', request)

@@ -1,4 +1,4 @@
-/** A start meets a database that does not answer: it tries again, and gives up with what it met. */
+/** A start with a database that does not answer: it retries, and gives up with the database's error. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { migrate } from '#storage/migrate.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
@@ -15,7 +15,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** 50 ms: nothing passes the frozen line, however long it is waited for. */
+/** 50 ms: nothing passes the frozen connection, so a longer timeout would make no difference. */
 const briefMs = 50
 
 /** 60 s: a bound for what hangs, on a busy machine too. */
@@ -32,7 +32,7 @@ test('a database that answers after the first try is migrated', async () => {
   expect(lines).toEqual(['the database does not answer; trying again …'])
 })
 
-test('one that never answers is given up after three tries', async () => {
+test('the start gives up after three tries if the database never answers', async () => {
   proxy.freeze()
   const lines: string[] = []
   const connectTriesMs = [briefMs, briefMs, briefMs]

@@ -1,4 +1,4 @@
-/** When a provider is asked what became of an operation, by whom, and when its "never heard of it" is believed. */
+/** When inquiries are made, by which process, and when a provider's "not received" is believed. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { simulatedBy } from '#connectors/registry.ts'
@@ -34,7 +34,7 @@ describe('the times of inquiry', () => {
   beforeAll(() => begin(0))
   afterAll(() => gateway.stop())
 
-  test('10 s, 30 s, 1 m, 5 m, 15 m, then hourly for a day; then it is left to a person and stays PENDING', async () => {
+  test('10 s, 30 s, 1 m, 5 m, 15 m, then hourly for a day; then they end, and the operation stays PENDING', async () => {
     acquirer.setSilent(true)
     acquirer.failNext('AUTHORIZATION', 'lost_answer')
     const { body } = await create()
@@ -51,7 +51,7 @@ describe('the times of inquiry', () => {
     acquirer.setSilent(false)
   })
 
-  test('two processes that find the same work ask once', async () => {
+  test('two processes that find the same work make one inquiry', async () => {
     const neighbour = await startTestGateway({ clock, connectors: acquirer.connectors, beside: gateway })
     acquirer.failNext('AUTHORIZATION', 'lost_answer', 'lost_answer', 'lost_answer')
     const manual = { captureMethod: { type: 'MANUAL' } }
@@ -68,7 +68,7 @@ describe('the times of inquiry', () => {
     acquirer.failNext('AUTHORIZATION', 'lost_answer')
     const { body } = await create()
     clock.move(10 * secondMs)
-    // A process that has claimed the timer and was never heard of again.
+    // A process that has claimed the timer and died.
     await queryRows(gateway.databaseUrl, 'UPDATE timer SET leased_until = $1 WHERE x_id = $2', [
       new Date(clock.nowMs() + 60 * secondMs),
       body.xId,

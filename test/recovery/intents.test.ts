@@ -1,6 +1,6 @@
 /**
- * A process that dies while an intent is being confirmed, at each gap between two writes: the intent stays joined to its
- * payment, nobody pays it twice, and what the acquirer had heard decides whether it is open again.
+ * A process dies while an intent is being confirmed, at each gap between two writes: the intent stays joined to its
+ * payment, is never paid twice, and is open again exactly if the acquirer had received nothing.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
@@ -41,7 +41,7 @@ const isPaid = (point: CrashName, happening: Happening): boolean =>
 let requests = 0
 
 describe.each(cells)('a confirmation dies $point, $happening', ({ point, happening }) => {
-  test('holds its intent until it is settled, and its key tells the result', async () => {
+  test('holds its intent until it is settled, and its key answers with the result', async () => {
     const id = await intents.intent(happening === 'declined' ? { simulationMode: '0351' } : {})
     const headers = { 'idempotency-key': `intent-crash-${++requests}` }
     const request = {

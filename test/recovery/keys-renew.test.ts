@@ -1,4 +1,4 @@
-/** New data keys and cards sealed anew while shops go on paying with pseudo numbers, each of which must be opened. */
+/** Data keys are renewed and cards resealed while shops keep paying with pseudo numbers, which must stay readable. */
 import { strict as assert } from 'node:assert'
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -130,7 +130,7 @@ test('a run that is stopped in the middle leaves everything readable, and the ne
   await payEverywhere(cold)
 })
 
-test("an operator's secret for one-time codes is sealed anew too", async () => {
+test("an operator's secret for one-time codes is resealed too", async () => {
   const opened = openDatabase(database.url, error => expect(error).toBeUndefined())
   const owner = installationOwner as MerchantId
   const vaultAt = () => createRecordVault(createKeyRing(masterKey, createVaultStore(opened)))
@@ -187,7 +187,7 @@ async function renewAround(between: () => Promise<void>) {
   }
 }
 
-test('a card that is destroyed while it is sealed anew stays destroyed', async () => {
+test('a card that is destroyed while it is being resealed stays destroyed', async () => {
   const { shop, pseudoNumbers } = shops[0] ?? assert.fail('there is no shop')
   const number = pseudoNumbers[1] ?? ''
   const renewed = await renewAround(async () => {
@@ -201,7 +201,7 @@ test('a card that is destroyed while it is sealed anew stays destroyed', async (
   expect((await payBy(cold, shop, number)).status).toBe(400)
 })
 
-test('a card that comes in during a renewal can be used after it, in every process', async () => {
+test('a card that is stored during a renewal can be used after it, in every process', async () => {
   const { shop } = shops[1] ?? assert.fail('there is no shop')
   let number = ''
   await renewAround(async () => {
@@ -211,7 +211,7 @@ test('a card that comes in during a renewal can be used after it, in every proce
   const fresh = await startTestGateway({ databaseUrl: database.url, masterKey, beside: warm })
   try {
     for (const at of [warm, cold, fresh]) expect((await payBy(at, shop, number)).body.status).toBe('OK')
-    // The next one seals this card anew, too.
+    // The next renewal reseals this card too.
     expect(await renew()).toEqual({ dataKeys: 3, cards: 8, accounts: 3 })
     for (const at of [warm, cold, fresh]) expect((await payBy(at, shop, number)).body.status).toBe('OK')
   } finally {
@@ -219,7 +219,7 @@ test('a card that comes in during a renewal can be used after it, in every proce
   }
 })
 
-test('a process that knows the older key takes the newer one after a minute', async () => {
+test('a process that has cached the older key uses the newer one after a minute', async () => {
   const merchantId = shops[1]?.shop.merchantId as MerchantId
   const opened = openDatabase(database.url, error => expect(error).toBeUndefined())
   let now = 0
@@ -230,7 +230,7 @@ test('a process that knows the older key takes the newer one after a minute', as
   expect((await ring.current(merchantId)).version).toBe(before)
   now = 60_000
   expect((await ring.current(merchantId)).version).toBe(before + 1)
-  // A card that somebody else sealed with a key made since is opened at once.
+  // A card that another process sealed with a newer key is opened at once.
   await renew()
   expect((await ring.byVersion(merchantId, before + 2)).version).toBe(before + 2)
   expect((await ring.byVersion(merchantId, 1)).version).toBe(1)

@@ -1,7 +1,7 @@
 /**
- * The master key is changed while shops go on paying with pseudo numbers, each of which must be opened: in processes that
- * know the data keys already, in those that do not, and in those that start in the middle. Whoever changes it dies at
- * every gap between two writes, and is run again.
+ * The master key is changed while shops keep paying with pseudo numbers, which must stay readable: in processes that
+ * know the data keys already, in those that do not, and in those that start in the middle. The rotation is killed at
+ * every gap between two writes, and run again.
  */
 import { strict as assert } from 'node:assert'
 import { randomBytes } from 'node:crypto'
@@ -22,7 +22,7 @@ import { wrapKey } from '#vault/key-ring.ts'
 import { createMasterRing, type MasterRing, readMasterKeys, toMasterKey } from '#vault/master-key.ts'
 import { type RotationDeps, type RotationPoint, rotateKeyFile, rotateTo } from '#vault/rotate-master-key.ts'
 
-/** Enough for several batches of two. */
+/** Enough shops for several batches of two. */
 const shopCount = 7
 
 let folder: string
@@ -61,7 +61,7 @@ async function openPaidShop() {
   return { shop, pseudoNumber: paymentMethods.card.pseudoCardNumber as string }
 }
 
-/** Every shop pays with the number that stands for its card, and a new one with a card that nobody has seen. */
+/** Every shop pays with its pseudo number, and a new shop with a new card. */
 async function payEverywhere(at: TestGateway): Promise<void> {
   const answers = await Promise.all(
     shops.map(({ shop, pseudoNumber }) => {
@@ -114,7 +114,7 @@ async function expectRotated(old: string): Promise<void> {
   await payEverywhere(warm)
 }
 
-test('no payment fails at any point of a change, wherever it is made', async () => {
+test('no payment fails at any point of a change, in any process', async () => {
   const old = await readFile(file, 'utf8')
   const points: RotationPoint[] = []
   const rotated = await rotate({
@@ -124,7 +124,8 @@ test('no payment fails at any point of a change, wherever it is made', async () 
       await payInFreshProcess()
     },
   })
-  // New shops came meanwhile; those that came after the root secret had changed were wrapped with the new key at once.
+  // New shops were added in the meantime; those after the change of the root secret were wrapped with the new key at
+  // once.
   expect(rotated).toMatchObject({ finished: false, retired: [expect.stringMatching(/^[0-9a-f]{16}$/)] })
   expect(rotated.rewrapped).toBeGreaterThanOrEqual(shopCount)
   expect(points.slice(0, 3)).toEqual(['afterKey', 'afterRoot', 'afterBatch'])
@@ -136,10 +137,10 @@ test('no payment fails at any point of a change, wherever it is made', async () 
   expect((await stat(file)).mode & 0o777).toBe(0o640)
 })
 
-test('no payment fails while it is changed again and again under load', async () => {
+test('no payment fails while the key is changed repeatedly under load', async () => {
   let stopped = false
   const statuses: number[] = []
-  // Two shops at each process: more of them only make the changes wait longer for a processor.
+  // Two shops per process: more would only make the changes wait longer for the CPU.
   const clients = [warm, cold].flatMap(at =>
     shops.slice(0, 2).map(async ({ shop, pseudoNumber }) => {
       while (!stopped) {
@@ -181,7 +182,7 @@ describe.each<RotationPoint>(['afterKey', 'afterRoot', 'afterBatch', 'beforeReti
   },
 )
 
-test('a leftover draft of the file does not prevent the next one', async () => {
+test('a leftover draft of the key file does not prevent the next change', async () => {
   await writeFile(`${file}.new`, 'half of')
   const old = await readFile(file, 'utf8')
   await rotate()
@@ -214,7 +215,7 @@ test('a wrong file is refused before anything is written', async () => {
   await payInFreshProcess()
 })
 
-test('of several given keys the first one wraps everything', async () => {
+test('the first of several given keys wraps everything', async () => {
   const old = await readFile(file, 'utf8')
   const made = makeKey()
   const keys = [toMasterKey(made, 'new'), toMasterKey(old, 'old')] as const
@@ -234,7 +235,7 @@ test('of several given keys the first one wraps everything', async () => {
   await expectRotated(old)
 })
 
-test('a process that cannot learn of the new key makes no data key under the old one', async () => {
+test('a process that cannot read the new key creates no data key under the old one', async () => {
   const old = await readFile(file, 'utf8')
   const key = toMasterKey(old, 'the old key')
   const stubborn = await start(
@@ -250,7 +251,7 @@ test('a process that cannot learn of the new key makes no data key under the old
   expect((await cold.call('POST', '/payments', cardPayment(), { authorization })).status).toBe(200)
 })
 
-test('a data key that was wrapped before a change and arrives after it is not taken', async () => {
+test('a data key that was wrapped before a change and is inserted after it is refused', async () => {
   const [old] = await readMasterKeys(file)
   await rotate()
   const [current] = await readMasterKeys(file)
@@ -265,7 +266,7 @@ test('a data key that was wrapped before a change and arrives after it is not ta
   await opened.close()
 })
 
-test('a new root secret ends the access tokens of the old one and nothing else', async () => {
+test('a new root secret invalidates the access tokens of the old one and nothing else', async () => {
   const { shop, pseudoNumber } = shops[0] ?? assert.fail('there is no shop')
   const ask = async (at: TestGateway): Promise<{ authorization: string }> => {
     const form = { grant_type: 'client_credentials', client_id: shop.merchantId, client_secret: shop.apiKey }
@@ -282,7 +283,7 @@ test('a new root secret ends the access tokens of the old one and nothing else',
   try {
     expect(await rotateRoot(ringOf(file), { stores: [store] })).toBe(2)
     expect(await rotateRoot(ringOf(file), { stores: [store] })).toBe(3)
-    // The master key wraps all of them anew.
+    // The master key rewraps all of them.
     await rotateKeyFile(file, { store })
   } finally {
     await store.close()

@@ -1,6 +1,6 @@
 /**
- * kill -9 in the middle of traffic, on a database that syncs as in live: of the database below a gateway, and of the
- * gateway above its database. Afterwards every acknowledged payment is there, and no other one was made twice.
+ * kill -9 during traffic, on a database with durable commits as in live: of the database under a gateway, and of the
+ * gateway together with its database. Afterwards every acknowledged payment is there, and no other was made twice.
  */
 import { afterEach, expect, test } from 'vitest'
 import { borrowDataFolder, login, readPids, startServer } from '#test/support/command-line.ts'
@@ -21,7 +21,7 @@ afterEach(cleanUpAll)
 const secondMs = 1_000
 const makeBody = (transId: string) => cardPayment({ transId })
 
-test('nothing is lost when PostgreSQL is killed below the gateway', async () => {
+test('nothing is lost when PostgreSQL is killed under the gateway', async () => {
   const directory = makePreparedFolder()
   const database = await open(directory)
   const acquirer = createAcquirer()
@@ -44,7 +44,7 @@ test('nothing is lost when PostgreSQL is killed below the gateway', async () => 
     const { body } = await gateway.call('GET', `/payments/getByPayId/${payId}`)
     expect(body).toMatchObject({ payId, status: 'OK', amount: { capturedValue: 1000 } })
   }
-  // Whoever was not answered asks again with its key, and gets one payment.
+  // A client without an answer retries with its key, and gets one payment.
   await gateway.gateway.settleWorker.recover(new Date(Date.now() + secondMs))
   for (const sent of load.unheard)
     expect(await send(sent)).toMatchObject({ status: expect.toBeOneOf([200, 422]) })

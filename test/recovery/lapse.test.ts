@@ -1,4 +1,4 @@
-/** An authorisation ends whatever was under way at that moment: nothing stays reserved for ever. */
+/** An authorisation lapses even if an operation is under way: nothing stays reserved for ever. */
 
 import { afterEach, expect, test } from 'vitest'
 import { simulatedBy } from '#connectors/registry.ts'
@@ -37,7 +37,7 @@ async function expectHealth(): Promise<void> {
   expect(results.filter(({ found }) => found > 0)).toEqual([])
 }
 
-test('a capture that fails after the end gives back what it held', async () => {
+test('a capture that fails after the lapse releases its reservation', async () => {
   const acquirer = createAcquirer()
   await begin(acquirer.connectors)
   const { body } = await gateway.call(
@@ -52,7 +52,7 @@ test('a capture that fails after the end gives back what it held', async () => {
   const captured = await gateway.call('POST', `/payments/${body.payId}/captures`, request)
   expect(captured.body.status).toBe('PENDING')
   await pass(2 * hourMs)
-  // What was open is released; what may have been taken is not.
+  // The open amount is released; an amount that may have been captured is not.
   expect(await read(body.payId)).toMatchObject({ status: 'AUTHORIZED', amount: { reversedValue: 600 } })
   await expectHealth()
   acquirer.setSilent(false)
@@ -61,7 +61,7 @@ test('a capture that fails after the end gives back what it held', async () => {
   await expectHealth()
 })
 
-test('an automatic capture that fails later leaves an authorisation that ends in time', async () => {
+test('after an automatic capture has failed late, the authorisation lapses in time', async () => {
   const acquirer = createAcquirer()
   const { connector } = acquirer
   await begin(

@@ -1,6 +1,7 @@
 /**
- * A commit that is written, or found, after the database was away for a while. By then its request may have been answered 503,
- * or another process may have taken the operation over. Nobody waits long for it, and nothing is sent behind anybody's back.
+ * A commit that is written, or found, after the database was unavailable. By then its request may have been answered
+ * 503, or another process may have taken the operation over. It is settled soon, and never sent after another process
+ * took it over.
  */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openPresence } from '#storage/processes/presence.ts'
@@ -21,7 +22,7 @@ afterEach(() => direct.stop())
 const countSent = async () =>
   (await queryRows(direct.databaseUrl, "SELECT 1 FROM operation WHERE state = 'SENT'")).length
 
-/** A gateway that reaches the database by a line of its own, with a clock that only this test moves. */
+/** A gateway with a proxied connection to the database, and a clock that only this test moves. */
 async function startBehindProxy() {
   const proxy = await startDatabaseProxy(direct.databaseUrl)
   const clock = createTestClock()
@@ -40,7 +41,7 @@ async function startBehindProxy() {
   return { proxy, clock, gateway, stop }
 }
 
-test('a payment that a frozen database writes after its 503 is ended by its own process, and was never sent', async () => {
+test('a payment that a frozen database writes after its request got 503 is ended by its own process, and never sent', async () => {
   const { proxy, clock, gateway, stop } = await startBehindProxy()
   const request = cardPayment()
   const key = { 'idempotency-key': 'frozen' }
@@ -58,7 +59,7 @@ test('a payment that a frozen database writes after its 503 is ended by its own 
   await stop()
 })
 
-test('so is a capture, and the amount may be captured again', async () => {
+test('a capture that is written late is ended and never sent, and its amount may be captured again', async () => {
   const { proxy, clock, gateway, stop } = await startBehindProxy()
   const { body } = await gateway.call('POST', '/payments', cardPayment({ captureMethod: { type: 'MANUAL' } }))
   const capture = { transId: 'late', amount: { value: 1000, currency: 'EUR' } }
@@ -77,7 +78,7 @@ test('so is a capture, and the amount may be captured again', async () => {
   await stop()
 })
 
-test('an operation that others took over while this process was cut off is not sent when it is back', async () => {
+test('an operation that another process took over while this one was cut off is not sent when it is back', async () => {
   let interruptions = 0
   const cutOff = await startTestGateway({
     connectors: acquirer.connectors,
@@ -102,7 +103,7 @@ test('an operation that others took over while this process was cut off is not s
   await cutOff.stop()
 })
 
-test('an interruption is a late heartbeat, or one of a process that the others have forgotten', async () => {
+test('a late heartbeat, or one of a process whose row was deleted, counts as an interruption', async () => {
   const quiet = { onError: () => undefined, onMerchantChange: () => undefined, beatMs: 600_000 }
   const late = await openPresence(direct.databaseUrl, { ...quiet, aliveForMs: 0 })
   await late.refresh()

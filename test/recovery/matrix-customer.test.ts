@@ -1,7 +1,7 @@
 /**
- * The customer's step dies at every gap between two writes, with every kind of luck at the provider: a form on our page, the
- * provider's page, a challenge, a voucher that is paid. Another process finds what was left; the books are the provider's,
- * and whoever was not approved may try again where there is a page to try on.
+ * The process dies during the customer's step, at every gap between two writes and with every kind of answer: a form on
+ * our page, the provider's page, a challenge, a paid voucher. Another process recovers it; our books equal the
+ * provider's, and a customer who was not approved may try again if there is a page to try on.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
@@ -39,7 +39,7 @@ type Step = (signal: AbortSignal | undefined) => Promise<unknown>
 interface Row {
   readonly name: string
   readonly create: () => Promise<Created>
-  /** Goes up to the step that dies, and says what it is. */
+  /** Runs everything before the step that dies, and returns that step. */
   readonly prepare: (created: Created, declined: boolean) => Promise<Step>
   /** Whether the customer may try again after a failure. */
   readonly again: boolean
@@ -61,7 +61,7 @@ async function create(type: string, more: object = {}, integrationType = 'HOSTED
 
 const challenged = '4000002760003184'
 
-/** The page as the process that is to die shows it. */
+/** The page as served by the process that will die. */
 const openDying = (page: string) => openPage(page.replace(heir.url, dying.url))
 
 const fillIn: Row['prepare'] = async ({ page }, declined) => {
@@ -97,7 +97,7 @@ const rows: readonly Row[] = [
       return created
     },
     prepare: async (created, declined) => {
-      // A customer who comes back to the form may choose anew; the challenge has an address of its own.
+      // A customer who returns to the form may choose again; the challenge has an address of its own.
       const form = await openDying(created.page)
       const response = await fetch(form.url, {
         method: 'POST',
@@ -147,7 +147,7 @@ interface Sums {
   readonly operations: readonly { readonly status: string }[]
 }
 
-/** The books are the acquirer's, and it was asked for nothing twice. */
+/** Our books equal the acquirer's, and it got no request twice. */
 function expectBooksOf(payId: string, { amount, operations }: Sums): void {
   expect(amount).toMatchObject({
     authorizedValue: approvedSum(payId, 'AUTHORIZATION'),
@@ -161,7 +161,7 @@ function expectBooksOf(payId: string, { amount, operations }: Sums): void {
 const cells = rows.flatMap(row => crashNames.flatMap(point => lucks.map(luck => ({ ...row, point, luck }))))
 
 describe.each(cells)('$name dies $point, $luck', ({ point, luck, create: begin, prepare, again }) => {
-  test('is settled once, as the acquirer has it, and told once when it is over', async () => {
+  test("is settled once with the acquirer's result, and sent as one event", async () => {
     const created = await begin()
     const { payId } = created
     const step = await prepare(created, luck === 'declined')
@@ -181,7 +181,7 @@ describe.each(cells)('$name dies $point, $luck', ({ point, luck, create: begin, 
     const told = approved || !again ? [{ status: record.status, sequence: 1 }] : []
     expect(await shop.events(payId)).toMatchObject(told)
 
-    // The customer comes back and does it again: paid is paid, and what failed can be made good.
+    // The customer returns and repeats the step: a paid payment stays paid, a failed one can be paid now.
     const messages = messagesOf(payId).length
     const after = await shop.customer(payId, 'approve')
     expectBooksOf(payId, after)
@@ -192,7 +192,7 @@ describe.each(cells)('$name dies $point, $luck', ({ point, luck, create: begin, 
   })
 })
 
-describe.each(rows)('$name of which only the answer to the capture is lost', ({ create: begin, prepare }) => {
+describe.each(rows)('$name, where only the answer to the capture is lost', ({ create: begin, prepare }) => {
   test.each(crashNames)('dies %s: both halves are settled', async point => {
     const created = await begin()
     const step = await prepare(created, false)

@@ -1,7 +1,7 @@
 /**
- * Every operation dies at every gap between two writes, with every kind of luck at the provider; another process finds
- * what was left. The books must then be the provider's to the cent, nothing may have been asked for twice, the key of
- * the lost request must answer, and whoever was not answered must be told once.
+ * The process dies during every operation, at every gap between two writes and with every kind of answer; another
+ * process recovers the operation. Our books must then equal the provider's to the cent, the provider may get no request
+ * twice, the key of the lost request must answer, and a merchant without an answer must get one event.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { secondMs } from '#test/support/clock.ts'
@@ -32,15 +32,15 @@ beforeAll(async () => {
 })
 afterAll(() => scene.close())
 
-/** What differs from one operation to the next. */
+/** The differences between the operations. */
 interface Row {
   readonly name: string
   readonly type: Parameters<Acquirer['failNext']>[0]
-  /** Makes the payment, and says what is to be sent to it; a decline is part of what is sent. */
+  /** Creates the payment, and returns the request to send to it; a decline is part of that request. */
   readonly prepare: (decline: object) => Promise<Sent>
-  /** What the approved operation adds to the record's sums. */
+  /** The sums that the approved operation adds to the record. */
   readonly sums: Partial<Sums>
-  /** The payment's status when the operation was approved, and when it was not. */
+  /** The payment's status after an approval, and after a decline. */
   readonly status: readonly [approved: string, failed: string]
 }
 
@@ -170,7 +170,7 @@ const sumApproved = (references: readonly string[], ...types: string[]): number 
     .filter(({ reference }) => references.includes(reference))
     .reduce((sum, { amount }) => sum + amount, 0)
 
-/** The books are the acquirer's, to the cent, and it was asked for nothing twice. */
+/** Our books equal the acquirer's to the cent, and it got no request twice. */
 function expectBooksOf(record: { amount: Sums; operations: { xId: string; status: string }[] }): void {
   const references = record.operations.map(({ xId }) => xId)
   expect(record.amount).toMatchObject({
@@ -201,7 +201,7 @@ const find = async (sent: Sent) => {
 const cells = rows.flatMap(row => crashNames.flatMap(point => lucks.map(luck => ({ ...row, point, luck }))))
 
 describe.each(cells)('$name dies $point, $luck', ({ point, luck, type, prepare, sums, status }) => {
-  test('is settled once, as the acquirer has it, and its key says so', async () => {
+  test("is settled once with the acquirer's result, and its key answers with it", async () => {
     const sent = await prepare(luck === 'declined' ? { simulationMode: '0351' } : {})
     const before = sent.payId
       ? (await shop.read(sent.payId)).amount
@@ -237,7 +237,7 @@ describe.each(cells)('$name dies $point, $luck', ({ point, luck, type, prepare, 
   })
 })
 
-/** In place of a request: an hour passes for the process that is to die, and for nobody else yet. */
+/** Instead of a request, an hour passes for the process that will die, and only for it. */
 const firing = {
   send: async ({ signal }: TestRequest): Promise<never> => {
     const gone = new Promise<never>((_, reject) => {
@@ -279,7 +279,7 @@ describe.each([
   ['create', 'AUTHORIZATION', payment('AUTOMATIC')],
   ['confirm', 'CONFIRM', confirmation('AUTOMATIC')],
 ] as const)('%s of which only the answer to the capture is lost', (_, type, prepare) => {
-  test.each(crashNames)('dies %s: both halves are settled, told once', async point => {
+  test.each(crashNames)('dies %s: both halves are settled, and one event is sent', async point => {
     const sent: Sent = await prepare({})
     const request = toRequest(sent)
     acquirer.failNext(type, 'lost_capture_answer')
@@ -294,7 +294,7 @@ describe.each([
   })
 })
 
-test('an inquiry that learns nothing is made again, by whoever comes first, and counts once', async () => {
+test('an inquiry without a result is repeated by the first process to claim its timer, and counts once', async () => {
   const sent = await followUp('refunds', () => shop.sell('CARD'))({})
   const request = toRequest(sent)
   acquirer.failNext('REFUND', 'lost_answer')

@@ -1,4 +1,6 @@
-/** Notices and a gateway that is killed: what was answered is there after the next start, and nothing is there twice. */
+/**
+ * Notices and a gateway that is killed: acknowledged notices are stored after the next start, and none is stored twice.
+ */
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -31,7 +33,7 @@ async function start() {
   return { server, merchantId, origin: baseUrl.replace('/api/v2', '') }
 }
 
-/** As Adyen sends it: a capture of a payment that we have never heard of. */
+/** A notice in Adyen's format: a capture of an unknown payment. */
 function notice(pspReference: string): string {
   const NotificationRequestItem = signItem(
     {
@@ -50,7 +52,7 @@ function notice(pspReference: string): string {
   return JSON.stringify({ live: 'false', notificationItems: [{ NotificationRequestItem }] })
 }
 
-test('killed right after its answer, it has lost nothing and doubles nothing', async () => {
+test('a gateway that is killed right after its answer loses no notice and stores none twice', async () => {
   const first = await start()
   const commands = commandsHere(database.url, {
     TOLLGATE_MASTER_KEY_FILE: join(folder, 'master.key'),
@@ -88,7 +90,7 @@ test('killed right after its answer, it has lost nothing and doubles nothing', a
 
   const second = await start()
   const url = `${second.origin}/providers/${added.accountId}/notices`
-  // Adyen sends again what it believes unheard.
+  // Adyen repeats notices without an acknowledgement.
   expect(await deliver(url, notice('PSP1'))).toEqual({ status: 200, text: '[accepted]' })
   expect(await deliver(url, notice('PSP6').replace('1000', '1001'))).toMatchObject({ status: 401 })
   const rows = await queryRows(database.url, 'SELECT count(*)::int AS items FROM notice_item')

@@ -1,4 +1,4 @@
-/** A customer's form while the line to the database breaks: one effect, and a page that says what is going on. */
+/** A customer's form while the connection to the database breaks: one effect, and a page that shows the state. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPageShop, type PageShop } from '#test/support/browser/page-shop.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database/database-proxy.ts'
@@ -24,7 +24,7 @@ afterAll(async () => {
   await direct.stop()
 })
 
-/** The same page at the gateway whose line can be cut. */
+/** The same page at the gateway whose connection can be cut. */
 const through = (href: string): string => `${gateway.url}${new URL(href).pathname}`
 
 async function pay(href: string, number: string): Promise<Response> {
@@ -34,7 +34,7 @@ async function pay(href: string, number: string): Promise<Response> {
   return fetch(through(href), { method: 'POST', body, redirect: 'manual' })
 }
 
-// Each line: when the line is cut, and how many commits pass before.
+// Each row: when the connection is cut, and how many commits pass before that.
 test.each([
   ['before', 0],
   ['after', 0],
@@ -60,7 +60,7 @@ test.each([['before'], ['after']] as const)(
   },
 )
 
-test('503 while there is no database, and everything is as it was when it is back', async () => {
+test('503 while the database is unavailable, and the same page when it is back', async () => {
   const { payId, href } = await shop.session()
   await proxy.close()
   const response = await fetch(through(href))

@@ -1,6 +1,6 @@
 /**
- * A process dies in each gap of an automatic charge: whoever settles it moves the plan on, no day is charged twice, and none
- * is forgotten. The same for the payment that begins a plan.
+ * A process dies in each gap of an automatic charge: the process that settles it advances the plan, no day is charged
+ * twice, and none is skipped. The same for the payment that begins a plan.
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
@@ -20,7 +20,7 @@ let heir: TestGateway
 beforeAll(async () => {
   acquirer = createAcquirer()
   const { connectors } = acquirer
-  // A worker that throws there has written as much as one that dies there, and leaves as much to others.
+  // A worker that throws there has written exactly as much as one that dies there.
   const testCrash = (point: CrashName) => {
     if (armed !== point) return
     armed = undefined
@@ -53,7 +53,7 @@ test.each(crashNames)('an automatic charge whose process dies %s is made at most
   await recover()
   const { paymentPlanId } = body
   const charges = (await listPayments(shop, paymentPlanId)).slice(0, -1)
-  // Before the call nobody had heard of it: that is known to have failed, and comes again tomorrow.
+  // If it died before the call, the charge has certainly failed and is retried tomorrow.
   const isPaid = point !== 'afterRecord'
   expect(charges).toMatchObject([isPaid ? { status: 'OK' } : { status: 'FAILED', responseCode: '21000391' }])
   const asked = () =>
@@ -69,7 +69,7 @@ test.each(crashNames)('an automatic charge whose process dies %s is made at most
   })
   clock.move(dayMs)
   while ((await heir.gateway.timerWorker.runDue()) > 0);
-  // Today's, and where yesterday's had failed both, in their order.
+  // Today's charge; if yesterday's had failed, both in order.
   expect(await readPlan(shop, paymentPlanId)).toMatchObject({
     numberOfPayments: 3,
     nextPaymentDate: '2027-03-13',

@@ -1,4 +1,7 @@
-/** Several processes on one database: heartbeats, work that a dead one left, one that wakes up too late, shared news. */
+/**
+ * Several processes on one database: heartbeats, recovery of a dead one's work, one that wakes up too late,
+ * announcements.
+ */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { hasSessionSettings, isRefusedByPooler, openDatabase } from '#storage/database.ts'
 import { migrate } from '#storage/migrate.ts'
@@ -19,7 +22,7 @@ afterAll(() => gateway.stop())
 
 const quiet = { onError: () => undefined, onMerchantChange: () => undefined }
 
-/** The connections by which processes show that they live. */
+/** The connections of heartbeats. */
 const presenceConnections = `FROM pg_stat_activity
   WHERE datname = current_database() AND application_name = 'tollgate presence'`
 
@@ -44,19 +47,19 @@ test('a process that ended is found dead until its work is taken over', async ()
   })
 })
 
-test('a process that is known to have ended is dead before its heartbeat is too old', async () => {
+test('a process that its parent declares dead counts as dead before its heartbeat is too old', async () => {
   const ended = await openPresence(gateway.databaseUrl, { ...quiet, beatMs: 600_000 })
   await withPresence(presence => presence.declareDead([ended.process]))
   const [row] = await queryRows<{ age: number }>(
     gateway.databaseUrl,
     `SELECT extract(epoch FROM now() - seen_at)::float8 AS age FROM gateway_process WHERE process = ${ended.process}`,
   )
-  // Two seconds are left for its last statement.
+  // Its last statement may run for two more seconds.
   expect(row?.age).toBeGreaterThanOrEqual(5)
   await ended.close()
 })
 
-test('a process whose connection breaks gives its next heartbeat on another one', async () => {
+test('a process whose connection breaks sends its next heartbeat on another one', async () => {
   const errors: unknown[] = []
   const presence = await openPresence(gateway.databaseUrl, {
     ...quiet,
@@ -80,7 +83,7 @@ test('a process whose connection breaks gives its next heartbeat on another one'
   await presence.close()
 })
 
-test('statements that come at once after a break share one new connection', async () => {
+test('simultaneous statements after a break share one new connection', async () => {
   const errors: unknown[] = []
   const presence = await openPresence(gateway.databaseUrl, {
     ...quiet,
@@ -109,7 +112,7 @@ test('a new connection that falls silent before it listens is closed', async () 
   await queryRows(gateway.databaseUrl, `SELECT pg_terminate_backend(pid) ${presenceConnections}`)
   await vi.waitFor(() => expect(errors).not.toEqual([]), 30_000)
   await expect(presence.refresh()).rejects.toThrow('Query read timeout')
-  // What is left is the one of this file's gateway.
+  // The connection of this file's gateway is left.
   await vi.waitFor(
     async () =>
       expect(await queryRows(gateway.databaseUrl, `SELECT pid ${presenceConnections}`)).toHaveLength(1),
@@ -120,7 +123,7 @@ test('a new connection that falls silent before it listens is closed', async () 
   await proxy.close()
 })
 
-test('what a dead process had sent is settled by another one, and its key answers', async () => {
+test('an operation that a dead process had sent is settled by another one, and its key answers', async () => {
   let died = () => {}
   const dead = new Promise<void>(resolve => {
     died = resolve
@@ -151,7 +154,7 @@ test('what a dead process had sent is settled by another one, and its key answer
   await first.stop()
 })
 
-test('a process that others may have declared dead records nothing new: 503, and 200 after its next heartbeat', async () => {
+test('a process that may have been declared dead records no operation: 503, and 200 after its next heartbeat', async () => {
   let isAlive = false
   const frozen = await startTestGateway({
     connectors: acquirer.connectors,
@@ -170,7 +173,7 @@ test('a process that others may have declared dead records nothing new: 503, and
   await frozen.stop()
 })
 
-test('a process that others may have declared dead sends nothing any more', async () => {
+test('a process that may have been declared dead sends nothing', async () => {
   let isAlive = true
   const frozen = await startTestGateway({
     connectors: acquirer.connectors,
@@ -188,8 +191,8 @@ test('a process that others may have declared dead sends nothing any more', asyn
   await frozen.stop()
 })
 
-test('a merchant that one process disables is refused by the others at once', async () => {
-  // Its clock stands still, so that a remembered login never lapses: only the news can end it.
+test('a merchant that one process disables is refused by the other processes at once', async () => {
+  // Its clock stands still, so that a cached login never expires: only the notification can end it.
   const clock = createTestClock()
   const other = await startTestGateway({ connectors: acquirer.connectors, beside: gateway, clock })
   const { merchantId, apiKey } = await gateway.gateway.merchants.create('Closing shop')
@@ -201,7 +204,7 @@ test('a merchant that one process disables is refused by the others at once', as
   await other.stop()
 })
 
-test('a connection without our session settings is noticed: a pooler in transaction mode drops them', async () => {
+test('a connection without our session settings is detected: a pooler in transaction mode drops them', async () => {
   const pooled = openDatabase(gateway.databaseUrl, () => undefined)
   const direct = openDatabase(gateway.databaseUrl, () => undefined, { process: 7 })
   expect(await hasSessionSettings(pooled, 7)).toBe(false)
@@ -211,7 +214,7 @@ test('a connection without our session settings is noticed: a pooler in transact
   await Promise.all([pooled.close(), direct.close()])
 })
 
-test('a start through a pooler in transaction mode is refused, and leaves no lock behind that a later one waits for', async () => {
+test('a start through a pooler in transaction mode is refused, and leaves no lock that would block a later start', async () => {
   const pooler = await startDatabaseProxy(gateway.databaseUrl, { pools: true })
   await expect(migrate(pooler.url)).rejects.toThrow(
     /^a pooler stands before the database and does not pass on the settings/,
@@ -222,18 +225,18 @@ test('a start through a pooler in transaction mode is refused, and leaves no loc
   await pooler.close()
 })
 
-test('failed logins at all processes count together', async () => {
+test('failed logins are counted across all processes', async () => {
   const other = await startTestGateway({ connectors: acquirer.connectors, beside: gateway })
   const wrong = `Basic ${Buffer.from('mer_guessed:not-a-key').toString('base64')}`
   const guess = async (at: TestGateway) =>
     (await at.call('GET', '/events', undefined, { authorization: wrong })).status
   for (let tried = 0; tried < 10; tried += 1) expect(await guess(gateway)).toBe(401)
-  // The other process has seen none of them, and hears of them within a second or two.
+  // The other process has seen none of them, and reads the counts within a second or two.
   await vi.waitFor(async () => expect(await guess(other)).toBe(429), 30_000)
   await other.stop()
 })
 
-test('a fault ordered at one process is met at another, and by as many operations as were ordered', async () => {
+test('a fault requested at one process takes effect at another, for as many operations as requested', async () => {
   const [one, other] = [
     await startTestGateway({ beside: gateway }),
     await startTestGateway({ beside: gateway }),

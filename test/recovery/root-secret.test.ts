@@ -1,7 +1,7 @@
 /**
- * Somebody once had the master key and the database, and so the root secret. After `keys rotate --root` nothing that this
- * person can make is believed, and nothing that was stored since can be read or tried out with it. Merchants notice only that their
- * access tokens have ended.
+ * A thief once had the master key and the database, and so the root secret. After `keys rotate --root`, nothing that
+ * the thief can forge is accepted, and nothing that was stored since can be read or guessed with the old secret.
+ * Merchants notice only that their access tokens are invalid.
  */
 import { strict as assert } from 'node:assert'
 import { randomBytes } from 'node:crypto'
@@ -34,7 +34,7 @@ let neighbour: TestGateway
 let shop: Shop
 let stolen: Derived
 let current: Derived
-/** What the merchant had before. */
+/** The merchant's credentials and data from before the change. */
 let before: { page: string; payId: string; pseudoNumber: string; secret: Buffer; accessToken: string }
 
 const ring = () => toRing(toMasterKey(masterKeyOf(gateway.databaseUrl), 'the test key'))
@@ -80,7 +80,7 @@ beforeAll(async () => {
     secret: openWebhookSecret(stolen.webhookSecrets, owner(), await readSealed()),
     accessToken: token.body.access_token,
   }
-  // Addresses that the old key seals within the minute after a change are taken: that minute ends now.
+  // Addresses that the old key seals within a minute after the change are accepted: that minute ends now.
   const nowMs = () => Date.now() - 60_000
   expect(await withStore(store => rotateRoot(ring(), { stores: [store], nowMs }))).toBe(2)
   current = await readDerived()
@@ -90,7 +90,7 @@ afterAll(async () => {
   await gateway.stop()
 })
 
-test('merchants go on with their keys, in every process and at once', async () => {
+test('API keys keep working at once, in every process', async () => {
   for (const at of [gateway, neighbour]) {
     const headers = { authorization: shop.authorization }
     expect((await at.call('GET', '/payments', undefined, headers)).status).toBe(200)
@@ -101,7 +101,7 @@ test('merchants go on with their keys, in every process and at once', async () =
   expect(bare.status).toBe(200)
 })
 
-test('a key that is made afterwards works, also after another change', async () => {
+test('an API key that is created afterwards works, also after another change', async () => {
   const made = await neighbour.gateway.merchants.createKey(shop.merchantId, {
     ...{ name: 'later', scopes: ['read'], allowFrom: [] },
   })
@@ -114,7 +114,7 @@ test('a key that is made afterwards works, also after another change', async () 
   expect((await neighbour.call('GET', '/payments', undefined, headers)).status).toBe(200)
 })
 
-test('a known card keeps what stands for it, and an answer under a key is replayed', async () => {
+test('a known card keeps its pseudo number, and the answer under an idempotency key is replayed', async () => {
   const again = await pay(known, { transId: 'known' }, { 'idempotency-key': 'before' })
   expect(again.headers.get('idempotent-replayed')).toBe('true')
   const next = await pay(known)
@@ -123,11 +123,11 @@ test('a known card keeps what stands for it, and an answer under a key is replay
   expect(reused.status).toBe(422)
 })
 
-test('the page of a payment from before still opens', async () => {
+test('the page of an earlier payment still opens', async () => {
   expect((await fetch(before.page)).status).toBe(200)
 })
 
-test('access tokens: neither those from before nor forged ones are taken', async () => {
+test('access tokens: neither old nor forged ones are accepted', async () => {
   const forger = createAccessTokens({
     ...{ key: () => stolen.accessToken, issuer: 'tollgate', audience: 'tollgate test', nowMs: Date.now },
   })
@@ -141,7 +141,7 @@ test('access tokens: neither those from before nor forged ones are taken', async
   }
 })
 
-test('API keys: a row with a hash of the old pepper opens nothing, whatever it says of itself', async () => {
+test('API keys: a row with a hash of the old pepper is never accepted, whichever pepper it claims', async () => {
   for (const pepper of [1, 2, 3, 4]) {
     const keyId = randomBytes(16).toString('hex')
     const apiKey = writeApiKey('test', keyId, randomBytes(32).toString('base64url'))
@@ -155,13 +155,13 @@ test('API keys: a row with a hash of the old pepper opens nothing, whatever it s
   }
 })
 
-test('webhook secrets: sealed anew, and still the same for the merchant', async () => {
+test('webhook secrets: resealed, and unchanged for the merchant', async () => {
   const sealed = await readSealed()
   expect(() => openWebhookSecret(stolen.webhookSecrets, owner(), sealed)).toThrow()
   expect(openWebhookSecret(current.webhookSecrets, owner(), sealed)).toEqual(before.secret)
 })
 
-test('page addresses: a forged one opens no payment that came later', async () => {
+test('page addresses: a forged one opens no later payment', async () => {
   const { body } = await shop.call('POST', '/payments/sessions', order('after'))
   const forge = createPageTokens(() => stolen.pageTokens)
   const subject = { merchantId: shop.merchantId as MerchantId, payId: body.payId as PayId }
@@ -169,18 +169,18 @@ test('page addresses: a forged one opens no payment that came later', async () =
   expect((await fetch(body._links.redirect.href)).status).toBe(200)
 })
 
-test('page addresses: a forged one opens no earlier payment of which only the payId is known', async () => {
+test('page addresses: a forged one opens no earlier payment if only its payId is known', async () => {
   const forge = createPageTokens(() => stolen.pageTokens)
   const subject = { merchantId: shop.merchantId as MerchantId, payId: before.payId as PayId }
   const open = async (more: object) =>
     (await fetch(`${gateway.url}/pay/${forge.issue({ ...subject, ...more })}`)).status
   expect(await open({})).toBe(404)
   expect(await open({ first: before.payId })).toBe(404)
-  // Whoever has the payment's own row, too, knows as much as its merchant.
+  // A thief who has the payment's row too knows as much as its merchant.
   expect(await open({ first: (await shop.read(before.payId)).operations[0].xId })).toBe(200)
 })
 
-test('fingerprints: a card that came later is kept under one that the old key cannot make', async () => {
+test('fingerprints: a later card is stored under a fingerprint that the old key cannot compute', async () => {
   const { body } = await pay(later)
   const rows = await queryRows<{ id: string }>(
     gateway.databaseUrl,
@@ -193,7 +193,7 @@ test('fingerprints: a card that came later is kept under one that the old key ca
   expect(idsOf(current)[0]).toBe(rows[0]?.id)
 })
 
-test('the list of what pages load is signed with the newest', async () => {
+test('the list of files that pages load is signed with the newest root secret', async () => {
   const served = await fetch(`${neighbour.url}/.well-known/payment-page-inventory.json`)
   const { signature, ...inventory } = (await served.json()) as { signature: { value: string } }
   const text = JSON.stringify(inventory)

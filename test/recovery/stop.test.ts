@@ -1,24 +1,24 @@
-/** Stopping: whoever is being served is served, and nobody else holds it up. */
+/** Stopping: requests under way are answered, and idle connections do not delay it. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { cardPayment, startTestGateway } from '#test/support/gateway.ts'
 
-/** Below the 10 s after which a stop cuts everybody off: if that is what ends it, the test fails. */
+/** Less than the 10 s after which a stop closes all connections: the test fails if the stop needs that. */
 const stopMs = 8_000
 
-test('a connection on which nothing was ever sent is closed at once', { timeout: stopMs }, async () => {
+test('a connection without a request is closed at once', { timeout: stopMs }, async () => {
   const gateway = await startTestGateway()
   const silent = connect(Number(new URL(gateway.url).port))
   await once(silent, 'connect')
-  // Behind it in the queue of the server, so that it has certainly been accepted.
+  // A later connection, so that the earlier one has certainly been accepted.
   expect((await gateway.call('GET', '/payments/getByTransId/x')).status).toBe(404)
   const closed = once(silent.resume(), 'close')
   await gateway.stop()
   await closed
 })
 
-test('a request under way is answered first, and says that it was the last', {
+test('a request under way is answered first, with Connection: close', {
   timeout: stopMs,
 }, async () => {
   const reached = Promise.withResolvers<void>()

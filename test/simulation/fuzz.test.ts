@@ -1,7 +1,7 @@
 /**
- * Requests made by chance over every endpoint of the table: fitting, spoilt and hopeless ones. In the long run 10,000 of
- * the bodies are for intents, customers, plans and services. Nothing gives a 5xx, every answer has the shape that is documented for it, and the
- * server is as well afterwards as before.
+ * Random requests to every endpoint of the table: valid, slightly wrong and hopeless ones. In the long run 10,000 of
+ * the bodies are for intents, customers, plans and services. Nothing gives a 5xx, every answer has the shape that is
+ * documented for it, and the server is as well afterwards as before.
  */
 
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -19,11 +19,11 @@ import { inLongRun } from '#test/support/simulation/size.ts'
 const seed = 20_261_115
 /** 16 open connections, all kept: opening one per request would take most of the time. */
 const concurrency = 16
-/** For the endpoints beyond the single payment. */
+/** The number of requests for endpoints beyond the single payment. */
 const bodiesMin = inLongRun(1_250, 10_000)
-/** For each of these that takes a body, of which nineteen in twenty hit it: a few more than are wanted. */
+/** For each endpoint with a body, which nineteen in twenty requests reach: a few more than required. */
 const shotsWithBody = inLongRun(150, 960)
-/** For any other endpoint: enough to meet every answer it has. */
+/** For any other endpoint: enough to get every answer it has. */
 const shotsElsewhere = inLongRun(80, 110)
 
 interface Hit {
@@ -51,7 +51,7 @@ const isBeyondPayments = ({ path }: Endpoint): boolean =>
 const isCounted = ({ endpoint, verb, aimed, body }: Shot): boolean =>
   aimed && verb === endpoint.verb && body !== undefined && isBeyondPayments(endpoint)
 
-/** Every endpoint as often as it is to be shot at, in an order of chance. */
+/** Every endpoint as often as it is to be called, in random order. */
 function shuffleTargets(random: Random): Endpoint[] {
   const targets = endpoints.flatMap(endpoint => {
     const often = isBeyondPayments(endpoint) && endpoint.body !== undefined
@@ -106,7 +106,7 @@ const judgeField = ({ field, error, ...rest }: Record<string, unknown>): string 
 const judgeTokenError = ({ error, ...rest }: Record<string, unknown>): string | undefined =>
   typeof error === 'string' && error !== '' && Object.keys(rest).length === 0 ? undefined : 'says no error'
 
-/** Needs a secret, or a payment in just the right state: chance cannot find it, and other tests do. */
+/** Answers that need a secret or a payment in a special state: random requests cannot get them, other tests do. */
 const rarities = [
   'issueToken 200',
   'confirmPayment 200',
@@ -115,7 +115,7 @@ const rarities = [
   'capturePayment 200',
   'refundPayment 200',
   'cancelPayment 200',
-  // Ids of links and disputes are known to those who made them only.
+  // Random requests cannot guess ids of links and disputes.
   'updateLink 200',
   'updateLink 422',
   'getDispute 200',
@@ -123,14 +123,16 @@ const rarities = [
   'acceptDispute 422',
   'submitEvidence 200',
   'submitEvidence 422',
-  // Only a key that is used again with another body: test/api/test-tools/test-levers.test.ts does that.
+  // Happens only if a key is reused with another body, as in test/api/test-tools/test-levers.test.ts.
   'moveTestClock 422',
   'addTestFault 422',
   'sendSampleEvent 422',
   'takeCustomerAction 422',
 ]
 
-/** 300 s: a bound for what hangs. It takes about 20 s of one processor, and others may have the machine at that time. */
+/**
+ * 300 s: a bound for what hangs. It takes about 20 s of one processor, and others may have the machine at that time.
+ */
 const timeout = 300_000
 
 test(`random requests from seed ${seed}`, { timeout }, async () => {
@@ -156,7 +158,7 @@ test(`random requests from seed ${seed}`, { timeout }, async () => {
   await Promise.all(Array.from({ length: concurrency }, run))
   expect(wrong, gateway.logged.slice(-3).join('')).toEqual([])
   expect(bodies).toBeGreaterThanOrEqual(bodiesMin)
-  // Chance must have come everywhere, or it proves nothing.
+  // Every endpoint and answer must have been reached, or the test proves nothing.
   const missed = endpoints
     .flatMap(({ operationId, answers }) =>
       [...Object.keys(answers), ...(operationId.startsWith('get') ? [] : ['400'])].map(
@@ -172,13 +174,13 @@ const show = ({ verb, path, body }: Shot): string => `${verb} ${path} ${body?.to
 test('after all random requests the doctor finds nothing', async () => {
   expect((await fetch(`${gateway.url}/health/ready`)).status).toBe(200)
   expect((await gateway.call('POST', '/payments', cardPayment())).status).toBe(200)
-  // Events that nobody receives fail for good, and the log says so.
+  // Events without a receiver fail for good, which is logged.
   const faults = gateway.logged.filter(
     line => line.includes('"level":"error"') && !line.includes('"WEBHOOK_FAILED"'),
   )
   expect(faults).toEqual([])
   expect(({} as Record<string, unknown>).admin).toBeUndefined()
-  // Sample events tell again of operations, as often as chance asks for them.
+  // Random requests for sample events report the same operations repeatedly.
   const { 'an operation is told of once': _, ...broken } = await findBrokenRules(gateway.databaseUrl)
   expect(broken).toEqual({})
 })

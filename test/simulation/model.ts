@@ -1,6 +1,6 @@
 /**
- * Random histories of a shop: what can be done next, what it does to the books that the test keeps, and the request that
- * does the same at the gateway. After every step both must agree.
+ * Random histories of a shop: what can be done next, what it does to the books that the test keeps, and the request
+ * that does the same at the gateway. After every step both must agree.
  */
 import fc from 'fast-check'
 import { expect } from 'vitest'
@@ -46,7 +46,7 @@ export interface Books {
   requests: number
 }
 
-/** What the shop says to the simulator before a request, so that it has this luck with it. */
+/** The fault that the shop requests from the simulator before a request. */
 const faults: Partial<Record<Luck, { fault: string; times: number }>> = {
   unheard: { fault: 'lost_answer', times: 1 },
   'unheard decline': { fault: 'lost_answer', times: 1 },
@@ -59,7 +59,7 @@ interface Request {
   readonly path: string
   readonly body: object
   readonly luck: Luck
-  /** Sends it a second time under the same key: that must change nothing. */
+  /** Sends the request a second time with the same key, which must change nothing. */
   readonly twice: boolean
 }
 
@@ -69,7 +69,7 @@ async function send({ path, body, luck, twice }: Request, books: Books, shop: Sh
   const whole = { ...body, ...(isDecline(luck) ? { simulationMode: '0305' } : {}) }
   const headers = { 'idempotency-key': `model-${++books.requests}` }
   const answer = await shop.call('POST', path, whole, headers)
-  // What a refused request did not use up must not strike the next.
+  // A fault that a refused request did not use up must not affect the next one.
   if (fault) await shop.call('DELETE', '/test/faults')
   if (twice) expect((await shop.call('POST', path, whole, headers)).text).toBe(answer.text)
   return answer
@@ -94,7 +94,7 @@ interface Creation {
   readonly amount: number
   readonly luck: Luck
   readonly twice: boolean
-  /** Tries the transId of that earlier payment; a new one where there is none. */
+  /** Uses the transId of that earlier payment; a new one if there is none. */
   readonly reuse: number | undefined
 }
 
@@ -180,7 +180,7 @@ export interface Visit {
   readonly times: number
 }
 
-/** What becomes of a decline by the customer, whatever luck it has on its way. */
+/** The result of a decline by the customer, for each fault on its way. */
 const declineLucks: Readonly<Record<Luck, Luck>> = {
   approved: 'declined',
   declined: 'declined',
@@ -226,7 +226,7 @@ interface Step {
   readonly which: number
   readonly luck: Luck
   readonly twice: boolean
-  /** How much of what is possible, or of all that was ever authorised; a cent more or less now and then. */
+  /** A share of the possible amount, or of the amount ever authorised; sometimes a cent more or less. */
   readonly permille: number
   readonly from: 'possible' | 'authorised'
   readonly cent: -1 | 0 | 1
@@ -253,7 +253,7 @@ class Operate implements Command {
 
   async run(books: Books, shop: Shop): Promise<void> {
     const { kind, which, luck, twice, permille, from, cent } = this.chosen
-    // Counted from the newest, so that most steps meet a payment that is still young.
+    // Counted from the newest, so that most steps use a recent payment.
     const payment = books.payments.at(-1 - (which % books.payments.length))
     if (!payment) return
     const asked = this.#ask(payment, books.now)
@@ -313,7 +313,7 @@ class Advance implements Command {
   check = () => true
 
   async run(books: Books, shop: Shop): Promise<void> {
-    // Whichever delayed capture fires meanwhile has this luck.
+    // The delayed capture that fires in the meantime gets this fault.
     const fault = { approved: undefined, declined: 'decline', unheard: 'lost_answer' }[this.luck]
     if (fault) await shop.fail({ operation: 'CAPTURE', fault, times: 1000 })
     await shop.advance(`PT${this.seconds}S`)

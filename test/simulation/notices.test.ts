@@ -1,6 +1,6 @@
 /**
- * A merchant, its customers and a provider that do things by chance, and the provider's notices about them in any order:
- * approvals that come late, captures and refunds that are taken back or were made in its dashboard, returns and disputes.
+ * Random actions of a merchant, its customers and a provider, with the provider's notices about them in any order: late
+ * approvals, captures and refunds that are taken back or were made in the provider's dashboard, returns and disputes.
  * Nothing gives a 5xx, and the doctor finds nothing afterwards.
  */
 import { expect, test } from 'vitest'
@@ -14,7 +14,7 @@ import { inLongRun } from '#test/support/simulation/size.ts'
 
 const seeds = Array.from({ length: inLongRun(2, 20) }, (_, at) => at + 1)
 const steps = inLongRun(80, 200)
-/** After so many steps the books are examined: a fault is then found near the step that made it. */
+/** The books are examined after this many steps, so that a fault is found near the step that caused it. */
 const examinedEvery = inLongRun(40, 20)
 
 interface Scene extends LateStage, Omit<NoticeScene, keyof LateStage> {
@@ -37,7 +37,7 @@ async function step(scene: Scene): Promise<string> {
     for (let hop = 0; hop < hops; hop += 1) {
       clock.move(hopMs)
       for (let runs = 0; runs < 50 && (await runTimers()) > 0; runs += 1);
-      // What a provider has not told for days is left to a person.
+      // After days without an answer an operation is left to the operator.
       if (hops > 1) await deliver()
     }
     return `${(hops * hopMs) / secondMs} s later`

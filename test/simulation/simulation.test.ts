@@ -1,6 +1,6 @@
 /**
- * The whole slice under bad luck, judged by an auditor who knows only what the merchant heard and what the acquirer took.
- * A failing seed prints its diary; put it alone into `seeds` to see it again.
+ * The whole gateway under random faults, judged by an auditor who knows only the merchant's answers and the acquirer's
+ * ledger. A failing seed prints its history; put it alone into `seeds` to reproduce it.
  */
 import { expect, test } from 'vitest'
 import { type Movement, simulate } from '#test/simulation/world.ts'

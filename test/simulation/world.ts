@@ -1,6 +1,6 @@
 /**
- * A shop, an acquirer and a gateway that has every kind of bad luck, driven by a seed: declines, lost requests, lost
- * answers, silence, crashes at every gap, restarts, bursts, repeated keys, returned debits, disputes, and a clock that jumps.
+ * A shop, an acquirer and a gateway with every kind of fault, driven by a seed: declines, lost requests, lost answers,
+ * silence, crashes at every gap, restarts, bursts, repeated keys, returned debits, disputes, and a clock that jumps.
  */
 
 import { createTestClock, secondMs, type TestClock } from '#test/support/clock.ts'
@@ -31,7 +31,7 @@ interface World {
   readonly crash: Crash
   readonly auditor: Auditor
   readonly database: TestDatabase
-  /** What was done, for whoever has to understand a failure. */
+  /** The history of steps, printed with a failure. */
   readonly diary: string[]
   /** Payments that wait, or waited, for a customer. */
   readonly visits: string[]
@@ -43,7 +43,7 @@ export interface Verdict {
   readonly findings: readonly string[]
   readonly brokenRules: Readonly<Record<string, unknown[]>>
   readonly diary: readonly string[]
-  /** How much money went each way, so that a simulation without refunds or disputes does not pass unnoticed. */
+  /** The amount of money in each direction, so that a simulation without refunds or disputes is noticed. */
   readonly moved: Readonly<Record<Movement, number>>
 }
 
@@ -103,7 +103,7 @@ async function createWorld(seed: number): Promise<World> {
 
 type Deed = (world: World) => Promise<void>
 
-/** Named more than once: done more often. */
+/** A step that is listed more than once is done more often. */
 const deeds: readonly Deed[] = [
   createOne,
   createOne,
@@ -142,7 +142,7 @@ async function createHosted(world: World): Promise<void> {
   world.visits.push(body.payId)
 }
 
-/** A customer of some page comes and does something; whether it had anything to do is the gateway's to know. */
+/** A customer visits a page and acts; the gateway must know whether there was anything to do. */
 async function visit(world: World): Promise<void> {
   const request = prepareVisit(world)
   if (!request) return
@@ -161,7 +161,7 @@ async function visitInTabs(world: World): Promise<void> {
   await Promise.all(all.map(request => world.gateway.send(request)))
 }
 
-/** With a transId that some earlier payment has or had. */
+/** Reuses the transId of an earlier payment. */
 async function createAgain(world: World): Promise<void> {
   const earlier = world.auditor.repeatable.filter(({ path }) => path === '/payments')
   if (earlier.length === 0) return
@@ -192,7 +192,7 @@ async function captureInBurst(world: World): Promise<void> {
   const first = prepareCapture(world)
   if (!first) return
   const all = [first, ...Array.from({ length: 4 }, () => prepareCapture(world, first.path) ?? first)]
-  // The same one twice would be a repetition, and of those nobody knows which comes first.
+  // The same request twice would be a repetition, whose order is undefined.
   await Promise.all([...new Set(all)].map(request => perform(world, request)))
 }
 
@@ -206,7 +206,7 @@ async function repeatKey(world: World): Promise<void> {
 }
 
 async function moveClock({ clock, gateway, random }: World): Promise<void> {
-  // Ten minutes at most: all of them together stay below the day after which nobody asks any more.
+  // At most ten minutes, so that all jumps together stay below the day after which inquiries end.
   clock.move(random.pick([1, 10, 30, 60, 600]) * secondMs)
   await gateway.gateway.timerWorker.runDue()
 }
@@ -215,7 +215,7 @@ async function fallSilent({ acquirer, random }: World): Promise<void> {
   acquirer.setSilent(random.chance(0.5))
 }
 
-/** An operation dies at one of the gaps, its process with it, and another one takes over. */
+/** The process dies at a gap of an operation, and another one takes over. */
 async function die(world: World): Promise<void> {
   const { random, crash, auditor, acquirer } = world
   if (random.chance(0.3)) return dieVisiting(world)
@@ -226,7 +226,7 @@ async function die(world: World): Promise<void> {
   const before = acquirer.inquiries()
   const answer = await crash.die(point, world.gateway, { verb: 'POST', ...request })
   world.diary.push(`  ${point} ${request.path} ${JSON.stringify(request.body)}`)
-  // A request that was refused never came to the gap.
+  // A refused request never reached the gap.
   if (answer) auditor.hear(request, answer)
   else auditor.lose(request, point === 'afterSettle')
   acquirer.heal()
@@ -235,7 +235,7 @@ async function die(world: World): Promise<void> {
   world.diary.push(`  ${acquirer.inquiries() - before} inquiries`)
 }
 
-/** The same for a customer's visit, of which no merchant waits for an answer. */
+/** The same for a customer's visit, whose result no merchant's request waits for. */
 async function dieVisiting(world: World): Promise<void> {
   const request = prepareVisit(world)
   if (!request) return
@@ -268,7 +268,7 @@ async function perform(world: World, request: AuditedRequest): Promise<TestAnswe
 
 const faults: readonly Fault[] = ['lost_answer', 'lost_request', 'throws']
 
-/** Bad luck for the request that comes next. */
+/** A fault for the next request. */
 function chooseLuck(
   { random, acquirer }: World,
   operation: 'AUTHORIZATION' | 'CAPTURE' | 'REFUND' | 'REVERSAL',
@@ -371,7 +371,7 @@ function prepareVisit(world: World): TestRequest | undefined {
   }
 }
 
-/** Small ones mostly, so that a payment takes several; sometimes one that cannot fit. */
+/** Mostly small amounts, so that a payment takes several; sometimes one that is too large. */
 function prepareCapture(world: World, path?: string, small = false): AuditedRequest | undefined {
   const { random, auditor } = world
   if (auditor.payIds.length === 0) return undefined
@@ -407,7 +407,10 @@ const prepareAnyFollowUp = (world: World): AuditedRequest | undefined =>
     ? prepareCapture(world, undefined, true)
     : prepareFollowUp(world, world.random.pick(['refunds', 'reversals']))
 
-/** Bad luck ends, time passes: whatever was open must be settled within a day, and captures are returned or disputed after two. */
+/**
+ * Faults end and time passes: open operations must be settled within a day; captures are returned or disputed after
+ * two.
+ */
 async function comeToRest({ acquirer, clock, gateway }: World): Promise<void> {
   acquirer.heal()
   acquirer.setSilent(false)

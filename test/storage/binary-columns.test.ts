@@ -1,4 +1,4 @@
-/** What a batch sends as binary columns arrives in PostgreSQL as the same rows do when they are sent as JSON. */
+/** The binary columns of a batch arrive in PostgreSQL as the same rows do as JSON. */
 import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -41,7 +41,7 @@ afterAll(async () => {
   await file.drop()
 })
 
-// As text, which is how PostgreSQL understood the value and not how the driver reads it.
+// Compared as text, which shows how PostgreSQL read the value, not how the driver parses it.
 const asText = columns.map(([name]) => `${name}::text`).join(', ')
 
 const name = 'read_columns'
@@ -70,7 +70,7 @@ const empty = Object.fromEntries(columns.map(([name]) => [name, undefined])) as 
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
 const hex = (length: number) =>
   fc.uint8Array({ minLength: length, maxLength: length }).map(bytes => Buffer.from(bytes).toString('hex'))
-// PostgreSQL's text holds no NUL, and UTF-8 no half of a pair.
+// PostgreSQL's text cannot hold NUL, and UTF-8 no lone surrogate.
 const text = fc
   .string({ unit: 'grapheme', maxLength: 120 })
   .filter(word => word.isWellFormed() && !word.includes('\0'))
@@ -104,7 +104,7 @@ test('any rows arrive as they do as JSON', async () => {
   )
 })
 
-test('rows that fill more than one piece of memory arrive whole', async () => {
+test('rows that exceed the first buffer arrive complete', async () => {
   const rows = [1, 2, 3].map(c => ({ ...empty, c, word: 'é'.repeat(200_000 * c), facts: { c } }))
   expect(await readBinary(rows)).toEqual(await readJson(rows))
 })
@@ -121,7 +121,7 @@ test('a statement may have more than 255 parameters', async () => {
   expect(rows).toEqual([[String((299 * 300) / 2)]])
 })
 
-test('a buffer is written again when its batch has succeeded, and not before', async () => {
+test('a buffer is reused after its batch has succeeded, and not before', async () => {
   const row = (word: string): Row => ({ ...empty, c: 0, word })
   const word = columns.findIndex(([column]) => column === 'word')
   const first = encode([row('first')])
@@ -135,7 +135,7 @@ test('a buffer is written again when its batch has succeeded, and not before', a
   expect((await query(third)).rows[0]?.[word]).toBe('third')
 })
 
-test('an error of the statement is reported, its buffer is given up, and the connection goes on', async () => {
+test('an error of the statement is reported, its buffer is not reused, and the connection stays usable', async () => {
   const broken = () => encodeBatch('broken', () => encodeColumns([['c', 'integer']], [{ c: 0 }]))
   const read = (value: string) => `SELECT ${value} FROM (${selectColumns(1, [['c', 'integer']])}) r`
   await expect(ask(read('nothing'), 'broken', broken())).rejects.toMatchObject({ code: '42703' })
@@ -144,7 +144,7 @@ test('an error of the statement is reported, its buffer is given up, and the con
   const next = encode([{ ...empty, c: 7 }])
   expect(next.messages.buffer).not.toBe(failing.messages.buffer)
   expect((await query(next)).rows).toEqual(await readJson([{ ...empty, c: 7 }]))
-  // The server has not understood the first text of this name, but the second, which stays prepared.
+  // The server failed to parse the first text with this name; the second one stays prepared.
   await expect(ask(read('1 / c'), 'broken', broken())).rejects.toMatchObject({ code: '22012' })
 })
 
@@ -159,7 +159,7 @@ test.each<[string, Partial<Row>]>([
   ['not hexadecimal', { id: 'ab'.repeat(15) }],
   ['not hexadecimal', { id: 'xy'.repeat(16) }],
   ['not hexadecimal', { bytes: '\\xabc' }],
-])('%s: %o is refused before anything is sent, under the code of a broken value', (what, wrong) => {
+])('%s: %o is refused before anything is sent, with the code of an invalid value', (what, wrong) => {
   expect(() => encode([{ ...empty, c: 0, ...wrong }])).toThrow(
     expect.objectContaining({ code: '22P03', message: `a value of a batch is ${what}` }),
   )

@@ -1,4 +1,4 @@
-/** Searches by age read what is new, however much nobody has vacuumed yet. */
+/** Searches by age stay fast even if new rows were never vacuumed. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Database, openDatabase } from '#storage/database.ts'
 import { createKeyReader } from '#storage/payments/keys.ts'
@@ -52,7 +52,7 @@ async function copyRows(table: string, given: Record<string, string>): Promise<v
   )
 }
 
-/** How many blocks of the table a search by its block-range index has to read. */
+/** The number of blocks that a search by the table's block-range index must read. */
 async function countBlocksRead(condition: string): Promise<number> {
   const { rows } = await database.readers.query<{
     'QUERY PLAN': { Plan: { 'Lossy Heap Blocks'?: number } }[]
@@ -63,14 +63,14 @@ async function countBlocksRead(condition: string): Promise<number> {
 const recentOperations = `operation WHERE sent_at >= now() - interval '1 minute'`
 const oldKeys = `idempotency_key WHERE created_at < now() - interval '30 days 23 hours'`
 
-test('the search for orphans leaves out what was sent before its mark', async () => {
+test('the search for orphans skips operations that were sent before the mark', async () => {
   expect(await countBlocksRead(recentOperations)).toBeGreaterThan(400)
   const finder = createWorkFinder(database)
   expect(await finder.findOrphans({ sentBefore: new Date(), limit: 10 })).toEqual([])
   expect(await countBlocksRead(recentOperations)).toBeLessThanOrEqual(64)
 })
 
-test('forgetting old keys reads the old ones only, and forgets them', async () => {
+test('deleting expired keys reads only these, and deletes them', async () => {
   const remaining = async () =>
     (
       await queryRows(

@@ -1,4 +1,4 @@
-/** What a group commit makes of a database that refuses, loses a deadlock or ends the connection in the middle. */
+/** Group commits on a database that refuses, deadlocks or closes the connection. */
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
@@ -10,7 +10,7 @@ import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database/d
 
 /**
  * Every statement that drops timers reports how many, and fails with the next planned code. The counter is a sequence,
- * which no rollback takes back.
+ * so that no rollback resets it.
  */
 const failingDrops = `
   CREATE TABLE planned_failure (number bigint PRIMARY KEY, code text NOT NULL);
@@ -36,7 +36,7 @@ let proxy: DatabaseProxy
 let database: Database
 let other: pg.Client
 let groupCommit: GroupCommit
-/** How many timers each statement dropped, also those that failed. */
+/** The number of timers that each statement dropped, including failed ones. */
 let dropped: number[] = []
 
 beforeAll(async () => {
@@ -89,7 +89,7 @@ async function countTimers(): Promise<number> {
   return Number(rows[0]?.count)
 }
 
-/** Two that wait for each other; false when PostgreSQL has ended the other one instead of the commit. */
+/** Makes a deadlock; returns false if PostgreSQL cancelled the other transaction instead of the commit. */
 async function commitLoses(): Promise<boolean> {
   await other.query('TRUNCATE timer')
   await prepare()
@@ -106,14 +106,14 @@ async function commitLoses(): Promise<boolean> {
   return !hasLost
 }
 
-test('two that wait for each other: the commit loses the deadlock, goes again, and its caller hears nothing', async () => {
-  // Whose wait is found out first is the loser; on a busy machine that may be the other one a few times.
+test('a commit that loses a deadlock is retried, and its caller gets no error', async () => {
+  // The transaction that detects the deadlock is cancelled; on a busy machine that may be the other one a few times.
   let rounds = 0
   while (!(await commitLoses())) expect(++rounds).toBeLessThan(20)
   expect(await countTimers()).toBe(6)
 })
 
-test('a serialisation failure is tried again, and its caller hears nothing', async () => {
+test('a serialisation failure is retried, and its caller gets no error', async () => {
   await prepare(['40001', deadlock])
   expect(await groupCommit.commit(change(1))).toEqual({ committed: true })
   expect(dropped).toEqual([1, 1, 1])
@@ -132,7 +132,7 @@ async function blockOne(commits: GroupCommit): Promise<() => Promise<void>> {
   }
 }
 
-test('changes that come one after the other while a batch is written share the next one', async () => {
+test('changes that arrive while a batch is written share the next one', async () => {
   await prepare()
   const commits = createGroupCommit(database.writers, { patienceMs: 60_000 })
   const release = await blockOne(commits)
@@ -166,7 +166,7 @@ test('sixteen changes are sent before the event loop turns to the next request',
   expect(sizes).toEqual([16, 4])
 })
 
-test('a batch that waits for a lock holds up no other change for long', async () => {
+test('a batch that waits for a lock does not hold up other changes for long', async () => {
   await prepare()
   const release = await blockOne(groupCommit)
   expect(await groupCommit.commit(change(2))).toEqual({ committed: true })
@@ -174,7 +174,7 @@ test('a batch that waits for a lock holds up no other change for long', async ()
   expect(dropped).toEqual([1, 1])
 })
 
-test('a batch that fails is split by halves until it succeeds', async () => {
+test('a batch that fails is split in halves until the rest succeeds', async () => {
   await prepare([deadlock, deadlock])
   const committed = await Promise.all(ids.map((_, index) => groupCommit.commit(change(index + 1))))
   expect(committed).toEqual(ids.map(() => ({ committed: true })))
@@ -182,7 +182,7 @@ test('a batch that fails is split by halves until it succeeds', async () => {
   expect(await countTimers()).toBe(0)
 })
 
-test('one that loses again and again gets the error, and nothing is in doubt', async () => {
+test('a commit that keeps losing deadlocks fails with the error, and was certainly not written', async () => {
   await prepare(Array.from({ length: 20 }, () => deadlock))
   const failure = await groupCommit.commit(change(1)).catch((error: unknown) => error)
   expect(failure).toMatchObject({ code: deadlock })
@@ -192,7 +192,7 @@ test('one that loses again and again gets the error, and nothing is in doubt', a
 })
 
 test.each(['end the connection', '08006'])(
-  '%s: the outcome stays open, and it is not sent again',
+  '%s: the outcome is unknown, and the commit is not retried',
   async code => {
     await prepare([code])
     await expect(groupCommit.commit(change(1))).rejects.toBeInstanceOf(CommitUnknown)
@@ -211,13 +211,13 @@ test.each([
   expect(await countTimers()).toBe(left)
 })
 
-test('any other refusal of one change is its own', async () => {
+test('any other error of a change fails only that change', async () => {
   await prepare(['23514'])
   await expect(groupCommit.commit(change(1))).rejects.toMatchObject({ code: '23514' })
   expect(dropped).toEqual([1])
 })
 
-test('a value that no column can hold fails its own change and none that share its batch', async () => {
+test('a value that no column can hold fails its own change and no other of its batch', async () => {
   await prepare()
   const wrong: Change = {
     setTimers: [
@@ -250,7 +250,7 @@ test('two changes to one plan never share a statement, which would write only on
   expect(batches).toEqual([2, 1])
 })
 
-test('many changes to one plan hold up no other change', async () => {
+test('many changes to one plan do not hold up other changes', async () => {
   await prepare()
   const batches: number[] = []
   const { commit } = createGroupCommit(database.writers, {
@@ -260,7 +260,7 @@ test('many changes to one plan hold up no other change', async () => {
   const busy = Array.from({ length: 32 }, () => moveOf(ids[0]))
   const others = ids.map((_, index) => change(index + 1))
   await Promise.all([...busy, ...others].map(commit))
-  // On every connection a change to the plan may already wait for the others.
+  // A change to the plan may already be waiting on every connection.
   expect(batches.slice(0, writerConnections + 1)).toContain(1 + others.length)
   expect(await countTimers()).toBe(0)
 })

@@ -2,8 +2,8 @@
  * Card numbers, security codes, API keys and webhook secrets go through successes, declines, refusals and faults; then
  * every log line, every answer, every file of the database and its log are searched for them.
  *
- * What a merchant itself writes into its own words (transId, refNr, metadata, Idempotency-Key and the like) is kept and
- * given back as it was sent, whatever it is: that is the contract of those fields. Logs and errors are clean all the same.
+ * A number that a merchant writes into its own fields (transId, refNr, metadata, Idempotency-Key and the like) is
+ * stored and returned as sent: that is the contract of those fields. Logs and errors are clean even then.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -27,13 +27,16 @@ const paid = '4012888888881881'
 const declined = '5105105105105100'
 const misplaced = '6011000990139424'
 const faulty = '3530111333300000'
-/** The one that a merchant writes into its own fields. */
+/** The number that a merchant writes into its own fields. */
 const written = '30569309025904'
 const cards = [paid, declined, misplaced, faulty, written]
-/** Only asked about; they pay nothing. */
+/** Used in look-ups only; they pay nothing. */
 const exchanged = '5200828282828210'
 const updated = '6250941006528599'
-/** Public examples of IBANs: one that pays, one that is declined, one that is paid out to and exchanged, one that is misplaced. */
+/**
+ * Public examples of IBANs: one that pays, one that is declined, one that is paid out to and exchanged, one that is
+ * misplaced.
+ */
 const accounts = [
   'GB82WEST12345698765432',
   'FR1420041010050500013M02606',
@@ -43,14 +46,14 @@ const accounts = [
 const [debited, refusedAccount, exchangedAccount, misplacedAccount] = accounts
 const allCards = [...cards, exchanged, updated]
 const securityCode = '7391'
-/** As a word of its own: four digits inside a longer number or an id are chance. */
+/** As a separate word: four digits inside a longer number or an id are coincidence. */
 const bareCode = new RegExp(`(?<![0-9A-Fa-f])${securityCode}(?![0-9A-Fa-f])`)
 
 let directory: string
 let gateway: TestGateway
 let webhookSecret: string
 let otherKey: string
-/** Refused before an operation, or broken: these must not even repeat what was sent. */
+/** Requests that are refused before an operation, or malformed: their answers must not echo any input. */
 const errors: TestAnswer[] = []
 const results: TestAnswer[] = []
 
@@ -86,7 +89,7 @@ async function bePicky(): Promise<void> {
 const grouped = misplaced.replace(/(.{4})(?=.)/g, '$1 ')
 const long = 'x'.repeat(50)
 
-/** The number where it does not belong, in ways that schemas refuse. */
+/** The number in the wrong fields, which schemas refuse. */
 async function misplace(): Promise<void> {
   const wrong: Record<string, unknown>[] = [
     { card: { number: Number(misplaced) } },
@@ -147,7 +150,7 @@ async function misplace(): Promise<void> {
   for (const text of texts) errors.push(await gateway.call('POST', '/payments', text))
 }
 
-/** In addresses, headers, forms and broken requests. */
+/** The number in URLs, headers, forms and malformed requests. */
 async function misaddress(): Promise<void> {
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   const forms = [
@@ -193,7 +196,7 @@ async function misaddress(): Promise<void> {
   await sendBroken(`${misplaced}\r\n\r\n`)
 }
 
-/** What is not even HTTP. Resolves when the server has closed. */
+/** Sends bytes that are not HTTP. Resolves when the server has closed the connection. */
 async function sendBroken(text: string): Promise<void> {
   const socket = connect(Number(new URL(gateway.url).port))
   let said = ''
@@ -230,10 +233,10 @@ const debit = (number: unknown, more: object = {}) =>
     ...more,
   })
 
-/** Accounts and the services: the numbers go in, pseudo numbers come out. */
+/** Bank accounts and services: numbers in the requests, pseudo numbers in the answers. */
 async function useAccounts(): Promise<void> {
   const paidOut = { transId: 'leak-credit', amount: { value: 1, currency: 'EUR' } }
-  // Too few digits in a row for a card number: nothing else masks it in what the provider answers.
+  // Too few consecutive digits for the card number filter, so nothing else masks it in the provider's answer.
   const paymentMethods = { directDebit: { account: { number: exchangedAccount, accountHolderName: 'Ada' } } }
   const direct = await debit(debited)
   expect(direct).toMatchObject({ status: 200 })
@@ -279,7 +282,7 @@ async function useAccounts(): Promise<void> {
   )
 }
 
-/** A merchant's own words. */
+/** Numbers in the merchant's own fields. */
 async function writeDown(): Promise<void> {
   const more = { transId: written, refNr: written, metadata: { card: written } }
   const answer = await gateway.call('POST', '/payments', cardPayment(more), { 'idempotency-key': written })
@@ -306,12 +309,12 @@ beforeAll(async () => {
   await useAccounts()
   await writeDown()
   await gateway.stop()
-  // Stopping writes everything out of memory into the files that are searched.
+  // Stopping flushes everything from memory into the files that are searched.
   await database.stop()
 })
 afterAll(cleanUpAll)
 
-/** All of it, and without the four characters that may be shown. */
+/** The whole value, and the value without the four characters that may be shown. */
 const accountNeedles = (): Needle[] =>
   accounts.flatMap(iban => [
     ...formsOfText(iban, iban),
@@ -320,7 +323,7 @@ const accountNeedles = (): Needle[] =>
 
 const cardNeedles = (numbers: readonly string[]): Needle[] => numbers.flatMap(formsOfCard)
 
-/** The random parts of keys, as text and as the bytes that they stand for. */
+/** The random parts of keys, as text and as decoded bytes. */
 const keyNeedles = (): Needle[] =>
   [gateway.apiKey.slice(-43), otherKey.slice(-43), webhookSecret.replace('whsec_', '')].flatMap(
     (text, index) => [
@@ -347,7 +350,7 @@ describe('logs', () => {
 })
 
 describe('answers', () => {
-  test('that say no repeat no card number and no security code', () => {
+  test('that refuse a request repeat no card number and no security code', () => {
     expect(errors.length).toBeGreaterThan(60)
     for (const { text } of errors) {
       const needles = [...cardNeedles(allCards), ...accountNeedles(), ...keyNeedles()]
@@ -371,7 +374,7 @@ describe('files of the database', () => {
       .filter(entry => entry.isFile())
       .map(entry => join(entry.parentPath, entry.name))
 
-  test('are searched where it counts: what the merchant wrote itself is found in tables and in the log of changes', () => {
+  test("are searched in the right places: the merchant's own fields are found in tables and in the WAL", () => {
     const found = files().filter(
       file => findNeedles(readFileSync(file), formsOfText('written', written)).length > 0,
     )

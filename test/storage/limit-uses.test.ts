@@ -1,4 +1,4 @@
-/** What processes tell each other of their counts: every name that they count by fits into the table. */
+/** The exchange of rate limit counts: every name of a limit fits into the table. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createRateLimit } from '#http/authentication/rate-limit.ts'
 import { createCountExchange } from '#http/authentication/shared-counts.ts'

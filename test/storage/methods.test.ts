@@ -1,4 +1,4 @@
-/** What others do with stored methods: choose from a known customer's cards, and put a new card in the place of an old one. */
+/** Queries on stored methods: listing a known customer's cards, and replacing a card. */
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { CustomerId, MerchantId, PayId, StoredMethodId } from '#domain/ids.ts'
@@ -44,7 +44,7 @@ test('the cards of a customer are listed for that customer and merchant alone', 
   expect(await methods.find(stranger, customerId, methodId)).toBeUndefined()
 })
 
-test('a new number takes the place of the old one for all who keep it, but never twice with one customer', async () => {
+test('a new number replaces the old one for all customers who stored it, but no customer gets it twice', async () => {
   await pay('one', old)
   await pay('two', old)
   await pay('both', old)
@@ -70,7 +70,7 @@ test('a new number takes the place of the old one for all who keep it, but never
   expect(await cardsOf('both')).toEqual(['1111', '3220'])
 })
 
-test('a new expiry date is stored for everybody who has the card', async () => {
+test('a new expiry date is stored for every customer with the card', async () => {
   await pay('renewed', '378282246310005')
   const [kept] = await methods.listRemembered(merchantId(), 'renewed')
   if (!kept) throw new Error('the card was not stored')
@@ -105,7 +105,7 @@ test('a card that is deleted while it pays is not stored again', async () => {
   try {
     await other.query('BEGIN')
     await other.query('SELECT 1 FROM payment WHERE pay_id = $1 FOR UPDATE', [payment.payId])
-    // It has seen the card among the customer's methods, and waits for its payment.
+    // The commit has seen the card among the customer's methods, and waits for the payment's lock.
     const committed = engine.commit({
       updatePayment: {
         payment: { ...payment, version: payment.version + 1 },

@@ -1,4 +1,4 @@
-/** What the new cell of a moved merchant knows about operations that nobody has answered yet. */
+/** Unanswered operations of a merchant that is moved to another cell. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { withOpenMove } from '#storage/cells/move-rows.ts'
 import { markName } from '#storage/payments/unanswered.ts'
@@ -16,7 +16,7 @@ beforeAll(async () => {
   merchantId = gateway.merchantId
   const { status } = await gateway.call('POST', '/payments', cardPayment())
   expect(status).toBe(200)
-  // From here on nobody looks for unanswered operations but the test.
+  // From here on only the test looks for unanswered operations.
   await gateway.stop()
 })
 afterAll(async () => {
@@ -52,7 +52,7 @@ test.each([
   expect(new Date((await copy()) ?? '').toISOString()).toBe(after)
 })
 
-test('a search that has not begun finds every operation, so nothing is written', async () => {
+test('without a mark the search finds every operation, so no mark is written', async () => {
   await leaveUnanswered()
   expect(await copy()).toBeUndefined()
 })

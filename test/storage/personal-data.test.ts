@@ -1,6 +1,6 @@
 /**
- * Every column that could hold a text, and what becomes of it when a customer's personal data is erased. A column that is not on
- * the list fails here: whoever adds one decides, and erases it in src/storage/customers/ if it is about a customer.
+ * Every column that can hold text, and what happens to it when a customer's personal data is erased. A column that is
+ * not on the list fails here: its author must decide, and erase it in src/storage/customers/ if it is about a customer.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
@@ -11,16 +11,16 @@ type Fate =
   | 'erased'
   /** Ids, codes, states, amounts and settings: they name no person. */
   | 'not personal'
-  /** About people who work with the gateway, not about customers. */
+  /** About operators, not about customers. */
   | 'staff'
-  /** Books and bank files, which must be kept for years; they lie sealed where they name somebody. */
+  /** Books and bank files, which must be kept for years; sealed if they name a person. */
   | 'kept by law'
-  /** Free text and ids of the merchant's own, which comes back as it was sent: the merchant's to erase. */
+  /** The merchant's own free text and ids, which are returned as sent: erasing them is up to the merchant. */
   | 'of the merchant'
-  /** Gone by itself after hours or days. */
+  /** Deleted automatically after hours or days. */
   | 'short-lived'
 
-/** Each line: the table, and its columns by what becomes of them. Ids of merchants are everywhere and left out. */
+/** Per table: its columns by what happens to them. Merchant ids are in every table and omitted. */
 const fates: Readonly<Record<string, Readonly<Partial<Record<Fate, string>>>>> = {
   api_key: { 'not personal': 'key_hash name scopes allow_from', staff: 'last_used_from' },
   api_key_address: { staff: 'address' },
@@ -132,7 +132,7 @@ const readColumns = async (condition: string): Promise<readonly string[]> =>
     )
   ).map(({ name }) => name)
 
-test('every column that can hold a text says what becomes of it when a customer is erased', async () => {
+test('every column that can hold text is listed with what happens to it when a customer is erased', async () => {
   const columns = await readColumns(
     `data_type NOT IN ('bigint', 'integer', 'smallint', 'boolean', 'timestamp with time zone', 'double precision',
        'uuid', 'date')`,

@@ -1,5 +1,5 @@
 /**
- * The plan of every statement that ordinary traffic uses: none may read a table that grows with traffic in any
+ * The query plan of every statement in ordinary traffic: none may read a table that grows with traffic in any
  * other way than by an index, with conditions on its first columns. src/storage/planner.ts says how plans are steered.
  */
 import pg from 'pg'
@@ -39,7 +39,7 @@ const growing = new Set([
 const statements = new Map<string, Statement>()
 let gateway: TestGateway
 
-/** Notes every statement on its way to the real database. */
+/** Records every statement on its way to the real database. */
 function recordStatements(): () => void {
   const { query } = pg.Client.prototype
   pg.Client.prototype.query = function record(this: pg.Client, ...words: unknown[]) {
@@ -71,7 +71,7 @@ beforeAll(async () => {
 
 afterAll(() => gateway.stop())
 
-/** A second gateway captures and reads, because the first one remembers what it has just written. */
+/** A second gateway captures and reads, because the first one caches what it has just written. */
 async function driveTraffic(): Promise<void> {
   const other = await startTestGateway({ beside: gateway })
   const call = async (from: TestGateway, ...request: Parameters<TestGateway['call']>) => {
@@ -98,7 +98,7 @@ async function driveTraffic(): Promise<void> {
   await other.stop()
 }
 
-/** What a process asks when another one has died. */
+/** The statements that a process runs when another one has died. */
 async function takeOver(): Promise<void> {
   const database = openDatabase(gateway.databaseUrl, () => undefined)
   const work = createWorkFinder(database)
@@ -118,7 +118,7 @@ interface Node {
 interface Index {
   readonly name: string
   readonly columns: readonly string[]
-  /** Holds only the rows that wait for something, such as events that are due, and may be read whole. */
+  /** A partial index of waiting rows only, such as due events, which may be read as a whole. */
   readonly isPartial: boolean
 }
 
@@ -131,7 +131,7 @@ async function readIndexes(client: pg.Client): Promise<ReadonlyMap<string, Index
   return new Map(rows.map(index => [index.name, index]))
 }
 
-/** Whether the conditions are on the first columns of the index: what lies between them is walked through. */
+/** Whether the conditions are on the leading columns of the index; otherwise the scan reads the entries in between. */
 function hasGap({ columns }: Index, condition: string): boolean {
   const words = new Set(condition.match(/\w+/g))
   const isBound = columns.map(
@@ -178,7 +178,7 @@ test('every statement reads growing tables by an index', async () => {
   expect(unbounded).toEqual({})
 })
 
-/** The indexes by which a plan reads payments. */
+/** The indexes with which a query plan reads payments. */
 const paymentIndexesOf = (node: Node): readonly string[] => [
   ...(node['Relation Name'] === 'payment' && node['Node Type'] !== 'ModifyTable'
     ? [node['Index Name'] ?? node['Node Type']]
@@ -187,8 +187,9 @@ const paymentIndexesOf = (node: Node): readonly string[] => [
 ]
 
 /**
- * A plan lives as long as its connection. With some 130 payments in a table without statistics the index of transIds has one
- * level more than the primary key, and the planner took the latter: every new payment then read all others of its merchant.
+ * A query plan lives as long as its connection. With some 130 payments in a table without statistics, the index of
+ * transIds has one level more than the primary key, and the planner took the latter: every new payment read all others
+ * of its merchant.
  */
 test.each([
   [['payment', 'card', 'operation']],
@@ -196,7 +197,7 @@ test.each([
   [['key', 'payment', 'card', 'operation']],
   [['payment', 'operation', 'mark', 'timer']],
 ] as const)(
-  'a batch of %s looks a taken transId up by its own index, whatever number of payments its plan is made with',
+  'a batch of %s looks up a taken transId by its own index, regardless of the number of payments when it is planned',
   async parts => {
     const { text } = commitStatement(parts)
     const { options } = statements.get(planCommit) ?? { options: '' }
@@ -215,7 +216,7 @@ test.each([
         const { rows } = await client.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`)
         const found = paymentIndexesOf(rows[0]['QUERY PLAN'][0].Plan)
         expect(found, `${count} payments`).toContain('payment_live_by_trans_id')
-        // A settlement finds its payment by its key.
+        // A settlement finds its payment by the primary key.
         expect(found.filter(name => name !== 'payment_live_by_trans_id')).toEqual(
           parts.some(part => part === 'settled') ? ['payment_pkey'] : [],
         )
@@ -227,13 +228,13 @@ test.each([
   },
 )
 
-/** The conditions by which a plan reads one table. */
+/** The conditions with which a query plan reads one table. */
 const conditionsOn = (table: string, node: Node): readonly string[] => [
   ...(node['Relation Name'] === table && node['Index Name'] !== undefined ? [node['Index Cond'] ?? ''] : []),
   ...(node.Plans ?? []).flatMap(child => conditionsOn(table, child)),
 ]
 
-/** Rows of one merchant, as many as a day of debits and its statement leave before the tables have statistics. */
+/** Rows of one merchant: as many as a day of debits and its statement add before the tables have statistics. */
 const bankRows = {
   timer: `INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
     SELECT $1, gen_random_uuid(), gen_random_uuid(), 'BATCH', '9000-01-01', 0 FROM generate_series(1, $2)`,
@@ -245,7 +246,7 @@ const bankRows = {
     SELECT $1, 'account', '2026-01-01', gen_random_uuid(), 'CAPTURE', '2026-01-01', 1, 0, 1, 'EUR' FROM generate_series(1, $2)`,
 }
 
-/** The first is prepared, so its plan may be as old as the connection; the others are planned anew each time. */
+/** The first is prepared, so its plan may be as old as the connection; the others are planned at each execution. */
 test.each([
   ['a batch', addItems, 'timer', 'pay_id', [0, 100, 5_000]],
   ['an import', settleEntries, 'bank_entry', 'entry_id', [5_000]],
@@ -272,13 +273,13 @@ test.each([
   },
 )
 
-test('a read without an index is found', async () => {
+test('this test detects a read without an index', async () => {
   const { options } = statements.get('payments_by_pay_id') ?? { options: '' }
   const text = 'SELECT 1 FROM operation WHERE response_code = $1'
   expect(await explain({ text, options })).toEqual(['Seq Scan on operation'])
 })
 
-test('statements are not compiled to machine code, on a server that does so by default', async () => {
+test('statements are not compiled to machine code on a server that compiles by default', async () => {
   const { url, drop } = await createEmptyDatabase()
   await queryRows(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET jit = on`)
   const database = openDatabase(url, () => undefined)

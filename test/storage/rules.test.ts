@@ -1,4 +1,4 @@
-/** The database refuses a row that breaks a rule, whoever writes it, and names the rule. */
+/** The database refuses any row that violates a rule (a constraint), and names the rule. */
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -21,7 +21,7 @@ afterAll(() => gateway.stop())
 
 const long = (length: number): string => `repeat('x', ${length})`
 
-/** For each rule a change of a row that broke no rule before. */
+/** For each rule, a change to a valid row that violates it. */
 const breaches: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   payment: {
     payment_trans_id_check: `trans_id = ''`,
@@ -112,7 +112,7 @@ test.each(Object.entries(breaches))('every rule of %s refuses what breaks it', a
     )
     expect(refusal).toBeInstanceOf(pg.DatabaseError)
     expect([refusal.code, refusal.table, refusal.constraint]).toEqual(['23514', table, rule])
-    // What the row holds is nobody's business who reads the message.
+    // The message must not show the contents of the row.
     expect(refusal.detail).toBeUndefined()
   }
   await queryRows(gateway.databaseUrl, `UPDATE ${table} SET merchant_id = merchant_id`)
@@ -130,7 +130,7 @@ const spellings: readonly (readonly [table: string, column: string, wrong: reado
   ['idempotency_key', 'fingerprint', ['a'.repeat(63), 'a'.repeat(65), 'A'.repeat(64), 'g'.repeat(64)]],
 ]
 
-test.each(spellings)('%s.%s is refused unless every letter of it is right', async (table, column, wrong) => {
+test.each(spellings)('%s.%s is refused if a single letter is wrong', async (table, column, wrong) => {
   for (const text of wrong) {
     const refusal = await queryRows(gateway.databaseUrl, `UPDATE ${table} SET ${column} = '${text}'`).catch(
       error => error,
@@ -154,7 +154,7 @@ test('the previous release and this one see the same time of deletion under the 
   expect(await write('delete_after_use_at = NULL')).toEqual([{ old: null, new: null }])
 })
 
-test('half of each page of payments is kept for their second write', async () => {
+test('half of each page of the table payment stays free for the second write', async () => {
   const sql = `SELECT reloptions FROM pg_class WHERE oid = 'payment'::regclass`
   expect(await queryRows(gateway.databaseUrl, sql)).toEqual([{ reloptions: ['fillfactor=50'] }])
 })

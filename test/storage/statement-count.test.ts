@@ -1,11 +1,11 @@
-/** Mixed traffic prepares a handful of commit statements, however its parts meet in batches. */
+/** Mixed traffic prepares a handful of commit statements, in any mix of batches. */
 import { expect, test } from 'vitest'
 import { startDatabaseProxy } from '#test/support/database/database-proxy.ts'
 import { cardPayment, startTestGateway } from '#test/support/gateway.ts'
 import { openIntents } from '#test/support/intents.ts'
 import { planPayment } from '#test/support/plans.ts'
 
-test('payments, refunds, intents, plans and links side by side use at most twelve statements', async () => {
+test('payments, refunds, intents, plans and links in parallel use at most twelve statements', async () => {
   const direct = await startTestGateway()
   const proxy = await startDatabaseProxy(direct.databaseUrl)
   const gateway = await startTestGateway({ beside: direct, throughUrl: proxy.url })

@@ -1,6 +1,6 @@
 /**
- * The wall between merchants: every endpoint that takes an id × every kind of id of another merchant × every credential.
- * A stranger's id is answered as one that nobody has, byte by byte but for the trace.
+ * Tenant isolation: every endpoint that takes an id × every kind of id of another merchant × every credential.
+ * Another merchant's id is answered like one that does not exist, byte by byte except for the trace id.
  */
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -15,7 +15,7 @@ let gateway: TestGateway
 let owner: Shop
 let stranger: Shop
 let planId: string
-/** Ids of the owner, by kind, each beside one that nobody has. */
+/** The owner's ids by kind, each with one that does not exist. */
 let ids: Record<string, readonly [owned: string, unknown: string]>
 let credentials: Record<string, Record<string, string>>
 
@@ -114,7 +114,7 @@ describe.each(places)('$id', ({ endpoint }) => {
   })
 })
 
-test('what is on file with another merchant cannot be charged by naming it in a body', async () => {
+test("another merchant's stored method cannot be charged by naming it in a body", async () => {
   const pay = async (named: object) => {
     const body = { transId: 'steal', amount: { value: 1, currency: 'EUR' }, ...named }
     const answer = await stranger.call('POST', '/payment-plans/unscheduled-mit', body)

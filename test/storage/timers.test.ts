@@ -1,4 +1,4 @@
-/** Claiming timers stays a matter of milliseconds whatever the planner believes about the table. */
+/** Claiming timers takes milliseconds even with wrong planner statistics. */
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MerchantId } from '#domain/ids.ts'
@@ -36,12 +36,12 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[]
 }
 
-/** Rows that any step of the plan has looked at. */
+/** The number of rows that the steps of the query plan have read. */
 const rowsSeen = (node: PlanNode): number =>
   (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'] +
   (node.Plans ?? []).reduce((total, child) => total + rowsSeen(child), 0)
 
-test('a claim looks at a bounded number of rows, also with statistics from a nearly empty table', async () => {
+test('a claim reads a bounded number of rows, also with statistics from a nearly empty table', async () => {
   // Many timers have come and gone: many pages with nearly nothing in them.
   await addTimers(2_000, 'now()')
   await addTimers(3, "now() + interval '1 hour'")
@@ -58,7 +58,7 @@ test('a claim looks at a bounded number of rows, also with statistics from a nea
   expect(rowsSeen(rows[0]['QUERY PLAN'][0].Plan)).toBeLessThan(200 * 15)
 })
 
-test('a claim takes at most as many as it may, the earliest first, and none twice', async () => {
+test('a claim takes at most its limit of timers, the earliest first, and none twice', async () => {
   const finder = createWorkFinder(database)
   const claim = () =>
     finder.claimTimers({
@@ -73,7 +73,7 @@ test('a claim takes at most as many as it may, the earliest first, and none twic
   expect(latestOf(first)).toBeLessThan(Math.min(...second.map(({ runAt }) => runAt.getTime())))
 })
 
-test('timers that a dead process had leased can be claimed at once; those of the living stay leased', async () => {
+test('timers leased by a dead process can be claimed at once; those of live processes stay leased', async () => {
   const merchantId = 'mer_leases' as MerchantId
   await client.query(
     `INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt, leased_until, leased_by)

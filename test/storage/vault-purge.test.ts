@@ -1,4 +1,4 @@
-/** `vault purge`: which numbers are destroyed and which are kept, on a merchant's own clock, beside a running gateway. */
+/** `vault purge`: which numbers are destroyed and which are kept, by the merchant's clock, beside a running gateway. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { purgeVault } from '#storage/vault/vault-purge.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -38,7 +38,7 @@ const payByPseudo = (number: string) =>
 const purge = (unusedFor = 'P30D', more: { dryRun?: boolean; batch?: number } = {}) =>
   purgeVault(gateway.databaseUrl, { unusedFor, dryRun: false, ...more })
 
-test('only what was not used for that long, and is needed by nobody, is destroyed', async () => {
+test('only numbers that were unused for that long, and are not needed, are destroyed', async () => {
   const [old, revived, awaited, stored] = [
     await pay(numbers.old),
     await pay(numbers.revived),
@@ -46,7 +46,7 @@ test('only what was not used for that long, and is needed by nobody, is destroye
     await pay(numbers.awaited, { eventToken: 'ORDER' }),
     await pay(numbers.stored),
   ]
-  // What any other table names is kept, whatever that table is for.
+  // A number that any other table refers to is kept.
   await queryRows(
     gateway.databaseUrl,
     `CREATE TABLE kept_elsewhere AS SELECT merchant_id, card_id FROM payment WHERE pay_id = '${stored}'`,
@@ -81,7 +81,7 @@ test('only what was not used for that long, and is needed by nobody, is destroye
   expect(gone).toMatchObject({ status: 400, body: { field: 'paymentMethods.card.number' } })
   for (const kept of ['revived', 'awaited', 'stored', 'recent'])
     expect([kept, (await payByPseudo(pseudo[kept] ?? '')).status]).toEqual([kept, 200])
-  // The other merchant's clock stands where it was.
+  // The other merchant's clock was not moved.
   const record = await stranger.read(theirs.payId)
   const { pseudoCardNumber } = record.paymentMethods.card
   const again = await stranger.call(
@@ -90,7 +90,7 @@ test('only what was not used for that long, and is needed by nobody, is destroye
     cardPayment({ card: { number: pseudoCardNumber, expiryDate: undefined } }),
   )
   expect(again.status).toBe(200)
-  // The payment still shows its card, masked; of the number nothing is left.
+  // The payment still shows its masked card; nothing of the number is left.
   expect((await shop.read(old)).paymentMethods.card).toMatchObject({
     first6Digits: '411111',
     last4Digits: '1111',
@@ -104,7 +104,7 @@ test('only what was not used for that long, and is needed by nobody, is destroye
   expect(rows).toEqual([{ sealed: null, destroyed_at: expect.any(Date) }])
 })
 
-test('a card that comes back after it was destroyed is kept again, under the same pseudo number', async () => {
+test('a card that is used again after it was destroyed is stored again, with the same pseudo number', async () => {
   const first = await pay(numbers.again)
   await shop.advance('P31D')
   expect((await purge()).destroyed).toBeGreaterThanOrEqual(1)
@@ -119,7 +119,7 @@ test('a card that comes back after it was destroyed is kept again, under the sam
   expect((await payByPseudo(pseudo)).status).toBe(200)
 })
 
-test('accounts as cards: unused ones are destroyed, those of a customer, a plan and a file to be made stay', async () => {
+test('accounts like cards: unused ones are destroyed; those of a customer, a plan and a queued bank file stay', async () => {
   const own = await openShop(gateway)
   const debit = (number: string, more: object = {}) =>
     own.create('DIRECTDEBIT', {
@@ -134,7 +134,7 @@ test('accounts as cards: unused ones are destroyed, those of a customer, a plan 
   expect((await debit('DE89370400440532013000', { customerInfo })).status).toBe(200)
   expect((await debit('NL91ABNA0417164300')).status).toBe(200)
   expect((await debit('GL8964710001000206')).status).toBe(200)
-  // No customer is named, so nothing but the plan keeps the account.
+  // Without a customer, only the plan keeps the account.
   const credentialOnFile = {
     type: 'RECURRING',
     initialPayment: true,
@@ -170,7 +170,7 @@ test('accounts as cards: unused ones are destroyed, those of a customer, a plan 
   ])
 })
 
-test('many are destroyed in small steps, each of which stands', async () => {
+test('many are destroyed in small batches, each of which is committed', async () => {
   const many = await openShop(gateway)
   await queryRows(
     gateway.databaseUrl,

@@ -1,5 +1,5 @@
 /**
- * Changes that meet: with several guards all or nothing of a change is written, and two changes to one row in one batch are
+ * Concurrent changes: a change with several guards is atomic, and two changes to one row in one batch are
  * both written.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -54,7 +54,7 @@ const stored = async ({ plan, payment }: Begun) => ({
   payment: await engine.payments.byPayId(merchantId, payment.payId),
 })
 
-test('a plan that was changed meanwhile: its payment counts no event', async () => {
+test('if the plan was changed in the meantime, its payment counts no event', async () => {
   const begun = await begin()
   const patched = await shop.call('PATCH', `/payment-plans/${begun.plan.planId}`, { metadata: { a: 'b' } })
   expect(patched.status, patched.text).toBe(200)
@@ -63,7 +63,7 @@ test('a plan that was changed meanwhile: its payment counts no event', async () 
   expect(await stored(begun)).toEqual(before)
 })
 
-test('a payment that was changed meanwhile: its plan goes on', async () => {
+test('if the payment was changed in the meantime, its plan continues', async () => {
   const begun = await begin()
   const { payId, transId } = begun.payment
   const refunded = await shop.call('POST', `/payments/${payId}/refunds`, {
@@ -93,7 +93,7 @@ test('a refused change leaves the others of its batch as they are', async () => 
 const openIntent = async () => (await openIntents(shop, gateway).intent()) as IntentId
 const pay = async () => (await shop.create('CARD')).body.payId as PayId
 
-test('an intent that another payment has claimed: the quote is still free', async () => {
+test('if another payment has claimed the intent, the quote stays free', async () => {
   const payId = await pay()
   const claim = { merchantId, intentId: await openIntent(), payId, declines: 0 }
   expect(await engine.commit({ claimIntent: claim })).toEqual({ committed: true })
@@ -118,7 +118,7 @@ test('an intent that another payment has claimed: the quote is still free', asyn
   expect(users).toContainEqual({ committed: false, conflict: 'quote_taken' })
 })
 
-test('of all who claim or end one intent at once, one does', async () => {
+test('one of several changes that claim or end an intent at once succeeds', async () => {
   const intentId = await openIntent()
   const claimOf = (payId: PayId): Change => ({ claimIntent: { merchantId, intentId, payId, declines: 0 } })
   const all = [claimOf(await pay()), { endIntent: { merchantId, intentId, now } }, claimOf(await pay())]
@@ -155,7 +155,7 @@ test.each(['first', 'last'])(
     }
     const [ended, settled] = await commitBoth()
     expect(settled).toEqual({ committed: true })
-    // Each is a statement of its own. Whichever comes first, the plan is charged no more.
+    // Each is a statement of its own. In either order, the plan is not charged again.
     const after = await engine.plans.find(merchantId, planId)
     expect(after?.chargingPayId).toBeUndefined()
     if (ended?.committed) expect(after).toMatchObject({ status: 'SUSPENDED', version: plan.version + 2 })

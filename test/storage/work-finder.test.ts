@@ -21,7 +21,7 @@ afterAll(async () => {
   await file.drop()
 })
 
-/** The server's process that holds the claim, once it is another than these. */
+/** The backend that holds the claim, once it is none of the given ones. */
 function findHolder(...before: number[]): Promise<number> {
   return vi.waitFor(
     async () => {
@@ -40,7 +40,7 @@ function findHolder(...before: number[]): Promise<number> {
 const endConnection = (pid: number) => operator.query('SELECT pg_terminate_backend($1)', [pid])
 
 test.each(['before', 'withAnswer'] as const)(
-  'a claim whose next connection ends as well (%s) is taken again, and no connection is lost',
+  'a claim whose next connection ends too (%s) is taken again, and no connection leaks',
   async moment => {
     const reported: unknown[] = []
     const database = openDatabase(proxy.url, error => reported.push(error))

@@ -1,6 +1,6 @@
 /**
  * Records logins for the audit trail: when each key was last used, the first use of a key from an address, and failed
- * logins by the minute. Requests only leave a note in memory; the notes are stored together, about once a second.
+ * logins by the minute. Requests only add to a buffer in memory, which is written to the database about once a second.
  */
 
 import { isIP } from 'node:net'
@@ -20,9 +20,11 @@ interface Use {
 export interface AccessRecorder {
   onKeyUse(use: Use): void
   onFailedLogin(client: string, address: string): void
-  /** In the console; `undefined` if no person has that email address. */
+  /** A failed sign-in to the console. `email` is undefined if no console user has that address. */
   onFailedSignIn(email: string | undefined, address: string): void
-  /** Stores the notes: failed logins once their minute is over, or at once when the process ends. */
+  /**
+   * Writes the buffer. Failed logins of the current minute are kept back until it is over, or the process is `ending`.
+   */
   flush(options?: { readonly ending: boolean }): Promise<void>
 }
 
@@ -42,7 +44,7 @@ const notesMax = 10_000
 const failuresMax = 50
 const minuteMs = 60_000
 
-/** What a merchant id can look like. Any other claimed id is not repeated in the audit trail. */
+/** The form of a merchant id. A claimed id of any other form is recorded as `unknown`. */
 const merchantIdForm = /^[A-Za-z0-9_-]{1,30}$/
 
 export function createAccessRecorder({ apiKeys, audit, nowMs }: AccessRecorderDeps): AccessRecorder {

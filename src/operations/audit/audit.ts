@@ -15,18 +15,20 @@ export type Act = Omit<AuditEntry, 'actor' | 'from'>
 
 export type Audit = (act: Act) => Promise<void>
 
-/** `const audit = auditAs({ actor: 'ada@shop.example', from: request.address }, store); await audit({ act, object })` */
+/**
+ * `const audit = auditAs({ actor: 'ada@shop.example', from: request.address }, store); await audit({ act, object })`
+ */
 export const auditAs =
   (actor: Actor, store: Pick<AuditStore, 'append'>): Audit =>
   act =>
     store.append([{ ...actor, ...act }])
 
-/** What the gateway does by itself, such as making the demo merchant. */
+/** The actor of automatic actions, such as creating the demo merchant. */
 export const gatewayActor: Actor = { actor: 'tollgate', from: 'server' }
 
 export interface Opening {
   readonly merchantId: MerchantId
-  /** The address that asked for it. */
+  /** The client's address. */
   readonly from: string
   readonly purpose: 'account updater' | 'tokenization' | 'offer of a currency'
   readonly cards: number
@@ -34,7 +36,7 @@ export interface Opening {
 
 export type OpeningLog = Pick<AuditStore, 'append'>
 
-/** For card and account numbers that are decrypted for another purpose than paying; recorded before they are. */
+/** Call before card or account numbers are decrypted for any purpose other than paying. */
 export async function auditOpening(
   { merchantId, from, purpose, cards }: Opening,
   store: OpeningLog,

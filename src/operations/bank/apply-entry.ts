@@ -1,6 +1,6 @@
 /**
- * What one entry of the bank means for our payments: a booking, a rejection, a return, or money that has arrived. Every
- * effect is tied to the entry or to the payment's state, so that applying an entry again changes nothing.
+ * Applies one entry of a bank file to our payments: a booking, a rejection, a return, or an incoming transfer. Applying
+ * an entry is idempotent: every effect is tied to the entry's key or to the payment's state.
  */
 import type { RejectionFact, TransactionFact, WholeBlock } from '#connectors/bank/bank-facts.ts'
 import { detailOf, reasonFacts } from '#connectors/bank/bank-facts.ts'
@@ -17,7 +17,7 @@ import type { BankItem, BlockName } from '#storage/bank/items.ts'
 
 export { createTransferBook } from '#operations/bank/receive-transfer.ts'
 
-/** An entry that matches nothing, in the form shown to people, without names and accounts of customers. */
+/** An unmatched entry as operators see it, without customers' names and account numbers. */
 export interface Unmatched {
   readonly reference: string
   readonly date?: string
@@ -27,7 +27,7 @@ export interface Unmatched {
   readonly text?: string
 }
 
-/** A decrypted entry, and the payment that it names. */
+/** A decrypted entry, and the item of a batch that its end-to-end id names. */
 export interface OpenEntry {
   readonly entry: StoredEntry
   readonly fact: TransactionFact | RejectionFact
@@ -40,14 +40,14 @@ export interface Applying {
 }
 
 /**
- * The result of applying an entry; undefined: it matches nothing. `count`: how many of our transactions it was about.
+ * The result of applying an entry; undefined if it matches nothing. `count`: how many of our transactions it changed.
  */
 export interface Applied {
   readonly result: EntryResult
   readonly count: number
-  /** Bookings that follow from this entry alone: a returned transaction must have been booked before. */
+  /** Bookings inferred from this entry: a transaction that is returned must have been booked before. */
   readonly booked?: number
-  /** Transactions that another entry reported before: a notification first, the statement's sum later. */
+  /** Transactions that another entry reported before, such as a notification followed by the statement's sum. */
   readonly repeated?: number
   readonly xId?: string
   readonly fee?: number
@@ -66,7 +66,7 @@ export const openFacts = (
     }),
   )
 
-/** All entries of a page, and their payments with one statement. */
+/** Decrypts the entries of a page and finds their items with one statement. */
 export async function openEntries(
   entries: readonly StoredEntry[],
   account: BankAccount,
@@ -80,7 +80,7 @@ export async function openEntries(
   return opened.map(({ entry, fact }) => ({ entry, fact, item: items.get(fact.endToEndId ?? '') }))
 }
 
-/** Undefined: the entry matches nothing. */
+/** Returns undefined if the entry matches nothing. */
 export async function applyEntry(
   opened: OpenEntry,
   applying: Applying,
@@ -136,17 +136,19 @@ async function applyTransaction(
   const block = sumOf(fact)
   if (block) return applyBlock({ fact, block, account }, bank)
   if (item) return applyToItem(fact, item, account, bank)
-  // A debit that we did not cause (bank charges, the owner's cheque) is only listed. So is a return: it may carry the text of
-  // the transfer that comes back, which names a payment, but no customer has sent it.
+  // A debit that we did not cause (bank charges, the owner's cheque) is only listed. So is a return: its text may be
+  // that of the returned transfer and name a payment, but the money does not come from a customer.
   const isSent = fact.direction === 'CRDT' && !fact.returned
   return isSent ? receiveTransfer({ fact, entry, transfers, account }, bank) : undefined
 }
 
-/** Our batch that the entry books, or takes back, as one sum; undefined: the entry is about single payments. */
+/**
+ * The block of our batch that the entry books or returns as one sum; undefined if the entry is about single payments.
+ */
 export const sumOf = ({ returned, wholeBlock }: TransactionFact): BlockName | undefined =>
   returned ? undefined : ourBlock(wholeBlock)
 
-/** Transfers of customers come with message ids of other banks, which name nothing of ours. */
+/** Checks the form of the ids: customers' transfers carry message ids of other banks, which are not ours. */
 function ourBlock({ blockId, messageId }: WholeBlock = {}): BlockName | undefined {
   if (blockId !== undefined) return /^[DT][0-9a-f]{32}[0-9A-Z]{2}$/.test(blockId) ? { blockId } : undefined
   return /^[DT][0-9a-f]{32}$/.test(messageId ?? '') ? { messageId } : undefined
@@ -165,8 +167,8 @@ async function applyToItem(
 }
 
 /**
- * One sum for a whole payment information: it is ours only if it is the sum of what was not rejected. Against its own
- * direction the bank takes back what it had booked: every payment of it is returned.
+ * One sum for a whole block (payment information). It matches only if it equals the sum of the block's payments that
+ * were not rejected. A sum in the opposite direction reverses the booking: every payment of the block is returned.
  */
 async function applyBlock(
   { fact, block, account }: { readonly fact: TransactionFact; block: BlockName; account: BankAccount },
@@ -195,7 +197,7 @@ async function applyBlock(
 const isOfDebits = ({ blockId, messageId }: BlockName): boolean =>
   (blockId ?? messageId)?.startsWith('D') === true
 
-/** Each under a key of its own, because each payment has a return of its own. */
+/** Returns every item under a key of its own, because each payment records its own return. */
 async function returnAll(
   items: readonly BankItem[],
   fact: TransactionFact,
@@ -214,7 +216,7 @@ async function returnAll(
   return { count: sum('count'), booked: sum('booked'), repeated: sum('repeated') }
 }
 
-/** 200: outcomes that are recorded side by side share their commits. */
+/** 200: outcomes that are recorded in parallel share commits. */
 const pageSize = 200
 
 async function* pagesOf(
@@ -245,7 +247,7 @@ export async function book(
       })),
     ),
   )
-  // Another entry of the same files may report the same items at this moment: the one that marks an item counts it.
+  // Another entry may report the same items at the same moment; whichever marks an item counts it.
   const lines = open.map(item => bookedLine(item, fact))
   const count = await bank.items.mark(account, open, { bookedBy: fact.key, lines })
   return { count, repeated: items.length - count }
@@ -267,14 +269,14 @@ const lineNames = ({ xId }: BankItem, { bankReference }: Pick<TransactionFact, '
 const named = ({ bankReference }: Pick<TransactionFact, 'bankReference'>) =>
   bankReference === undefined ? {} : { transactionId: bankReference }
 
-/** The outcome of the operation behind an item. An operation that has an answer keeps it: then this returns false. */
+/** Records the outcome of an item's operation. Returns false if the operation already has an outcome, which stays. */
 async function settleItem(
   item: BankItem,
   { merchant }: BankAccount,
   { engine }: Bank,
   toOutcome: (provider: ProviderFacts) => Outcome,
 ): Promise<boolean> {
-  // Paying back a surplus is not an operation of the payment.
+  // Refunding a surplus is not an operation of the payment.
   if (item.type === 'SURPLUS') return true
   const payment = await engine.payments.byPayId(item.merchantId, item.payId)
   if (!payment)
@@ -294,7 +296,7 @@ async function applyRejection(
   if (fact.endToEndId !== undefined) {
     if (!item || item.booked) return undefined
     await reject([item], fact, account, bank)
-    // A report on the whole message, or another one on this payment, may have told it before.
+    // A report on the whole message, or another one on this payment, may have rejected it before.
     const count = item.rejected === null ? 1 : 0
     return { result: 'REJECTED', count, repeated: 1 - count, xId: item.xId }
   }
@@ -331,8 +333,8 @@ async function reject(
 }
 
 /**
- * A debit counted as paid without the bank's word, and the file with its rejection comes only now. One that was refunded
- * meanwhile is returned, so that the refund is not paid.
+ * The debit was approved by timer, without a booking, and its rejection arrives only now. A debit that was refunded in
+ * the meantime is recorded as returned, so that the refund is not paid out.
  */
 async function rejectLate(failed: FailedItem, bank: Bank): Promise<void> {
   if (await takeBackItem(failed, bank)) return
@@ -342,7 +344,7 @@ async function rejectLate(failed: FailedItem, bank: Bank): Promise<void> {
   await bank.items.mark(account, [item], { returnedBy: key, rejected: reason })
 }
 
-/** Money of a debit goes back, or a transfer of ours comes back because its account does not exist any more. */
+/** The customer's bank returns a debit, or our transfer comes back, for example because the account is closed. */
 async function returnItem(
   fact: TransactionFact,
   item: BankItem,
@@ -374,20 +376,20 @@ async function returnItem(
   return { result: 'RETURNED', count, booked, repeated: 1 - count, xId: item.xId, fee }
 }
 
-/** The money of a transfer is back on the account: together with the line of its booking it adds up to zero. */
+/** The money of a returned transfer. This line and the line of its booking add up to zero. */
 function counterLine(fact: TransactionFact, item: BankItem): BankLine {
   const { gross, ...line } = bookedLine(item, fact)
   return { ...line, gross: -gross, net: -line.net, providerReference: `${line.providerReference}-returned` }
 }
 
-/** Its charges are a line of their own and no part of the return. */
+/** The bank's charges are a line of their own, not part of the chargeback. */
 function returnedLines(fact: TransactionFact, item: BankItem, fee: number): BankLine[] {
   const names = { fact, ...lineNames(item, fact) }
   const lines = [lineOf('CHARGEBACK', -item.amount, names), ...(fee > 0 ? [feeLine(fee, names)] : [])]
   return lines.map(line => ({ ...line, payId: item.payId }))
 }
 
-/** The bank's charge on top; undefined: the amounts do not belong together. */
+/** The bank's return fee on top of the debit; undefined if the entry's amount does not fit the debit's. */
 function feeOf({ amount, originalAmount, charges }: TransactionFact, debit: number): number | undefined {
   if (amount.value === debit) return charges
   const isWithCharges = amount.value - charges === debit || originalAmount?.value === debit

@@ -28,7 +28,7 @@ export interface Bank {
   readonly undelivered: UndeliveredStore
   /** Throws a fault that names the account when there is none, or when it is not at a bank. */
   readonly account: (accountId: string) => Promise<BankAccount>
-  /** Every account at a bank with this IBAN. */
+  /** All provider accounts that use the bank account with this IBAN. */
   readonly accountsAt: (iban: string) => Promise<readonly BankAccount[]>
   /** Named gaps where recovery tests let the process die. Does nothing elsewhere. */
   readonly testCrash: (point: BankCrashPoint) => void | Promise<void>
@@ -42,8 +42,8 @@ export interface BankPlace {
 
 export type BankCrashPoint = 'batchStored' | 'fileWritten' | 'fileTaken' | 'receiptKept' | 'entryApplied'
 
-/** What the operator asked for cannot be done; the message says what to change. */
+/** An operator's command cannot be carried out; the message says what to change. */
 export class BankFault extends Error {}
 
-/** There is no such account here; another cell may have it. */
+/** This cell has no such account; another cell may have it. */
 export class UnknownAccount extends BankFault {}

@@ -1,6 +1,6 @@
 /**
- * The queue for the next file to a bank. Pending bank operations wait in it, and a debit is announced at once. A
- * partial transfer whose payment has ended waits in it too, to be paid back.
+ * The queue for the next file to a bank: one `BATCH` timer per pending operation, and an `ANNOUNCE` timer for each
+ * debit. A payment that ended after a partial transfer is queued too, so that the money is paid back.
  */
 import type { Connector } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -12,11 +12,13 @@ import type { Timer } from '#storage/commit/change.ts'
 
 const batchedTypes: ReadonlySet<string> = new Set(['CAPTURE', 'REFUND', 'CREDIT'])
 
-/** Whether the operation goes into the next file. Such an operation is never inquired: only the bank's files bring its outcome. */
+/**
+ * Whether the operation goes into the next file. Its outcome comes from the bank's files only, never from an inquiry.
+ */
 export const waitsForFile = ({ type, state }: Operation, connector: Connector | undefined): boolean =>
   connector?.facts.batched === true && state === 'PENDING' && batchedTypes.has(type)
 
-/** The timer that pays back what had arrived for a payment that has just ended; none where nothing had. */
+/** The timer that pays back a partial transfer when its payment has just ended; none if no money has arrived. */
 export function giveBackTimers(ended: Payment): readonly Timer[] {
   const received = endedAfterReceipt(ended)
   if (!received) return []

@@ -8,13 +8,16 @@ import { emitEvent } from '#operations/events/emit-event.ts'
 import { recordOutcome } from '#operations/payments/provider-calls/record-outcome.ts'
 import type { DueTimer } from '#operations/timer.ts'
 
-/** Sends the merchant the event with the collection date of a debit, so that they can notify their customer (pre-notification). */
+/**
+ * Sends the merchant the event with the collection date of a debit, so that they can notify their customer
+ * (pre-notification).
+ */
 export async function announceDebit({ timer, at }: DueTimer, engine: Engine): Promise<void> {
   const { merchantId, payId, xId } = timer
   const dueDay = await engine.debits.dueDay(merchantId, xId)
   await engine.queue.update({ merchantId, payId }, stored => {
     const debit = findOperation(stored, xId)
-    // Answered meanwhile: there is nothing to announce any more.
+    // The debit has an outcome by now, so there is nothing left to announce.
     if (debit?.state !== 'PENDING') return { alongside: { dropTimers: [timer] }, result: true }
     const subject = announcement(stored, debit, dueDay)
     const emitted = emitEvent(stored, { subject, owed: true, now: at }, engine)
@@ -26,7 +29,7 @@ export async function announceDebit({ timer, at }: DueTimer, engine: Engine): Pr
   })
 }
 
-/** A batch may have moved the day that the debit was first announced for. */
+/** `dueDay`: set if a batch has moved the debit from the day it was first announced for. */
 function announcement(payment: Payment, debit: Operation, dueDay: string | undefined): EventSubject {
   const mandateId = textAt(debit.details.directDebit ?? payment.account, 'mandateId')
   const { dueDate, creditorId } = debit.provider?.fields ?? {}
@@ -35,7 +38,8 @@ function announcement(payment: Payment, debit: Operation, dueDay: string | undef
 }
 
 /**
- * The debit was not returned in time: it counts as paid. An answer that the bank has given meanwhile takes precedence.
+ * The debit was not returned within the merchant's waiting period, so it is approved. An outcome that a bank file has
+ * brought in the meantime takes precedence.
  */
 export async function approveDebit({ timer, merchant, at }: DueTimer, engine: Engine): Promise<void> {
   const { merchantId, payId, xId } = timer

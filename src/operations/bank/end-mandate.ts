@@ -1,6 +1,6 @@
 /**
- * A mandate has ended: the plan that collects with it must not try again, and the event names the payment that revealed
- * it.
+ * Ends a mandate: the plan that collects with it is suspended, and the event names the payment whose return or
+ * rejection revealed the end.
  */
 import { endsMandate } from '#connectors/bank/bank-facts.ts'
 import type { XId } from '#domain/ids.ts'
@@ -13,7 +13,7 @@ import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import { planTimer } from '#operations/plans/plan-book.ts'
 import type { BankItem } from '#storage/bank/items.ts'
 
-/** Ends the mandate where the bank's reason says so. `xId`: the operation that came back with this reason. */
+/** Does nothing unless the bank's reason ends a mandate. `xId`: the operation that came back with this reason. */
 export async function endMandateOf(
   item: BankItem,
   end: { readonly reason: string | undefined; readonly on: string; readonly xId: XId },
@@ -26,7 +26,7 @@ export async function endMandateOf(
   await suspendPlanOf(item, xId, account, bank.engine)
 }
 
-/** 5: another request charges or changes the plan at this moment, which does not take long. */
+/** 5 tries: a conflict means that another request is charging or changing the plan, which does not take long. */
 const maximumTries = 5
 
 async function suspendPlanOf(
@@ -46,7 +46,7 @@ async function suspendPlanOf(
     }
     try {
       await engine.queue.update({ merchantId, payId }, stored => {
-        // The return may be recorded under another entry that told of it at the same moment.
+        // Another entry that reports the same return may have recorded it under its own reference.
         const operation =
           findOperation(stored, xId) ?? stored.operations.findLast(({ type }) => type === 'RETURN')
         const subject = { type: 'plan.suspended', xId: operation?.xId ?? xId, operation } as const

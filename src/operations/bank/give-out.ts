@@ -21,7 +21,7 @@ export interface GivenFile {
   readonly batchId: string
 }
 
-/** Writes the files that were never written completely: those of the new batch, and any that a crash left behind. */
+/** Writes the files that are not marked as written: those of the new batch, and any that a crash left behind. */
 export const giveOutNew = (account: BankAccount, folder: string, bank: Bank): Promise<GivenFile[]> =>
   whileAlone(bank.database, account, async () =>
     giveOutAll(await bank.files.list(account, { notGiven: true }), folder, bank),
@@ -60,11 +60,12 @@ async function giveOutAll(
 }
 
 /**
- * A file gets its final name once its bytes are on disk and have the committed hash, so that nobody sees half a file.
+ * Renames the file to its final name only when all bytes are on disk and match the stored hash, so that no reader sees
+ * an incomplete file.
  */
 async function writeWhole(path: string, file: BankFileRecord, bank: Bank): Promise<void> {
   const draft = `${path}.part`
-  // It holds names and account numbers of customers: nobody else on the machine may read it.
+  // Mode 600: the file holds customers' names and account numbers.
   const handle = await open(draft, 'w', 0o600)
   const hash = createHash('sha256')
   try {

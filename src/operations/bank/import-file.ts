@@ -1,7 +1,7 @@
 /**
- * Imports a file of the bank. First the whole file is read and stored in one transaction, or refused with one sentence;
- * then every entry that was not applied yet is applied, each with an effect that can happen only once. After a crash in
- * between, the next import of that account continues.
+ * Imports files of the bank. First the whole file is read and stored in one transaction, or refused with one sentence;
+ * then every stored entry that was not applied yet is applied, idempotently. After a crash in between, the next import
+ * for that account continues.
  */
 
 import { createHash } from 'node:crypto'
@@ -39,7 +39,7 @@ export interface ImportCounts {
   booked: number
   rejected: number
   returned: number
-  /** Known from an earlier file. */
+  /** Reported by an earlier file as well. */
   repeated: number
 }
 
@@ -48,13 +48,14 @@ export interface Imported {
   /** A sentence for each file that was refused. */
   readonly bad: readonly string[]
   readonly unmatched: UnmatchedList
-  /** Surplus that did not reach its payer, and that no import has told before. */
+  /** Surplus payments that came back from the payer's bank and were not listed by an earlier import. */
   readonly undelivered: UntoldList
 }
 
 /**
- * Into all cells. Each file whole or not at all; a bad one does not keep the others out. All files are taken in, in all cells,
- * before the first entry is applied: so their order does not matter, and each cell knows what the others have applied before.
+ * Imports the files into all cells. A file is stored whole or not at all; a bad file does not stop the others. All
+ * files are stored in all cells before the first entry is applied, so their order does not matter and every cell can
+ * see which entries the others have applied.
  */
 export async function importAll(paths: readonly string[], banks: readonly Bank[]): Promise<Imported> {
   const counts: ImportCounts = { booked: 0, rejected: 0, returned: 0, repeated: 0 }
@@ -87,7 +88,7 @@ export async function importAll(paths: readonly string[], banks: readonly Bank[]
 /** The import into one cell. */
 interface Importing {
   readonly bank: Bank
-  /** Of the other cells. */
+  /** The bank operations of the other cells. */
   readonly others: readonly Bank[]
   readonly importId: string
   readonly counts: ImportCounts
@@ -115,7 +116,10 @@ async function takeFiles(importing: Importing, paths: readonly string[]): Promis
 /** 100: some ten kilobytes per statement, short-lived enough for the young generation of the garbage collector. */
 const pageSize = 100
 
-/** Throws `BankFileError` with a sentence that begins after the file's name; nothing has been changed in that case. */
+/**
+ * Stores the entries of a file and returns the accounts they are for. A refused file changes nothing: it throws
+ * `BankFileError`, whose message continues a sentence that begins with the file's name.
+ */
 async function takeFile(path: string, importing: Importing): Promise<readonly BankAccount[]> {
   const { bank } = importing
   const hash = createHash('sha256')
@@ -191,7 +195,10 @@ function createKeeper(write: (entries: readonly NewEntry[]) => Promise<void>) {
   }
 }
 
-/** The accounts that a fact is for: those with the statement's IBAN, or the one whose message the report is about. */
+/**
+ * Finds the accounts a fact is for: those with the statement's IBAN, or the one that sent the message a report is
+ * about.
+ */
 function createSorter({ bank, others }: Importing, accounts: Map<string, BankAccount>) {
   let owners: readonly BankAccount[] = []
   const become = (found: readonly BankAccount[]): void => {
@@ -202,7 +209,7 @@ function createSorter({ bank, others }: Importing, accounts: Map<string, BankAcc
     async ownerOf(fact: BankFact): Promise<readonly BankAccount[] | undefined> {
       if (fact.kind === 'statement') {
         const found = await bank.accountsAt(fact.account)
-        // An account of another cell, which reads the file too.
+        // An account of another cell is no error: that cell imports the file too.
         if (found.length === 0 && !(await isAtAny(others, fact.account)))
           throw new BankFileError(
             `is a statement of the account ending in ${fact.account.slice(-4)}, which is not the bank account of any merchant here`,
@@ -229,7 +236,7 @@ async function isSentElsewhere(messageId: string, { others }: Importing): Promis
   return false
 }
 
-/** The same entry for every account with that IBAN: each searches its own payments. */
+/** Every account with that IBAN gets its own copy of the entry and matches it against its own payments. */
 function toEntry(fact: BankFact, owners: readonly BankAccount[], bank: Bank): Promise<NewEntry[]> {
   if (fact.kind !== 'transaction' && fact.kind !== 'rejection') return Promise.resolve([])
   return Promise.all(
@@ -261,9 +268,9 @@ function factsOf(
 }
 
 /**
- * Rejections first, one after the other: those of single payments before those of whole messages, because their reason
- * is more precise. A sum that the bank booked for a block omits rejected payments, so older sums are checked again
- * after a rejection.
+ * Applies rejections first and one at a time: those of single payments before those of whole messages, because their
+ * reason is more precise. The bank leaves rejected payments out of the sum it books for a block, so unmatched sums are
+ * checked again after a rejection.
  */
 async function applyWaiting(account: BankAccount, importing: Importing): Promise<void> {
   const { bank, importId, counts } = importing
@@ -291,8 +298,8 @@ async function applyWaiting(account: BankAccount, importing: Importing): Promise
 }
 
 /**
- * The other accounts with the IBAN of this one, of other merchants or in other cells. Each has its own copy of every entry of
- * their statements, but an entry is about one payment of one of them.
+ * The other accounts with the same IBAN, of other merchants or in other cells. Each has its own copy of every entry of
+ * the statement, but an entry belongs to one payment of one account.
  */
 async function findTwins(
   { accountId, settings }: BankAccount,
@@ -307,8 +314,8 @@ async function findTwins(
 }
 
 /**
- * The keys of entries that belong to a payment of a twin, or that name a debit or transfer of it: the same money does not pay
- * for a second one.
+ * The keys of entries that a twin has applied to its payments, or that name one of its debits or transfers. This
+ * account must not apply them, or the same money would pay for two payments.
  */
 async function takenByTwins(
   opened: readonly OpenEntry[],

@@ -1,13 +1,13 @@
 /**
- * The entries of an import that match nothing of ours. They stay in the database, because a statement may consist of
- * nothing else. Several accounts may have the statement's IBAN, also in other cells: an entry is listed only if it matches
- * nothing at any of them, and then once.
+ * Lists the entries of an import that match no payment. They are read from the database page by page, because a
+ * statement may consist of nothing else. Where several accounts share the statement's IBAN, also across cells, an entry
+ * is listed only if it matches at none of them, and then once.
  */
 import { describe, openFacts, type Unmatched } from '#operations/bank/apply-entry.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import type { EntryList, StoredEntry } from '#storage/bank/entries.ts'
 
-/** What one cell has taken in. */
+/** The import into one cell. */
 export interface CellImport {
   readonly bank: Bank
   readonly importId: string
@@ -18,7 +18,7 @@ export interface CellImport {
 
 export interface UnmatchedList {
   readonly length: number
-  /** A few hundred at a time. */
+  /** Up to a hundred entries per page; all foreign reports are one page. */
   pages(): AsyncGenerator<readonly Unmatched[]>
 }
 
@@ -97,7 +97,7 @@ async function knownElsewhere(
   return new Set(known.flat())
 }
 
-/** 100: some ten kilobytes per statement, and outcomes that are recorded side by side share their commits. */
+/** 100: some ten kilobytes per statement, and outcomes that are recorded in parallel share commits. */
 const pageSize = 100
 
 export async function* entryPages(

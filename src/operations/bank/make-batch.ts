@@ -1,6 +1,7 @@
 /**
- * Makes the next batch of an account: waiting operations are dated, grouped into payment informations, written, hashed
- * and committed in one transaction. Only then may the files be handed out. The same batch always has the same bytes.
+ * Makes the next batch of an account. In one transaction, the queued operations get a date, are grouped into blocks
+ * (payment informations), and are stored as files with a hash. Only then may the files be given out. A batch's bytes
+ * never change.
  */
 
 import type { TransactionFact } from '#connectors/bank/bank-facts.ts'
@@ -35,7 +36,7 @@ import {
 } from '#storage/bank/batches.ts'
 import type { Surplus } from '#storage/bank/transfers.ts'
 
-/** 100: little enough at a time for the young generation of the garbage collector, so the heap stays small. */
+/** 100: a page is short-lived enough for the young generation of the garbage collector, so the heap stays small. */
 const pageSize = 100
 
 /** An operation that cannot be written, and why: the last four digits of its response code. */
@@ -53,11 +54,11 @@ interface Batch {
   readonly earliest: string
   readonly blocks: Map<string, Block>
   readonly refusals: Refusal[]
-  /** Payments that have ended after a part of their money had arrived. */
+  /** Payments that ended after a partial transfer, which must be paid back. */
   readonly ended: Pick<QueuedPayment, 'payId' | 'xId'>[]
   /** The files so far: debits and transfers. */
   readonly drafts: Map<FileType, FileDraft>
-  /** Whether the batch is written: only when there is something to put into it. */
+  /** Whether the batch's row is written. A batch without items is not stored. */
   begun: boolean
 }
 
@@ -69,7 +70,7 @@ interface Block extends BlockHeader {
   readonly isDebit: boolean
 }
 
-/** Without a day the batch is made now; with a day other than today it counts as made before that day's cut-off. */
+/** Without a day the batch is dated now; with a day other than today it counts as made before that day's cut-off. */
 export async function makeBatch(account: BankAccount, day: string | undefined, bank: Bank): Promise<void> {
   const now = merchantNow(bank.engine.clock, account.merchant)
   const today = bankTimeOf(now)
@@ -97,11 +98,12 @@ export async function makeBatch(account: BankAccount, day: string | undefined, b
   await failRefused(account, batch.refusals, bank.engine)
 }
 
-/** Every waiting operation becomes an item, and is written into the file while the database stores it. */
+/** Turns the queued operations into items, and writes them into the file while the database stores the rows. */
 async function collect(batch: Batch, target: WriteTarget): Promise<void> {
   const { transaction } = target
   const adding = createFollower()
-  // A page is requested before the previous one is stored, so changes of mandates by the previous page are kept here.
+  // A page is read before the previous one is stored, so it misses the mandate changes of the previous page. They are
+  // here.
   let usedBefore = new Map<string, UsedMandateRow>()
   for await (const page of readAhead(queuedPages(transaction))) {
     const used = new Map<string, UsedMandateRow>()
@@ -136,7 +138,7 @@ async function addItems(
   await transaction.add(items, mandates)
 }
 
-/** A payment has ended after a part of its transfer had arrived: that part goes back to the sender. */
+/** Pays partial transfers of ended payments back to their senders. */
 async function giveBackEnded(batch: Batch, { transaction, bank }: WriteTarget): Promise<void> {
   const { account } = batch
   const { merchantId } = account
@@ -175,9 +177,9 @@ async function* queuedPages(transaction: BatchTransaction): AsyncGenerator<reado
 
 interface Around {
   readonly batch: Batch
-  /** What the page before this one did to mandates. */
+  /** Mandates that the previous page used. */
   readonly usedBefore: ReadonlyMap<string, UsedMandateRow>
-  /** What this page does to them. */
+  /** Mandates that this page uses. */
   readonly used: Map<string, UsedMandateRow>
 }
 
@@ -188,7 +190,7 @@ function toItem(payment: QueuedPayment, around: Around): PlacedPayment[] {
     batch.ended.push({ payId: payment.payId, xId: payment.xId })
     return []
   }
-  // The bank has returned the debit: paying its refund as well would give the money back twice.
+  // The customer already has the money of a returned debit: paying the refund would give it back twice.
   if (payment.debitReturned) return refuse(batch, payment, '0312')
   const isPayable = payment.writable && payment.heldId !== null && amount >= 1 && amount <= maximumCents
   if (!isPayable) return refuse(batch, payment, '0314')
@@ -196,7 +198,7 @@ function toItem(payment: QueuedPayment, around: Around): PlacedPayment[] {
   return toDebit(payment, around)
 }
 
-/** 999,999,999.99 euros: what the scheme's amounts can hold. */
+/** 999,999,999.99 euros: the largest amount of the SEPA schemes. */
 const maximumCents = 99_999_999_999
 
 function toDebit(payment: QueuedPayment, { batch, usedBefore, used }: Around): PlacedPayment[] {
@@ -245,10 +247,10 @@ function refuse(batch: Batch, { payId, xId, amount }: QueuedPayment, detail: str
   return []
 }
 
-/** Without a day the money moves as soon as the bank can move it. */
+/** Without `dueOn` the money moves on the next possible execution day. */
 type Placing = Omit<BatchItem, 'xId' | 'payId' | 'amount' | 'blockId' | 'dueOn'> & { readonly dueOn?: string }
 
-/** Puts a payment into the payment information of its day and sequence type. */
+/** Puts a payment into the block of its direction, day and sequence type. */
 function place(batch: Batch, payment: WrittenPayment, placing: Placing): PlacedPayment {
   const { xId, payId, amount } = payment
   const isDebit = placing.type === 'DEBIT'
@@ -262,11 +264,15 @@ function place(batch: Batch, payment: WrittenPayment, placing: Placing): PlacedP
   return { item: { ...placing, xId, payId, amount, dueOn, blockId: block.blockId }, payment }
 }
 
-/** Transfers leave on the day of the file where the bank still takes it. */
+/**
+ * Transfers are executed on the day of the file if it is made before the bank's cut-off, else on the next TARGET day.
+ */
 const executionDay = ({ made, account }: Batch): string =>
   isTargetDay(made.day) && made.hour < account.settings.cutOffHour ? made.day : targetDayAfter(made.day)
 
-/** The id of the message and two digits: at most 35 characters, and it leads back to the batch. */
+/**
+ * The block's id is the message id and two base-36 digits: at most 35 characters, and the batch can be read from it.
+ */
 function newBlock(
   batch: Batch,
   { isDebit, day, sequenceType }: Pick<Block, 'isDebit' | 'day' | 'sequenceType'>,
@@ -296,8 +302,8 @@ async function finishFiles(batch: Batch): Promise<void> {
 }
 
 /**
- * Payments that no file may hold, because a mandate has ended, an account was destroyed or a debit came back, are
- * recorded as failed.
+ * Declines operations that cannot go into a file, because the mandate has ended, the account number was destroyed or
+ * the debit was returned.
  */
 async function failRefused(
   { merchantId, merchant }: BankAccount,
@@ -312,7 +318,7 @@ async function failRefused(
       const outcome: Outcome = { kind: 'declined', detail, provider: { echo } }
       await recordOutcome({ merchant, payment, xId, outcome, unattended: true }, engine)
     }
-    // After the outcome: after a crash in between the row is still there, and the next batch repeats this.
+    // Dropped after the outcome is recorded: after a crash in between, the next batch finds the timer and repeats this.
     await engine.commit({ dropTimers: [{ merchantId, payId, xId, kind: 'BATCH' }] })
   }
 }

@@ -1,8 +1,9 @@
 /**
- * Lets the database work in parallel with this process: the next page is read and the previous one written meanwhile.
+ * Lets the database work in parallel with this process: while it handles a page, the next one is read and the previous
+ * one is written.
  */
 
-/** Requests the next page before yielding the current one. An error is thrown in the place of its page. */
+/** Requests the next page before yielding the current one. An error is thrown when the failed page is due. */
 export async function* readAhead<T>(pages: AsyncGenerator<T>): AsyncGenerator<T> {
   const ask = (): Promise<IteratorResult<T>> => deferred(pages.next())
   let next = ask()
@@ -20,9 +21,9 @@ export async function* readAhead<T>(pages: AsyncGenerator<T>): AsyncGenerator<T>
 }
 
 export interface Follower {
-  /** Starts the work once the previous one has ended, and does not wait for its end. */
+  /** Starts the work once the previous work has ended, and resolves without waiting for it to end. */
   follow(work: () => Promise<void>): Promise<void>
-  /** Waits for the last work. */
+  /** Waits for the work that was started last. */
   finish(): Promise<void>
 }
 
@@ -37,7 +38,9 @@ export function createFollower(): Follower {
   }
 }
 
-/** A promise that may fail before anybody waits for it. Its error is not lost: the later await throws it. */
+/**
+ * Prevents an unhandled rejection if the promise fails before it is awaited; the later await still throws the error.
+ */
 function deferred<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined)
   return promise

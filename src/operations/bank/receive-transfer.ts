@@ -1,7 +1,7 @@
 /**
- * Money that a customer has sent: found by the reference in its text, never guessed. Too little leaves the payment
- * waiting with what has arrived; too much approves it, and the rest goes back with the next batch. Money that arrives a
- * second time, or after the payment has ended, goes back too.
+ * Receives customers' transfers. The payment is found by the reference in the transfer's text, never guessed. A partial
+ * amount leaves the payment waiting; a larger amount approves it, and the surplus goes back with the next batch. A
+ * second transfer, or one that arrives after the payment has ended, goes back too.
  */
 import type { TransactionFact } from '#connectors/bank/bank-facts.ts'
 import { creditorReference } from '#connectors/bank/connector.ts'
@@ -35,23 +35,25 @@ import type { BankLine, StoredEntry } from '#storage/bank/entries.ts'
 import type { Surplus, WaitingTransfer } from '#storage/bank/transfers.ts'
 import type { AccountRow } from '#storage/commit/change.ts'
 
-/** Payments that a transfer may be for, by every reference that leads to them. Read once, for the first transfer. */
+/** An index from references to the payments that a transfer may be for. Read once, for the first transfer. */
 export interface TransferBook {
   find(references: readonly string[]): Promise<PayId | undefined>
 }
 
 type ByReference = ReadonlyMap<string, ReadonlySet<PayId>>
 
-/** 90 days: customers who paid twice or too late have asked by then, and the book stays small. */
+/** 90 days: by then, customers who paid twice or too late have asked for their money. The index stays small. */
 const rememberedDays = 90
 const dayMs = 24 * 60 * 60 * 1000
 
-/** Of all accounts with the same IBAN, because one transfer is for one payment. */
+/**
+ * Covers all accounts with the same IBAN, because a reference that fits payments of two accounts must match neither.
+ */
 export function createTransferBook(own: BankPlace, twins: readonly BankPlace[]): TransferBook {
-  let waiting: Promise<Chapter> | undefined
-  let ended: Promise<Chapter> | undefined
-  const read = (list: (place: BankPlace) => Promise<readonly WaitingTransfer[]>): Promise<Chapter> =>
-    Promise.all([own, ...twins].map(list)).then(toChapter)
+  let waiting: Promise<TransferIndex> | undefined
+  let ended: Promise<TransferIndex> | undefined
+  const read = (list: (place: BankPlace) => Promise<readonly WaitingTransfer[]>): Promise<TransferIndex> =>
+    Promise.all([own, ...twins].map(list)).then(toTransferIndex)
   return {
     async find(references) {
       waiting ??= read(({ account, bank }) => bank.transfers.waiting(account, incomingTypes))
@@ -62,7 +64,7 @@ export function createTransferBook(own: BankPlace, twins: readonly BankPlace[]):
         )
         for (const [payId, isOwn] of payIdsOf(references, await ended)) found.set(payId, isOwn)
       }
-      // Two payments: it is not known which of them is meant, or how much is for which.
+      // Two payments: we cannot know which of them the transfer is for, or how much of it.
       const [only] = found.size === 1 ? found : []
       return only?.[1] ? only[0] : undefined
     },
@@ -72,12 +74,12 @@ export function createTransferBook(own: BankPlace, twins: readonly BankPlace[]):
 const rememberedSince = ({ account, bank }: BankPlace): Date =>
   new Date(merchantNow(bank.engine.clock, account.merchant).getTime() - rememberedDays * dayMs)
 
-interface Chapter {
+interface TransferIndex {
   readonly byReference: ByReference
   readonly own: ReadonlySet<PayId>
 }
 
-const toChapter = (lists: readonly (readonly WaitingTransfer[])[]): Chapter => ({
+const toTransferIndex = (lists: readonly (readonly WaitingTransfer[])[]): TransferIndex => ({
   byReference: indexTransfers(lists.flat()),
   own: new Set(lists[0]?.map(({ payId }) => payId)),
 })
@@ -96,8 +98,8 @@ function indexTransfers(transfers: readonly WaitingTransfer[]): ByReference {
   return byReference
 }
 
-/** With each, whether it is of the account itself. */
-const payIdsOf = (references: readonly string[], { byReference, own }: Chapter): [PayId, boolean][] =>
+/** The payments with these references, and whether each belongs to the account itself, not to a twin. */
+const payIdsOf = (references: readonly string[], { byReference, own }: TransferIndex): [PayId, boolean][] =>
   references.flatMap(reference =>
     [...(byReference.get(reference) ?? [])].map((payId): [PayId, boolean] => [payId, own.has(payId)]),
   )
@@ -126,7 +128,10 @@ export async function receiveTransfer(received: Received, bank: Bank): Promise<A
   return { result: 'RECEIVED', count: 1, xId: awaitedTransfer(kept)?.xId ?? entryXId(account, fact.key) }
 }
 
-/** Approves a payment whose whole amount has arrived, and returns it as it is then: it may have ended at this moment. */
+/**
+ * Approves the payment if its whole amount has arrived. Returns it as stored, because it may have ended in the
+ * meantime.
+ */
 async function approveWhole(payment: Payment, received: Received, bank: Bank): Promise<Payment> {
   const isWhole = (receivedValue(payment) ?? 0) >= payment.amount.value
   if (!isWhole || (goesBackWhole(payment) && !(await mayApproveLate(payment, received, bank)))) return payment
@@ -134,12 +139,12 @@ async function approveWhole(payment: Payment, received: Received, bank: Bank): P
   return (await bank.engine.payments.byPayId(payment.merchantId, payment.payId)) ?? payment
 }
 
-/** The payment has ended, and this money has not approved it. */
+/** Whether the payment has failed and was not approved by this transfer. */
 const goesBackWhole = ({ status }: Payment): boolean => status === 'FAILED'
 
 /**
- * What came before the end cannot approve the payment any more: the end has put it into the queue for paying back. Nor can
- * what a run that was cut off has put there.
+ * A transfer that arrived before the payment's end cannot approve it late, because it was queued to be paid back when
+ * the payment ended. Neither can one that an earlier, interrupted import has queued to be paid back.
  */
 async function mayApproveLate(payment: Payment, received: Received, { transfers }: Bank): Promise<boolean> {
   const { fact, account } = received
@@ -148,7 +153,9 @@ async function mayApproveLate(payment: Payment, received: Received, { transfers 
   return !(await transfers.hasSurplus({ merchantId: account.merchantId, xId: surplusXId(account, fact) }))
 }
 
-/** For a payment that has ended: a partial amount approves nothing, and a full one must be refundable or kept. */
+/**
+ * Whether a transfer approves an ended payment: it must be the full amount, and be refundable or kept by the merchant.
+ */
 const isLateApproval = (
   { amount, method }: Payment,
   { fact, account, before }: Received & { readonly before: number },
@@ -163,20 +170,20 @@ function linesOf(payment: Payment, received: Received): BankLine[] {
   if (!goesBackWhole(payment)) return receivedLines(payment, received)
   const { fact } = received
   const names = { fact, transactionId: fact.bankReference, providerReference: fact.key }
-  // What came before the end was kept as a reserve.
+  // Money that arrived before the payment's end was booked as a reserve.
   const type = receiptPlace(payment, fact.key).isLate ? 'CORRECTION' : 'RESERVE'
   return [{ ...lineOf(type, fact.amount.value, names), payId: payment.payId }]
 }
 
 /**
- * A part of the amount is a reserve until the rest has come; then the capture is one line of the whole amount, which
- * releases the reserves. Any surplus waits to be paid back.
+ * A partial amount is a reserve until the rest has arrived. Then the capture is one line of the whole amount, and
+ * another line releases the reserves. Any surplus waits to be paid back.
  */
 function receivedLines(payment: Payment, { fact, account }: Received): BankLine[] {
   const { before, surplus, completes, captureXId } = receiptPlace(payment, fact.key)
   const { payId, amount, operations } = payment
   const names = { fact, transactionId: fact.bankReference, providerReference: fact.key }
-  // Of several receipts that are applied side by side, any one may have made the capture.
+  // When several receipts are applied in parallel, any one of them may have made the capture.
   const made = operations.find(({ type }) => type === 'CAPTURE')?.xId
   const reference = captureXId ?? made ?? captureOf(account, fact)
   const lines = completes
@@ -187,10 +194,10 @@ function receivedLines(payment: Payment, { fact, account }: Received): BankLine[
     .map(line => ({ ...line, payId }))
 }
 
-/** The reference of the capture that takes money which was not asked for with the authorisation. */
+/** The reference of the capture if the authorisation did not request one. */
 const captureOf = (account: BankAccount, { key }: TransactionFact): XId => entryXId(account, `capture ${key}`)
 
-/** Undefined: no payment waits for it any more, and it cannot be paid back because the bank does not say who paid. */
+/** Returns undefined if the payment no longer waits for money, and the bank does not say whom to pay it back to. */
 async function keepReceipt(
   payId: PayId,
   { fact, account }: Received,
@@ -231,7 +238,7 @@ async function admitPayer(
   }
 }
 
-/** The part of one receipt that is to be paid back. */
+/** The part of a receipt that is to be paid back. */
 export interface GivenBack {
   readonly fact: TransactionFact
   readonly account: BankAccount
@@ -239,7 +246,10 @@ export interface GivenBack {
   readonly amount: number
 }
 
-/** Only where the bank says who paid; else the surplus stays where it is, and the record shows what has arrived. */
+/**
+ * If the bank does not say who paid, the surplus stays on the account, and the payment record shows the received
+ * amount.
+ */
 const keepSurplus = async (given: GivenBack, bank: Bank): Promise<void> => {
   const surplus = await toSurplus(given, bank)
   if (surplus) await bank.transfers.addSurplus(surplus)
@@ -249,7 +259,8 @@ const surplusXId = (account: BankAccount, { key }: TransactionFact): XId =>
   entryXId(account, `surplus ${key}`)
 
 /**
- * Undefined: the bank does not say who paid. The id follows from the bank's entry, so that it is paid back only once.
+ * Undefined if the bank does not say who paid. The id is derived from the bank's entry, so the surplus is paid back
+ * once.
  */
 export async function toSurplus(
   { fact, account, payId, amount }: GivenBack,
@@ -264,7 +275,7 @@ export async function toSurplus(
   return { merchantId, accountId, xId, payId, amount, ...sealed }
 }
 
-/** Approves the authorisation and captures the money; a run that finds the first half done completes it. */
+/** Approves the authorisation and captures the money. After a crash between the two, the next run captures. */
 async function approve(payment: Payment, { fact, account }: Received, { engine }: Bank): Promise<void> {
   const { merchant } = account
   const { merchantId, payId, amount } = payment

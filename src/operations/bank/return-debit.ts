@@ -20,7 +20,7 @@ export interface FailedItem {
   readonly reason: string | undefined
 }
 
-/** `key`: what it is known by, so that it is recorded once; the key of the bank's entry where it has one. */
+/** `key`: identifies the return, so that it is recorded once; the key of the bank's entry where there is one. */
 export async function returnDebit(
   { item, account, reason, key }: FailedItem & { readonly key: string },
   { engine }: Bank,
@@ -28,9 +28,9 @@ export async function returnDebit(
   const { merchantId, payId, xId: capture } = item
   const xId = entryXId(account, key)
   await engine.queue.update({ merchantId, payId }, stored => {
-    // Recorded before, by a run that was cut off.
+    // An earlier, interrupted import has recorded it.
     if (findOperation(stored, xId)) return { result: true }
-    // Another entry of the same files told of the same return under another reference: a debit is returned once.
+    // Another entry reported the same return under another reference: a debit is returned once.
     if (!findReturnedCapture(stored, findOperation(stored, capture), item.amount)) return { result: false }
     const now = merchantNow(engine.clock, account.merchant)
     const echo = { reference: xId, amount: { value: item.amount, currency: stored.amount.currency } }
@@ -44,8 +44,8 @@ export async function returnDebit(
 }
 
 /**
- * What counted as done has failed after all: a transfer of ours came back, or the bank had rejected a debit that counted as
- * paid without its word. Returns false for a debit that was refunded meanwhile: it can only be returned.
+ * Fails an approved operation: our transfer came back, or the bank rejected a debit that a timer had approved. Returns
+ * false for a debit that was refunded in the meantime: that one can only be recorded as returned.
  */
 export async function takeBackItem(
   { item, account, reason }: FailedItem,
@@ -59,7 +59,7 @@ export async function takeBackItem(
     const next = takeBack(stored, { xId, detail: detailOf(reason), provider, now })
     if (!next) return { result: sent?.state === 'FAILED' }
     const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
-    // A transfer that gave back late money is made again.
+    // If the transfer had given back a late payment, the timers try that again.
     const setTimers = [
       ...approvalTimers(stored, next, account.merchant),
       ...lateTimers(next, account.merchant, now),
@@ -70,8 +70,8 @@ export async function takeBackItem(
 }
 
 /**
- * The reference is derived from the entry, so that applying the entry again finds the operation. 32 hex digits, as every xId
- * has.
+ * The reference is derived from the entry, so that applying the entry again finds the operation. It has 32 hex digits,
+ * like every xId.
  */
 export const entryXId = ({ merchantId, accountId }: BankAccountKey, key: string): XId =>
   createHash('sha256').update(`${merchantId}\0${accountId}\0${key}`).digest('hex').slice(0, 32) as XId

@@ -9,7 +9,7 @@ import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { readStoredFile } from '#operations/bank/store-file.ts'
 import { merchantNow } from '#operations/engine.ts'
 
-/** The paths of all files of the bank, the oldest first; files that were written before have the same bytes again. */
+/** Returns the paths of all the bank's files, the oldest first. Files are rewritten with the same bytes each time. */
 export async function simulateBank(account: BankAccount, folder: string, bank: Bank): Promise<string[]> {
   const instructions = []
   for (const file of await bank.files.list(account))

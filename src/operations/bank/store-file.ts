@@ -1,7 +1,7 @@
 /**
- * A file for the bank on its way into the database: compressed and sealed part by part. The payments of each block are
- * stored as they are read; when all are known, the text around them is stored too, the parts get their places, and the
- * hash of all bytes is taken in their order. So each payment is read once, however many blocks there are.
+ * Stores a file for the bank, compressed and sealed part by part. The payments of each block are stored as they are
+ * read. When all are stored, the text around them is added, the parts get their final positions, and all bytes are
+ * hashed in that order. So each payment is read once, however many blocks there are.
  */
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -22,9 +22,9 @@ export interface WriteTarget {
   readonly bank: Bank
 }
 
-/** Payments of one block, written. */
+/** Payments of one block as XML. */
 export interface WrittenPayments {
-  /** One for each payment. */
+  /** One text per payment. */
   readonly texts: readonly string[]
   readonly sum: bigint
 }
@@ -35,21 +35,21 @@ export interface FileDraft {
   finish(header: FileHeader, frame: FileFrame): Promise<void>
 }
 
-/** 1 MiB: some hundred kilobytes in the database. */
+/** 1 MiB: compressed, some hundred kilobytes in the database. */
 const partBytes = 1 << 20
-/** 4 MiB: the most that all blocks together hold in memory before even a small one is stored. */
+/** 4 MiB: when all blocks together hold more in memory, every block is stored, however small. */
 const waitingBytes = 4 * partBytes
-/** 64 KiB: texts are short and become bytes at once, because long strings are collected late. */
+/** 64 KiB: texts are encoded into buffers at once, because long strings are garbage-collected late. */
 const chunkBytes = 1 << 16
 /** Decompresses a part into one buffer instead of joining many small ones. */
 const expand = (packed: Buffer): Promise<Buffer> => unpack(packed, { chunkSize: partBytes + chunkBytes })
 
-/** Until the file is finished, parts have positions beyond every final one. */
+/** Draft parts have positions above this, which no final position reaches. */
 const draftPosition = 1_000_000_000
 
 interface Chunk {
   readonly bytes: Buffer
-  /** How much of it is filled. */
+  /** The number of bytes in use. */
   filled: number
 }
 
@@ -58,7 +58,7 @@ interface DraftBlock {
   sum: bigint
   chunks: Chunk[]
   length: number
-  /** The ids of its parts, in their order. */
+  /** The block's stored parts, in order. */
   readonly pieces: PartId[]
 }
 
@@ -81,7 +81,7 @@ export function createDraft(type: string, target: WriteTarget): FileDraft {
     const partId = target.bank.engine.newId()
     block.pieces.push({ partId })
     const position = draftPosition + stored++
-    // The previous part is stored by then and no longer needs the memory.
+    // `follow` waits until the previous part is stored, so its memory can be reused.
     return storing.follow(() => storePart(memory.join(chunks, length), { partId, type, position }, target))
   }
   const flushAll = async (): Promise<void> => {
@@ -138,7 +138,7 @@ function createPartMemory(): PartMemory {
 
 const emptyBlock = (): DraftBlock => ({ payments: 0, sum: 0n, chunks: [], length: 0, pieces: [] })
 
-/** Returns how many bytes the text has. */
+/** Returns the number of bytes added. */
 function append(block: DraftBlock, text: string, memory: PartMemory): number {
   const bytes = Buffer.byteLength(text)
   let last = block.chunks.at(-1)
@@ -192,7 +192,7 @@ async function storeInOrder(
   })
 }
 
-/** Reads the stored bytes, part by part. */
+/** Reads a stored file part by part. */
 export async function* readStoredFile(file: BankFileRecord, bank: Bank): AsyncGenerator<Buffer> {
   for (let position = 0; ; position++) {
     const part = await bank.files.part(file, position)

@@ -1,6 +1,6 @@
 /**
- * Surplus that did not reach its payer: the bank returned or rejected the transfer, and the money is the merchant's to give
- * back still. It is not sent again by itself, because the same account would refuse it again; a person decides.
+ * Surplus that did not reach its payer because the bank returned or rejected the transfer. The merchant still owes it.
+ * It is not sent again automatically, because the same account would refuse it again: an operator decides.
  */
 
 import { parseXId, type XId } from '#domain/ids.ts'
@@ -9,7 +9,7 @@ import { type BankAccount, BankFault, type BankPlace } from '#operations/bank/ba
 import { entryXId } from '#operations/bank/return-debit.ts'
 import type { Telling, UndeliveredRow } from '#storage/bank/undelivered.ts'
 
-/** In the form shown to people, without names and accounts of customers. */
+/** As operators see it, without customers' names and account numbers. */
 export interface Undelivered {
   readonly accountId: string
   readonly payId: string
@@ -23,25 +23,28 @@ export interface Undelivered {
 
 export interface UndeliveredList {
   readonly length: number
-  /** The accounts that have any. */
+  /** The accounts with undelivered surplus. */
   readonly accountIds: readonly string[]
-  /** A hundred at a time. */
+  /** A hundred rows per page. */
   pages(): AsyncGenerator<readonly Undelivered[]>
 }
 
 export interface UntoldList extends UndeliveredList {
-  /** To be called when all pages are printed. What a process that died had still to print, the next import tells. */
+  /**
+   * Marks the rows as listed. Call it when all pages are printed; after a crash before that, the next import lists
+   * them.
+   */
   told(): Promise<void>
 }
 
 /** 100: some ten kilobytes per statement. */
 const pageSize = 100
 
-/** Everything of the account that waits for a person. */
+/** All undelivered surplus of the account. */
 export const listUndelivered = (place: BankPlace): Promise<UndeliveredList> =>
   listOf([place], { onlyUntold: false })
 
-/** What no import has told so far. */
+/** The undelivered surplus that no import has listed yet. */
 export const listUntold = (places: readonly BankPlace[]): Promise<UntoldList> =>
   listOf(places, { onlyUntold: true })
 
@@ -87,19 +90,19 @@ const show = (
   ...(reason === null ? {} : { reason }),
 })
 
-/** Takes it off the list: a person has paid it in another way. */
+/** Removes a row from the list, because the operator has paid the money back in another way. */
 export async function closeUndelivered(text: string, { account, bank }: BankPlace): Promise<Undelivered> {
   const row = await find(text, { account, bank })
   if (!(await bank.undelivered.close(account, row.xId))) throw notWaiting(text)
   return show(row, account)
 }
 
-/** Not sent yet. */
+/** Queued again and not sent yet, so it has no date and no reason. */
 export type QueuedAgain = Omit<Undelivered, 'sentOn' | 'reason'>
 
 /**
- * Queues it for the next batch, to the same payer. The reference is a new one, derived from the old one: no reference is ever
- * in two files, and the same transfer cannot be queued twice. Returns it with its new reference.
+ * Queues the surplus for the next batch, to the same payer, and returns it with its new reference. That is derived from
+ * the old one: no reference is ever in two files, and the same transfer cannot be queued twice.
  */
 export async function giveBackAgain(text: string, { account, bank }: BankPlace): Promise<QueuedAgain> {
   const row = await find(text, { account, bank })

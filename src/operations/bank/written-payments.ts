@@ -1,4 +1,4 @@
-/** Payments of a batch as the files hold them: the account number is decrypted here and leaves only inside the file. */
+/** Writes the payments of a batch into its files. Account numbers are decrypted here and leave only inside a file. */
 import { type Transfer, writeTransfer } from '#connectors/bank/credit-transfers.ts'
 import { type Debit, type MandateAmendment, writeDebit } from '#connectors/bank/direct-debits.ts'
 import type { SequenceType } from '#connectors/bank/initiation.ts'
@@ -38,7 +38,7 @@ export async function writePayments(
   }
 }
 
-/** The files say NOTPROVIDED for it: money that is owed still moves when personal data was erased. */
+/** Written as NOTPROVIDED: money that is owed still moves after the customer's name was erased. */
 const erasedName = ''
 
 async function toDebit({ item, payment }: PlacedPayment, target: WriteTarget): Promise<Debit> {

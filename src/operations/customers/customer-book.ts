@@ -1,6 +1,6 @@
 /**
- * Resolves the customer of a payment. An approved payment that names a customer finds or creates them, in the commit that
- * approves it. Customers are cached; the commit refuses an outdated entry, and then they are looked up again.
+ * Resolves the customer of a payment. An approved payment that names a customer finds or creates them, in the commit
+ * that approves it. Customers are cached; the commit refuses an outdated entry, and then they are looked up again.
  */
 import type { CustomerId, StoredMethodId } from '#domain/ids.ts'
 import { chargedCustomer, customerDataOf, isApproval, keepsCard, namedCustomer } from '#lifecycle/customer.ts'
@@ -18,9 +18,9 @@ interface Payer {
   readonly merchantCustomerId: string
   readonly customerId: CustomerId
   readonly methodId: StoredMethodId
-  /** Given when the customer is new: the creation time may not be earlier. */
+  /** Set for a new customer, who may not be created earlier than this. */
   readonly bornAfter?: Date
-  /** The number of the card or account has been destroyed meanwhile, so it cannot be stored. */
+  /** The card or account number has been destroyed in the meantime, so the method cannot be stored. */
   readonly withoutCard?: boolean
 }
 
@@ -31,7 +31,7 @@ interface Charged {
 }
 
 export interface CustomerBook {
-  /** Runs a step that may approve the payment; and runs it again with the current data if the customer has changed. */
+  /** Runs a step that may approve the payment, and runs it again with current data if the customer has changed. */
   resolveCustomer<T>(
     payment: Payment,
     step: (knownCustomer: KnownCustomer | undefined) => Promise<T>,
@@ -58,7 +58,7 @@ export function createCustomerBook(deps: {
     remembered.set(name, customerId)
   }
 
-  async function meet({ merchantId }: Payment, merchantCustomerId: string): Promise<Payer> {
+  async function identifyCustomer({ merchantId }: Payment, merchantCustomerId: string): Promise<Payer> {
     const name = `${merchantId}\n${merchantCustomerId}`
     const known = remembered.get(name)
     const found: Partial<CustomerLookUp> = known
@@ -86,7 +86,7 @@ export function createCustomerBook(deps: {
       if (named === undefined) return step(undefined)
       let withoutCard = false
       for (let round = 1; ; round += 1) {
-        const knownCustomer = { ...(await meet(payment, named)), withoutCard }
+        const knownCustomer = { ...(await identifyCustomer(payment, named)), withoutCard }
         try {
           return await step(knownCustomer)
         } catch (error) {

@@ -110,7 +110,7 @@ type Deps = Pick<Engine, 'commit' | 'clock' | 'vault'> & { readonly customers: C
 /** 50: when a customer is changed by many requests at once, each round lets at least one of them through. */
 const maximumRounds = 50
 
-/** The change and its key are one commit, under the version that was read. */
+/** Writes the change and its idempotency key in one commit, which fails if the customer's version has changed. */
 export async function changeCustomer(
   { merchant, customerId, patch, key }: CustomerChange,
   { commit, clock, customers }: Deps,

@@ -4,7 +4,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import { type Clock, merchantNow } from '#operations/engine.ts'
 import type { Erasure } from '#storage/customers/erasure.ts'
 
-/** Before the customer is deleted, so that after a crash in between the deletion can be asked for again. */
+/** Runs before the customer is deleted, so that after a crash in between the deletion can be requested again. */
 export async function erasePaymentsOf(
   { merchantId }: Merchant,
   customerId: CustomerId,
@@ -18,7 +18,9 @@ export async function erasePaymentsOf(
 }
 
 export interface RetentionWorker {
-  /** Erases what is overdue at all merchants, or at one. Returns how many payments. */
+  /**
+   * Erases personal data past its retention period, of all merchants or of one. Returns the number of payments erased.
+   */
   run(merchantId?: MerchantId): Promise<number>
 }
 

@@ -8,7 +8,7 @@ export interface StoredCard {
   readonly expiryDate?: string
 }
 
-/** The card that replaces another one; the same card if only its date is new. */
+/** The card that replaces another one; the same card if only its expiry date is new. */
 export interface CardReplacement extends StoredCard {
   readonly first6Digits: string
   readonly last4Digits: string
@@ -27,7 +27,7 @@ export interface StoredMethods {
   replaceCard(merchantId: MerchantId, cardId: string, by: CardReplacement): Promise<void>
 }
 
-/** The customers' vault as the updater sees it. An id in another form belongs to no customer. */
+/** The stored methods as the updater sees them. A malformed id finds nothing. */
 export const storedMethodsOf = (vault: CustomersMethods): StoredMethods => ({
   async find(merchantId, { gatewayCustomerId, paymentMethodId }) {
     const customerId = parseCustomerId(gatewayCustomerId)

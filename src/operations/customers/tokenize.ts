@@ -31,7 +31,7 @@ export interface PseudoNumber {
   readonly brand?: string
 }
 
-/** Writes the answer for what was found; it is stored under the key in the commit that stores the number. */
+/** Makes the answer, which is stored under the idempotency key in the commit that stores the number. */
 export type Answering = (found: PseudoNumber | Refusal) => OperationAnswer
 
 type Needs = Pick<LookUps, 'cards'> & Pick<Engine, 'vault' | 'accounts' | 'commit' | 'clock'>
@@ -83,7 +83,7 @@ async function admitCard(
   if (!admitted) return undefined
   const { cardId, last4Digits, brand, row } = admitted
   const kept = (await cards.read(merchantId, [cardId])).get(cardId)
-  // A new expiry date of a known card: the pseudo number has it from now on.
+  // A known card gets the new expiry date.
   if (kept && expiryDate !== undefined) await cards.renew(merchantId, cardId, expiryDate)
   const pseudoNumber = kept?.pseudoNumber ?? row?.pseudoNumber
   if (pseudoNumber === undefined) return undefined

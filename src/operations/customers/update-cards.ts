@@ -1,6 +1,7 @@
 /**
- * Asks the schemes for updates of many cards, slice by slice: store the cards in the vault, ask, store the updates.
- * Each slice is complete before its results are returned, so the list may be of any length. Repeating it does no harm.
+ * Asks the card schemes for updates of many cards, slice by slice: store the cards in the vault, ask, store the
+ * updates. A slice is finished before its results are returned, so the list may be of any length. Repeating a slice is
+ * harmless.
  */
 import type { CardUpdate, Connector } from '#connectors/contract.ts'
 import { isPseudoCardNumber } from '#domain/cards/card-numbers.ts'
@@ -45,7 +46,7 @@ export interface UpdateRun {
   readonly ask: NonNullable<Connector['updateCards']>
 }
 
-/** 500: the parameters of one statement are about 100 KB, and the longest list that a request may hold is twenty slices. */
+/** 500: one statement has about 100 KB of parameters, and the longest list of a request is twenty slices. */
 const sliceLength = 500
 
 /** The results in the order of the request, a slice at a time. */
@@ -77,7 +78,7 @@ async function updateSlice(
   const known = admitted.map(card => card && withKept(card, kept))
   const asked = known.filter(found => found !== undefined)
   const answers = await askFor(asked, { merchant, ask }, needs)
-  const news = await keepNews(asked, answers, merchant, needs)
+  const news = await storeUpdates(asked, answers, merchant, needs)
   return cards.map((card, index) => {
     const found = known[index]
     const result = found && news.get(found)
@@ -91,8 +92,8 @@ const withKept = (card: AdmittedCard, kept: ReadonlyMap<string, KeptCard>): Know
 }
 
 /**
- * A pseudo number that is not the merchant's is repeated as it was sent, because it identifies no card. A card number
- * is never repeated.
+ * The result echoes a pseudo number that the merchant does not have, because it identifies no card. It never echoes a
+ * card number.
  */
 function unknown(card: AskedCard): UpdateResult {
   const number = card.number?.reveal()
@@ -161,7 +162,7 @@ async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
 }
 
 /** New cards go into the vault, new dates to the card, and both to the stored methods that hold it. */
-async function keepNews(
+async function storeUpdates(
   known: readonly Known[],
   answers: readonly CardUpdate[],
   merchant: Merchant,
@@ -178,7 +179,7 @@ async function keepNews(
   )
   const successors = news.flatMap(({ successor }) => successor ?? [])
   const kept = await keepCards(merchant, successors, needs)
-  await Promise.all(news.map(one => passOn(one, merchant, needs)))
+  await Promise.all(news.map(one => updateStoredMethods(one, merchant, needs)))
   return new Map(news.map(one => [one.found, toResult(one, kept)]))
 }
 
@@ -188,7 +189,7 @@ interface News {
   readonly successor?: AdmittedCard
 }
 
-async function passOn(
+async function updateStoredMethods(
   { found: { card }, answer, successor }: News,
   merchant: Merchant,
   { cards, storedMethods, clock }: UpdateNeeds,

@@ -1,4 +1,4 @@
-/** The merchant's answer to a dispute: accept it, or send evidence. Only where the connector can forward it. */
+/** The merchant's answer to a dispute: accept it, or send evidence, if the connector supports it. */
 import { createHash } from 'node:crypto'
 import type { Connector, DisputeFacts, Evidence, Outcome } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -33,14 +33,14 @@ export interface DisputeAnswer {
 /** 20 s: the longest that one call to a provider may take. */
 const callMs = 20_000
 
-interface Handing {
-  /** Undefined: the connector has no way to do this. */
+interface AnswerStep {
+  /** Returns undefined if the connector does not support it. */
   readonly hand: (
     actions: NonNullable<Connector['disputes']>,
     dispute: DisputeFacts,
     signal: AbortSignal,
   ) => Promise<Outcome> | undefined
-  /** Stored before the provider is asked. */
+  /** Stores what must be durable before the provider is called. */
   readonly before?: (dispute: Dispute) => Promise<void>
   readonly change: (payment: Payment, dispute: Dispute, connector: Connector, now: Date) => DisputeChange
 }
@@ -60,7 +60,8 @@ export function sendEvidence(
   deps: AnswerDeps,
 ): Promise<OperationAnswer | undefined> {
   const { evidence, disputeId, merchant } = asked
-  // A different text is a new message; the same text is a repetition for the provider too.
+  // Derived from the evidence: the provider takes the same evidence as a repetition, different evidence as a new
+  // message.
   const providerKey = `${disputeId}-${digest(evidence)}`
   return answerDispute(
     asked,
@@ -76,7 +77,7 @@ export function sendEvidence(
 
 async function answerDispute(
   { merchant, disputeId, key }: DisputeAnswer,
-  { hand, before, change }: Handing,
+  { hand, before, change }: AnswerStep,
   deps: AnswerDeps,
 ): Promise<OperationAnswer | undefined> {
   const { engine } = deps
@@ -93,10 +94,10 @@ async function answerDispute(
   if (!connector?.disputes) return refuse('METHOD_LACKS_OPERATION')
   if (refusal) return refuse(refusal)
   await before?.(dispute)
-  const handed = hand(connector.disputes, dispute, signal)
-  if (!handed) return refuse('METHOD_LACKS_OPERATION')
+  const sent = hand(connector.disputes, dispute, signal)
+  if (!sent) return refuse('METHOD_LACKS_OPERATION')
   // A connector that throws leaves open whether the provider took the answer.
-  const outcome = await handed.catch((): Outcome => ({ kind: 'unknown' }))
+  const outcome = await sent.catch((): Outcome => ({ kind: 'unknown' }))
   if (outcome.kind === 'declined')
     return storeRefusal(
       toRefusal(detailCode(payment.method.family, outcome.detail)),
@@ -108,7 +109,7 @@ async function answerDispute(
   const changed = await changeDispute(
     { merchantId, payId: dispute.payId },
     {
-      // A notice may have brought the outcome while the provider was asked: then there is nothing left to change.
+      // A notice may have closed the dispute during the provider call: then there is nothing left to change.
       decide: (stored, disputes) => {
         const current = disputes.find(one => one.disputeId === disputeId)
         return current?.status === 'OPEN' ? change(stored, current, connector, now) : undefined

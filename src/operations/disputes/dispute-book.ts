@@ -1,6 +1,6 @@
 /**
- * Everything that happens to a dispute goes through here: the payment, its sums, the dispute and the merchant's event are
- * written in one commit, whatever its source and however often it is reported.
+ * Every change of a dispute goes through here: the payment, its sums, the dispute and the merchant's event are written
+ * in one commit. A report that arrives again changes nothing.
  */
 import type { DisputeFacts } from '#connectors/contract.ts'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
@@ -27,15 +27,15 @@ export interface DisputeTarget {
 
 type Decide = (payment: Payment, disputes: readonly Dispute[]) => DisputeChange | undefined
 
-/** What else is written with the change: a key, timers. */
+/** Rows written with the change: an idempotency key, timers. */
 type Alongside = (change: DisputeChange) => Omit<Change, 'dispute' | 'events'>
 
 /** 20: every lost round means that another operation on the payment succeeded. */
 const maximumRounds = 20
 
 /**
- * Undefined: there is no such payment, or nothing was to be done. Disputes are read after their payment and written with
- * it under its version, so that the two always fit each other.
+ * Returns undefined if there is no such payment, or nothing to change. Disputes are read after their payment and
+ * written in its commit, which fails if the payment's version has changed, so that the two always agree.
  */
 export async function changeDispute(
   target: DisputeTarget,
@@ -76,7 +76,7 @@ function emitNews({ payment, dispute, news }: DisputeChange, now: Date, engine: 
 
 export type DisputeApplied = 'applied' | 'repeated' | 'unmatched'
 
-/** A provider reports the state of a dispute; `capture` if it names one. */
+/** Applies a provider's report about a dispute; `capture` is set if the report names one. */
 export async function applyDispute(
   target: { readonly merchant: Merchant; readonly payId: PayId; readonly capture?: XId },
   { facts, now }: { readonly facts: DisputeFacts; readonly now: Date },
@@ -95,7 +95,7 @@ export async function applyDispute(
       ? updateDispute(payment, known, facts, now)
       : openDispute(payment, facts, { disputeId, capture: capture.xId, now })
   }
-  // Late money is given back once it is the merchant's again.
+  // A late payment is given back once the merchant has won the dispute and holds the money again.
   const alongside: Alongside = ({ payment, news }) =>
     news.includes('dispute.won') ? { setTimers: lateTimers(payment, merchant, now) } : {}
   const { merchantId } = merchant
@@ -104,7 +104,7 @@ export async function applyDispute(
   return matched ? 'repeated' : 'unmatched'
 }
 
-/** A notice about a dispute whose payment was found. */
+/** Applies a notice about a dispute whose payment was found. */
 export const applyDisputeNotice =
   (engine: Engine): NonNullable<NoticeDeps['applyDispute']> =>
   ({ merchant, payment, operation }, { dispute }) => {

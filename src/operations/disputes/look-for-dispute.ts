@@ -1,6 +1,6 @@
 /**
- * Providers that send no notices are asked instead: some time after a capture whether it is disputed, and some time after
- * a dispute was opened how it ended. Both are timers of the capture, dated with the merchant's time.
+ * Queries providers that send no notices about disputes: some time after a capture, whether it is disputed; some time
+ * after a dispute was opened, how it ended. Both are timers of the capture, in the merchant's time.
  */
 import { isFinal } from '#lifecycle/dispute.ts'
 import { findOperation } from '#lifecycle/payment.ts'
@@ -9,7 +9,7 @@ import type { Engine } from '#operations/engine.ts'
 import { toInquiry } from '#operations/payments/provider-calls/payment-context.ts'
 import { type DueTimer, timerAt } from '#operations/timer.ts'
 
-/** False: the timer is not about disputes, because the provider need not be asked about those of this capture. */
+/** Returns false if the timer is not about disputes, because this capture's disputes need no query. */
 export async function lookForDispute({ timer, merchant, at }: DueTimer, engine: Engine): Promise<boolean> {
   const { merchantId, payId, xId } = timer
   const payment = await engine.payments.byPayId(merchantId, payId)

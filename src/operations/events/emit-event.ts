@@ -1,4 +1,4 @@
-/** Writes the merchant's events: sequence number and row are part of the commit of the change that they report. */
+/** Writes events: sequence number and row are part of the commit of the change that the event reports. */
 
 import type { EventType } from '#domain/event-types.ts'
 import type { PayId } from '#domain/ids.ts'
@@ -12,11 +12,11 @@ import type { Change, EventRow } from '#storage/commit/change.ts'
 /** An event and whether it must be sent. */
 export interface Emission {
   readonly subject: EventSubject
-  /** No request was answered with this result, so the event goes to the payment's or merchant's own address too. */
+  /** No response has shown this result, so the event also goes to the webhook address of the payment or merchant. */
   readonly owed: boolean
 }
 
-/** An event that is neither owed nor wanted by an added endpoint is not stored. */
+/** An event that is neither owed nor wanted by a webhook endpoint is not stored. */
 export function emitEvents(
   payment: Payment,
   { emissions, now }: { emissions: readonly Emission[]; now: Date },
@@ -27,7 +27,7 @@ export function emitEvents(
   const wanted = emissions.filter(
     ({ subject, owed }) => owed || endpoints.wants(payment.merchantId, subject.type),
   )
-  // Lists are ordered by the id, and ids made within one millisecond come in any order.
+  // Lists are ordered by id, and ids made within the same millisecond are in no particular order.
   const eventIds = wanted.map(newId).sort()
   for (const [index, { subject, owed }] of wanted.entries()) {
     const raised = raiseEvent(current, subject)
@@ -53,15 +53,15 @@ export const emitEvent = (
   engine: Pick<Engine, 'newId' | 'endpoints'>,
 ) => emitEvents(payment, { emissions: [emission], now }, engine)
 
-/** The address that the payment was created with. */
+/** The webhook address in the request that created the payment. */
 function webhookOf({ details }: Payment): string | undefined {
   const urls = details.urls
   return typeof urls?.webhook === 'string' ? urls.webhook : undefined
 }
 
 /**
- * An event of any type although nothing happened, so that receivers can be tried out in test. The payment itself stays as
- * it is. Undefined: the merchant has no such payment.
+ * Writes a sample event of any type, so that receivers can be tried out in the test environment. Apart from its counter
+ * of events, the payment stays unchanged. Returns undefined if the merchant has no such payment.
  */
 export async function writeSampleEvent(
   { merchant, payId, type }: { merchant: Merchant; payId: PayId; type: EventType },

@@ -1,4 +1,4 @@
-/** Adding, showing and removing the endpoints of a merchant. Secrets are returned once, to be shown once. */
+/** Adds, lists and removes the webhook endpoints of a merchant. A secret is returned only when it is created. */
 import { randomBytes } from 'node:crypto'
 import type { EventType } from '#domain/event-types.ts'
 import type { MerchantId } from '#domain/ids.ts'
@@ -13,14 +13,16 @@ export interface EndpointAdministration {
   add(endpoint: NewEndpoint): Promise<AddedEndpoint | undefined>
   list: EndpointStore['list']
   remove: EndpointStore['remove']
-  /** For the overlap every message carries a signature of the old secret, too. Undefined: no such endpoint. */
+  /**
+   * During the overlap every message is signed with the old secret too. Returns undefined if there is no such endpoint.
+   */
   rotateSecret(endpointId: string, overlapHours: number): Promise<string | undefined>
 }
 
 export interface NewEndpoint {
   readonly merchantId: string
   readonly url: string
-  /** All of them unless given. */
+  /** All types unless given. */
   readonly types?: readonly EventType[]
   readonly kind: WebhookKind
 }
@@ -37,7 +39,7 @@ export interface EndpointDeps {
   readonly audit: Audit
 }
 
-/** What the audit trail keeps of an endpoint that is removed: what it holds of one that is added. */
+/** The members of a removed endpoint that the audit trail records: the same as when it was added. */
 const shownOf = ({ merchantId, url, types, kind }: WebhookEndpoint) => ({ merchantId, url, types, kind })
 
 export function createEndpointAdministration(deps: EndpointDeps): EndpointAdministration {
@@ -48,7 +50,7 @@ export function createEndpointAdministration(deps: EndpointDeps): EndpointAdmini
   }
   return {
     async add(endpoint) {
-      // Typed by a person: the store refuses an id that no merchant has.
+      // Unchecked input: the store refuses an id that no merchant has.
       const merchantId = endpoint.merchantId as MerchantId
       // Random, so that the id does not reveal how many endpoints there are.
       const endpointId = `we_${randomBytes(16).toString('hex')}`

@@ -1,7 +1,6 @@
 /**
- * Which merchants have added endpoints, remembered so that payments of other merchants write no event that has no
- * receiver. Every commit returns the version mark of the endpoints, so a change made by any process is noticed with the
- * next commit here.
+ * A cache of all webhook endpoints, so that no event without a receiver is written. Every commit returns a mark that
+ * changes with the endpoints, so a change made by any process is noticed with the next commit here.
  */
 import type { EventType } from '#domain/event-types.ts'
 import type { MerchantId } from '#domain/ids.ts'
@@ -13,7 +12,7 @@ export interface EndpointBook {
   /** Whether no merchant has an endpoint. */
   isEmpty(): boolean
   load(): Promise<void>
-  /** Reads the endpoints again when the mark is a new one; resolves when they are known. */
+  /** Reloads the endpoints if the mark is new; resolves when they are loaded. */
   notice(mark: string): Promise<void> | undefined
 }
 

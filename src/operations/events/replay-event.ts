@@ -13,7 +13,7 @@ import type { EventStore, StoredEvent } from '#storage/events/events.ts'
 export interface EventReplay {
   readonly merchant: Merchant
   readonly eventId: string
-  /** The endpoint to send it to; every endpoint that wants the event unless given. */
+  /** The endpoint to send it to; unless given, every endpoint that wants the event. */
   readonly endpointId?: string
   readonly key?: OperationKey
   readonly show: (event: StoredEvent) => StoredAnswer

@@ -1,6 +1,7 @@
 /**
- * Cursors of lists: the place of the last item, bound to the merchant and the filters it was given for. A cursor
- * used with others, or made up, is refused. They hide nothing: a position in another merchant's list is of no use.
+ * Cursors of lists: the position of the last item, bound to the merchant and the filters. A cursor with another
+ * merchant or other filters, or a made-up one, is refused. A cursor is no secret: a position in another merchant's list
+ * is of no use.
  */
 import { createHash } from 'node:crypto'
 import { parsePayId } from '#domain/ids.ts'
@@ -12,7 +13,7 @@ const checkBytes = 12
 /** The largest value of the database's integer type. */
 const countMax = 2_147_483_647
 
-/** What a cursor belongs to; undefined filters do not count. */
+/** What a cursor is bound to; undefined filters are ignored. */
 export interface CursorScope {
   readonly list: string
   readonly merchantId: string

@@ -1,4 +1,4 @@
-/** What an operator may look up and send again without a running server: events of all merchants. */
+/** Lets operators look up and replay events of all merchants without a running server. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { createGroupCommit } from '#storage/commit/group-commit.ts'
@@ -11,10 +11,10 @@ import {
 } from '#storage/events/events.ts'
 import { createMerchantStore } from '#storage/merchants.ts'
 
-/** 1,000 events of one merchant: a list for people, and a page for those who give a time. */
+/** 1,000 events of one merchant: the longest list without a start time, and the page size with one. */
 export const eventsMax = 1_000
 
-/** 100 in one commit: deliveries begin while the others are still written. */
+/** 100 in one commit: their deliveries begin while the next ones are written. */
 const replaysMax = 100
 
 export interface EventFilter {
@@ -25,7 +25,7 @@ export interface EventFilter {
   readonly onCut: (merchantId: MerchantId, shown: number) => void
 }
 
-/** Of one merchant, or of all, since the instant that `since` finds by each merchant's clock. */
+/** Events of one merchant or of all. `since` gets the merchant's time and returns the start of the period. */
 export interface ReplayFilter {
   readonly merchant?: string
   readonly since: (nowMs: number) => number
@@ -53,13 +53,13 @@ interface Since {
   readonly status?: EventStatus | undefined
 }
 
-/** The newest first, and all of them, because the time is given. */
+/** All events since then, the newest first. */
 async function eventsSince(
   merchantId: MerchantId,
   { sinceMs, status }: Since,
   events: EventStore,
 ): Promise<readonly StoredEvent[]> {
-  // By id: while pages are read, new events push those of one page on to the next.
+  // By id, because new events that are written while we read push events from one page to the next.
   const found = new Map<string, StoredEvent>()
   for (let offset = 0; ; offset += eventsMax) {
     const { total, events: page } = await events.list(merchantId, { status }, { offset, limit: eventsMax })
@@ -113,14 +113,14 @@ export function createEventFinder(database: Database) {
       return true
     },
 
-    /** How many are being sent again, the oldest first. */
+    /** Replays the events, the oldest first, and returns how many. */
     async replaySince({ merchant, since, status }: ReplayFilter): Promise<number> {
       const { commit } = createGroupCommit(database.writers)
       let count = 0
       for (const { merchantId, clockOffsetMs } of await findMerchants(database, merchant)) {
         const nowMs = Date.now()
         const found = await eventsSince(merchantId, { sinceMs: since(nowMs + clockOffsetMs), status }, events)
-        // A millisecond apart, so that they are sent in their order.
+        // Due a millisecond apart, so that they are sent in order.
         const replays = found.toReversed().map(({ payId, sequence }, index) => {
           return { merchantId, payId, sequence, dueAt: new Date(nowMs + index) }
         })

@@ -1,4 +1,4 @@
-/** What an operator may look up without a running server: payments, movements and events of all merchants. */
+/** Lets operators look up payments, movements and events of all merchants without a running server. */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { createEventFinder, eventsMax, findMerchants, newestFirst } from '#operations/finding/event-finder.ts'
 import { csvHeader, streamMovements } from '#operations/finding/movements.ts'
@@ -10,7 +10,7 @@ import { createPaymentFinder, type PaymentFilter } from '#storage/payments/findi
 import { createMovementReader, finalStates } from '#storage/payments/movements.ts'
 import { createPaymentReader } from '#storage/payments/payments.ts'
 
-/** 100: as many as a page of the API holds; for fewer results, narrow the search. */
+/** 100: as many as a page of the API holds. An operator who wants others narrows the search. */
 const perMerchant = 100
 
 export interface PaymentSearch {
@@ -30,7 +30,7 @@ export function createFinder(database: Database) {
 
     async findPayments({ filter, merchant, onCut }: PaymentSearch) {
       const found = []
-      // One after the other: each has its own place in every index.
+      // One query per merchant, because every index begins with the merchant.
       for (const { merchantId } of await findMerchants(database, merchant)) {
         const newest = await finder.find({ merchantId, filter, limit: perMerchant + 1 })
         if (newest.length > perMerchant) onCut(merchantId, perMerchant)

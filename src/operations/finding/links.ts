@@ -15,7 +15,7 @@ function show(payment: Payment, merchant: Merchant, engine: Pick<Engine, 'clock'
   return toLink(payment, { page: engine.pageAddress(payment), state })
 }
 
-/** 100 at once and 1,000 in all: where a state is rare, one request reads no more of a merchant's links than this. */
+/** 100 per read and 1,000 in all: the most links that a request reads to find those in a rare state. */
 const links = { atOnce: 100, looksMax: 10 }
 
 /** A page filtered by state may hold fewer links than requested; only nextCursor says whether there are more. */

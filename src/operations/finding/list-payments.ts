@@ -1,4 +1,4 @@
-/** One page of a merchant's payments, the newest first, and where the next one begins. */
+/** Reads one page of a merchant's payments, the newest first, with the cursor of the next page. */
 import type { PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Payment } from '#lifecycle/payment.ts'
@@ -22,11 +22,11 @@ export interface PaymentListRequest {
   readonly filter: PaymentFilter
   readonly limit: number
   readonly cursor?: string
-  /** What the cursor belongs to beside the merchant: the list, and the filters as they were sent. */
+  /** What the cursor is bound to besides the merchant: the list, and the filters as they were sent. */
   readonly scope: Pick<CursorScope, 'list' | 'filters'>
 }
 
-/** The cursor is not one of this merchant and these filters: the caller names the field. */
+/** The cursor belongs to another merchant or other filters; the caller adds the name of the field. */
 export class ForeignCursor extends Error {}
 
 const wrongCursor = 'is not a cursor of this list with these filters; take nextCursor of the page before'
@@ -38,7 +38,7 @@ export async function listPayments(
   return readPage(request, question => finder.find(question))
 }
 
-/** The same page with only the fields that a list for people shows. */
+/** The same page with only the fields that the console's list shows. */
 export async function listPaymentSummaries(
   request: PaymentListRequest,
   { finder }: Pick<Engine, 'finder'>,

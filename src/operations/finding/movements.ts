@@ -36,7 +36,7 @@ function providerOf(movement: Movement) {
     : { provider: { account, ...(transactionId === null ? {} : { transactionId }) } }
 }
 
-/** Merchants without accounts are served by the simulator, which nobody had to open an account with. */
+/** Merchants without provider accounts are served by the simulator, so their movements name it. */
 const accountOf = ({
   providerAccount,
   transactionId,
@@ -61,7 +61,7 @@ export async function listMovements(
   return { data: shown.map(toMovementItem), nextCursor }
 }
 
-/** The parts of a cursor whose form was checked: the second is a payId. */
+/** Converts the parts of a cursor. Its form was checked, so the second part is a payId. */
 const toPlace = ([settledAt, payId, sequence]: readonly (string | number)[]): MovementPlace => ({
   settledAt: new Date(Number(settledAt)),
   payId: String(payId) as MovementPlace['payId'],
@@ -72,10 +72,10 @@ export const csvHeader =
   'xId,payId,transId,refNr,type,status,value,amount,currency,paymentMethodType,responseCode,creationDate,settledDate,' +
   'providerAccount,providerTransactionId\r\n'
 
-/** 2,000 rows are half a megabyte: two such pages are in memory, and planning one costs a tenth of reading it. */
+/** 2,000 rows are half a megabyte. Two pages are in memory at a time; planning a page costs a tenth of reading it. */
 const csvPage = 2_000
 
-/** Row after row, as long as the client reads. */
+/** The movements as CSV, read page by page as fast as the client takes them. */
 export async function* streamMovements(
   question: Omit<MovementQuestion, 'after' | 'limit'> & { readonly merchantId: MerchantId },
   reader: MovementReader,
@@ -99,8 +99,8 @@ export async function* streamMovements(
 }
 
 /**
- * The same, begun: the first page is read before anything is sent, so that a database that is away is answered 503 and not
- * with a file that breaks off after its header.
+ * Reads the first page before anything is sent, so that a client gets a 503 while the database is unavailable, and not
+ * a file that breaks off after its header.
  */
 export async function beginMovements(
   ...asked: Parameters<typeof streamMovements>
@@ -153,19 +153,19 @@ function toCsvRow(movement: RawMovement): string {
   return `${toId(xId)},${toId(payId)},${toCsvCell(transId)},${toCsvCell(refNr)},${type},${state},${amount},${toDecimalText(amount, currency)},${currency},${method},${responseCode},${toInstant(createdAt)},${toInstant(settledAt)},${toCsvCell(account)},${toCsvCell(transactionId)}\r\n`
 }
 
-/** Without the dashes that the database writes. */
+/** Removes the dashes that PostgreSQL writes into a uuid. */
 const toId = (text: string): string =>
   text.length === 36
     ? text.slice(0, 8) + text.slice(9, 13) + text.slice(14, 18) + text.slice(19, 23) + text.slice(24)
     : text
 
-/** `2026-11-15 12:00:00.01` is `2026-11-15T12:00:00.010Z`: the database leaves zeros at the end out. */
+/** Turns `2026-11-15 12:00:00.01` into `2026-11-15T12:00:00.010Z`: PostgreSQL leaves out trailing zeros. */
 const toInstant = (text: string): string =>
   text.endsWith('Z')
     ? text
     : `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, 23).padEnd(3, '0')}Z`
 
-/** A spreadsheet takes what begins like this for a formula; an apostrophe makes it text. */
+/** Spreadsheets take a cell that begins like this for a formula; a leading apostrophe makes it text. */
 const formulaStart = /^[=+\-@\t\r]/
 
 function toCsvCell(text: string | null): string {

@@ -1,6 +1,7 @@
 /**
- * Confirming a payment intent: an ordinary payment whose first commit also claims the intent, so that of several
- * concurrent confirmations one succeeds. The others read the intent again: another payment holds it, or has failed meanwhile.
+ * Confirms a payment intent: an ordinary payment whose first commit also claims the intent, so that one of several
+ * concurrent confirmations succeeds. The others read the intent again: either the winner's payment holds it, or that
+ * payment has failed and they try again.
  */
 import type { IntentId, PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -24,14 +25,14 @@ import type { Conflict } from '#storage/commit/change.ts'
 export interface IntentConfirmation {
   readonly merchant: Merchant
   readonly intentId: IntentId
-  /** The payment that results from the intent and the request. Throws where they contradict each other. */
+  /** Builds the payment from the intent and the request. Throws if they contradict each other. */
   readonly compose: (intent: Intent) => Pick<CreatePayment, 'command' | 'card' | 'account' | 'wallet'>
-  /** Throws where the card or account may not be used for this intent; called once the intent is known to be open. */
+  /** Throws if the card or account may not be used for this intent; called once the intent is known to be open. */
   readonly checkInstrument?: ((intent: Intent) => Promise<void>) | undefined
   readonly key?: OperationKey
 }
 
-/** 50: each lost round is a payment that another request made from the intent and that failed at once. */
+/** 50: each lost round means that another request made a payment from the intent, which failed at once. */
 const maximumRounds = 50
 
 /** Conflicts that another confirmation of the same intent may have caused. */
@@ -43,7 +44,7 @@ export async function confirmIntent(
   engine: Engine,
 ): Promise<OperationAnswer | undefined> {
   const { merchant, intentId, compose, key } = request
-  /** If the transId was taken in the last round: the payment that the intent referred to then. */
+  /** Set if the transId was taken in the last round: the payment that the intent referred to at that time. */
   let met: { readonly payId?: PayId } | undefined
   for (let round = 0; round < maximumRounds; round += 1) {
     const intent = await engine.intents.find(merchant.merchantId, intentId)
@@ -52,7 +53,7 @@ export async function confirmIntent(
     const payId = intent.payment?.payId
     const decision = decideIntentConfirm(intent, merchantNow(engine.clock, merchant))
     if (!decision.accepted) {
-      if (await openAgain(intent, { merchant, next: payment.command }, engine)) continue
+      if (await endOpenPayment(intent, { merchant, next: payment.command }, engine)) continue
       return refuse(decision.refusal, intent, request, engine)
     }
     await request.checkInstrument?.(intent)
@@ -72,17 +73,18 @@ export async function confirmIntent(
 }
 
 /**
- * Ends a page that the customer has left for another way to pay, in a commit of its own before the new payment's first:
- * so at no moment could two payments be paid. A customer who submits the page at the same moment comes before or after.
+ * Ends the open payment of a customer who has left its page for another way to pay. That is a commit of its own, before
+ * the new payment's first, so that the customer can never pay both. A submit of the page at the same moment is ordered
+ * before or after it by the payment's queue.
  */
-async function openAgain(
+async function endOpenPayment(
   { merchantId, payment, expiresAt, payments = 0 }: Intent,
   { merchant, next }: { readonly merchant: Merchant; readonly next: NextWay },
   engine: Engine,
 ): Promise<boolean> {
   const now = merchantNow(engine.clock, merchant)
   if (payment?.status !== 'AUTHORIZE_REQUEST' || expiresAt.getTime() <= now.getTime()) return false
-  // No other payment could follow, so the page stays.
+  // The intent allows no further payment, so the page stays open.
   if (payments >= maximumPayments) return false
   const ending = { now, xId: newXId(engine) }
   const ended = await engine.queue.update({ merchantId, payId: payment.payId }, stored => {

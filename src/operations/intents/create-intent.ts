@@ -1,4 +1,4 @@
-/** Prepares a payment intent: one commit, no provider is called. */
+/** Creates a payment intent: one commit, no provider call. */
 import { randomBytes } from 'node:crypto'
 import type { IntentId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -16,10 +16,10 @@ export interface IntentRequest {
   readonly key?: OperationKey
 }
 
-/** 16 bytes: the contract's 128 bits, too many to try out. */
+/** 16 bytes: the 128 bits that the contract demands, too many to guess. */
 const idBytes = 16
 
-/** Answers 201 with nothing but the id; the rest of the intent is for the confirmation. */
+/** Answers 201 with the id only. */
 export async function createIntent(
   { merchant, request, expiresAt, key }: IntentRequest,
   engine: Pick<Engine, 'commit' | 'clock'>,

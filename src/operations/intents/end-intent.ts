@@ -35,7 +35,7 @@ export async function getIntent(
   return intent && toIntentRecord(intent, merchantNow(clock, merchant), { isDevice })
 }
 
-/** 50: each lost round is a payment that another request made from the intent. */
+/** 50: each lost round means that another request made a payment from the intent. */
 const maximumRounds = 50
 
 export async function cancelIntent(

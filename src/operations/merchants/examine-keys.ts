@@ -1,6 +1,7 @@
 /**
- * For the doctor: can the root secret, the data keys and the data sealed with them still be decrypted? It decrypts
- * secrets of webhooks, providers and operators, and by examine-seals.ts all else, and discards them at once.
+ * For the doctor: checks that the root secret, the data keys and the data sealed with them can still be decrypted. Here
+ * these are the secrets of webhooks, providers and operators; examine-seals.ts does the rest. Plain data is discarded
+ * at once.
  */
 import type { KeyObject } from 'node:crypto'
 import type pg from 'pg'
@@ -20,7 +21,7 @@ import { unwrapRoots } from '#vault/root-secrets.ts'
 import { type RecordKind, recordPlace } from '#vault/sealed-records.ts'
 import { unseal } from '#vault/sealing.ts'
 
-/** 20: as the other checks show. */
+/** 20: as many as the other checks show. */
 const examplesShown = 20
 
 const keyChecks = {
@@ -40,7 +41,7 @@ const keyChecks = {
   },
 } as const
 
-/** All checks of what is sealed in one cell, on a connection with a transaction. */
+/** Checks everything that is sealed in one cell. The connection must have a transaction open. */
 export async function examineVault(
   client: pg.ClientBase,
   ring: MasterRing,
@@ -51,7 +52,7 @@ export async function examineVault(
   return [...(await examineKeys(rows, ring, opened)), ...(await examineSeals(client, opened.keys, options))]
 }
 
-/** The same without the master key: each of them says that it was not made. */
+/** The results without the master key: each check says why it was not made. */
 export const leaveVault = (notMade: string): readonly CheckResult[] =>
   [...Object.values(keyChecks), ...sealChecks].map(({ name, sentence }) => ({
     ...{ name, sentence, found: 0, examples: [], notMade },

@@ -1,5 +1,5 @@
 /**
- * For the doctor: can cards, accounts, notices, evidence and what banks get and send still be decrypted? What it decrypts is
+ * For the doctor: checks that cards, accounts, notices, evidence and bank files can still be decrypted. Plain data is
  * overwritten at once and never shown.
  */
 import type { KeyObject } from 'node:crypto'
@@ -16,7 +16,7 @@ export interface DataKeys {
 }
 
 export interface SealOptions extends HoldingChoice {
-  /** Called with the number of rows that were examined so far. */
+  /** Called with the number of rows examined so far. */
   readonly onProgress?: (examined: number) => void
 }
 
@@ -26,7 +26,7 @@ interface SealCheck {
   readonly name: string
   readonly sentence: string
   readonly holding: BigHolding
-  /** What a row is called. */
+  /** The word for a row in an example. */
   readonly what: string
 }
 
@@ -54,7 +54,7 @@ export const sealChecks: readonly SealCheck[] = [
   }),
 ]
 
-/** 20: as the other checks show. */
+/** 20: as many as the other checks show. */
 const examplesShown = 20
 
 export async function examineSeals(
@@ -92,7 +92,7 @@ export function opens(open: () => Buffer): boolean {
     open().fill(0)
     return true
   } catch {
-    // The question was whether it can be decrypted, so a failure is an answer.
+    // A failure to decrypt is the result of the check, not an error.
     return false
   }
 }

@@ -1,16 +1,16 @@
 /**
- * Which merchants background work may be done for. Where merchants live in several cells, one that is being moved is left alone,
- * and so are rows that a move has left behind.
+ * Decides for which merchants background work may run. With several cells, it skips a merchant that is being moved, and
+ * rows that a move has left behind in the old cell.
  */
 import type { MerchantId } from '#domain/ids.ts'
 
 /**
- * Undefined: the merchant is not here, or not now; claimed work becomes free again by itself. Otherwise a function to
- * call when the work has ended.
+ * Returns undefined if the merchant is in another cell or being moved; the claim on its work expires by itself.
+ * Otherwise returns a function to call when the work has ended.
  */
 export type Gate = (merchantId: MerchantId) => (() => void) | undefined
 
 const nothing = (): void => {}
 
-/** With one cell everybody lives there. */
+/** For installations with a single cell. */
 export const openGate: Gate = () => nothing

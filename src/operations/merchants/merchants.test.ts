@@ -8,7 +8,7 @@ test.each([
 ] as const)(
   'no id of the form %s_… looks like a card number, so that the log names it',
   (prefix, bytes, form) => {
-    // Without that, some twenty of as many would.
+    // Without the check in drawId, some twenty of 10,000 ids would look like one.
     const ids = Array.from({ length: 10_000 }, () => drawId(prefix, bytes))
     expect(ids.filter(id => scrubCardNumbers(id) !== id || !form.test(id))).toEqual([])
   },

@@ -1,6 +1,6 @@
 /**
- * Creates and changes merchants, their API keys and their secrets. Secrets are returned once, to be shown once; only
- * hashes and sealed values are stored. Every action is recorded in the audit trail.
+ * Creates and changes merchants, their API keys and their secrets. A secret is returned only when it is created; hashes
+ * and sealed values are stored. Every action is recorded in the audit trail.
  */
 import { randomBytes } from 'node:crypto'
 import { hashBoundKey, newestPepper, type Scope, writeApiKey } from '#domain/api-key.ts'
@@ -36,9 +36,9 @@ export interface MerchantAdministration {
   createKey(merchantId: string, request: KeyRequest): Promise<CreatedKey | undefined>
   listKeys(merchantId: string): Promise<readonly ListedKey[] | undefined>
   revokeKey(keyId: string): Promise<{ readonly merchantId: string } | undefined>
-  /** The old keys without a name stay valid for the overlap, so that a shop can change over without an outage. */
+  /** The old unnamed keys stay valid for the overlap, so that a shop can change over without an outage. */
   rotateKey(merchantId: string, overlapHours: number): Promise<string | undefined>
-  /** For the overlap every message carries a signature of the old secret, too. */
+  /** During the overlap every message is signed with the old secret too. */
   rotateWebhookSecret(merchantId: string, overlapHours: number): Promise<string | undefined>
   readonly endpoints: EndpointAdministration
 }
@@ -68,7 +68,7 @@ async function makeKey(
   merchantId: string,
   { environment, newId, keys }: Pick<MerchantDeps, 'environment' | 'newId' | 'keys'>,
 ): Promise<MadeKey> {
-  // A hash made with an older pepper would never match.
+  // Another process may have added a pepper, and a hash made with an older one would never match.
   await keys.refresh()
   const { peppers } = keys
   const keyId = newId()
@@ -78,8 +78,8 @@ async function makeKey(
 }
 
 /**
- * A new id with this prefix. One in a few hundred holds digits that look like a card number: the log would mask them, and no
- * line of it would name the merchant or account. Such an id is not used.
+ * Makes a new id with this prefix. Skips ids with digits that look like a card number (one in a few hundred): the log
+ * would mask them, and no log line would name the merchant or account.
  */
 export function drawId(prefix: 'mer' | 'acc', bytes: number): string {
   const id = `${prefix}_${randomBytes(bytes).toString('hex')}`
@@ -91,7 +91,7 @@ export function createMerchantAdministration(deps: MerchantDeps): MerchantAdmini
   return {
     ...createKeyAdministration(deps),
     async create(name) {
-      // This is the one place where ids of merchants are made.
+      // The cast is made only here: this is the one place that makes merchant ids.
       const merchantId = drawId('mer', 8) as MerchantId
       const { keyId, keyHash, pepper, apiKey } = await makeKey(merchantId, deps)
       const secret = makeWebhookSecret(deps.keys.webhookSecrets, { merchantId })
@@ -112,7 +112,7 @@ export function createMerchantAdministration(deps: MerchantDeps): MerchantAdmini
     },
     async rotateWebhookSecret(merchantId, overlapHours) {
       const { shown, sealed } = makeWebhookSecret(deps.keys.webhookSecrets, {
-        // Typed by a person: the store changes nothing where no merchant has this id.
+        // Unchecked input: the store changes nothing if no merchant has this id.
         merchantId: merchantId as MerchantId,
       })
       const secretId = deps.newId()
@@ -162,7 +162,7 @@ function createKeyAdministration(deps: MerchantDeps): KeyAdministration {
   }
 }
 
-/** Only what is different, so that a row of the audit trail shows at a glance what was done. */
+/** Only the members that changed, so that an audit entry shows at a glance what was done. */
 function pickChanges(
   before: object | undefined,
   after: object | undefined,

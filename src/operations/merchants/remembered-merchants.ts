@@ -7,7 +7,7 @@ import type { Merchant } from '#domain/merchant.ts'
 
 export type FindMerchant = (merchantId: MerchantId) => Promise<Merchant | undefined>
 
-/** 5 s: as long as a verified login is remembered, so that all of the gateway follows a change at the same pace. */
+/** 5 s: as long as a verified login is cached, so that every part of the gateway sees a change equally fast. */
 const rememberedMs = 5_000
 
 /** 10,000 merchants are a few megabytes; beyond that the cache is cleared. */

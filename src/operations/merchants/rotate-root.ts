@@ -1,8 +1,7 @@
 /**
- * Creates a new root secret. In the same transaction it renews everything that a thief of the old one could otherwise
- * forge or read: the hashes of API keys are hashed again and webhook secrets are sealed again. Everything else derived
- * from the root secret follows by itself: new fingerprints, signatures and page addresses are made with the newest
- * only.
+ * Creates a new root secret. The same transaction renews the data that a thief of the old one could otherwise forge or
+ * read: the hashes of API keys are hashed again and webhook secrets are sealed again. Other derived values need no
+ * renewal: new fingerprints, signatures and page addresses use the newest root secret only.
  */
 import { strict as assert } from 'node:assert'
 import { rehash } from '#domain/api-key.ts'
@@ -13,8 +12,8 @@ import type { MasterRing } from '#vault/master-key.ts'
 import { addRoot, type RootSecrets, unwrapRoots, wrapRoots } from '#vault/root-secrets.ts'
 
 /**
- * Under the same master key; returns how many root secrets there are now. `stores`: of every cell, cell 0 first. A change
- * that was cut off between two cells is finished by the next one, because each cell catches up from where it is.
+ * Keeps the master key; returns the number of root secrets. `stores`: one per cell, cell 0 first. After a crash between
+ * two cells, the next rotation completes this one, because it brings every cell from its own state to the newest.
  */
 export async function rotateRoot(
   ring: MasterRing,

@@ -1,4 +1,4 @@
-/** Admits a card or an account to the vault, and builds what a payment shows of it from then on. */
+/** Admits a card or an account to the vault, and builds the masked form that the payment keeps. */
 import type { AccountData, CardData, ThreeDsRequest } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { addDuration } from '#domain/time/duration.ts'
@@ -8,15 +8,15 @@ import type { Engine } from '#operations/engine.ts'
 import type { AdmittedAccount } from '#vault/accounts.ts'
 import type { AdmittedCard } from '#vault/cards.ts'
 
-/** A card with what the merchant says about 3-D Secure. */
+/** A card, with the request's 3-D Secure data. */
 export interface PaymentCard extends CardData {
   readonly threeDs?: ThreeDsRequest
 }
 
-/** The pseudo card number is not one of this merchant's: the caller names the field. */
+/** This merchant has no such pseudo card number; the caller adds the name of the field. */
 export class UnknownPseudoNumber extends Error {}
 
-/** The same for a pseudo bank account number. */
+/** This merchant has no such pseudo bank account number. */
 export class UnknownPseudoAccount extends Error {}
 
 /** Neither the request nor the vault has the card's expiry date. */
@@ -29,7 +29,7 @@ export function requireExpiryDate(card: AdmittedCard | undefined): AdmittedCard 
   return card
 }
 
-/** 5: two cards rarely collide among 10^12 pseudo numbers; five collisions in a row mean a broken generator. */
+/** 5: collisions are rare among 10^12 pseudo numbers, and five in a row mean a broken generator. */
 export const maximumPseudoNumberTries = 5
 
 export async function admitCard(
@@ -64,8 +64,7 @@ export async function admitAccount(
 }
 
 /**
- * The card and the 3-D Secure preference as sent to a provider: the number comes from the vault and is never a pseudo
- * number.
+ * The card and the 3-D Secure data as sent to a provider: the number comes from the vault and is never a pseudo number.
  */
 export function toSentCard(
   card: PaymentCard | Omit<PaymentCard, 'number'> | undefined,
@@ -105,8 +104,8 @@ export const toAccountInstrument = (
 })
 
 /**
- * Whether the customer of a payment that is still open was erased, or the retention has passed it: both come by once, so
- * that a name which is stored afterwards would stay for ever.
+ * Whether an open payment must no longer store its customer's name, because the customer's data was erased or the
+ * retention period is over. Erasure visits a payment only once, so a name stored afterwards would stay for ever.
  */
 export const isNameless = (
   { personalDataFor }: Merchant,

@@ -1,4 +1,4 @@
-/** Operations as the wire shows them: the result of one operation, and the record of a whole payment. */
+/** Response bodies: the result of one operation, and the record of a whole payment. */
 import type { XId } from '#domain/ids.ts'
 import { describe, type Refusal, refusalCodes } from '#domain/response-codes.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
@@ -23,18 +23,20 @@ import { toRecordFields, toResultFields } from '#methods/result-fields.ts'
 import { hintsOf } from '#schemas/parts/hints.ts'
 import type { StoredAnswer } from '#storage/commit/change.ts'
 
-/** The response: its text is stored with the key and sent unchanged, so that a replay is the same bytes. */
+/**
+ * The response. Its text is stored under the idempotency key and sent unchanged, so that a replay has the same bytes.
+ */
 export type OperationAnswer = StoredAnswer
 
 const toAnswer = (status: number, body: unknown): OperationAnswer => ({ status, json: JSON.stringify(body) })
 
-/** Declined, cancelled or timed out is 422; with any other status the request succeeded. */
+/** A failed status (declined, cancelled or timed out) is 422; any other is 200. */
 const httpStatus = (status: string): number => (status === 'FAILED' ? 422 : 200)
 
 const shownState = (operation: Operation): string =>
   operation.state === 'SENT' ? 'PENDING' : operation.state
 
-/** The answer to any operation of a payment, by its current state. */
+/** The response to an operation, made from its current state. */
 export function answerOperation(payment: Payment, xId: XId, page?: string): OperationAnswer {
   const operation = findOperation(payment, xId)
   if (!operation) throw new Error(`payment ${payment.payId} has no operation ${xId}`)
@@ -45,8 +47,8 @@ export function answerOperation(payment: Payment, xId: XId, page?: string): Oper
 }
 
 /**
- * The answer to a cancellation: 200, because it succeeded, although the payment has failed. It echoes the metadata of its own
- * request, not those of the payment, like every other operation.
+ * The response to a cancellation: 200, because it succeeded, although the payment's status is FAILED. Like every other
+ * operation it echoes the metadata of its own request, not the payment's.
  */
 export function answerCancellation(
   payment: Payment,
@@ -99,7 +101,9 @@ interface Shown {
 
 const approves = ({ type }: Operation): boolean => type === 'AUTHORIZATION' || type === 'CONFIRM'
 
-/** The customer, with our id. The answer to a create has the id alone, because the request contained the rest. */
+/**
+ * The customer's data with our id. The response to a create has the id alone, because the request contained the rest.
+ */
 function withCustomerId({ customerId, details }: Payment, whole: boolean) {
   return { gatewayCustomerId: customerId, ...(whole ? details.customerInfo : {}) }
 }
@@ -136,7 +140,7 @@ function stepFacts(payment: Payment, page?: string): Readonly<Record<string, unk
   const { account, paymentReference } = waiting.provider?.fields ?? {}
   const action = openAction(waiting)
   const code = action?.type === 'instructions' ? action.instructions.qrCode : undefined
-  // The provider's own code where it gives one: an app that pays cannot read our page.
+  // Prefer the provider's own code: a payment app cannot read our page.
   const scanned = code ?? (payment.method.flow === 'qr' ? page : undefined)
   return {
     expirationTime: waiting.prepared.step === 'instructions' ? payment.expiresAt?.toISOString() : undefined,
@@ -144,7 +148,7 @@ function stepFacts(payment: Payment, page?: string): Readonly<Record<string, unk
   }
 }
 
-/** What the provider said, as far as the method's fields show it; and the client token while a confirm is awaited. */
+/** The method's result fields, filled from the provider's answer, and the client token while a confirm is awaited. */
 function methodResult(payment: Payment, operation: Operation, page?: string) {
   const { provider, details } = operation
   const facts = {
@@ -171,7 +175,7 @@ function methodResult(payment: Payment, operation: Operation, page?: string) {
   return { [payment.method.key]: { ...fields, accessToken } }
 }
 
-/** An agreement to charge again is made by the first of a series only. */
+/** Whether this is the initial payment of a series, the only one that creates a billing agreement. */
 function beginsAgreement({ details }: Payment): boolean {
   const agreed = details.credentialOnFile
   return agreed?.type === 'RECURRING' && agreed.initialPayment === true
@@ -182,7 +186,9 @@ const describeCode = (code: string) => ({
   responseDescription: describe(code).description,
 })
 
-/** The gateway refused: nothing was recorded for the payment and no provider was called. */
+/**
+ * The response to a request that the gateway refuses: nothing is recorded for the payment and no provider is called.
+ */
 export function answerRefusal(
   refusal: Refusal,
   subject: {
@@ -270,13 +276,13 @@ function toAccountFields({ account }: Payment) {
   }
 }
 
-/** Only cards have a scheme. An agreement that the merchant named stays the one to name again. */
+/** The scheme's reference of a card payment. One that the merchant sent takes precedence over the provider's. */
 const schemeReference = ({ own }: Payment, provider: Operation['provider']): string | undefined =>
   textOf(own.methodFields?.schemeReferenceId) ?? provider?.schemeReferenceId
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
-/** Nothing while the customer has not chosen a method. */
+/** Undefined until the customer has chosen a method. */
 function toPaymentMethods(payment: Payment) {
   const { method, instrument, own } = payment
   if (method === undecided) return undefined
@@ -304,7 +310,7 @@ function toPaymentMethods(payment: Payment) {
   }
 }
 
-/** Shown if the operation went to another account than the payment: one that could not be reached. */
+/** The operation's account if it is not the payment's, because that account could not be reached. */
 const accountOf = ({ provider }: Payment, { prepared }: Operation) =>
   prepared.account === undefined || prepared.account === provider?.account
     ? undefined
@@ -312,7 +318,7 @@ const accountOf = ({ provider }: Payment, { prepared }: Operation) =>
 
 const unsuccessful: readonly Operation['state'][] = ['FAILED', 'PENDING']
 
-/** 255: the length of the field. */
+/** The provider's text for an operation that failed or is pending. 255 characters: the length of the field. */
 const refusalOf = ({ provider }: Payment, operation: Operation): string | undefined =>
   provider && unsuccessful.includes(operation.state)
     ? operation.provider?.responseText?.slice(0, 255)

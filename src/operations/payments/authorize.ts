@@ -1,4 +1,4 @@
-/** Asking a provider to approve a payment that is recorded as SENT, and recording its answer. Every flow ends here. */
+/** Sends an authorisation that is recorded as SENT to its provider and records the outcome. Every flow ends here. */
 import type { AuthorizationOutcome } from '#connectors/contract.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
 import type { XId } from '#domain/ids.ts'
@@ -28,7 +28,7 @@ export interface Authorization {
   readonly unattended?: boolean
   /** The merchant's time at which this happens; now unless given. */
   readonly at?: Date
-  /** Records the next account after one that was certainly not reached; undefined: there is none. */
+  /** Records an authorisation with the next account after one was certainly not reached; undefined if there is none. */
   readonly failOver?: () => Promise<Authorization | undefined>
 }
 
@@ -38,7 +38,7 @@ export async function authorize(authorization: Authorization, engine: Engine): P
   const { timeoutMs } = connector.facts
   const other = (waitMs?.() ?? 0) > 0 ? await authorization.failOver?.() : undefined
   if (other) {
-    // The provider wants to be left alone, so this request is never sent.
+    // The provider has asked us to wait, so this request is never sent.
     engine.sendings.end(question.reference)
     return authorize(other, engine)
   }
@@ -71,7 +71,7 @@ async function undoOwnPart({ payment, account, question }: Authorization, engine
   return operation ? undoPart(toInquiry(payment, operation), account, engine) : { kind: 'unknown' }
 }
 
-/** A capture that was requested but not answered is unknown, never dropped. */
+/** Checks both echoes. A capture that was requested but not answered is unknown, never dropped. */
 export function verifyBoth(
   answer: AuthorizationOutcome,
   captureReference: XId | undefined,

@@ -1,6 +1,6 @@
 /**
- * Cancels a payment that waits for its customer or its confirm: one commit, no provider is called, and the event is
- * sent.
+ * Cancels a payment that waits for its customer or its confirm. If the customer could still pay on a provider's page,
+ * that page is ended first; the cancellation itself is one commit, with its event.
  */
 import type { PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -24,7 +24,7 @@ export interface CancelPayment {
   readonly key?: OperationKey
 }
 
-/** 5: each lost round is another page that the customer has opened while the one before was ended. */
+/** 5: each lost round means that the customer has opened another page while we ended the previous one. */
 const maximumRounds = 5
 
 /** Undefined: the merchant has no such payment. */
@@ -38,7 +38,7 @@ export async function cancelPayment(
   }
 }
 
-/** `moved`: the customer has opened another page meanwhile, which must be ended first. */
+/** Returns `moved` if the customer has opened another page in the meantime, which must be ended first. */
 async function cancelAsSeen(
   request: CancelPayment,
   { isLast }: { readonly isLast: boolean },
@@ -48,7 +48,7 @@ async function cancelAsSeen(
   const { merchantId } = merchant
   const found = await engine.payments.byPayId(merchantId, payId)
   if (!found) return undefined
-  // A page of a provider that could still be paid is ended there first.
+  // If the customer could still pay on a provider's page, the provider ends it first.
   const atProvider = decideCancellation(found).accepted
     ? await endAction({ merchant, payment: found }, engine)
     : 'ended'

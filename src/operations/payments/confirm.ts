@@ -1,4 +1,7 @@
-/** Confirming a payment that was created in a first step: the rule decides, the confirm is recorded, the provider approves. */
+/**
+ * Confirms a payment that was created in a first step: the rule decides, the confirm is recorded, the provider is
+ * called.
+ */
 import type { CardData } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -100,7 +103,7 @@ async function record(
   }
 }
 
-/** The provider account of the first step; if no provider was called then, it is chosen now. */
+/** The provider account of the first step; if that step called no provider, an account is chosen now. */
 async function accountOf(payment: Payment, merchant: Merchant, engine: Engine): Promise<Choice> {
   const sendsCard = payment.instrument !== undefined
   if (!payment.provider)
@@ -109,7 +112,7 @@ async function accountOf(payment: Payment, merchant: Merchant, engine: Engine): 
   return account ? { account, others: [] } : { refusal: 'NO_CONNECTOR' }
 }
 
-/** A card whose number came with the first step. Its security code was never stored, so it is not sent. */
+/** The card of the first step, from the vault. Its security code was never stored, so it is not sent. */
 async function reopenCard(
   { merchantId, instrument }: Payment,
   { vault }: Pick<Engine, 'vault'>,

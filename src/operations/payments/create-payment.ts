@@ -62,19 +62,19 @@ export interface CreatePayment {
   /** The cardholder's answer to an offer to pay in their own currency. */
   readonly offer?: OfferReply
   readonly key?: OperationKey
-  /** CREDIT pays out to the card or account without a payment behind it. */
+  /** CREDIT pays out to the card or account, without a payment to refund. */
   readonly kind?: PaymentKind
-  /** How a payment that waits for its customer is answered; as the result of an operation unless given. */
+  /** Makes the response to a payment that waits for its customer; unless given, it is the result of the operation. */
   readonly answerWaiting?: (payment: Payment, page: string) => OperationAnswer
   /** The intent that is claimed by the payment's first commit. */
   readonly intent?: Pick<IntentClaim, 'intentId' | 'expectedPayId' | 'declines'>
   /** A card on file, used instead of a card in the request; it must still exist when the payment is stored. */
   readonly storedCard?: AdmittedCard
-  /** The same for an account, whose holder and mandate come in `account`. */
+  /** A bank account on file, used the same way; its holder and mandate come in `account`. */
   readonly storedAccount?: AdmittedAccount
-  /** The name on that card. */
+  /** The name on the stored card. */
   readonly cardholderName?: string
-  /** The plan within which the payment is made; with a turn where the gateway makes it automatically. */
+  /** The plan that the payment belongs to; with a turn if the gateway charges it automatically. */
   readonly plan?: {
     readonly planId: PlanId
     readonly turn?: { readonly expectedVersion: number; readonly timer: TimerKey }
@@ -103,7 +103,7 @@ export async function createPayment(request: CreatePayment, engine: Engine): Pro
   throw new Error(`no unused pseudo number was found in ${maximumPseudoNumberTries} tries`)
 }
 
-/** Undefined: the vault has deleted the card, or its pseudo number was taken; the caller tries again. */
+/** Returns undefined if the vault has deleted the card, or its pseudo number was taken; the caller then tries again. */
 async function place(
   request: CreatePayment,
   { card, account, quoteResult, opening }: Admitted & { readonly opening: Opening },
@@ -130,7 +130,7 @@ async function place(
       },
       insertPayment: payment,
       insertOperations: payment.operations.map(operation => ({ payment, operation })),
-      // No later commit answers the key of a payment that waits for its customer, so this one does.
+      // No later commit stores the response of a payment that waits for its customer, so this one does.
       key: key && { ...key, answer },
       setTimers: expiryTimer(payment, request.merchant),
       ...openPlan(payment),
@@ -151,11 +151,12 @@ async function place(
     return authorize(begun, engine)
   }
   if (request.kind === 'CREDIT') await engine.velocity.releasePayout(request.merchant, payment.payId)
-  // The loser of a race for an intent meets the winner's transId: the confirmation tells the two cases apart.
+  // Losing a race for an intent also ends in a transId conflict, so confirm-intent.ts tells the two cases apart.
   if (committed.conflict === 'trans_id_taken' && !request.intent && !request.plan?.turn)
     return refuse(request, 'TRANS_ID_TAKEN', engine)
   if (committed.conflict === 'quote_taken') return refuse(request, 'QUOTE_NOT_USABLE', engine)
-  // The vault has deleted the number since it was read: the number is stored again, or is unknown by now.
+  // The vault has deleted the number since we read it: the next round stores it again, or refuses an unknown pseudo
+  // number.
   if (committed.conflict === 'card_gone' && card && !request.storedCard)
     engine.vault.forget(request.merchant.merchantId, card.cardId)
   else if (
@@ -167,7 +168,8 @@ async function place(
 }
 
 /**
- * A plan that the merchant charges must be active; one that the gateway charges must be unchanged since it was read.
+ * The plan's part of the commit: a plan charged by the merchant must be active, one charged by the gateway must be
+ * unchanged since it was read.
  */
 function withinPlan(
   { merchantId, payId, createdAt }: Payment,
@@ -180,7 +182,9 @@ function withinPlan(
   return { beginTurn: { merchantId, planId, payId, expectedVersion, now: createdAt }, dropTimers: [timer] }
 }
 
-/** The customer goes to a page of ours, whatever the step; a payment that only waits for its confirm has none. */
+/**
+ * Whatever the customer's step is, they start on a page of ours. A payment that only waits for its confirm has no page.
+ */
 function answerWaiting(payment: Payment, request: CreatePayment, engine: Engine): OperationAnswer {
   const page = payment.awaits === 'CUSTOMER' ? engine.pageAddress(payment) : undefined
   return request.answerWaiting && page !== undefined
@@ -189,8 +193,9 @@ function answerWaiting(payment: Payment, request: CreatePayment, engine: Engine)
 }
 
 /**
- * A commit whose answer was lost is looked up before it is tried again: the payment may be there. Then only the call is
- * left to make. No recovery can have settled it in these few seconds, because recoveries wait much longer.
+ * Inserts the payment once, also when the connection is lost during the commit. Before a retry it looks whether the
+ * payment is stored; if so, only the provider call is left to make. Recovery cannot have settled the payment in these
+ * few seconds, because it waits much longer.
  */
 async function insertOnce(change: Change, payment: Payment, engine: Engine): Promise<Committed> {
   const isStored = async () =>
@@ -203,7 +208,7 @@ async function insertOnce(change: Change, payment: Payment, engine: Engine): Pro
         if (await isStored()) return { committed: true }
       }
       const committed = await engine.commit(change)
-      // The first commit may have succeeded after the look-up: then the conflict is with our own payment.
+      // The first commit may have succeeded after the look-up; then the conflict is with our own row.
       return lost && !committed.committed && (await isStored()) ? { committed: true } : committed
     } catch (error) {
       if (!(error instanceof CommitUnknown) && !isConnectionLost(error)) throw error
@@ -229,7 +234,7 @@ async function chooseFor(
   const { command, merchant } = request
   const choice = await chooseAccount(toChoosing(request, card), engine)
   if (!choice.account) return choice
-  // The account depends on what the customer chooses; a page without any choice would be a dead end.
+  // With an undecided method the account depends on the customer's choice, but the page must offer at least one.
   const misfit =
     command.method === undecided
       ? await findPageMisfit(command, merchant, engine)
@@ -291,7 +296,7 @@ function open(
   const xId = newXId(engine)
   const automatic = kind === 'PAYMENT' && command.captureMethod.type === 'AUTOMATIC'
   const captureXId = automatic ? newXId(engine) : undefined
-  // The customer of an intent was erased before it is paid: the name that is sent now is not kept either.
+  // If the intent's customer was erased before this payment, the name in this request is not stored either.
   const nameless = isErased(details)
   const paying = payingCard(request)
   const cardholderName = nameless ? undefined : paying.cardholderName
@@ -318,7 +323,7 @@ function open(
     reference: xId,
     amount: command.amount,
     payment: toContext(payment, {
-      // Sealing a return address costs time; a payment without accounts and without a customer present needs none.
+      // Sealing a return address costs time, and the simulator needs none if no customer is present.
       returnUrl:
         provider.accountId !== undefined || isPresent(request)
           ? returnAddressOf(payment, xId, engine)

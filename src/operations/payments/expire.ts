@@ -1,4 +1,4 @@
-/** Timers that end payments: an authorisation lapses, or a customer does not come back. One commit, with its event. */
+/** Timers that end payments: an authorisation lapses, or the customer's deadline passes. One commit, with its event. */
 import type { Merchant } from '#domain/merchant.ts'
 import { type EventSubject, endingSubject, lapseSubject } from '#lifecycle/event.ts'
 import { type Ending, expireRequest, lapse } from '#lifecycle/expiry.ts'
@@ -21,7 +21,7 @@ export const lapseAuthorization = (due: DueTimer, engine: Engine): Promise<void>
     engine,
   )
 
-/** The provider has ended the authorisation before its time here. Returns whether there was something left to lapse. */
+/** Lapses an authorisation that the provider has ended early. Returns false if nothing was left to lapse. */
 export async function lapseAtProvider(
   { merchant, payment: { merchantId, payId } }: { readonly merchant: Merchant; readonly payment: Payment },
   engine: Engine,
@@ -40,7 +40,7 @@ export async function lapseAtProvider(
 export async function expirePayment(due: DueTimer, engine: Engine): Promise<void> {
   const { merchantId, payId } = due.timer
   const payment = await engine.payments.byPayId(merchantId, payId)
-  // A page of a provider is ended first: money that arrives after the end would have to be given back.
+  // End a provider's page first: money that arrives after the payment's end would have to be given back.
   if (payment?.provider && payment.expiresAt && payment.expiresAt.getTime() <= due.at.getTime()) {
     await endAction({ merchant: due.merchant, payment }, engine)
   }
@@ -49,7 +49,7 @@ export async function expirePayment(due: DueTimer, engine: Engine): Promise<void
     {
       rule: expireRequest,
       deadline: stored => stored.expiresAt,
-      // The last try shows how the request ended.
+      // The event names the last try.
       subject: (_, after) => endingSubject(after, due.at),
       isMoved: stored => payment !== undefined && hasOtherPage(stored, payment),
     },
@@ -61,7 +61,7 @@ interface Deadline {
   readonly rule: (payment: Payment, ending: Ending) => Payment | undefined
   readonly deadline: (payment: Payment) => Date | undefined
   readonly subject: (before: Payment, after: Payment) => EventSubject
-  /** The customer has opened a page at a provider meanwhile, which must be ended first. */
+  /** Whether the customer has opened another page at a provider, which must be ended first. */
   readonly isMoved?: (stored: Payment) => boolean
 }
 
@@ -74,7 +74,7 @@ async function end(
   const ending = { now: at, xId: newXId(engine) }
   await engine.queue.update({ merchantId, payId }, payment => {
     const until = deadline(payment)
-    // The authorisation was prolonged meanwhile: come back then.
+    // The deadline has been moved since the timer was set: run again at the new one.
     if (until && until.getTime() > at.getTime()) {
       return { alongside: { setTimers: [timerAt(timer, until, merchant)] }, result: true }
     }

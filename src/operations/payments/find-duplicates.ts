@@ -1,4 +1,4 @@
-/** Has this order been paid, or is a payment of it under way? Asked before a new payment; it changes nothing. */
+/** Checks before a new payment whether the order has been paid or a payment of it is under way. Read-only. */
 import type { Merchant } from '#domain/merchant.ts'
 import type { Money } from '#domain/money/money.ts'
 import { orderPaid, orderPending, orderSeveral, success } from '#domain/response-codes.ts'

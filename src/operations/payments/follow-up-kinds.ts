@@ -1,6 +1,6 @@
 /**
- * Capture, refund, reversal and increment: a row of data each, because the steps are the same for all (follow-up.ts)
- * and the rules are in lifecycle/.
+ * Capture, refund, reversal and increment as data: the steps are the same for all (follow-up.ts), and the rules are in
+ * lifecycle/.
  */
 import { type CaptureCommand, decideCapture, reserveCapture } from '#lifecycle/capture.ts'
 import type { FollowUpCommand } from '#lifecycle/follow-up.ts'
@@ -54,8 +54,8 @@ export const increment = perform<IncrementalCommand>({
 })
 
 /**
- * The capture that a payment was created to make by itself, hours after its approval. Takes whatever is still open; a payment
- * that was captured, closed or reversed by hand meanwhile is left alone.
+ * The delayed automatic capture, some hours after the approval. Takes the amount that is still open; does nothing if
+ * the merchant has captured, closed or reversed the payment in the meantime.
  */
 export async function captureDelayed({ timer, merchant, at }: DueTimer, engine: Engine): Promise<void> {
   const takeRest = (payment: Payment): CaptureCommand | undefined => {

@@ -1,6 +1,6 @@
 /**
  * The steps of every operation on an existing payment: the rule decides, the amount is reserved and recorded, the
- * provider is called, and the result is recorded. The differences between operations are rows of data.
+ * provider is called, and the outcome is recorded. The operations differ in data only (follow-up-kinds.ts).
  */
 import type { Connector, FollowUps } from '#connectors/contract.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
@@ -33,9 +33,9 @@ import type { KeyRow } from '#storage/commit/change.ts'
 
 export interface FollowUpKind<Command extends FollowUpCommand> {
   readonly type: OperationType
-  /** What the request is called where its method object is described. */
+  /** The name of the request in the descriptions of method objects. */
   readonly request: MethodOperationName
-  /** The connector's property that does it; a connector without it refuses. */
+  /** The connector's property that sends it. A connector without this property does not support the operation. */
   readonly send: keyof FollowUps
   readonly decide: (payment: Payment, command: Command, now: Date) => Decision
   readonly record: (payment: Payment, command: Command, recording: Recording) => Payment
@@ -54,7 +54,10 @@ export interface FollowUp<Command extends FollowUpCommand> {
   readonly timer?: TimerKey
 }
 
-/** What is asked for may follow from the payment as it is stored; undefined: nothing is left to ask for. */
+/**
+ * A follow-up whose command may be derived from the stored payment; an undefined command means that there is nothing to
+ * do.
+ */
 export interface DerivedFollowUp<Command extends FollowUpCommand> extends Omit<FollowUp<Command>, 'command'> {
   readonly command: Command | ((payment: Payment) => Command | undefined)
 }
@@ -98,7 +101,7 @@ export async function performFollowUp<Command extends FollowUpCommand>(
   return answer
 }
 
-/** The request does not fit the payment it names, in a way no schema can see: the caller names the field. */
+/** The request does not fit the payment it names, in a way that no schema can detect. Carries the name of the field. */
 export class MethodMisfit extends Error {
   readonly field: string
 
@@ -146,7 +149,7 @@ const settled = (payment: Payment, { xId }: Operation): Begun => ({
   answered: answerOperation(payment, xId),
 })
 
-/** Reserves and records, or refuses and remembers the refusal with its key. */
+/** Reserves the amount and records the operation, or refuses and stores the refusal under the idempotency key. */
 async function record<Command extends FollowUpCommand>(
   payment: Payment,
   { kind, request, xId, account }: Beginning<Command> & { readonly account: OpenedAccount | undefined },

@@ -7,7 +7,7 @@ import type { AdmittedCard } from '#vault/cards.ts'
 
 type Needs = Pick<LookUps, 'cards'> & Pick<Engine, 'vault'>
 
-/** By card id. */
+/** Returns the stored cards by card id. */
 export async function keepCards(
   { merchantId }: Merchant,
   admitted: readonly AdmittedCard[],
@@ -15,7 +15,7 @@ export async function keepCards(
 ): Promise<ReadonlyMap<string, KeptCard>> {
   const fresh = admitted.filter(({ row }) => row !== undefined)
   const rows = fresh.flatMap(({ row }) => (row ? [row] : []))
-  // Two cards have collided on one pseudo number: they are stored one by one, so that only the second gets another.
+  // A pseudo number collided: store the cards one by one, so that only the colliding card gets another number.
   if (!(await cards.keep(rows)))
     for (const card of fresh) await keepOne({ merchantId, card }, { cards, vault })
   return cards.read(
@@ -24,7 +24,7 @@ export async function keepCards(
   )
 }
 
-/** 5: as for payments. */
+/** 5: as for payments; admit.ts has the reason. */
 const maximumTries = 5
 
 async function keepOne(

@@ -23,7 +23,7 @@ function openStore(first: Payment) {
       if (updatePayment.expectedVersion !== stored.version)
         return { committed: false, conflict: 'version_changed' }
       stored = updatePayment.payment
-      // The answer is on its way, and others may write meanwhile.
+      // The answer is on its way, and other processes may write in the meantime.
       await answer.promise
       return { committed: true }
     },
@@ -47,7 +47,7 @@ function openStore(first: Payment) {
 test.each([
   ['nothing is written', {}],
   ['only its key is written', { alongside: { keyAnswer: undefined } }],
-])('a refusal is decided by the payment as it is stored now, where %s', async (_, writes) => {
+])('a refusal is decided on the currently stored payment if %s', async (_, writes) => {
   const payment = paymentOf()
   const { merchantId, payId } = payment
   const { queue, change } = openStore(payment)
@@ -64,7 +64,7 @@ test.each([
   expect([await first, await second]).toEqual(['refused', 1000])
 })
 
-test('a step that writes needs no second reading of what the step before it has written', async () => {
+test('a step that writes reuses the state that the previous step has written', async () => {
   const payment = paymentOf()
   const { merchantId, payId } = payment
   const { queue, reads } = openStore(payment)
@@ -78,7 +78,7 @@ test('a step that writes needs no second reading of what the step before it has 
   expect(reads()).toBe(1)
 })
 
-test('refusals that wait together are decided by one reading that began after the last of them had come', async () => {
+test('refusals that wait together share one read, which began after the last of them was queued', async () => {
   const payment = paymentOf()
   const { merchantId, payId } = payment
   const { queue, reads } = openStore(payment)
@@ -88,7 +88,7 @@ test('refusals that wait together are decided by one reading that began after th
   expect(reads()).toBe(1)
 })
 
-test('a refusal that came while a commit was under way is not decided by what that commit has written', async () => {
+test('a refusal queued during a commit is not decided on the state which that commit has written', async () => {
   const payment = paymentOf()
   const { merchantId, payId } = payment
   const { queue, change, holdAnswers } = openStore(payment)
@@ -97,7 +97,7 @@ test('a refusal that came while a commit was under way is not decided by what th
     next: { ...stored, version: stored.version + 1 },
     result: 'written',
   }))
-  // After the commit is stored and before its answer: another process captures, and then somebody asks here.
+  // After the commit is stored and before its answer arrives, another process captures; then a step is queued here.
   await new Promise(resolve => setImmediate(resolve))
   change({ status: 'OK', sums: { ...payment.sums, captured: 1000 } })
   const asked = queue.update({ merchantId, payId }, ({ sums }) => ({ result: sums.captured }))

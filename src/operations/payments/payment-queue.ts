@@ -1,6 +1,6 @@
 /**
- * One payment, one writer at a time in this process: steps on a payment wait for each other, and the payment is kept in
- * memory only while somebody waits. Other processes are held off by the version guard: the loser reads the payment again.
+ * Serialises writes to a payment within this process: steps on one payment wait for each other, and the payment is kept
+ * in memory only while steps wait. Between processes the version guard decides: the loser reads the payment again.
  */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { Payment } from '#lifecycle/payment.ts'
@@ -14,7 +14,10 @@ import {
 import { isConnectionLost } from '#storage/database.ts'
 import type { PaymentReader } from '#storage/payments/payments.ts'
 
-/** What a step wants: the payment's next state (or none), what else is to be written with it, and its own result. */
+/**
+ * The result of a step: the payment's next state, if it changes, the rows to write with it, and the value for the
+ * caller.
+ */
 export interface Step<T> {
   readonly next?: Payment
   readonly alongside?: Omit<
@@ -26,9 +29,9 @@ export interface Step<T> {
 
 export interface PaymentQueue {
   /**
-   * Loads the payment, lets the step decide, and commits. The step may run again on a newer state, so it must not have
-   * effects; it may wait, for example for the account of the payment. Resolves to undefined when the merchant has no
-   * such payment.
+   * Loads the payment, lets the step decide, and commits. The step may run again on a newer state, so it must have no
+   * side effects; it may be asynchronous, for example to open the payment's account. Resolves to undefined if the
+   * merchant has no such payment.
    */
   update<T>(target: Target, step: StepOf<T>): Promise<T | undefined>
 }
@@ -55,12 +58,12 @@ export class CommitRefused extends Error {
 /** 50: when many processes change one payment, each round lets at least one of them through. */
 const maximumRounds = 50
 
-/** After a lost connection the database may be coming back: about 6 s in all, then the worker settles what is left. */
+/** Retries after a lost connection, while the database restarts: about 6 s in all, then the worker settles the rest. */
 export const reconnectDelaysMs = [100, 400, 1_500, 4_000]
 
 /**
- * A payment that stays as it is, while its timers do not: whoever changes it meanwhile may set the same timers, and those
- * must not be lost.
+ * Guards the payment's version when only its timers are written: a concurrent change may set the same timers, and those
+ * must not be overwritten.
  */
 const holdFor = (
   { merchantId, payId, version: expectedVersion }: Payment,
@@ -68,19 +71,22 @@ const holdFor = (
 ): Pick<Change, 'holdPayment'> =>
   alongside?.dropTimers || alongside?.setTimers ? { holdPayment: { merchantId, payId, expectedVersion } } : {}
 
-/** Those who wait for one payment. */
+/** The steps that wait for one payment. */
 interface Line {
   tail: Promise<unknown>
   waiting: number
   payment: Payment | undefined
-  /** How many steps had been asked for when the payment was read or written: it is new enough for all of these. */
+  /**
+   * The number of the last step that was queued when the payment was read or written. It is fresh enough up to that
+   * step.
+   */
   seenAt: number
 }
 
 interface Asked<T> {
   readonly target: Target
   readonly step: StepOf<T>
-  /** How many steps had been asked for by then. */
+  /** The number of this step in the order in which steps were queued. */
   readonly cameAt: number
 }
 
@@ -109,7 +115,7 @@ export function createPaymentQueue(deps: {
       if (payment?.merchantId !== target.merchantId) return undefined
       const { next, alongside, result } = await step(payment)
       const moved = next !== undefined && next !== payment
-      // No version guards a refusal, and another process may have changed the payment before this step was asked for.
+      // No version guards a refusal, and another process may have changed the payment before this step was queued.
       if (!moved && line.seenAt < cameAt) {
         line.payment = undefined
         continue
@@ -131,8 +137,8 @@ export function createPaymentQueue(deps: {
   }
 
   /**
-   * A commit with an unknown outcome is looked up, not repeated blindly: the step sees the stored state and decides
-   * again.
+   * Retries after a lost connection. A commit with an unknown outcome is never repeated blindly: the step runs again on
+   * the stored state.
    */
   async function persist<T>(line: Line, request: Asked<T>): Promise<T | undefined> {
     for (const delayMs of reconnectDelaysMs) {

@@ -1,6 +1,6 @@
 /**
- * Before a new payment is stored: whether its provider can take it like this, and what the connector wants to find with
- * it later. Decides nothing about money and calls no provider.
+ * Runs before a new payment is stored: checks that its provider can take the request, and collects the data that the
+ * connector needs later. Decides nothing about money and calls no provider.
  */
 import type { AuthorizationRequest, Unsent, WalletData } from '#connectors/contract.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
@@ -15,7 +15,7 @@ interface Prepares {
   readonly wallet?: WalletData
 }
 
-/** The customer has a step to take, and the request names no return address. */
+/** The customer must be sent to a 3-D Secure page, but the request has no return address. */
 export class ReturnAddressMissing extends Error {
   readonly field: string
 
@@ -25,7 +25,7 @@ export class ReturnAddressMissing extends Error {
   }
 }
 
-/** Throws where the provider needs or cannot take a field of the request. */
+/** Throws if the request lacks a field that the provider needs, or has one that it does not support. */
 export function checkFit(
   unsent: Unsent<AuthorizationRequest>,
   { connector, accountId }: Pick<OpenedAccount, 'connector' | 'accountId'>,
@@ -46,8 +46,8 @@ export function checkReturnAddress(
 }
 
 /**
- * What is stored with the operation before the provider is called. After every refusal of our own, because the
- * simulator uses up an ordered fault here.
+ * The connector data that is stored with the operation before the provider is called. Call it only after all our own
+ * checks have passed, because the simulator uses up a requested fault here.
  */
 export async function prepare(
   { command, wallet }: Prepares,

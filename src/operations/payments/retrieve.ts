@@ -1,4 +1,4 @@
-/** Reading payments back as the record the contract shows. */
+/** Reads payments in the form of the contract's payment record. */
 import type { PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Engine } from '#operations/engine.ts'

@@ -1,4 +1,4 @@
-/** A new payment and the merchant's velocity limits: whether it may be tried, and when. */
+/** Applies the merchant's velocity limits to a new payment. */
 import type { Merchant } from '#domain/merchant.ts'
 import type { Payment, PaymentKind } from '#lifecycle/payment.ts'
 import type { Engine } from '#operations/engine.ts'
@@ -7,11 +7,13 @@ import { triedBy } from '#operations/payments/velocity.ts'
 interface Trial {
   readonly kind?: PaymentKind
   readonly merchant: Merchant
-  /** With a turn where the gateway charges the plan by itself. */
+  /** With a turn if the gateway charges the plan automatically. */
   readonly plan?: { readonly turn?: unknown }
 }
 
-/** Several tries of one card at once must not all be sent before the first of them is declined and counted. */
+/**
+ * Limits concurrent tries of a card, so that they are not all sent before the first of them is declined and counted.
+ */
 export const inTurn = <T>(
   { kind, merchant, plan }: Trial,
   payment: Payment,
@@ -22,7 +24,9 @@ export const inTurn = <T>(
     ? work()
     : velocity.inTurn(merchant, triedBy(payment), work)
 
-/** A card or an address with too many declines is refused without a provider call; scheduled charges have their own pace. */
+/**
+ * Whether the payment is refused without a provider call. Automatic charges of plans are exempt: dunning limits them.
+ */
 export async function exceedsLimit(
   { kind, merchant, plan }: Trial,
   payment: Payment,

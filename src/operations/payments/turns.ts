@@ -8,7 +8,7 @@ interface Turn {
   readonly waiting: (() => void)[]
 }
 
-/** Every try takes the card's place before the address's, so that two tries never wait for each other. */
+/** Every try takes the place of its card before that of its address, so that two tries cannot deadlock. */
 export function createTurns(): { run<T>(places: readonly Place[], work: () => Promise<T>): Promise<T> } {
   const turns = new Map<string, Turn>()
 

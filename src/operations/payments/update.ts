@@ -34,7 +34,10 @@ export async function updatePayment(request: Update, engine: Engine): Promise<Op
   }
 }
 
-/** A payment passed on in memory lacks the pseudo number of its card; the one read before has it. */
+/**
+ * A payment that the queue passes on in memory lacks the pseudo number of its card; the one read from the database has
+ * it.
+ */
 const withPseudoNumber = (payment: Payment, found: Payment | undefined): Payment =>
   payment.instrument && found?.instrument?.cardId === payment.instrument.cardId
     ? {
@@ -59,14 +62,14 @@ async function toStep(payment: Payment, request: Update, engine: Engine): Promis
   return { ...(next ? { next } : {}), ...(row ? { alongside: { key: row } } : {}), result: answer }
 }
 
-/** A provider's page was made for the amount, so the amount cannot change while the page is open. */
+/** Whether the amount is fixed by a provider's page: the page was made for it and is still open. */
 const isAtProvider = (payment: Payment, { amount }: UpdateCommand): boolean =>
   amount !== undefined &&
   payment.provider !== undefined &&
   openTry(payment)?.prepared.step !== undefined &&
   (amount.value !== payment.amount.value || amount.currency !== payment.amount.currency)
 
-/** An amount that no account can charge: none takes its currency, or none can express it. */
+/** Checks that an account can charge the new amount: it supports the currency and can express the value. */
 async function findUnserved(
   updated: Payment,
   { merchant, command }: Update,
@@ -79,8 +82,8 @@ async function findUnserved(
 }
 
 /**
- * Checks that need the stored payment: a currency that its method lacks, or that no method of its page takes, and metadata
- * that is too large when merged.
+ * Checks that need the stored payment: its method, or a method of its page, must support the new currency, and the
+ * merged metadata must not be too large.
  */
 function checkUpdated(updated: Payment, { merchant, command }: Update): void {
   const { method, details, amount } = updated

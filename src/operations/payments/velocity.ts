@@ -1,7 +1,7 @@
 /**
- * Velocity limits against card testing: after too many declines of a card or from an address, no provider is called any
- * more. Blocked cards and addresses are kept in memory and refreshed from the database about once a second, so that an
- * ordinary payment costs one map look-up; a decline costs one statement.
+ * Velocity limits against card testing: after too many declines, payments of a card or from an address are refused
+ * without a provider call. Blocked cards and addresses are kept in memory and refreshed from the database about once a
+ * second, so that an ordinary payment costs one map look-up; a decline costs one transaction.
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -11,13 +11,15 @@ import type { Payment } from '#lifecycle/payment.ts'
 import { createTurns, type Place } from '#operations/payments/turns.ts'
 import type { Block, Subject, VelocityKind, VelocityStore } from '#storage/velocity.ts'
 
-/** Whose declines count: the card by its fingerprint, the customer by the address. */
+/** The subjects whose declines are counted: the card by its fingerprint, the customer by their address. */
 export interface Tried {
   readonly cardId?: string | undefined
   readonly address?: string | undefined
 }
 
-/** The address that the merchant gives for its customer; on our own pages the client's counts instead. */
+/**
+ * The card, and the customer's address as the merchant sent it. On our own pages the client's address is used instead.
+ */
 export const triedBy = ({ instrument, details }: Pick<Payment, 'instrument' | 'details'>): Tried => {
   const browser = details.browserInfo
   // Credits have a browser object of their own, without this member.
@@ -25,29 +27,29 @@ export const triedBy = ({ instrument, details }: Pick<Payment, 'instrument' | 'd
   return { cardId: instrument?.cardId, address }
 }
 
-/** Of an IPv6 address the network counts, and an IPv4 address is the same in every form. */
+/** An IPv6 address counts by its network; an IPv4 address counts as the same in every notation. */
 const toSubject = (address: string): string => networkOf(plainAddress(address) ?? address)
 
-/** Whether the limits have counted a decline of this payment for that address, because the merchant has named it. */
+/** Whether a decline of this payment was counted for that address, because the merchant sent it with the payment. */
 export function isCountedFor(payment: Pick<Payment, 'instrument' | 'details'>, address: string): boolean {
   const { address: named } = triedBy(payment)
   return named !== undefined && toSubject(named) === toSubject(address)
 }
 
 export interface Velocity {
-  /** Whether payments are refused at this moment of the merchant's time. */
+  /** Whether the card or the address is blocked at this moment, in the merchant's time. */
   blocks(merchant: Merchant, tried: Tried, now: Date): boolean
   /**
-   * Runs a try when few enough others of its card and address are under way: all of them may be declined, and together they must
-   * not exceed the limit by more than itself. Others wait.
+   * Runs a try when few enough others of its card and address are under way; until then it waits. All tries under way
+   * may be declined, and at most as many as the limit itself may exceed it.
    */
   inTurn<T>(merchant: Merchant, tried: Tried, work: () => Promise<T>): Promise<T>
-  /** Counts for the card and the address, or for one of them if the other was counted elsewhere. */
+  /** Counts a decline for the card and the address, or for `only` one of them if the other was counted elsewhere. */
   countDecline(merchant: Merchant, tried: Tried, now: Date, only?: VelocityKind): Promise<void>
-  /** False when the payout would go beyond the merchant's limit. */
+  /** Returns false if the payout would exceed the merchant's limit. */
   reservePayout(merchant: Merchant, payout: PlannedPayout): Promise<boolean>
   releasePayout(merchant: Merchant, payoutId: string): Promise<void>
-  /** Reads what other processes have counted. */
+  /** Reads the blocks that other processes have set. */
   refresh(): Promise<void>
   reap(): Promise<void>
 }
@@ -61,16 +63,16 @@ export interface PlannedPayout {
 export interface VelocityDeps {
   readonly store: VelocityStore
   readonly environment: 'test' | 'live'
-  /** Fingerprints of the published test cards of a merchant: they exist to be declined, and never count in test. */
+  /** A merchant's fingerprints of the published test cards. Their declines never count in the test environment. */
   readonly publishedCardIds: (merchantId: MerchantId) => ReadonlySet<string>
   /** How many processes serve this database, this one included. */
   readonly countProcesses: () => number
 }
 
-/** 100,000 blocked cards and addresses of about 150 bytes; those beyond are read again after their next decline. */
+/** 100,000 cards and addresses of about 150 bytes. When the map is full, this process learns no further blocks. */
 const blocksMax = 100_000
 
-/** Limits of merchants that have set none. */
+/** The limits of merchants that have not set their own. */
 const defaults: Readonly<Record<'test' | 'live', Partial<Record<VelocityKind, DeclineLimit>>>> = {
   live: { CARD: defaultDeclinesPerCard },
   test: {},
@@ -140,7 +142,7 @@ export function createVelocity(deps: VelocityDeps): Velocity {
     async reservePayout({ merchantId, payoutLimits }, { payoutId, amount, now }) {
       if (!payoutLimits) return true
       const limit = payoutLimits.find(known => known.amount.currency === amount.currency)
-      // A limit in one currency would be useless if the others were unlimited.
+      // A currency without a limit is refused, or limits in other currencies would be useless.
       if (!limit) return false
       return store.reservePayout({ merchantId, payoutId, amount: amount.value, limit, at: now })
     },

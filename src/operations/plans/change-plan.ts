@@ -1,4 +1,4 @@
-/** Changing, pausing and resuming plans: one commit each, guarded by the plan's version; a charge may follow a resume. */
+/** Changes, pauses and resumes plans: one commit each, guarded by the plan's version; a charge may follow a resume. */
 
 import type { PlanId, StoredMethodId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -120,7 +120,7 @@ function checkPatch(plan: Plan, { amount, expiryDate }: PatchRequest['patch'], n
   }
 }
 
-/** Another stored method of the same customer that can be charged without them. */
+/** Finds another stored method of the plan's customer that can be charged without them being present. */
 async function findMethodToCharge(
   plan: Plan,
   { paymentMethodId }: PatchRequest,
@@ -182,7 +182,10 @@ export async function resume(
   return done?.answer
 }
 
-/** The plan is due now. Its timer, set with the resume, makes the charge if this process dies before. */
+/**
+ * Charges the resumed plan at once. If this process dies before that, the timer that was set with the resume charges
+ * it.
+ */
 async function charge(plan: Plan, merchant: Merchant, engine: Engine): Promise<void> {
   const at = merchantNow(engine.clock, merchant)
   const timer = { ...planTimer(plan, plan.initialPayId), attempt: 0 }

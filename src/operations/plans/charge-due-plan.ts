@@ -1,7 +1,7 @@
 /**
- * The gateway's own charges: what a plan's timer does when it fires. The charge's first record, the plan's turn and the
- * end of the timer are one commit, so that a turn begins once, whichever process runs it and whenever one dies. From
- * then on it is a payment like any other; settling it moves the plan on and sets the next timer.
+ * Automatic charges: runs when a plan's timer fires. Recording the charge, beginning the plan's turn and dropping the
+ * timer are one commit, so that a turn begins once, even if several processes run it or one dies. From then on the
+ * charge is an ordinary payment; settling it advances the plan and sets the next timer.
  */
 
 import type { PlanId } from '#domain/ids.ts'
@@ -46,7 +46,7 @@ async function charge(found: ChargeablePlan, due: Due, engine: Engine): Promise<
   const { plan, webhook } = found
   const { turn, timer, merchant, at } = due
   const instruments = await openInstruments(found, engine)
-  // The number was deleted, so the plan cannot be charged, today or later.
+  // The card or account number was deleted, so the plan can never be charged again.
   if (!instruments) return end(plan, 'SUSPENDED', due, engine)
   const details = webhook === undefined ? {} : { urls: { webhook } }
   const begin = { planId: plan.planId, turn: { expectedVersion: plan.version, timer } }
@@ -78,15 +78,17 @@ const transIds = ({ planId }: Plan, { automatic: { dueDate, tries } }: Automatic
 ]
 
 /**
- * Nothing to do. Resuming the plan and settling its charge set this same timer, so it is only dropped while the plan is as
- * it was seen.
+ * Drops the timer. Resuming the plan or settling its charge sets the same timer, so it is dropped only if the plan is
+ * unchanged since it was read.
  */
 async function rest(plan: Plan | undefined, due: Omit<Due, 'turn'>, engine: Engine): Promise<void> {
   const { committed } = await engine.commit({ holdPlan: asSeen(plan), dropTimers: [due.timer] })
   if (!committed) await lookAgain(due, engine)
 }
 
-/** Too early, for example because the due day was moved. If it is moved again meanwhile, its own timer must stay. */
+/**
+ * Sets the timer to a later time, for example because the due day was moved; only if the plan is unchanged, as above.
+ */
 async function wait(
   plan: Plan | undefined,
   { until, ...due }: Omit<Due, 'turn'> & { readonly until: Date },
@@ -118,8 +120,8 @@ async function end(
 }
 
 /**
- * Another request has charged, cancelled or suspended the plan. The timer fires again at once, to see what is left to
- * do. If it replaces a later timer, it finds that it is early and restores the later time.
+ * Another request has charged, cancelled or suspended the plan. Lets the timer fire again at once, to decide on the new
+ * state. If that replaces a later timer, the next run finds that it is early and restores the later time.
  */
 async function lookAgain({ timer, merchant, at }: Omit<Due, 'turn'>, engine: Engine): Promise<void> {
   await engine.commit({ setTimers: [timerAt(timer, at, merchant)] })

@@ -21,7 +21,7 @@ import {
 
 export type OnFileCharge = ChargeRequest & { readonly amount: Money }
 
-/** Undefined: the customer has no such method, or it was deleted meanwhile. */
+/** Undefined: the customer has no such method, or it was deleted in the meantime. */
 export async function chargeStoredMethod(
   request: OnFileCharge & { readonly customerId: CustomerId; readonly methodId: StoredMethodId },
   engine: Engine,
@@ -45,7 +45,7 @@ export async function chargeStoredMethod(
   }
 }
 
-/** The stored card, or the stored account with the mandate under which it was last debited. Undefined: its number was deleted. */
+/** Opens the stored card, or the account with the mandate of its last debit. Undefined: its number was deleted. */
 async function openStored(stored: StoredMethod, engine: Engine): Promise<Instruments | undefined> {
   const { merchantId } = stored
   if (isStoredCard(stored)) {

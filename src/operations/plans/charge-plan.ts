@@ -1,6 +1,6 @@
 /**
- * Charging a plan: an ordinary payment with the customer's stored card or account, without the customer being present:
- * at the merchant's request, by the gateway on the due day, or unscheduled.
+ * Charges a plan: an ordinary payment with the customer's stored card or account, without the customer being present.
+ * The merchant requests it, the gateway makes it on the due day, or it is unscheduled.
  */
 
 import { detectBrand } from '#domain/cards/card-brands.ts'
@@ -36,7 +36,7 @@ export interface ChargeRequest {
   readonly captureMethod?: CreateCommand['captureMethod']
   readonly hints?: CreateCommand['hints']
   readonly metadata?: Readonly<Record<string, unknown>>
-  /** Order, statement descriptor, addresses: kept with the payment. */
+  /** Order, statement descriptor, addresses: stored with the payment. */
   readonly details: SentDetails
   readonly key?: OperationKey
 }
@@ -47,7 +47,10 @@ export type PlanCharge = ChargeRequest & {
   readonly unscheduled?: boolean
 }
 
-/** 5: each lost round means that another request has charged or changed the plan; after a few it usually refuses this charge. */
+/**
+ * 5: each lost round means that another request has charged or changed the plan, and the next usually refuses this
+ * charge.
+ */
 const maximumRounds = 5
 
 /** Undefined: the merchant has no such plan. */
@@ -132,7 +135,7 @@ export function toChargeCommand(
   }
 }
 
-/** Throws where the method does not take this currency or capture method. */
+/** Throws if the method does not support this currency or capture method. */
 export function checkCharge(
   method: Method,
   { amount, captureMethod }: Pick<ChargeRequest, 'captureMethod'> & { readonly amount: Money },
@@ -161,11 +164,13 @@ export const commonCommand = ({
   merchantInitiated: true,
 })
 
-/** False once the stored card or account of the plan was deleted. A wallet needs neither; only cards have a scheme's reference. */
+/**
+ * False once the plan's stored card or account was deleted. A wallet needs neither; only a card has a scheme reference.
+ */
 export const hasInstrument = ({ plan, card, account, methodDeleted }: ChargeablePlan): boolean =>
   !methodDeleted && (card !== undefined || account !== undefined || plan.schemeReferenceId === undefined)
 
-/** The card or account of a plan, opened. Undefined: its number was deleted. */
+/** Opens the card or account of a plan. Undefined: its number was deleted. */
 export async function openInstruments(
   found: ChargeablePlan,
   engine: Engine,
@@ -182,7 +187,7 @@ export async function openInstruments(
 
 export type Instruments = Pick<CreatePayment, 'storedCard' | 'cardholderName' | 'account' | 'storedAccount'>
 
-/** An account that is on file. Like a card it is never stored again: a deleted number stays deleted. */
+/** Opens an account on file. Like a card it is never stored again: a deleted number stays deleted. */
 export async function openStoredAccount(
   merchantId: MerchantId,
   account: AccountInstrument,
@@ -198,7 +203,7 @@ export async function openStoredAccount(
   }
 }
 
-/** A card that is on file, as the vault would admit it. It is never stored again: a deleted number stays deleted. */
+/** Opens a card on file, in the form of an admitted card. It is never stored again: a deleted number stays deleted. */
 export async function openStoredCard(
   merchantId: MerchantId,
   { cardId, expiryDate }: { readonly cardId: string; readonly expiryDate?: string },

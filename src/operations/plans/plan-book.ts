@@ -1,5 +1,5 @@
 /**
- * What a payment does to its plan, written in the payment's own commits: its first commit creates the plan, its
+ * The effects of a payment on its plan, written in the payment's own commits: the first commit creates the plan, the
  * approval starts it, and the outcome of a charge advances it. Payments without a plan are unaffected.
  */
 
@@ -14,15 +14,18 @@ import { isAutomatic, nextAfterManual, nextMoment, settleTurn, turnOf } from '#l
 import { type TimerKey, timerAt } from '#operations/timer.ts'
 import type { Change, Timer } from '#storage/commit/change.ts'
 
-/** One timer per plan, under its initial payment. The table of timers has the plan's id where others have an xId. */
+/**
+ * The key of a plan's only timer: its initial payment, and the plan's id in the column in which other timers have an
+ * xId.
+ */
 export const planTimer = (
   { merchantId, planId }: { merchantId: Payment['merchantId']; planId: PlanId },
   initialPayId: PayId,
 ): TimerKey => ({ merchantId, payId: initialPayId, xId: planId as string as XId, kind: 'PLAN' })
 
 /**
- * An active plan has a timer for its next charge or its end; any other has none. A charge under way sets the timer
- * itself.
+ * An active plan has a timer for its next charge or its end; any other has none. While a charge is under way there is
+ * none either: settling the charge sets it.
  */
 export function planTimers(plan: Plan, merchant: Merchant): Pick<Change, 'setTimers' | 'dropTimers'> {
   const timer = planTimer(plan, plan.initialPayId)
@@ -45,7 +48,7 @@ export function openPlan(payment: Payment): Pick<Change, 'insertPlan'> {
 interface Moved {
   readonly change: Pick<Change, 'startPlan' | 'endTurn' | 'movePlan' | 'holdPlan'>
   readonly timers: readonly Timer[]
-  /** The plan is charged no more, because of this payment. */
+  /** This payment has suspended the plan. */
   readonly suspended?: boolean
 }
 
@@ -54,11 +57,11 @@ const unmoved: Moved = { change: {}, timers: [] }
 interface Moving {
   readonly merchant: Merchant
   readonly now: Date
-  /** The plan as it is now, where the payment is a turn of one. */
+  /** The current state of the plan, if the payment is a turn of one. */
   readonly plan: Plan | undefined
 }
 
-/** What the outcome that brought the payment from one state to the other means for its plan. */
+/** The effect on the plan of the outcome that changed the payment from `before` to `after`. */
 export function movePlan(before: Payment, after: Payment, { merchant, now, plan }: Moving): Moved {
   const { planId } = after
   if (planId === undefined) return unmoved
@@ -77,14 +80,14 @@ function startPlan(payment: PlannedPayment, merchant: Merchant, now: Date): Move
   const { merchantId, planId, payId, method, customerId, instrument, details, createdAt } = payment
   const recurring = credentialTerms(details)?.recurring
   const nextPaymentDate = nextPaymentAfter({ recurring, createdAt }, dayOf(now))
-  // On a page the customer may have chosen a method that cannot be charged again: then there is nothing to start.
+  // The customer may have chosen a method on our page that cannot be charged again; then the plan is suspended at once.
   const isRepeatable = method.operations.includes('recurring')
   const wakeAt = isRepeatable ? nextMoment({ recurring, nextPaymentDate, tries: 0 }) : undefined
   const start = {
     merchantId,
     planId,
     status: isRepeatable ? 'ACTIVE' : 'SUSPENDED',
-    // The approved amount: a confirm may have asked for less than was first agreed.
+    // The approved amount: a confirm may have requested less than the payment.
     amount: { value: payment.sums.authorized, currency: payment.amount.currency },
     customerId,
     merchantCustomerId: customerId && namedCustomer(payment),
@@ -97,7 +100,7 @@ function startPlan(payment: PlannedPayment, merchant: Merchant, now: Date): Move
   return { change: { startPlan: start }, timers }
 }
 
-/** Written only while the plan is as it was read: its terms and its status decide what comes next. */
+/** Ends a turn. Guarded by the plan's version, because its terms and status decide what comes next. */
 function endTurn(
   payment: Payment,
   turn: PlanTurn,

@@ -1,4 +1,4 @@
-/** Ending a plan together with the event about it: both are in one commit with the payment that the event names. */
+/** Writes a change of a plan together with its event, in one commit with the payment that the event names. */
 import type { EventType } from '#domain/event-types.ts'
 import { lastOperation } from '#lifecycle/payment.ts'
 import type { Plan } from '#lifecycle/plans/plan.ts'
@@ -9,12 +9,12 @@ import type { Change, Committed } from '#storage/commit/change.ts'
 
 export interface PlanEvent {
   readonly type: EventType
-  /** The merchant must be sent the event, because no request of theirs was answered with this result. */
+  /** The event must be sent, because no request of the merchant was answered with this result. */
   readonly owed: boolean
   readonly now: Date
 }
 
-/** Commits a change of a plan together with its event, which belongs to the plan's initial payment and names no operation. */
+/** The event belongs to the plan's initial payment and names no operation. */
 export async function commitWithPlanEvent(
   plan: Pick<Plan, 'merchantId' | 'initialPayId'>,
   change: Change,
@@ -30,7 +30,7 @@ export async function commitWithPlanEvent(
       const next = { ...emitted.payment, version: payment.version + 1 }
       return { next, alongside: { ...change, ...emitted.alongside }, result: true }
     })
-    // Without its initial payment a plan could not have been made.
+    // Every plan was created by its initial payment.
     if (!done) throw new Error(`payment ${payId}, which began a plan, does not exist any more`)
     return { committed: true }
   } catch (error) {

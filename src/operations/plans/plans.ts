@@ -1,4 +1,4 @@
-/** Reading and cancelling payment plans, as the contract shows them. */
+/** Reads and cancels payment plans, in the form of the contract. */
 import type { CustomerId, PlanId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { describe, refusalCodes } from '#domain/response-codes.ts'
@@ -105,7 +105,7 @@ export interface Cancellation {
 /** 50: when many processes change one plan, each round lets at least one of them through. */
 const maximumRounds = 50
 
-/** A charge under way is not cancelled: it runs to its end and is the plan's last. */
+/** A charge under way is not cancelled: it completes and is the plan's last. */
 export async function cancelPlan(
   request: Cancellation,
   engine: Pick<Engine, 'plans' | 'commit' | 'clock' | 'queue' | 'newId' | 'endpoints'>,
@@ -141,7 +141,7 @@ const toAnswer = (plan: PlanEntry): OperationAnswer => ({
   json: JSON.stringify(toRecord(plan)),
 })
 
-/** The refusal of a request that the plan does not allow. */
+/** The response to a request that the plan does not allow. */
 export function refusePlan(
   { merchantId }: Merchant,
   refusal: 'PLAN_NOT_ACTIVE' | 'OUTSIDE_PLAN_PERIOD' = 'PLAN_NOT_ACTIVE',

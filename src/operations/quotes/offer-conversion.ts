@@ -1,4 +1,4 @@
-/** Offers customers on our pages to pay in the currency of their card, where that is possible. Moves no money. */
+/** Offers customers on our pages to pay in the currency of their card (DCC), if a rate is known. Moves no money. */
 import type { CardData } from '#connectors/contract.ts'
 import { parseXId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -14,9 +14,9 @@ import type { Quote } from '#storage/payments/quotes.ts'
 export interface Offering {
   readonly merchant: Merchant
   readonly payment: Pick<Payment, 'payId' | 'amount' | 'transId'>
-  /** Its number may be a pseudo number. */
+  /** The number may be a pseudo card number. */
   readonly card: CardData
-  /** The offer that the page already shows: it is kept while it is valid. */
+  /** The offer that the page already shows, which stays while it is valid. */
   readonly shownId?: string
 }
 
@@ -62,7 +62,7 @@ async function findShown(
 }
 
 /**
- * Eight digits name the issuer; a quote keeps them, and its payment keeps the last four. For a number shorter than 16
- * digits that would reveal too much, so six are used.
+ * The first eight digits identify the issuer. The quote stores them, and its payment stores the last four; of a number
+ * shorter than 16 digits that would reveal too much, so only six are used.
  */
 const binOf = (number: string): string => number.slice(0, number.length >= 16 ? 8 : 6)

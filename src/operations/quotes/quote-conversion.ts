@@ -1,4 +1,4 @@
-/** An offer to a cardholder to pay in their own currency: whether there is one, and its terms, kept for ten minutes. */
+/** Quotes the terms on which cardholders can pay in their own currency (DCC). A quote is valid for ten minutes. */
 import { toSpan } from '#domain/cards/bin-ranges.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { convert, exchangeRate } from '#domain/money/conversion.ts'
@@ -52,7 +52,7 @@ export async function quoteConversion(request: QuoteRequest, needs: Needs): Prom
 
 type Terms = Pick<Quote, 'cardholderAmount' | 'exchangeRate' | 'markupPercentage' | 'rateSource'>
 
-/** From general to specific: first the card, then its currency, then whether there is a rate that gives an amount. */
+/** Checks the card, then its currency, then whether there is a rate that gives an amount. */
 async function findTerms(
   { bin, amount }: QuoteRequest,
   { bins, rates, markupPercentage }: Needs,
@@ -65,7 +65,7 @@ async function findTerms(
   if (!found || from === undefined || to === undefined) return 'UNSUPPORTED_CURRENCY'
   const rate = exchangeRate({ from, to }, markupPercentage)
   const cardholderAmount = convert(amount, rate, range.currency)
-  // Less than the smallest coin, or more than any amount: it cannot be paid in that currency.
+  // The converted amount is below the smallest unit of that currency, or above the largest amount.
   if (!cardholderAmount) return 'UNSUPPORTED_CURRENCY'
   return { cardholderAmount, exchangeRate: rate, markupPercentage, rateSource: found.source }
 }
@@ -77,7 +77,7 @@ export interface QuoteToStore {
   readonly key?: OperationKey
 }
 
-/** Keeps a quote and, in the same commit, the answer under its key: a repeated request gets the same quote. */
+/** Stores a quote and, in the same commit, the answer under its key, so that a repeated request gets the same quote. */
 export async function storeQuote(
   { quoted, answer, merchant, key }: QuoteToStore,
   { commit, clock }: Pick<Engine, 'commit' | 'clock'>,
@@ -86,7 +86,7 @@ export async function storeQuote(
     insertQuote: quoted.eligible ? quoted.quote : undefined,
     key: keyRow(key, { merchant, answer, now: merchantNow(clock, merchant) }),
   }
-  // Without an offer there is nothing to store but the key.
+  // Without a quote only the key is stored, if there is one.
   if (!change.insertQuote && !change.key) return answer
   const committed = await commit(change)
   if (!committed.committed) throw new CommitRefused(committed.conflict)

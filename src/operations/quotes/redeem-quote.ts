@@ -1,4 +1,7 @@
-/** A payment that names a quote: may it use it, and on which terms? The commit decides whether another payment was faster. */
+/**
+ * Checks whether a payment may use the quote it names, and returns the terms. A race for a quote is decided by the
+ * commit.
+ */
 import type { ConversionTerms } from '#connectors/contract.ts'
 import { parseXId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -9,7 +12,7 @@ import { type Engine, merchantNow } from '#operations/engine.ts'
 import type { StoredQuote } from '#storage/payments/quotes.ts'
 import type { AdmittedCard } from '#vault/cards.ts'
 
-/** What the request says about an offer. */
+/** The cardholder's reply to an offer, as the request states it. */
 export interface OfferReply {
   readonly quoteId: string
   readonly accepted: boolean
@@ -48,7 +51,7 @@ export function accept(quote: StoredQuote): QuoteResult {
   return { usable: true, offer: { ...conversion, accepted: true, rateSource }, conversion }
 }
 
-/** The terms of an accepted offer for a step that comes later, perhaps over a lower amount: the same rate. */
+/** The terms of an accepted offer for a later step, perhaps with a lower amount: the rate stays the same. */
 export function convertAgain(offer: CardholderOffer | undefined, amount: Money): ConversionTerms | undefined {
   const { quoteId, cardholderAmount: promised, exchangeRate, markupPercentage } = offer ?? {}
   if (quoteId === undefined || !promised || exchangeRate === undefined || markupPercentage === undefined)

@@ -1,7 +1,7 @@
 /**
- * A customer's answer, on one of our pages, to an offer in their own currency. An offer belongs to the payment that
- * takes it first, and later tries of that payment may take it again while it lasts: a mistyped security code does not
- * cost the customer the rate.
+ * Takes a customer's reply, on one of our pages, to an offer in their own currency. An accepted quote belongs to the
+ * payment that claims it first; later tries of that payment may use it again while it is valid, so that a mistyped
+ * security code does not cost the customer the rate.
  */
 import { type PayId, parseXId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -28,8 +28,9 @@ interface Paying {
 type Needs = Pick<Engine, 'quotes' | 'commit' | 'clock'>
 
 /**
- * Claimed in a commit of its own before the try is recorded: if the try fails, the quote still belongs to this payment.
- * Declining an offer must also be about this card and amount: a customer who changed the card has not been asked yet.
+ * The quote is claimed in a commit of its own before the try is recorded: if the try fails, it still belongs to this
+ * payment. A declined offer must match card and amount too: a customer who has changed the card has not been asked
+ * about it yet.
  */
 export async function takeQuote(reply: OfferReply, paying: Paying, engine: Needs): Promise<QuoteResult> {
   const { merchant, payId } = paying
@@ -51,6 +52,6 @@ async function claim(
   const committed = await commit({ useQuote: { merchantId, quoteId, payId } })
   if (committed.committed) return payId
   if (committed.conflict !== 'quote_taken') throw new CommitRefused(committed.conflict)
-  // Perhaps by the same form, sent twice at once.
+  // The same form may have been submitted twice.
   return (await quotes.find(merchantId, quoteId))?.payId
 }

@@ -1,17 +1,17 @@
 /**
- * The audit trail: rows are only ever added, each chained to the previous one by its hash. The newest number and hash
- * are kept in a table of their own, and adding a row locks that one row, so that the chain never forks.
+ * The audit trail: rows are only appended, each chained to the previous one by its hash. The newest number and hash
+ * (the head) are kept in a table of their own; appending locks that row, so that the chain never forks.
  */
 import { createHash } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import { type Database, inTransaction } from '#storage/database.ts'
 
 export interface AuditEntry {
-  /** A system user, a person of the console, an API key, or the gateway itself. */
+  /** A system user, an operator of the console, an API key, or the gateway itself. */
   readonly actor: string
-  /** The address it came from; `command line` for commands. */
+  /** The client's address; `command line` for commands. */
   readonly from: string
-  /** `merchant.set`, `key.create` …: what was done. */
+  /** The action: `merchant.set`, `key.create` … */
   readonly act: string
   /** The id of the object of the action. */
   readonly object: string
@@ -47,7 +47,7 @@ export interface AuditStore {
   append(entries: readonly AuditEntry[]): Promise<void>
   /** The oldest first. */
   list(conditions: AuditConditions): Promise<readonly AuditRow[]>
-  /** The oldest first, a thousand at a time: there may be more than fit into memory. */
+  /** All rows, the oldest first, a thousand per page, because they may not fit into memory. */
   walk(): AsyncGenerator<readonly AuditRow[]>
   readHead(): Promise<AuditHead>
   verify(): Promise<Verification>
@@ -56,20 +56,20 @@ export interface AuditStore {
 export interface Verification {
   readonly rows: number
   readonly head: AuditHead
-  /** What is wrong, the oldest first; empty when the chain is whole. */
+  /** The faults found, the oldest first; empty if the chain is intact. */
   readonly faults: readonly string[]
 }
 
 interface StoredRow {
   readonly number: number
   readonly at: Date
-  /** The time to the microsecond, in UTC; null for a time that no calendar has. */
+  /** The time in microseconds, in UTC; null for infinity. */
   readonly written_at: string | null
   readonly actor: string
   readonly came_from: string
   readonly act: string
   readonly object: string
-  /** As text: the hash covers the bytes that were written. */
+  /** As text, because the hash covers the exact bytes. */
   readonly before: string | null
   readonly after: string | null
   readonly hash: string
@@ -90,7 +90,7 @@ const noHash = '0'.repeat(64)
 
 type Hashed = Omit<StoredRow, 'hash' | 'written_at'>
 
-/** The gateway writes whole milliseconds: three zeros follow them, or the time was changed. */
+/** The gateway writes whole milliseconds, so any other microseconds mean that the time was changed. */
 const isAsWritten = ({ at, written_at }: StoredRow): boolean =>
   `${written_at}` === `${at.toISOString().slice(0, -1)}000`
 
@@ -129,25 +129,24 @@ async function* walkRows(reader: Pick<Pool, 'query'>): AsyncGenerator<readonly S
       [after],
     )
     if (rows.length === 0) return
-    // Converted to numbers, whatever type the connection returns for a bigint.
+    // Connections differ in the type they return for a bigint.
     const counted = rows.map(row => ({ ...row, number: Number(row.number) }))
     yield counted
     after = counted.at(-1)?.number ?? after
   }
 }
 
-/** Walks the whole chain. Any connection will do. */
+/** Verifies the whole chain. Works on any connection. */
 export async function verifyAudit(reader: Pick<Pool, 'query'>): Promise<Verification> {
-  // The head is read first: rows added meanwhile are beyond it and are checked like the others.
+  // The head is read first; rows that are appended during the check are beyond it and are checked too.
   const kept = await findHead(reader)
   const head = kept ?? noHead
   const checked = await checkChain(head, walkRows(reader))
   const { number } = await readHead(reader)
-  // Adding a row also moves the stored end, so a row beyond the end was added by somebody else, or the end was moved
-  // back.
+  // Appending a row also moves the stored head, so a row beyond the head was forged, or the head was moved back.
   const beyond = checked.last - number
   const more = beyond > 0 ? [`${beyond} beyond the end that was kept apart, which is ${number}`] : []
-  // There is one from the first migration on, also while there are no rows.
+  // The head exists from the first migration on, even while there are no rows.
   const lost = kept ? [] : ['number and hash of the newest row, which are kept apart, are missing']
   return { rows: checked.rows, head, faults: [...lost, ...checked.faults, ...more].slice(0, faultsShown) }
 }
@@ -190,7 +189,7 @@ async function appendRows(writers: Pool, entries: readonly AuditEntry[]): Promis
   if (entries.length > 0) await inTransaction(writers, client => appendWithin(client, entries))
 }
 
-/** As a part of the caller's transaction. */
+/** Appends within the caller's transaction. */
 export async function appendWithin(client: PoolClient, entries: readonly AuditEntry[]): Promise<void> {
   if (entries.length === 0) return
   const { rows } = await client.query<AuditHead>('SELECT number, hash FROM audit_head FOR UPDATE')
@@ -200,7 +199,7 @@ export async function appendWithin(client: PoolClient, entries: readonly AuditEn
   await client.query('UPDATE audit_head SET number = $1, hash = $2', [head.number, head.hash])
 }
 
-/** The longest text of an entry; text from unauthenticated clients was cut before. */
+/** The longest text of an entry. Text from unauthenticated clients is shortened before. */
 const textMax = 256
 
 async function insertRow(client: PoolClient, previous: AuditHead, entry: AuditEntry): Promise<AuditHead> {
@@ -223,7 +222,7 @@ async function insertRow(client: PoolClient, previous: AuditHead, entry: AuditEn
   return { number: row.number, hash }
 }
 
-/** Walks the chain from the first row: every number, every hash, and the end, which is stored separately. */
+/** Checks every number and every hash from the first row on, and the head. */
 async function checkChain(
   head: AuditHead,
   pages: AsyncIterable<readonly StoredRow[]>,

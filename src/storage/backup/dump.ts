@@ -1,6 +1,6 @@
 /**
- * A whole database as lines of JSON, in one snapshot while the gateway keeps serving. PostgreSQL itself writes and
- * reads the values, so that no amount or time is converted to a JavaScript number on the way.
+ * Writes a whole database as lines of JSON, from one snapshot, while the gateway keeps serving. PostgreSQL itself
+ * writes and reads the values, so that no amount or time is converted to a JavaScript number.
  */
 import { createHash } from 'node:crypto'
 import pg from 'pg'
@@ -23,7 +23,7 @@ export interface Dumped {
 /** 1,000 rows are about a megabyte: flat memory, few round trips. */
 const rowsAtOnce = 1_000
 
-/** The header, then each table's name and its rows, then a line that proves that nothing is missing. */
+/** Yields the header, then each table's name and its rows, then an end line that proves that the dump is complete. */
 export async function* dumpDatabase(
   { url, number }: { readonly url: string; readonly number: number },
   onTable: (dumped: Dumped) => void = () => {},

@@ -1,4 +1,4 @@
-/** Fills an empty database from the lines of a backup, all of it or nothing. */
+/** Fills an empty database from the lines of a backup, atomically. */
 
 import { createHash } from 'node:crypto'
 import pg from 'pg'
@@ -19,11 +19,13 @@ export interface Loaded {
 
 export interface LoadOptions {
   readonly onProgress?: (line: string) => void
-  /** Called with what the rows of cell 0 say about their installation, before anything is kept; throws to refuse them. */
+  /**
+   * Called with the installation's values from the backup of cell 0 before anything is committed; throws to refuse it.
+   */
   readonly admit?: (installation: ReadonlyMap<string, string>) => Promise<void>
 }
 
-/** Where the rows of a cell go. `sources`: which database each cell is in, as the rows of cell 0 say. */
+/** Finds the address for a cell's rows. `sources`: the database of each cell, according to the rows of cell 0. */
 export type UrlOf = (cell: number, sources: ReadonlyMap<number, number>) => Promise<string>
 
 /** A cell whose rows are in an open transaction. */
@@ -32,7 +34,7 @@ interface Filled extends Loaded {
   readonly client: pg.Client
 }
 
-/** Cell by cell, in the order of the backup. Nothing is kept before the rows of all of them are there. */
+/** Loads cell by cell, in the order of the backup. Nothing is committed before the rows of all cells are loaded. */
 export async function loadDatabase(
   urlOf: UrlOf,
   lines: AsyncIterable<string>,
@@ -47,7 +49,7 @@ export async function loadDatabase(
       const section = { source, first: first.done ? '' : first.value, sources }
       filled.push(await fillCell(urlOf, section, { ...options, onClient: client => clients.push(client) }))
     }
-    // Cell 0 last: it has the directory, so that a load that is killed here does not look complete.
+    // Cell 0 last, because it holds the directory: a load that is killed here must not look complete.
     for (const { client } of filled.toReversed()) await client.query('COMMIT')
   } finally {
     for (const client of clients) await client.end()
@@ -59,7 +61,7 @@ export async function loadDatabase(
 
 interface Section {
   readonly source: AsyncIterator<string>
-  /** Its header, which has been read already. */
+  /** The cell's header line, which has already been read. */
   readonly first: string
   readonly sources: ReadonlyMap<number, number>
 }
@@ -80,7 +82,7 @@ async function fillCell(
   onClient(client)
   await client.connect()
   await client.query('BEGIN')
-  // It waits until the other cells are filled.
+  // This transaction stays open until the other cells are filled.
   await client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
   const rows = await fill(client, source, first)
   if (header.cell === undefined) await admit?.(await readInstallation(client))
@@ -98,7 +100,7 @@ function readHeader(line: string): Header {
 const isHeader = (value: unknown): value is Header =>
   memberOf(value, 'tollgateBackup') === 1 && Array.isArray(memberOf(value, 'migrations'))
 
-/** What a newer release keeps in columns that this one does not have would be dropped without a word. */
+/** Refuses the backup of a newer release: data in columns that this release lacks would be dropped silently. */
 async function refuseNewer({ migrations }: Header): Promise<void> {
   const known = new Set(await listMigrations())
   const newer = migrations.find(name => !known.has(name))
@@ -109,8 +111,8 @@ async function refuseNewer({ migrations }: Header): Promise<void> {
 }
 
 /**
- * A load that was refused or cut off leaves the empty tables of its backup behind. They may be filled, unless they are newer
- * than this backup: the migrations in between have run without its rows.
+ * Refuses a database that is not empty. A load that was refused or interrupted leaves empty tables behind; they may be
+ * filled, unless their schema is newer than this backup, because the migrations in between ran without its rows.
  */
 async function refuseFilled(url: string, { migrations }: Header): Promise<void> {
   const client = new pg.Client({ connectionString: url })
@@ -140,7 +142,7 @@ async function readInstallation(client: pg.Client): Promise<ReadonlyMap<string, 
 
 async function fill(client: pg.Client, source: AsyncIterator<string>, firstLine: string): Promise<number> {
   const listed = await listTables(client)
-  // Migrations leave a few rows of their own, and the backup has them too.
+  // Delete the few rows that migrations insert, because the backup has them too.
   for (const { name } of listed.toReversed()) await client.query(`DELETE FROM ${name}`)
   const tables = new Map(listed.map(table => [table.name, table]))
   const hash = createHash('sha256').update(`${firstLine}\n`)
@@ -182,7 +184,7 @@ async function insert(client: pg.Client, { name, columns }: Table, rows: readonl
   )
 }
 
-/** Parses only the short lines that are not rows. */
+/** Returns the table's name if the line is the heading of a table. Only short lines are parsed. */
 const readTable = (line: string): string | undefined =>
   line.startsWith('{"table":') && line.length < 100 ? (textAt(parse(line), 'table') ?? '') : undefined
 

@@ -1,17 +1,17 @@
-/** Which tables a backup holds, in an order in which they can be filled: referenced tables come first. */
+/** Lists the tables of a backup, ordered so that referenced tables are filled first. */
 import type pg from 'pg'
 
 /** The backup or a database cannot be used; the message is a sentence for the operator. */
 export class BackupError extends Error {}
 
 export interface Table {
-  /** Quoted where it must be. */
+  /** Quoted if necessary. */
   readonly name: string
-  /** The columns that can be written, with commas between. */
+  /** The columns that can be written, separated by commas. */
   readonly columns: string
 }
 
-/** Tables that only describe this installation at this moment. */
+/** Tables that describe only the current state of this installation and are not backed up. */
 const ofThisMoment = ['schema_migration', 'gateway_process', 'limit_use', 'one_time_key']
 
 export async function listTables(

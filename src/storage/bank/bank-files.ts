@@ -1,4 +1,4 @@
-/** Files made for the bank: the list, their sealed bytes, and whether they have been handed out. */
+/** Files made for the bank: their list, their sealed bytes, and whether they have been given out. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { BankAccountKey } from '#storage/bank/batches.ts'
 import type { Database } from '#storage/database.ts'
@@ -31,7 +31,7 @@ export interface BankFileStore {
   ): Promise<readonly BankFileRecord[]>
   part(file: BankFileRecord, position: number): Promise<SealedPart | undefined>
   markGiven(file: BankFileRecord): Promise<void>
-  /** Whose file has this message id, in whichever account. */
+  /** Finds the account and batch of the file with this message id. */
   findMessage(messageId: string): Promise<(BankAccountKey & { readonly batchId: string }) | undefined>
 }
 

@@ -1,4 +1,4 @@
-/** What a batch writes: the rows of its items, mandates and files, and the statement that moves a page out of the queue. */
+/** The rows of a batch's items, mandates and files, and the statement that moves a page of items out of the queue. */
 import type { PayId, XId } from '#domain/ids.ts'
 import { type RowOf, recordset } from '#storage/recordset.ts'
 
@@ -12,9 +12,9 @@ export interface NewItem {
   readonly sequenceType?: string
   readonly mandateId?: string
   readonly amendment?: unknown
-  /** Real time: when the debit counts as paid unless it was returned. */
+  /** The real time at which the debit is approved unless it was returned. */
   readonly approveAt?: Date
-  /** The customer was notified of another collection date. */
+  /** The customer was notified of another collection date, so a new event must be sent. */
   readonly announce?: boolean
 }
 
@@ -99,11 +99,11 @@ export const mandateRow = (mandate: UsedMandateRow): RowOf<typeof mandateColumns
 })
 
 /**
- * The primary key of bank_item refuses an operation that is already in another file, and with it the whole batch.
+ * The primary key of bank_item refuses the whole batch if an operation is already in another file.
  *
- * Timers are found by their payments, by index, whatever the size of the table that the plan was made with: a join with the
- * items would read the whole queue in a plan made while it was short. The cast keeps x_id out of the index conditions: before
- * version 17 PostgreSQL would look for every pair of a payment and an operation.
+ * Timers are found by payment through the index. A join with the items would read the whole queue if its plan was made
+ * while the queue was short. The cast keeps x_id out of the index conditions: before version 17, PostgreSQL would look
+ * for every pair of a payment and an operation.
  */
 export const addItems = `WITH items AS MATERIALIZED (SELECT * FROM ${recordset('$4', itemColumns, 'i')}),
     taken AS (DELETE FROM timer WHERE merchant_id = $1 AND pay_id = ANY (ARRAY(SELECT pay_id FROM items)) AND kind = 'BATCH'

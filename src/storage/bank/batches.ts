@@ -1,6 +1,6 @@
 /**
- * Makes a batch: everything that waits for the bank leaves the queue and becomes items of one batch, and the bytes of
- * the files are stored with their hash, all in one transaction. Files are handed out only after the commit.
+ * Stores a batch in one transaction: the queued operations become items, and the bytes of the files are stored with
+ * their hash. Files are given out only after the commit.
  */
 import type { PoolClient, QueryResult } from 'pg'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
@@ -27,7 +27,7 @@ export interface BankAccountKey {
   readonly accountId: string
 }
 
-/** What a file says about a payment, with the sealed account that it goes to or comes from. */
+/** The data of a payment in a file, with its sealed account number. */
 export interface WrittenPayment {
   readonly payId: PayId
   readonly xId: XId
@@ -35,23 +35,23 @@ export interface WrittenPayment {
   readonly transId: string
   readonly refNr: string | null
   readonly account: AccountInstrument | null
-  /** The account in the vault; null: the payment has none. */
+  /** The id of the account in the vault; null if the payment has none. */
   readonly heldId: string | null
-  /** DD.MM.YYYY: of the mandate. */
+  /** The mandate's date, DD.MM.YYYY. */
   readonly dateOfSignature: string | null
   readonly keyVersion: number | null
   readonly sealed: Buffer | null
 }
 
-/** An operation that waits for the next file, with what the file needs to know. */
+/** An operation that waits for the next file, with the data for the file. */
 export interface QueuedPayment extends WrittenPayment {
-  /** AUTHORIZATION: a payment that ended after a part of its transfer had arrived. */
+  /** AUTHORIZATION: a payment that ended after a partial transfer, which is to be paid back. */
   readonly type: 'AUTHORIZATION' | 'CAPTURE' | 'REFUND' | 'CREDIT'
-  /** Whether it waits for this account. */
+  /** Whether it belongs to this account. */
   readonly mine: boolean
-  /** Whether it still waits, and the vault still has its account. */
+  /** Whether the operation is still pending, and the vault still has its account number. */
   readonly writable: boolean
-  /** The mandate that came with the capture itself, else the payment's. */
+  /** The mandate of the capture request, else that of the payment. */
   readonly mandateId: string | null
   /** The stored state of that mandate when the page was read. */
   readonly usedCreditorId: string | null
@@ -59,10 +59,10 @@ export interface QueuedPayment extends WrittenPayment {
   readonly usedHeldId: string | null
   readonly lastUsedOn: string | null
   readonly mandateEnded: boolean
-  /** A refund of a debit that the bank has taken back meanwhile. */
+  /** A refund of a debit that was returned in the meantime. */
   readonly debitReturned: boolean
   readonly recurring: boolean
-  /** The plan's last charge: no other day is due before its end. */
+  /** The plan's last charge: no further due day before the plan's end. */
   readonly last: boolean
   /** YYYY-MM-DD: the collection date announced to the customer. */
   readonly announcedFor: string | null
@@ -111,12 +111,12 @@ export interface FilePart {
   readonly sealed: Buffer
 }
 
-/** The queue's rows have a time beyond every real one, so that no worker ever finds them due. */
+/** The time of timers in the queue: so far ahead that no worker ever finds them due. */
 export const queueTime = new Date('9000-01-01T00:00:00Z')
 
 /**
- * One batch of an account at a time: the lock ends with the transaction. Long pauses between statements are allowed,
- * because a hundred thousand payments are written in between.
+ * Runs a transaction under an advisory lock, so that an account has one batch at a time. Long pauses between statements
+ * are allowed, because a hundred thousand payments may be encoded in between.
  */
 export async function withBatchTransaction<T>(
   { writers }: Database,
@@ -153,7 +153,7 @@ async function beginAlone(client: PoolClient, { accountId }: BankAccountKey): Pr
   await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 18))', [accountId])
 }
 
-/** While no batch of the account is made and none of its files is given out; two that did would give a new file out twice. */
+/** Runs work under the account's lock, so that two processes cannot give out a new file twice. */
 export async function whileAlone<T>(
   { writers }: Database,
   account: BankAccountKey,
@@ -165,7 +165,7 @@ export async function whileAlone<T>(
     await beginAlone(client, account)
     return await work()
   } finally {
-    // Nothing was written with it: its end releases the lock.
+    // The transaction wrote nothing; ending it releases the lock.
     await client.query('ROLLBACK').catch(failed => {
       broken = failed
     })
@@ -174,25 +174,27 @@ export async function whileAlone<T>(
 }
 
 /**
- * Closed with the transaction: work still running when another part failed must not write on a connection that was
- * released.
+ * The connection of the transaction. It is closed with it, because work that is still running after another part failed
+ * must not write on a released connection.
  */
 interface Connection {
   readonly client: PoolClient
   open: boolean
-  /** Settles with the last query, whether it succeeded or not. */
+  /** Resolves when the last query has ended, successfully or not. */
   last: Promise<void>
 }
 
 const ignore = (): void => undefined
 
 interface Asker {
-  /** With a name the statement is planned once and not for every page. */
+  /** With a name, the statement is planned once instead of for every page. */
   write(text: string, values: unknown[], name?: string): Promise<void>
   read<Row extends object>(text: string, values: unknown[], name?: string): Promise<Row[]>
 }
 
-/** Reading ahead, items and parts of files send queries at the same time; a connection runs one after the other. */
+/**
+ * Serialises queries: read-ahead, items and parts of files query at the same time, but a connection runs one at a time.
+ */
 function createAsker(connection: Connection): Asker {
   const query = <Row extends object>(
     text: string,
@@ -203,7 +205,7 @@ function createAsker(connection: Connection): Asker {
       if (!connection.open) throw new Error('the transaction of the batch has ended')
       return connection.client.query<Row>({ name, text, values })
     })
-    // Only the end of the query is awaited; its rows are not kept alive.
+    // Drop the result, so that the rows are not kept in memory.
     connection.last = asked.then(ignore, ignore)
     return asked
   }
@@ -266,7 +268,7 @@ function batchTransaction(
   }
 }
 
-/** The files of the batch, whose id is known once it has begun. */
+/** Writes the files of the batch, whose id is known once it has begun. */
 const filesOf = (
   batch: Pick<BankAccountKey, 'merchantId'> & { readonly batchId: string },
   { read, write }: Asker,
@@ -312,8 +314,9 @@ const filesOf = (
 export const firstId = '0'.repeat(32)
 
 /**
- * Oldest payments first: their ids are in order of time. The page is read by the primary key before anything is joined,
- * and each join stays a look-up, so that no plan made on an empty table reads everything.
+ * A page of the queue, the oldest payments first, because ids are ordered by time. The page is read by the primary key
+ * before anything is joined, and each join is a look-up, so that a plan made on an empty table never reads a whole
+ * table.
  */
 const queuedPage = `WITH waiting AS MATERIALIZED (SELECT merchant_id, pay_id, x_id FROM timer
     WHERE merchant_id = $1 AND (pay_id, x_id) > ($3::uuid, $4::uuid) AND kind = 'BATCH' ORDER BY pay_id, x_id LIMIT $5)

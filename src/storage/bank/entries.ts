@@ -1,6 +1,6 @@
 /**
- * Entries of the bank's files, stored before they are applied: a file is stored in one transaction, or not at all. An
- * entry that was in an earlier file is the same row. Operations apply the entries.
+ * Entries of the bank's files. A file is stored in one transaction before its entries are applied. An entry that was in
+ * an earlier file is the same row. src/operations/bank/ applies the entries.
  */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { type BankAccountKey, firstId } from '#storage/bank/batches.ts'
@@ -11,7 +11,7 @@ import { insertOne, type RowOf, recordset, toParameters, toRecordset } from '#st
 
 export interface NewEntry extends BankAccountKey, KeyedEntry {
   readonly entryId: string
-  /** It is booked as one sum for a whole batch of ours. */
+  /** The bank booked one sum for a whole block of ours. */
   readonly isSum: boolean
   readonly keyVersion: number
   readonly sealed: Buffer
@@ -22,7 +22,7 @@ export interface StoredEntry {
   readonly accountId: string
   readonly entryId: string
   readonly key: string
-  /** The matching payment that an interrupted run found. */
+  /** The payment that an interrupted import matched. */
   readonly payId: PayId | null
   readonly keyVersion: number
   readonly sealed: Buffer
@@ -31,10 +31,12 @@ export interface StoredEntry {
 /** The prefix of a rejection's key; keys of transactions begin with their direction. */
 export const rejectionPrefix = 'RJCT'
 
-/** The entries of one account that an import lists. Other accounts with the same IBAN have the same entries. */
+/**
+ * The entries of one account that an import lists. Other accounts with the same IBAN have copies of the same entries.
+ */
 export interface EntryList {
   readonly account: BankAccountKey
-  /** Accounts whose lists come before this one. */
+  /** Accounts with the same IBAN whose lists come before this one. */
   readonly before: readonly BankAccountKey[]
   readonly after: readonly BankAccountKey[]
   readonly importId: string
@@ -52,14 +54,14 @@ export interface SettledEntry {
 
 export interface EntryStore {
   /**
-   * Calls `take` with a function that stores entries; if `take` throws, nothing is stored. Returns how many were
-   * already known.
+   * Calls `take` with a function that stores entries and returns how many of them were known. If `take` throws, nothing
+   * is stored.
    */
   takeFile(
     file: { readonly sha256: () => string; readonly accounts: () => readonly BankAccountKey[] },
     take: (keep: (entries: readonly NewEntry[]) => Promise<number>) => Promise<void>,
   ): Promise<void>
-  /** Stored and not yet applied, the oldest first. */
+  /** Entries that are not applied yet, the oldest first. */
   next(
     account: BankAccountKey,
     kind: 'rejections' | 'transactions',
@@ -67,9 +69,9 @@ export interface EntryStore {
   ): Promise<readonly StoredEntry[]>
   /** Queues unmatched sums to be applied once more. They are not listed a second time. */
   lookAgain(account: BankAccountKey): Promise<void>
-  /** Stores the matched payment before the entry is applied: afterwards the payment no longer waits for money. */
+  /** Stores the matched payment before the entry is applied, because the payment then no longer waits for money. */
   matched(entry: Pick<StoredEntry, 'merchantId' | 'entryId'>, payId: PayId): Promise<void>
-  /** Stores the results of entries in one statement. Unmatched entries are in the list of this import. */
+  /** Stores the results of entries in one statement. Unmatched entries join the list of this import. */
   settle(account: BankAccountKey, settled: readonly SettledEntry[], importId: string): Promise<void>
   /** The unmatched entries of an import, a page at a time. */
   listed(
@@ -77,9 +79,9 @@ export interface EntryStore {
     page: { readonly after: string | undefined; readonly limit: number },
   ): Promise<readonly StoredEntry[]>
   countListed(list: EntryList): Promise<number>
-  /** Which of these entries belong to a payment of the account. */
+  /** The keys of those entries that were applied to a payment of the account. */
   taken(account: BankAccountKey, keys: readonly string[]): Promise<readonly string[]>
-  /** Which of these entries the account needs not be asked about: they were applied, or are in the list of that import. */
+  /** The keys of those entries that the account has applied, or that are in its list of the given import. */
   settled(
     account: BankAccountKey,
     keys: readonly string[],
@@ -182,7 +184,7 @@ export const createEntryStore = ({ readers, writers }: Database): EntryStore => 
   },
 })
 
-/** What is known of entries by their keys, which are the same for every account with the statement's IBAN. */
+/** Looks entries up by key, which is the same for every account with the statement's IBAN. */
 function createKnownEntries(readers: Database['readers']): Pick<EntryStore, 'taken' | 'settled'> {
   const find = async (
     { merchantId, accountId }: BankAccountKey,
@@ -216,8 +218,8 @@ const otherColumns = [
 ] as const
 
 /**
- * An entry that matches another account is not unmatched; one that matches none of them is listed once, for the first
- * account.
+ * An entry that matches at another account with the IBAN is not listed; one that matches at none is listed once, for
+ * the first account.
  */
 const isListed = `e.merchant_id = $1 AND e.provider_account_id = $2 AND e.state = 'UNMATCHED' AND e.listed_by = $3::uuid
   AND NOT EXISTS ${lookUp(`SELECT 1 FROM ${recordset('$4', otherColumns, 'o')}
@@ -264,15 +266,15 @@ const settledRow = (
   listed_by: result === undefined ? importId : undefined,
 })
 
-/** Entries are found by their ids, by index: a join would walk through all entries of the merchant while it has no statistics. */
+/** Finds entries by id through the index: without statistics, a join would read all entries of the merchant. */
 export const settleEntries = `WITH given AS MATERIALIZED (SELECT * FROM ${recordset('$2', settledColumns)})
   UPDATE bank_entry e SET state = r.state, result = r.result, x_id = r.x_id, fee = r.fee,
     listed_by = coalesce(e.listed_by, r.listed_by)
   FROM given r WHERE e.merchant_id = $1 AND e.entry_id = ANY (ARRAY(SELECT entry_id FROM given)) AND e.entry_id = r.entry_id`
 
 /**
- * The lines of the payments replace the line of the statement entry. A statement of its own, because Citus deletes rows by their
- * place only where nothing else is changed.
+ * Deletes the settlement line of an entry when the lines of its payments replace it. A separate statement, because
+ * Citus deletes rows by ctid only if the statement changes nothing else.
  */
 export const dropReplacedLines = `DELETE FROM settlement_line WHERE ctid = ANY (ARRAY(SELECT l.ctid
     FROM ${recordset('$2', settledColumns)}
@@ -310,7 +312,10 @@ const entryRow = (entry: NewEntry): RowOf<typeof entryColumns> => ({
   sealed: `\\x${entry.sealed.toString('hex')}`,
 })
 
-/** Unmatched entries are checked again: the same entry may come with more details in another file. */
+/**
+ * Stores entries. Unmatched known entries are checked again, because another file may hold more details of the same
+ * entry.
+ */
 const keepEntries = `WITH given AS MATERIALIZED (SELECT DISTINCT ON (r.merchant_id, r.provider_account_id, r.entry_key) r.*
     FROM ${recordset('$1', entryColumns)}),
   kept AS (INSERT INTO bank_entry (merchant_id, entry_id, provider_account_id, entry_key, state, booked_on, amount, currency,

@@ -1,7 +1,7 @@
 /**
- * Entries of the bank that an earlier release stored by another key. When one comes again it gets the key that it has now, which
- * is the same in every file and for every account with its IBAN. Everything that was done for it keeps the former key, except
- * lines that only repeat the statement.
+ * Renames entries that an earlier release stored under another key. When such an entry is imported again it gets its
+ * current key, which is the same in every file and for every account with the IBAN. Records of its effects keep the
+ * former key, except for settlement lines that only repeat the statement.
  */
 import type { PoolClient } from 'pg'
 import { lookUp } from '#storage/planner.ts'
@@ -12,12 +12,12 @@ export interface KeyedEntry {
   /** The key by which an earlier release may have stored it. */
   readonly formerKey?: string
   readonly bookedOn?: string
-  /** Positive to the merchant, negative from them. */
+  /** Positive: money to the merchant; negative: money from the merchant. */
   readonly amount: number
   readonly currency: string
 }
 
-/** The name of the settlement line of a statement entry, before our payments have lines for it. */
+/** The name of an entry's own settlement line, until lines of our payments replace it. */
 export const entryLine = (key: string): string => `${entryLinePrefix}${key}`
 export const entryLinePrefix = 'E|'
 
@@ -52,8 +52,8 @@ const keyRow = ({ key, formerKey, bookedOn, amount, currency }: KeyedEntry): Row
 const given = recordset('$3', keyColumns)
 
 /**
- * Two entries that shared a key then differ in their amounts. One that several statements told had a key in each of them: the row
- * that was applied is the entry, and its state comes first in the alphabet.
+ * Two entries that shared a former key are told apart by their amounts. An entry in several statements had a different
+ * key in each: the applied row is kept, and its state sorts first.
  */
 const renameEntries = `WITH found AS MATERIALIZED (SELECT DISTINCT ON (r.entry_key) r.entry_key, r.former_key, e.entry_id
     FROM ${given} CROSS JOIN LATERAL ${lookUp(`SELECT entry_id, state FROM bank_entry WHERE merchant_id = $1
@@ -64,7 +64,10 @@ const renameEntries = `WITH found AS MATERIALIZED (SELECT DISTINCT ON (r.entry_k
   UPDATE bank_entry e SET entry_key = f.entry_key, former_key = f.former_key
   FROM found f WHERE e.merchant_id = $1 AND e.entry_id = ANY (ARRAY(SELECT entry_id FROM found)) AND e.entry_id = f.entry_id`
 
-/** The bank's charge for a return is a line of its own, within the amount of the entry or on top of it. */
+/**
+ * Renames lines too. The bank's charge for a return is a line of its own, within the amount of the entry or on top of
+ * it.
+ */
 const renameLines = `WITH found AS MATERIALIZED (SELECT DISTINCT ON (l.settlement_id, l.type, r.entry_key) l.settlement_id, l.type,
       l.provider_reference, '${entryLinePrefix}' || r.entry_key AS name
     FROM ${given} CROSS JOIN unnest(ARRAY['CAPTURE', 'REFUND', 'CHARGEBACK', 'FEE', 'CORRECTION']) t(type)

@@ -1,4 +1,4 @@
-/** Payments in files for the bank, looked up by the references that the bank reports. */
+/** Items of files for the bank, found by the references that the bank reports. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import { type BankAccountKey, firstId } from '#storage/bank/batches.ts'
 import { type BankLine, insertLines, toLines } from '#storage/bank/entries.ts'
@@ -19,7 +19,7 @@ export interface BankItem {
   readonly rejected: string | null
 }
 
-/** Whose payments a rejection or a booking is about: a whole file, or one payment information of it. */
+/** The payments that a rejection or a booking is about: a whole file, or one block (payment information) of it. */
 export interface BlockName {
   readonly batchId?: string
   readonly messageId?: string
@@ -31,14 +31,14 @@ export interface ItemMark {
   readonly returnedBy?: string
   readonly returnReason?: string | undefined
   readonly rejected?: string
-  /** Each with its item's xId as the reference. */
+  /** The reference of each line is its item's xId. */
   readonly lines?: readonly BankLine[]
 }
 
 export interface ItemStore {
-  /** By the references of the bank, which may not be our ids at all. */
+  /** Finds items by the bank's references, which need not have the form of our ids. */
   find(account: BankAccountKey, references: readonly string[]): Promise<ReadonlyMap<string, BankItem>>
-  /** Of a block or a message, a page at a time. */
+  /** A page of the items of a block or a message. */
   page(
     account: BankAccountKey,
     block: BlockName,
@@ -51,8 +51,8 @@ export interface ItemStore {
     block: BlockName,
   ): Promise<{ readonly payments: number; readonly sum: number }>
   /**
-   * Returns how many items had no such mark before. Only their lines are written, in the same statement: two entries of
-   * the bank may report one item at the same moment.
+   * Returns how many items did not have the mark yet. Only their lines are written, in the same statement, because two
+   * entries of the bank may report one item at the same moment.
    */
   mark(account: BankAccountKey, items: readonly Pick<BankItem, 'xId'>[], mark: ItemMark): Promise<number>
   endMandate(
@@ -65,7 +65,7 @@ const itemColumns = `i.merchant_id AS "merchantId", i.provider_account_id AS "ac
   i.batch_id AS "batchId", i.type, i.amount, i.due_on::text AS "dueOn", i.mandate_id AS "mandateId",
   i.booked_by IS NOT NULL AS booked, i.returned_by IS NOT NULL AS returned, i.rejected`
 
-/** A block's id names its batch; a message's id its file. */
+/** The items of a block or a message. A block's id names its batch, a message's id its file. */
 const inBlock = `i.merchant_id = $1 AND i.provider_account_id = $2
   AND i.batch_id = (SELECT f.batch_id FROM bank_file f WHERE f.merchant_id = $1
     AND f.message_id = coalesce($3, left($4, 33)) LIMIT 1)
@@ -138,7 +138,7 @@ const markItems = `WITH marked AS (UPDATE bank_item SET booked_by = coalesce(boo
   SELECT count(*)::int AS marked FROM marked`
 
 export interface DebitReader {
-  /** YYYY-MM-DD: when a debit in a file is collected; undefined: it is in no file yet. */
+  /** The collection date (YYYY-MM-DD) of a debit; undefined if it is in no file yet. */
   dueDay(merchantId: MerchantId, xId: XId): Promise<string | undefined>
 }
 

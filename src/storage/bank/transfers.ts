@@ -1,4 +1,4 @@
-/** Payments that wait for a transfer of their customer, and money that arrived beyond what was asked for. */
+/** Payments that wait for their customer's transfer, and surplus that is to be paid back. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { BankAccountKey } from '#storage/bank/batches.ts'
 import type { Database } from '#storage/database.ts'
@@ -22,13 +22,13 @@ export interface Surplus {
 }
 
 export interface TransferStore {
-  /** Everything of the account that waits for money to arrive; `methods` are those whose customers send it. */
+  /** The account's payments that wait for a transfer. `methods`: the methods whose customers send money. */
   waiting(account: BankAccountKey, methods: readonly string[]): Promise<readonly WaitingTransfer[]>
-  /** Payments that stopped waiting since that time: the money arrived, or the payment ended without it. */
+  /** Payments that stopped waiting since that time, because the money arrived or the payment ended. */
   ended(account: BankAccountKey, methods: readonly string[], since: Date): Promise<readonly WaitingTransfer[]>
-  /** Stored only once, because the id is derived from the bank's entry. */
+  /** Stores a surplus once: its id is derived from the bank's entry. */
   addSurplus(surplus: Surplus): Promise<void>
-  /** Whether it was stored, whatever became of it since. */
+  /** Whether the surplus was ever stored, paid back or not. */
   hasSurplus(surplus: Pick<Surplus, 'merchantId' | 'xId'>): Promise<boolean>
 }
 

@@ -1,6 +1,6 @@
 /**
- * Surplus that did not reach its payer, because the bank returned or rejected the transfer. A row stays on this list until a
- * person has dealt with it.
+ * Surplus that did not reach its payer, because the bank returned or rejected the transfer. A row stays on this list
+ * until an operator has dealt with it.
  */
 import type { PayId, XId } from '#domain/ids.ts'
 import { type BankAccountKey, firstId } from '#storage/bank/batches.ts'
@@ -15,35 +15,35 @@ export interface UndeliveredRow {
   readonly amount: number
   /** YYYY-MM-DD: the day on which the transfer was to leave. */
   readonly sentOn: string
-  /** The bank's reason, where it gave one. */
+  /** The bank's reason, if it gave one. */
   readonly reason: string | null
 }
 
-/** Whether those are left out that an import has told before. */
+/** `onlyUntold`: leave out rows that an import has listed before. */
 export interface Telling {
   readonly onlyUntold: boolean
 }
 
 export interface UndeliveredStore {
   count(account: BankAccountKey, which: Telling): Promise<number>
-  /** A page at a time, by their ids. */
+  /** A page of rows, ordered by id. */
   page(
     account: BankAccountKey,
     page: Telling & { readonly after: string | undefined; readonly limit: number },
   ): Promise<readonly UndeliveredRow[]>
   told(account: BankAccountKey, xIds: readonly XId[]): Promise<void>
-  /** One that still waits for a person, and its sealed payer. */
+  /** Finds a row that is still on the list, with its sealed payer. */
   find(account: BankAccountKey, xId: XId): Promise<(UndeliveredRow & SealedPayer) | undefined>
   /**
-   * Takes it off the list and queues `again`, if given, for the next batch, in one transaction. Returns false if it was not
-   * on the list any more; nothing is queued then.
+   * Removes a row from the list and queues `again`, if given, for the next batch, in one transaction. Returns false,
+   * and queues nothing, if the row was no longer on the list.
    */
   close(account: BankAccountKey, xId: XId, again?: Surplus): Promise<boolean>
 }
 
 type SealedPayer = Pick<Surplus, 'keyVersion' | 'sealed'>
 
-/** As the partial index bank_item_undelivered has it. */
+/** The condition of the partial index bank_item_undelivered. */
 const isUndelivered = `i.merchant_id = $1 AND i.provider_account_id = $2 AND i.type = 'SURPLUS'
   AND (i.returned_by IS NOT NULL OR i.rejected IS NOT NULL) AND i.closed_at IS NULL`
 

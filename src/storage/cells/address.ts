@@ -1,14 +1,14 @@
 /**
- * How a cell is named and reached. A cell is a schema: its address is that of its database with a search path, so that
+ * Names and addresses of cells. A cell is a schema: its address is that of its database with a search path, so that
  * code with that address works in that cell and does not see the others.
  */
 
 export interface CellAddress {
   readonly number: number
   readonly name: string
-  /** For `pg`. */
+  /** The connection string for `pg`. */
   readonly url: string
-  /** For people: where its rows are. Holds no password. */
+  /** The location of its rows as shown to operators, without a password. */
   readonly place: string
 }
 
@@ -21,7 +21,7 @@ export function parseCellName(text: string): number | undefined {
   return digits === undefined ? undefined : Number(digits)
 }
 
-/** Cell 0 is the plain address. */
+/** The address of cell 0 is the plain address of its database. */
 export function inCell(url: string, number: number): string {
   if (number === 0) return url
   const { address, options } = splitOptions(url)
@@ -31,8 +31,8 @@ export function inCell(url: string, number: number): string {
 }
 
 /**
- * An address may carry settings for its connections. The driver lets them replace settings passed beside the address,
- * so they are taken out, and callers with settings of their own merge the two.
+ * Splits the connection options from an address. The driver would let them replace options passed in the configuration,
+ * so callers with options of their own merge the two.
  */
 export function splitOptions(url: string): { readonly address: string; readonly options: string } {
   const [base = '', query = ''] = url.split('?', 2)
@@ -46,8 +46,8 @@ export function splitOptions(url: string): { readonly address: string; readonly 
 }
 
 /**
- * Locks belong to a database, and several cells may share one: the number of the cell goes into the upper half. Cell 0
- * uses the bare number, as releases without cells do.
+ * The number of an advisory lock in this cell. Advisory locks belong to a database, which several cells may share, so
+ * the upper half holds the number of the cell. Cell 0 uses the bare number, like releases without cells.
  */
 export const cellLock = (parameter: string): string =>
   `(${parameter}::bigint + (coalesce(nullif(current_setting('tollgate.cell', true), ''), '0')::bigint << 32))`

@@ -4,10 +4,10 @@ import { cellName, inCell } from '#storage/cells/address.ts'
 import { migrate } from '#storage/migrate.ts'
 import { type Ask, announce, deadAfterMs, waitUntilAcknowledged } from '#storage/processes/announcements.ts'
 
-/** 10 s: a host that drops packets would otherwise keep a start silent for minutes. */
+/** 10 s: otherwise a host that drops packets would block the start for minutes. */
 const connectTimeoutMs = 10_000
 
-/** The cell's own schema holds something else; the message is a sentence for the operator. */
+/** The schema belongs to another cell or installation; the message is a sentence for the operator. */
 export class CellFault extends Error {}
 
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -16,7 +16,7 @@ export async function withClient<T>(url: string, work: (client: pg.Client) => Pr
     connectionTimeoutMillis: connectTimeoutMs,
     application_name: 'tollgate cells',
   })
-  // The statement that was running reports the failure; without a listener the error event would also end the process.
+  // The running statement throws the error; without a listener the error event would also crash the process.
   client.on('error', () => {})
   await client.connect()
   try {
@@ -29,7 +29,7 @@ export async function withClient<T>(url: string, work: (client: pg.Client) => Pr
 /** An arbitrary lock number that is not used elsewhere: the letters "cell". */
 const preparing = 0x63656c6c
 
-/** One process at a time creates cells. */
+/** Holds an advisory lock, so that one process at a time creates cells. */
 export const whilePreparing = (url: string, work: () => Promise<void>): Promise<void> =>
   withClient(url, async client => {
     await client.query('SELECT pg_advisory_lock($1)', [preparing])
@@ -37,16 +37,16 @@ export const whilePreparing = (url: string, work: () => Promise<void>): Promise<
   })
 
 /**
- * Values that are equal in every cell of an installation: its environment, and the root secret from which all keys
- * derive.
+ * Values that are equal in every cell of an installation: the environment, and the root secret from which keys are
+ * derived.
  */
 const common = ['environment', 'root_secret']
 
 export interface NewCell {
   readonly number: number
-  /** Of its database, without a schema. */
+  /** The address of the database, without a schema. */
   readonly baseUrl: string
-  /** Whether two stored root secrets are of one installation, although a change of keys has reached only one of them. */
+  /** Whether two stored root secrets belong to the same installation, even if only one of them has been rotated. */
   readonly isSameRoot: (a: string, b: string) => Promise<boolean>
 }
 
@@ -75,7 +75,7 @@ export async function createSchema(baseUrl: string, number: number): Promise<str
 export const readSources = (home: string): Promise<ReadonlyMap<number, number>> =>
   withClient(home, readSourcesBy)
 
-/** The same within a transaction of the caller. */
+/** The same on the caller's connection, within its transaction. */
 export async function readSourcesBy(client: pg.Client): Promise<ReadonlyMap<number, number>> {
   // An older schema has no cells, and an empty database has no tables at all.
   const known = await client.query<{ known: boolean }>("SELECT to_regclass('cell') IS NOT NULL AS known")
@@ -156,7 +156,7 @@ export const isServed = (url: string): Promise<boolean> =>
     return rows.length > 0
   })
 
-/** Makes every live process read the cells again. Resolves when all of them have. */
+/** Makes every live process read the cells again. Resolves when all have acknowledged it. */
 export const announceToAll = (home: string): Promise<boolean> =>
   withClient(home, async client => {
     const ask: Ask = async <Row extends object>(text: string, values: unknown[] = []) =>

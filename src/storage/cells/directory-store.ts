@@ -1,8 +1,8 @@
-/** The directory in cell 0: which cells there are, and which merchant lives in which. */
+/** The directory in cell 0: the list of cells, and the cell of each merchant. */
 import type { Database } from '#storage/database.ts'
 
 /**
- * The merchant cannot be served at this moment: its cell is unreachable, or it is being moved to another. This is
+ * The merchant cannot be served at this moment, because its cell is unavailable or it is being moved. This is
  * temporary.
  */
 export class MerchantUnavailable extends Error {}
@@ -10,37 +10,41 @@ export class MerchantUnavailable extends Error {}
 export interface Place {
   readonly merchantId: string
   readonly cell: number
-  /** How long a move that is under way may still take; undefined while none is, or when its time is over. */
+  /** How much longer the lease of a move lasts; undefined if no move is under way, or its lease has expired. */
   readonly movingForMs?: number
-  /** Where its rows are being copied to, or were when the move was cut off. */
+  /** The cell to which its rows are being copied, or were when the move was interrupted. */
   readonly movingTo?: number
-  /** Where its rows still have to be deleted. */
+  /** The cell in which its old rows must still be deleted. */
   readonly movedFrom?: number
 }
 
 export interface DirectoryStore {
-  /** The cells beside cell 0, with the number of the database they lie in. */
+  /** The cells other than cell 0, with the number of their database in TOLLGATE_CELL_URLS; 0 is that of cell 0. */
   listCells(): Promise<readonly { readonly cell: number; readonly source: number }[]>
   addCell(cell: number, source: number): Promise<void>
-  /** Adds the merchants that the directory lacks to the cell in which they are. */
+  /** Adds merchants of cell 0 that the directory lacks. */
   placeAll(): Promise<void>
   place(merchantId: string, cell: number): Promise<void>
   find(merchantId: string): Promise<Place | undefined>
-  /** All places that have changed since; the moment is of the database's clock. */
+  /** All places that have changed since `moment`, which is by the database's clock. */
   changedSince(moment: string): Promise<{ readonly places: readonly Place[]; readonly moment: string }>
   count(): Promise<ReadonlyMap<number, number>>
-  /** Requires the lock of the move. False: the merchant already lives there, or an earlier move is not finished. */
+  /**
+   * The caller holds the move's lock. False: the merchant is already in that cell, or an earlier move is not finished.
+   */
   beginMove(move: { merchantId: string; to: number; forMs: number }): Promise<boolean>
-  /** False: the move's time was over. */
+  /** False: the lease had expired. */
   renewMove(move: { merchantId: string; to: number; forMs: number }): Promise<boolean>
-  /** The merchant lives in the other cell from now on. False: the time was over, and nothing has changed. */
+  /** Switches the merchant to the other cell. False: the lease had expired, and nothing has changed. */
   endMove(move: { merchantId: string; to: number }): Promise<boolean>
-  /** From now on the merchant cannot be switched there. False: it was, or this is not its move. */
+  /**
+   * Ends the lease, so that the merchant cannot be switched any more. False: it was switched, or this is not its move.
+   */
   stopMove(move: { merchantId: string; to: number }): Promise<boolean>
   giveUpMove(merchantId: string): Promise<void>
-  /** The rows it left behind are gone. */
+  /** Records that the old rows are deleted. */
   forgetOld(merchantId: string): Promise<void>
-  /** Moves that were cut off, and rows that wait for their deletion. */
+  /** Interrupted moves, and merchants whose old rows must still be deleted. */
   listUnfinished(): Promise<readonly Place[]>
 }
 

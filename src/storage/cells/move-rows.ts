@@ -1,6 +1,6 @@
 /**
- * Copies everything of one merchant from one cell to another. The rows are locked in the old cell from the first read
- * until they are deleted there, so that nothing can be written to a row that was already copied.
+ * Copies all rows of a merchant from one cell to another. The rows are locked in the old cell from the first read until
+ * they are deleted there, so that a row cannot be changed after it was copied.
  */
 import type pg from 'pg'
 import { listTables, type Table } from '#storage/backup/tables.ts'
@@ -11,13 +11,13 @@ import type { Ask } from '#storage/processes/announcements.ts'
 /** 500 rows are about half a megabyte in one statement. */
 const rowsAtOnce = 500
 
-/** The directory is the home cell's own. */
+/** The directory stays in cell 0. */
 const notMoved = ['merchant_cell']
 
-/** A row was added while the others were copied: start again. */
+/** A row was added during the copy, so the copy must be repeated. */
 export class MovedMeanwhile extends Error {}
 
-/** For one mover at a time: undefined when there is another. The lock ends with the connection. */
+/** Runs work under an advisory lock. Undefined: another mover holds it. The lock ends with the connection. */
 export const withMoveLock = <T>(
   url: string,
   merchantId: string,
@@ -33,21 +33,23 @@ export const withMoveLock = <T>(
     return row?.held ? work(ask) : undefined
   })
 
-/** Both transactions of a move. `commitCopy` makes the copy permanent, `commitDeletion` deletes the old rows. */
+/**
+ * The two open transactions of a move. `commitCopy` makes the copy permanent, `commitDeletion` deletes the old rows.
+ */
 export interface OpenMove {
   readonly rows: number
   commitCopy(): Promise<void>
   commitDeletion(): Promise<void>
 }
 
-/** Undefined when the merchant is not in the old cell. Uncommitted work is rolled back when `work` ends. */
+/** Undefined: the merchant is not in the old cell. Uncommitted work is rolled back when `work` ends. */
 export const withOpenMove = <T>(
   { from, to, merchantId }: { readonly from: string; readonly to: string; readonly merchantId: string },
   work: (move: OpenMove) => Promise<T>,
 ): Promise<T | undefined> =>
   withClient(from, old =>
     withClient(to, async fresh => {
-      // Connections that end roll back by themselves.
+      // Closing the connections rolls back.
       if (!(await lockMerchant(old, merchantId))) return undefined
       const rows = await copyMerchant(old, fresh, merchantId)
       return work({
@@ -68,14 +70,14 @@ export const deleteMerchantRows = (url: string, merchantId: string): Promise<voi
     await client.query('COMMIT')
   })
 
-/** In an order in which they can be filled. */
+/** The tables with a column merchant_id, ordered so that foreign keys hold while they are filled. */
 async function listMerchantTables(client: pg.Client): Promise<readonly Table[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT quote_ident(table_name) AS name FROM information_schema.columns
      WHERE table_schema = current_schema() AND column_name = 'merchant_id'`,
   )
   const names = new Set(rows.map(({ name }) => name))
-  // The keys of one-time cards too, which no backup may hold: customers have typed their cards a moment ago.
+  // Includes the keys of one-time cards, which backups omit: their customers may be paying at this moment.
   return (await listTables(client, notMoved)).filter(({ name }) => names.has(name))
 }
 
@@ -83,14 +85,15 @@ async function listMerchantTables(client: pg.Client): Promise<readonly Table[]> 
 async function lockMerchant(client: pg.Client, merchantId: string): Promise<boolean> {
   await client.query('BEGIN')
   await client.query("SET LOCAL lock_timeout = '10s'")
-  // Rows of other tables refer to this one: while it is held, none of them can be added.
+  // Blocks changes of the merchant's own row. Other tables can still get rows (only ordered_fault has a foreign key to
+  // the merchant), so copyMerchant counts all rows again.
   const { rows } = await client.query('SELECT 1 FROM merchant WHERE merchant_id = $1 FOR UPDATE', [
     merchantId,
   ])
   return rows.length > 0
 }
 
-/** Begins and leaves open a transaction in the new cell. Returns how many rows were copied. */
+/** Copies in a transaction in the new cell, which stays open. Returns the number of rows. */
 async function copyMerchant(from: pg.Client, to: pg.Client, merchantId: string): Promise<number> {
   const tables = await listMerchantTables(from)
   await to.query('BEGIN')
@@ -133,8 +136,8 @@ async function copyTable(from: pg.Client, to: pg.Client, table: Table, merchantI
 }
 
 /**
- * Processes have other numbers in each cell, so their claims are released. An unanswered operation may be older than
- * the point where the new cell's search begins, so that search starts again there.
+ * A process has another number in each cell, so its claims are released. An unanswered operation may be older than the
+ * mark of the new cell, so the mark is moved back.
  */
 async function forgetProcesses(client: pg.Client, merchantId: string): Promise<void> {
   for (const table of ['timer', 'event', 'event_delivery'])
@@ -157,7 +160,7 @@ async function searchAgain(client: pg.Client, merchantId: string): Promise<void>
      FROM installation WHERE name = $2 FOR UPDATE`,
     [merchantId, markName],
   )
-  // Without a mark the search begins with the oldest operation anyway.
+  // Without a mark, recovery begins with the oldest operation anyway.
   const [mark] = rows
   if (mark)
     await client.query('UPDATE installation SET value = $2 WHERE name = $1', [
@@ -166,7 +169,7 @@ async function searchAgain(client: pg.Client, merchantId: string): Promise<void>
     ])
 }
 
-/** A cursor takes no parameters. The form of a merchant's id leaves nothing to quote; this checks it a second time. */
+/** A cursor takes no parameters. A merchant id contains nothing to escape; this checks it again. */
 function quote(merchantId: string): string {
   if (!/^[A-Za-z0-9_-]{1,30}$/.test(merchantId))
     throw new Error(`"${merchantId}" is not the id of a merchant`)

@@ -1,8 +1,9 @@
-/** The guards of a batch on the vault's accounts, and how cards and accounts are stored. */
+/** The guards of a batch on the vault's accounts, and the SQL that stores cards and accounts. */
 import type { Columns } from '#storage/recordset.ts'
 
 /**
- * A payment by pseudo number has no account data of its own and relies on the vault, which may have deleted it since.
+ * A payment by pseudo number has no account row of its own and relies on the vault, which may have deleted the number
+ * since it was read.
  */
 export function accountRefusals(present: readonly string[]): string[] {
   if (!present.includes('payment')) return []
@@ -15,9 +16,9 @@ export function accountRefusals(present: readonly string[]): string[] {
 }
 
 /**
- * The same card or account may arrive twice in one moment; the first row wins, unless it was destroyed meanwhile. A
- * pseudo number used by two of them is an error, and the second one gets another. One row per id and in the order of
- * ids, so that two batches with the same ones wait instead of deadlocking.
+ * Inserts cards or accounts. If the same one arrives twice, the first row wins, unless its number was destroyed in the
+ * meantime. If two have the same pseudo number, the unique index refuses the second, which then gets another. One row
+ * per id, in the order of ids, so that two batches with the same ids wait for each other instead of deadlocking.
  */
 export function keepIn(
   table: string,

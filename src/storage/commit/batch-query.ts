@@ -1,17 +1,17 @@
 /**
- * A batch on its way through the driver: the call of a prepared statement that is encoded already. The driver's own
- * queries make a value of each of its hundred parameters and copy them, and ask for a description of the result.
+ * Sends a batch through the driver as an already encoded call of a prepared statement. The driver's own queries would
+ * convert and copy each of the hundred parameters, and ask for a description of the result.
  */
 import type { Connection, Submittable } from 'pg'
 import type { EncodedBatch } from '#storage/commit/binary-columns.ts'
 
-/** What the driver's connection has besides its documented members, as its own queries use it. */
+/** An undocumented member of the driver's connection, which its own queries use. */
 interface Wire extends Connection {
   readonly parsedStatements: Readonly<Record<string, string>>
 }
 
 export class BatchQuery implements Submittable {
-  /** Read by the driver when the server has understood the statement. */
+  /** Read by the driver when the server has parsed the statement. */
   readonly name: string
   readonly text: string
   /** The columns of each row as text. */
@@ -29,7 +29,7 @@ export class BatchQuery implements Submittable {
   submit(connection: Connection): void {
     const { name, text } = this
     const wire = connection as Wire
-    // Nobody gets an answer through a closed connection: the driver reports its end to every query.
+    // The driver reports the end of a closed connection to every query, so there is nothing to do here.
     if (!wire.stream.writable) return
     if (wire.parsedStatements[name] !== undefined) {
       wire.stream.write(this.#batch.messages)

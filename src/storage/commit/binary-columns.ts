@@ -1,7 +1,7 @@
 /**
- * The rows of a batch as parameters of its statement: one array for each column, in PostgreSQL's binary form. The same
- * rows as JSON were read three times (to check them, to split them, and each JSON column once more), which was a third of
- * the processor time of a commit (measured).
+ * Encodes the rows of a batch as parameters of its statement: one array per column, in PostgreSQL's binary format. As
+ * JSON, PostgreSQL parsed the rows three times (to check them, to split them, and each JSON column once more), which
+ * took a third of the CPU time of a commit (measured).
  */
 import type { RowOf, ValueOf } from '#storage/recordset.ts'
 
@@ -10,7 +10,7 @@ type ElementType = Exclude<keyof ValueOf, 'text[]'>
 
 export type BatchColumns = readonly (readonly [name: string, type: ElementType])[]
 
-/** The numbers of PostgreSQL's own types, which never change. */
+/** The OIDs of PostgreSQL's built-in types, which never change. */
 const typeIds: Readonly<Record<ElementType, number>> = {
   boolean: 16,
   bytea: 17,
@@ -25,8 +25,8 @@ const typeIds: Readonly<Record<ElementType, number>> = {
 }
 
 /**
- * Rows of a batch, read from its parameters. The first one holds their numbers, from 1: the planner expects ten rows of
- * an array, which is about right, and a thousand of every other function.
+ * Selects the rows of a batch from its parameters. The first parameter holds the row numbers, from 1: the planner
+ * expects ten rows of `unnest` of an array, which is about right, and a thousand of every other function.
  */
 export function selectColumns(firstParameter: number, columns: BatchColumns, computed?: string): string {
   const values = columns.map(([name, type], at) => `($${firstParameter + 1 + at}::${type}[])[n] AS ${name}`)
@@ -34,12 +34,12 @@ export function selectColumns(firstParameter: number, columns: BatchColumns, com
   return `SELECT ${all.join(', ')} FROM unnest($${firstParameter}::integer[]) AS n`
 }
 
-/** How many parameters `selectColumns` reads. */
+/** The number of parameters that `selectColumns` reads. */
 export const parameterCount = (columns: BatchColumns): number => columns.length + 1
 
 /**
- * Writes these parameters, within `encodeBatch`. A column without any value is NULL as a whole, and so are all columns
- * without rows.
+ * Encodes these parameters; called within `encodeBatch`. The array of a column without any value is NULL, and so are
+ * all arrays without rows.
  */
 export function encodeColumns<C extends BatchColumns>(columns: C, rows: readonly RowOf<C>[]): void {
   if (rows.length === 0) {
@@ -50,7 +50,9 @@ export function encodeColumns<C extends BatchColumns>(columns: C, rows: readonly
   for (const column of columns) encodeArray(column, rows)
 }
 
-/** A value that its column cannot hold. PostgreSQL's own code for it: nothing was sent, so nothing was written. */
+/**
+ * A value does not fit its column. It has PostgreSQL's error code for that: nothing was sent, so nothing was written.
+ */
 class NotEncodable extends Error {
   readonly code = '22P03'
 }
@@ -59,7 +61,7 @@ function check(holds: boolean, what: string): asserts holds {
   if (!holds) throw new NotEncodable(`a value of a batch is ${what}`)
 }
 
-/** The buffer in which a batch is written; a larger one follows when it is full. */
+/** The buffer of the batch that is being encoded; it is replaced by a larger one when it is full. */
 let memory = Buffer.alloc(0)
 let end = 0
 let parameters = 0
@@ -67,30 +69,30 @@ let parameters = 0
 /** 256 KiB: more than a batch of the usual size needs. */
 const memorySize = 256 * 1024
 
-/** Buffers of batches that were answered. New ones for every batch cost a garbage collection per second (measured). */
+/** Buffers for reuse. A new buffer for every batch would cost a garbage collection per second (measured). */
 const free: (typeof memory)[] = []
 
-/** 8: more batches are rarely under way at once. */
+/** 8: more batches are rarely under way at the same time. */
 const freeMax = 8
 
 export interface EncodedBatch {
   /** PostgreSQL's messages Bind, Execute and Sync, ready to be sent. */
   readonly messages: Buffer
   /**
-   * Says that the statement has succeeded, so the buffer may be written again; after an error it is left to the garbage
-   * collector, because the driver may still hold it.
+   * Returns the buffer for reuse after the statement has succeeded. After an error it is left to the garbage collector,
+   * because the driver may still hold it.
    */
   release(): void
 }
 
-/** Writes the call of a prepared statement; `encode` writes its parameters with `encodeColumns`. */
+/** Encodes the call of a prepared statement; `encode` writes its parameters with `encodeColumns`. */
 export function encodeBatch(statement: string, encode: () => void): EncodedBatch {
   memory = free.pop() ?? Buffer.allocUnsafeSlow(memorySize)
   end = 0
   parameters = 0
   putBytes([...'B'].map(toCode))
   end += 4
-  // The unnamed portal, the statement, and that all parameters are binary.
+  // The unnamed portal, the statement, and one format code: all parameters are binary.
   putBytes([0, ...[...statement].map(toCode), 0, 0, 1, 0, 1])
   const countAt = end
   end += 2
@@ -131,13 +133,15 @@ function reserve(bytes: number): void {
   begun.copy(memory)
 }
 
-/** The length of an array in bytes, and its header: dimensions, whether it has NULLs, type, count and first index. */
+/** The array's length in bytes and its header: number of dimensions, NULL flag, type, count and lower bound. */
 const headerBytes = 24
 
-/** The column of the rows' numbers, which the rows themselves do not have. */
+/** The column of row numbers, which is not a member of the rows. */
 const rowNumbers = [undefined, 'integer'] as const
 
-/** RowOf guarantees that each value has its column's type; the compiler cannot follow that through the column's name. */
+/**
+ * RowOf guarantees that each value has its column's type, but the compiler cannot prove it for a column given by name.
+ */
 function encodeArray(
   [name, type]: readonly [name: string | undefined, type: ElementType],
   rows: readonly Readonly<Record<string, unknown>>[],
@@ -198,7 +202,7 @@ function putBigint(high: number, low: number): void {
 /** 48: up to here a loop is faster than a call into Node's core (measured). */
 const shortText = 48
 
-/** 3: the most bytes that a UTF-16 unit takes in UTF-8. */
+/** A UTF-16 code unit takes at most 3 bytes in UTF-8. */
 function putText(text: string): void {
   const { length } = text
   reserve(4 + 3 * length)
@@ -257,8 +261,7 @@ const writers: { readonly [T in ElementType]: (value: ValueOf[T]) => void } = {
   timestamptz(value) {
     const ms = value.getTime() - epochMs
     check(Number.isInteger(ms), 'no point in time')
-    // Microseconds of later centuries need more digits than a number holds, so the two halves are multiplied
-    // separately.
+    // Microseconds of later centuries exceed a number's precision, so the two halves are multiplied separately.
     const low = (ms - Math.floor(ms / twoToThe32) * twoToThe32) * 1000
     putBigint(Math.floor(ms / twoToThe32) * 1000 + Math.floor(low / twoToThe32), low % twoToThe32)
   },

@@ -1,6 +1,6 @@
 /**
- * A change is what one operation wants to write, all or nothing, under its own guards. It is made of records;
- * group-commit.ts decides how they become rows and how many changes share one commit.
+ * A change holds everything that one operation writes atomically, under its own guards. It is made of records;
+ * group-commit.ts converts them to rows and decides how many changes share one commit.
  */
 import type { EventType } from '#domain/event-types.ts'
 import type { IntentId, MerchantId, PayId, XId } from '#domain/ids.ts'
@@ -38,7 +38,7 @@ export interface AccountRow {
   readonly sealed: Buffer
 }
 
-/** A quote that this change's payment takes; refused when another payment was faster. */
+/** The payment takes the quote; refused if another payment has taken it. */
 export interface QuoteUse {
   readonly merchantId: MerchantId
   readonly quoteId: string
@@ -54,7 +54,7 @@ export interface KeyRow {
   readonly payId?: PayId
   readonly xId?: XId
   readonly answer?: StoredAnswer
-  /** In the merchant's time: keys are kept for 30 of its days. */
+  /** In the merchant's time: keys are kept for 30 days of it. */
   readonly createdAt: Date
 }
 
@@ -79,9 +79,9 @@ export interface EventRow {
   readonly xId: XId
   readonly type: EventType
   readonly body: unknown
-  /** Whether it is sent to the address below; added endpoints get every event. */
+  /** Whether the event is sent to the address below. Webhook endpoints get every event of their types. */
   readonly owed: boolean
-  /** The payment's own address for events; the merchant's unless given. */
+  /** The payment's own webhook address; the merchant's unless given. */
   readonly url?: string
   readonly createdAt: Date
 }
@@ -90,18 +90,18 @@ export interface ReplayRow {
   readonly merchantId: MerchantId
   readonly payId: PayId
   readonly sequence: number
-  /** The endpoint that it is sent to again; all its receivers unless given. */
+  /** The endpoint that gets the event again; all receivers unless given. */
   readonly endpointId?: string
   /** Real time. */
   readonly dueAt: Date
 }
 
 /**
- * INQUIRY: ask what became of an operation. CAPTURE: a delayed one. LAPSE: of an authorisation. EXPIRE: of a request.
- * PLAN: the next charge of a payment plan, or its end; it belongs to the plan's initial payment. RETURN: ask whether a
- * captured debit was returned, or a capture disputed and how that ended. BATCH: waits for the next file to the bank;
- * never due. ANNOUNCE: send the merchant the collection date of a debit. APPROVE: a debit that nobody has returned
- * counts as paid. GIVE_BACK: money that was paid too late and could not be given back at once.
+ * INQUIRY: query the provider about an undecided operation. CAPTURE: the delayed capture. LAPSE: the end of an
+ * authorisation. EXPIRE: the deadline of the customer's step. PLAN: the next charge of a payment plan, or its end; it
+ * belongs to the plan's initial payment. RETURN: ask whether a captured debit was returned, or a capture disputed and
+ * how that ended. BATCH: queued for the next file to the bank; never due. ANNOUNCE: send the event with the collection
+ * date of a debit. APPROVE: approve a debit that was not returned. GIVE_BACK: try again to give back a late payment.
  */
 export type TimerKind =
   | 'INQUIRY'
@@ -124,18 +124,18 @@ export interface Timer {
   readonly attempt: number
 }
 
-/** Ties an intent to the payment made from it, if its last payment is still the one that was seen to have failed. */
+/** Ties an intent to the payment made from it, if its last payment is still the one that the caller saw. */
 export interface IntentClaim {
   readonly merchantId: MerchantId
   readonly intentId: IntentId
   readonly payId: PayId
-  /** Absent: none was made so far. */
+  /** Absent: no payment has been made from the intent. */
   readonly expectedPayId?: PayId
-  /** Of all payments that were made from it so far. */
+  /** The number of declines of all payments made from the intent. */
   readonly declines: number
 }
 
-/** Ends an intent, if its last payment has not changed: a concurrent confirmation comes wholly before or after. */
+/** Ends an intent, if its last payment is unchanged: a concurrent confirmation comes entirely before or after. */
 export interface IntentEnd {
   readonly merchantId: MerchantId
   readonly intentId: IntentId
@@ -165,7 +165,7 @@ export interface Change {
   readonly customer?: CustomerWrite
   /** Written only while the stored version is still the expected one. */
   readonly updateCustomer?: CustomerUpdate
-  /** Events that are to be sent again at once, as if for the first time. */
+  /** Events to send again at once, with a new round of attempts. */
   readonly replays?: readonly ReplayRow[]
   readonly setTimers?: readonly Timer[]
   readonly dropTimers?: readonly Omit<Timer, 'runAt' | 'attempt'>[]
@@ -201,8 +201,8 @@ export interface PaymentUpdate {
   readonly payment: Payment
   readonly expectedVersion: number
   /**
-   * How much changed. `settled`: sums and status. `revised`: amount, transId, capture method, the merchant's own fields as
-   * well. `chosen`: a customer chose the method or gave a card, so that these change too.
+   * The columns to write. `settled`: sums and status. `revised`: also amount, transId, capture method and the
+   * merchant's own fields. `chosen`: also method, card and account, which a customer chose.
    */
   readonly extent: 'settled' | 'revised' | 'chosen'
 }
@@ -213,8 +213,8 @@ export interface OperationWrite {
 }
 
 /**
- * Why nothing of a change was written. Each means that another change succeeded, so the caller reads again and decides
- * again.
+ * The reasons why a change was refused and not written. Each means that another change succeeded, so the caller reads
+ * and decides again.
  */
 export const conflicts = [
   'key_taken',
@@ -237,14 +237,14 @@ export type Committed =
   | { readonly committed: true }
   | { readonly committed: false; readonly conflict: Conflict }
 
-/** The statement may or may not have been committed: only reading the stored rows can show it. */
+/** It is unknown whether the statement was committed; only reading the rows can show it. */
 export class CommitUnknown extends Error {
   constructor(cause: unknown) {
     super('the connection was lost while committing', { cause })
   }
 }
 
-/** What changed between two states of a payment, as the writes that bring one to the other. */
+/** The writes that change a stored payment from `before` to `after`. */
 export function writesBetween(
   before: Payment,
   after: Payment,
@@ -279,7 +279,7 @@ const isOtherCard = (before: Instrument | undefined, after: Instrument | undefin
   before?.cardId !== after?.cardId ||
   before?.expiryDate !== after?.expiryDate ||
   before?.cardHolderName !== after?.cardHolderName ||
-  // The same card in another currency is another choice.
+  // The same card in another currency counts as another choice.
   before?.dcc !== after?.dcc
 
 const isOtherAccount = (

@@ -1,4 +1,6 @@
-/** The columns of the tables that a commit writes, grouped by when they change. statement.ts says how they are written. */
+/**
+ * The columns of the tables that a commit writes, grouped by when they change. statement.ts says how they are written.
+ */
 import type { Columns, RowOf } from '#storage/recordset.ts'
 
 /** A row in a batch of changes. */
@@ -12,7 +14,7 @@ export const paymentKey = [
   ['pay_id', 'uuid'],
 ] as const
 
-/** What settling changes. */
+/** Changed by every settlement of an operation. */
 export const paymentState = [
   ['status', 'text'],
   ['live', 'boolean'],
@@ -33,7 +35,7 @@ export const paymentState = [
   ['version', 'integer'],
 ] as const
 
-/** What only a confirm, an update or a customer's step changes; rare enough to be kept off the usual path. */
+/** Changed only by a confirm, an update or a customer's step, so they are kept out of the most frequent statements. */
 export const paymentTerms = [
   ['trans_id', 'text'],
   ['ref_nr', 'text'],
@@ -53,7 +55,7 @@ export const paymentTerms = [
   ['link_id', 'text'],
 ] as const
 
-/** What a customer chooses on one of our pages; for all other payments it is known at creation. */
+/** Chosen by a customer on one of our pages; for other payments known at creation. */
 export const paymentChoice = [
   ['method', 'text'],
   ['capture_percent', 'smallint'],
@@ -66,7 +68,7 @@ export const paymentChoice = [
   ['connector', 'text'],
 ] as const
 
-/** Written once. */
+/** Written only at creation. */
 export const paymentBirth = [
   ['kind', 'text'],
   ['integration_type', 'text'],
@@ -77,8 +79,8 @@ export const paymentBirth = [
 export const operationKey = [...paymentKey, ['sequence', 'smallint']] as const
 
 /**
- * Amount, preparation and the merchant's names change while the customer or the merchant has a step to take; an answer does
- * not change them.
+ * `amount`, `prepared`, `trans_id` and `ref_nr` change only while the customer or the merchant has a step to take; a
+ * provider's answer does not change them.
  */
 export const operationState = [
   ['state', 'text'],

@@ -1,4 +1,4 @@
-/** What a change may hold about a customer, and how that becomes rows of its parts. */
+/** The members of a change that concern a customer, and their conversion to rows. */
 import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
 import type { Customer, CustomerData } from '#lifecycle/customer.ts'
 import type { BatchRow } from '#storage/commit/columns.ts'
@@ -6,7 +6,7 @@ import type { customerParts } from '#storage/commit/customer-parts.ts'
 
 /** The card or account that an approved payment stores for its customer, unless it is already stored. */
 export type MethodWrite = {
-  /** Taken only when the card or account is new to the customer. */
+  /** Used only if the card or account is new to the customer. */
   readonly methodId: StoredMethodId
   readonly type: string
   readonly last4Digits: string
@@ -28,10 +28,10 @@ interface AccountMethod {
 export interface CustomerWrite {
   readonly merchantId: MerchantId
   readonly customerId: CustomerId
-  /** Given if the merchant's customer id is new. */
+  /** Set if the merchant's customer id is new. */
   readonly birth?: CustomerData & { readonly merchantCustomerId: string; readonly createdAt: Date }
   readonly method?: MethodWrite
-  /** The stored card or account that was charged: only its last use is updated; it is never stored again. */
+  /** The stored card or account that was charged. Only its last use is updated; it is never stored again. */
   readonly charged?: string
   /** In the merchant's time. */
   readonly usedAt: Date
@@ -73,7 +73,7 @@ interface CustomerRows {
   readonly methodUse: Row<'methodUse'>[]
 }
 
-/** A new customer is stored with their card or account; for a known one the last use is updated. */
+/** Stores a new customer with their card or account; updates the last use of a known one. */
 export function pushCustomer(rows: CustomerRows, write: CustomerWrite, c: number): void {
   const { merchantId, customerId, birth, method, charged, usedAt } = write
   const key = { c, merchant_id: merchantId, customer_id: customerId }

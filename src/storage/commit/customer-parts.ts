@@ -1,6 +1,6 @@
 /**
- * The SQL of a batch's customers: births, uses and changes. Payments of one busy customer must not wait for each other,
- * so the only locks waited for are those that guard a new customer or method against a deletion, and they are shared.
+ * The SQL for customers: creation, uses and changes. Payments of one busy customer must not wait for each other, so it
+ * waits only for the locks that guard a new customer or method against a deletion, and these are shared.
  */
 
 import { byOtherIndex, lookUp } from '#storage/planner.ts'
@@ -24,7 +24,7 @@ const used = [
   ...key,
   ['card_id', 'uuid'],
   ['account_id', 'uuid'],
-  // Whichever of the two is given.
+  // The card or account, whichever is set.
   ['held_id', 'uuid'],
   ['expiry_date', 'text'],
   ['card_holder_name', 'text'],
@@ -53,13 +53,13 @@ const methodColumns = [
   ['brand', 'text'],
 ] as const
 
-/** The changes whose card or account is new to its customer, and locked in the vault. */
+/** The changes whose card or account is new to its customer, exists in the vault and is locked there. */
 const aliveAndNew = 'SELECT c FROM vault_card_alive UNION ALL SELECT c FROM vault_account_alive'
 
 const last = (column: string): string =>
   `(array_agg(i.${column} ORDER BY i.c DESC) FILTER (WHERE i.${column} IS NOT NULL))[1] AS ${column}`
 
-/** All uses of a method in one row, because a statement writes a row once. */
+/** Merges all uses of a method into one row, because a statement updates a row only once. */
 const allUses = `SELECT i.merchant_id, i.customer_id, i.held_id, max(i.used_at) AS used_at, ${last('expiry_date')},
     ${last('card_holder_name')}, ${last('account_holder_name')}
   FROM method_use_in i WHERE ${accepted} GROUP BY i.merchant_id, i.customer_id, i.held_id`
@@ -72,8 +72,8 @@ export const customerParts = {
   },
   customerUse: {
     columns: [...key, ['used_at', 'timestamptz'], ['alone', 'boolean']] as const,
-    // A transaction that holds the row at this moment is a payment with about the same time, or a change that comes
-    // first. Waiting would make the time a few milliseconds more exact, but would process payments one at a time.
+    // Skip a locked row: it is being updated by a payment of about the same time, or by another change. Waiting would
+    // make the time a few milliseconds more exact, but process a customer's payments one at a time.
     write: () => `UPDATE customer t SET last_used_at = greatest(t.last_used_at, i.used_at)
       FROM (SELECT u.merchant_id, u.customer_id, u.used_at FROM customer_use_in u CROSS JOIN LATERAL (
           SELECT 1 FROM customer k WHERE k.merchant_id = u.merchant_id AND k.customer_id = u.customer_id
@@ -89,13 +89,13 @@ export const customerParts = {
       ['version', 'integer'],
       ['expected_version', 'integer'],
     ] as const,
-    // Written by its guard.
+    // The guard is the update; see customerUpdateGuard.
     write: undefined,
   },
   method: {
     columns: methodColumns,
-    // The same card or account may arrive twice at once; the first row wins. One that was stored before is not inserted:
-    // a request may have deleted it since, and its number with it.
+    // If the same card or account arrives twice at once, the first row wins. One that was stored already is not
+    // inserted again: a request may have deleted it since, and its number with it.
     write:
       () => `INSERT INTO stored_method (merchant_id, customer_id, method_id, type, card_id, account_id, last4_digits,
         brand, expiry_date, card_holder_name, account_holder_name, created_at, updated_at, last_used_at)
@@ -106,7 +106,7 @@ export const customerParts = {
   },
   methodUse: {
     columns: used,
-    // A new expiry date is worth waiting for, a date of use is not.
+    // Wait for a row lock to write a new expiry date or name, but not to write the last use.
     write: () => `UPDATE stored_method t SET last_used_at = greatest(t.last_used_at, i.used_at),
         expiry_date = coalesce(i.expiry_date, t.expiry_date),
         card_holder_name = coalesce(i.card_holder_name, t.card_holder_name),
@@ -129,19 +129,21 @@ function lockNew(vault: 'vault_card' | 'vault_account', id: 'card_id' | 'account
       AND NOT EXISTS (SELECT 1 FROM stored_method t WHERE ${sameMethod}) FOR SHARE) held)`
 }
 
-/** What is locked before anything is decided. In a subquery each, so that every plan goes from the change to its row. */
+/**
+ * Locks rows before the guards decide. Lateral subqueries, so that every query plan goes from the change to its row.
+ */
 const locks: Partial<Record<CustomerPart, string>> = {
-  // Shared by all new customers: only splitting the block and deleting a customer take it exclusively. A new customer
-  // that waited for a split and would now come before the open block is refused.
+  // A shared lock: only splitting the block and deleting a customer lock the row exclusively. A new customer that
+  // waited for a split, and whose time is now before the open block, is refused.
   customer: `customer_open AS MATERIALIZED (SELECT i.c FROM customer_in i CROSS JOIN LATERAL (SELECT 1 FROM customer_order o
     WHERE o.merchant_id = i.merchant_id AND o.open_at <= i.created_at FOR SHARE) held)`,
-  // A number that is new to its customer must not be destroyed while it is being stored.
+  // Prevents the destruction of the number while it is being stored as a new method.
   method: `${lockNew('vault_card', 'card_id')}, ${lockNew('vault_account', 'account_id')}`,
   methodUse: `method_free AS MATERIALIZED (SELECT i.held_id, i.customer_id FROM method_use_in i CROSS JOIN LATERAL (
     SELECT 1 FROM stored_method t WHERE ${sameMethod} FOR NO KEY UPDATE SKIP LOCKED) held)`,
 }
 
-/** The changes that are refused, as rows of `c` and `why`. Unique index and foreign key are the final guard. */
+/** Selects refused changes as `c` and `why`. The unique index and the foreign key are the last guard. */
 const refusals: Partial<Record<CustomerPart, string>> = {
   customer: `SELECT i.c, 'customer_changed' AS why FROM customer_in i WHERE i.c NOT IN (SELECT c FROM customer_open)
     OR EXISTS ${lookUp(`SELECT 1 FROM customer t WHERE ${byOtherIndex('t.merchant_id')} = i.merchant_id
@@ -161,7 +163,7 @@ export const customerLocks = (present: readonly string[]): string[] => pick(lock
 
 export const customerRefusals = (present: readonly string[]): string[] => pick(refusals, present)
 
-/** The merchant's own change: like that of a payment it is guarded by its version, and the update is the guard. */
+/** A change by the merchant. As for payments, the version guards it, and the update itself is the guard. */
 export const customerUpdateGuard = {
   input: 'customer_update_in',
   updated: 'customer_updated',

@@ -1,4 +1,4 @@
-/** What a commit writes about disputes: the new or changed dispute, together with its payment. */
+/** The SQL for a new or changed dispute, which is written together with its payment. */
 import type { Dispute } from '#lifecycle/dispute.ts'
 import type { BatchRow } from '#storage/commit/columns.ts'
 import type { Columns } from '#storage/recordset.ts'

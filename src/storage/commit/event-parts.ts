@@ -1,26 +1,26 @@
 /**
- * The SQL of a batch's events: the event itself, its delivery to every added endpoint that wants its type, and replays.
- * The endpoints are read from the table, so that an outdated cache cannot miss one.
+ * The SQL for events: the event itself, its deliveries to all webhook endpoints that want its type, and replays. The
+ * endpoints are read from their table, so that an outdated cache cannot miss one.
  */
 import { paymentKey } from '#storage/commit/columns.ts'
 
 /** The row of `installation` that changes with every added or removed endpoint. */
 export const endpointsName = 'webhook_endpoints'
 
-/** No change has this number: its row carries the state of the endpoints. */
+/** The row number of the endpoints' mark in the result; no change has this number. */
 export const endpointsRow = -1
 
 const accepted = 'i.c NOT IN (SELECT c FROM refused)'
 
 const sameEvent = 't.merchant_id = i.merchant_id AND t.pay_id = i.pay_id AND t.sequence = i.sequence'
 
-/** Due at once: the merchant's time of the event, as real time. */
+/** An event is due at once: this converts its time from the merchant's time to real time. */
 const dueAt = `i.created_at - coalesce((SELECT clock_offset_ms FROM merchant m WHERE m.merchant_id = i.merchant_id), 0)
   * interval '1 millisecond'`
 
 /**
- * An event that is not owed to its address is written as delivered. So is one without an address if the merchant has added
- * endpoints: it is delivered to these.
+ * Whether the event must be sent to its own address. If not, it is written as delivered; so is an event without an
+ * address if the merchant has webhook endpoints, which get it.
  */
 const isOwed = `i.owed AND (i.url IS NOT NULL
   OR NOT EXISTS (SELECT 1 FROM webhook_endpoint w WHERE w.merchant_id = i.merchant_id)
@@ -61,14 +61,17 @@ const fanOutEvents = (): string =>
   `INSERT INTO event_delivery (${deliveryNames}) SELECT ${deliveryNames} FROM event_delivery_ready`
 
 /**
- * A new round: an attempt of the old round that is still under way no longer decides anything. An event that was not
- * owed to its address is not sent there by a replay either.
+ * Begins a new round; an attempt of the old round that is still under way no longer decides anything. An event that was
+ * not owed to its own address is not sent there by a replay either.
  */
 const replayEvents = (): string =>
   `UPDATE event t SET status = 'PENDING', due_at = i.due_at, leased_until = NULL, tries = 0, round = t.round + 1
     FROM replay_in i WHERE ${sameEvent} AND t.owed AND i.endpoint_id IS NULL AND ${accepted}`
 
-/** To all present endpoints that subscribe to the type, or to the one that is named, even if it has received the event before. */
+/**
+ * Replays go to all current endpoints that subscribe to the type, or to the named one, even if it has received the
+ * event.
+ */
 const readyReplays = `replay_ready AS MATERIALIZED (
     SELECT i.merchant_id, i.pay_id, i.sequence, w.endpoint_id, w.url, i.due_at
     FROM replay_in i JOIN event t ON ${sameEvent} JOIN webhook_endpoint w ON w.merchant_id = i.merchant_id

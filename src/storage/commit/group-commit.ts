@@ -1,6 +1,6 @@
 /**
- * Group commit: changes that are ready at the same moment share one round trip and one durable commit, each still all
- * or nothing under its own guards and with its own answer. A batch collects changes while the one before it is written.
+ * Group commit: changes that are ready at the same time share one round trip and one durable commit. Each change is
+ * still atomic, with its own guards and its own answer. A batch collects changes while the previous one is written.
  */
 
 import { strict as assert } from 'node:assert'
@@ -44,15 +44,18 @@ import { constraintOf, writerConnections } from '#storage/database.ts'
 import { fromIntent, fromIntentClaim, fromIntentEnd } from '#storage/payments/intents.ts'
 
 export interface GroupCommit {
-  /** Resolves when the commit is durable, or nothing of the change was written. */
+  /** Resolves when the change is durable, or was refused and not written at all. */
   commit(change: Change): Promise<Committed>
 }
 
 export interface GroupCommitOptions {
-  /** How long changes wait for batches under way before they are written beside them. */
+  /** How long changes wait for the batches under way before they start a batch of their own. */
   readonly patienceMs?: number
   readonly onBatch?: (size: number) => void
-  /** Called after every commit with the version of the webhook endpoints; callers are answered when it has resolved. */
+  /**
+   * Called after every commit with the version mark of the webhook endpoints. Callers get their answer when it
+   * resolves.
+   */
   readonly onEndpoints?: (mark: string) => Promise<void> | undefined
 }
 
@@ -62,16 +65,19 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** 32: larger batches make all callers wait for each other and leave one PostgreSQL process working alone (measured). */
+/**
+ * 32: with larger batches all callers wait for each other, and a single PostgreSQL process does all the work
+ * (measured).
+ */
 const maximumBatch = 32
 
 /**
- * 16: a statement costs PostgreSQL as much as three changes in it, whatever it contains, so fewer changes do better to wait
- * for the batch that is under way (measured).
+ * 16: the fixed cost of a statement equals that of three changes, so fewer changes should wait for the batch under way
+ * (measured).
  */
 const worthABatch = 16
 
-/** 10 ms: a usual batch takes 2 to 8; one that waits for a lock must not hold up the others. */
+/** 10 ms: a batch usually takes 2 to 8 ms; one that waits for a lock must not hold up the others. */
 const defaultPatienceMs = 10
 
 export function createGroupCommit(pool: Pool, options: GroupCommitOptions = {}): GroupCommit {
@@ -114,7 +120,8 @@ export function createGroupCommit(pool: Pool, options: GroupCommitOptions = {}):
     commit(change) {
       return new Promise((resolve, reject) => {
         queue.push({ change, resolve, reject })
-        // At once, not at the end of the event loop's turn: PostgreSQL writes these while further requests are read.
+        // Start now, not at the end of this turn of the event loop: PostgreSQL then works while further requests are
+        // read.
         if (queue.length >= worthABatch && mayStart()) start()
         else schedule()
       })
@@ -122,7 +129,7 @@ export function createGroupCommit(pool: Pool, options: GroupCommitOptions = {}):
   }
 }
 
-/** The plan, intent and quote that a change writes, if any. */
+/** The ids of the plan, intent and quote that a change writes, if any. */
 function rowsOf(change: Change): readonly string[] {
   const { startPlan, beginTurn, endTurn, holdPlan, movePlan, updatePlan, changePlan } = change
   const plan =
@@ -135,8 +142,8 @@ function rowsOf(change: Change): readonly string[] {
 const nothing: readonly string[] = []
 
 /**
- * A statement writes a row once and leaves out, without a word, what else it was to write there. So of two changes to one
- * plan, its end and the outcome of its charge for example, the second waits for another batch.
+ * A single statement updates a row only once and silently skips further updates of it. So of two changes to the same
+ * plan, such as its end and the outcome of its charge, the second waits for the next batch.
  */
 function takeBatch(queue: readonly Waiting[]): { readonly batch: Waiting[]; readonly rest: Waiting[] } {
   const batch: Waiting[] = []
@@ -147,7 +154,7 @@ function takeBatch(queue: readonly Waiting[]): { readonly batch: Waiting[]; read
     const rows = rowsOf(waiting.change)
     if (rows.some(id => written.has(id))) rest.push(waiting)
     else batch.push(waiting)
-    // Also those of a change that waits, which a later one must not overtake.
+    // Include the rows of a change that waits, so that a later change cannot overtake it.
     for (const id of rows) written.add(id)
   }
   return { batch, rest }
@@ -155,10 +162,10 @@ function takeBatch(queue: readonly Waiting[]): { readonly batch: Waiting[]; read
 
 const done: Committed = { committed: true }
 
-/** 5: one of two deadlocked statements always succeeds, so losing five times in a row takes five different opponents. */
+/** 5: one of two deadlocked statements always succeeds, so losing five times takes five different opponents. */
 const maximumDeadlocks = 5
 
-/** Never throws: every waiting caller gets its own answer. */
+/** Writes a batch and answers every caller. Never throws. */
 async function writeBatch(write: Write, batch: readonly Waiting[], deadlocks = 0): Promise<void> {
   try {
     const refused = await write(batch.map(waiting => waiting.change))
@@ -167,9 +174,9 @@ async function writeBatch(write: Write, batch: readonly Waiting[], deadlocks = 0
       waiting.resolve(conflict ? { committed: false, conflict } : done)
     }
   } catch (error) {
-    // One change that breaks a constraint, or a race with another process, fails the statement for all, and nothing was
-    // written. The batch is split by halves, so that the culprit alone gets the error after a few more round trips: one
-    // round trip per change would let a single bad change delay all others in its batch.
+    // A change that violates a constraint, or a race with another process, fails the whole statement, and nothing was
+    // written. Split the batch in halves until the culprit is alone. One round trip per change would take longer, and
+    // the bad change would delay all others.
     if (batch.length > 1 && isRolledBack(error)) {
       const middle = batch.length >> 1
       await writeBatch(write, batch.slice(0, middle))
@@ -202,11 +209,11 @@ function createWrite(pool: Pool, onEndpoints: GroupCommitOptions['onEndpoints'])
   }
 }
 
-/** All other rows come from guards, which name a conflict. */
+/** All rows but the endpoints' mark come from guards, which name a conflict. */
 const toConflict = (why: string): Conflict =>
   conflicts.find(conflict => conflict === why) ?? assert.fail(`a guard named "${why}", which is no conflict`)
 
-/** The commit is done: if the endpoints cannot be read now, they are read with the next commit. */
+/** The commit is done, so an error is ignored: the endpoints are read with the next commit. */
 async function noticeEndpoints(onEndpoints: GroupCommitOptions['onEndpoints'], mark: string): Promise<void> {
   await onEndpoints?.(mark)?.catch(() => undefined)
 }
@@ -264,7 +271,7 @@ function collectRows(changes: readonly Change[]): Rows {
   return rows
 }
 
-/** The payment itself, its key, and what it is paid with. */
+/** The payment itself, its idempotency key, and its card, account and quote. */
 function pushPayment(rows: Rows, change: Change, c: number): void {
   if (change.key) rows.key.push(fromKey(change.key, c))
   if (change.insertPayment) rows.payment.push(fromPayment(change.insertPayment, c))
@@ -287,7 +294,7 @@ function pushPayment(rows: Rows, change: Change, c: number): void {
   if (change.useQuote) rows.quote.push(fromQuoteUse(change.useQuote, c))
 }
 
-/** Its operations, their provider references, and the events about them. */
+/** The payment's operations, their provider references, and the events about them. */
 function pushOperations(rows: Rows, change: Change, c: number): void {
   for (const operation of change.insertOperations ?? []) {
     rows.operation.push(fromOperation(operation, c))
@@ -301,7 +308,7 @@ function pushOperations(rows: Rows, change: Change, c: number): void {
   for (const event of change.events ?? []) rows.event.push(fromEvent(event, c))
 }
 
-/** What a payment belongs to: customer, plan, intent, dispute, and the timers of all of them. */
+/** The customer, plan, intent and dispute of the payment, and the timers of all of them. */
 function pushSurroundings(rows: Rows, change: Change, c: number): void {
   if (change.customer) pushCustomer(rows, change.customer, c)
   if (change.updateCustomer) rows.customerUpdate.push(fromCustomerUpdate(change.updateCustomer, c))
@@ -316,14 +323,14 @@ function pushSurroundings(rows: Rows, change: Change, c: number): void {
 }
 
 /**
- * An error that PostgreSQL itself reports has rolled the statement back; anything else leaves the outcome open. Errors of the
- * server and of the connection share no class, only the member `code`.
+ * An error reported by PostgreSQL has rolled the statement back; any other error leaves the outcome unknown. Errors of
+ * the server and of the connection have no common class, only the member `code`.
  */
 const isRolledBack = (error: unknown): boolean =>
   /^[0-9A-Z]{5}$/.test(textAt(error, 'code') ?? '') && !isConnectionClass(error)
 
 /**
- * Two statements that locked the same rows in different order: nothing of this one was written, and it may be repeated.
+ * A deadlock or serialisation failure: nothing of this statement was written, and it may be retried.
  */
 const isLostRace = (error: unknown): boolean => /^(40001|40P01)$/.test(textAt(error, 'code') ?? '')
 
@@ -345,7 +352,7 @@ const conflictByConstraint: Record<string, Conflict> = {
 }
 
 function conflictOf(error: unknown): Conflict | undefined {
-  // Not by the error's code: a copy into a Citus shard reports a violated constraint as an internal error.
+  // By the constraint's name, not the error's code: a copy into a Citus shard reports a violation as an internal error.
   const constraint = constraintOf(error)
   return constraint === undefined ? undefined : conflictByConstraint[constraint]
 }

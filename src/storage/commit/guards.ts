@@ -1,4 +1,4 @@
-/** The guards of a batch: which of its changes are refused, and why. */
+/** The guards of a batch: they refuse changes and name the conflict. */
 import { accountRefusals } from '#storage/commit/account-parts.ts'
 import type { Conflict } from '#storage/commit/change.ts'
 import {
@@ -15,7 +15,7 @@ import { planGuards, planRefusals } from '#storage/commit/plan-parts.ts'
 import { lookUp } from '#storage/planner.ts'
 import type { Columns } from '#storage/recordset.ts'
 
-/** A row of the table, `t`, is the one that a row of the batch, `i`, names. */
+/** The condition that the table's row `t` has the key of the batch's row `i`. */
 export const match = (key: Columns): string => key.map(([name]) => `t.${name} = i.${name}`).join(' AND ')
 
 /** The name under which a statement reads the rows of a part. */
@@ -23,12 +23,12 @@ export const inputName = (part: string): string =>
   `${part.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)}_in`
 
 /**
- * A row that a change expects as it was read: a plan, an intent, a quote, or a payment that it leaves as it is. It is
- * locked and compared before anything of the batch is written, because a change may have several guards, and none may
- * have written what another one refuses.
+ * Guards a row that must be unchanged since it was read: a plan, an intent, a quote, or a payment that the change does
+ * not update. The row is locked and compared before anything of the batch is written, because a change may have several
+ * guards, and none may write what another one refuses.
  */
 interface RowGuard {
-  /** The row `t` that a row `i` of the part expects: `table t WHERE …`. */
+  /** Selects the row `t` that a row `i` of the part expects: `table t WHERE …`. */
   readonly row: string
   /** The conflict to report if there is no such row. */
   readonly why: Conflict
@@ -37,16 +37,19 @@ interface RowGuard {
 const rowGuards = Object.entries<RowGuard>({
   ...intentGuards,
   ...planGuards,
-  // Only locked: another process that changes the payment comes wholly before or after.
+  // Only locked, so that a concurrent change of the payment comes entirely before or after.
   paymentHold: {
     row: `payment t WHERE ${match(paymentKey)} AND t.version = i.expected_version`,
     why: 'version_changed',
   },
-  // A quote is used by one payment.
+  // Only one payment may use a quote.
   quote: { row: `dcc_quote t WHERE ${match(quoteKey)} AND t.pay_id IS NULL`, why: 'quote_taken' },
 })
 
-/** The changes whose row is as they expect it. In a subquery, so that the plan goes from the change to its row. */
+/**
+ * Selects the changes whose row is unchanged. A lateral subquery, so that the query plan goes from the change to its
+ * row.
+ */
 const lockRow = (input: string, { row }: RowGuard): string =>
   `${input}_held AS MATERIALIZED (SELECT i.c FROM ${input} i CROSS JOIN LATERAL (
     SELECT 1 FROM ${row} FOR NO KEY UPDATE) held)`
@@ -55,10 +58,10 @@ const refuseOthers = (input: string, { why }: RowGuard): string =>
   `SELECT i.c, '${why}' AS why FROM ${input} i WHERE i.c NOT IN (SELECT c FROM ${input}_held)`
 
 /**
- * The changes that are refused, and why. A key or transId that is taken refuses its change; so does a plan or an intent
- * that is not as the change expects it. Last comes the version of the payment, or of the customer, whose update is itself
- * the guard: in a race the row is locked and checked again, so the rest of the change depends on whether that update
- * happened. A change has one such update at most.
+ * Selects the refused changes with their conflicts. A change is refused if its key or transId is taken, or its plan or
+ * intent has changed. Last comes the version of the payment or customer, whose update is itself the guard: in a race
+ * PostgreSQL locks the row and checks the condition again, so the rest of the change depends on whether the update
+ * happened. A change has at most one such update.
  */
 export function guards(present: readonly string[]): string[] {
   const taken: string[] = []
@@ -73,7 +76,8 @@ export function guards(present: readonly string[]): string[] {
       )}`,
     )
   }
-  // A payment without card data relies on the vault; another process may have deleted the card since.
+  // A payment without a new card row relies on the vault, but another process may have deleted the card since it was
+  // read.
   const brought = present.includes('card') ? 'AND i.c NOT IN (SELECT c FROM card_in)' : ''
   for (const part of (['payment', 'chosen'] as const).filter(one => present.includes(one))) {
     taken.push(`SELECT i.c, 'card_gone' AS why FROM ${part}_in i WHERE i.card_id IS NOT NULL ${brought} AND NOT EXISTS (

@@ -1,4 +1,6 @@
-/** The SQL of a batch's payment intents: claiming one for a payment, and ending it. Of concurrent changes one succeeds. */
+/**
+ * The SQL for payment intents: claims an intent for a payment, or ends it. One of several concurrent changes succeeds.
+ */
 import { intentKey } from '#storage/commit/columns.ts'
 
 const sameIntent = 't.merchant_id = i.merchant_id AND t.intent_id = i.intent_id'

@@ -1,6 +1,6 @@
 /**
- * Marks of payments that are not simply paid, so that they can be found by status and response code. A payment that is
- * paid at once, which is what most are, writes none.
+ * Marks payments that are not simply paid, so that they can be found by status and response code. Most payments are
+ * paid at once and write no mark.
  */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { success } from '#domain/response-codes.ts'
@@ -17,12 +17,12 @@ export interface Mark {
 
 export type Unmark = Pick<Mark, 'merchantId' | 'payId'>
 
-/** How the mark changes when the payment goes from one state to the next. */
+/** The change of the mark when the payment goes from `before` to `after`. */
 export function markBetween(
   before: Payment | undefined,
   after: Payment,
 ): { readonly mark?: Mark; readonly unmark?: Unmark } {
-  // The answer is about to arrive and decides.
+  // Leave the mark as it is while a call is under way; its outcome decides.
   if (after.operations.some(({ state }) => state === 'SENT')) return {}
   const { merchantId, payId, createdAt, status } = after
   const { responseCode } = lastOperation(after)

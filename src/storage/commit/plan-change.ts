@@ -1,4 +1,4 @@
-/** What a change may hold about a payment plan, and how that becomes rows of its parts. */
+/** The members of a change that concern a payment plan, and their conversion to rows. */
 import type { CustomerId, MerchantId, PayId, PlanId } from '#domain/ids.ts'
 import type { Money } from '#domain/money/money.ts'
 import type { Plan, PlanStatus } from '#lifecycle/plans/plan.ts'
@@ -12,7 +12,7 @@ interface PlanKey {
   readonly planId: PlanId
 }
 
-/** With the first record of the payment that begins it. */
+/** Creates the plan, in the first commit of the payment that begins it. */
 export interface PlanBirth
   extends PlanKey,
     Pick<Plan, 'initialPayId' | 'type' | 'amount' | 'recurring' | 'metadata' | 'createdAt'> {}
@@ -40,13 +40,13 @@ export interface PlanTurnStart extends PlanKey {
   readonly now: Date
 }
 
-/** The plan after an automatic charge; not written if the plan has ended meanwhile. */
+/** The plan after an automatic charge. If the plan has ended in the meantime, only the end of the charge is written. */
 export interface PlanResult extends PlanKey, Omit<TurnResult, 'wakeAt'> {
   readonly payId: PayId
   readonly now: Date
 }
 
-/** A charge by the merchant was approved: the due day after it. */
+/** The next due day after an approved charge by the merchant. */
 export interface PlanProgress extends PlanKey {
   readonly nextPaymentDate?: string
   readonly now: Date

@@ -1,6 +1,6 @@
 /**
- * The SQL of a batch's payment plans: births, starts, turns and changes. Every statement finds its plan by the primary
- * key. What must not happen twice has a guard.
+ * The SQL for payment plans: creation, start, turns and changes. Every statement finds its plan by the primary key. A
+ * guard prevents steps that must not happen twice.
  */
 import { checkedLast } from '#storage/planner.ts'
 import type { Columns } from '#storage/recordset.ts'
@@ -26,7 +26,10 @@ const birthColumns = [
 
 const names = birthColumns.map(([name]) => name).join(', ')
 
-/** The stored method by the card that the plan is about to release, or by its account: that of the initial payment until it is moved. */
+/**
+ * Finds the stored method that the plan charges: by the card that is about to be released, or by the account, which is
+ * that of the initial payment until the plan is moved to another.
+ */
 const methodCharged = `(SELECT m.method_id FROM stored_method m WHERE m.merchant_id = t.merchant_id
   AND m.customer_id = t.customer_id AND (m.card_id = t.card_id OR m.account_id = CASE WHEN t.charged_method IS NULL
     THEN (SELECT p.account_id FROM payment p WHERE p.merchant_id = t.merchant_id AND p.pay_id = t.initial_pay_id)
@@ -51,7 +54,7 @@ export const planParts = {
       ['next_payment_date', 'date'],
       ['updated_at', 'timestamptz'],
     ] as const,
-    // A plan that was cancelled while its customer paid stays cancelled and needs no card.
+    // A plan that was cancelled while its customer was paying stays cancelled and needs no card.
     write:
       () => `UPDATE payment_plan t SET currency = i.currency, amount = i.amount, customer_id = i.customer_id,
         merchant_customer_id = i.merchant_customer_id, scheme_reference_id = i.scheme_reference_id,
@@ -84,7 +87,7 @@ export const planParts = {
       ['tries', 'smallint'],
       ['updated_at', 'timestamptz'],
     ] as const,
-    // Cancelled or suspended while the charge was under way: then only the charge is over.
+    // If the plan was cancelled or suspended while the charge was under way, only the charge ends.
     write: () => `UPDATE payment_plan t SET charging_pay_id = NULL,
         status = CASE WHEN t.status = 'ACTIVE' THEN i.status ELSE t.status END,
         next_payment_date = CASE WHEN t.status = 'ACTIVE' THEN i.next_payment_date ELSE t.next_payment_date END,
@@ -93,8 +96,8 @@ export const planParts = {
   },
   planProgress: {
     columns: [...key, ['next_payment_date', 'date'], ['updated_at', 'timestamptz']] as const,
-    // Two simultaneous charges count for the same day; an older one that is settled late does not move the date back.
-    // With a new version, so that a change of the plan that was decided before does not bring the old date back.
+    // Two simultaneous charges count for the same day, and an older one that is settled late does not move the date
+    // back. The version is raised, so that a concurrent change of the plan does not restore the old date.
     write: () => `UPDATE payment_plan t SET updated_at = i.updated_at, version = t.version + 1,
         next_payment_date = CASE WHEN i.next_payment_date IS NULL THEN NULL
           ELSE greatest(t.next_payment_date, i.next_payment_date) END
@@ -112,7 +115,7 @@ export const planParts = {
       ['version', 'integer'],
       ['expected_version', 'integer'],
     ] as const,
-    // The plan has ended: its card is released, so that the number is no longer kept for the plan.
+    // An ended plan releases its card, so that the plan no longer keeps the number in the vault.
     write: () => `UPDATE payment_plan t SET status = i.status, cancelled_at = i.cancelled_at,
         cancellation_reason = i.cancellation_reason, metadata = i.metadata, next_payment_date = NULL,
         ended_method_id = coalesce(${methodCharged}, t.ended_method_id), card_id = NULL, updated_at = i.updated_at, version = i.version
@@ -136,7 +139,7 @@ export const planParts = {
       ['version', 'integer'],
       ['expected_version', 'integer'],
     ] as const,
-    // A plan that continues with other terms or another status.
+    // The plan continues with other terms or another status.
     write: () => `UPDATE payment_plan t SET status = i.status, amount = i.amount, recurring = i.recurring,
         metadata = i.metadata, card_id = i.card_id, scheme_reference_id = i.scheme_reference_id,
         charged_method = i.charged_method, charged_account = i.charged_account,
@@ -158,12 +161,12 @@ export const planRefusals = (present: readonly string[]): string[] =>
 const unchanged = `payment_plan t WHERE ${samePlan} AND t.version = i.expected_version`
 
 export const planGuards = {
-  // Of all changes that expect this version of the plan, one charges it.
+  // Only one of the changes that expect this version of the plan charges it.
   planTurn: {
     row: `${unchanged} AND t.status = 'ACTIVE' AND t.charging_pay_id IS NULL`,
     why: 'plan_changed',
   },
-  // Only locked: a process that settles a charge of the plan comes wholly before or after.
+  // Only locked, so that a process that settles a charge of the plan comes entirely before or after.
   planHold: { row: unchanged, why: 'plan_changed' },
   planChange: { row: unchanged, why: 'plan_changed' },
   planUpdate: { row: unchanged, why: 'plan_changed' },

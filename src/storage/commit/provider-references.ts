@@ -1,4 +1,4 @@
-/** The references by which a provider may name an operation, ours and its own id: written with it, found for notices. */
+/** The references by which a provider's notice may name an operation: our own, and the provider's ids. */
 
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { OperationWrite } from '#storage/commit/change.ts'
@@ -13,10 +13,10 @@ export const referenceColumns = [
   ['x_id', 'uuid'],
 ] as const
 
-/** 255: the longest id of a provider that is kept; a longer one is found by our reference. */
+/** 255: the longest provider id that is stored. An operation with a longer one is found by our reference only. */
 const longestReference = 255
 
-/** Empty for payments that no provider account was called for. */
+/** Returns no rows for payments without a provider account. */
 export function fromReferences(
   { payment, operation }: OperationWrite,
   c: number,
@@ -36,7 +36,7 @@ export function fromReferences(
     }))
 }
 
-/** Writing a name again changes nothing; one row per name, so that a batch cannot conflict with itself. */
+/** Writing a reference again changes nothing. DISTINCT, because a batch must not conflict with itself. */
 export const writeReferences = (): string =>
   `INSERT INTO provider_reference (merchant_id, provider_account, reference, pay_id, x_id)
    SELECT DISTINCT ON (merchant_id, provider_account, reference) merchant_id, provider_account, reference, pay_id, x_id
@@ -50,7 +50,7 @@ export interface NamedOperation {
 }
 
 export interface ReferenceReader {
-  /** Undefined: the account has nothing of that name. */
+  /** Returns undefined if the account has no such reference. */
   find(merchantId: MerchantId, account: string, reference: string): Promise<NamedOperation | undefined>
 }
 

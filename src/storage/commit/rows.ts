@@ -1,6 +1,6 @@
 /**
- * Converts records to rows and back. The only file that knows both spellings; a row that does not fit is an error, not
- * a default.
+ * Converts records to rows and back. The only file that knows both spellings. A row that does not fit is an error; it
+ * never gets a default.
  */
 import { strict as assert } from 'node:assert'
 import type { CustomerId, MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
@@ -80,7 +80,7 @@ export interface PaymentRow {
   operations: OperationRow[]
 }
 
-/** Operations come aggregated as JSON, so ids have dashes and times are text. */
+/** Operations are read as aggregated JSON, so ids have dashes and times are text. */
 export interface OperationRow {
   x_id: string
   sequence: number
@@ -150,7 +150,7 @@ export function toPayment(row: PaymentRow): Payment {
 
 function toOperation(row: OperationRow): Operation {
   return {
-    // The column x_id holds nothing else.
+    // The cast holds, because the column x_id contains nothing else.
     xId: row.x_id.replaceAll('-', '') as XId,
     sequence: row.sequence,
     type: row.type,

@@ -1,4 +1,4 @@
-/** However the parts of a batch are mixed, they go through a handful of prepared statements. */
+/** Any mix of parts in a batch is served by a handful of prepared statements. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { timerKey } from '#storage/commit/columns.ts'

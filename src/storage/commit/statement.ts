@@ -1,8 +1,8 @@
 /**
- * The SQL of a batch. Each part of a change (a payment, its operations, a key, …) is a handful of rows, with an array
- * parameter for each column; the statement has one of a few fixed shapes, each with room for parts that often occur
+ * The SQL of a batch. Each part of a change (a payment, its operations, a key, …) is a set of rows, with an array
+ * parameter for each column. The statement has one of a few fixed shapes, each with room for parts that often occur
  * together. Guards are checked first, writes follow for the changes that pass, and unique indexes and CHECKs are the
- * final guard. The SQL is limited to what Citus accepts as well: no now() inside CASE, no `CASE x WHEN`, and no INSERT
+ * last guard. The SQL is limited to what Citus accepts as well: no now() inside CASE, no `CASE x WHEN`, and no INSERT
  * whose source reads a table.
  */
 
@@ -44,7 +44,7 @@ import { referenceColumns, writeReferences } from '#storage/commit/provider-refe
 import { checkedLast } from '#storage/planner.ts'
 import type { Columns } from '#storage/recordset.ts'
 
-/** The columns of each part's JSON array, and how they are written. The order here is the order of parameters. */
+/** The columns of each part, and the SQL that writes them. The order here is the order of the parameters. */
 const parts = {
   key: {
     columns: [
@@ -83,7 +83,7 @@ const parts = {
   paymentHold: { columns: [...paymentKey, ['expected_version', 'integer']] as const, write: undefined },
   card: {
     columns: cardColumns,
-    // A number that is marked for deletion is kept if its card pays again.
+    // A number that is marked for deletion is kept if the card pays again.
     write: keepIn('vault_card', 'card_in', 'card_id', {
       set: ', delete_after_use_at = NULL, expiry_date = excluded.expiry_date',
       or: ' OR vault_card.delete_after_use_at IS NOT NULL',
@@ -130,7 +130,8 @@ const parts = {
   ...markParts,
   answered: {
     columns: [...operationKey, ...operationState] as const,
-    // An operation that is sent only now, after its customer's step, must be found from now on if its answer is lost.
+    // An operation that is sent only after its customer's step gets its time and process now, so that recovery finds
+    // it.
     write: updateOf({
       table: 'operation',
       part: 'answered',
@@ -145,7 +146,7 @@ const parts = {
   },
   keyAnswer: {
     columns: [...keyKey, ...keyAnswer] as const,
-    // The first answer stays, whatever happens to the operation after its customer's step.
+    // The first answer stays, even if the operation gets another result after its customer's step.
     write: updateOf({
       table: 'idempotency_key',
       part: 'keyAnswer',
@@ -190,9 +191,12 @@ interface PartOfBatch {
   readonly write: ((columns: Columns) => string) | undefined
   /** A second write that follows from the same rows. */
   readonly also?: () => string
-  /** Computed columns that every row has as well. */
+  /** Computed columns that are added to every row. */
   readonly computed?: string
-  /** What the writes read from other tables, each as `name AS (…)`: an INSERT reads from these only. */
+  /**
+   * Queries on other tables that the writes need, each as `name AS (…)`, because an INSERT must not read a table
+   * itself.
+   */
   readonly ready?: readonly string[]
 }
 
@@ -249,11 +253,11 @@ export interface CommitStatement {
 const birth = ['key', 'payment', 'card', 'operation', 'timer'] as const
 
 /**
- * The fixed shapes of a batch, from the smallest to the one with every part. PostgreSQL keeps each prepared statement with
- * its plan in each writer connection for as long as the connection lives, so there must be few of them: with one per
- * combination of parts, mixed traffic filled 1.2 GB per connection in five minutes (measured). A part that a batch does not
- * need gets an empty array and still costs PostgreSQL about 0.06 ms to start (measured: an empty batch takes 0.3 ms with
- * three parts, 1.0 ms with twelve, 2.4 ms with all). So each common step of a payment has a small shape of its own.
+ * The fixed shapes of a batch, from the smallest to the one that holds every part. Every writer connection keeps each
+ * prepared statement with its plan for as long as it lives, so there must be few of them: with one per combination of
+ * parts, mixed traffic filled 1.2 GB per connection in five minutes (measured). A part that a batch does not need gets
+ * empty arrays and still costs PostgreSQL about 0.06 ms to start (measured: an empty batch takes 0.3 ms with three parts,
+ * 1.0 ms with twelve, 2.4 ms with all). So each common step of a payment has a small shape of its own.
  */
 const shapes: readonly (readonly Part[])[] = [
   // The second commit of a payment whose provider answers at once.
@@ -300,7 +304,7 @@ const statements = shapes.map((held, index) => ({
 /** Built on first use: most processes never need the rare shapes. */
 const texts = new Map<string, string>()
 
-/** The smallest prepared statement with room for these parts. Its rows are the refused changes: `c` and `why`. */
+/** The smallest prepared statement with room for these parts. Its result is the refused changes: `c` and `why`. */
 export function commitStatement(needed: readonly Part[]): CommitStatement {
   const found = statements.find(({ held }) => needed.every(part => held.has(part)))
   assert(found, `no shape holds ${needed.join(', ')}`)
@@ -311,8 +315,8 @@ export function commitStatement(needed: readonly Part[]): CommitStatement {
 }
 
 /**
- * The refused changes, and with them the state of the webhook endpoints: a process learns within its own commit
- * that another process has added or removed an endpoint.
+ * Returns the refused changes and the version mark of the webhook endpoints, so that every commit shows whether another
+ * process has added or removed an endpoint.
  */
 const answer = `SELECT c, why FROM refused
   UNION ALL SELECT ${endpointsRow}, value FROM installation WHERE name = '${endpointsName}'`

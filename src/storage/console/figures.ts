@@ -1,4 +1,4 @@
-/** Figures for the overview: how much was paid on which day, how many tries were approved, what needs attention. */
+/** Figures for the console's overview: volume per day, approval rates, and what needs attention. */
 import type { QueryConfig } from 'pg'
 import type { Database } from '#storage/database.ts'
 import { inLists } from '#storage/planner.ts'
@@ -34,9 +34,9 @@ export interface ProviderHealth {
   /** Undefined: the simulator, which needs no account. */
   readonly account: string | null
   readonly payments: number
-  /** Not answered by the provider yet. */
+  /** Payments without an answer of the provider. */
   readonly pending: number
-  /** Ended by a fault of the connection or of the provider, not by a decline. */
+  /** Payments that ended with a fault of the connection or the provider, not with a decline. */
   readonly faults: number
 }
 
@@ -54,13 +54,13 @@ const recent = `p.merchant_id = $1 AND p.created_at >= $2 AND ${inLists('p')}`
 const isFault = `m.response_code LIKE '4%'`
 
 /**
- * 12 s: longer than the server gives a statement. A count that takes too long is then cancelled by the server. If our
- * own timeout came first, the database would count as unresponsive and all requests would be refused.
+ * 12 s: longer than the server's statement timeout, so that the server cancels a slow count. If our own timeout came
+ * first, the database would count as unresponsive and all requests would be refused.
  */
 const patienceMs = 12_000
 
 export function createFigureStore({ readers }: Pick<Database, 'readers'>): FigureStore {
-  // pg reads query_timeout from a single query, too; its types do not have it.
+  // pg accepts query_timeout per query, but its types lack it.
   const ask = <Row extends object>(text: string, values: readonly unknown[]) =>
     readers.query<Row>({ text, values: [...values], query_timeout: patienceMs } as QueryConfig)
   return {

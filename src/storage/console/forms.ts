@@ -10,21 +10,21 @@ import { installationOwner } from '#storage/vault/key-rotation.ts'
 
 export interface FormStore {
   /**
-   * False: the same form was sent before. An act and its row in the audit trail are two commits: `cutOff` becomes the row unless
-   * the form is answered, because its process was stopped between them for example.
+   * Returns false if the same form was submitted before. An act and its audit entry are two commits: `cutOff` is the
+   * entry that is written if the form is never answered, for example because the process stopped between them.
    */
   claim(key: string, cutOff?: AuditEntry): Promise<boolean>
-  /** Undefined: it was never sent, failed, or was forgotten. Without a body: it is being worked on. */
+  /** Undefined: never submitted, failed, or expired. Without a body: its request is under way. */
   find(key: string): Promise<SentForm | undefined>
   answer(key: string, answer: { readonly status: number; readonly body: string }): Promise<void>
-  /** The form failed: it may be submitted again, and the audit trail says that how far it got is not known. */
+  /** The form failed: it may be submitted again, and its `cutOff` entry is written, because its effect is unknown. */
   release(key: string): Promise<void>
   /**
-   * One act at a time on the object with this hash: gives the function that lets go of it. Undefined: somebody else holds it, or a
-   * process that was stopped did a few minutes ago.
+   * Locks the object with this hash for one act, and returns the function that releases it. Undefined: another request
+   * holds the lock, or a process that stopped held it less than 5 minutes ago.
    */
   hold(hash: string): Promise<(() => Promise<void>) | undefined>
-  /** Puts all forms that nobody works on any more into the audit trail, like `release`. */
+  /** Writes the `cutOff` entries of all forms whose requests have been abandoned. */
   recordCutOff(): Promise<void>
 }
 
@@ -33,7 +33,7 @@ export interface SentForm {
   readonly body?: string
 }
 
-/** One hour: longer than anybody waits before pressing a button again, and longer than an idle session lives. */
+/** One hour: longer than an idle session lives, so nobody submits the same form again later. */
 const keptFor = "interval '1 hour'"
 
 /** 5 minutes: longer than any request of the API may take. */
@@ -45,7 +45,7 @@ const accepted = 202
 const ownedAt = (path: string): string =>
   `merchant_id = '${installationOwner}' AND verb = 'POST' AND path = '${path}'`
 const owned = ownedAt('/console')
-/** A row each beside the form's own: what the audit trail says unless the form is answered. */
+/** Holds the `cutOff` entry of each form in a row of its own. */
 const notes = ownedAt('/console/acts')
 
 const held = ownedAt('/console/held')

@@ -1,4 +1,4 @@
-/** The people of the console, their links, passkeys and sessions. Tokens are stored as hashes only. */
+/** The operators of the console, their set-up links, passkeys and sessions. Tokens are stored as hashes only. */
 import type { Pool } from 'pg'
 import type { Role } from '#domain/console-roles.ts'
 import type { Database } from '#storage/database.ts'
@@ -54,17 +54,17 @@ export interface PeopleStore {
   /** Undefined: unknown, used, or expired. */
   findLink(tokenHash: string): Promise<SetUpLink | undefined>
   keepTotp(tokenHash: string, totp: SealedTotp): Promise<void>
-  /** Uses the link: the person signs in with this password from now on. False: the link was used meanwhile, or is over. */
+  /** Uses the link: from now on the operator signs in with this password. False: the link was used or has expired. */
   setUpPassword(tokenHash: string, password: NewPassword): Promise<boolean>
   /** The same with a passkey. */
   setUpPasskey(tokenHash: string, passkey: Passkey): Promise<boolean>
-  /** False: a code of this step, or of a later one, was used already. */
+  /** Returns false if a code of this time step, or of a later one, was used already. */
   takeTotpStep(operatorId: string, step: number): Promise<boolean>
   insertPasskey(passkey: Passkey): Promise<void>
   findPasskey(credentialId: string): Promise<Passkey | undefined>
   setCounter(credentialId: string, counter: number): Promise<void>
   insertSession(session: NewSession): Promise<void>
-  /** The signed-in person, if the session is alive; updates its last use unless the request was automatic. */
+  /** Returns the signed-in operator if the session is alive. Updates its last use unless the request was automatic. */
   openSession(
     sessionHash: string,
     limits: SessionLimits,
@@ -77,7 +77,7 @@ export interface PeopleStore {
 export interface NewPassword {
   readonly passwordHash: string
   readonly totp: SealedTotp
-  /** Of the code that confirmed the secret: it does not work again. */
+  /** The time step of the code that confirmed the secret, which cannot be used again. */
   readonly totpStep: number
 }
 
@@ -139,7 +139,7 @@ const toTotp = (row: { totp_key: number | null; totp_sealed: Buffer | null }): S
     ? undefined
     : { keyVersion: row.totp_key, sealed: row.totp_sealed }
 
-/** A session is alive while it was used lately and not opened too long ago. Real time: no test clock moves it. */
+/** A session is alive if it was used recently and not opened too long ago. In real time: no test clock moves it. */
 const isAlive = `s.seen_at > now() - $2 * interval '1 second' AND s.created_at > now() - $3 * interval '1 second'`
 
 export function createPeopleStore({ writers }: Pick<Database, 'writers'>): PeopleStore {
@@ -198,8 +198,9 @@ function createOperators(pool: Pool) {
 }
 
 /**
- * A person who sets up access again may have lost their device to somebody else, so the statement that uses the link
- * also ends earlier passkeys, sessions and all other open links. Of two simultaneous requests, one finds no open link.
+ * An operator who sets up access again may have lost a device to a thief, so the statement that uses the link also
+ * deletes earlier passkeys and sessions and uses up all other open links. Of two simultaneous requests, one finds no
+ * open link.
  */
 const startAnew = `WITH used AS (
     UPDATE operator_link SET used_at = now() WHERE used_at IS NULL AND operator_id IN (
@@ -281,7 +282,7 @@ function createPasskeys(pool: Pool) {
   }
 }
 
-/** 5 s: pages loaded in quick succession write nothing, and a session ends at most this much too early. */
+/** 5 s: pages loaded in quick succession write nothing, and a session ends at most 5 s too early. */
 const seenSeconds = 5
 
 function createSessions(pool: Pool) {

@@ -1,6 +1,6 @@
 /**
- * The search box: payments of some merchants by whatever a person typed. Each interpretation of the text uses an index
- * of its own.
+ * The search box: finds payments of the given merchants by any text. Each interpretation of the text uses an index of
+ * its own.
  */
 import { currencies, isActiveCurrency } from '#domain/money/currencies.ts'
 import type { Database } from '#storage/database.ts'
@@ -24,19 +24,19 @@ export interface PaymentSearch {
 }
 
 interface Guess {
-  /** The value to compare with; undefined: the text cannot be such a value. */
+  /** Reads the value to search for; undefined if the text cannot be such a value. */
   readonly read: (typed: string) => string | number | undefined
   readonly where: string
 }
 
-/** What people paste along: quotes, brackets and the signs around a sentence. Blanks of any kind are one. */
+/** Removes what is pasted by accident: quotes, brackets, punctuation around a sentence. Merges blanks of any kind. */
 const tidy = (typed: string): string =>
   typed
     .replace(/\s+/g, ' ')
     .replace(/^[\s"'“”„‘’«»<([#]+/, '')
     .replace(/[\s"'“”‘’«»>)\].,;:!?]+$/, '')
 
-/** Anywhere in the text, also in the form that databases show. */
+/** A payId anywhere in the text, with or without the dashes of a uuid. */
 function readPayId(typed: string): string | undefined {
   const [id] = /(?<![0-9a-z])[0-9a-f]{8}(-?)(?:[0-9a-f]{4}\1){3}[0-9a-f]{12}(?![0-9a-z])/i.exec(typed) ?? []
   return id?.replaceAll('-', '')
@@ -47,7 +47,7 @@ const readEmail = (typed: string): string | undefined => {
   return email && tidy(email)
 }
 
-/** `1111`, or behind the signs that hide the other digits: `•••• 1111`, `4111 11** **** 1111`. */
+/** The last four digits, alone or after masked ones: `1111`, `•••• 1111`, `4111 11** **** 1111`. */
 function readLastDigits(typed: string): string | undefined {
   const [, hidden = '', digits] = /^([\d\s•·*xX.…-]*?)(\d{4})$/.exec(tidy(typed)) ?? []
   return hidden === '' || /[•·*xX.…]/.test(hidden) ? digits : undefined
@@ -56,7 +56,7 @@ function readLastDigits(typed: string): string | undefined {
 const isCurrency = (mark: string): boolean =>
   mark === '' || /\p{Sc}$/u.test(mark) || isActiveCurrency(mark.toUpperCase())
 
-/** Whole, or in groups of three. */
+/** Digits, or groups of three. */
 const wholeForm = /^(?:\d{1,12}|\d{1,3}(?:[.,\s'’]\d{3}){1,3})$/
 /** With the two to four decimals that currencies have. */
 const decimalForm = /^(?:\d{1,12}|\d{1,3}(?:[.,\s'’]\d{3}){1,3})[.,]\d{2,4}$/
@@ -69,12 +69,12 @@ function readDigits(typed: string, ...forms: readonly RegExp[]): number | undefi
 }
 
 /**
- * In the smallest unit, or as our pages and people write it: `1234`, `12.34`, `€1,234.56`, `KWD 12.345`. The digits are the same
- * in every currency, so that none has to be known.
+ * An amount in the smallest unit, or as people write it: `1234`, `12.34`, `€1,234.56`, `KWD 12.345`. The digits are the
+ * same in every currency, so the currency need not be known.
  */
 const readAmount = (typed: string): number | undefined => readDigits(typed, wholeForm, decimalForm)
 
-/** People leave out decimals that are zero: `€50` is 5000 cents too. */
+/** People omit zero decimals: `€50` may also mean 5000 cents. */
 const wholeAmounts: readonly Guess[] = [2, 3].map(exponent => {
   const codes = currencies.filter(currency => currency.exponent === exponent).map(({ code }) => `'${code}'`)
   return {
@@ -84,7 +84,7 @@ const wholeAmounts: readonly Guess[] = [2, 3].map(exponent => {
 })
 
 const references: readonly Guess[] = [
-  // Two indexes, each for a part of the payments.
+  // Two conditions, because each partial index covers a part of the payments.
   'p.trans_id = $2 AND p.live',
   'p.trans_id = $2 AND NOT p.live',
   'p.ref_nr = $2',
@@ -109,7 +109,7 @@ const columns = `p.merchant_id AS "merchantId", p.pay_id AS "payId", p.trans_id 
   p.currency, p.created_at AS "createdAt"`
 
 export function createPaymentSearch({ readers }: Pick<Database, 'readers'>): PaymentSearch {
-  /** Merchant by merchant, because every index begins with the merchant. */
+  /** One query per merchant, because every index begins with the merchant. */
   async function tryGuess({ merchants, limit }: Question, { read, where }: Guess, typed: string) {
     const value = read(typed)
     if (value === undefined) return []
@@ -130,7 +130,7 @@ export function createPaymentSearch({ readers }: Pick<Database, 'readers'>): Pay
       const question = { merchants, limit }
       const plain = tidy(typed)
       const found = await tryAll(question, guesses, [typed, plain])
-      // The indexes of references know nothing of upper and lower case, so the two that people use are tried.
+      // The indexes of references are case-sensitive, so upper and lower case are tried too.
       const cases = [plain.toUpperCase(), plain.toLowerCase()].filter(text => text !== plain)
       const all = found.length > 0 ? found : await tryAll(question, references, cases)
       const byId = new Map(all.map(payment => [payment.payId, payment]))

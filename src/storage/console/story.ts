@@ -11,7 +11,7 @@ export interface PaymentNotice {
   readonly receivedAt: Date
 }
 
-/** A webhook as it would be sent now, with its signing secrets, still sealed. */
+/** A webhook as it would be sent now, with its sealed signing secrets. */
 export interface InboxMessage {
   readonly eventId: string
   readonly payId: string
@@ -24,9 +24,9 @@ export interface InboxMessage {
 }
 
 export interface StoryStore {
-  /** Notices that name one of these operations, by our id or by the provider's; the oldest first. */
+  /** Notices that name one of these operations by our id or the provider's, the oldest first. */
   notices(merchantId: string, references: readonly string[]): Promise<readonly PaymentNotice[]>
-  /** The newest first; `before`: those that came before this event. */
+  /** The newest first; `before`: only those older than this event. */
   messages(
     merchantId: string,
     page: { readonly before?: string | undefined; readonly limit: number },

@@ -1,7 +1,7 @@
 /**
- * Deletes customers and stored methods for good, and destroys the card and account numbers that no other customer of the
- * merchant keeps. A number that a pending payment still needs is marked with `delete_after_use_at` and destroyed once no
- * payment needs it.
+ * Deletes customers and stored methods for good, and destroys the card and account numbers that no other customer of
+ * the merchant keeps. A number that a pending payment still needs is marked with `delete_after_use_at` and destroyed
+ * once no payment needs it.
  */
 
 import type { PoolClient } from 'pg'
@@ -10,7 +10,7 @@ import { textAt } from '#domain/json.ts'
 import { type Database, inTransaction } from '#storage/database.ts'
 import { byOtherIndex } from '#storage/planner.ts'
 
-/** The cards and accounts whose numbers are unknown from now on; undefined when there was nothing to delete. */
+/** The ids of the cards and accounts whose numbers were destroyed; undefined if there was nothing to delete. */
 export type Deleted = { readonly forgotten: readonly string[] } | undefined
 
 export interface CustomerDeletion {
@@ -32,9 +32,9 @@ const vaults = [
 type VaultOf = (typeof vaults)[number]
 
 /**
- * A payment that waits, for its confirm or for a customer who may still come back, has an expiry timer, by which it is
- * found. One that waits for the next file of a bank has a batch timer: its debit or transfer cannot be written without the
- * number.
+ * Whether a payment still needs the number. A payment that waits for its confirm or its customer is found by its expiry
+ * timer. One that waits for the next file to a bank is found by its batch timer; its debit or transfer cannot be
+ * written without the number.
  */
 const isAwaited = ({
   id,
@@ -55,7 +55,8 @@ export function createCustomerDeletion({ writers }: Database): CustomerDeletion 
     deleteMethod: (merchantId, customerId, methodId) =>
       again(() =>
         inTransaction(writers, async client => {
-          // Locks the customer first, as every deletion does, so that two deletions wait instead of deadlocking.
+          // Locks the customer first, like every deletion, so that two deletions wait for each other instead of
+          // deadlocking.
           const { rows } = await client.query<{ held_id: string }>(
             `WITH owner AS (SELECT 1 FROM customer WHERE merchant_id = $1 AND customer_id = $2 FOR NO KEY UPDATE),
                gone AS (DELETE FROM stored_method WHERE merchant_id = $1 AND customer_id = $2 AND method_id = $3
@@ -94,7 +95,7 @@ async function deleteCustomer(
   merchantId: MerchantId,
   customerId: CustomerId,
 ): Promise<Deleted> {
-  // Holding this lock exclusively keeps the order of the merchant's customers fixed: none is created, no block is split.
+  // While this exclusive lock is held, no customer of the merchant is created and no block is split.
   await client.query('SELECT 1 FROM customer_order WHERE merchant_id = $1 FOR UPDATE', [merchantId])
   const { rows: customers } = await client.query(
     'SELECT 1 FROM customer WHERE merchant_id = $1 AND customer_id = $2 FOR UPDATE',
@@ -118,8 +119,8 @@ async function deleteCustomer(
 }
 
 /**
- * Plans on a deleted card or account can no longer be charged. They keep the id of the stored method. A plan that was
- * never moved leads to the account of its initial payment.
+ * Suspends the plans of a deleted card or account. They keep the id of the stored method. A plan that was never moved
+ * charges the account of its initial payment.
  */
 async function suspendPlans(
   client: PoolClient,
@@ -140,7 +141,7 @@ async function suspendPlans(
 
 /**
  * Locks the rows of the cards and accounts exclusively, so that a payment that is about to store one of them comes
- * wholly before or after. An id exists in one vault only, so each vault is searched for all of them.
+ * entirely before or after. An id exists in one of the two vaults only, so each is searched for all ids.
  */
 async function forgetNumbers(
   client: PoolClient,
@@ -173,7 +174,7 @@ const maximumTries = 5
 
 const serverGaveUp = ['40P01', '40001', '23503']
 
-/** A deadlock, or a card that was stored between two statements of ours, is gone when we try again. */
+/** Retries after a deadlock, or after a card was stored between two of our statements. */
 async function again<T>(work: () => Promise<T>): Promise<T> {
   for (let tried = 1; ; tried += 1) {
     try {

@@ -118,8 +118,8 @@ const toPage = (rows: readonly PageRow[]): CustomerPage => ({
 })
 
 /**
- * Splits the open block, except for its newest customers, into blocks. If another process holds the lock, that process
- * or the next call does it.
+ * Splits the open block into blocks, except for its newest customers. If another process holds the lock, that process
+ * or the next call splits it.
  */
 async function splitBlock(merchantId: MerchantId, writers: Database['writers']): Promise<void> {
   await inTransaction(writers, async client => {
@@ -128,15 +128,14 @@ async function splitBlock(merchantId: MerchantId, writers: Database['writers']):
       'SELECT open_at::text FROM customer_order WHERE merchant_id = $1 FOR UPDATE SKIP LOCKED',
       [merchantId],
     )
-    // Only now: the statement's snapshot must be taken after the lock.
+    // A separate statement, because its snapshot must be taken after the lock.
     if (rows[0]) await client.query(partText, [merchantId, rows[0].open_at, blockSize])
   })
 }
 
 /**
- * Customers with the same creation time are never separated: a block begins with the time of every 250th customer, and
- * all others with that time belong to it. Where all have the same time there is nothing to split, and the block stays
- * open.
+ * Customers with the same creation time are never separated: a block begins with the time of every 250th customer and
+ * contains all others with that time. If all have the same time, the block cannot be split and stays open.
  */
 const partText = `WITH numbered AS (
     SELECT created_at, row_number() OVER (ORDER BY created_at, customer_id) AS number,

@@ -1,6 +1,5 @@
 /**
- * Reading customers and their stored methods. Every query is scoped by merchant; rows of other merchants are invisible
- * here.
+ * Reads customers and their stored methods. Every query is scoped by merchant.
  */
 import assert from 'node:assert/strict'
 import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
@@ -12,14 +11,14 @@ import { byOtherIndex } from '#storage/planner.ts'
 export interface CustomerLookUp {
   /** Undefined: the merchant has no customer with this id. */
   readonly customerId?: CustomerId
-  /** No customer may be created with an earlier time: the customers before it have been counted. */
+  /** A new customer may not get an earlier creation time, because the customers before it have been counted. */
   readonly openSince: Date
 }
 
 export interface CustomerReader {
   byMerchantCustomerId(merchantId: MerchantId, merchantCustomerId: string): Promise<CustomerLookUp>
   find(merchantId: MerchantId, customerId: CustomerId): Promise<Customer | undefined>
-  /** The one used last first; undefined when there is no such customer. */
+  /** The last used one first; undefined if there is no such customer. */
   listMethods(merchantId: MerchantId, customerId: CustomerId): Promise<readonly StoredMethod[] | undefined>
   findMethod(
     merchantId: MerchantId,
@@ -71,9 +70,9 @@ interface MethodRow {
   method_id: StoredMethodId
   type: string
   card_id: string | null
-  /** Of a card only. */
+  /** For cards only. */
   brand: string | null
-  /** Of an account only. */
+  /** For accounts only. */
   account_id: string | null
   pseudo_number: string
   last4_digits: string
@@ -113,7 +112,7 @@ const methods = `SELECT m.*, coalesce(v.pseudo_number, a.pseudo_number) AS pseud
   LEFT JOIN vault_card v ON v.merchant_id = m.merchant_id AND v.card_id = m.card_id
   LEFT JOIN vault_account a ON a.merchant_id = m.merchant_id AND a.account_id = m.account_id`
 
-/** Before the first customer of any merchant. */
+/** A time before the first customer of any merchant. */
 const beginning = new Date(0)
 
 export function createCustomerReader({ readers, writers }: Database): CustomerReader {
@@ -146,7 +145,8 @@ export function createCustomerReader({ readers, writers }: Database): CustomerRe
       })
       const { customer_id: customerId, open_since: openSince } = rows[0] ?? {}
       if (!openSince) {
-        // The merchant's first customer is about to be created; another process that inserts this row at the same moment inserts the same.
+        // The merchant's first customer is about to be created. A concurrent insert by another process inserts the same
+        // row.
         await writers.query(
           `WITH block AS (INSERT INTO customer_block (merchant_id, first_at, older) VALUES ($1, $2, 0)
              ON CONFLICT DO NOTHING)

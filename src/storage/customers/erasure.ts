@@ -1,6 +1,6 @@
 /**
  * Erases personal data of payments, their operations and events, the answers stored under their idempotency keys, and
- * intents. Each payment is one transaction, and erasing again does no harm.
+ * intents. Each payment is one transaction; erasing it again is harmless.
  */
 import type { PoolClient } from 'pg'
 import type { CustomerId, MerchantId } from '#domain/ids.ts'
@@ -9,7 +9,7 @@ import { type Database, inTransaction } from '#storage/database.ts'
 import { chargedCustomer, foundByJson, merchantCustomer } from '#storage/payments/found-by.ts'
 
 export interface Erasure {
-  /** Payments of a customer and those that name them; undefined when there is no such customer. */
+  /** Payments that belong to a customer or name them; undefined if there is no such customer. */
   findPayments(merchantId: MerchantId, customerId: CustomerId): Promise<readonly string[] | undefined>
   erasePayment(merchantId: MerchantId, payId: string): Promise<void>
   /** Intents that name the customer and have led to no payment. */
@@ -123,7 +123,7 @@ async function erasePayment(client: PoolClient, merchantId: string, payId: strin
   )
   if (!rows[0]) return
   const { details, instrument, account } = rows[0]
-  // A new version, so that an operation that read the payment before reads it again.
+  // Raise the version, so that a concurrent operation does not write the erased data back.
   await client.query(
     `UPDATE payment SET details = $3, instrument = $4, account = $5, ${foundByJson}, version = version + 1
      WHERE merchant_id = $1 AND pay_id = $2`,
@@ -188,7 +188,7 @@ async function eraseIntents(
   }
 }
 
-/** The keys of requests to this address and to those below it: the character after a slash is 0. */
+/** Erases the answers of requests to this path and those below it: "0" is the character after "/". */
 async function eraseAnswers(client: PoolClient, merchantId: string, path: string): Promise<void> {
   for (const verb of ['PATCH', 'POST']) {
     const { rows } = await client.query<KeyName>(

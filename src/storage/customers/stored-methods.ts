@@ -1,5 +1,5 @@
 /**
- * Other queries on stored methods: those a known customer may choose from, and replacing a card that got a new number.
+ * Further queries on stored methods: those that a known customer may choose from, and the replacement of a card.
  */
 import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
 import { isStoredCard, type StoredCard, type StoredMethod } from '#lifecycle/customer.ts'
@@ -11,7 +11,7 @@ export interface CardReplacement {
   readonly merchantId: MerchantId
   /** The card as it is stored now. */
   readonly cardId: string
-  /** The new card, whose row the vault already has; the same one when only its expiry date is new. */
+  /** The new card, whose row is already in the vault; the same card if only its expiry date is new. */
   readonly next: {
     readonly cardId: string
     readonly last4Digits: string
@@ -23,7 +23,7 @@ export interface CardReplacement {
 }
 
 export interface StoredMethods {
-  /** One stored card, with the vault's key to it and its pseudo number; undefined also where it is an account. */
+  /** A stored card, with its id in the vault and its pseudo number; undefined if the method is an account. */
   find(
     merchantId: MerchantId,
     customerId: CustomerId,
@@ -43,7 +43,7 @@ export interface StoredMethods {
     merchantCustomerId: string,
     pseudoNumber: string,
   ): Promise<boolean>
-  /** Replaces a card by another one for every customer of the merchant who has stored it. Returns for how many. */
+  /** Replaces a card for every customer of the merchant who has stored it. Returns the number of rows. */
   replaceCard(replacement: CardReplacement): Promise<number>
 }
 
@@ -75,7 +75,7 @@ export function createStoredMethods(
     },
 
     async replaceCard({ merchantId, cardId, next, now }) {
-      // A customer who has both cards stored keeps the old row as it is: two rows must not become the same card.
+      // A customer who has stored both cards keeps the old row, because two rows must not become the same card.
       const { rowCount } = await writers.query(
         `UPDATE stored_method m SET card_id = v.card_id, last4_digits = $4, brand = $5,
            expiry_date = coalesce($6, m.expiry_date), updated_at = $7

@@ -1,4 +1,4 @@
-/** Reading disputes, and their sealed evidence. Every query is scoped by merchant. */
+/** Reads disputes and stores their sealed evidence. Every query is scoped by merchant. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Dispute, DisputeId, DisputeStatus } from '#lifecycle/dispute.ts'
 import type { Database } from '#storage/database.ts'
@@ -6,10 +6,10 @@ import type { Database } from '#storage/database.ts'
 export interface DisputeFilter {
   readonly statuses?: readonly DisputeStatus[]
   readonly payId?: PayId
-  /** On the day of opening: `from` inclusive, `to` exclusive. */
+  /** By the time of opening: `from` inclusive, `to` exclusive. */
   readonly from?: Date
   readonly to?: Date
-  /** The last one of the previous page. */
+  /** The last dispute of the previous page. */
   readonly after?: { readonly createdAt: Date; readonly disputeId: string }
   readonly limit: number
 }

@@ -1,18 +1,18 @@
 /**
- * What must be true of files for banks and of money that customers sent: sums equal those of their payments, nothing is in
- * two files, files are whole, and what was too much goes back.
+ * The doctor's checks of bank files and of customers' transfers: sums equal those of the payments, nothing is in two
+ * files, files are complete, and surplus is paid back.
  */
 import { type Check, type Sweep, some } from '#storage/doctor/check.ts'
 import { lookUp } from '#storage/planner.ts'
 
-/** The reference of what goes back to a payer, as it is derived from what it is for. */
+/** The reference of a surplus payment, as it is derived from the entry. */
 const surplusId = (row: string, reason: string): string =>
   `encode(substr(sha256(convert_to(${row}.merchant_id, 'UTF8') || '\\x00'::bytea
     || convert_to(${row}.provider_account_id, 'UTF8') || '\\x00'::bytea || convert_to(${reason}, 'UTF8')), 1, 16), 'hex')::uuid`
 
 /**
- * The transfers that were counted for the payment of a row: each with its id, and how much of it is to go back. That is what
- * exceeds the amount, or all of it where the payment has ended without it.
+ * The transfers that were counted for the payment of a row: each with its id and the part to pay back. That is the part
+ * beyond the payment's amount, or all of it if the payment has failed.
  */
 const receiptsOf = (
   row: string,
@@ -27,10 +27,10 @@ const receiptsOf = (
         AND pay_id = ${row}.pay_id AND type = 'AUTHORIZATION') o WHERE o.receipts IS NOT NULL) one) r
   CROSS JOIN (SELECT status, amount, currency FROM payment WHERE merchant_id = ${row}.merchant_id AND pay_id = ${row}.pay_id) p`
 
-/** The key of an entry when it was applied. */
+/** The key that an entry had when it was applied. */
 const keyThen = 'coalesce(e.former_key, e.entry_key)'
 
-/** Money that arrived for a payment, with what the payment knows of it. */
+/** Entries that were received for a payment, with the payment's record of them. */
 const received: Sweep = {
   from: `bank_entry e LEFT JOIN LATERAL ${lookUp(`SELECT r.* FROM (${receiptsOf('e')}) r WHERE r.key = ${keyThen}`)} r ON true
     LEFT JOIN LATERAL ${lookUp(`SELECT sum(l.gross) AS gross FROM settlement_line l WHERE l.merchant_id = e.merchant_id
@@ -41,13 +41,13 @@ const received: Sweep = {
 }
 
 /**
- * Whether the bank says who paid, as far as this can be known without decrypting: without that, late money is not counted, and
- * the only transfer gives the payment its account.
+ * Whether the bank named the payer, as far as this can be known without decrypting: a late transfer is counted only if
+ * it did, and a single transfer gives the payment its account.
  */
 const isPayerKnown = `(r.is_late OR r.timely = 1 AND ${some(`payment p WHERE p.merchant_id = e.merchant_id
   AND p.pay_id = e.pay_id AND p.account_id IS NOT NULL`)})`
 
-/** The end of a payment has put it into the queue, and the next batch makes rows of what had arrived. */
+/** Whether the ended payment is in the queue: then the next batch makes the rows of its surplus. */
 const isQueued = some(
   `timer t WHERE t.merchant_id = e.merchant_id AND t.pay_id = e.pay_id AND t.kind = 'BATCH'`,
 )
@@ -100,10 +100,10 @@ const surplusChecks: readonly Check[] = [
   },
 ]
 
-/** Which file of its batch an item is in. */
+/** The file of the batch that an item is in. */
 const fileType = `CASE WHEN type = 'DEBIT' THEN 'pain.008.001.08' ELSE 'pain.001.001.09' END AS type`
 
-/** Files for the bank, with their items and parts; an outer join, so that each may lack any other. */
+/** Files for the bank with their items and parts. An outer join, because each may be missing. */
 const files: Sweep = {
   from: `(SELECT merchant_id, batch_id, type, message_id, payments, sum FROM bank_file) f
     FULL JOIN (SELECT merchant_id, batch_id, ${fileType}, count(*) AS payments, sum(amount) AS sum,
@@ -117,18 +117,18 @@ const files: Sweep = {
 }
 
 /**
- * Releases before this migration cut a file by its length alone, a short one into a single part. An id begins with the
- * milliseconds at which it was made, in twelve digits of sixteen.
+ * Releases before this migration split a file by length alone, and a short one had a single part. The first twelve hex
+ * digits of an id are the time of its creation in milliseconds.
  */
 const isCutByLength = `to_timestamp(('x' || left(replace(p.part_id, '-', ''), 12))::bit(48)::bigint / 1000.0)
   < (SELECT m.applied_at FROM schema_migration m WHERE m.name = '0041-bank-entries-waiting.sql')`
 
-/** A block that comes back as one sum books each of its items under the item's name and the key of the entry. */
+/** If a block is returned as one sum, each item is booked under its own id and the key of the entry. */
 const ownName = `'^[0-9a-f]{32}[|]'`
 
 const bookingEntry = `regexp_replace(booked_by, ${ownName}, '')`
 
-/** 250: longer names are cut off, and the entry cannot be found by the rest. */
+/** 250: longer names are truncated, and the entry cannot be found by the rest. */
 const isCutOff = `(char_length(booked_by) >= 250 AND booked_by ~ ${ownName})`
 
 export const bankChecks: readonly Check[] = [
@@ -144,7 +144,7 @@ export const bankChecks: readonly Check[] = [
     name: 'bank-file-parts',
     sentence: 'A file for the bank has all its parts, so that it can be given out again, and its batch.',
     sweep: files,
-    // Each block has a beginning and at least one part of payments, and the file has an end.
+    // Every block has a header part and at least one part with payments, and the file has a closing part.
     when: `b.batch_id IS NULL OR f.payments IS NULL OR p.count IS NULL OR p.first <> 0 OR p.last <> p.count - 1
       OR p.count < 2 * i.blocks + 1 AND NOT ${isCutByLength}`,
     detail: `format('%s of batch %s has %s parts, numbered %s to %s, for %s blocks', type, batch_id, coalesce(p.count, 0),

@@ -1,5 +1,5 @@
 /**
- * What must be true of the cells together: every merchant is in the cell that the directory names, and nowhere else.
+ * The doctor's checks across cells: every merchant is in the cell that the directory names, and in no other.
  */
 import type { CellAddress } from '#storage/cells/address.ts'
 import { withClient } from '#storage/cells/create-cell.ts'
@@ -13,7 +13,7 @@ interface Stored {
   readonly cell: number
 }
 
-/** None with one cell: there is nothing to compare. */
+/** Returns no results for a single cell, because there is nothing to compare. */
 export async function examineCells(
   cells: readonly CellAddress[],
   onResult: (result: CheckResult) => void = () => {},

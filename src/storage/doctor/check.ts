@@ -1,5 +1,5 @@
 /**
- * What a check is, and how checks become statements. With millions of payments most of the time goes into reading, so
+ * Defines checks and turns them into statements. With millions of payments most of the time goes into reading, so
  * checks of the same rows share one statement (a sweep), and a statement that goes payment by payment is split into
  * ranges that several connections process.
  */
@@ -11,36 +11,36 @@ interface Named {
 }
 
 /**
- * A statement of its own. It gives merchant_id, pay_id, x_id and detail of what is wrong; `clock.now` is the time. Two
- * placeholders may stand for a condition on the merchant_id and pay_id of a table's alias:
+ * A check with a statement of its own. It selects merchant_id, pay_id, x_id and detail of each fault; `clock.now` is
+ * the time. Two placeholders stand for a condition on the merchant_id and pay_id of a table's alias:
  * - `{range a}`: payment by payment; the statement then runs once for each range of payments.
  * - `{touched a}`: the payments to examine: all, or only those changed since a given time.
  */
 export interface OwnCheck extends Named {
   readonly broken: string
-  /** For a list of payments, where `broken` would read a whole table. */
+  /** The statement for a list of payments, if `broken` would read a whole table. */
   readonly brokenOfListed?: string
 }
 
 /** One condition on the rows of a sweep. */
 export interface RowCheck extends Named {
   readonly sweep: Sweep
-  /** True where something is wrong. */
+  /** The SQL condition that a faulty row meets. */
   readonly when: string
   readonly detail: string
 }
 
 export interface Sweep {
-  /** With the placeholders described above. */
+  /** May hold the placeholders described above. */
   readonly from: string
   readonly where: string
-  /** SQL of merchant_id, pay_id and x_id. */
+  /** The SQL expressions of merchant_id, pay_id and x_id. */
   readonly ids: readonly [string, string, string]
 }
 
 export type Check = OwnCheck | RowCheck
 
-/** Several checks in one statement, whose rows also name the check. */
+/** Several checks in one statement; each row names its check. */
 export interface CheckStatement {
   readonly names: readonly string[]
   readonly text: string
@@ -63,7 +63,7 @@ export function statementsOf(
   return [...[...sweeps].map(([sweep, rows]) => sweepStatement(sweep, rows)), ...own]
 }
 
-/** All conditions are tested at once first; only for a row that fails one are they evaluated by name. */
+/** Tests all conditions together first; only for a faulty row are they evaluated one by one to name the check. */
 function sweepStatement({ from, where, ids }: Sweep, checks: readonly RowCheck[]): CheckStatement {
   const conditions = checks.map(({ when }) => `(${when})`)
   const values = checks.map(({ name, detail }, index) => `('${name}', ${conditions[index]}, ${detail})`)
@@ -118,12 +118,12 @@ export function sliceStatement({ text }: CheckStatement, slice: Slice): SlicedSt
 }
 
 /**
- * Counted and not EXISTS: for a condition that is evaluated for few rows, the planner would otherwise read the whole
+ * A count instead of EXISTS: for a condition that is evaluated for few rows, the planner would otherwise read the whole
  * table first.
  */
 export const some = (rows: string): string => `((SELECT count(*) FROM ${rows}) > 0)`
 
-/** Of an operation. */
+/** The condition that an operation is unanswered. */
 export const unanswered = `state IN ('SENT', 'PENDING')`
 
 /** Whether the payment `p` has a timer `t` of this kind. */

@@ -1,4 +1,4 @@
-/** What must be true of the customer vault at any moment: each check is a query for what breaks it. */
+/** The doctor's checks of customers and stored methods: each is a query for rows that violate an invariant. */
 import type { Check } from '#storage/doctor/check.ts'
 import { byOtherIndex } from '#storage/planner.ts'
 

@@ -20,7 +20,7 @@ export interface Example {
   readonly merchantId: string
   readonly payId?: string
   readonly xId?: string
-  /** What was found, as our own ids and figures; never card data. */
+  /** Describes the fault by our own ids and figures, never by card data. */
   readonly detail: string
 }
 
@@ -28,36 +28,36 @@ export interface CheckResult {
   readonly name: string
   /** What should be true. */
   readonly sentence: string
-  /** How often it is not true. */
+  /** The number of faults. */
   readonly found: number
   readonly examples: readonly Example[]
-  /** Why the check was not made; what it would have found is not known then. */
+  /** The reason why the check was not made; then `found` means nothing. */
   readonly notMade?: string
 }
 
 export interface ExaminationOptions {
-  /** Real time unless given: how old something is decides whether it may still be under way. */
+  /** The current time; real time unless given. By age the checks decide whether an operation may still be under way. */
   readonly now?: Date
-  /** Only payments that have changed since, in their merchant's time, where a check goes payment by payment. */
+  /** Limits checks that go payment by payment to payments changed since then, in their merchant's time. */
   readonly since?: Date
-  /** Called with each check in order, as soon as it and all before it have ended: with much data that takes a while. */
+  /** Called with each result in order, as soon as that check and all before it have ended. */
   readonly onResult?: (result: CheckResult) => void
   /** Called with the completed share of the work, from 0 to 1. */
   readonly onProgress?: (share: number) => void
-  /** How many payments are looked at in one go; fewer in tests. */
+  /** The number of payments per statement; fewer in tests. */
   readonly paymentsAtOnce?: number
 }
 
 /** 20: enough to see a pattern, few enough to read. */
 const examplesShown = 20
 
-/** 10 s: a host that drops packets would otherwise keep us silent for minutes. */
+/** 10 s: otherwise a host that drops packets would block us for minutes. */
 const connectTimeoutMs = 10_000
 
-/** 50,000: rows of this many payments are joined and sorted in memory. */
+/** 50,000: the rows of this many payments are joined and sorted in memory. */
 const defaultPaymentsAtOnce = 50_000
 
-/** 4 at most, one per core: more would wait for the same disk, and each may use its 64 MB several times. */
+/** At most 4, one per core: more would wait for the same disk, and each may use its 64 MB several times. */
 const connectionsMax = 4
 
 /** 64 MB: sorts and joins over millions of rows stay mostly in memory, even on the smallest supported machine. */
@@ -82,7 +82,7 @@ export async function examine(
   }
 }
 
-/** The same on connections, and in transactions, of the caller's. */
+/** The same on the caller's connections, within its transactions. */
 export async function examineWith(
   clients: readonly pg.ClientBase[],
   options: ExaminationOptions = {},
@@ -98,7 +98,7 @@ function openClient(databaseUrl: string): pg.Client {
     connectionTimeoutMillis: connectTimeoutMs,
     application_name: 'tollgate doctor',
   })
-  // The statement that was running reports the failure; without a listener the error event would also end the process.
+  // The running statement throws the error; without a listener the error event would also crash the process.
   client.on('error', () => {})
   return client
 }
@@ -109,7 +109,7 @@ interface Job {
   readonly slice: Slice
 }
 
-/** Jobs that cannot be sliced come first, so that no connection is left with one at the end. */
+/** Jobs that cannot be sliced come first, so that the last ones are short. */
 async function planJobs(
   client: pg.ClientBase,
   { since, paymentsAtOnce = defaultPaymentsAtOnce }: ExaminationOptions,
@@ -136,7 +136,7 @@ async function findTouched(client: pg.ClientBase, since: Date): Promise<readonly
   return rows
 }
 
-/** Ranges of so many payments each. The first and the last are open, for rows whose payment is missing. */
+/** Ranges of `paymentsAtOnce` payments. The first and the last are open, to cover rows whose payment is missing. */
 async function findRanges(client: pg.ClientBase, paymentsAtOnce: number): Promise<readonly Slice[]> {
   const { rows } = await client.query<PaymentKey>(
     `SELECT ${keyColumns} FROM (SELECT merchant_id, pay_id, row_number() OVER (ORDER BY merchant_id, pay_id) AS number
@@ -154,7 +154,7 @@ function chunksOf<T>(items: readonly T[], size: number): readonly (readonly T[])
   return Array.from({ length: count }, (_, index) => items.slice(index * size, (index + 1) * size))
 }
 
-/** Each connection takes the next job as soon as it is free. The results come in the order of the checks. */
+/** Runs the jobs: each connection takes the next one as soon as it is free. Results are in the order of the checks. */
 async function work(
   clients: readonly pg.ClientBase[],
   jobs: readonly Job[],
@@ -199,7 +199,7 @@ async function work(
       }
     }),
   ).catch(error => {
-    // One job has failed: no other may start.
+    // One job has failed, so no other may start.
     waiting.length = 0
     throw error
   })
@@ -212,7 +212,7 @@ interface FoundRow {
   readonly pay_id: string | null
   readonly x_id: string | null
   readonly detail: string
-  /** Of this check in this statement: its number among what was found, and how much that was. */
+  /** SQL columns for a check in a statement: the number of a row among its faults, and the count of faults. */
   readonly place: string
   readonly found: string
 }
@@ -245,7 +245,9 @@ const toExample = ({ merchant_id, pay_id, x_id, detail }: FoundRow): Example => 
   detail,
 })
 
-/** The doctor's check of the audit trail's hash chain. Hashes are computed here and not in SQL, unlike the other checks. */
+/**
+ * The doctor's check of the audit trail's hash chain. Hashes are computed here and not in SQL, unlike the other checks.
+ */
 export async function examineAudit(reader: Pick<pg.Pool, 'query'>): Promise<CheckResult> {
   const { faults } = await verifyAudit(reader)
   return {

@@ -1,7 +1,7 @@
-/** What must be true of events and their deliveries, whatever crashed before; see payment-checks.ts. */
+/** The doctor's checks of events and their deliveries; see payment-checks.ts. */
 import type { Check, Sweep } from '#storage/doctor/check.ts'
 
-/** Every event with a summary of its attempts. */
+/** All events, each with a summary of its attempts. */
 const events: Sweep = {
   from: `event e LEFT JOIN (SELECT merchant_id, pay_id, sequence, count(*) AS count, max(number) AS last, min(number) AS first,
       count(*) FILTER (WHERE status BETWEEN 200 AND 299) AS taken FROM event_attempt WHERE {range event_attempt}
@@ -11,8 +11,8 @@ const events: Sweep = {
 }
 
 /**
- * The gateway writes bodies with the payment first and number and operation last: then both are members of the body
- * itself, not of a nested object, and nothing has to be parsed.
+ * Whether the body has the gateway's usual form, with the payment first, and sequence and operation last. Then these
+ * are members of the body itself, not of a nested object, and the JSON need not be parsed.
  */
 const isUsualBody = `(e.body::text LIKE '{"type":"' || e.type || '","payId":"' || replace(e.pay_id::text, '-', '')
   || '",%,"sequence":' || e.sequence || ',"xId":"' || replace(e.x_id::text, '-', '') || '"}')`

@@ -1,7 +1,7 @@
-/** What must be true of payment intents and the payments made from them. Read with payment-checks.ts, which has the rest. */
+/** The doctor's checks of payment intents and the payments made from them; see payment-checks.ts. */
 import type { Check } from '#storage/doctor/check.ts'
 
-/** Parsing details costs more than a text search, and most payments have no intent. */
+/** A text search before the details are parsed, which costs more; most payments have no intent. */
 const mayHaveIntent = `p.details::text LIKE '%paymentIntentId%'`
 
 const intentId = `p.details->>'paymentIntentId'`

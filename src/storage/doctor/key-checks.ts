@@ -1,4 +1,4 @@
-/** What must be true of idempotency keys and the operations that they are joined to; see payment-checks.ts. */
+/** The doctor's checks of idempotency keys and their operations; see payment-checks.ts. */
 import { type Check, type Sweep, some } from '#storage/doctor/check.ts'
 import { lookUp } from '#storage/planner.ts'
 
@@ -8,11 +8,11 @@ const keyMatches = `o.key->>'verb' = k.verb AND o.key->>'path' = k.path AND o.ke
 const keyIsKept = `o.created_at > clock.now + m.clock_offset_ms * interval '1 millisecond' - interval '30 days'
   + interval '1 hour'`
 
-/** As the gateway writes the name of a key: equal texts need no parsing. */
+/** Compares with the text that the gateway writes first, because equal texts need no parsing. */
 const keyFits = `(o.key::text = '{"verb":"' || k.verb || '","path":"' || k.path || '","key":' || to_json(k.key)::text || '}'
   OR coalesce(${keyMatches}, false))`
 
-/** A full join of operations that name a key and keys that name an operation. */
+/** A full join of the operations that name a key with the keys that name an operation. */
 const keys: Sweep = {
   from: `(SELECT o.merchant_id, o.pay_id, o.x_id, o.type, o.created_at, o.key FROM operation o
       WHERE o.key IS NOT NULL AND {touched o}) o

@@ -1,6 +1,6 @@
 /**
- * What must be true of the stored data at any moment, whatever crashed before: each check is a query for the rows that
- * break it. Sums and statuses are compared with the operations, never computed by the code that wrote them.
+ * The doctor's checks of payments: invariants that hold at any moment, also after a crash. Each check is a query for
+ * the rows that violate it. Sums and statuses are computed from the operations in SQL, not by the code that wrote them.
  */
 
 import { allMethods } from '#methods/catalogue.ts'
@@ -19,7 +19,7 @@ const approved = `state IN ('AUTHORIZED', 'CAPTURE_REQUEST', 'OK')`
 
 const raised = `type = 'INCREMENTAL' AND state = 'OK'`
 
-/** The confirm's amount is what was approved; the first step only has the amount at creation. */
+/** The approved amount: that of the confirm if there is one, because the first step only has the amount at creation. */
 const approvedAmount = `coalesce(max(amount) FILTER (WHERE type = 'CONFIRM' AND ${approved}),
   max(amount) FILTER (WHERE type = 'AUTHORIZATION' AND ${approved}), 0)
   + coalesce((sum(amount) FILTER (WHERE ${raised}))::bigint, 0)`
@@ -36,7 +36,7 @@ const operationFacts: Readonly<Record<string, string>> = {
   returned: `(sum(amount) FILTER (WHERE type = 'RETURN'))::bigint`,
   reopeners: `count(*) FILTER (WHERE type = 'INCREMENTAL' OR type = 'CAPTURE' AND state = 'FAILED')`,
   asked: `max(amount) FILTER (WHERE type = 'AUTHORIZATION' AND ${approved})`,
-  // What the provider approved. For these only, because the text must be parsed.
+  // The currency that the provider approved. Read for these types only, because the JSON must be parsed.
   currency: `max(CASE WHEN type IN ('AUTHORIZATION', 'CONFIRM', 'CREDIT') AND ${approved}
     THEN provider->'echo'->'amount'->>'currency' END)`,
   approved_at: `max(updated_at) FILTER (WHERE type IN ('AUTHORIZATION', 'CONFIRM') AND ${approved})`,
@@ -53,7 +53,7 @@ const operationColumns = Object.entries(operationFacts)
   .map(([name, sql]) => `${sql} AS ${name}`)
   .join(', ')
 
-/** Every payment with a summary of its operations and events. */
+/** All payments, each with a summary of its operations and events. */
 const payments: Sweep = {
   from: `payment p LEFT JOIN (SELECT merchant_id, pay_id, ${operationColumns} FROM operation WHERE {range operation}
       GROUP BY merchant_id, pay_id) o USING (merchant_id, pay_id)
@@ -72,14 +72,17 @@ const sumCheck = (sum: string, sentence: string, comparison = '<>'): RowCheck =>
   detail: `format('${sum} is %s, the operations make %s', p.${sum}, coalesce(o.${sum}, 0))`,
 })
 
-/** Timers are in real time, ends in the merchant's. A day: a timer that fires in vain is set again a little later. */
+/**
+ * The condition that a timer runs in time for an end. Timers are in real time, ends in the merchant's. One day of
+ * tolerance, because a timer that fires in vain is set again a little later.
+ */
 const inTimeFor = (end: string): string =>
   `t.run_at < interval '1 day' + greatest(clock.now, ${end} - (SELECT m.clock_offset_ms * interval '1 millisecond'
     FROM merchant m WHERE m.merchant_id = p.merchant_id))`
 
 const open = 'p.authorized - p.capturing - p.captured - p.reversing - p.reversed'
 
-/** Payments that wait for a timer which is not there. */
+/** Finds payments that lack a timer they need. */
 const timerCheck = (
   kind: string,
   condition: string,
@@ -94,7 +97,7 @@ const nothing = 'p.authorized + p.capturing + p.captured + p.reversing + p.rever
 
 const creditable = `CASE WHEN p.kind = 'CREDIT' THEN p.amount ELSE p.captured END`
 
-/** An operation of the payment `p` that meets the condition on `u`. */
+/** Whether the payment `p` has an operation `u` that meets the condition. */
 const operationOf = (condition: string): string =>
   some(`operation u WHERE u.merchant_id = p.merchant_id AND u.pay_id = p.pay_id AND (${condition})`)
 
@@ -103,7 +106,9 @@ const isLast = (capture: string): string =>
   `(${capture}.details->'manual'->>'final' = 'true' OR ${capture}.details->>'closes' = 'true'
     OR ${capture}.details->>'releasesRest' = 'true')`
 
-/** Where more than the authorised amount may be captured, reaching it closes the payment; a raise may come afterwards. */
+/**
+ * If more than the authorised amount may be captured, reaching that amount closes the payment; an increment may follow.
+ */
 const mayHaveReached = `p.capture_percent > 100 AND (p.captured >= p.authorized OR ${operationOf(`u.type = 'INCREMENTAL'`)})`
 
 /** Methods by which more than the authorised amount may be captured. */
@@ -148,8 +153,8 @@ const moneyChecks: readonly Check[] = [
     sentence:
       'What is reversed beyond the reversals is the whole rest of an authorisation that has ended or was closed.',
     sweep: payments,
-    // A raise that was under way at the end may open something again, with a later end. So does a capture that released the
-    // rest and was taken back by its provider afterwards.
+    // An increment that was under way at the authorisation's end may open an amount again, with a later end. So may a
+    // capture that released the rest and was then taken back by its provider.
     when: `p.reversed > coalesce(o.reversed, 0) AND ${open} > 0 AND NOT p.closed_for_capture AND o.reopeners = 0
       AND (p.authorization_expires_at > p.updated_at) IS NOT FALSE`,
     detail: `format('reversed is %s, the operations make %s, and %s is still open', p.reversed, coalesce(o.reversed, 0),
@@ -159,8 +164,9 @@ const moneyChecks: readonly Check[] = [
     name: 'closed-for-capture',
     sentence:
       'A payment is closed for further captures exactly if its last capture was declared or made to be the last.',
-    // A statement of its own: details in the summary of all operations would double the time of the sweep. A capture that its
-    // provider takes back opens the payment again; one in the dashboard may have released the rest.
+    // A separate statement: reading details in the summary of all operations would double the time of the sweep. A
+    // capture that its provider takes back opens the payment again; one made in the provider's dashboard may have
+    // released the rest.
     broken: `SELECT p.merchant_id, p.pay_id, NULL::uuid AS x_id, 'closed for capture, but its captures say otherwise' AS detail
       FROM payment p WHERE {touched p} AND p.closed_for_capture AND NOT (${mayHaveReached})
         AND NOT ${operationOf(`u.type = 'CAPTURE' AND u.state = 'OK' AND (${isLast('u')} OR u.details->>'origin' = 'PROVIDER')`)}
@@ -253,7 +259,7 @@ const statusChecks: readonly Check[] = [
     name: 'status-found',
     sentence: 'A payment that is not simply paid has the mark by which lists find its status.',
     sweep: payments,
-    // Its mark is written with the answer that decides.
+    // The mark is written together with the deciding answer.
     when: `p.status <> 'OK' AND NOT o.sent AND NOT ${some(`payment_mark m WHERE m.merchant_id = p.merchant_id
       AND m.pay_id = p.pay_id AND m.status = p.status`)}`,
     detail: `format('%s without a mark that says so', p.status)`,
@@ -261,7 +267,7 @@ const statusChecks: readonly Check[] = [
   {
     name: 'live-trans-ids',
     sentence: 'A transId belongs to one live payment of a merchant.',
-    // By a hash first: that sorts eight bytes a row.
+    // Search by a hash first, which sorts only eight bytes per row.
     broken: `SELECT merchant_id, ${oldest}, NULL::uuid AS x_id, ${sharedTransId} AS detail
       FROM payment WHERE live AND ${transIdHash} = ANY (ARRAY(SELECT ${transIdHash} FROM payment WHERE live
         GROUP BY 1 HAVING count(*) > 1))
@@ -283,7 +289,7 @@ const operationChecks: readonly Check[] = [
   {
     name: 'operation-references',
     sentence: 'Every operation has a reference of its own.',
-    // By x_id alone first: that sorts sixteen bytes a row.
+    // Search by x_id alone first, which sorts only sixteen bytes per row.
     broken: `SELECT merchant_id, ${oldest}, x_id, ${sharedReference} AS detail
       FROM operation WHERE x_id = ANY (ARRAY(SELECT x_id FROM operation GROUP BY x_id HAVING count(*) > 1))
       GROUP BY merchant_id, x_id HAVING count(*) > 1`,

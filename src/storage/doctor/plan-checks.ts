@@ -1,4 +1,4 @@
-/** What must be true of payment plans at any moment: each check is a query for what breaks it. */
+/** The doctor's checks of payment plans; see payment-checks.ts. */
 import { tryDays } from '#lifecycle/plans/plan-turn.ts'
 import type { Check } from '#storage/doctor/check.ts'
 
@@ -13,7 +13,7 @@ const isCharged = `(pl.next_payment_date IS NOT NULL AND pl.recurring->>'autoCha
 const actsOn = `least(CASE WHEN ${isCharged} THEN pl.next_payment_date + coalesce((ARRAY[${tryDays}])[pl.tries + 1], 0) END,
   (pl.recurring->>'expiryDate')::date + 1)`
 
-/** Timers are in real time, days in the merchant's. A day: a timer that fires in vain is set again a little later. */
+/** Timers are in real time, days in the merchant's. One day of tolerance: a timer that fires in vain is set again. */
 const hasTimer = `EXISTS (SELECT 1 FROM timer t JOIN merchant m ON m.merchant_id = t.merchant_id
   WHERE t.merchant_id = pl.merchant_id AND t.pay_id = pl.initial_pay_id AND t.x_id = pl.plan_id AND t.kind = 'PLAN'
     AND t.run_at < interval '1 day' + greatest(clock.now, (${actsOn})::timestamp AT TIME ZONE 'UTC'

@@ -1,12 +1,12 @@
-/** What must be true of provider accounts, notices, disputes and settlement lines. Read with payment-checks.ts. */
+/** The doctor's checks of provider accounts, notices, disputes and settlement lines; see payment-checks.ts. */
 import type { Check } from '#storage/doctor/check.ts'
 
-/** 7 days: an older capture is in every provider's books by the day of the newest line. */
+/** 7 days: a capture that is older than the newest line by this much must have a line. */
 export const settledWithinDays = 7
 
 /**
- * The total of chargebacks and returned debits of each payment. Inquiries move no money, and won disputes are paid
- * back.
+ * The total of chargebacks and returned debits of each payment. Dispute inquiries move no money, and won disputes are
+ * paid back.
  */
 export const takenBack = `SELECT merchant_id, pay_id, min(x_id::text)::uuid AS x_id, sum(amount) AS amount,
     max(currency) AS currency, max(at) AS at
@@ -17,26 +17,26 @@ export const takenBack = `SELECT merchant_id, pay_id, min(x_id::text)::uuid AS x
   GROUP BY merchant_id, pay_id`
 
 /**
- * What a provider settles as one: operations of a payment that it knows by the same id, such as several captures of one
- * charge, have their lines in common.
+ * The id under which a provider settles an operation. Operations with the same provider id, such as several captures of
+ * one charge, share their lines.
  */
 export const settledAs = (operation: string): string =>
   `coalesce(${operation}.provider->>'transactionId', ${operation}.x_id::text)`
 
 /**
- * What a settlement line says in a currency: its gross amount where it is settled in it, else what the customer paid. NULL
- * where it says neither.
+ * The amount of a settlement line in a currency: its gross amount if it is settled in that currency, else the amount
+ * that the customer paid. NULL if the line states neither.
  */
 export const statedIn = (line: string, currency: string): string =>
   `CASE ${currency} WHEN ${line}.currency THEN ${line}.gross WHEN ${line}.paid_currency THEN ${line}.paid END`
 
-/** The sum of what several lines say; NULL where one of them says nothing, because the rest is not the whole. */
+/** The sum of the stated amounts of several lines; NULL if one states none, because the sum would be incomplete. */
 export const sumOfStated = (stated: string, over = ''): string =>
   `CASE WHEN count(*) ${over} = count(${stated}) ${over} THEN sum(${stated}) ${over} END`
 
 /**
- * Whether the lines of an undone operation add up to zero. In another currency, a refund that goes out and comes back at two
- * rates does not: unless its lines say what the customer got, there must be as many for each direction.
+ * Whether the lines of an undone operation add up to zero. In another currency, a refund that goes out and comes back
+ * at different rates does not: then its lines must state the customer's amounts, or be equally many in each direction.
  */
 export const addsUpToZero = (line: string, stated: string, over = ''): string =>
   `coalesce(${sumOfStated(stated, over)} = 0, sum(${line}.gross) ${over} = 0 OR bool_and(${line}.type = 'REFUND') ${over}
@@ -44,7 +44,7 @@ export const addsUpToZero = (line: string, stated: string, over = ''): string =>
 
 const newestLines = `(SELECT merchant_id, provider_account_id, max(date) AS newest FROM settlement_line GROUP BY 1, 2) latest`
 
-/** Captures, refunds and chargebacks of accounts whose provider has sent settlement lines, without a line of their own. */
+/** Captures, refunds and chargebacks without a settlement line, of accounts whose provider sends such lines. */
 export const unsettled = `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s of %s is in no settlement line of %s', o.type,
     o.amount, p.provider_account) AS detail
   FROM ${newestLines}
@@ -65,11 +65,12 @@ export const unsettled = `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s of 
     AND NOT EXISTS (SELECT 1 FROM settlement_line l WHERE l.merchant_id = p.merchant_id
       AND l.provider_account_id = p.provider_account AND l.pay_id = p.pay_id AND l.type = 'CHARGEBACK')`
 
-/** Providers call all outgoing money a REFUND, whether or not it was captured before. */
+/** Whether the line has the operation's type. Providers call all outgoing money a REFUND, credits included. */
 const isItsType = `(o.type = l.type OR (o.type = 'CREDIT' AND l.type = 'REFUND'))`
 
 /**
- * Lines about an operation or a chargeback that match none of ours. The lines of an undone operation add up to zero.
+ * Lines about an operation or a chargeback that match none of ours. Lines of an undone operation are fine if they add
+ * up to zero.
  */
 export const unbooked = `SELECT l.merchant_id, l.pay_id, l.x_id, format('line %s of settlement %s fits no operation',
     l.provider_reference, l.settlement_id) AS detail
@@ -84,9 +85,10 @@ export const unbooked = `SELECT l.merchant_id, l.pay_id, l.x_id, format('line %s
         AND o.type = 'RETURN'))`
 
 /**
- * Several lines may belong to one operation or to one payment's chargebacks: their sum is compared, in our currency, where
- * the lines say it. Lines about an operation that failed have no amount to compare; they are correct if they add up to zero.
- * Several captures of one charge are compared by gross amounts only: each of their lines may say what was paid in all.
+ * Operations whose amount differs from their lines. Several lines may belong to one operation or to one payment's
+ * chargebacks: their sum is compared, in our currency, if the lines state it. Lines of a failed operation are correct
+ * if they add up to zero. Several captures of one charge are compared by gross amounts only, because each line may
+ * state the total paid.
  */
 export const misstated = `SELECT m.merchant_id, m.pay_id, m.x_id, format('%s of %s, but the lines say %s', m.type, m.amount,
     m.told) AS detail

@@ -1,12 +1,13 @@
 /**
- * Sealed cards, accounts and records by the page, for the doctor to decrypt: of each table all rows up to a number, a sample
- * of more, or all that were stored or used since a time. In the caller's transaction, because a cursor needs one.
+ * Reads sealed cards, accounts and records page by page, for the doctor to decrypt: all rows of a small table, a sample
+ * of a big one, or all that were stored or used since a time. Runs in the caller's transaction, because a cursor needs
+ * one.
  */
 import type pg from 'pg'
 import type { SealedRow } from '#storage/doctor/sealed-rows.ts'
 import { type Holding, heldIn } from '#storage/vault/key-rotation.ts'
 
-/** Those that may have millions of rows; secrets and codes are few and read at once (sealed-rows.ts). */
+/** The tables that may have millions of rows; secrets and codes are few and read at once (sealed-rows.ts). */
 export type BigHolding = Exclude<Holding, 'secrets' | 'codes'>
 
 export interface HoldingChoice {
@@ -16,18 +17,21 @@ export interface HoldingChoice {
 }
 
 interface Size {
-  /** How many rows are read where nobody has asked for those since a time. */
+  /** The number of rows that are read unless a time is given. */
   readonly sample: number
-  /** How many are held in memory at once. */
+  /** The number of rows in memory at a time. */
   readonly page: number
 }
 
-/** 2,000 are opened in some hundredths of a second, and miss hardly any fault that is in more than one number of a thousand. */
+/**
+ * 2,000: decrypted in some hundredths of a second, they reveal almost any fault that affects more than one number in a
+ * thousand.
+ */
 const numbers: Size = { sample: 2_000, page: 1_000 }
 /** A record may have megabytes. */
 const records: Size = { sample: 200, page: 10 }
 
-/** Of the row `v`: whether it was stored since that time, or belongs to a payment that has changed since. */
+/** The condition that the row `v` was stored since a time, or belongs to a payment that has changed since. */
 type IsRecent = (since: string) => string
 
 const usedBy =
@@ -70,7 +74,7 @@ export async function* readHolding(
   const condition = since
     ? isRecent(`'${since.toISOString()}'::timestamptz`)
     : await chanceOf(client, table, sample ?? size.sample)
-  // As 32 hex digits, because sealed values are bound to their place in that spelling.
+  // Ids as 32 hex digits, because sealed values are bound to their place in that form.
   await client.query(`DECLARE examined NO SCROLL CURSOR FOR SELECT v.merchant_id AS "merchantId",
       replace(v.${id}::text, '-', '') AS id, v.key_version AS "keyVersion", v.sealed
     FROM ${table} v WHERE v.sealed IS NOT NULL AND ${condition}`)
@@ -82,7 +86,7 @@ export async function* readHolding(
   await client.query('CLOSE examined')
 }
 
-/** True for about as many rows as asked for, spread over the whole table, which is read in its own order. */
+/** A condition that holds for about `sample` random rows of the table, which is read in its physical order. */
 async function chanceOf(client: pg.ClientBase, table: string, sample: number): Promise<string> {
   const { rows } = await client.query<{ count: string }>(
     `SELECT count(*)::text AS count FROM ${table} WHERE sealed IS NOT NULL`,

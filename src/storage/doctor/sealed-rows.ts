@@ -1,4 +1,4 @@
-/** The keys and secrets that the doctor tries to decrypt; sealed-holdings.ts reads what there may be millions of. */
+/** Reads the keys and secrets that the doctor tries to decrypt; sealed-holdings.ts reads the big tables. */
 import pg from 'pg'
 import type { MerchantId } from '#domain/ids.ts'
 import { installationOwner } from '#storage/vault/key-rotation.ts'
@@ -27,13 +27,13 @@ export interface SealedRows {
 
 const hex = (column: string): string => `replace(${column}::text, '-', '')`
 
-/** A connection on which everything is read as of one moment: a concurrent change of keys must not look like damage. */
+/** Opens a connection with a snapshot, so that a concurrent change of keys does not look like damage. */
 export async function withSnapshot<T>(
   databaseUrl: string,
   work: (client: pg.ClientBase) => Promise<T>,
 ): Promise<T> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'tollgate doctor' })
-  // The statement that was running reports the failure; without a listener the error event would also end the process.
+  // The running statement throws the error; without a listener the error event would also crash the process.
   client.on('error', () => {})
   await client.connect()
   try {

@@ -1,26 +1,26 @@
-/** Operations that a provider has not answered: somebody must be about to ask it, or a person must. */
+/** The doctor's checks of unanswered operations: each needs a pending inquiry, or an operator must act. */
 
 import { inquiryAfterOneDay } from '#lifecycle/inquiry.ts'
 import { type Check, type Sweep, timerOf, unanswered } from '#storage/doctor/check.ts'
 
 /**
- * Waits for the next file to a bank, or is in one: the bank's own files answer it, up to 60 days after its day. A debit
- * may be announced weeks ahead, and statements come late.
+ * The condition that the operation waits for the next file to a bank, or is in one: then the bank's files bring its
+ * outcome, up to 60 days after its due day. A debit may be announced weeks ahead, and statements come late.
  */
 const waitsForBank = `(o.state = 'PENDING' AND (EXISTS (SELECT 1 FROM timer t WHERE t.merchant_id = o.merchant_id
     AND t.pay_id = o.pay_id AND t.x_id = o.x_id AND t.kind = 'BATCH')
   OR EXISTS (SELECT 1 FROM bank_item i WHERE i.merchant_id = o.merchant_id AND i.x_id = o.x_id
     AND i.due_on + 60 > clock.now + m.clock_offset_ms * interval '1 millisecond')))`
 
-/** Of an operation, in the merchant's time. */
+/** The time at which an operation was sent, in the merchant's time. */
 const sentAt = `coalesce(to_timestamp((o.prepared->>'sentAtMs')::bigint / 1000.0), o.created_at)`
 
 /**
- * Operations without an answer. A customer may leave a payment open until it expires; and what was sent within the last
- * 10 minutes (three sends, reconnecting, and a wide margin) may be on its way right now. Both clocks are checked: the
- * test clock jumps, and the time of recording says nothing about a later step of the customer. `asked_on`: the provider
- * is asked beyond the first day, because its connector declares a longer time for pending answers. A timer that is
- * further ahead than six hours for each question, and a day, was moved: the questions come faster than that.
+ * Operations without an answer. A customer may leave a payment open until it expires, and an operation sent within the
+ * last 10 minutes (three sends, reconnecting, and a wide margin) may still be under way. Both clocks are checked: the
+ * test clock jumps, and the time of recording says nothing about a later step of the customer. `asked_on`: inquiries
+ * continue after the first day, because the connector declares a longer time for pending answers. A timer further ahead
+ * than six hours per inquiry and a day was tampered with, because inquiries are more frequent.
  */
 const unansweredOperations: Sweep = {
   from: `(SELECT o.merchant_id, o.pay_id, o.x_id,

@@ -1,5 +1,5 @@
 /**
- * Decides under which account PostgreSQL runs, because it refuses to run as root. Creates no user, and changes the
+ * Chooses the operating system account of PostgreSQL, which refuses to run as root. Creates no user, and changes the
  * owner only of the folders it is given.
  */
 import { spawnSync } from 'node:child_process'
@@ -13,11 +13,11 @@ interface Identity {
 }
 
 export interface Account {
-  /** Words that precede the program on its command line. */
+  /** Words before the program on the command line. */
   readonly prefix: readonly string[]
-  /** Given to spawn; absent when the process keeps its identity. */
+  /** The identity for `spawn`; absent if the process keeps its own. */
   readonly spawnAs?: Identity
-  /** The required owner of the cluster; absent when we are not root and cannot change owners. */
+  /** The required owner of the cluster; absent if we are not root and cannot change owners. */
   readonly owner?: Identity
   /** What the operator should know about the choice. */
   readonly warning?: string
@@ -41,8 +41,8 @@ export function chooseAccount(paths: readonly string[]): Account {
   const blocked = findBlockingFolder(paths, nobody)
   const warning = own ? undefined : sharedAccount
   if (blocked === undefined) return { prefix: [], spawnAs: nobody, owner: nobody, warning }
-  // In a user namespace that maps root to nobody, PostgreSQL sees an ordinary user who owns root's files: it may
-  // traverse root's private folders but has none of root's rights over the files of others.
+  // In a user namespace that maps root to nobody, PostgreSQL runs as an ordinary user who owns root's files: it may
+  // traverse root's private folders, but has no rights over other users' files.
   const prefix = ['unshare', '--user', `--map-user=${nobody.uid}`, `--map-group=${nobody.gid}`, '--']
   if (findBlockingFolder(paths, root) === undefined && canRun(prefix)) return { prefix, owner: root, warning }
   throw new EmbeddedPostgresError(
@@ -55,7 +55,7 @@ export function chooseAccount(paths: readonly string[]): Account {
 }
 
 /**
- * Gives the folder and its contents to the account. The folder itself comes last, so its owner shows that all is done.
+ * Gives the folder and its contents to the account. The folder itself comes last, so that its owner proves completion.
  */
 export function handOver(folder: string, account: Account): void {
   const found = lstatSync(folder)
@@ -106,7 +106,7 @@ function canRun(prefix: readonly string[]): boolean {
   return spawnSync(command, [...options, 'true'], { stdio: 'ignore' }).status === 0
 }
 
-/** The outermost folder on the way to any of the paths that the identity may not pass through. */
+/** The outermost ancestor of the paths that the identity may not traverse. */
 function findBlockingFolder(paths: readonly string[], identity: Identity): string | undefined {
   return paths.flatMap(listAncestors).find(folder => !mayPass(folder, identity))
 }

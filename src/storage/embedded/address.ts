@@ -18,8 +18,7 @@ export interface Address {
 }
 
 /**
- * Only part of a file name here: a unix socket has no port, but PostgreSQL and its clients insist on the
- * number.
+ * Only a part of the socket's file name: a unix socket has no port, but PostgreSQL and its clients require the number.
  */
 const socketPort = 5432
 
@@ -42,7 +41,7 @@ export async function chooseAddress(place: Place): Promise<Address> {
 
 function chooseSocket(place: Place): Address {
   const folder = fits(place.cluster) ? place.cluster : openSocketFolder(place)
-  // Port and sslmode are stated, so that PGPORT or PGSSLMODE in somebody's environment cannot redirect a client.
+  // Port and sslmode are explicit, so that PGPORT or PGSSLMODE in the environment cannot redirect a client.
   const server = `host=${encodeURIComponent(folder)}&port=${socketPort}&sslmode=disable`
   return {
     url: `postgresql:///${databaseName}?${server}&user=${roleName}&password=${place.password}`,
@@ -70,7 +69,7 @@ function openSocketFolder({ directory, cluster, account }: Place): string {
   }
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const found = lstatSync(folder)
-  // Anybody may write to the temporary folder: another user who created ours first could intercept the connection to
+  // Every user may write to the temporary folder: one who created our folder first could intercept the connection to
   // the database.
   const trusted = [process.getuid?.(), account.owner?.uid]
   if (!found.isDirectory() || !trusted.includes(found.uid)) {

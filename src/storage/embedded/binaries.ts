@@ -1,6 +1,5 @@
 /**
- * Finds the PostgreSQL programs in the installed platform package and repairs its library links. Downloads
- * nothing.
+ * Finds the PostgreSQL programs in the installed platform package and repairs its library links. Downloads nothing.
  */
 
 import { strict as assert } from 'node:assert'
@@ -11,7 +10,7 @@ import { textAt } from '#domain/json.ts'
 import { EmbeddedPostgresError } from '#storage/embedded/processes.ts'
 
 export interface Binaries {
-  /** The folder below which every program and library lies. */
+  /** The folder that contains all programs and libraries. */
   readonly folder: string
   readonly postgres: string
   readonly initdb: string
@@ -67,7 +66,7 @@ function restoreLinks(root: string): void {
     try {
       symlinkSync(relative(dirname(link), join(root, source)), link)
     } catch (cause) {
-      // Two processes may start at once: the second one finds the link.
+      // Another process that starts at the same time may have created the link.
       if (existsSync(link)) continue
       throw new EmbeddedPostgresError(
         `The library link ${basename(link)} of the embedded PostgreSQL is missing and cannot be made in ` +

@@ -1,6 +1,6 @@
 /**
- * The database's files in `<data>/postgres`: created once by initdb, completely or not at all, and owned by the account
- * that runs PostgreSQL. Starts no server.
+ * Creates the database cluster in `<data>/postgres` by initdb, atomically, owned by the account that runs PostgreSQL.
+ * Starts no server.
  */
 
 import { spawnSync } from 'node:child_process'
@@ -44,8 +44,7 @@ export function ensureCluster(ingredients: Ingredients): void {
 }
 
 /**
- * initdb works under another name, and the finished cluster is renamed: a crash in between leaves no incomplete
- * cluster.
+ * initdb works under another name, and the finished cluster is renamed, so that a crash leaves no incomplete cluster.
  */
 function createCluster({ directory, cluster, binaries, account, onProgress }: Ingredients): void {
   onProgress(`Creating the database in ${cluster} …`)
@@ -58,16 +57,16 @@ function createCluster({ directory, cluster, binaries, account, onProgress }: In
     binaries.initdb,
     `--pgdata=${draft}`,
     `--username=${superuserName}`,
-    // Nobody logs in before the rules of role.ts are written.
+    // Refuse all logins until role.ts has written its rules.
     '--auth=reject',
     '--encoding=UTF8',
-    // Bytewise order and UTF-8 character classes from PostgreSQL itself: no index depends on the system's
+    // Bytewise order and UTF-8 character classes from PostgreSQL itself, so that no index depends on the system's C
     // library.
     '--locale=C',
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',
     '--data-checksums',
-    // 4 MB instead of 16: all commits wait while a new file of the log is filled with zeros.
+    // 4 MB instead of 16: all commits wait while a new WAL segment is filled with zeros.
     '--wal-segsize=4',
     '--no-instructions',
   ]
@@ -90,7 +89,7 @@ function explainFailure(
   made: { error?: Error; status: number | null; stderr: string | null },
 ): string {
   const code = textAt(made.error, 'code')
-  // The file exists, so the dynamic loader that it names is missing.
+  // The file exists, so ENOENT means that the dynamic loader it needs is missing.
   if (code === 'ENOENT' && existsSync(binaries.initdb)) {
     return (
       `${binaries.initdb} does not run here: it needs the GNU C library, which this system lacks ` +
@@ -102,7 +101,7 @@ function explainFailure(
   return `The database could not be created (initdb: ${code ?? `exit code ${made.status}`}). ${output}`.trim()
 }
 
-/** The rename must be as durable as the first payment stored in the cluster. */
+/** Makes the rename durable: it must not be lost while payments in the cluster are kept. */
 function syncFolder(directory: string): void {
   if (process.platform === 'win32') return
   const folder = openSync(directory, 'r')

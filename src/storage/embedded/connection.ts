@@ -1,4 +1,4 @@
-/** Checks by the launcher whether the server is ready and accepts our login. */
+/** The launcher's checks that the server is ready and accepts our login. */
 
 import pg from 'pg'
 import { textAt } from '#domain/json.ts'
@@ -7,10 +7,10 @@ import type { Address } from '#storage/embedded/address.ts'
 /** 5 s: a server on this machine answers in milliseconds or is not there. */
 const connectTimeoutMs = 5_000
 
-/** Errors that a client gets while the server is not running, starting, recovering or stopping. */
+/** Errors that a client gets while the server is down, starting, recovering or stopping. */
 const notYetCodes = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '57P03'])
 
-/** No such database, no such role, wrong password, not admitted: a server that answers this is running. */
+/** No such database, no such role, wrong password, not admitted: a server with these answers is running. */
 const answeringCodes = new Set(['3D000', '28000', '28P01'])
 
 const codeOf = (error: unknown): string | undefined => textAt(error, 'code')
@@ -43,8 +43,7 @@ const isNotYet = (error: unknown): boolean =>
 
 async function ask(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs })
-  // A connection that breaks also emits its error, which would end the process; the awaited call reports it
-  // to us.
+  // A connection that breaks also emits its error, which would crash the process; the awaited call throws it anyway.
   client.on('error', () => {})
   await client.connect()
   await client.end()

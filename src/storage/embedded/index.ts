@@ -1,6 +1,6 @@
 /**
- * The PostgreSQL that is bundled with Tollgate: one call starts it in the data folder, or attaches to it if a serving
- * process already runs it. Knows nothing about tables.
+ * The embedded PostgreSQL: one call starts it in the data folder, or attaches to it if a serving process already runs
+ * it. Knows nothing about tables.
  */
 
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
@@ -21,10 +21,10 @@ import { serverSettings } from '#storage/embedded/settings.ts'
 export { EmbeddedPostgresError }
 
 export interface EmbeddedPostgres {
-  /** For libpq and `pg`. */
+  /** The connection string for libpq and `pg`. */
   readonly url: string
   readonly directory: string
-  /** False: attached to one that another process owns. */
+  /** False if attached to a server that another process owns. */
   readonly started: boolean
   stop(): Promise<void>
 }
@@ -32,28 +32,27 @@ export interface EmbeddedPostgres {
 export interface EmbeddedPostgresOptions {
   /** The data folder; the database is in its subfolder `postgres`. */
   readonly directory: string
-  /** 'serve' owns the folder until it ends; 'command' borrows a running database or starts one for itself. */
+  /** 'serve' owns the folder until it ends; 'command' uses a running database or starts one for itself. */
   readonly purpose: Purpose
   readonly onProgress?: (line: string) => void
   readonly onWarning?: (line: string) => void
-  /** PostgreSQL settings over ours. */
+  /** PostgreSQL settings that override ours. */
   readonly settings?: Readonly<Record<string, string>>
-  /** For tests and benchmarks, which create databases of their own. */
+  /** Allows CREATE DATABASE, for tests and benchmarks. */
   readonly mayMakeDatabases?: boolean
   /** Called when the server ends unexpectedly. */
   readonly onUnexpectedExit?: (error: EmbeddedPostgresError) => void
 }
 
 /**
- * 10 min: replaying 2 GB of log after a crash on a slow disk takes minutes, and interrupting it gains
- * nothing.
+ * 10 min: replaying 2 GB of WAL after a crash takes minutes on a slow disk, and interrupting it gains nothing.
  */
 const startTimeoutMs = 600_000
 
-/** 10 s: the time that processes of a killed server may need to notice its end and exit. */
+/** 10 s: processes of a killed server may need this long to exit. */
 const survivorsTimeoutMs = 10_000
 
-/** 2 s: twenty times a warm start; after that, say what is being waited for. */
+/** 2 s: twenty times a warm start. After that, report what the start is waiting for. */
 const patienceMs = 2_000
 
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
@@ -97,7 +96,7 @@ function makeStop(
 
 function openDirectory(wanted: string): string {
   try {
-    // As root, the database runs as `nobody`, which must traverse this folder but need not list it.
+    // If we are root, the database runs as `nobody`, which must traverse this folder but need not list it.
     mkdirSync(wanted, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
     const directory = realpathSync(wanted)
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK)
@@ -159,8 +158,7 @@ async function launchUntilReady(starting: Starting): Promise<Postmaster> {
     const postmaster = launch()
     if (await becomesReady(postmaster, starting)) return postmaster
     const logged = readFileSync(logFile).subarray(logStart).toString().trim()
-    // After a kill -9 of the server its processes may outlive it for a moment, and a new one rightly refuses
-    // to start.
+    // After a kill -9 of the server its processes may survive for a moment, and a new server rightly refuses to start.
     const survivors = logged.includes('pre-existing shared memory block')
     if (!survivors || performance.now() >= survivorsDeadline) {
       throw new EmbeddedPostgresError(
@@ -172,7 +170,7 @@ async function launchUntilReady(starting: Starting): Promise<Postmaster> {
   }
 }
 
-/** False when the server ended instead. */
+/** Waits until the server is ready. Returns false if it ended instead. */
 async function becomesReady(postmaster: Postmaster, { address, onProgress }: Starting): Promise<boolean> {
   const begun = performance.now()
   let announced = false

@@ -1,6 +1,6 @@
 /**
- * The owner of the data folder: one live process at a time, written in `owner.json`. It starts and stops the
- * database; a command attaches to a serving owner. The lock needs no clean-up: a dead owner's entry is ignored.
+ * The lock of the data folder: one live process at a time owns it, recorded in `owner.json`. The owner starts and stops
+ * the database; a command attaches to a serving owner. The lock needs no clean-up: a dead owner's entry is ignored.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -17,7 +17,7 @@ interface OwnerRecord {
   readonly process: string
   readonly purpose: Purpose
   readonly nonce: string
-  /** Present as soon as the database accepts connections. */
+  /** Set once the database accepts connections. */
   readonly url?: string
 }
 
@@ -40,13 +40,13 @@ interface OwnershipRequest {
   readonly accepts: (url: string) => Promise<boolean>
 }
 
-/** 30 s: longer than any command of ours runs, short enough to wait for. */
+/** 30 s: longer than any of our commands runs. */
 const ownerWaitMs = 30_000
 
 /** 1 s: a process that was just killed or asked to stop still exists for a moment. */
 const farewellMs = 1_000
 
-/** 50 ms: owners change rarely, and a person waits. */
+/** 50 ms: owners change rarely, and the operator is waiting. */
 const retryMs = 50
 
 export async function takeOwnership(request: OwnershipRequest): Promise<Ownership | Attachment> {
@@ -88,11 +88,11 @@ export async function takeOwnership(request: OwnershipRequest): Promise<Ownershi
   }
 }
 
-/** Undefined: the folder is ours now. Otherwise the live process that owns it. */
+/** Tries to become the owner. Returns undefined on success, otherwise the live process that owns the folder. */
 function tryToOwn(directory: string, mine: OwnerRecord): OwnerRecord | undefined {
   const file = ownerFile(directory)
   const owner = readOwner(file)
-  // Without writing anything: commands must be able to look at a gateway whose disk is full.
+  // Return before writing anything: commands must work beside a gateway whose disk is full.
   if (owner !== undefined && isAlive(owner)) return owner
   const draft = writeDraft(directory, mine)
   try {
@@ -100,9 +100,9 @@ function tryToOwn(directory: string, mine: OwnerRecord): OwnerRecord | undefined
     const found = readOwner(file)
     if (found === undefined) return tryToOwn(directory, mine)
     if (isAlive(found)) return found
-    // The entry is stale. Two processes may see that at once, and the slower one must not push out the faster
-    // one's fresh entry: the process that makes this link may replace exactly the entry that it names, and looks once
-    // more before doing so.
+    // The entry is stale. Two processes may notice that at once, and the slower one must not overwrite the faster one's
+    // fresh entry. So only the process that creates this link may replace the entry that the link names, and it checks
+    // once more before doing so.
     const claim = join(directory, `owner.${found.nonce}.claim`)
     if (!tryToLink(draft, claim)) {
       const rival = readOwner(claim)
@@ -134,7 +134,7 @@ const ownerFile = (directory: string): string => join(directory, 'owner.json')
 
 const isAlive = (owner: OwnerRecord): boolean => identifyProcess(owner.pid) === owner.process
 
-/** Written under another name and then renamed, so that readers never see half an entry. */
+/** Writes the entry under another name, to be renamed, so that readers never see an incomplete entry. */
 function writeDraft(directory: string, record: OwnerRecord): string {
   const draft = join(directory, `owner.${record.nonce}.draft`)
   try {
@@ -156,10 +156,10 @@ function tryToLink(draft: string, name: string): boolean {
   }
 }
 
-/** Represents an unreadable entry, such as the empty file that a power failure can leave behind. */
+/** Stands for an unreadable entry, such as the empty file that a power failure can leave behind. */
 const unreadable: OwnerRecord = { pid: 0, process: 'none', purpose: 'command', nonce: 'unreadable' }
 
-/** Undefined: there is no entry. */
+/** Returns undefined if there is no entry. */
 function readOwner(file: string): OwnerRecord | undefined {
   let text: string
   try {

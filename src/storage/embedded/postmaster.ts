@@ -1,6 +1,6 @@
 /**
- * Runs the PostgreSQL server of a cluster and stops it, even one that an earlier process left behind.
- * The server stops with us even when we are killed, and does not receive the terminal's Ctrl-C.
+ * Runs and stops the PostgreSQL server of a cluster, even one that an earlier process left behind. The server stops
+ * with us even if we are killed, and does not receive the terminal's Ctrl-C.
  */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
@@ -18,10 +18,10 @@ import {
 
 export interface Postmaster {
   /**
-   * Whether the server reports that it accepts connections. Testing by connecting would fill the log during recovery.
+   * Whether the server reports that it accepts connections. Trying to connect would fill the log during recovery.
    */
   readonly ready: () => boolean
-  /** Undefined while it runs. */
+  /** How the server ended; undefined while it runs. */
   readonly exit: () => string | undefined
   readonly exited: Promise<string>
   stop(): Promise<void>
@@ -36,12 +36,12 @@ interface Launch {
 }
 
 /**
- * 10 s: enough to write 128 MB of buffers to a slow disk, and it leaves the gateway 5 s of its 15 to drain.
+ * 10 s: enough to write 128 MB of buffers to a slow disk, and it leaves the gateway 5 of its 15 s to drain.
  */
 const fastShutdownMs = 10_000
 
 /**
- * 10 s: in an immediate shutdown PostgreSQL itself kills, after 5 s, whichever of its processes does not end.
+ * 10 s: in an immediate shutdown, PostgreSQL itself kills processes that do not end within 5 s.
  */
 const immediateShutdownMs = 10_000
 
@@ -49,9 +49,9 @@ const immediateShutdownMs = 10_000
 const logBytesMax = 10 * 1024 * 1024
 
 /**
- * The watcher reads a pipe whose other end only we hold. When we end, in whatever way, the pipe ends, and it asks for a
- * fast shutdown. The shell itself waits for the server and passes its exit code on. No core dump: it would contain the
- * buffers' data.
+ * The watcher reads a pipe whose other end only we hold. When we end, in any way, the pipe closes and the watcher
+ * requests a fast shutdown. The shell itself waits for the server and passes on its exit code. Core dumps are disabled,
+ * because they would contain buffered data.
  */
 const supervisorScript = `
 ulimit -c 0
@@ -76,8 +76,8 @@ export function launchPostmaster({ cluster, logFile, binaries, account, settings
   const child = spawn(command, words, {
     ...account.spawnAs,
     cwd: '/',
-    // A session of its own: the terminal sends Ctrl-C to its foreground group, and we still need the database
-    // to drain.
+    // A session of its own, because the terminal sends Ctrl-C to its foreground group, and we need the database while
+    // we drain.
     detached: true,
     stdio: ['ignore', log, log, 'pipe'],
     env: excuseStalePid(cluster),
@@ -85,7 +85,7 @@ export function launchPostmaster({ cluster, logFile, binaries, account, settings
   closeSync(log)
   const exit = watchExit(child)
   const lifeline = child.stdio[3]
-  // Neither may keep an idle process alive: its exit is what stops the database.
+  // Neither may keep our process alive, because its exit stops the database.
   child.unref()
   if (lifeline && 'unref' in lifeline && typeof lifeline.unref === 'function') lifeline.unref()
   const askToStop = () => {
@@ -121,8 +121,7 @@ async function stopLaunched({ cluster, askToStop, exit }: Stopping): Promise<voi
   const pid = readPostmasterPid(cluster)
   askToStop()
   if (await waitUntil(() => exit() !== undefined, fastShutdownMs)) return
-  // Seen when one of its processes has just crashed and PostgreSQL starts over: it receives the request and then
-  // forgets it.
+  // Needed if a backend has just crashed and PostgreSQL is restarting: it may lose the request (seen).
   if (pid !== undefined && isPostmasterOf(pid, cluster)) process.kill(pid, 'SIGQUIT')
   if (await waitUntil(() => exit() !== undefined, immediateShutdownMs)) return
   throw new EmbeddedPostgresError(`The embedded PostgreSQL (process ${pid}) does not stop. End it by hand.`)
@@ -146,8 +145,8 @@ export async function stopOrphan(cluster: string, onProgress: (line: string) => 
 }
 
 /**
- * Its lines: process, folder, start, port, socket folder, address, shared memory, status. Empty when there is
- * none.
+ * The lines of postmaster.pid: process, folder, start, port, socket folder, address, shared memory, status. Empty if
+ * there is no such file.
  */
 function readPostmasterFile(cluster: string): string[] {
   try {
@@ -164,9 +163,9 @@ function readPostmasterPid(cluster: string): number | undefined {
 }
 
 /**
- * A crashed server leaves its number in postmaster.pid, and another program may have that number now;
- * PostgreSQL would then refuse to start. Deleting the file would also disarm its check for surviving
- * processes of the old server. This variable makes it pass over exactly that number and keep the check.
+ * A crashed server leaves its process id in postmaster.pid. If another program has that id now, PostgreSQL would refuse
+ * to start. Deleting the file would also disable the check for surviving processes of the old server. This variable
+ * makes PostgreSQL ignore exactly that id and keep the check.
  */
 export function excuseStalePid(cluster: string): NodeJS.ProcessEnv {
   const pid = readPostmasterPid(cluster)

@@ -1,6 +1,6 @@
 /**
- * Examines other processes on this machine: is this particular one still alive, and is it the database of this folder?
- * A process id alone proves nothing, because ids are reused.
+ * Checks whether another process on this machine is still alive, and whether it is the database of a folder. A process
+ * id alone proves nothing, because ids are reused.
  */
 
 import { spawnSync } from 'node:child_process'
@@ -9,8 +9,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { textAt } from '#domain/json.ts'
 
 /**
- * Identifies this process among all that ever had its process id; undefined when it is gone. On Linux it includes the
- * boot id, because after a reboot a process with the same id may start at the same tick.
+ * A name that distinguishes a process from all others with the same process id; undefined if the process has ended. On
+ * Linux it includes the boot id, because after a reboot a process with the same id may start at the same tick.
  */
 export function identifyProcess(pid: number): string | undefined {
   if (process.platform === 'linux') return identifyOnLinux(pid)
@@ -21,7 +21,7 @@ export function identifyProcess(pid: number): string | undefined {
 function identifyOnLinux(pid: number): string | undefined {
   const stat = readIfPresent(`/proc/${pid}/stat`)
   if (stat === undefined) return undefined
-  // The second field is the program's name in parentheses and may hold spaces: the other fields are counted from its
+  // The second field is the program's name in parentheses, which may contain spaces, so fields are counted from its
   // end.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [state] = fields
@@ -42,7 +42,7 @@ export function isPostmasterOf(pid: number, cluster: string): boolean {
   return askPs(pid, 'args=')?.includes(`-D ${cluster}`) ?? false
 }
 
-/** Asks again every few milliseconds; false when the time is over. */
+/** Polls the condition every few milliseconds; returns false on timeout. */
 export async function waitUntil(
   condition: () => boolean | Promise<boolean>,
   timeoutMs: number,
@@ -56,7 +56,7 @@ export async function waitUntil(
 }
 
 /**
- * For every program we start: PGDATA and similar variables cannot affect it, times are printed in the same way
+ * The environment of every program we start: PGDATA and similar variables cannot affect it, times have the same format
  * everywhere, and none of our secrets is in its /proc entry.
  */
 export const plainEnvironment: NodeJS.ProcessEnv =
@@ -88,15 +88,14 @@ function readIfPresent(path: string): string | undefined {
     return readFileSync(path, 'utf8')
   } catch (error) {
     const code = textAt(error, 'code')
-    // ESRCH: the process ended between the opening and the reading of its file.
+    // ESRCH: the process ended between opening and reading its file.
     if (code === 'ENOENT' || code === 'ESRCH') return undefined
     throw error
   }
 }
 
 /**
- * The only error of this folder that users see: whole sentences that say what is wrong and what to do. No stack is
- * needed.
+ * The only error of this folder that users see. Its message says what is wrong and what to do, so no stack is shown.
  */
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError'

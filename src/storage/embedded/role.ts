@@ -1,7 +1,6 @@
 /**
- * The role that the gateway works under: it owns its database and nothing else, and logs in with a password. It is
- * created, and made the owner of what older versions created, while no server runs: PostgreSQL's single-user mode needs
- * no login.
+ * The gateway's database role: it owns its database and nothing else, and logs in with a password. The role is created,
+ * and given the objects of older versions, while no server runs, because PostgreSQL's single-user mode needs no login.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
@@ -15,12 +14,12 @@ import { asWriteFault, EmbeddedPostgresError } from '#storage/embedded/processes
 export const databaseName = 'tollgate'
 export const roleName = 'tollgate_gateway'
 
-/** The superuser that initdb creates. Nobody logs in with it. */
+/** The superuser that initdb creates. It cannot log in. */
 export const superuserName = 'tollgate'
 
 /**
- * Beside the cluster and not in it, so that a copy of the cluster alone gives no access. An empty file, which a full disk or a
- * power failure can leave behind, is replaced: nobody can log in without a password.
+ * The password is stored beside the cluster, so that a copy of the cluster alone gives no access. An empty file, which
+ * a full disk or a power failure can leave behind, is replaced.
  */
 export function readOrMakePassword(directory: string): string {
   const file = join(directory, 'postgres.password')
@@ -43,20 +42,20 @@ export interface RoleOptions {
   readonly binaries: Binaries
   readonly account: Account
   readonly password: string
-  /** For tests and benchmarks, which create databases of their own. */
+  /** Allows CREATE DATABASE, for tests and benchmarks. */
   readonly mayMakeDatabases?: boolean | undefined
 }
 
-/** Raised when the statements below change, so that they run once more on every cluster. */
+/** Raise it when the statements below change, so that they run again on every cluster. */
 const version = 1
 
-/** Does nothing on a cluster whose role is as it should be and has this password. */
+/** Does nothing if the cluster's role is up to date and has this password. */
 export function ensureRole(options: RoleOptions): void {
   const { cluster, account, password } = options
   const mark = `${version} ${createHash('sha256').update(password).digest('hex')}\n`
   const markFile = join(cluster, 'tollgate.role')
   if (existsSync(markFile) && readFileSync(markFile, 'utf8') === mark) return
-  // Before the role exists nobody can log in, so a crash in between leaves nothing open.
+  // Until the role exists nobody can log in, so a crash in between is harmless.
   writeOwned(join(cluster, 'pg_hba.conf'), hostRules, account)
   run(options, 'postgres', roleStatements(options))
   run(options, databaseName, [takeOverStatement])
@@ -78,15 +77,15 @@ const roleStatements = ({ password, mayMakeDatabases }: RoleOptions): readonly s
      NOBYPASSRLS PASSWORD '${password}'`,
   ...(mayMakeDatabases ? [`GRANT pg_checkpoint TO ${roleName}`] : []),
   `ALTER ROLE ${superuserName} NOLOGIN`,
-  // Makes the write-ahead log smaller for next to no work. A build without it reports that and continues.
+  // Makes the WAL smaller for little CPU time. A build without lz4 reports an error and continues.
   `ALTER SYSTEM SET wal_compression = 'lz4'`,
-  // Reports an existing database and continues.
+  // If the database exists, this reports an error and continues.
   `CREATE DATABASE ${databaseName} OWNER ${roleName}`,
   `ALTER DATABASE ${databaseName} OWNER TO ${roleName}`,
 ]
 
 /**
- * Older versions worked as the superuser: what they created is transferred to the role. Sequences of columns follow
+ * Transfers the objects of older versions, which worked as the superuser, to the role. Sequences of columns follow
  * their tables.
  */
 const takeOverStatement = `DO $$
@@ -123,7 +122,7 @@ function run(
     ...account.prefix,
     binaries.postgres,
     '--single',
-    // Statements end at an empty line, so that they may have several.
+    // -j: statements end at an empty line, so that they may have several lines.
     '-j',
     ...['-D', cluster, '-c', 'log_min_messages=error', '-c', 'log_min_error_statement=panic', database],
   ]

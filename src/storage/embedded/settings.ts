@@ -1,14 +1,13 @@
 /**
- * How the embedded server is set up: for two cores and little memory, durable, and with a log that cannot
- * hold card data. fsync, full_page_writes and synchronous_commit are not mentioned on purpose: PostgreSQL's
- * defaults are what we need.
+ * Settings of the embedded server: for two cores and little memory, durable, and with a log that cannot contain card
+ * data. fsync, full_page_writes and synchronous_commit are omitted on purpose: PostgreSQL's defaults are what we need.
  */
 export const serverSettings: Readonly<Record<string, string>> = {
   /** Holds the hot rows and indexes of a few hundred thousand payments; the system's cache holds the rest. */
   shared_buffers: '128MB',
   /** Checkpoints by time (5 min), not by volume, up to some 7 MB of log a second. */
   max_wal_size: '2GB',
-  /** Our statements are short: compiling one costs more than running it. */
+  /** Our statements are short: compiling one takes longer than running it. */
   jit: 'off',
   /** The gateway's pools, a few commands and a person with psql; each idle connection costs about 2 MB. */
   max_connections: '50',
@@ -18,8 +17,9 @@ export const serverSettings: Readonly<Record<string, string>> = {
   log_timezone: 'UTC',
   logging_collector: 'off',
   log_destination: 'stderr',
-  // The message of an error may quote a parameter ("invalid input syntax … "), and a crash report the statement as its
-  // detail. "log" ranks above "error" here: server events are logged, statement errors are not; terse drops details.
+  // An error message may quote a parameter ("invalid input syntax … "), and a crash report contains the statement as
+  // its detail. "log" ranks above "error" here: server events are logged, statement errors are not. "terse" drops
+  // details.
   log_min_messages: 'log',
   log_error_verbosity: 'terse',
   log_min_error_statement: 'panic',

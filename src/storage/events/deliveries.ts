@@ -1,6 +1,6 @@
 /**
- * The queue of events that wait to be sent. Claims are leases: an event that is not recorded in time becomes claimable
- * again. Every receiver has a lane of its own, and only as many events are claimed per lane as it can take.
+ * The queue of events to send. Claims are leases: an event whose attempt is not recorded in time becomes claimable
+ * again. Every receiver has a lane, and only as many events are claimed per lane as have room in it.
  */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { WebhookKind } from '#domain/merchant.ts'
@@ -14,12 +14,12 @@ export interface Delivery {
   readonly payId: PayId
   readonly sequence: number
   readonly eventId: string
-  /** The added endpoint that it goes to; the address of the payment or merchant unless given. */
+  /** The webhook endpoint that gets the event; unless given, the address of the payment or merchant. */
   readonly endpointId?: string
   readonly receiver: string
   /** The stored JSON text. */
   readonly body: string
-  /** The payment's own address, else the merchant's of today; null when there is none. */
+  /** The payment's own address, else the merchant's current one; null if there is none. */
   readonly url: string | null
   readonly kind: WebhookKind
   readonly dueAt: Date
@@ -39,10 +39,10 @@ export interface Claim {
   readonly now: Date
   readonly leaseMs: number
   readonly limit: number
-  /** How many more each lane can take; one that is not named takes `laneFree`. */
+  /** The free places of each lane; lanes that are not listed have `laneFree`. */
   readonly lanes: readonly (Lane & { readonly free: number })[]
   readonly laneFree: number
-  /** Whether there are added endpoints that may have deliveries. */
+  /** Whether there are webhook endpoints that may have deliveries. */
   readonly endpoints: boolean
   /** All merchants unless given. */
   readonly merchantId?: MerchantId
@@ -56,7 +56,7 @@ export interface Attempt {
   readonly durationMs: number
   readonly answer: string
   readonly verdict: 'PENDING' | 'DELIVERED' | 'FAILED'
-  /** In the merchant's time; with PENDING only. */
+  /** In the merchant's time; set with PENDING only. */
   readonly nextAt?: Date
 }
 
@@ -64,19 +64,19 @@ export interface DeliveryStore {
   claim(claim: Claim): Promise<readonly Delivery[]>
   /** Stores attempts and the resulting state of their events in one commit. */
   record(attempts: readonly Attempt[]): Promise<void>
-  /** Releases events that were claimed and not sent, or sent without an answer. */
+  /** Releases claims on events that were not sent, or sent without an answer. */
   release(deliveries: readonly Delivery[]): Promise<void>
-  /** For the only gateway on the database: every lease belongs to a dead one. */
+  /** Releases all claims. Only for a gateway that is alone on the database, where they belong to dead processes. */
   releaseAll(): Promise<void>
   /** Releases the claims of these dead processes. */
   releaseOf(processes: readonly number[]): Promise<void>
-  /** How long the oldest untried event has been waiting; 0 when there is none. */
+  /** The waiting time of the oldest event without an attempt; 0 if there is none. */
   readLagSeconds(now: Date): Promise<number>
 }
 
 /**
- * 3 attempts, about 5 minutes: for that long an event holds back the later ones of its payment. After that they may
- * overtake it, because they must not wait for days behind an event that its receiver cannot process.
+ * 3 attempts, about 5 minutes: so long an event holds back later events of its payment. After that they may overtake
+ * it, because they must not wait for days behind an event that its receiver cannot process.
  */
 export const triesThatHoldBack = 3
 
@@ -88,14 +88,14 @@ interface Queue {
   readonly name: string
   readonly table: string
   readonly attempts: string
-  /** The columns that identify a receiver within its merchant: messages to one receiver share a lane. */
+  /** The column that identifies a receiver of the merchant; messages to one receiver share a lane. */
   readonly lane: string
   readonly key: readonly string[]
-  /** The event of a row `t`, and who it is for, joined at the claim. */
+  /** Tables that the claim joins to a row `t`: its event and its receiver. */
   readonly joins: string
   readonly joined: string
   readonly returning: string
-  /** Where the last attempt went, for a table that keeps it. */
+  /** The assignment of the last attempt's address. */
   readonly sentTo: string
 }
 
@@ -132,13 +132,13 @@ const deliveries: Queue = {
   sentTo: 'url = coalesce(i.url, t.url),',
 }
 
-/** True of a row `e` that must wait for an earlier one of its payment and receiver. A replay does not wait. */
+/** The condition that a row `e` must wait for an earlier one of its payment and receiver. A replay does not wait. */
 const heldBackIn = ({ table, lane }: Queue): string =>
   `e.round = 0 AND EXISTS (SELECT 1 FROM ${table} f WHERE f.merchant_id = e.merchant_id
   AND f.pay_id = e.pay_id AND f.sequence < e.sequence AND f.status = 'PENDING' AND f.round = 0
   AND f.tries < ${triesThatHoldBack}${table === events.table ? '' : ` AND f.${lane} = e.${lane}`})`
 
-/** Whether anything of a merchant ($1) is due by a time ($2) and not held back. */
+/** Select the rows of a merchant ($1) that are due by a time ($2) and not held back. */
 export const dueDeliveries = [events, deliveries].map(
   queue =>
     `SELECT 1 FROM ${queue.table} e WHERE merchant_id = $1 AND due_at <= $2 AND NOT (${heldBackIn(queue)})`,
@@ -146,7 +146,7 @@ export const dueDeliveries = [events, deliveries].map(
 
 const isFree = (table: string): string => `(${table}.leased_until IS NULL OR ${table}.leased_until <= $1)`
 
-/** Walks from lane to lane along the index, regardless of how many rows wait in each; the oldest claims come first. */
+/** Goes from lane to lane along the index, so that its cost does not depend on how many rows wait in each lane. */
 const claimStatement = (queue: Queue): string => {
   const { table, lane, key, joins, joined, returning } = queue
   const names = key.join(', ')
@@ -179,16 +179,16 @@ const claimStatement = (queue: Queue): string => {
 }
 
 /**
- * Statements that write several rows and wait for locks take them in this order, because otherwise two of them could
- * deadlock. Claims skip locked rows.
+ * The order in which statements lock several rows, so that two of them cannot deadlock. Claims skip locked rows
+ * instead.
  */
 export const lockOrder = `ORDER BY ${byOtherIndex('t.merchant_id')}, t.pay_id, t.sequence FOR UPDATE OF t`
 
 const sameRow = ({ key }: Queue): string => key.map(name => `t.${name} = i.${name}`).join(' AND ')
 
 /**
- * An attempt of a round that a replay has ended, or of an event that another process has brought to its end meanwhile,
- * is stored but decides nothing, except that an event which was accepted counts as delivered.
+ * Whether an attempt decides the state of its event. An attempt of a round that a replay has ended, or of an event that
+ * another process has finished, is only stored; but an event that a receiver has accepted always counts as delivered.
  */
 const decides = `t.round = i.round AND (t.status = 'PENDING' OR i.verdict = 'DELIVERED')`
 
@@ -219,7 +219,7 @@ const laneColumns = [
 
 const given = (columns: Columns): string => `i AS MATERIALIZED (SELECT * FROM ${recordset('$1', columns)})`
 
-/** The next time becomes real time here, by the offset of this moment: the test clock may have moved since the claim. */
+/** Converts the next time to real time by the current offset, because the test clock may have moved since the claim. */
 const recordStatement = (queue: Queue): string => {
   const { table, attempts, key, sentTo } = queue
   return `WITH ${given(attemptColumns)},
@@ -247,7 +247,7 @@ const releaseAllStatement = ({ table }: Queue): string =>
    UPDATE ${table} SET leased_until = NULL
    WHERE due_at IS NOT NULL AND leased_until IS NOT NULL AND (SELECT count(*) FROM locked) > 0`
 
-/** The others may send at once what the dead processes had claimed. */
+/** Releases the claims of dead processes, so that others can send these events at once. */
 const releaseOfStatement = ({ table }: Queue): string =>
   `WITH locked AS MATERIALIZED (SELECT t.merchant_id FROM ${table} t
       WHERE t.due_at IS NOT NULL AND t.leased_until IS NOT NULL AND t.leased_by = ANY($1) ${lockOrder})
@@ -281,7 +281,7 @@ export function createDeliveryStore({ deliverers }: Database): DeliveryStore {
     return rows
   }
 
-  /** One statement for each of the two tables that has rows among these. */
+  /** Runs one statement for each of the two tables with rows among these. */
   async function write<C extends Columns>(
     { name, columns, text }: Writing<C>,
     rows: readonly (RowOf<C> & KeyRow)[],

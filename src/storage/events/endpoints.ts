@@ -1,4 +1,4 @@
-/** Endpoints that a merchant has added for its events, with their sealed secrets. Every change renews the installation's mark. */
+/** Webhook endpoints of merchants, with their sealed secrets. Every change renews the installation's mark. */
 import type { EventType } from '#domain/event-types.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { WebhookKind } from '#domain/merchant.ts'
@@ -9,7 +9,7 @@ export interface WebhookEndpoint {
   readonly merchantId: MerchantId
   readonly endpointId: string
   readonly url: string
-  /** All of them unless given. */
+  /** All types unless given. */
   readonly types?: readonly EventType[]
   readonly kind: WebhookKind
   readonly createdAt: Date
@@ -21,18 +21,18 @@ export interface EndpointSecret {
 }
 
 export interface EndpointStore {
-  /** Returns false when there is no such merchant. */
+  /** Returns false if there is no such merchant. */
   insert(endpoint: Omit<WebhookEndpoint, 'createdAt'>, secret: EndpointSecret): Promise<boolean>
   /** The oldest first; of one merchant, or of all. */
   list(merchantId?: string): Promise<readonly WebhookEndpoint[]>
-  /** Deliveries that still wait for the endpoint fail. Returns false when there is no such endpoint. */
+  /** Pending deliveries to the endpoint fail. Returns false if there is no such endpoint. */
   remove(endpointId: string): Promise<boolean>
-  /** The other secrets expire after the overlap. Returns false when there is no such endpoint. */
+  /** The other secrets expire after the overlap. Returns false if there is no such endpoint. */
   rotateSecret(
     endpointId: string,
     secret: EndpointSecret & { readonly overlapHours: number },
   ): Promise<boolean>
-  /** All endpoints, and the mark that shows whether they have changed since. */
+  /** All endpoints, and the mark that changes with them. */
   readAll(): Promise<{ readonly mark: string; readonly endpoints: readonly WebhookEndpoint[] }>
 }
 
@@ -56,7 +56,7 @@ const toEndpoint = (row: EndpointRow): WebhookEndpoint => ({
 
 const selection = 'SELECT merchant_id, endpoint_id, url, types, kind, created_at FROM webhook_endpoint'
 
-/** Only if the change before it took place. */
+/** Renews the mark if the CTE `changed` has rows. */
 const renewMark = (changed: string): string =>
   `INSERT INTO installation (name, value) SELECT '${endpointsName}', gen_random_uuid()::text FROM ${changed} LIMIT 1
    ON CONFLICT (name) DO UPDATE SET value = excluded.value`

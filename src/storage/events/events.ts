@@ -1,4 +1,4 @@
-/** Events as their merchant sees them, found and listed. How they are delivered is in deliveries.ts. */
+/** Finds and lists events as their merchant sees them; deliveries.ts delivers them. */
 
 import type { EventType } from '#domain/event-types.ts'
 import type { MerchantId, PayId } from '#domain/ids.ts'
@@ -9,7 +9,7 @@ import { lookUp } from '#storage/planner.ts'
 export type EventStatus = 'PENDING' | 'DELIVERED' | 'FAILED'
 
 export interface StoredAttempt {
-  /** The added endpoint that was tried; the address of the payment or merchant unless given. */
+  /** The webhook endpoint of the attempt; unless given, the address of the payment or merchant. */
   readonly endpointId?: string
   readonly at: Date
   readonly status?: number
@@ -24,14 +24,14 @@ export interface StoredEvent {
   /** The combined status of all its receivers. */
   readonly status: EventStatus
   readonly type?: EventType
-  /** The address it is sent to, or was sent to last. */
+  /** The address to which it is sent, or was sent last. */
   readonly url?: string
   /** The address that the payment named. */
   readonly ownUrl?: string
   readonly createdAt: Date
   readonly body: JsonObject
   readonly attempts: readonly StoredAttempt[]
-  /** Its delivery to each added endpoint. */
+  /** Its deliveries to webhook endpoints. */
   readonly deliveries: readonly StoredDelivery[]
 }
 
@@ -48,7 +48,7 @@ export interface EventFilter {
 
 export interface EventStore {
   find(merchantId: MerchantId, eventId: string): Promise<StoredEvent | undefined>
-  /** The newest first, and how many there are in all. */
+  /** A page, the newest first, and the total. */
   list(
     merchantId: MerchantId,
     filter: EventFilter,

@@ -1,5 +1,5 @@
 /**
- * Finds payments of the same order. Both look-ups have an index of their own that holds only payments with a reference.
+ * Finds payments of the same order. Each of the two look-ups has a partial index of payments with that reference.
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Money } from '#domain/money/money.ts'
@@ -26,7 +26,7 @@ export interface PaymentOfOrder {
 }
 
 export interface DuplicateFinder {
-  /** Payments that hold or may hold money for it, the newest first. */
+  /** Payments that hold or may hold money for the order, the newest first. */
   find(question: OrderQuestion): Promise<readonly PaymentOfOrder[]>
 }
 

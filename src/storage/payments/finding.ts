@@ -1,6 +1,6 @@
 /**
- * Finds payments of a merchant by filters, the newest first. Each search becomes a statement of its own, so that the
- * planner sees the values; a page continues after a key, never after a number of rows.
+ * Finds payments of a merchant by filters, the newest first. Each search is planned on its own, so that the planner
+ * sees the values. A page continues after a key, never at an offset.
  */
 import type { CustomerId, MerchantId, PayId, PlanId } from '#domain/ids.ts'
 import { success } from '#domain/response-codes.ts'
@@ -29,7 +29,7 @@ export interface PaymentFilter {
   readonly customerId?: CustomerId
   readonly planId?: PlanId
   readonly last4Digits?: string
-  /** Payments made by a link, of any or of this one. */
+  /** Payments made by any link, or by this one. */
   readonly link?: string | true
 }
 
@@ -46,7 +46,7 @@ export interface PaymentQuestion {
   readonly limit: number
 }
 
-/** What a list for people shows of a payment; a tenth of the work of the whole record. */
+/** The fields of a payment in the console's lists; reading them is a tenth of the work of the whole record. */
 export interface PaymentSummary {
   readonly payId: PayId
   readonly transId: string
@@ -64,7 +64,7 @@ export interface PaymentFinder {
   summarize(question: PaymentQuestion): Promise<readonly PaymentSummary[]>
 }
 
-/** 1,000: how many of the newest payments are searched for those whose provider is being called right now. */
+/** 1,000: the newest payments, among which those with a provider call under way are searched. */
 const inFlightMax = 1_000
 
 type Parameter = (value: unknown) => string
@@ -127,7 +127,7 @@ function select(question: PaymentQuestion, parameter: Parameter): string {
   return `SELECT p.merchant_id, p.pay_id FROM (${both}) p ${order} LIMIT ${limit}`
 }
 
-/** Whether marks find the payments, and no other index finds them faster. */
+/** Whether to search by marks, because no other filter has an index that is faster. */
 function markedBy(
   filter: PaymentFilter,
 ): { readonly column: 'status' | 'response_code'; readonly values: readonly string[] } | undefined {
@@ -151,13 +151,14 @@ function placeConditions({ filter, after }: PaymentQuestion, parameter: Paramete
   return conditions
 }
 
-/** Two rows at most, found before any payment is looked at. */
+/** Finds the payIds first, at most two rows. */
 const byTransId = (value: string, merchant: string): string => `p.pay_id IN (
   SELECT t.pay_id FROM payment t WHERE t.merchant_id = ${merchant} AND t.trans_id = ${value} AND t.live
   UNION ALL SELECT t.pay_id FROM payment t WHERE t.merchant_id = ${merchant} AND t.trans_id = ${value} AND NOT t.live)`
 
 /**
- * A payment gets its customer when it is approved; the customer that it names is known from the start and has an index.
+ * By customer. A payment gets its customer when it is approved; the customer id that it names is there from the start
+ * and has an index.
  */
 const byCustomer = (
   value: string,
@@ -192,11 +193,11 @@ const conditionByField: { readonly [Field in keyof PaymentFilter]?: Condition } 
 
 function conditionsOf(filter: PaymentFilter, parameter: Parameter, merchant: string): string[] {
   const { amountFrom, amountTo } = filter
-  // One amount is a single position in the index; a range would have to be walked.
+  // An exact amount is a single position in the index; a range would have to be scanned.
   const isExact = amountFrom !== undefined && amountFrom === amountTo
   const { from: _from, to: _to, transId, ...rest } = filter
   const given = isExact ? { ...rest, amountFrom: undefined, amountTo: undefined } : rest
-  // Object.entries forgets the type of the keys.
+  // Object.entries loses the type of the keys.
   const conditions = (Object.entries(given) as [keyof PaymentFilter, unknown][]).flatMap(([field, value]) => {
     const condition = conditionByField[field]
     return condition && value !== undefined

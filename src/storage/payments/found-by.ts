@@ -20,11 +20,13 @@ export const lastDigits = either(
   `coalesce(p.instrument ->> 'last4Digits', p.account ->> 'last4Digits')`,
 )
 
-/** For an UPDATE of a payment whose JSON was rewritten: from now on it is found only by the JSON. */
+/**
+ * For an UPDATE that rewrites a payment's JSON: it empties the columns, so that the payment is found by its JSON only.
+ */
 export const foundByJson =
   'searchable = NULL, email = NULL, merchant_customer = NULL, charged_customer = NULL, link_id = NULL, last_digits = NULL'
 
-/** The columns that details fill. */
+/** The search columns, filled from the details. */
 export const foundByDetails = ({ details, own }: Payment) => ({
   searchable: true,
   email: details.customerInfo?.email,

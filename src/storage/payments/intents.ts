@@ -1,4 +1,4 @@
-/** Reading payment intents, and their rows for the group commit. Every query is scoped by merchant. */
+/** Reads payment intents, and converts them to rows for the group commit. Every query is scoped by merchant. */
 import { type IntentId, type MerchantId, type PayId, parseIntentId } from '#domain/ids.ts'
 import { isDecline } from '#domain/response-codes.ts'
 import type { Intent } from '#lifecycle/intent.ts'
@@ -9,9 +9,9 @@ import type { Database } from '#storage/database.ts'
 
 export interface IntentReader {
   find(merchantId: MerchantId, intentId: IntentId): Promise<Intent | undefined>
-  /** Accepts any text: text that does not look like our ids is not one. */
+  /** Accepts any text; a malformed id does not exist. */
   exists(merchantId: MerchantId, text: string): Promise<boolean>
-  /** One more try that counts as declined although no provider was asked. */
+  /** Counts a try as declined although no provider was called. */
   countDecline(merchantId: MerchantId, intentId: IntentId): Promise<void>
 }
 

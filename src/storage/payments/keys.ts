@@ -1,4 +1,4 @@
-/** Looks up a stored idempotency key and its answer. Writing happens only with its operation's commits. */
+/** Looks up a stored idempotency key and its answer. Keys are written only by the commits of their operation. */
 
 import { summarizeNewRanges } from '#storage/block-ranges.ts'
 import type { StoredAnswer } from '#storage/commit/change.ts'
@@ -10,10 +10,10 @@ export interface FoundKey {
   readonly answer?: StoredAnswer
 }
 
-/** The contract: an answer is kept for 30 days, of the merchant's own time. */
+/** By contract an answer is kept for 30 days of the merchant's time. */
 const keptDays = 30
 
-/** 5,000: a batch that holds no lock for long. */
+/** 5,000: a batch this size holds no lock for long. */
 const reapedAtOnce = 5_000
 
 const keyColumns = [
@@ -33,8 +33,8 @@ export function createKeyReader({ writers, readers }: Database): KeyReader {
   return {
     async reap(merchantId) {
       await summarizeNewRanges(readers, 'idempotency_key_by_age')
-      // Found by a reader: writers may not use a block-range index. The first bound is a plain value, which the index
-      // can use; it is that of the clock that runs furthest ahead.
+      // Search on a reader connection, because writers cannot use a block-range index. The first bound is a plain
+      // value, so that the index can be used; it is that of the test clock which is furthest ahead.
       const { rows } = await readers.query<RowOf<typeof keyColumns>>(
         `SELECT k.merchant_id, k.verb, k.path, k.key FROM idempotency_key k JOIN merchant m USING (merchant_id)
          WHERE k.created_at < (SELECT now() + max(clock_offset_ms) * interval '1 millisecond' - $2 * interval '1 day'
@@ -57,7 +57,7 @@ export function createKeyReader({ writers, readers }: Database): KeyReader {
       return rowCount ?? 0
     },
     async find(merchantId, { verb, path, key }) {
-      // From the writers' pool: a request that lost the race for a key must see the winner's commit.
+      // Read on a writer connection, so that a request that lost the race for a key sees the winner's commit.
       const { rows } = await writers.query<{
         fingerprint: string
         answer_status: number | null

@@ -1,6 +1,6 @@
 /**
- * The list of movements: operations that have become final, ordered by that time, the oldest first. Each type and state
- * is read along one index, from where the previous page ended.
+ * The list of movements: operations that have become final, the oldest first by that time. Each type and state is read
+ * along one index, from where the previous page ended.
  */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
@@ -77,23 +77,24 @@ export interface RawPlace {
 export interface MovementReader {
   read(question: MovementQuestion): Promise<readonly Movement[]>
   /**
-   * The same for large pages: the planner sees every type and state and merges their walks along the index, and the columns
-   * come as the database writes them, because making dates and objects of them would cost more than finding them.
+   * The same for large pages: the planner sees every type and state and merges their index scans. The columns are
+   * returned as the database writes them, because parsing them into dates and objects would cost more than finding
+   * them.
    */
   readMany(
     question: Omit<MovementQuestion, 'payId' | 'after'> & { readonly after?: RawPlace },
   ): Promise<readonly RawMovement[]>
   /**
-   * Call before a merchant's export. Returns a function to call when it has ended, or undefined if too many exports are
+   * Call before a merchant's export. Returns the function to call at its end, or undefined if too many exports are
    * running.
    */
   beginExport(merchantId: MerchantId): (() => void) | undefined
 }
 
-/** 2 of the 6 reader connections: however many exports there are, lists never wait for them. */
+/** 2 of the 6 reader connections, so that lists never wait for exports. */
 const manyAtOnce = 2
 
-/** 10: a year by months, with some to spare. Each holds two pages in memory as long as its client does not read. */
+/** 10 exports at a time: enough for most of a year by months. Each holds two pages in memory while its client reads. */
 const exportsMax = 10
 
 const shown = `o.merchant_id AS "merchantId", o.pay_id AS "payId", o.sequence, o.x_id AS "xId", o.trans_id AS "transId",
@@ -108,9 +109,9 @@ const place = 'o.updated_at, o.pay_id, o.sequence'
 
 const asWritten = { getTypeParser: () => (text: string) => text }
 
-/** Before everything: the first page begins here. */
+/** The position before the first page. */
 const beginning = { settledAt: new Date(0), payId: '0'.repeat(32), sequence: 0 }
-/** After everything that a calendar of ours can hold. */
+/** A time after every movement. */
 const end = new Date('2200-01-01T00:00:00Z')
 
 const byTime = `SELECT ${shown} FROM (
@@ -130,8 +131,8 @@ const operationColumns =
   'merchant_id, pay_id, sequence, x_id, trans_id, ref_nr, type, state, amount, response_code, provider, created_at, updated_at'
 
 /**
- * One walk for each type and state. Ordered and limited on its own, each is planned as a walk along the index, and the
- * merge takes from each only what it needs; without that the planner would read and sort them all.
+ * One index scan for each type and state. Because each is ordered and limited on its own, the planner scans the index
+ * and the merge reads only the rows it needs; otherwise it would read and sort all rows.
  */
 function mergeWalks({ types, states }: Pick<MovementQuestion, 'types' | 'states'>): string {
   const walks = types.flatMap(type =>
@@ -156,7 +157,7 @@ interface Bounds extends Pick<MovementQuestion, 'from' | 'to'> {
   readonly after?: MovementPlace | RawPlace | undefined
 }
 
-/** From, to, and the end of the previous page, as parameters of both statements. */
+/** `from`, `to` and the end of the previous page, as parameters of both statements. */
 function boundsOf({ from, to, after }: Bounds): readonly unknown[] {
   const { settledAt, payId, sequence } = after ?? beginning
   return [from ?? beginning.settledAt, to ?? end, settledAt, payId, sequence]

@@ -1,4 +1,4 @@
-/** Reading payments. Every query is scoped by merchant; rows of other merchants are invisible here. */
+/** Reads payments. Every query is scoped by merchant. */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import { type PaymentRow, toPayment } from '#storage/commit/rows.ts'
@@ -7,7 +7,7 @@ import { gatherLookUps, wantedRows, wantedValues } from '#storage/gather.ts'
 
 export interface PaymentReader {
   byPayId(merchantId: MerchantId, payId: PayId): Promise<Payment | undefined>
-  /** The newest payment with this transId, dead or alive. */
+  /** The newest payment with this transId, live or not. */
   byTransId(merchantId: MerchantId, transId: string): Promise<Payment | undefined>
 }
 
@@ -44,7 +44,7 @@ const byTransIdStatement = {
 }
 
 export function createPaymentReader(database: Database): PaymentReader {
-  // Most requests begin with this read, so simultaneous ones share a query.
+  // Most requests begin with this read, so simultaneous reads share a query.
   const find = gatherLookUps<PaymentRow>(
     async wanted => {
       const values = wantedValues(wanted)

@@ -1,13 +1,13 @@
-/** Reads quotes for payment in the cardholder's currency. Commits write them (change.ts). */
+/** Reads quotes for payments in the cardholder's currency (DCC). Commits write them (change.ts). */
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import type { Money } from '#domain/money/money.ts'
 import type { Database } from '#storage/database.ts'
 
 export interface Quote {
   readonly merchantId: MerchantId
-  /** As an operation's id. */
+  /** 32 hex digits, like an xId. */
   readonly quoteId: string
-  /** The first digits of the card it was made for. */
+  /** The first digits of the card that the quote was made for. */
   readonly bin: string
   readonly merchantAmount: Money
   readonly cardholderAmount: Money
@@ -32,13 +32,13 @@ export interface QuoteReader {
 }
 
 export interface QuoteStore extends QuoteReader {
-  /** Removes quotes that nobody took and that ended long ago. Returns how many. */
+  /** Deletes unused quotes that expired long ago. Returns how many. */
   reap(): Promise<number>
 }
 
-/** 1 day after its end: long enough to look into a complaint about an expired offer. */
+/** 1 day after its expiry: long enough to investigate a complaint about an expired offer. */
 const keptHours = 24
-/** 10,000 at once: with ten minutes between two rounds that clears a million quotes a day. */
+/** 10,000 per round: with a round every ten minutes, that deletes more than a million quotes a day. */
 const reapedAtOnce = 10_000
 
 interface QuoteRow {

@@ -1,4 +1,4 @@
-/** Finding work that is due: timers whose time has come, and operations a dead process left without an answer. */
+/** Finds due work: timers, and operations that a dead process left without an answer. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
@@ -16,7 +16,10 @@ export interface ClaimedTimer {
   readonly kind: TimerKind
   readonly attempt: number
   readonly runAt: Date
-  /** How far the merchant's clock is ahead, read together with the time above: moving that clock moves both. */
+  /**
+   * The offset of the merchant's clock, read in the same statement as the time above, because moving the clock changes
+   * both.
+   */
   readonly clockOffsetMs: number
 }
 
@@ -36,23 +39,26 @@ export interface TimerClaim {
 
 export interface WorkFinder {
   /**
-   * Leases up to `limit` due timers to this process; one that is not settled in time becomes visible again. Of each
-   * payment the earliest only: its effect may set another timer that comes before the rest.
+   * Leases up to `limit` due timers to this process; a timer becomes claimable again when its lease expires. Only the
+   * earliest of each payment: its effect may set another timer that comes before the rest.
    */
   claimTimers(options: TimerClaim): Promise<readonly ClaimedTimer[]>
-  /** The database's clock: the one that stamps operations as they are sent. */
+  /** The time of the database's clock, which also stamps operations when they are sent. */
   now(): Promise<Date>
   /** Operations that were sent before that time and are still SENT. */
   findOrphans(options: { sentBefore: Date; limit: number }): Promise<readonly Orphan[]>
-  /** Operations that one of these processes has sent and that have no answer yet. */
+  /** Unanswered operations that one of these processes has sent. */
   findOrphansOf(processes: readonly number[], limit: number): Promise<readonly Orphan[]>
-  /** Makes timers claimable again that one of these processes has leased. */
+  /** Ends the leases of these processes. */
   releaseTimersOf(processes: readonly number[]): Promise<void>
   /**
-   * Records that everything sent before that time is answered or waits on a timer, so that no search goes back further.
+   * Records the mark: every operation sent before that time is answered or has a timer, so searches need not go back
+   * further.
    */
   advanceMark(until: Date): Promise<void>
-  /** True while this process is the only gateway on the database; holds a shared claim from then on. */
+  /**
+   * Takes a shared claim, which is held from then on. Returns true if this process is the only gateway on the database.
+   */
   claimAlone(): Promise<boolean>
   close(): Promise<void>
 }
@@ -60,10 +66,10 @@ export interface WorkFinder {
 export const markName = 'orphans_found_until'
 
 /**
- * Due rows are found once and then updated by their physical position. As a join, a plan made while the table was
- * nearly empty found it again for every row of the table: some hundred timers took longer than a statement may (seen).
- * For the same reason earlier timers of a payment are looked up by its id, never by their time: the added zero hides
- * the time from its index.
+ * Finds due rows once and updates them by ctid. A join with a plan made while the table was nearly empty searched them
+ * again for every row of the table: some hundred timers exceeded the statement timeout (seen). For the same reason,
+ * earlier timers of a payment are looked up by its id, never by their time: the added zero hides the time from its
+ * index.
  */
 export const claimTimersStatement = `WITH due AS MATERIALIZED (SELECT ctid AS place FROM timer d
     WHERE run_at <= $1 AND ($4::text IS NULL OR merchant_id = $4) AND (leased_until IS NULL OR leased_until <= $1)
@@ -78,7 +84,7 @@ export const claimTimersStatement = `WITH due AS MATERIALIZED (SELECT ctid AS pl
 /** An arbitrary lock number that is not used elsewhere: the letters "gate". */
 const gatewayLock = 0x67617465
 
-/** 200 ms: less than a gateway needs to start, so that a starting gateway soon sees the claim. */
+/** 200 ms: less than a gateway needs to start, so that a starting gateway sees the claim. */
 const claimPauseMs = 200
 
 export function createWorkFinder(database: Database): WorkFinder {
@@ -123,7 +129,7 @@ export function createWorkFinder(database: Database): WorkFinder {
 
     async releaseTimersOf(processes) {
       await database.writers.query(
-        // Only due timers are ever leased, so an index finds them. The minute allows for clocks that differ.
+        // Only due timers are ever leased, so the index on run_at finds them. The minute allows for clock differences.
         `UPDATE timer SET leased_until = NULL, leased_by = NULL
          WHERE run_at <= now() + interval '1 minute' AND leased_by = ANY($1) AND leased_until IS NOT NULL`,
         [processes],
@@ -131,8 +137,8 @@ export function createWorkFinder(database: Database): WorkFinder {
     },
 
     async advanceMark(until) {
-      // Texts in this form sort by time. The mark of an earlier release, in PostgreSQL's form, has a space where
-      // this one has a T: on the same day it counts as older, and the search goes back a few hours once.
+      // ISO 8601 texts sort by time. The mark of an earlier release has a space instead of the T, so on the same day it
+      // sorts as older, and the search goes back a few hours once.
       await database.writers.query(
         `INSERT INTO installation (name, value) VALUES ($1, $2) ON CONFLICT (name)
          DO UPDATE SET value = excluded.value WHERE installation.value COLLATE "C" < excluded.value`,
@@ -146,7 +152,7 @@ export function createWorkFinder(database: Database): WorkFinder {
 }
 
 /**
- * The claim of a gateway that works on this database: shared by all of them, and held as long as their connection
+ * The claim of the gateways on this database: an advisory lock that they share, each for as long as its connection
  * lives. A gateway that starts and finds no claim knows that it is alone.
  */
 function createGatewayClaim(database: Database): Pick<WorkFinder, 'claimAlone' | 'close'> {
@@ -157,16 +163,16 @@ function createGatewayClaim(database: Database): Pick<WorkFinder, 'claimAlone' |
     let given = false
     let lost: Error | undefined
     const giveBack = (error?: unknown): void => {
-      // The pool drops a connection that is given back with an error, or with true.
+      // The pool drops a connection that is released with an error, or with true.
       if (!given) client.release(error instanceof Error ? error : error !== undefined)
       given = true
     }
-    // A connection that is checked out of the pool has no error listener: without one, its end would end the process.
-    // The end may be reported twice, by the socket and by the protocol; the second report changes nothing.
+    // A connection that is checked out of the pool has no error listener; without one, its error would crash the
+    // process. The error may be emitted twice, by the socket and by the protocol; the second one is ignored.
     client.on('error', error => {
       if (lost) return
       lost = error
-      // Given back by close(): the pool listens again.
+      // close() has released it, so the pool listens again.
       if (closed && presence !== client) return
       giveBack(error)
       database.readers.emit('error', error, client)
@@ -180,13 +186,13 @@ function createGatewayClaim(database: Database): Pick<WorkFinder, 'claimAlone' |
       giveBack(error)
       throw error
     }
-    // The answer and the end of the connection may come in one packet: then the claim is already lost.
+    // The answer and the end of the connection may arrive in one packet; then the claim is already lost.
     if (lost) throw lost
     if (closed) giveBack()
     else presence = client
   }
 
-  /** The claim ends with its connection. Without it a new gateway would take our work for that of a dead process. */
+  /** Takes the claim again after its connection was lost. Without a claim, a new gateway would take over our work. */
   async function holdAgain(): Promise<void> {
     while (!closed && presence === undefined) {
       try {
@@ -208,7 +214,7 @@ function createGatewayClaim(database: Database): Pick<WorkFinder, 'claimAlone' |
         [gatewayLock],
       )
       const alone = rows[0]?.alone === true
-      // The shared claim is taken before the exclusive one is given back, so that no other gateway can get in between.
+      // Take the shared lock before releasing the exclusive one, so that no other gateway can get in between.
       await hold(client)
       if (alone) await client.query(`SELECT pg_advisory_unlock(${cellLock('$1')})`, [gatewayLock])
       return alone

@@ -1,4 +1,4 @@
-/** Reading payment plans and their payments. Every query is scoped by merchant; rows of other merchants are invisible here. */
+/** Reads payment plans and their payments. Every query is scoped by merchant. */
 import type { CustomerId, MerchantId, PayId, PlanId, StoredMethodId, XId } from '#domain/ids.ts'
 import { entriesOf } from '#domain/json.ts'
 import type { AccountInstrument, Instrument, Payment, PaymentStatus } from '#lifecycle/payment.ts'
@@ -20,16 +20,16 @@ export interface PlanConditions {
 
 export type PlanEntry = Plan & PlanHistory
 
-/** What a charge needs besides the plan: the way the initial payment was made. */
+/** A plan with the data that a charge needs, such as method and account of the initial payment. */
 export interface ChargeablePlan {
   readonly plan: Plan
   readonly method: string
   readonly captureMethod: Payment['captureMethod']
   readonly webhook?: string
-  /** Absent where the plan is charged without a card, or where its number was deleted. */
+  /** Absent if the plan is charged without a card, or the card's number was deleted. */
   readonly card?: { readonly cardId: string; readonly expiryDate?: string; readonly cardHolderName?: string }
   readonly account?: AccountInstrument
-  /** The stored card or account was deleted: whatever else is known of it, it must not be charged. */
+  /** The stored card or account was deleted, so it must not be charged, even if other data of it remain. */
   readonly methodDeleted?: boolean
   /** The provider account that stores the card or account, and its token for it. */
   readonly atProvider?: { readonly account: string; readonly token: string }
@@ -56,17 +56,17 @@ export interface PlanReader {
   find(merchantId: MerchantId, planId: PlanId): Promise<PlanEntry | undefined>
   findChargeable(merchantId: MerchantId, planId: PlanId): Promise<ChargeablePlan | undefined>
   list(merchantId: MerchantId, page: number, conditions: PlanConditions): Promise<Page<PlanEntry>>
-  /** The newest first; undefined when the merchant has no such plan. */
+  /** The newest first; undefined if the merchant has no such plan. */
   listPayments(merchantId: MerchantId, planId: PlanId, page: number): Promise<Page<PlanPayment> | undefined>
-  /** Whether another payment has paid, or is paying, that due day; one that the merchant asked for besides does not count. */
+  /** Whether another payment has paid, or is paying, that due day. Extra charges by the merchant do not count. */
   isDayTaken(merchantId: MerchantId, planId: PlanId, dueDate: string, payId: PayId): Promise<boolean>
-  /** The scheme's reference of the agreement under which this card of the customer was last stored. */
+  /** The scheme reference of the agreement under which this card of the customer was last stored. */
   findSchemeReference(
     merchantId: MerchantId,
     customerId: CustomerId,
     cardId: string,
   ): Promise<string | undefined>
-  /** Bank and mandate with which this stored account was last paid from. */
+  /** The bank data and mandate of the last payment from this stored account. */
   findLastAccount(
     merchantId: MerchantId,
     account: { readonly accountId: string; readonly last4Digits: string },
@@ -101,7 +101,7 @@ interface PlanRow {
   version: number
 }
 
-/** A plan that waits for a failed payment has ended with that payment. */
+/** The condition that a pending plan ended with its failed initial payment. */
 const abandoned = `(pl.status = 'PENDING' AND p.status = 'FAILED')`
 const shownStatus = `CASE WHEN ${abandoned} THEN 'CANCELLED' ELSE pl.status END`
 
@@ -156,7 +156,7 @@ interface HistoryRow {
   last_created_at: Date | null
 }
 
-/** A payment's ids begin with their time, so the greatest is the newest. A reversed payment was approved before. */
+/** A payId begins with its time, so the greatest is the newest. A reversed payment counts, because it was approved. */
 const withHistory = `LEFT JOIN LATERAL (SELECT count(*) AS payments FROM payment a WHERE a.plan_id = pl.plan_id
     AND ${byOtherIndex('a.merchant_id')} = pl.merchant_id AND a.status IN ('AUTHORIZED', 'CAPTURE_REQUEST', 'OK', 'REVERSED')) made ON true
   LEFT JOIN LATERAL (SELECT l.pay_id AS last_pay_id, l.status AS last_status, l.created_at AS last_created_at,
@@ -196,7 +196,7 @@ interface ChargeableRow extends PlanRow {
   provider_token: string | null
 }
 
-/** The date on the stored card is the newest; else the one the customer gave with this very card. */
+/** The expiry date of the stored card takes precedence over that of the initial payment, if that was the same card. */
 function toChargeable(row: ChargeableRow): ChargeablePlan {
   const plan = toPlan(row)
   const isFirstCard = row.instrument_card_id === row.card_id
@@ -226,7 +226,7 @@ function toChargeable(row: ChargeableRow): ChargeablePlan {
 /** The account of the initial payment, or the stored one that the plan was moved to; none after a move to a card. */
 function toAccount(row: ChargeableRow, { charged }: Plan): AccountInstrument | undefined {
   const storedName = row.account_holder_name ?? undefined
-  // A retention blanks the initial payment; the stored account keeps its holder as long as the customer is kept.
+  // The retention period erases the holder's name from the initial payment, but the stored account keeps it.
   if (!charged)
     return row.account
       ? { ...row.account, accountHolderName: row.account.accountHolderName ?? storedName }
@@ -240,7 +240,7 @@ function toAccount(row: ChargeableRow, { charged }: Plan): AccountInstrument | u
   )
 }
 
-/** For a plan that began on a provider's page: the provider stores what is charged. */
+/** The provider's token for a plan that began on a provider's page: the provider stores the card or account. */
 const providerToken = `CASE WHEN p.provider_account IS NOT NULL AND pl.card_id IS NULL THEN
   (SELECT o.provider->>'providerToken' FROM operation o WHERE o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
    AND o.provider->>'providerToken' IS NOT NULL LIMIT 1) END`
@@ -272,7 +272,7 @@ export function createPlanReader({ readers }: Database): PlanReader {
     async wanted => {
       const { rows } = await readers.query<ChargeableRow>({
         name: 'plans_to_charge',
-        // Starts from the wanted keys and reads each plan by its key, whatever the statistics say.
+        // Starts from the wanted keys, so that each plan is read by its key regardless of statistics.
         text: `SELECT ${columns}, p.method, p.capture_method, p.delayed_hours, p.instrument, p.account,
                  p.details->'urls'->>'webhook' AS webhook, p.card_id AS instrument_card_id,
                  v.expiry_date AS vault_expiry_date, m.expiry_date AS stored_expiry_date,

@@ -1,6 +1,6 @@
 /**
- * Announcements that every process must have acted on before the sender continues. The sender raises a number and waits
- * until each live process has acknowledged it, which it does after acting on the announcement.
+ * Announcements to all processes. The sender raises a number and waits until each live process has acknowledged it; a
+ * process acknowledges after it has acted on the announcement.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -11,13 +11,13 @@ export type Ask = <Row extends object>(text: string, values?: unknown[]) => Prom
 export const lastAnnouncement =
   "coalesce((SELECT value::bigint FROM installation WHERE name = 'announcement'), 0)"
 
-/** 7 s: a process that gave no heartbeat for this long counts as dead. */
+/** 7 s: a process without a heartbeat for this long counts as dead. */
 export const deadAfterMs = 7_000
 
-/** 20 ms: an announcement is acknowledged within a few of these. */
+/** 20 ms: an announcement is usually acknowledged within a few polls. */
 const pollMs = 20
 
-/** 30 s: longer than any request that a process finishes before it acknowledges. */
+/** 30 s: longer than any request that a process must finish before it acknowledges. */
 const patienceMs = 30_000
 
 /** Raises the number and notifies all processes. Cells of one database share the channel, so the schema is named. */
@@ -31,7 +31,7 @@ export async function announce(ask: Ask): Promise<number> {
   return row.number
 }
 
-/** Waits until every live process has acknowledged. Returns whether all have; a process that is stuck is given up after a while. */
+/** Waits until every live process has acknowledged. Returns false if one has not after 30 s. */
 export async function waitUntilAcknowledged(ask: Ask, number: number, except?: number): Promise<boolean> {
   const begunAt = performance.now()
   for (;;) {

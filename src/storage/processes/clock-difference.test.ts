@@ -1,4 +1,4 @@
-/** When the clocks of process and database count as different, also when the answer takes its time. */
+/** When the clocks of process and database count as different, also if the answer is slow. */
 import { expect, test } from 'vitest'
 import {
   compareClocks,
@@ -7,7 +7,7 @@ import {
   watchClocks,
 } from '#storage/processes/clock-difference.ts'
 
-/** Asked at 100 s of this process's time. */
+/** A reading that was requested at 100 s of this process's time. */
 const read = (databaseS: number, tripS = 0) =>
   compareClocks({ askedAt: 100_000, answeredAt: 100_000 + tripS * 1_000, databaseAt: databaseS * 1_000 })
 
@@ -17,7 +17,7 @@ test.each([
   ['a database ahead', 108, 2, 6_000],
   ['a slow answer of a database that read its clock at the beginning', 100, 20, 0],
   ['a slow answer of a database that read its clock at the end', 120, 20, 0],
-])('how far clocks are apart at least: %s', (_, databaseS, tripS, leastMs) => {
+])('the least difference of the clocks: %s', (_, databaseS, tripS, leastMs) => {
   expect(leastDifferenceMs(read(databaseS, tripS))).toBe(leastMs)
 })
 

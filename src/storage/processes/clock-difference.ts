@@ -1,14 +1,14 @@
 /**
- * Compares the clock of this process with that of the database. Timers, expiries and key lifetimes are written by one and
- * read by the other, so that clocks which differ make things happen too early or too late. Merchants' test clocks are offsets
- * to these and play no part.
+ * Compares the clock of this process with that of the database. Timers, expiries and key lifetimes are written by one
+ * clock and read by the other, so if the clocks differ, they take effect too early or too late. Merchants' test clocks
+ * are offsets and do not matter here.
  */
 import { withClient } from '#storage/cells/create-cell.ts'
 
 export interface ClockDifference {
   /** Positive: the clock of this process is ahead. */
   readonly aheadMs: number
-  /** Half of the round trip: the database may have read its clock at any moment of it. */
+  /** Half of the round trip, because the database may have read its clock at any moment of it. */
   readonly exactToMs: number
 }
 
@@ -24,14 +24,14 @@ export const compareClocks = ({ askedAt, answeredAt, databaseAt }: ClockReading)
   exactToMs: Math.abs(answeredAt - askedAt) / 2,
 })
 
-/** How far the clocks are apart at least. */
+/** The least difference of the clocks that the reading proves. */
 export const leastDifferenceMs = ({ aheadMs, exactToMs }: ClockDifference): number =>
   Math.max(0, Math.abs(aheadMs) - exactToMs)
 
-/** 5 s: machines that keep time differ by milliseconds. */
+/** 5 s: synchronised machines differ by milliseconds. */
 const apartMs = 5_000
 
-/** 4 s: less than the other, so that clocks at the limit are not reported again and again. */
+/** 4 s: lower than `apartMs`, so that clocks near the limit are not reported repeatedly. */
 const togetherMs = 4_000
 
 export const areApart = (difference: ClockDifference): boolean => leastDifferenceMs(difference) > apartMs
@@ -44,7 +44,7 @@ interface ClockNews {
   readonly onTogether: () => void
 }
 
-/** Reports once when clocks begin to differ and once when they no longer do. A slow answer proves neither. */
+/** Reports once when the clocks begin to differ and once when they agree again. A slow answer proves neither. */
 export function watchClocks({ onApart, onTogether }: ClockNews): (difference: ClockDifference) => void {
   let wereApart = false
   return difference => {
@@ -59,7 +59,7 @@ export function watchClocks({ onApart, onTogether }: ClockNews): (difference: Cl
 export const describeDifference = ({ aheadMs }: ClockDifference): string =>
   `${(Math.abs(aheadMs) / 1_000).toFixed(1)} s ${aheadMs > 0 ? 'ahead of' : 'behind'}`
 
-/** For a command, which has no heartbeat. */
+/** For commands, which have no heartbeat. */
 export const readClockDifference = (url: string): Promise<ClockDifference> =>
   withClient(url, async client => {
     const askedAt = Date.now()

@@ -1,4 +1,4 @@
-/** What each process counted against a limit, exchanged between processes through one small table. */
+/** Exchanges the counts of rate limits between processes through one small table. */
 import type { Database } from '#storage/database.ts'
 import { recordset, toRecordset } from '#storage/recordset.ts'
 
@@ -19,7 +19,7 @@ export interface LimitUseStore {
   reap(): Promise<void>
 }
 
-/** 5 s: includes rows of slow commits; rows that were read before are recognised by their number. */
+/** 5 s: reads recent rows again, to include those of slow commits; known rows are recognised by their number. */
 const heardSeconds = 5
 
 export function createLimitUseStore({ deliverers }: Pick<Database, 'deliverers'>): LimitUseStore {

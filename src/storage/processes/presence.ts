@@ -1,7 +1,7 @@
 /**
- * This process among the others on the database: it has a number, sends heartbeats, learns which merchants others have
- * changed, and finds processes that have fallen silent. One connection of its own does all of it, so that a busy pool
- * can never make a living process look dead.
+ * This process among the others on the database: it has a number, sends heartbeats, receives notifications about
+ * changed merchants, and finds dead processes. All this uses a connection of its own, so that a busy pool can never
+ * make a living process look dead.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
@@ -18,31 +18,31 @@ export interface Presence {
   /** The number under which this process sends operations and leases timers. */
   readonly process: number
   /**
-   * False when the last heartbeat is so old that the others may have taken over: a process that wakes up from a pause
-   * must not continue as if nothing had happened.
+   * False if the last heartbeat is so old that other processes may have taken over: a process that wakes up after a
+   * pause must not send operations that it recorded before.
    */
   isAlive(): boolean
   /**
-   * False when this process may not have heard the last announcement: its last heartbeat is too old, or what it brought
-   * has not been dealt with yet.
+   * False if this process may have missed the last announcement: its last heartbeat is too old, or it has not acted on
+   * the announcement yet.
    */
   isCurrent(): boolean
-  /** How often a heartbeat came so late that the others may have taken over before it. */
+  /** How often a heartbeat was so late that other processes may have taken over before it. */
   countInterruptions(): number
-  /** A heartbeat at once, for a start that took long: what is sent right after it must not look like that of a dead process. */
+  /** Sends a heartbeat at once. After a slow start, operations sent next must not look like those of a dead process. */
   refresh(): Promise<void>
-  /** How many other processes give a heartbeat, as of the last beat. */
+  /** The number of other live processes, as of the last heartbeat. */
   others(): number
   /**
-   * Their parent knows that these processes have ended: their work may be taken over before their heartbeats are too
+   * Called by the parent of processes that have ended: their work may be taken over before their heartbeats are too
    * old.
    */
   declareDead(processes: readonly number[]): Promise<void>
-  /** Processes that ended or fell silent and whose work has not been taken over yet. */
+  /** Processes that have ended or whose heartbeat has stopped, and whose work has not been taken over yet. */
   findDead(): Promise<readonly number[]>
-  /** The work of these dead processes is settled and need not be searched again. */
+  /** Deletes dead processes whose work is settled. */
   forget(dead: readonly number[]): Promise<void>
-  /** Makes every process, this one first, read the shared data again. Resolves when all of them have. */
+  /** Makes every process, this one first, read the shared data again. Resolves when all have acknowledged it. */
   announce(): Promise<void>
   /** Records that this process has ended normally. */
   close(): Promise<void>
@@ -52,28 +52,28 @@ export interface PresenceOptions {
   readonly onError: (error: unknown) => void
   /** A merchant or its keys were changed. */
   readonly onMerchantChange: (merchantId: string) => void
-  /** An announcement: shared data must be read again. The sender waits for it. */
+  /** Called for an announcement: reads the shared data again. The sender waits for it. */
   readonly onAnnouncement?: () => Promise<void>
-  /** With every heartbeat: how the clocks of this process and of the database differ. */
+  /** Called with every heartbeat: the difference between the clocks of this process and of the database. */
   readonly onClock?: (difference: ClockDifference) => void
   readonly beatMs?: number
-  /** After how long without a heartbeat the others may take over, less a moment. */
+  /** The time without a heartbeat after which `isAlive` is false, a little before others take over. */
   readonly aliveForMs?: number
 }
 
-/** 1 s: six beats fit into the time after which a process counts as dead. */
+/** 1 s: six heartbeats fit into the time after which a process counts as dead. */
 const defaultBeatMs = 1_000
 
-/** 300 ms: after a beat that failed. */
+/** 300 ms: the pause after a failed heartbeat. */
 const retryMs = 300
 
-/** 5.5 s: this process stops sending a moment before the others take over. */
+/** 5.5 s: this process stops sending 1.5 s before others may take over. */
 const defaultAliveForMs = 5_500
 
-/** 2.5 s: a beat that hangs on a broken connection leaves time for one on another connection. */
+/** 2.5 s: after a heartbeat that hangs on a broken connection there is time for one on another connection. */
 const statementTimeoutMs = 2_500
 
-/** 10 s: while a machine starts a database and several processes at once, a connection takes its time. */
+/** 10 s: connections are slow while a machine starts a database and several processes at once. */
 const connectTimeoutMs = 10_000
 
 type Ask = <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>
@@ -83,12 +83,12 @@ interface Connection {
   close(): Promise<void>
 }
 
-/** Closes a connection that failed. It may hang for ever, so nobody waits for it, and how it ends tells nothing new. */
+/** Closes a failed connection without waiting, because it may hang for ever. */
 function abandon(client: pg.Client): void {
   void client.end().catch(() => {})
 }
 
-/** One connection that is opened again after a failure. */
+/** A connection that is reopened after a failure. */
 function openConnection(
   url: string,
   on: {
@@ -130,14 +130,14 @@ function openConnection(
     try {
       return (await asked.query<Row>(text, values)).rows
     } catch (error) {
-      // A connection that failed once may hang for ever: the next statement opens another one.
+      // A connection that has failed may hang for ever, so the next statement opens a new one.
       if (client === asked) client = undefined
       abandon(asked)
       throw error
     }
   }
 
-  // Heartbeats and announcements query at the same time; a connection runs one statement after the other.
+  // Heartbeats and announcements may query at the same time, but a connection runs one statement at a time.
   let last: Promise<unknown> = Promise.resolve()
   return {
     ask<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
@@ -166,7 +166,7 @@ function startBeating(beat: () => Promise<void>, beatMs: number, onError: (error
         pauseMs = beatMs
       } catch (error) {
         onError(error)
-        // Send a heartbeat as soon as the database is back: until then nothing may be sent to providers.
+        // Retry soon: without a heartbeat nothing may be sent to providers.
         pauseMs = Math.min(retryMs, beatMs)
       }
     }
@@ -177,7 +177,10 @@ function startBeating(beat: () => Promise<void>, beatMs: number, onError: (error
   }
 }
 
-/** Marks the process as alive. Returns how many others are, the last announcement and the time; nothing if its row is gone. */
+/**
+ * Writes a heartbeat. Returns the number of other live processes, the last announcement and the time; no row if ours is
+ * gone.
+ */
 const beatStatement = `UPDATE gateway_process SET seen_at = now() WHERE process = $1
   RETURNING (SELECT count(*)::integer FROM gateway_process o
     WHERE o.process <> $1 AND o.seen_at > now() - $2 * interval '1 millisecond') AS others,
@@ -197,11 +200,11 @@ async function writeBeat(
   return found
 }
 
-/** What the heartbeats of this process say about it. */
+/** Keeps track of this process's own heartbeats. */
 function createPulse(aliveForMs: number): Pick<Presence, 'isAlive' | 'countInterruptions'> & {
-  /** The number of the last announcement, as of the last beat. */
+  /** The number of the last announcement, as of the last heartbeat. */
   lastAnnounced(): number
-  /** `found`: what the beat has read; undefined when the others had forgotten this process. */
+  /** `found`: the result of the heartbeat; undefined if others had deleted the row of this process. */
   beat(begunAt: number, found: { readonly last: number } | undefined): void
 } {
   let beatAt = performance.now()
@@ -213,7 +216,7 @@ function createPulse(aliveForMs: number): Pick<Presence, 'isAlive' | 'countInter
     lastAnnounced: () => last,
     beat(begunAt, found) {
       last = found?.last ?? last
-      // The others go by when the database wrote the beat, which was at the latest now.
+      // Other processes judge by the time at which the database wrote the heartbeat, which is now at the latest.
       if (!found || performance.now() - beatAt >= aliveForMs) interruptions += 1
       beatAt = begunAt
     },
@@ -224,7 +227,7 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
   const { onError, onMerchantChange, onAnnouncement = async () => {}, onClock } = options
   const { beatMs = defaultBeatMs, aliveForMs = defaultAliveForMs } = options
   const pulse = createPulse(aliveForMs)
-  // Until the first beat, others are assumed.
+  // Until the first heartbeat, assume that there is another process.
   let others = 1
   let schema = ''
   let heard = 0
@@ -244,7 +247,10 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
   const { process } = row
   ;({ schema, heard } = row)
 
-  /** An announcement may come before an earlier one was dealt with, and twice: by the notification and by a beat. */
+  /**
+   * Acts on an announcement and acknowledges it. One may arrive during another, and twice: by notification and by
+   * heartbeat.
+   */
   async function acknowledge(number: number | undefined): Promise<void> {
     if (number === undefined || number <= heard) return
     await onAnnouncement()
@@ -256,14 +262,14 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
     const begunAt = performance.now()
     const found = await writeBeat(ask, process, onClock)
     others = found?.others ?? others
-    // Declared dead and forgotten by the others: the number is gone, and others have taken over its work.
+    // Others have declared this process dead, taken over its work and deleted its row.
     if (!found)
       await ask('INSERT INTO gateway_process (process, heard) OVERRIDING SYSTEM VALUE VALUES ($1, $2)', [
         process,
         heard,
       ])
     pulse.beat(begunAt, found)
-    // A notification is lost if its connection fails, so the beat checks too. The beat does not wait for the
+    // A notification is lost if its connection fails, so the heartbeat checks too. It does not wait for the
     // acknowledgement.
     void acknowledge(found?.last).catch(onError)
   }
@@ -292,10 +298,10 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
   }
 }
 
-/** 2 s: the last statement of a process may still run after its end. */
+/** 2 s: the last statement of a process may still be running after the process has ended. */
 const lastStatementMs = 2_000
 
-/** Finding dead processes, and removing them once their work is settled. */
+/** Finds dead processes, and deletes them once their work is settled. */
 const removalOf = (process: number, ask: Ask): Pick<Presence, 'declareDead' | 'findDead' | 'forget'> => ({
   async declareDead(processes) {
     await ask(

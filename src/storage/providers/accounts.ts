@@ -1,4 +1,4 @@
-/** Provider accounts, their sealed credentials and their routing rules. Does not know what is sealed. */
+/** Provider accounts, their sealed credentials and their routing rules. Seals and opens nothing. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
 
@@ -38,7 +38,7 @@ export interface AccountChange {
   readonly name?: string
   readonly settings?: Readonly<Record<string, string>>
   readonly enabled?: boolean
-  /** Replaces secrets of the same names and leaves the others. */
+  /** Replaces secrets with the same names and keeps the others. */
   readonly secrets?: readonly SealedSecret[]
   /** Names of optional secrets to remove. */
   readonly dropSecrets?: readonly string[]
@@ -51,20 +51,20 @@ export interface ProviderAccountStore {
     account: Omit<AccountRecord, 'enabled' | 'version' | 'createdAt' | 'updatedAt'>,
     secrets: readonly SealedSecret[],
   ): Promise<boolean>
-  /** False: somebody has changed or removed the account since this version. */
+  /** False: the account was changed or removed since this version. */
   update(account: AccountRecord, change: AccountChange): Promise<boolean>
   find(accountId: string): Promise<AccountRecord | undefined>
   /** Of one merchant or of all, the oldest first. */
   list(merchantId?: string): Promise<readonly AccountRecord[]>
   findSecrets(account: Pick<AccountRecord, 'merchantId' | 'accountId'>): Promise<readonly SealedSecret[]>
-  /** How many payments of the account are not finished. */
+  /** The number of the account's open payments. */
   countOpen(account: Pick<AccountRecord, 'merchantId' | 'accountId'>): Promise<number>
-  /** Removes the account with its secrets and rules; false: it is not there, or has open payments. */
+  /** Removes the account with its secrets and rules. False: there is no such account, or it has open payments. */
   remove(account: Pick<AccountRecord, 'merchantId' | 'accountId'>): Promise<boolean>
   /** False: the merchant has no such account. */
   insertRule(merchantId: string, rule: Omit<RuleRecord, 'createdAt'>): Promise<boolean>
   listRules(merchantId?: string): Promise<readonly (RuleRecord & { readonly merchantId: MerchantId })[]>
-  /** The rule as it was; undefined: there is no such rule. */
+  /** Returns the removed rule; undefined if there is no such rule. */
   removeRule(ruleId: string): Promise<(RuleRecord & { readonly merchantId: MerchantId }) | undefined>
 }
 
@@ -72,8 +72,8 @@ const accountColumns = `merchant_id AS "merchantId", provider_account_id AS "acc
   version, created_at AS "createdAt", updated_at AS "updatedAt"`
 
 /**
- * A payment on which money may still move at the provider: approved and not all taken, unanswered, awaiting its customer, or
- * paid too late and still to be given back, by a refund or with the next file for a bank.
+ * Open payments, on which money may still move at the provider: not fully captured, unanswered, awaiting the customer,
+ * or paid too late and still to be given back, by a refund or with the next file for a bank.
  */
 const openPayments = `SELECT 1 FROM payment p WHERE p.merchant_id = $1 AND p.provider_account = $2
   AND (p.status IN ('AUTHORIZE_REQUEST', 'PENDING', 'AUTHORIZED', 'CAPTURE_REQUEST')

@@ -1,6 +1,6 @@
 /**
- * Matches settlement lines with payments and operations by the provider's references. It runs repeatedly, because an
- * import may arrive before the outcome of a payment.
+ * Matches settlement lines with payments and operations by the provider's references. Runs repeatedly, because lines
+ * may be imported before the outcome of their payment is known.
  */
 
 import type { MerchantId } from '#domain/ids.ts'
@@ -15,7 +15,7 @@ interface LineScope {
 
 const scope = `($1::text IS NULL OR l.merchant_id = $1) AND ($2::text IS NULL OR l.provider_account_id = $2)`
 
-/** Our own reference comes first: a provider may use one id for several things. */
+/** The payment of a line. Our own reference has priority, because a provider may use one id for several operations. */
 const paymentOf = `SELECT r.pay_id FROM provider_reference r WHERE r.merchant_id = l.merchant_id
     AND r.provider_account = l.provider_account_id AND r.reference IN (l.reference, l.transaction_id)
   ORDER BY r.reference IS NOT DISTINCT FROM l.reference DESC LIMIT 1`
@@ -28,9 +28,9 @@ const candidates = (states: string): string =>
     AND o.state IN (${states})`
 
 /**
- * The operation itself where the line names it; else, of a payment that is named, the only one of that kind. Of several that
- * the provider knows by one id, the first: they are compared as one sum. One that has failed has lines too: money that had
- * gone out comes back.
+ * The operation of a line: the one it names, else the payment's only operation of that type. Of several with one
+ * provider id it is the first, because they are compared as one sum. A failed operation may have lines too: its money
+ * went out and came back.
  */
 const operationOf = `SELECT coalesce(
     (SELECT o.x_id ${candidates(`'OK', 'FAILED'`)} AND replace(o.x_id::text, '-', '') = l.reference LIMIT 1),
@@ -42,7 +42,7 @@ const findOperations = `UPDATE settlement_line l SET x_id = (${operationOf})
   WHERE ${scope} AND l.x_id IS NULL AND l.pay_id IS NOT NULL AND l.type IN ('CAPTURE', 'REFUND')
     AND (${operationOf}) IS NOT NULL`
 
-/** Without a scope: the lines of all merchants. */
+/** Without a scope, matches the lines of all merchants. */
 export async function matchLines(
   writers: Database['writers'],
   { merchantId, accountId }: LineScope = {},
@@ -61,8 +61,8 @@ const lists: Readonly<Record<DifferenceList, string>> = {
 }
 
 /**
- * How many differences there are between our books and the settlement lines of all providers, for the metric. None if
- * no provider has sent a line yet: there is nothing to compare.
+ * Counts the differences between our books and the settlement lines of all providers, for the metric. No counts if no
+ * provider has sent lines yet.
  */
 export async function countDifferences(
   readers: Database['readers'],

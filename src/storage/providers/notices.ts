@@ -1,6 +1,6 @@
 /**
- * The inbox of notices: raw bodies sealed, one row per fact with the provider's own key against duplicates, and a queue
- * of facts still to be applied. Does not know what is sealed.
+ * The inbox of notices: sealed raw bodies, one row per fact with the provider's key against duplicates, and a queue of
+ * facts to apply. Seals and opens nothing.
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
@@ -13,11 +13,11 @@ export interface NewNotice {
   readonly sealed: Buffer
   readonly items: readonly {
     readonly key: string
-    /** For lists: what kind of fact it is. */
+    /** The kind of fact, shown in lists. */
     readonly kind: string
-    /** For lists: how it names its operation. */
+    /** The reference by which it names its operation, shown in lists. */
     readonly reference?: string
-    /** Understood but without consequences: stored, never applied. */
+    /** Understood but without effect: stored, never applied. */
     readonly ignored: boolean
   }[]
 }
@@ -32,7 +32,7 @@ export interface ClaimedItem extends ItemKey {
   readonly noticeId: string
   readonly position: number
   readonly attempt: number
-  /** What the last try has noted for a person, if it matched nothing. */
+  /** What the last try noted for an operator, if any. */
   readonly needsPerson: string | null
 }
 
@@ -49,18 +49,18 @@ export interface ListedItem extends ItemKey {
 }
 
 export interface NoticeStore {
-  /** All or nothing, durable when it returns: how many of the items were not known yet. */
+  /** Stores a notice atomically and durably. Returns how many of its items are new. */
   insert(notice: NewNotice): Promise<number>
-  /** Items that are due, under a lease, in the order in which they came. */
+  /** Claims due items under a lease, in the order of their arrival. */
   claim(limit: number, leaseMs: number): Promise<readonly ClaimedItem[]>
-  /** False: the lease has ended, and somebody else may have the item by now. */
+  /** False: the lease has expired, and another process may have claimed the item. */
   renew(item: ItemKey, leaseMs: number): Promise<boolean>
-  /** Undefined once its 90 days are over. */
+  /** Undefined once the raw notice was deleted after 90 days. */
   findSealed(
     item: Pick<ClaimedItem, 'merchantId' | 'noticeId'>,
   ): Promise<{ readonly keyVersion: number; readonly sealed: Buffer } | undefined>
   finish(item: ItemKey, state: FinishedState | 'EXPIRED', detail?: string): Promise<void>
-  /** To be tried again after that long. */
+  /** Schedules the next try of an item. */
   postpone(
     item: ItemKey,
     again: { readonly state: 'PENDING' | 'UNMATCHED'; readonly afterMs: number; readonly detail?: string },
@@ -72,7 +72,7 @@ export interface NoticeStore {
     readonly unmatched?: boolean
     readonly limit: number
   }): Promise<readonly ListedItem[]>
-  /** Erases raw notices of that age and gives up facts that could not be applied in that time. */
+  /** Erases raw notices older than that, and gives up facts that could not be applied in that time. */
   expire(days: number): Promise<void>
 }
 

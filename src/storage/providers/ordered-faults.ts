@@ -1,6 +1,6 @@
 /**
- * The simulated faults that developers ordered, shared by all processes: one row per merchant, its rules in their
- * order.
+ * The simulator's faults that developers have requested, shared by all processes: one row per merchant with its ordered
+ * rules.
  */
 import { type Database, inTransaction } from '#storage/database.ts'
 
@@ -10,7 +10,7 @@ export interface OrderedFaultStore<Rule> {
   /** The merchants that have rules. */
   listMerchants(): Promise<readonly string[]>
   read(merchantId: string): Promise<readonly Rule[]>
-  /** Replaces the rules by the result of `change`; they are locked meanwhile. */
+  /** Replaces the rules by the result of `change`, under a lock. */
   change<T>(
     merchantId: string,
     change: (rules: readonly Rule[]) => { readonly rules: readonly Rule[]; readonly result: T },

@@ -1,4 +1,4 @@
-/** Settlement lines of providers, and how they compare with our own books. Every query is scoped by merchant. */
+/** Settlement lines of providers, and their reconciliation with our own books. Every query is scoped by merchant. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money/money.ts'
 import { entryLine, giveNewKeys, type KeyedEntry } from '#storage/bank/former-keys.ts'
@@ -22,7 +22,10 @@ export interface StoredLine {
   readonly fee: number
   readonly net: number
   readonly currency: string
-  /** In the currency in which the customer paid, where that is another one and the provider says it; signed like `gross`. */
+  /**
+   * The amount in the currency in which the customer paid, if it differs and the provider states it; signed like
+   * `gross`.
+   */
   readonly paid?: Money
   readonly providerReference: string
   readonly transactionId?: string
@@ -30,11 +33,11 @@ export interface StoredLine {
 
 /** A line from the provider's file: it names an operation but is not matched yet. */
 export interface NewLine extends Omit<StoredLine, 'accountId' | 'payId' | 'xId'> {
-  /** Our reference, where the provider repeats it. */
+  /** Our reference, if the provider repeats it. */
   readonly reference?: string
-  /** Known by `providerReference` alone: a file that counts it to another settlement tells of the same line. */
+  /** `providerReference` alone identifies the line: a file that has it in another settlement reports the same line. */
   readonly isNamedOnce?: true
-  /** The entry of a bank's statement that it repeats. */
+  /** The entry of a bank statement that the line repeats. */
   readonly entry?: KeyedEntry
 }
 
@@ -59,13 +62,13 @@ export interface LinePosition {
   readonly providerReference: string
 }
 
-/** An operation of ours that moved money; or, as CHARGEBACK, the total of disputes and returns of a payment. */
+/** An operation of ours that moved money; as CHARGEBACK, the total of disputes and returns of a payment. */
 export interface BookedOperation {
   readonly xId: XId
   readonly payId: PayId
   readonly transId: string
   readonly type: 'CAPTURE' | 'REFUND' | 'CHARGEBACK'
-  /** Positive to the merchant, negative from them, as in lines. */
+  /** Positive: money to the merchant; negative: money from the merchant, as in lines. */
   readonly amount: number
   readonly currency: string
   readonly date: string
@@ -74,7 +77,7 @@ export interface BookedOperation {
 export interface Reconciliation {
   readonly oursWithoutTheirs: readonly BookedOperation[]
   readonly theirsWithoutOurs: readonly StoredLine[]
-  /** Theirs is the first line, with the sums of all lines about the operation. */
+  /** `theirs` is the first line, with the sums of all lines about the operation. */
   readonly amountsDiffer: readonly { readonly ours: BookedOperation; readonly theirs: StoredLine }[]
 }
 
@@ -86,7 +89,7 @@ export interface SettledAccount {
 export interface Inserted {
   /** How many lines were new. */
   readonly added: number
-  /** How many of the given lines are about an operation and match none of ours yet. */
+  /** How many of the given lines are about an operation but match none of ours yet. */
   readonly unmatched: number
 }
 
@@ -210,9 +213,9 @@ const unmatchedStatement = `SELECT count(*)::int AS unmatched FROM ${given} JOIN
   WHERE (l.type IN ('CAPTURE', 'REFUND') AND l.x_id IS NULL) OR (l.type = 'CHARGEBACK' AND l.pay_id IS NULL)`
 
 /**
- * Operations that moved money, joined with the provider's lines about them; those that it settles as one are added up.
- * Disputes and returns are compared by payment, as one sum: a chargeback that was reversed has two lines. Lines call a CREDIT a
- * REFUND, and not every provider writes one.
+ * Operations that moved money; those that the provider settles as one are added up. Disputes and returns are compared
+ * per payment as one sum, because a reversed chargeback has two lines. Lines call a CREDIT a REFUND, and not every
+ * provider writes one.
  */
 const booked = `SELECT o.merchant_id, o.pay_id, min(o.x_id::text)::uuid AS x_id, p.trans_id,
     replace(o.type, 'CREDIT', 'REFUND') AS type, p.currency,
@@ -228,13 +231,16 @@ const booked = `SELECT o.merchant_id, o.pay_id, min(o.x_id::text)::uuid AS x_id,
   FROM payment p JOIN (${takenBack}) t ON t.merchant_id = p.merchant_id AND t.pay_id = p.pay_id
   WHERE p.merchant_id = $1 AND p.provider_account = $2`
 
-/** An operation that failed after its booking: the money went out and came back, and its lines add up to zero. */
+/**
+ * The condition that an operation failed after its booking: money went out and came back, so its lines add up to zero.
+ */
 const isUndone = `(l.is_nothing AND EXISTS (SELECT 1 FROM operation u WHERE u.merchant_id = l.merchant_id
     AND u.pay_id = l.pay_id AND u.x_id = l.x_id AND u.state = 'FAILED'))`
 
 /**
- * Several lines may belong to one operation (a capture paid out in parts): their sum is compared, in our currency. Without it,
- * and with several captures of one charge in another currency, the operation is settled and its amount not compared.
+ * Reconciles operations with lines. Several lines may belong to one operation (a capture paid out in parts): their sum
+ * in our currency is compared. If the lines do not state it, or several captures of one charge were settled in another
+ * currency, the operation counts as settled without comparing amounts.
  */
 const reconcileStatement = `WITH booked AS (${booked}),
   lines AS (SELECT l.*, CASE WHEN l.type = 'CHARGEBACK' THEN l.pay_id::text ELSE ${settledAs('o')} END AS subject,
@@ -262,7 +268,7 @@ const reconcileStatement = `WITH booked AS (${booked}),
       AND ((l.date >= $3::date AND l.date < $4::date) OR (l.our_date >= $3::date AND l.our_date < $4::date)))
   ORDER BY coalesce(l.our_date, l.date), l.our_x_id, l.provider_reference`
 
-/** An operation of ours, a line of theirs, or both. */
+/** An operation of ours, a line of the provider, or both. */
 type ComparedRow = (OurPart | { our_x_id: null }) & (TheirPart | { settlement_id: null })
 
 interface OurPart {
@@ -276,7 +282,7 @@ interface OurPart {
 }
 
 interface TheirPart extends LineRow {
-  /** Sums of all lines about the operation: in the currency of settlement, and in ours where they say it. */
+  /** Sums of all lines about the operation: in the currency of settlement, and in ours if the lines state it. */
   total: string
   stated_total: string | null
 }
@@ -301,7 +307,7 @@ function toReconciliation(rows: readonly ComparedRow[]): Reconciliation {
 const isOurs = <Row extends ComparedRow>(row: Row): row is Row & OurPart => row.our_x_id !== null
 const isTheirs = <Row extends ComparedRow>(row: Row): row is Row & TheirPart => row.settlement_id !== null
 
-/** Amounts differ only where the lines have a sum in our currency. */
+/** The provider's part of a difference in amounts, which exists only if the lines have a sum in our currency. */
 function toTotal(row: OurPart & TheirPart): StoredLine {
   const line = toLine(row)
   const stated = { value: Number(row.stated_total), currency: row.our_currency }

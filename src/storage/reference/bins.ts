@@ -1,6 +1,6 @@
 /**
- * Card ranges: looking one up, and replacing all of them. They are facts about cards, the same for every merchant of
- * the environment, and contain no personal data: besides the rates this is the only table that is not per merchant.
+ * Looks up card ranges and replaces them all. They are the same for every merchant of the environment and contain no
+ * personal data: apart from the rates this is the only table that is not per merchant.
  */
 
 import type { PoolClient } from 'pg'
@@ -10,7 +10,7 @@ import { constraintOf, type Database } from '#storage/database.ts'
 import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
 
 export interface BinReader {
-  /** The narrowest range that holds all of the span. */
+  /** The narrowest range that contains the whole span. */
   find(span: BinSpan): Promise<BinRange | undefined>
 }
 
@@ -54,19 +54,18 @@ const toRange = (row: FoundRow): BinRange => ({
   dccEligible: row.dcc_eligible,
 })
 
-/** Two ranges of the file are the same, so it is unclear which one applies. */
+/** The file contains a range twice, so it is unclear which one applies. */
 export class RepeatedRange extends Error {}
 
 /** 5,000 ranges are about a megabyte of JSON: few round trips, and little memory on both sides. */
 const rangesAtOnce = 5_000
 
-/** An arbitrary lock number that keeps two imports apart. */
+/** An arbitrary lock number, so that one import runs at a time. */
 const importLock = 7_005_001
 
 /**
- * Replaces all ranges by the given ones. Everything happens in one transaction: a file that breaks off or
- * breaks a rule changes nothing, and look-ups see the old ranges until the moment of the swap. They wait only for that
- * moment, because the new ranges are loaded and indexed in a table beside the old one.
+ * Replaces all ranges in one transaction: an incomplete or invalid file changes nothing, and look-ups see the old
+ * ranges until the swap. They wait only for the swap, because the new ranges are loaded and indexed in a second table.
  */
 export async function replaceBins(
   { writers }: Database,
@@ -76,7 +75,7 @@ export async function replaceBins(
   const client = await writers.connect()
   try {
     await client.query('BEGIN')
-    // Building an index over a long list takes longer than any statement of a payment may, and so may reading the file.
+    // Building an index on a long list, and reading the file, may take longer than the timeouts for payments.
     await client.query('SET LOCAL statement_timeout = 0')
     await client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
     await client.query('SELECT pg_advisory_xact_lock($1)', [importLock])
@@ -154,6 +153,6 @@ const fromRange = ({ span, ...facts }: BinRange): RowOf<typeof rangeColumns> => 
   dcc_eligible: facts.dccEligible,
 })
 
-/** Says which: `Key (span)=([4000000000,4001000000)) is duplicated.` */
+/** The detail names the range: `Key (span)=([4000000000,4001000000)) is duplicated.` */
 const isRepeated = (error: unknown): error is { detail: string } =>
   textAt(error, 'code') === '23505' && constraintOf(error) === 'bin_range_next_pkey'

@@ -1,4 +1,4 @@
-/** Exchange rates against the euro, as published: reading two of them, and replacing all. They belong to no merchant. */
+/** Published exchange rates against the euro: reads some of them and replaces them all. They belong to no merchant. */
 import type { DailyRates } from '#domain/money/ecb-rates.ts'
 import type { Database } from '#storage/database.ts'
 import { recordset, toRecordset } from '#storage/recordset.ts'
@@ -15,11 +15,11 @@ export interface FoundRates {
 }
 
 export interface RateReader {
-  /** The rates of the known currencies; undefined when no rates were ever imported. */
+  /** The rates of the known currencies; undefined if no rates were ever imported. */
   find(currencies: readonly string[]): Promise<FoundRates | undefined>
 }
 
-/** The euro is what the others are measured in; it is stored with them so that no caller has to know. */
+/** The base currency, stored with rate 1 like the others, so that callers need no special case. */
 const base = 'EUR'
 
 export function createRateReader({ readers }: Database): RateReader {
@@ -36,7 +36,7 @@ export function createRateReader({ readers }: Database): RateReader {
   }
 }
 
-/** All or nothing; quotes already made keep the rate they were made with. */
+/** Replaces all rates atomically. Existing quotes keep their rate. */
 export async function replaceRates(
   { writers }: Database,
   { date, rates }: DailyRates,

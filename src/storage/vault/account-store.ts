@@ -1,4 +1,4 @@
-/** Rows of the vault: sealed bank accounts. Does not know what is inside them. */
+/** Rows of the vault: sealed bank accounts. Seals and opens nothing. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
 

@@ -1,4 +1,4 @@
-/** Stores many cards of the vault at once, and reads their pseudo numbers. Does not know what is inside. */
+/** Stores many cards of the vault at once, and reads their pseudo numbers. Seals and opens nothing. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { CardRow } from '#storage/commit/change.ts'
 import { cardColumns } from '#storage/commit/columns.ts'
@@ -13,11 +13,11 @@ export interface KeptCard {
 }
 
 export interface CardBook {
-  /** Writes the cards that the vault does not hold yet, all or none. False: one of them needs another pseudo number. */
+  /** Writes the cards that the vault lacks, atomically. False: a pseudo number was taken, and nothing was written. */
   keep(cards: readonly CardRow[]): Promise<boolean>
-  /** By card id, as stored. */
+  /** The stored cards by card id. */
   read(merchantId: MerchantId, cardIds: readonly string[]): Promise<ReadonlyMap<string, KeptCard>>
-  /** From now on the card's pseudo number has this expiry date. */
+  /** Sets the expiry date that the card's pseudo number stands for. */
   renew(merchantId: MerchantId, cardId: string, expiryDate: string): Promise<void>
 }
 
@@ -34,7 +34,7 @@ export function createCardBook({ writers }: Database): CardBook {
       }
     },
     async read(merchantId, cardIds) {
-      // From the pool that writes: it must see rows stored a moment ago.
+      // Read on a writer connection, to see rows that were stored a moment ago.
       const { rows } = await writers.query<{
         card_id: string
         pseudo_number: string
@@ -53,7 +53,7 @@ export function createCardBook({ writers }: Database): CardBook {
   }
 }
 
-/** In the order of ids, so that two requests with the same cards wait instead of deadlocking. */
+/** Writes in the order of ids, so that two requests with the same cards wait for each other instead of deadlocking. */
 const keepStatement = {
   name: 'vault_card_keep',
   text: `INSERT INTO vault_card (merchant_id, card_id, pseudo_number, key_version, sealed, expiry_date)

@@ -1,7 +1,6 @@
 /**
- * What a change of keys reads and writes: the root secret, data keys and sealed numbers by the batch. On a connection
- * of its own, which holds a lock, so that two changes never run at the same time. Does not know what is inside the
- * keys.
+ * Reads and writes for changes of keys: the root secret, data keys, and sealed numbers in batches. Uses a connection of
+ * its own that holds an advisory lock, so that two changes never run at the same time. Seals and opens nothing.
  */
 import pg from 'pg'
 import type { MerchantId } from '#domain/ids.ts'
@@ -13,29 +12,29 @@ export interface MerchantKey extends WrappedKey {
 }
 
 export interface RotationStore {
-  /** The id of the master key and what it wraps, with a colon between. */
+  /** The id of the master key, a colon, and the wrapped root secrets. */
   readRoot(): Promise<string>
-  /** False when the stored value is no longer the expected one. */
+  /** False if the stored value is no longer the expected one. */
   replaceRoot(expected: string, value: string): Promise<boolean>
   /**
-   * The same, and in one transaction everything that depends on the root secret: hashes of API keys and sealed webhook
-   * secrets, each converted by the given functions. None can be added meanwhile.
+   * The same, and in one transaction converts everything that depends on the root secret: hashes of API keys and sealed
+   * webhook secrets. None can be added at the same time.
    */
   replaceRootWith(expected: string, value: string, renewal: RootRenewal): Promise<boolean>
   /** Data keys that are wrapped with a master key other than this one. */
   findOthers(masterKeyId: string, limit: number): Promise<readonly MerchantKey[]>
-  /** Each as it was read and as it should be; a row that has changed meanwhile is not touched. */
+  /** Replaces each row `from` by `to`, unless it has changed since it was read. */
   rewrap(changes: readonly { readonly from: MerchantKey; readonly to: MerchantKey }[]): Promise<void>
-  /** Merchants after that one in order, with the version of their newest data key. */
+  /** The next merchants after `after`, with the version of their newest data key. */
   findNewest(
     after: string,
     limit: number,
   ): Promise<readonly { readonly merchantId: MerchantId; readonly keyVersion: number }[]>
   insertKey(key: MerchantKey): Promise<void>
   findKeys(merchantIds: readonly MerchantId[]): Promise<readonly MerchantKey[]>
-  /** Numbers after that one in order that are sealed with an older data key than their merchant's newest. */
+  /** The next rows after `after` that are sealed with an older data key than their merchant's newest. */
   findOlder(holding: Holding, after: Position | undefined, limit: number): Promise<readonly KeptNumber[]>
-  /** Each as it was read and as it should be; one that has changed meanwhile is not touched. Returns how many. */
+  /** Replaces each row `from` by `to`, unless it has changed since it was read. Returns how many were replaced. */
   reseal(
     holding: Holding,
     changes: readonly { readonly from: KeptNumber; readonly to: KeptNumber }[],
@@ -69,7 +68,7 @@ const holdings = {
   bankFiles: { table: 'bank_file_part', id: 'part_id' },
   bankEntries: { table: 'bank_entry', id: 'entry_id' },
   bankSurplus: { table: 'bank_surplus', id: 'x_id' },
-  // With the same columns as the others: data of the installation has an owner name of its own.
+  // A subquery gives it the columns of the other tables: the owner of the installation's data stands for the merchant.
   codes: {
     table: `(SELECT '${installationOwner}' AS merchant_id, operator_id, totp_key AS key_version, totp_sealed AS sealed
       FROM operator)`,
@@ -105,17 +104,17 @@ export interface KeptNumber extends Position {
 /** An arbitrary lock number that is not used elsewhere: the letters "keys". */
 const rotationLock = 0x6b657973
 
-/** 10 s: a host that drops packets would otherwise keep us silent for minutes. */
+/** 10 s: otherwise a host that drops packets would block us for minutes. */
 const connectTimeoutMs = 10_000
 
-/** Undefined: somebody else is changing keys right now. */
+/** Undefined: another process is changing keys at this moment. */
 export async function openRotationStore(databaseUrl: string): Promise<RotationStore | undefined> {
   const client = new pg.Client({
     connectionString: databaseUrl,
     connectionTimeoutMillis: connectTimeoutMs,
     application_name: 'tollgate keys',
   })
-  // The statement that was running reports the failure; without a listener the error event would also end the process.
+  // The running statement throws the error; without a listener the error event would also crash the process.
   client.on('error', () => {})
   await client.connect()
   const { rows } = await client.query<{ held: boolean }>(
@@ -127,7 +126,7 @@ export async function openRotationStore(databaseUrl: string): Promise<RotationSt
   return undefined
 }
 
-/** Several cells as one, for a change of the master key: the root secret is the same in all of them. */
+/** Joins the stores of several cells, for a change of the master key: the root secret is the same in all of them. */
 export function joinStores(stores: readonly RotationStore[]): RotationStore {
   const [first] = stores
   if (!first) throw new Error('there is no cell 0')
@@ -208,7 +207,7 @@ async function replaceRootWith(
 ): Promise<boolean> {
   await client.query('BEGIN')
   try {
-    // Readers continue; writers wait for the second or so that this takes.
+    // Readers continue; writers wait for about a second.
     await client.query(
       'LOCK TABLE api_key, webhook_secret, webhook_endpoint_secret IN SHARE ROW EXCLUSIVE MODE',
     )
@@ -301,7 +300,7 @@ function createRenewal(client: pg.Client): Renewal {
     async findOlder(holding, after, limit) {
       const { table, id } = heldIn(holding)
       const { rows } = await client.query<KeptNumber>(
-        // As 32 hex digits, because numbers are bound to their place in that spelling.
+        // Ids as 32 hex digits, because sealed values are bound to their place in that form.
         `SELECT v.merchant_id AS "merchantId", replace(v.${id}::text, '-', '') AS "heldId",
            v.key_version AS "keyVersion", v.sealed FROM ${table} v
          WHERE ($1::text IS NULL OR (v.merchant_id, v.${id}) > ($1, $2::uuid)) AND v.sealed IS NOT NULL

@@ -13,13 +13,13 @@ export interface OneTimeKeyStore {
     merchantId: MerchantId,
     key: OneTimeKey & { readonly tokenId: string; readonly expiresAt: Date },
   ): Promise<void>
-  /** Removes the key and returns it; undefined if it was taken, is another merchant's, or has expired by either clock. */
+  /** Deletes and returns the key; undefined if it was taken, is another merchant's, or has expired by either clock. */
   take(merchantId: MerchantId, tokenId: string, now: Date): Promise<OneTimeKey | undefined>
-  /** Removes keys that nobody took in time. Returns how many. */
+  /** Deletes expired keys. Returns how many. */
   reap(): Promise<number>
 }
 
-/** 15 minutes, as the contract says; by the real clock even if the merchant's clock is not moved. */
+/** 15 minutes, as the contract says. Also enforced in real time. */
 const livesFor = `interval '15 minutes'`
 
 export function createOneTimeKeyStore({ writers }: Pick<Database, 'writers'>): OneTimeKeyStore {
@@ -35,7 +35,7 @@ export function createOneTimeKeyStore({ writers }: Pick<Database, 'writers'>): O
     async take(merchantId, tokenId, now) {
       const taken = await writers.query<{ key_version: number; sealed_key: Buffer; valid: boolean }>({
         name: 'one-time-key-take',
-        // Judged outside of RETURNING, where Citus takes no now().
+        // Compared outside of RETURNING, where Citus accepts no now().
         text: `WITH taken AS (DELETE FROM one_time_key WHERE merchant_id = $1 AND token_id = $2
                  RETURNING key_version, sealed_key, expires_at, made_at)
                SELECT key_version, sealed_key, expires_at > $3 AND made_at > now() - ${livesFor} AS valid FROM taken`,

@@ -1,10 +1,10 @@
 /**
- * Destroys numbers that were not needed for a long time: the sealed part is emptied, the row and its masked digits stay
- * for the payments that show them. On a connection of its own, in small commits, so that stopping it loses nothing.
+ * Destroys numbers that were unused for a long time: the sealed part is emptied; the row and its masked digits stay for
+ * the payments that show them. Uses a connection of its own and small commits, so that it can be stopped at any time.
  */
 import pg from 'pg'
 
-/** The sealed tables, the column by which others refer to them, and the table that lists unused numbers for a purge. */
+/** The sealed tables, the column by which other tables refer to them, and the table that lists unused numbers. */
 const holdings = [
   { table: 'vault_card', id: 'card_id', list: 'unused_card' },
   { table: 'vault_account', id: 'account_id', list: 'unused_account' },
@@ -18,7 +18,7 @@ export interface PurgeOptions {
   readonly dryRun: boolean
   /** 1,000: a commit of some milliseconds. */
   readonly batch?: number
-  /** Called with how many numbers are destroyed so far, and how many there are. */
+  /** Called with the number of destroyed numbers so far, and the total. */
   readonly onProgress?: (destroyed: number, total: number) => void
 }
 
@@ -27,10 +27,10 @@ export interface Purged {
   readonly destroyed: number
 }
 
-/** 10 s: a host that drops packets would otherwise keep us silent for minutes. */
+/** 10 s: otherwise a host that drops packets would block us for minutes. */
 const connectTimeoutMs = 10_000
 
-/** 1 min: payments that began before the search may be committed after it; their ids are not older than this. */
+/** 1 min: a payment whose id was made up to this long before the search may be committed after it. */
 const marginMs = 60_000
 
 export async function purgeVault(databaseUrl: string, options: PurgeOptions): Promise<Purged> {
@@ -39,7 +39,7 @@ export async function purgeVault(databaseUrl: string, options: PurgeOptions): Pr
     connectionTimeoutMillis: connectTimeoutMs,
     application_name: 'tollgate vault',
   })
-  // The statement that was running reports the failure; without a listener the error event would also end the process.
+  // The running statement throws the error; without a listener the error event would also crash the process.
   client.on('error', () => {})
   await client.connect()
   try {
@@ -62,22 +62,21 @@ export async function purgeVault(databaseUrl: string, options: PurgeOptions): Pr
   }
 }
 
-/** A plan that began with the account is charged from it, and refers to it by its initial payment only. */
+/** The condition that a plan charges the account of its initial payment, which is its only reference to the account. */
 const chargesAccount = `EXISTS (SELECT 1 FROM payment_plan pl WHERE pl.merchant_id = p.merchant_id AND pl.plan_id = p.plan_id
   AND pl.initial_pay_id = p.pay_id AND pl.charged_method IS NULL AND pl.status NOT IN ('CANCELLED', 'COMPLETED'))`
 
-/** A debit or transfer that will be written into the next file of a bank. */
+/** The condition that a debit or transfer waits for the next file to a bank. */
 const waitsForFile = `EXISTS (SELECT 1 FROM timer w WHERE w.merchant_id = p.merchant_id AND w.pay_id = p.pay_id
   AND w.kind = 'BATCH')`
 
-/** A recent payment, or one that is under way: its confirmation will need the number. */
+/** The condition that a payment needs the number: it is recent, or under way, so that its confirmation will need it. */
 const needs = (limit: string): string =>
   `(p.updated_at >= ${limit}.until OR p.status IN ('AUTHORIZE_REQUEST', 'PENDING')
     OR p.account_id IS NOT NULL AND (${chargesAccount} OR ${waitsForFile}))`
 
 /**
- * One walk over all payments, because no index leads from a number to its payments: such an index would slow down every
- * payment.
+ * Scans all payments once, because there is no index from a number to its payments: it would slow down every payment.
  */
 async function findUnused(client: pg.Client, holding: Holding, unusedFor: string): Promise<number> {
   const { table, id, list } = holding
@@ -102,8 +101,8 @@ async function findUnused(client: pg.Client, holding: Holding, unusedFor: string
 }
 
 /**
- * Every other table that refers to a number keeps it, above all stored methods. The tables are read from the schema,
- * not from a list in this file, so that numbers of a new table are safe without a change here.
+ * Finds all other tables that refer to numbers, such as stored methods; a number with a reference is kept. They are
+ * read from the schema, so that references of a new table are respected without a change here.
  */
 async function findOthers(client: pg.Client, { table, id }: Holding): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>(
@@ -116,7 +115,7 @@ async function findOthers(client: pg.Client, { table, id }: Holding): Promise<re
   return rows.map(({ name }) => name)
 }
 
-/** A payment made since the search keeps its number. */
+/** Destroys a batch of numbers. A payment made since the search keeps its number. */
 async function destroy(
   client: pg.Client,
   { table, id, list }: Holding,
@@ -135,6 +134,6 @@ async function destroy(
   return rows[0] ?? { taken: 0, destroyed: 0 }
 }
 
-/** The smallest id of a payment made at that time: a UUIDv7 begins with its milliseconds. */
+/** The smallest payId of that time: a UUIDv7 begins with its milliseconds. */
 const firstPayId = (milliseconds: number): string =>
   `${milliseconds.toString(16).padStart(12, '0')}${'0'.repeat(20)}`

@@ -1,10 +1,10 @@
-/** Rows of the vault: wrapped data keys and sealed cards. Does not know what is inside them. */
+/** Rows of the vault: wrapped data keys and sealed cards. Seals and opens nothing. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
 import { gatherLookUps, wantedRows, wantedValues } from '#storage/gather.ts'
 import { byOtherIndex, lookUp } from '#storage/planner.ts'
 
-/** The row of `installation` that holds the root secret, and before its colon the id of the master key in use. */
+/** The row of `installation` that holds the id of the master key in use, a colon, and the root secret. */
 export const rootSecretName = 'root_secret'
 
 export interface WrappedKey {
@@ -26,8 +26,8 @@ export interface VaultStore {
   /** The master key in use. */
   findMasterKeyId(): Promise<string>
   /**
-   * Keeps the first one when two processes make a merchant's first key at once, and rejects a key that is wrapped with
-   * a master key no longer in use; callers read again to see which key is stored.
+   * Keeps the first key if two processes create a merchant's first key at once, and refuses a key that is wrapped with
+   * a master key no longer in use. Callers read again to see which key is stored.
    */
   insertKey(merchantId: MerchantId, key: WrappedKey): Promise<void>
   findCard(merchantId: MerchantId, pseudoNumber: string): Promise<SealedCard | undefined>
@@ -69,7 +69,7 @@ export function createVaultStore(database: Database): VaultStore {
     },
     async insertKey(merchantId, key) {
       await writers.query(
-        // The lock makes a change of the master key wait for us, or us for it: so it misses no key.
+        // The row lock serialises this with a change of the master key, so that the change misses no key.
         `WITH root AS MATERIALIZED (SELECT value FROM installation WHERE name = $5 FOR SHARE)
          INSERT INTO vault_key (merchant_id, key_version, wrapped, master_key_id)
          SELECT $1, $2::integer, $3::bytea, $4 FROM root

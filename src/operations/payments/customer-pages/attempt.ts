@@ -1,6 +1,6 @@
 /**
- * One try of a customer on a page of ours: the card goes into the vault, the try is recorded, and then either the customer
- * has a further step to take, or the merchant confirms, or the provider is asked. Two forms sent at once have one effect.
+ * One try of a customer on a page of ours: the card goes into the vault, the try is recorded, and then the provider is
+ * called, or the merchant must confirm first. A form that is submitted twice takes effect once.
  */
 import type { AccountData, AuthorizationRequest, Unsent } from '#connectors/contract.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
@@ -53,21 +53,21 @@ export interface Attempt {
   readonly method: Method
   readonly card?: PaymentCard
   readonly account?: AccountData
-  /** The customer's answer to an offer to pay in their own currency, and the amount that it was made for. */
+  /** The customer's answer to an offer to pay in their own currency, and the amount of that offer. */
   readonly offer?: OfferReply & { readonly amount: Money }
-  /** Whether the card may be kept for the customer's next payment; undefined where the customer was not asked. */
+  /** Whether the card may be stored for the customer's next payment; undefined if the customer was not asked. */
   readonly keepsCard?: boolean
-  /** The version of the payment that the customer saw: a form of an earlier one has no effect. */
+  /** The version of the payment when the form was shown. A form of an outdated version has no effect. */
   readonly seenVersion: number
-  /** The try replaces a provider's page that has ended, wherever the customer was sent from. */
+  /** Replaces a provider's page that has ended, also if the customer was not sent there from a page of ours. */
   readonly renews?: boolean
-  /** What the simulated customer of the test tools will do at the provider, in the connector's own terms. */
+  /** Tells the connector what a simulated customer of the test tools will do at the provider. */
   readonly hints?: AuthorizationRequest['hints']
 }
 
 /**
- * `stale`: the payment has moved on since the form was shown; read it again. `quoteNotUsable`: the offer that was
- * answered has ended, or was not made for this card and amount; nothing was tried.
+ * `stale`: the payment has changed since the form was shown; read it again. `quoteNotUsable`: the accepted offer has
+ * expired, or was not made for this card and amount; nothing was tried.
  */
 export type AttemptResult = 'done' | 'stale' | 'quoteNotUsable'
 
@@ -88,19 +88,19 @@ export async function attemptPayment(attempt: Attempt, engine: Engine): Promise<
   return 'done'
 }
 
-/** A page of a provider that is still open for an earlier try is ended first: only one of them may be paid. */
+/** Ends the provider's page of an earlier try, so that only one of the two can be paid. */
 async function leaveOpenPage(attempt: Attempt, engine: Engine): Promise<Attempt | undefined> {
   const { merchant, payId, seenVersion } = attempt
   const payment = await engine.payments.byPayId(merchant.merchantId, payId)
   if (!payment?.provider || payment.version !== seenVersion) return payment && attempt
   const left = await leaveTry({ merchant, payment }, engine)
-  // The page turned out to be paid, or cannot be ended: the payment is read again.
+  // If the page turned out to be paid, or cannot be ended, version 0 makes the form stale.
   return { ...attempt, seenVersion: left?.version ?? 0 }
 }
 
 async function record(attempt: Attempt, engine: Engine): Promise<Begun | undefined> {
   const { merchantId } = attempt.merchant
-  // Generated once: if the answer to the commit is lost, this reference shows that the try is already stored.
+  // Generated once: if the commit's answer is lost, this reference shows whether the try is stored.
   const ids = { xId: newXId(engine), captureXId: newXId(engine) }
   for (let round = 0; round < maximumPseudoNumberTries; round += 1) {
     const card = await admitCard(attempt, round, engine)
@@ -116,7 +116,8 @@ async function record(attempt: Attempt, engine: Engine): Promise<Begun | undefin
       return begun
     } catch (error) {
       if (!(error instanceof CommitRefused)) throw error
-      // The vault has deleted the card's number since it was read: the number is stored again, or is unknown by now.
+      // The vault has deleted the number since we read it: the next round stores it again, or refuses an unknown pseudo
+      // number.
       if (error.conflict === 'card_gone' && card) engine.vault.forget(merchantId, card.cardId)
       else if (error.conflict !== 'pseudo_number_taken') throw error
     }
@@ -187,7 +188,7 @@ async function recordOnce(payment: Payment, beginning: Beginning, engine: Engine
   }
 }
 
-/** A recorded try only lacks the call; its account was chosen when it was recorded. */
+/** Continues a try that is recorded: only the provider call is missing, to the account that was chosen then. */
 async function resume(
   payment: Payment,
   beginning: Beginning,
@@ -228,7 +229,7 @@ function toMessage(
     amount: payment.amount,
     payment: toContext(payment, { method, returnUrl }),
     at: now,
-    // The hints of the create request, and what the customer will do.
+    // The hints of the create request, and those of the simulated customer.
     hints: { ...hintsOf(payment.operations[0]?.details), ...beginning.hints },
     ...toSentCard(card, admitted),
     account: account && kept && { ...account, number: kept.number },

@@ -1,6 +1,6 @@
 /**
- * What the customer does on a page of the provider or of the card's issuer: approve, decline, go back, or leave it
- * open. The pages call it with the step they showed; the test environment also calls it without a page.
+ * Applies what the customer did on a page of the provider or of the card's issuer: approve, cancel, or leave it open.
+ * Our pages call it with the step they showed; the test environment also calls it without a page.
  */
 import type { AuthorizationOutcome, CustomerDecision, PageReturn } from '#connectors/contract.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
@@ -28,9 +28,9 @@ export type CustomerAction = CustomerDecision['action']
 export interface CustomerStep {
   readonly merchant: Merchant
   readonly payId: PayId
-  /** `return`: the customer is back from the provider's page, which says more. */
+  /** `return`: the customer is back from the provider's page; the provider knows the result. */
   readonly action: CustomerAction | 'return'
-  /** What a provider's page handed to the browser. */
+  /** The query and form with which the provider's page sent the browser back. */
   readonly returned?: PageReturn
   /** The try, the method and the amount that were shown; any unless given. */
   readonly shown?: { readonly xId: XId; readonly type: string; readonly amount?: Money }
@@ -41,7 +41,7 @@ type Result = {
   readonly authorization?: Authorization
 }
 
-/** Undefined: the merchant has no such payment. A payment that does not wait for its customer is left as it is. */
+/** Undefined: the merchant has no such payment. A payment that does not wait for its customer stays unchanged. */
 export async function takeCustomerStep(step: CustomerStep, engine: Engine): Promise<Result | undefined> {
   const { merchant, payId } = step
   const ending = newXId(engine)
@@ -56,8 +56,8 @@ export async function takeCustomerStep(step: CustomerStep, engine: Engine): Prom
 }
 
 /**
- * A customer is back from a provider's page. Some pages report what the customer did; for all others the provider is
- * asked. Returns what the page said.
+ * Handles a customer's return from a provider's page. Some pages report the customer's decision, which is returned; for
+ * the others the provider is queried.
  */
 export async function takeReturn(
   step: Omit<CustomerStep, 'action' | 'shown'> & {
@@ -76,28 +76,28 @@ export async function takeReturn(
     return undefined
   }
   const decision = connector.readReturn(returned)
-  // What the page of another payment signed, handed to us by a customer who wants it to count for this one.
+  // Reject a decision that was signed for another payment: a customer could replay it here.
   if (!decision || (decision.reference ?? shown.xId) !== shown.xId) return undefined
   const { action, amount } = decision
   await takeCustomerStep({ ...step, action, shown: { ...shown, amount } }, engine)
   return decision
 }
 
-/** The account to which the customer of the open try was sent. */
+/** The provider account of the open try. */
 async function waitingAccount(payment: Payment, { providers }: Engine): Promise<OpenedAccount | undefined> {
   const waiting = openTry(payment)
   return waiting && providers.open(payment.merchantId, waiting.prepared.account)
 }
 
-/** A customer who cancels may have paid on the provider's page already: that page is ended first. */
+/** Ends the provider's page before a customer cancels. Returns true if they have already paid there. */
 async function isPaid({ merchant, payId }: CustomerStep, engine: Engine): Promise<boolean> {
   const payment = await engine.payments.byPayId(merchant.merchantId, payId)
   return payment?.provider !== undefined && (await endAction({ merchant, payment }, engine)) === 'paid'
 }
 
 /**
- * A customer without a browser: fills in what a form would ask for with data of the test environment, and then takes the
- * step. Undefined: the merchant has no such payment.
+ * Simulates a customer without a browser: fills in the form with test data, and then takes the step. Undefined: the
+ * merchant has no such payment.
  */
 export async function actForCustomer(
   step: CustomerStep & { readonly action: CustomerAction },
@@ -111,7 +111,7 @@ export async function actForCustomer(
   return true
 }
 
-/** The step of a customer without a browser: their provider's page hands back what it would have handed to a browser. */
+/** Takes a simulated customer's step with the data that the provider's page would have sent back with the browser. */
 async function takeTestStep(
   payment: Payment,
   step: CustomerStep & { readonly action: CustomerAction },
@@ -138,7 +138,7 @@ async function fillInForm(
   const { method, account } = offer
   const { sandbox } = account.connector
   const instrument = sandbox?.instrument(method)
-  // It is not known what this provider would accept in the form.
+  // The connector has no test data for this method's form.
   if (!instrument && offer.form !== 'none') return
   const seenVersion = payment.version
   const { hints } = sandbox?.customer?.(action) ?? {}
@@ -173,9 +173,9 @@ async function record(
   const now = merchantNow(engine.clock, merchant)
   const found: Step<Result> = { result: { found: true } }
   const waiting = openTry(payment)
-  // After its deadline the payment cannot be paid, and the expiry timer may not have run yet.
   if (!awaitsCustomer(payment) || !isShown(shown, payment)) return found
-  // A provider's page may have been paid in time, whenever its customer comes back.
+  // After the deadline the payment cannot be paid, even if the expiry timer has not run yet. A customer who returns
+  // from a provider's page is an exception: they may have paid there in time.
   if (action !== 'return' && !isInTime(payment, now)) return found
   if (action === 'cancel') {
     const cancelled = cancelRequest(payment, { now, xId: ending })
@@ -191,7 +191,7 @@ async function record(
   return complete(payment, { waiting, merchant, ending, returned }, engine)
 }
 
-/** Whether the customer saw what they decide about: a decision about another try, method or amount does not count. */
+/** Whether the customer decided about the current try, method and amount. Any other decision is ignored. */
 function isShown(shown: CustomerStep['shown'], payment: Payment): boolean {
   if (!shown) return true
   const { xId, type, amount = payment.amount } = shown
@@ -225,7 +225,7 @@ interface Sending {
   readonly returned: PageReturn
 }
 
-/** The customer has acted; now the provider is asked for the result. */
+/** Records the try as SENT and prepares the call that asks the provider for the result. */
 async function complete(payment: Payment, sending: Sending, engine: Engine): Promise<Step<Result>> {
   const { waiting, merchant, ending, returned } = sending
   const now = merchantNow(engine.clock, merchant)
@@ -247,7 +247,7 @@ async function complete(payment: Payment, sending: Sending, engine: Engine): Pro
     sentAtMs: now.getTime(),
     decision: ending,
   }
-  // From here on the provider decides: cancelling now could hide an approval.
+  // From here on only the provider's answer ends the try: a cancellation could hide an approval.
   const next: Payment = {
     ...withTry(
       payment,
@@ -279,7 +279,7 @@ function toSending(
       const answer = connector.complete
         ? await connector.complete(back, signal)
         : ((await connector.inquire?.(inquiry, signal)) ?? unknown)
-      // The customer may have paid: the failed inquiry says nothing about it.
+      // The customer may have paid, so an inquiry that failed to reach the provider proves nothing.
       return account.accountId !== undefined && answer.authorization.kind === 'unreached' ? unknown : answer
     },
     unattended: true,
@@ -287,7 +287,7 @@ function toSending(
   return { found: true, authorization }
 }
 
-/** The last authorisation of the payment captures in the same message where the payment is to be captured at once. */
+/** The reference of the capture in the same message, if the payment is captured automatically. */
 const captureReference = (payment: Payment): XId | undefined =>
   payment.captureMethod.type === 'AUTOMATIC' ? lastOperation(payment).details.captureXId : undefined
 

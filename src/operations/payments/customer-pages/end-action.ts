@@ -1,6 +1,6 @@
 /**
- * Ends the open page at a provider before a payment is cancelled or continues in another way: no page may be left
- * behind that could still be paid. If the page turns out to be paid, the payment continues as paid.
+ * Ends the open page at a provider before a payment is cancelled or continues in another way, so that no page is left
+ * on which the customer could still pay. If the page turns out to be paid, the payment continues as paid.
  */
 import type { AuthorizationOutcome } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -12,7 +12,10 @@ import { callProvider } from '#operations/payments/provider-calls/call-provider.
 import { toInquiry } from '#operations/payments/provider-calls/payment-context.ts'
 import { recordOutcome } from '#operations/payments/provider-calls/record-outcome.ts'
 
-/** `ended`: it can no longer be paid there. `paid`: it is recorded as paid. `unknown`: it may still be paid. */
+/**
+ * `ended`: the page can no longer be paid. `paid`: it was paid, and the payment is recorded so. `unknown`: it may still
+ * be paid.
+ */
 export type EndedAction = 'ended' | 'paid' | 'unknown'
 
 export interface OpenAction {
@@ -26,7 +29,7 @@ function tryAtProvider(payment: Payment): Operation | undefined {
   return waiting?.prepared.step !== undefined && waiting.prepared.account !== undefined ? waiting : undefined
 }
 
-/** Whether the customer has opened another page since the payment was seen like that: nobody has ended that one. */
+/** Whether the customer has opened another page since `seen` was read. That page is not ended yet. */
 export function hasOtherPage(stored: Payment, seen: Payment): boolean {
   const [waiting, before] = [tryAtProvider(stored), tryAtProvider(seen)]
   return (
@@ -72,7 +75,9 @@ export async function endAction({ merchant, payment }: OpenAction, engine: Engin
 
 const unknown: AuthorizationOutcome = { authorization: { kind: 'unknown' } }
 
-/** Ends the open try so that another one may follow; undefined: it turned out to be paid, or cannot be ended. */
+/**
+ * Ends the open try so that another one may follow. Returns undefined if it turned out to be paid, or cannot be ended.
+ */
 export async function leaveTry(
   { merchant, payment }: OpenAction,
   engine: Engine,

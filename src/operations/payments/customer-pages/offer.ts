@@ -1,4 +1,7 @@
-/** What the customer's page offers: the methods that fit the payment and that an account of the merchant can take. */
+/**
+ * Finds the methods that the customer's page offers: they fit the payment, and an account of the merchant supports
+ * them.
+ */
 import { narrowMethod } from '#connectors/capabilities.ts'
 import type { FieldMisfit } from '#connectors/contract.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
@@ -18,9 +21,9 @@ import {
 export interface OfferedMethod {
   readonly method: Method
   readonly account: OpenedAccount
-  /** What the customer fills in on our page. None where the provider's page asks for the card. */
+  /** The form on our page; none if the provider's page asks for the card. */
   readonly form: MethodForm
-  /** What the account calls it, where it has a name of its own. */
+  /** The account's own name for the method, if it has one. */
   readonly label?: string
 }
 
@@ -42,7 +45,9 @@ export async function offerMethods(
   return found.flat()
 }
 
-/** What a try on our page asks of an account: everything that the merchant asked for, and the exact amount. */
+/**
+ * The requirements for the account of a try on our page: everything that the merchant requested, and the exact amount.
+ */
 export function toPageChoosing(
   page: Page,
   { merchant, method }: Pick<Choosing, 'merchant' | 'method'>,
@@ -63,8 +68,8 @@ export function toPageChoosing(
 }
 
 /**
- * Why nothing can be paid on this page at the merchant's accounts: no account serves any of the methods, or none that does
- * can express the amount. Undefined: something can be paid, or the merchant has no accounts.
+ * Why this page cannot offer any method: no account supports one of them, or none that does can express the amount.
+ * Undefined if the page can offer a method, or the merchant has no accounts.
  */
 export async function findPageMisfit(
   page: Page,
@@ -89,8 +94,9 @@ function toOffered(method: Method, account: OpenedAccount): OfferedMethod {
 }
 
 /**
- * The catalogue as far as the merchant's accounts can serve it, for lists that know no amount yet. A method is what the
- * first account that takes it can do. Without accounts the rows are returned as they are.
+ * The part of the catalogue that the merchant's accounts support, for lists made before the amount is known. Each
+ * method is narrowed to the capabilities of the first account that supports it. Without accounts the catalogue is
+ * returned unchanged.
  */
 export async function servedMethods(
   methods: readonly Method[],

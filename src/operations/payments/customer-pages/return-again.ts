@@ -1,6 +1,6 @@
 /**
- * A customer comes back from a provider's page once more, and the return before has decided nothing: it brought no result, a
- * wrong one, or one that the provider could not be asked about. Some providers go on only with what the customer brings.
+ * Handles a customer's second return from a provider's page, when the first decided nothing: it carried no result, a
+ * wrong one, or the provider could not be reached. Some providers complete a payment only with the data of the return.
  */
 import type { AuthorizationOutcome, PageReturn } from '#connectors/contract.ts'
 import type { PayId, XId } from '#domain/ids.ts'
@@ -15,12 +15,12 @@ import { recordIfFirst } from '#operations/payments/provider-calls/record-outcom
 export interface SecondReturn {
   readonly merchant: Merchant
   readonly payId: PayId
-  /** The try whose page the customer comes from. */
+  /** The try whose page the customer returns from. */
   readonly xId: XId
   readonly returned: PageReturn
 }
 
-/** Records what the provider says about it, if that decides the payment or leads the customer on. */
+/** Records the provider's answer if it decides the payment or gives the customer another step. */
 export async function returnAgain(
   { merchant, payId, xId, returned }: SecondReturn,
   engine: Engine,
@@ -28,7 +28,7 @@ export async function returnAgain(
   const brings = Object.keys({ ...returned.query, ...returned.form }).length > 0
   const payment = brings ? await engine.payments.byPayId(merchant.merchantId, payId) : undefined
   const operation = payment && findOperation(payment, xId)
-  // What is being asked at this moment is not asked twice.
+  // SENT means that a call is under way; do not make a second one.
   if (payment?.status !== 'PENDING' || operation?.state !== 'PENDING') return
   const outcome = await askWith(returned, { payment, operation }, engine)
   if (!outcome || !decides(outcome)) return
@@ -62,7 +62,7 @@ async function askWith(
   return verifyBoth(answer, captureReference, context)
 }
 
-/** A provider that refuses our credentials says nothing about the payment. */
+/** A decline because the provider refused our call (its credentials, for example) says nothing about the payment. */
 const decides = ({ authorization }: AuthorizationOutcome): boolean =>
   authorization.kind === 'approved' ||
   authorization.kind === 'action' ||

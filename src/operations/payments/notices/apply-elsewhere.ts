@@ -1,4 +1,6 @@
-/** Captures, reversals and refunds that somebody made in the provider's own dashboard, as its notices tell of them. */
+/**
+ * Records captures, reversals and refunds that were made in the provider's own dashboard and reported by its notices.
+ */
 import { resultSubject } from '#lifecycle/event.ts'
 import { recordElsewhere } from '#lifecycle/late-truth.ts'
 import { findOperation, isClosedLate, isUndecided, openAmount, type Payment } from '#lifecycle/payment.ts'
@@ -34,20 +36,20 @@ export async function applyElsewhere(
   }
   const result = await engine.queue.update<Applied>({ merchantId, payId }, stored => {
     if (findOperation(stored, xId)) return { result: 'applied' }
-    // A capture of ours that has no answer yet may be the one that is meant.
+    // The notice may be about a capture of ours that has no answer yet.
     if (total && stored.operations.some(each => each.type === 'CAPTURE' && isUndecided(each)))
       return { result: 'unmatched' }
     const isKnown = total
       ? total.value <= stored.sums.captured
       : stored.operations.some(operation => operation.provider?.transactionId === provider.transactionId)
-    // An amount that is no longer open was released before, by our own capture or reversal.
+    // If no amount is open, our own capture or reversal has released it.
     if (isKnown || (type === 'REVERSAL' && hasReleased(stored))) return { result: 'repeated' }
     const now = merchantNow(engine.clock, merchant)
     const value = total ? total.value - stored.sums.captured : amount?.value
     const next = recordElsewhere(stored, { type, xId, amount: value, provider, releasesRest, now })
     if (!next) return { result: 'unmatched' }
     const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
-    // Money of a payment that was given back: it goes back too.
+    // The payment was paid late and is being given back, so this money goes back too.
     const setTimers = isClosedLate(next) ? lateTimers(next, merchant, now) : []
     return { next: emitted.payment, alongside: { ...emitted.alongside, setTimers }, result: 'applied' }
   })

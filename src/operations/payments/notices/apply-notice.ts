@@ -1,6 +1,6 @@
 /**
- * Provider notices, applied as one more source of an outcome for a stored reference: through the same code
- * as any answer, with the right amount, once however often it is reported.
+ * Applies provider notices. A notice is one more source of an outcome for a stored reference: it goes through the same
+ * code as any answer, its amount is checked, and a repeated notice has no further effect.
  */
 import type { NoticeItem } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
@@ -33,25 +33,29 @@ import { undoExtra, undoPart } from '#operations/payments/provider-calls/undo-pa
 import { approvalTimers } from '#operations/timer.ts'
 
 /**
- * `repeated`: already known. `unmatched`: it matches nothing of ours, or not yet. `ignored`: it has no consequence for
- * us.
+ * `repeated`: already known. `unmatched`: it matches nothing of ours, or not yet. `ignored`: it has no effect on
+ * payments.
  */
 export type Applied = 'applied' | 'repeated' | 'unmatched' | 'ignored' | NeedsPerson
 
-/** It matches, but only a person can do what follows. Stored with the notice, so that the alarm is raised once. */
+/**
+ * The notice matches, but an operator must act. The text is stored with the notice, so that the alarm is raised once.
+ */
 export interface NeedsPerson {
   readonly needsPerson: string
 }
 
-/** Another notice, an answer or an inquiry decided the operation meanwhile: the fact is applied to what it has become. */
+/**
+ * Another notice, an answer or an inquiry has decided the operation in the meantime: apply the fact to its new state.
+ */
 type Overtaken = 'overtaken'
 
 export interface NoticeDeps {
   readonly engine: Engine
   readonly findMerchant: (merchantId: MerchantId) => Promise<Merchant | undefined>
-  /** Disputes are records of their own. Unmatched where no dispute book is given. */
+  /** Applies a dispute. Unless given, dispute notices are unmatched. */
   readonly applyDispute?: (noticed: Noticed, fact: Fact<'dispute'>) => Promise<Applied>
-  /** A report is ready to be fetched. */
+  /** Called when a settlement report is ready to be fetched. */
   readonly applyReport?: (account: NoticeAccount, fact: Fact<'report'>) => Promise<Applied>
 }
 
@@ -63,7 +67,7 @@ export const createApplyNotice =
     return applyUntilDone(account, fact, deps)
   }
 
-/** Ends: an operation that is decided stays so, and a payment has few that are not. */
+/** The loop ends, because every round that is overtaken means one undecided operation fewer. */
 async function applyUntilDone(account: NoticeAccount, fact: PaymentFact, deps: NoticeDeps): Promise<Applied> {
   for (;;) {
     const applied = await applyFact(account, fact, deps)
@@ -115,7 +119,7 @@ async function decide(
   return isFirst ? 'applied' : 'overtaken'
 }
 
-/** A debit has no disputes: the bank has sent it back, whatever the provider calls it. */
+/** A direct debit cannot be disputed, only returned by the bank, even if the provider reports it as a dispute. */
 function returnOf(
   { payment }: Noticed,
   { subject, dispute, returnDetail: detail }: Fact<'dispute'>,
@@ -147,7 +151,7 @@ async function applyOutcome(
   const captured = await applyToCapture(noticed, operation, fact, engine)
   if (captured) return captured
   if (operation.state === 'FAILED' && outcome.kind === 'approved') {
-    // First, because what was undone may have been an approval of a part only.
+    // Checked first, because the approval that was undone may have been partial, with another amount.
     if (isUndone(operation, outcome.provider)) return 'repeated'
     if (contradicts(fact, payment, operation)) return 'unmatched'
     if (isOldNews(operation, outcome.provider)) return 'repeated'
@@ -168,7 +172,7 @@ async function applyOutcome(
     const { detail, provider } = outcome
     return applyTakenBack({ ...noticed, operation }, { ...fact, kind: 'takenBack', detail, provider }, engine)
   }
-  // The provider had approved, and undid the approval at our request before the notice arrived.
+  // The provider approved, and reversed the approval at our request before the notice arrived.
   if (operation.state === 'AUTHORIZED' && outcome.kind === 'declined') {
     const reversal = { kind: 'approved', provider: outcome.provider } as const
     return applyElsewhere(
@@ -186,25 +190,27 @@ function isOtherTry({ type, provider }: Operation, { fields, transactionId }: Pr
   return named !== undefined && approved !== undefined && named !== approved
 }
 
-/** It cannot be undone by our reference, which the first payment has too: it stays listed until a person has looked. */
+/**
+ * It cannot be undone by our reference, which the first payment shares. It stays listed until an operator has acted.
+ */
 function reportSecond({ account }: Noticed, { type, xId }: Operation, engine: Engine): Applied {
   const message = `the provider reports a second payment for the same ${type}; give it back there, for it is not in our books`
   if (account.needsPerson !== message) engine.onAlarm({ code: 'PAID_TWICE', message, xId })
   return { needsPerson: message }
 }
 
-/** The provider had approved it, and undid it because we asked: a late notice of the approval changes nothing. */
+/** Whether the provider reversed this approval at our request: a late notice of the approval changes nothing. */
 const isUndone = ({ provider }: Operation, { transactionId }: ProviderFacts): boolean =>
   transactionId !== undefined && provider?.fields?.undone === transactionId
 
 /**
- * A capture or refund that the provider has failed under this id: the notice of its success is older, and came last. A try
- * of a customer may be declined and then approved under one id.
+ * Whether a notice of success is older than the failure that we have recorded under the same provider id, and merely
+ * arrived later. Customers' tries are excluded: they may be declined and then approved under one id.
  */
 const isOldNews = ({ type, provider }: Operation, { transactionId }: ProviderFacts): boolean =>
   !isOfKind(type, 'AUTHORIZATION') && transactionId !== undefined && provider?.transactionId === transactionId
 
-/** Remembers which approval of a failed try was undone, so that the notice of that approval is finished too. */
+/** Stores which approval of a failed try was undone, so that a late notice of that approval has no effect. */
 async function markUndone(
   {
     merchant,
@@ -235,7 +241,7 @@ function isPartOf({ outcome, amount }: Fact<'outcome'>, payment: Payment, operat
   return notified.currency === payment.amount.currency && notified.value < operation.amount
 }
 
-/** An approval of a part only is undone and counts as declined. */
+/** Undoes a partial approval, which then counts as declined. */
 async function applyPart(
   { merchant, payment, account }: Noticed,
   operation: Operation,
@@ -248,7 +254,8 @@ async function applyPart(
 }
 
 /**
- * A try that had failed here is paid after all, and the payment continues with another one: the extra money is undone.
+ * A failed try was paid after all, but the payment continued with another try: asks the provider to undo the extra
+ * money.
  */
 async function applyExtra(
   { payment, account }: Noticed,
@@ -262,7 +269,7 @@ async function applyExtra(
   return outcome?.kind === 'declined' ? 'applied' : { needsPerson: message }
 }
 
-/** The approval is known already, but not yet what became of the capture in the same message. */
+/** Applies a notice of a known approval to the capture in the same message, if that is still undecided. */
 async function applyToCapture(
   { merchant, payment }: Noticed,
   { details }: Operation,
@@ -285,7 +292,9 @@ function namedByType(
   return payment.operations.findLast(({ type }) => type === 'AUTHORIZATION' || type === 'CONFIRM')
 }
 
-/** A capture that went in the same message and that the notice does not mention is found out by itself. */
+/**
+ * The outcome of the capture in the same message. If the notice does not mention it, it is unknown and gets inquiries.
+ */
 function captureOf(payment: Payment, operation: Operation, { outcome, capture }: Fact<'outcome'>) {
   const { captureXId } = operation.details
   if (!captureXId || payment.captureMethod.type !== 'AUTOMATIC' || outcome.kind !== 'approved')
@@ -296,8 +305,8 @@ function captureOf(payment: Payment, operation: Operation, { outcome, capture }:
 }
 
 /**
- * A notice with another amount or currency is not trusted, whatever it reports. A notice without an amount of the
- * operation's own, such as one with new totals, is trusted. The end of a page moves no money.
+ * A notice with another amount or currency than the operation's is not trusted. One without the operation's amount,
+ * such as one with new totals, is trusted, and so is the end of a page, which moves no money.
  */
 function contradicts({ outcome, amount }: Fact<'outcome'>, payment: Payment, operation: Operation): boolean {
   if (!amount || (outcome.kind === 'declined' && outcome.pageEnded)) return false
@@ -307,14 +316,14 @@ function contradicts({ outcome, amount }: Fact<'outcome'>, payment: Payment, ope
 const isOther = (reported: Money, { amount }: Payment, operation: Operation): boolean =>
   reported.currency !== amount.currency || reported.value !== operation.amount
 
-/** The look-up has shown that the provider's reference is ours, so our reference is used as the echo. */
+/** Uses our own reference as the echo: the notice was already matched to this operation. */
 function echoing(outcome: Outcome, payment: Payment, operation: Operation): Outcome {
   if (!('provider' in outcome)) return outcome
   const amount = { value: operation.amount, currency: payment.amount.currency }
   return { ...outcome, provider: { ...outcome.provider, echo: { reference: operation.xId, amount } } }
 }
 
-/** An operation that the provider had approved has failed after all. */
+/** Fails an operation that the provider had approved. */
 async function applyTakenBack(
   { merchant, payment, operation }: Noticed,
   { detail, provider, amount: reported, subject }: Omit<Fact<'takenBack'>, 'operation'>,
@@ -323,13 +332,13 @@ async function applyTakenBack(
   if (!operation || (reported && isOther(reported, payment, operation))) return 'unmatched'
   const { merchantId, payId } = payment
   const { xId } = operation
-  // For an operation without an answer this is the answer.
+  // For an undecided operation the notice is the outcome.
   if (isUndecided(operation)) {
     const amount = { value: operation.amount, currency: payment.amount.currency }
     const outcome = {
       kind: 'declined',
       detail,
-      // With the provider's id of the operation, by its answer or by this notice: the notice of the success may still come.
+      // Keep the provider's id, so that a late notice of the success is recognised as outdated.
       provider: provider ?? {
         echo: { reference: xId, amount },
         transactionId: operation.provider?.transactionId ?? subject.transactionId,

@@ -1,4 +1,4 @@
-/** Returned debits and disputed captures: when the provider is asked, what is recorded, and which event is sent. */
+/** Timers that ask the provider about returned debits and disputed captures, and record what it answers. */
 import type { Connector } from '#connectors/contract.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { returnCapture } from '#lifecycle/debit-return.ts'
@@ -11,7 +11,7 @@ import { toInquiry } from '#operations/payments/provider-calls/payment-context.t
 import { type DueTimer, timerAt } from '#operations/timer.ts'
 import type { Timer } from '#storage/commit/change.ts'
 
-/** For captures that were just taken: when to look, where the provider says that they may be sent back. */
+/** The timers for new captures that may be returned or disputed, according to the connector. */
 export function returnTimers(
   { payment, touched, merchant }: { payment: Payment; touched: readonly Operation[]; merchant: Merchant },
   connector: Connector | undefined,
@@ -38,7 +38,7 @@ export async function returnDebit({ timer, at }: DueTimer, engine: Engine): Prom
   }
   const xId = newXId(engine)
   await engine.queue.update({ merchantId, payId }, stored => {
-    // The commit was done although its answer was lost.
+    // An earlier round committed, but its answer was lost.
     if (findOperation(stored, xId)) return { result: true }
     const next = returnCapture(stored, { ...found, capture, xId, now: at })
     if (!next) return { alongside: { dropTimers: [timer] }, result: true }
@@ -47,7 +47,7 @@ export async function returnDebit({ timer, at }: DueTimer, engine: Engine): Prom
   })
 }
 
-/** Throws on an answer about something else: the timer runs again, and the error is logged. */
+/** Throws if the answer is about another debit; the timer then runs again, and the error is logged. */
 async function askForReturn(payment: Payment, { xId }: DueTimer['timer'], engine: Engine) {
   const capture = findOperation(payment, xId)
   const account = await engine.providers.open(payment.merchantId, payment.provider?.account)

@@ -1,4 +1,4 @@
-/** Which payment and operation of ours a provider's notice is about. */
+/** Finds the payment and the operation that a provider's notice is about. */
 import type { NoticeFact, NoticeSubject } from '#connectors/contract.ts'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -8,7 +8,7 @@ import type { Engine } from '#operations/engine.ts'
 export interface NoticeAccount {
   readonly merchantId: MerchantId
   readonly accountId: string
-  /** What a person must do about the notice, where an earlier try has raised the alarm for it. */
+  /** What an operator must do about the notice, if an earlier try has raised an alarm for it. */
   readonly needsPerson?: string | null
 }
 
@@ -16,24 +16,24 @@ export type Fact<Kind extends NoticeFact['kind']> = Extract<NoticeFact, { kind: 
 
 export type PaymentFact = Exclude<NoticeFact, Fact<'ignored'> | Fact<'report'>>
 
-/** The payment that a notice is about, and the operation where it names one. */
+/** The payment that a notice is about, and the operation if it names one. */
 export interface Noticed {
   readonly merchant: Merchant
   readonly account: NoticeAccount
   readonly payment: Payment
   readonly operation?: Operation
-  /** The reference of a capture that went with an authorisation and has no operation yet. */
+  /** The reference of a capture that was sent in the authorisation's message and has no operation yet. */
   readonly captureXId?: XId
 }
 
-/** Whether the connector stored with this payment the data that the notice refers to. */
+/** Whether an operation of this payment holds the connector data that the notice refers to. */
 export const wasKept = ({ operations }: Payment, { kept = {} }: NoticeSubject): boolean =>
   operations.some(({ prepared }) => Object.entries(kept).every(([name, value]) => prepared[name] === value))
 
 /**
- * The first name that is known decides: our reference, the provider's id of the operation, its id of the payment. A
- * name of an operation of another kind only identifies the payment: some providers name the authorisation in notices
- * about its capture or refund. Names that lead to different payments match none.
+ * Looks up, in this order, our reference, the provider's id of the operation, and its id of the payment; the first that
+ * is known decides. The id of an operation of another kind identifies the payment only: some providers name the
+ * authorisation in notices about its capture or refund. Ids that lead to different payments match none.
  */
 export async function findNoticed(
   merchant: Merchant,
@@ -47,7 +47,7 @@ export async function findNoticed(
   const approval = approvalOf(fact)
   const leads = await Promise.all(names.map(name => (name ? find(account, name, engine) : undefined)))
   if (new Set(leads.flatMap(lead => lead?.payId ?? [])).size > 1) return undefined
-  // Every approval that we ask for carries our reference, so an approval under another one belongs to somebody else.
+  // Every authorisation that we send carries our reference, so an approval with an unknown reference is not ours.
   if (reference && !leads[0] && kind && isOfKind(kind, 'AUTHORIZATION')) return undefined
   let other: Noticed | undefined
   for (const [index, found] of leads.entries()) {
@@ -67,8 +67,9 @@ export async function findNoticed(
 }
 
 /**
- * A provider that takes something back without naming it means the last approved operation of that kind: a capture that
- * it made itself, which we know by the id of its payment. One with an id of its own is meant only under that id.
+ * The operation that a provider takes back without naming it: the last approved one of that kind. It is a capture that
+ * the provider made itself, for which we know only the id of its payment. An operation with another id of its own is
+ * not meant.
  */
 export function lastOf(
   { payment }: Noticed,
@@ -84,7 +85,7 @@ export function lastOf(
   )
 }
 
-/** What the provider calls the payment whose operation, or whose end, the notice is about. */
+/** The provider's id of the payment in a notice about an operation or a lapse. */
 const approvalOf = (fact: PaymentFact): string | undefined =>
   'operation' in fact
     ? fact.subject.paymentTransactionId
@@ -93,8 +94,8 @@ const approvalOf = (fact: PaymentFact): string | undefined =>
       : undefined
 
 /**
- * A customer may pay twice under one reference. What happens to the second payment, which is not in our books and which
- * somebody gives back at the provider, must not be booked on the first.
+ * Whether the notice is about another payment under the same reference: a customer may pay twice. The second payment is
+ * not in our books, and its refund at the provider must not be booked on the first.
  */
 function isOther({ operations }: Payment, approval: string): boolean {
   const known = operations
@@ -103,7 +104,9 @@ function isOther({ operations }: Payment, approval: string): boolean {
   return known.length > 0 && !known.includes(approval)
 }
 
-/** A confirm approves like an authorisation; a change of the authorised amount is an increment or a partial reversal. */
+/**
+ * A confirm approves like an authorisation; a change of the authorised amount is an increment or a partial reversal.
+ */
 const kinds: readonly (readonly OperationType[])[] = [
   ['AUTHORIZATION', 'CONFIRM'],
   ['INCREMENTAL', 'REVERSAL'],

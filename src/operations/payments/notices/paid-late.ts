@@ -1,5 +1,6 @@
 /**
- * An approval that arrives after the payment has ended: given back automatically, or kept if the merchant wants that.
+ * Handles an approval that arrives after the payment has ended: the money is given back automatically, or kept if the
+ * merchant has chosen that.
  */
 import type { Merchant } from '#domain/merchant.ts'
 import { paidLateSubjects } from '#lifecycle/event.ts'
@@ -37,11 +38,14 @@ export interface LatePayment {
   readonly operation: Operation
   readonly outcome: Outcome
   readonly capture?: Outcome
-  /** Nothing is recorded if it cannot be kept: then the money goes back outside the payment. */
+  /** Record the approval only if the money can be kept; otherwise it goes back without an operation of the payment. */
   readonly onlyToKeep?: boolean
 }
 
-/** After a crash between the two steps the notice is applied again, which performs the second step. */
+/**
+ * Records the approval, then gives the money back. After a crash in between, the notice is applied again and completes
+ * it.
+ */
 export async function acceptLate(late: LatePayment, engine: Engine): Promise<'applied' | 'repeated'> {
   const { merchant, payment } = late
   const isAccepted = await recordLateApproval(late, engine)
@@ -49,10 +53,10 @@ export async function acceptLate(late: LatePayment, engine: Engine): Promise<'ap
   return isAccepted || isGivenBack ? 'applied' : 'repeated'
 }
 
-/** Without giving the money back. Returns whether this was news. */
+/** Records the approval without giving the money back. Returns false if it was recorded before. */
 export function recordLateApproval(late: LatePayment, engine: Engine): Promise<boolean> {
   return whilePlanChanges(async () => {
-    // Before the question whether the day is taken: a charge that begins after it changes the plan.
+    // Read the plan before checking the due day: a charge that begins after the check changes the plan's version.
     const plan = await findTurnsPlan(late.payment, engine)
     const isReplaced = plan !== undefined && (await isDayTaken(late, plan, engine))
     if (isReplaced) return writeReplaced(late, plan, engine)
@@ -65,11 +69,11 @@ export function recordLateApproval(late: LatePayment, engine: Engine): Promise<b
   })
 }
 
-/** Another payment has its transId or its due day. */
+/** For a payment whose transId or due day another payment has taken. */
 const writeReplaced = async (late: LatePayment, plan: Plan | undefined, engine: Engine): Promise<boolean> =>
   !late.onlyToKeep && writeApproval(late, { plan, isReplaced: true }, engine)
 
-/** A retry has paid the due day of this charge, or is about to: the customer owes it once. */
+/** Whether a retry has paid the due day of this charge, or is under way: the customer owes it once. */
 async function isDayTaken(
   { merchant, payment }: LatePayment,
   { merchantId, planId }: Plan,
@@ -108,7 +112,7 @@ async function writeApproval(
         ...(moved.setTimers ?? []),
         ...lateTimers(next, merchant, now),
         ...approvalTimers(stored, next, merchant),
-        // Until it is known what became of the capture, nothing is given back.
+        // Nothing is given back until inquiries have found the outcome of the capture.
         ...next.operations
           .filter(one => isUnanswered(one) && !stored.operations.includes(one))
           .flatMap(one => inquiryTimer(next, one, { merchant, attempt: 0, connector }) ?? []),
@@ -131,7 +135,7 @@ async function writeApproval(
 
 const unmoved: Change = {}
 
-/** Kept money begins its plan, like any approval, or pays the due day of the charge that it is. */
+/** Kept money activates the plan that the payment begins, or pays the due day of the plan's charge. */
 function movePlanOf(
   before: Payment,
   after: Payment,
@@ -152,8 +156,8 @@ function movePlanOf(
 }
 
 /**
- * A plan that waits for a failed payment counts as cancelled. The payment is no longer failed while its money is given
- * back, so the plan is written as what it has been since.
+ * A plan whose initial payment failed is read as cancelled. A payment whose money is being given back is no longer
+ * failed, so the plan's row must say CANCELLED from now on.
  */
 async function endPlanOf(
   { merchantId, planId, details }: Payment,
@@ -164,11 +168,11 @@ async function endPlanOf(
   return { updatePlan: { plan: { ...plan, version: plan.version + 1 }, expectedVersion: plan.version } }
 }
 
-/** Kept money stays, unless another payment has taken the place of this one. */
+/** What is left to give back. Nothing if the merchant keeps the money, unless another payment has replaced this one. */
 const unkeptRest = (merchant: Merchant, payment: Payment): LateRest | 'under way' | undefined =>
   merchant.paidLate === 'keep' && !isClosedLate(payment) ? undefined : lateRest(payment)
 
-/** Returns whether there was something to give back. */
+/** Gives the rest back by a refund or reversal. Returns whether there was something to give back. */
 export async function giveBackLate(
   merchant: Merchant,
   { merchantId, payId }: Pick<Payment, 'merchantId' | 'payId'>,
@@ -178,7 +182,7 @@ export async function giveBackLate(
   const payment = await engine.payments.byPayId(merchantId, payId)
   const rest = payment && unkeptRest(merchant, payment)
   if (!rest || rest === 'under way' || findDeadEnd(payment)) return false
-  // The merchant may give back a part of it at this moment.
+  // Decided again on the stored payment, because the merchant may be giving back a part of it at the same moment.
   const command = (stored: Payment) => {
     const left = unkeptRest(merchant, stored)
     if (!left || left === 'under way' || left.refunds !== rest.refunds) return undefined
@@ -190,7 +194,10 @@ export async function giveBackLate(
   return (await (rest.refunds ? refund(request, engine) : reverse(request, engine))) !== undefined
 }
 
-/** What is not given back at once, because a provider refuses or another refund is under way, is tried again. */
+/**
+ * The timer that tries again if the money is not given back at once: a provider refuses, or another refund is under
+ * way.
+ */
 export function lateTimers(payment: Payment, merchant: Merchant, now: Date): readonly Timer[] {
   const { merchantId, payId } = payment
   const late = paidLateOperation(payment)
@@ -200,8 +207,8 @@ export function lateTimers(payment: Payment, merchant: Merchant, now: Date): rea
 }
 
 /**
- * Tries once more, and comes back as long as something is left, the tries are not used up, and the customer's account or card
- * may still take it.
+ * Tries once more to give the money back. The timer is set again as long as something is left, tries remain, and the
+ * customer's card or account may still accept it.
  */
 export async function giveBackDue({ timer, merchant, at }: DueTimer, engine: Engine): Promise<void> {
   const { attempt, ...key } = timer

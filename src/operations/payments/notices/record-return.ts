@@ -1,6 +1,6 @@
 /**
- * Captured money that went back, as reported by a notice or a statement: to the customer's bank, or by refunds that the notice
- * does not name.
+ * Records captured money that went back, as reported by a notice or a settlement report: a debit returned by the
+ * customer's bank, or refunds that the notice does not name.
  */
 import type { NoticeFact } from '#connectors/contract.ts'
 import { findReturnedCapture, returnCapture } from '#lifecycle/debit-return.ts'
@@ -38,16 +38,21 @@ export async function recordReturn(
 const isRecorded = ({ operations }: Payment, transactionId: string): boolean =>
   operations.some(({ provider, details }) => provider?.transactionId === transactionId && details.refundOf)
 
-/** 10 s: a notice is applied within its lease of 12 s, or by two processes, which has one effect. */
+/**
+ * 10 s: less than the lease of a notice, 12 s. If the lease expires, two processes apply the notice, with one effect.
+ */
 const longestCallMs = 10_000
 
-/** Asks the provider which refunds there are. Throws where the provider does not answer, so that the notice is tried again. */
+/**
+ * Applies the refunds that the provider lists. Throws if the provider does not answer, so that the notice is tried
+ * again.
+ */
 export async function applyListedRefunds(
   { account: { merchantId, accountId }, payment: { sums } }: Noticed,
   { subject: { paymentTransactionId }, told }: Fact<'refunds'>,
   { engine, apply }: { readonly engine: Engine; readonly apply: (fact: PaymentFact) => Promise<Applied> },
 ): Promise<Applied> {
-  // Nothing was released, so this is money back.
+  // Everything authorised was captured, so the notice cannot be about a released authorisation: it is a refund.
   if (told && sums.captured >= sums.authorized) return apply(told)
   const connector = (await engine.providers.open(merchantId, accountId))?.connector
   if (!connector?.listRefunds || paymentTransactionId === undefined) return 'ignored'

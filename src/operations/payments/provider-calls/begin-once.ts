@@ -1,6 +1,6 @@
 /**
- * The first commit of every operation that asks a provider: it is recorded once, and the provider is called afterwards.
- * The answer to that commit may be lost although it succeeded; then only the call is left to make.
+ * The first commit of every operation that calls a provider: the operation is recorded once, then the provider is
+ * called. If the commit succeeded but its answer was lost, only the call is left to make.
  */
 import type { OpenedAccount } from '#connectors/directory.ts'
 import { approvingOperation, findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
@@ -15,7 +15,7 @@ export interface Beginning<Begun> {
    * take the money twice.
    */
   readonly record: () => Step<Begun> | Promise<Step<Begun>>
-  /** The operation is recorded and has no answer: what is left to send. */
+  /** Builds the call for an operation that is recorded and has no answer. */
   readonly resume: (operation: Operation) => Begun | Promise<Begun>
   /** Another process has settled the recorded operation by now. */
   readonly settled: (operation: Operation) => Begun

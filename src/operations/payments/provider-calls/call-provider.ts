@@ -1,5 +1,5 @@
 /**
- * Calls a provider: never inside a transaction, never without a time limit, and never trusting an answer that does not
+ * Calls a provider: never inside a transaction, always with a timeout, and without trusting an answer that does not
  * belong to the request. Every error here becomes one of the six outcomes.
  */
 import type { XId } from '#domain/ids.ts'
@@ -7,15 +7,17 @@ import type { Money } from '#domain/money/money.ts'
 import type { CustomerActionOutcome, Outcome } from '#lifecycle/outcome.ts'
 import type { Engine } from '#operations/engine.ts'
 
-/** 20 s: shorter than the 30 s at which merchants' clients commonly give up, so that they still get our PENDING answer. */
+/**
+ * 20 s: shorter than the 30 s at which merchants' clients commonly give up, so that they still get our PENDING answer.
+ */
 const longestCallMs = 20_000
 
 /** A request that certainly never arrived is sent again at most twice. */
 const maximumSends = 3
 
 /**
- * 2 s: what a person or a shop can wait for beside the call itself. Where a provider asks for more, the request is not sent
- * again.
+ * 2 s: what a customer or a shop can wait in addition to the call itself. If a provider asks us to wait longer, the
+ * request is not sent again.
  */
 const longestWaitMs = 2_000
 
@@ -27,18 +29,18 @@ export interface Question {
 
 export interface CallContext {
   readonly question: Question
-  /** How long this provider may take for one call. */
+  /** The provider's timeout for one call. */
   readonly timeoutMs: number
-  /** The request has an effect, and this process has recorded it; an inquiry has none. */
+  /** Set for a request with an effect, which this process has recorded as SENT; an inquiry has no effect. */
   readonly isSent?: boolean
-  /** How long the provider still wants to be left alone, as its account says. */
+  /** How much longer the provider has asked us to wait (429, Retry-After). */
   readonly waitMs?: () => number
-  /** The next account is asked instead of waiting for this one. */
+  /** There is another account to fail over to, so this call need not wait. */
   readonly hasOther?: boolean
   readonly engine: Pick<Engine, 'onAlarm' | 'isAlive' | 'sendings' | 'clock'>
 }
 
-/** How to call the provider, how to find out whether the request arrived, and the outcome if there is no answer. */
+/** How to call the provider, how to read the outcome from its answer, and the result if there is no answer. */
 export interface ProviderCall<T> {
   readonly ask: (send: number, signal: AbortSignal) => Promise<T>
   readonly outcomeOf: (answer: T) => Outcome | CustomerActionOutcome
@@ -67,7 +69,7 @@ async function waitAsAsked({ waitMs, hasOther, engine }: CallContext): Promise<b
   return true
 }
 
-/** The same for calls that answer with one outcome. */
+/** `callProvider` for calls that answer with one outcome, with the check of its echo. */
 export async function callForOutcome(
   ask: (send: number, signal: AbortSignal) => Promise<Outcome>,
   context: CallContext,
@@ -80,7 +82,7 @@ export async function callForOutcome(
   return verifyEcho(await callProvider(call, context), context)
 }
 
-/** A call that takes too long is aborted; a connector that ignores the abort is not waited for. */
+/** Aborts a call that takes too long, and does not wait for a connector that ignores the abort. */
 async function askOnce<T>(
   { ask, withoutAnswer }: ProviderCall<T>,
   send: number,
@@ -119,7 +121,7 @@ async function askOnce<T>(
   }
 }
 
-/** Amount, currency and reference echoed by the provider must be the ones we sent; otherwise we know nothing. */
+/** If the provider echoes another amount, currency or reference than we sent, the outcome is unknown. */
 export function verifyEcho<T extends Outcome | CustomerActionOutcome>(
   outcome: T,
   { question, engine }: { readonly question: Question; readonly engine: Pick<Engine, 'onAlarm'> },

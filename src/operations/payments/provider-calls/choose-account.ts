@@ -1,4 +1,4 @@
-/** Which of the merchant's provider accounts takes a payment: decided once, before the payment or the try is stored. */
+/** Chooses the merchant's provider account for a payment: once, before the payment or the try is stored. */
 import { findAmountMisfit, narrowMethod } from '#connectors/capabilities.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
 import { findCountryByAlpha3 } from '#domain/countries.ts'
@@ -20,14 +20,14 @@ export interface Choosing {
   readonly brand?: string
   readonly details: SentDetails
   readonly captureType?: CaptureType
-  /** A card number is to be sent. */
+  /** The request to the provider will hold a card number. */
   readonly sendsCard?: boolean
   readonly isCredit?: boolean
   /** The customer agrees to be charged again, so the account must keep the card or bank account. */
   readonly isKept?: boolean
   /** The merchant confirms after the customer. */
   readonly confirmsLater?: boolean
-  /** Only accounts that can express the amount. Without it the caller checks the chosen account. */
+  /** Consider only accounts that can express the amount. Otherwise the caller checks the chosen account. */
   readonly fitsAmount?: boolean
   /** The account that stores the card or bank account; no other one could charge it. */
   readonly keptBy?: string
@@ -37,7 +37,9 @@ export type Choice =
   | { readonly account: OpenedAccount; readonly others: readonly OpenedAccount[] }
   | { readonly account?: undefined; readonly refusal: Refusal }
 
-/** The first account of the route that can do it, and the ones to try next if it certainly cannot be reached. */
+/**
+ * The first account of the route that supports the payment, and those to fail over to if it certainly was not reached.
+ */
 export async function chooseAccount(
   choosing: Choosing,
   { providers }: Pick<Engine, 'providers'>,
@@ -79,7 +81,7 @@ function countryOf(details: Choosing['details']): string | undefined {
   return country && findCountryByAlpha3(country.code)?.alpha2
 }
 
-/** A merchant without accounts: the simulator takes whatever the method's row says. */
+/** Whether this is the simulator of a merchant without accounts; it supports whatever the method's row says. */
 const isSimulatorOfToday = ({ accountId }: OpenedAccount): boolean => accountId === undefined
 
 const serves = ({ connector }: OpenedAccount, { method, amount }: Choosing): boolean =>
@@ -96,19 +98,19 @@ function canDo(
   return captureType === undefined || narrowMethod(method, can).capture.includes(captureType)
 }
 
-/** Whether the provider asks for the card on a page of its own, because the account takes no card numbers from us. */
+/** Whether the provider asks for the card on its own page, because the account accepts no card numbers from us. */
 export const takesCardItself = ({ connector }: OpenedAccount, method: Method): boolean =>
   formOf(method) === 'card' && connector.supports(method)?.rawCards === false
 
-/** Whether the provider knows a confirm; the simulator of a merchant without accounts does. */
+/** Whether the provider supports a confirm; the simulator of a merchant without accounts does. */
 export const hasConfirm = ({ accountId, connector }: OpenedAccount, method: Method): boolean =>
   accountId === undefined || connector.supports(method)?.confirm === true
 
-/** What is stored with the payment and shown in its record. */
+/** The account as it is stored with the payment and shown in its record. */
 export const providerOf = ({ accountId, connectorName }: OpenedAccount): PaymentProvider | undefined =>
   accountId === undefined ? undefined : { account: accountId, connector: connectorName }
 
-/** The method of a payment as far as its account can do it: guards decide with this. */
+/** The payment with its method narrowed to the account's capabilities, for the rules to decide on. */
 export function narrowed(payment: Payment, { accountId, connector }: OpenedAccount): Payment {
   if (accountId === undefined) return payment
   const can = connector.supports(payment.method)

@@ -17,7 +17,7 @@ export interface Sending {
   readonly message: Omit<AuthorizationRequest, 'send'>
 }
 
-/** A credit is asked for like an authorisation: one message, one answer. */
+/** Builds the call. A credit is sent like an authorisation: one message, one answer. */
 export function toAuthorization({ merchant, payment, account, message }: Sending): Authorization {
   const { operation, reference, amount, captureReference } = message
   const { connector } = account
@@ -46,7 +46,7 @@ interface Failing extends Omit<Sending, 'account'> {
   readonly at?: Date
 }
 
-/** Undefined where there is no other account. */
+/** Undefined if there is no other account. */
 export function failOverTo(
   others: readonly OpenedAccount[],
   failing: Failing,
@@ -68,7 +68,7 @@ export function failOverTo(
     const kept = { ...(await next.connector.keep?.({ request: unsent })), account: next.accountId }
     const { merchantId, payId } = payment
     const moved = await engine.queue.update({ merchantId, payId, known: payment }, stored => {
-      // The commit was done although its answer was lost.
+      // An earlier round committed, but its answer was lost.
       if (findOperation(stored, xId)) return { result: stored }
       const now = at ?? merchantNow(engine.clock, merchant)
       const provider = providerOf(next)

@@ -1,4 +1,4 @@
-/** Every field of every request either reaches the provider or stands on the list of those that are ours alone. */
+/** Every field of every request either reaches the provider or is on the list of those that we keep to ourselves. */
 import { expect, test } from 'vitest'
 import { paymentOf } from '#lifecycle/example-payment.test-support.ts'
 import { contextFields, toContext } from '#operations/payments/provider-calls/payment-context.ts'
@@ -43,7 +43,7 @@ test('the lists name only fields that a request has', () => {
   expect([...known].filter(name => !sent.has(name))).toEqual([])
 })
 
-test('an operation that says what its own amount is made of overrides what the payment said', () => {
+test("the breakdown of an operation's own amount overrides that of the payment", () => {
   const payment = paymentOf({ details: { amount: { taxTotal: 190 } } })
   expect(toContext(payment, { details: { amount: { taxTotal: 19 } } }).amountDetails).toEqual({
     taxTotal: 19,

@@ -1,6 +1,6 @@
 /**
- * Everything about a payment that may matter to a provider, in one typed object that goes with every request. Built here and
- * nowhere else; a test compares it with the schemas, field by field.
+ * Builds the part of every provider request that describes the payment. It is built only here; a test compares it with
+ * the schemas, field by field.
  */
 import type { PaymentContext } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
@@ -9,9 +9,9 @@ import { credentialTerms } from '#lifecycle/plans/plan.ts'
 import type { Method } from '#methods/rows.ts'
 import type { Engine } from '#operations/engine.ts'
 
-/** The fields of a request by what becomes of them on the way to a provider. */
+/** Which fields of a request reach the provider, and which do not. */
 export const contextFields = {
-  /** Reach the provider under the name on the right; besides these, the hints. */
+  /** Fields that reach the provider, and their names there. The hints reach it too. */
   passed: {
     refNr: 'refNr',
     language: 'language',
@@ -32,7 +32,7 @@ export const contextFields = {
     amount: 'amount',
     paymentMethods: 'method, methodFields, card, account, wallet, conversion, threeDs',
   },
-  /** Ours alone. */
+  /** Fields that stay with us. */
   own: {
     externalIntegrationId: 'the name of the shop software, for our own statistics',
     urls: 'where the customer and the merchant are sent; the provider gets our return address instead',
@@ -62,13 +62,13 @@ interface Details {
   readonly enhancedData?: Fields
   readonly language?: string
   readonly channel?: string
-  /** What the amount is made of: taxes, shipping, discounts. */
+  /** The breakdown of the amount: taxes, shipping, discounts. */
   readonly amount?: Fields
 }
 
 /** The fields of the operation itself, which override those of the payment. */
 interface Asking {
-  /** A method that the customer has chosen just now. */
+  /** The method that the customer has just chosen. */
   readonly method?: Method
   readonly details?: Fields
   readonly returnUrl?: string
@@ -107,14 +107,14 @@ export function toContext(payment: Payment, { method, details, returnUrl }: Aski
   }
 }
 
-/** Where the provider sends the customer back. */
+/** The address to which the provider redirects the customer. */
 export const returnAddressOf = (
   { merchantId, payId, method }: Pick<Payment, 'merchantId' | 'payId' | 'method'>,
   xId: XId,
   engine: Pick<Engine, 'returnAddress'>,
 ): string => engine.returnAddress({ merchantId, payId, xId, type: method.type })
 
-/** Both ways back are needed wherever a customer is sent away; undefined where both are known. */
+/** A redirect needs a return and a cancel address. Returns the field that is missing; undefined if both are there. */
 export function findMissingAddress(urls: unknown): string | undefined {
   if (urls === undefined) return 'urls'
   const missing = ['return', 'cancel'].find(name => !Object.hasOwn(Object(urls), name))
@@ -129,7 +129,7 @@ export const findsBack = ({
 }: Pick<Payment, 'integrationType' | 'method' | 'details'>): boolean =>
   integrationType === 'HOSTED' || method.flow !== 'direct' || findMissingAddress(details.urls) === undefined
 
-/** What became of this operation? Asked about the operation itself, or about the capture that went with it. */
+/** Builds the inquiry about an operation, or with `about` about the capture in the same message. */
 export function toInquiry(
   payment: Payment,
   operation: Operation,
@@ -154,14 +154,14 @@ export function toInquiry(
   }
 }
 
-/** Of the last one that the provider has named, while no authorisation is approved. */
+/** The provider's id of the approved authorisation, or of the latest one with an id if none is approved. */
 function approvalIdOf(payment: Payment): string | undefined {
   const asking = payment.operations.filter(({ type }) => type === 'AUTHORIZATION' || type === 'CONFIRM')
   const named = asking.filter(({ provider }) => provider?.transactionId !== undefined)
   return (named.findLast(hasApproved) ?? named.at(-1))?.provider?.transactionId
 }
 
-/** What the provider must know about a card or account that is stored, or about to be. */
+/** Tells the provider how a stored card or account is used, or that it will be stored. */
 export function credentialUse({
   details,
   merchantInitiated,

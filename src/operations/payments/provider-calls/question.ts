@@ -1,6 +1,6 @@
 /**
- * Builds requests to providers from the recorded operation alone, so that a first call, a call made up for after a lost
- * commit and a repetition under the same key are the same request.
+ * Builds provider requests from the recorded operation alone, so that a first call, a late call after a lost commit,
+ * and a repetition under the same key are the same request.
  */
 import type { AuthorizationRequest, FollowUpRequest, OperationRequest } from '#connectors/contract.ts'
 import { add } from '#domain/money/money.ts'
@@ -19,7 +19,7 @@ import { hintsOf } from '#schemas/parts/hints.ts'
 
 export type Question<Request extends OperationRequest> = Omit<Request, 'send'>
 
-/** A capture, reversal, refund or increment: what the approval was, and the totals that many providers want. */
+/** A capture, reversal, refund or increment, with the approval and the totals that many providers want. */
 export function toFollowUp(payment: Payment, operation: Operation): Question<FollowUpRequest> {
   const approval = approvingOperation(payment)
   const { refundOf } = operation.details
@@ -36,7 +36,7 @@ export function toFollowUp(payment: Payment, operation: Operation): Question<Fol
   }
 }
 
-/** The second step of a payment that its merchant confirms. Its customer has left. */
+/** The confirm of a payment, when its customer is no longer present. */
 export const toConfirm = (payment: Payment, operation: Operation): Question<AuthorizationRequest> => ({
   ...toQuestion(payment, operation),
   conversion: convertAgain(payment.instrument?.dcc, amountOf(payment, operation)),
@@ -45,7 +45,10 @@ export const toConfirm = (payment: Payment, operation: Operation): Question<Auth
   customerPresent: false,
 })
 
-/** The agreement that the create request named: its provider hears of it with the confirm, which is the first that it is asked. */
+/**
+ * The agreement of the create request. The confirm is the first message that the provider gets, so it names the
+ * agreement.
+ */
 function agreementOf({ details, own, instrument }: Payment): AuthorizationRequest['credentialOnFile'] {
   const terms = credentialTerms(details)
   const named = own.methodFields?.schemeReferenceId
@@ -84,7 +87,7 @@ function newTotal({ sums }: Payment, { type, amount }: Operation): number {
       return add(sums.captured, sums.capturing)
     case 'REVERSAL':
       return add(sums.reversed, sums.reversing)
-    // Named one by one, so that a new type of operation must say what its total is.
+    // Listed one by one, so that the compiler demands a decision for a new type of operation.
     case 'REFUND':
     case 'AUTHORIZATION':
     case 'CONFIRM':

@@ -1,6 +1,6 @@
 /**
- * The second commit of every operation: what the provider said becomes sums, status, the key's stored answer, the timers
- * that follow from it and, when the merchant has already been answered, an event. Used by requests and workers alike.
+ * The second commit of every operation: it turns the provider's outcome into sums, status, the answer under the
+ * idempotency key, timers, and an event if no request waits for the answer. Used by requests and workers alike.
  */
 import type { AuthorizationOutcome, Connector } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
@@ -39,7 +39,7 @@ export interface OutcomeRecord {
   readonly outcome: AuthorizationOutcome | Outcome
   /** The merchant's time at which this happens; now unless given. */
   readonly at?: Date
-  /** Number of the inquiry this outcome came from; undefined while the first answer is outstanding. */
+  /** The number of the inquiry that found this outcome; undefined if it is the answer to the first call. */
   readonly inquiry?: number
   /** No request waits for the answer: the merchant gets an event. */
   readonly unattended?: boolean
@@ -47,18 +47,18 @@ export interface OutcomeRecord {
 
 export interface Recorded {
   readonly answer: OperationAnswer
-  /** False if another source decided the operation before: the first answer counts, and this one was not written. */
+  /** False if another source has decided the operation: the first outcome counts, and this one was not written. */
   readonly isFirst: boolean
 }
 
-/** Writes the outcome and returns the answer to the request, also where another outcome was written before. */
+/** Writes the outcome and returns the answer to the request, also if another outcome was written before. */
 export async function recordOutcome(record: OutcomeRecord, engine: Engine): Promise<OperationAnswer> {
   return (await recordIfFirst(record, engine)).answer
 }
 
 /**
- * Writes the outcome. When the database is away the caller gets the error and answers 503, and the outcome is kept in
- * memory and written once the database is back: a provider's answer must not be lost.
+ * Writes the outcome. If the database is unavailable, the caller gets the error and answers 503, and the outcome is
+ * kept in memory until the database is back: a provider's answer must not be lost.
  */
 export async function recordIfFirst(record: OutcomeRecord, engine: Engine): Promise<Recorded> {
   try {
@@ -69,7 +69,7 @@ export async function recordIfFirst(record: OutcomeRecord, engine: Engine): Prom
   }
 }
 
-/** 150 tries two seconds apart: five minutes. After that the inquiry of the next start finds the outcome. */
+/** 150 tries, two seconds apart: at least five minutes. After that the inquiry of the next start finds the outcome. */
 const laterTries = 150
 const laterPauseMs = 2_000
 
@@ -112,7 +112,7 @@ async function writeOutcome(record: OutcomeRecord, engine: Engine): Promise<Reco
   return recorded
 }
 
-/** The plan whose turn the payment is, as it stands now. */
+/** The current state of the plan, if the payment is a turn of it. */
 export async function findTurnsPlan(payment: Payment, { plans }: Engine): Promise<Plan | undefined> {
   const { merchantId, planId } = payment
   return planId && turnOf(payment) ? (await plans.findChargeable(merchantId, planId))?.plan : undefined
@@ -121,7 +121,7 @@ export async function findTurnsPlan(payment: Payment, { plans }: Engine): Promis
 /** 50: when many processes change one plan, each round lets at least one of them through. */
 const maximumRounds = 50
 
-/** Writes again when the plan was changed after it was read. */
+/** Repeats a write as long as the plan was changed between reading and writing it. */
 export async function whilePlanChanges<T>(write: () => Promise<T>): Promise<T> {
   for (let round = 1; ; round += 1) {
     try {
@@ -133,7 +133,7 @@ export async function whilePlanChanges<T>(write: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The outcome is stored; an error while counting the decline must not suggest that it was lost. */
+/** Counts a decline for the velocity limits. Never throws, because the outcome is already stored. */
 async function countDecline(
   { merchant, payment, xId, outcome, at }: OutcomeRecord,
   engine: Engine,
@@ -160,7 +160,7 @@ interface KnownRecord extends OutcomeRecord {
 function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Recorded> {
   const { merchant, xId, inquiry, unattended } = record
   const before = findOperation(stored, xId)
-  // Another request, here or in another process, was faster: the first answer counts.
+  // Another request, here or in another process, has recorded an outcome: the first one counts.
   if (!before || !isUndecided(before))
     return { result: { answer: answerOperation(stored, xId), isFirst: false } }
   const now = record.at ?? merchantNow(engine.clock, merchant)
@@ -186,7 +186,7 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Reco
         ...returnTimers({ payment: settled, touched, merchant }, record.connector),
         ...batchTimers({ before: stored, payment: settled, touched, merchant }, record.connector),
       ]),
-      // A retry of the request gets what the first call would have answered.
+      // A retry of the request gets the answer that the first request would have got.
       ...(before.key && before.state === 'SENT'
         ? { keyAnswer: { merchantId: stored.merchantId, ...before.key, answer } }
         : {}),
@@ -195,7 +195,7 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Reco
   }
 }
 
-/** The result, and the end of the payment's plan if the result ends it. */
+/** The events about the result, and about the payment's plan if the result suspends it. */
 function emissionsOf(
   payment: Payment,
   { xId, owed, now, suspended }: { xId: XId; owed: boolean; now: Date; suspended: boolean | undefined },
@@ -211,7 +211,7 @@ function emissionsOf(
   ]
 }
 
-/** Where the customer continues, for an answer that a request waits for or will ask for again. */
+/** The customer's page, for an answer that a request waits for or may ask for again by its key. */
 function pageFor(
   payment: Payment,
   { key }: Operation,
@@ -223,7 +223,7 @@ function pageFor(
   return isAnswered && waits ? pageAddress(payment) : undefined
 }
 
-/** A customer who never comes back from the provider's page: the provider is asked whether they paid. */
+/** Whether the provider gets inquiries about a customer who may not come back from its page. */
 const isAskedFor = ({ provider }: Payment, operation: Operation, connector: Connector | undefined): boolean =>
   provider !== undefined && connector?.inquire !== undefined && isUndecided(operation)
 
@@ -241,7 +241,7 @@ function settleAll(payment: Payment, xId: XId, outcome: AuthorizationOutcome | O
 const withTimers = (writes: Pick<Change, 'setTimers' | 'dropTimers'>, more: readonly Timer[]) =>
   more.length > 0 ? { ...writes, setTimers: [...(writes.setTimers ?? []), ...more] } : writes
 
-/** When the provider is asked about an operation that has no answer; undefined: it is not, or not any more. */
+/** The timer of the next inquiry about an undecided operation; undefined if there is none, or no further one. */
 export function inquiryTimer(
   { merchantId, payId, method }: Payment,
   operation: Operation,
@@ -258,7 +258,7 @@ export function inquiryTimer(
   return time && timerAt({ merchantId, payId, xId, kind: 'INQUIRY' }, time, merchant, attempt)
 }
 
-/** Undecided operations get their next inquiry; an approval starts the clocks of its capture and its end. */
+/** Undecided operations get their next inquiry; an approval gets the timers of its delayed capture and its lapse. */
 function timerWrites(
   before: Payment,
   after: Payment,
@@ -273,11 +273,11 @@ function timerWrites(
     const timer = isOpen ? inquiryTimer(after, operation, { merchant, attempt, connector }) : undefined
     const { merchantId, payId } = after
     if (timer) setTimers.push(timer)
-    // The customer came back from the provider's page meanwhile, and the provider was asked then.
+    // Drop a timer that was set while the customer was on the provider's page.
     else if (inquiry !== undefined || after.provider !== undefined)
       dropTimers.push({ merchantId, payId, xId: operation.xId, kind: 'INQUIRY' })
   }
-  // The customer has to act again. The expiry timer may have fired while the provider decided.
+  // The customer has to act again, and the expiry timer may have fired while the provider decided.
   if (after.status === 'AUTHORIZE_REQUEST' && before.status !== 'AUTHORIZE_REQUEST')
     setTimers.push(...expiryTimer(after, merchant))
   setTimers.push(...approvalTimers(before, after, merchant))

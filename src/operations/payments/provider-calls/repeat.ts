@@ -1,6 +1,7 @@
 /**
- * Sending a request a second time under the same key, for providers that then return their first answer. Never with a card:
- * its security code was not kept, so the repetition would be another request, and a card is never sent twice.
+ * Repeats a request under the same idempotency key, for providers that then return their first answer. Never with a
+ * card: its security code was not stored, so the repetition would be a different request, and a card is never sent
+ * twice.
  */
 import type { AuthorizationOutcome, Connector } from '#connectors/contract.ts'
 import type { Operation, OperationType, Payment } from '#lifecycle/payment.ts'
@@ -15,7 +16,7 @@ import { toConfirm, toFollowUp, toQuestion } from '#operations/payments/provider
 
 type Repeat = (signal: AbortSignal) => Promise<AuthorizationOutcome>
 
-/** How each operation is sent; undefined for what cannot be sent again. */
+/** The connector's function for each operation; undefined for operations that cannot be repeated. */
 const sends: Readonly<
   Record<OperationType, 'authorize' | 'capture' | 'reverse' | 'refund' | 'increment' | undefined>
 > = {
@@ -27,7 +28,7 @@ const sends: Readonly<
   INCREMENTAL: 'increment',
   // Always sent with a card or an account.
   CREDIT: undefined,
-  // The act of the customer's bank.
+  // Made by the customer's bank, never sent by us.
   RETURN: undefined,
 }
 
@@ -45,7 +46,7 @@ export function repeatOf(
     const question = toFollowUp(payment, operation)
     return ask && (async signal => ({ authorization: await ask({ ...question, send: 1 }, signal) }))
   }
-  // Everything else that was sent is in the vault or was never stored.
+  // A card or account would have to come from the vault, and data that was sent once was never stored.
   if (payment.instrument || payment.account || operation.prepared.sentOnce) return undefined
   const question =
     operation.type === 'CONFIRM' ? toConfirm(payment, operation) : toAuthorization(payment, operation, engine)

@@ -8,7 +8,7 @@ import { type Change, CommitUnknown } from '#storage/commit/change.ts'
 const xId = 'x1' as XId
 const orphan = { merchantId: 'mer_1' as MerchantId, payId: 'p1' as PayId, xId }
 
-/** Only what a sending is known by; the rest of a payment plays no part. */
+/** Only the members that identify a sending. */
 const change = {
   insertOperations: [{ payment: orphan, operation: { xId, state: 'SENT' } }],
 } as unknown as Change
@@ -50,7 +50,7 @@ function openBook() {
   }
 }
 
-test('what is written may be sent, while the process is alive', async () => {
+test('an operation that is written may be sent while the process is alive', async () => {
   const book = openBook()
   await book.commit('written')
   expect(book.sendings.maySend(xId)).toBe(true)
@@ -58,7 +58,7 @@ test('what is written may be sent, while the process is alive', async () => {
   expect(book.sendings.maySend(xId)).toBe(false)
 })
 
-test('what was written before an interruption may not be sent after it', async () => {
+test('an operation that was written before an interruption may not be sent after it', async () => {
   const book = openBook()
   await book.commit('written')
   book.interrupt()
@@ -69,7 +69,7 @@ test.each<[Fate, boolean]>([
   ['written', true],
   ['refused', false],
   ['unknown', false],
-])('lost before an interruption and then %s: may be sent is %s', async (fate, expected) => {
+])('a commit lost before an interruption and then %s: may be sent is %s', async (fate, expected) => {
   const book = openBook()
   await book.commit('unknown')
   book.interrupt()
@@ -77,7 +77,7 @@ test.each<[Fate, boolean]>([
   expect(book.sendings.maySend(xId)).toBe(expected)
 })
 
-test('nothing is recorded that could not be sent, because the last heartbeat is too old', async () => {
+test('a process whose last heartbeat is too old records no operation, because it could not send it', async () => {
   const book = openBook()
   book.setAlive(false)
   await book.commit('written')
@@ -100,7 +100,7 @@ test.each<[Fate, number]>([
   expect(book.sendings.listDoubtful()).toHaveLength(count)
 })
 
-test('a doubtful one is left to its request at first, and once it is listed no request sends it', async () => {
+test('a doubtful operation is left to its request for 10 s; once it is listed, no request sends it', async () => {
   const book = openBook()
   await book.commit('unknown')
   book.move(9_999)
@@ -110,7 +110,7 @@ test('a doubtful one is left to its request at first, and once it is listed no r
   expect(book.sendings.maySend(xId)).toBe(false)
 })
 
-test('one that its request is sending is not listed', async () => {
+test('a doubtful operation that its request is sending is not listed', async () => {
   const book = openBook()
   await book.commit('unknown')
   expect(book.sendings.maySend(xId)).toBe(true)
@@ -118,7 +118,7 @@ test('one that its request is sending is not listed', async () => {
   expect(book.sendings.listDoubtful()).toEqual([])
 })
 
-test('one that was never written is forgotten half a minute after the database was first asked', async () => {
+test('an operation that was never written is forgotten 30 s after it was first missing in the database', async () => {
   const book = openBook()
   await book.commit('unknown')
   book.move(300_000)

@@ -1,7 +1,8 @@
 /**
- * The operations that this process has recorded as SENT, and whether it may still send them. While the database is away others
- * may take over what was recorded, and a commit without an answer may be written long after its request was answered 503. In
- * both cases the provider is asked what it knows; if the operation were sent as well, an approval would be overlooked.
+ * Tracks the operations that this process has recorded as SENT, and whether it may still send them. While this process
+ * is cut off from the database, others may take its operations over; and a commit without an answer may be written long
+ * after its request was answered 503. In both cases recovery asks the provider about the operation. If it were sent
+ * after that inquiry, an approval would be overlooked.
  */
 import type { XId } from '#domain/ids.ts'
 import type { Clock } from '#operations/engine.ts'
@@ -11,30 +12,30 @@ import { isNeverSent } from '#storage/database.ts'
 import type { Orphan } from '#storage/payments/unanswered.ts'
 
 export interface Sendings {
-  /** False when others may have taken the operation over, or `listDoubtful` has. */
+  /** False if another process may have taken the operation over, or `listDoubtful` has returned it. */
   maySend(xId: XId): boolean
-  /** The provider has been called, and no further call follows. */
+  /** Forgets an operation whose provider call has ended. */
   end(xId: XId): void
   /**
-   * Operations whose commit may still be written although their requests have given up. What is listed is never sent any
-   * more.
+   * Operations whose commit may still be written although their requests have given up. From then on they are never
+   * sent.
    */
   listDoubtful(): readonly Orphan[]
-  /** This one is not in the database. It is listed for some time more, because its commit may be late. */
+  /** The operation is not in the database. It is listed for 30 s more, because its commit may be late. */
   miss(xId: XId): void
 }
 
 export interface Standing {
   /** False while the last heartbeat of this process is too old. */
   readonly isAlive: () => boolean
-  /** How often it was so old that others may have taken over. */
+  /** How often the heartbeat was so old that other processes may have taken over. */
   readonly countInterruptions: () => number
 }
 
 interface Sending extends Orphan {
-  /** The number of interruptions before the first of its commits that may have succeeded. */
+  /** The count of interruptions before the first of its commits that may have succeeded. */
   readonly begunIn: number
-  /** Since when it is not known whether it is written. */
+  /** Set while it is unknown whether the commit was written. */
   readonly doubtfulSinceMs?: number
   readonly missedSinceMs?: number
   readonly isGivenUp?: boolean
@@ -43,15 +44,17 @@ interface Sending extends Orphan {
 /** 10 s: by then the request has either found its commit or given up; it tries for 6 s. */
 const doubtfulAfterMs = 10_000
 
-/** 30 s: a server that is back works off within seconds what it had received; no statement may take longer than 10 s. */
+/**
+ * 30 s: a database that is back executes the statements it had received within seconds; none may take longer than 10 s.
+ */
 const missedForMs = 30_000
 
-/** 10,000: far more than are ever under way. Only operations whose request failed before its call stay until then. */
+/** 10,000: far more than are ever under way. Only operations whose request failed before its call stay in the map. */
 const sendingsMax = 10_000
 
 type Commit = (change: Change) => Promise<Committed>
 
-/** Returns the book of sendings, and the commit that keeps it. */
+/** Returns the sendings, and a `commit` that keeps track of them. */
 export function createSendings(
   write: Commit,
   { isAlive, countInterruptions, nowMs }: Standing & Pick<Clock, 'nowMs'>,
@@ -71,7 +74,7 @@ export function createSendings(
   }
 
   async function commitSent(written: Change, sent: readonly OperationWrite[]): Promise<Committed> {
-    // What could not be sent is not recorded either: the caller tries again, and the next heartbeat is due by then.
+    // Do not record an operation that could not be sent. The caller retries, and the next heartbeat is due by then.
     if (!isAlive()) throw new DatabaseSilent()
     const begunIn = countInterruptions()
     for (const one of sent) begin(one, begunIn)
@@ -89,7 +92,7 @@ export function createSendings(
     }
   }
 
-  /** The commit was not written, and neither was an earlier one. */
+  /** Forgets operations whose commits, this one and all earlier ones, were certainly not written. */
   function dropCertain(xIds: readonly XId[]): void {
     for (const xId of xIds) if (sendings.get(xId)?.doubtfulSinceMs === undefined) sendings.delete(xId)
   }
@@ -105,7 +108,7 @@ export function createSendings(
     sendings: {
       maySend(xId) {
         const known = sendings.get(xId)
-        // From here on the request itself records what becomes of the operation.
+        // From here on the request itself records the outcome.
         change(xId, { doubtfulSinceMs: undefined })
         return (
           isAlive() && !known?.isGivenUp && (known?.begunIn ?? countInterruptions()) === countInterruptions()

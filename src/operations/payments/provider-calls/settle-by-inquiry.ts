@@ -1,4 +1,4 @@
-/** Asking what became of an operation that has no answer: a lost reply, a timeout, or a process that died in between. */
+/** Finds the outcome of an operation that has no answer: a lost reply, a timeout, or a process that died in between. */
 import type { AuthorizationOutcome, Connector } from '#connectors/contract.ts'
 import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -27,11 +27,11 @@ export interface UnansweredOperation {
   readonly xId: XId
   /** Number of this inquiry, from 0. */
   readonly inquiry: number
-  /** The merchant's time at which it was due; now unless given. */
+  /** The merchant's time at which the inquiry was due; now unless given. */
   readonly at?: Date
 }
 
-/** Returns whether there was still something to ask. */
+/** Returns false if the operation was decided already. */
 export async function settleByInquiry(unanswered: UnansweredOperation, engine: Engine): Promise<boolean> {
   const { merchant, payId, xId, inquiry, at } = unanswered
   const payment = await engine.payments.byPayId(merchant.merchantId, payId)
@@ -47,16 +47,18 @@ export async function settleByInquiry(unanswered: UnansweredOperation, engine: E
   )
   const subject = { payment, operation, now: at ?? merchantNow(engine.clock, merchant) }
   const { outcome, undone } = account
-    ? await clearUp(subject, account.connector, engine)
+    ? await findOutcome(subject, account.connector, engine)
     : { outcome: { authorization: unknown } }
   const { isFirst } = await recordIfFirst({ merchant, payment, xId, outcome, inquiry, at }, engine)
   if (!isFirst && undone) await applyUndone({ merchant, payment, operation, undone }, engine)
-  // The capture of a payment that was approved too late is known only now.
+  // A late payment is given back only when the outcome of its capture is known, which may be now.
   if (operation.prepared.paidLate) await giveBackLate(merchant, payment, engine)
   return true
 }
 
-/** An operation that was decided may be open again since, by a late approval for example, with a timer of its own. */
+/**
+ * Drops the timer unless the operation is undecided again, for example by a late approval, which set the timer anew.
+ */
 async function dropInquiry(timer: TimerKey, engine: Engine): Promise<void> {
   await engine.queue.update(timer, stored => {
     const operation = findOperation(stored, timer.xId)
@@ -76,15 +78,16 @@ const unknown: Outcome = { kind: 'unknown' }
 
 type Declined = Extract<Outcome, { kind: 'declined' }>
 
-interface Cleared {
+interface FoundOutcome {
   readonly outcome: AuthorizationOutcome
-  /** The provider has made sure, at our request, that it did not happen. */
+  /** The provider has undone the operation at our request. */
   readonly undone?: Declined
 }
 
 /**
- * A notice of the success arrived while the provider undid it: what was approved is released again, and what had been done
- * has failed after all. It gets a reference of its own, because the provider may answer with that of what it undid.
+ * A notice of success was recorded while the provider undid the operation: applies the undo as a notice, so that an
+ * approval is released and any other operation fails. The undo gets an id of its own, because the provider may answer
+ * with the id of the operation it has undone.
  */
 async function applyUndone(
   {
@@ -123,22 +126,24 @@ async function applyUndone(
 }
 
 /**
- * What became of a request whose answer was lost, by what the connector declares: wait for a notice, look it up, repeat
- * it under the same key, undo it. The first that gives a definite answer decides. A card is never sent a second time.
+ * Finds the outcome of a request whose answer was lost, by the means that the connector declares: wait for a notice,
+ * look the operation up, repeat the request under the same key, undo it. The first definite answer decides. A card is
+ * never sent twice.
  */
-async function clearUp(subject: Subject, connector: Connector, engine: Engine): Promise<Cleared> {
+async function findOutcome(subject: Subject, connector: Connector, engine: Engine): Promise<FoundOutcome> {
   const { payment, operation, now } = subject
   const { lostAnswer, timeoutMs } = connector.facts
   const ageMs = now.getTime() - sentAt(operation).getTime()
   if (ageMs < lostAnswer.noticeWithinMs) return { outcome: { authorization: unknown } }
   const found = await lookUp(subject, connector, engine)
-  // The customer has not acted yet: there is nothing to repeat or to undo, and a page that is not found may still be made.
+  // The customer has not acted yet, so there is nothing to repeat or undo; and a page that was not found may appear
+  // later.
   if (!isUnanswered(operation))
     return { outcome: found.authorization.kind === 'unreached' ? { authorization: unknown } : found }
   if (found.authorization.kind !== 'unknown') return { outcome: found }
-  // A look-up that is not settled yet may still find it.
+  // Before the provider's settling time, a later look-up may still find it.
   if (ageMs < (lostAnswer.lookUpSettledMs ?? 0)) return { outcome: found }
-  // The provider has the request and said that it takes longer: there is nothing to repeat or to undo.
+  // The provider has accepted the request and reported that it takes longer: there is nothing to repeat or undo.
   if (operation.provider && !operation.provider.fields?.notUnderstood) return { outcome: found }
   const again = repeatOf(payment, operation, connector, engine)
   if (again && ageMs <= (lostAnswer.repeatWithinMs ?? -1)) {
@@ -157,14 +162,14 @@ async function clearUp(subject: Subject, connector: Connector, engine: Engine): 
     engine,
   )
   const { authorization } = outcome
-  // It was the undo that never arrived: the request itself may have.
+  // The undo never arrived, but the request itself may have.
   if (authorization.kind === 'unreached') return { outcome: found }
   return { outcome, ...(authorization.kind === 'declined' ? { undone: authorization } : {}) }
 }
 
 /**
- * A repetition that the provider would not even look at, for a revoked key, does not reveal the outcome of the first
- * request.
+ * If the provider refuses the repetition itself, for example because of a revoked key, it does not reveal the outcome
+ * of the first request.
  */
 const isConclusive = (outcome: AuthorizationOutcome['authorization']): boolean =>
   outcome.kind === 'declined'
@@ -197,7 +202,7 @@ async function ask(
   return verifyBoth(answer, captures ? operation.details.captureXId : undefined, context)
 }
 
-/** An approval that was to capture in the same message is asked about both halves. */
+/** Queries the operation, and the capture if one was sent in the same message. */
 async function lookUp(subject: Subject, connector: Connector, engine: Engine): Promise<AuthorizationOutcome> {
   const { operation, payment } = subject
   const { captureXId } = operation.details
@@ -240,7 +245,7 @@ async function inquire(
     : { authorization: unknown }
 }
 
-/** A provider that looked up both halves answers for both; one that did not is asked about the capture by itself. */
+/** Checks the capture only if the provider reported it; otherwise the capture gets an inquiry of its own. */
 const verifyLookUp = (
   answer: AuthorizationOutcome,
   captureXId: XId | undefined,

@@ -1,4 +1,4 @@
-/** Undoes approvals at the provider that the merchant did not request: of a part of the amount, or of an abandoned try. */
+/** Undoes approvals at the provider that the merchant did not request: partial ones, and those of an abandoned try. */
 import type { Inquiry } from '#connectors/contract.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
 import type { CustomerActionOutcome, Outcome } from '#lifecycle/outcome.ts'
@@ -7,10 +7,10 @@ import { callForOutcome, type Question } from '#operations/payments/provider-cal
 
 type Undoing = Pick<OpenedAccount, 'connector' | 'waitMs'>
 
-/** 05, do not honour: the issuer did not approve what was asked for. */
+/** 05, do not honour: the issuer did not approve the requested amount. */
 const partOnly = '0305'
 
-/** Whether it is our request that was approved, with less than was asked for. */
+/** Whether our request was approved with less than the requested amount. */
 export function isPart(outcome: Outcome | CustomerActionOutcome, { reference, amount }: Question): boolean {
   if (outcome.kind !== 'approved') return false
   const { echo } = outcome.provider
@@ -21,7 +21,7 @@ export function isPart(outcome: Outcome | CustomerActionOutcome, { reference, am
   )
 }
 
-/** Unknown where the provider cannot undo it, or not now: then it is found out later, and never counts as paid. */
+/** Unknown if the provider cannot undo it now: inquiries follow, and the partial approval never counts as paid. */
 export async function undoPart(inquiry: Inquiry, account: Undoing, engine: Engine): Promise<Outcome> {
   const message = `the provider approved only a part of ${inquiry.operation}; it is asked to undo that`
   engine.onAlarm({ code: 'PARTIAL_APPROVAL', message, xId: inquiry.reference })
@@ -29,7 +29,7 @@ export async function undoPart(inquiry: Inquiry, account: Undoing, engine: Engin
   return undone.kind === 'declined' ? { ...undone, detail: partOnly } : { kind: 'unknown' }
 }
 
-/** A second payment for the same order. Unknown where the provider cannot undo it: then a person must look. */
+/** Undoes a second payment for the same order. Unknown if the provider cannot undo it: then an operator must act. */
 export const undoExtra = (inquiry: Inquiry, account: Undoing, engine: Engine): Promise<Outcome> =>
   undo(inquiry, account, engine)
 
