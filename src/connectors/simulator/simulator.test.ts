@@ -218,7 +218,7 @@ describe('the facts in an answer', () => {
     expect(told).toMatchObject({ provider: { fields: { [field]: expect.anything() } } })
   })
 
-  // Each line: the method, the customer's step, and the outcome after their return.
+  // Each line: the method, and the customer's step.
   test.each([
     ['PROVIDERP', { type: 'redirect', challenge: false }],
     ['BOLETO', { type: 'instructions' }],
