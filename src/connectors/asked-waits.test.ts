@@ -1,4 +1,4 @@
-/** What providers say about waiting, and for how long it holds. */
+/** How long a provider asks us to wait, and how long we do. */
 import { expect, test } from 'vitest'
 import { noteWaits } from '#connectors/asked-waits.ts'
 import type { HttpAnswer } from '#connectors/contract.ts'
@@ -6,7 +6,7 @@ import type { HttpAnswer } from '#connectors/contract.ts'
 const realMs = Date.UTC(2026, 10, 15, 12)
 const request = { verb: 'GET', url: 'https://provider.example/', headers: {} } as const
 
-/** A line that gives these answers, one each, and a clock that stands still until it is moved. */
+/** An HTTP client with scripted answers, and a clock that only tests move. */
 function listen(...answers: readonly HttpAnswer[]) {
   const left = [...answers]
   const clock = { ms: 5_000_000 }
@@ -31,7 +31,7 @@ test.each<readonly [string, HttpAnswer, number]>([
   ['429 with a negative number', answered(429, '-30'), 1_000],
   ['429 with more than an hour', answered(429, '7200'), 3_600_000],
   ['429 with a year', answered(429, '31536000'), 1_000],
-  ['429 with a number that no clock holds', answered(429, '99999999999999999999'), 1_000],
+  ['429 with a number too large for a date', answered(429, '99999999999999999999'), 1_000],
   ['503 with seconds', answered(503, '30'), 30_000],
   ['503 without a time', answered(503), 0],
   ['503 with a year', answered(503, '31536000'), 0],
@@ -43,7 +43,7 @@ test.each<readonly [string, HttpAnswer, number]>([
   expect(line.waitMs()).toBe(waitMs)
 })
 
-test('the longest wait counts, and ends with its time', async () => {
+test('the longest requested wait applies until it is over', async () => {
   const line = listen(answered(429, '30'), answered(429, '10'), answered(200))
   for (let sent = 0; sent < 3; sent += 1) await line.http.exchange(request, AbortSignal.any([]))
   expect(line.waitMs()).toBe(30_000)

@@ -1,7 +1,7 @@
 /**
- * How long a provider wants to be left alone. Every exchange of an account passes here, so that connectors need not know of
- * it: 429 and 503 with `Retry-After` are noted, and the engine looks before it asks again. It is known to this process alone; another
- * one is told by the provider itself.
+ * Remembers how long a provider asked us to wait. All HTTP exchanges of an account pass through here, so connectors
+ * need not handle it: `Retry-After` of 429 and 503 is noted, and the engine checks it before the next call. Each
+ * process keeps its own note and learns it from the provider.
  */
 import type { HttpAnswer, ProviderHttp } from '#connectors/contract.ts'
 import { parseRetryAfter } from '#domain/time/dates.ts'
@@ -9,18 +9,18 @@ import { parseRetryAfter } from '#domain/time/dates.ts'
 const secondMs = 1_000
 const hourMs = 3_600 * secondMs
 
-/** 1 s, where the provider says that it is too much and not for how long: limits are per second as a rule. */
+/** 1 s for a 429 without `Retry-After`: rate limits are usually per second. */
 const unspecifiedMs = secondMs
 
-/** An hour: what waits for the provider, such as a give-back, should not be forgotten there. */
+/** The longest wait, 1 h: work that waits for the provider, such as giving late money back, must go on. */
 const longestMs = hourMs
 
-/** More than a day is a mistake or mischief, and counts as not said. */
+/** More than a day is a mistake or abuse and is ignored. */
 const absurdMs = 24 * hourMs
 
 export interface AskedWaits {
   readonly http: ProviderHttp
-  /** Milliseconds from now on; 0: the provider may be asked. */
+  /** The milliseconds left to wait; 0: the provider may be called. */
   readonly waitMs: () => number
 }
 

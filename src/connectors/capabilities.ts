@@ -1,4 +1,4 @@
-/** Restricts a method's row to what an account can do. Pure: guards, pages and lists decide with the result. */
+/** Restricts a method's row to the capabilities of an account; rules, pages and lists use the result. Pure. */
 import type { Capabilities, ConnectorFacts, FieldMisfit } from '#connectors/contract.ts'
 import { findCurrency } from '#domain/money/currencies.ts'
 import type { Money } from '#domain/money/money.ts'
@@ -25,7 +25,7 @@ export const narrowMethod = (method: Method, can: Capabilities): Method => ({
   amountByTotal: can.amountByTotal || undefined,
 })
 
-/** An amount that the provider cannot express exactly, or that is too small for it. */
+/** The error for an amount that the provider cannot express exactly, or that is below its minimum. */
 export function findAmountMisfit(facts: ConnectorFacts, amount: Money): FieldMisfit | undefined {
   const { value, currency } = amount
   const decimals = facts.exponent(currency)

@@ -1,16 +1,16 @@
 /**
- * What every connector must handle, whichever the provider: each operation with each outcome, lost answers, notices in
- * any order, a process that dies between two writes. The provider keeps a ledger of its own; in the end both ledgers
- * must agree. It does not depend on a test runner: a test passes a stage and runs the cases.
+ * The conformance suite that every connector must pass: each operation with each outcome, lost answers, notices in any
+ * order, and crashes between the two commits. The provider keeps its own ledger, and in the end both ledgers must
+ * agree. Independent of the test runner: a test passes a stage and runs the cases.
  */
 import { strict as assert } from 'node:assert'
 import type { OperationType } from '#lifecycle/payment.ts'
 
 /**
- * What the provider does with the next request. `throttled`: it turns it away and wants to be left alone for half a minute; a
- * provider that cannot say so turns every sending away. `lostBefore`: it never arrives, and the caller cannot know. `lostAfter`: it is
- * carried out and the answer is lost. `errorPage`: it is carried out, and a proxy answers 500 with a page of HTML.
- * `otherAmount`: the answer names an amount that was not asked for.
+ * How the provider handles the next request. `throttled`: rejects it and asks to wait half a minute (a provider without
+ * such an answer rejects every attempt). `lostBefore`: the request never arrives, which the caller cannot know.
+ * `lostAfter`: the request is carried out, and the answer is lost. `errorPage`: the request is carried out, and a proxy
+ * answers 500 with an HTML page. `otherAmount`: the answer names another amount than the request.
  */
 export type Behaviour =
   | 'approve'
@@ -38,8 +38,8 @@ export const behaviours: readonly Behaviour[] = [
 ]
 
 /**
- * Before the answer to the request is recorded, long after it, twice, among forged ones, the newest first, or not
- * before our own inquiries have ended.
+ * When notices arrive: before the answer is recorded, long after it, twice, among forged ones, the newest first, or
+ * only after our own inquiries have ended.
  */
 export type NoticeOrder = 'early' | 'late' | 'twice' | 'forged' | 'reversed' | 'never'
 
@@ -49,7 +49,7 @@ export type CrashName = 'afterRecord' | 'afterCall' | 'afterSettle'
 
 const crashNames: readonly CrashName[] = ['afterRecord', 'afterCall', 'afterSettle']
 
-/** One movement in the provider's own books. `undone`: it was carried out and then undone at our request. */
+/** One entry in the provider's ledger. `undone`: carried out and then undone at our request. */
 export interface LedgerEntry {
   readonly operation: OperationType
   readonly reference: string
@@ -77,24 +77,24 @@ export interface ShownPayment {
 
 export type FollowUpName = 'captures' | 'refunds' | 'reversals' | 'incrementals'
 
-/** A gateway with an account at the provider, and the provider itself. */
+/** A gateway with an account at the provider, and a double of the provider. */
 export interface Stage {
   /** Whether this provider sends notices at all. */
   readonly sendsNotices: boolean
-  /** What happens to the next request of that kind; early notices are delivered before it is answered. */
+  /** Sets the handling of the next request for that operation. Early notices are delivered before it is answered. */
   arm(operation: OperationType, behaviour: Behaviour, order: NoticeOrder): void
   ledger(): readonly LedgerEntry[]
-  /** Creates a payment of 1000 by card; with a crash point the process dies there and another one continues. */
+  /** Creates a card payment of 1000. With `diesAt` the process dies at that point, and another one continues. */
   create(options: { readonly automatic: boolean; readonly diesAt?: CrashName }): Promise<string>
   follow(
     payId: string,
     name: FollowUpName,
     options: { readonly value: number; readonly diesAt?: CrashName },
   ): Promise<void>
-  /** Delivers the provider's notices, and lets time pass until nothing is open any more. */
+  /** Delivers the provider's notices and advances the clock until nothing is open. */
   settle(order: NoticeOrder): Promise<void>
   read(payId: string): Promise<ShownPayment>
-  /** What the doctor finds wrong; empty if everything is right. */
+  /** The findings of `tollgate doctor`; empty if everything is consistent. */
   broken(): Promise<readonly string[]>
 }
 
@@ -120,8 +120,8 @@ const acts: readonly Act[] = [
 ]
 
 /**
- * Brings a payment to the state before the operation, performs the operation, lets everything settle, and compares the
- * ledgers.
+ * Brings a payment to the state before the operation, performs the operation, waits until everything is settled, and
+ * compares the ledgers.
  */
 async function play(
   stage: Stage,
@@ -137,7 +137,7 @@ async function play(
   }
   stage.arm('AUTHORIZATION', 'approve', 'late')
   const payId = await stage.create({ automatic: act.after === 'captured' })
-  // The approval's own notice is held back if a newer one is to overtake it.
+  // If notices arrive newest first, the notice of the approval is held back until the next one has overtaken it.
   const overtaken = order === 'reversed' && (await stage.read(payId)).amount.authorizedValue > 0
   if (!overtaken) await stage.settle('late')
   stage.arm(act.operation, behaviour, order)
@@ -146,7 +146,7 @@ async function play(
   await checkSendings(stage, payId, { act, behaviour })
 }
 
-/** A request that was turned away with a wait that nobody can wait for has failed and is not sent a second time. */
+/** A request that was rejected with a longer wait than a caller can wait has failed and is not sent again. */
 async function checkSendings(
   stage: Stage,
   payId: string,
@@ -165,8 +165,8 @@ async function checkSendings(
 }
 
 /**
- * Without a notice an operation may stay open, as long as we claim nothing that contradicts the provider's ledger. It
- * ends once the notice arrives.
+ * Without a notice an operation may stay open, as long as our books do not contradict the provider's ledger. It must be
+ * settled once the notice arrives.
  */
 async function settleBooks(stage: Stage, payId: string, order: NoticeOrder): Promise<void> {
   await stage.settle(order)
@@ -179,7 +179,7 @@ async function settleBooks(stage: Stage, payId: string, order: NoticeOrder): Pro
   await compareBooks(stage, payId)
 }
 
-/** Sums are equal, nothing happened twice, and nothing is open except what is named. */
+/** The sums are equal, nothing is booked twice, and no operation is open except those in `stillOpen`. */
 async function compareBooks(
   stage: Stage,
   payId: string,
@@ -197,7 +197,7 @@ async function compareBooks(
     booked.length,
     'nothing is booked twice',
   )
-  // An approval that was reported only after it was undone at our request appears with its reversal.
+  // An approval that was reported only after we had it undone is booked together with its reversal.
   const shown = new Set(payment.operations.filter(({ status }) => status !== 'FAILED').map(({ xId }) => xId))
   const undone = stage
     .ledger()
@@ -218,9 +218,9 @@ async function compareBooks(
   assert.deepEqual(open, [], 'nothing is left without an answer')
 }
 
-/** Every operation with every behaviour, then with every order of notices, then with every gap that a process can die in. */
+/** Every operation with every behaviour, with every order of notices, and with a crash at every point. */
 export function conformanceCases({ sendsNotices }: Pick<Stage, 'sendsNotices'>): readonly ConformanceCase[] {
-  // With every behaviour notices come late; here they come in every other order.
+  // The cases by behaviour already have late notices.
   const orders = sendsNotices ? noticeOrders.filter(order => order !== 'late') : []
   return acts.flatMap(act => [
     ...behaviours.map(behaviour => ({
@@ -242,7 +242,10 @@ export function conformanceCases({ sendsNotices }: Pick<Stage, 'sendsNotices'>):
   ])
 }
 
-/** Runs the suite: `test` is the runner's own, `open` the stage that all cases share. */
+/**
+ * Registers the suite with a test runner: `test` is the runner's function, `open` returns the stage that all cases
+ * share.
+ */
 export function describeConnector(
   provider: { readonly name: string; readonly sendsNotices: boolean },
   open: () => Stage,

@@ -1,6 +1,6 @@
 /**
- * The complete contract between the engine and a provider's connector. A connector translates and transports; it never
- * touches storage and never decides what a payment becomes. What differs between providers is declared as facts.
+ * The contract between the engine and a provider's connector. A connector translates and transports; it never touches
+ * storage and never decides the state of a payment. Differences between providers are declared as facts.
  */
 
 import type { CardQuestion, CardUpdate, DebitReturn, InstalmentPlan } from '#connectors/card-services.ts'
@@ -31,9 +31,9 @@ import type { CustomerActionOutcome, Outcome, ProviderFacts } from '#lifecycle/o
 import type { OperationType } from '#lifecycle/payment.ts'
 import type { Method } from '#methods/rows.ts'
 
-// ── A provider as the registry knows it ───────────────────────────────────────────────────────────────────────────
+// ── A provider in the registry ────────────────────────────────────────────────────────────────────────────────────
 
-/** One line of the registry: everything about a provider that holds before any account exists. */
+/** One line of the registry: everything about a provider that does not depend on an account. */
 export interface ConnectorDefinition {
   readonly facts: ConnectorFacts
   /** Pure: one connector per account. Opening it makes no call. */
@@ -43,45 +43,45 @@ export interface ConnectorDefinition {
 export interface ConnectorFacts {
   /** The name in `provider add --connector NAME`. */
   readonly name: string
-  /** In live, calls may only go to these hosts; `*.` stands for one label. Empty: this connector makes no calls. */
+  /** In live, calls may go only to these hosts; `*.` stands for one label. Empty: this connector makes no calls. */
   readonly liveHosts: readonly string[]
   readonly settings: Readonly<Record<string, SettingFact>>
   readonly secrets: Readonly<Record<string, SecretFact>>
-  /** Which of our method types this provider can serve at all, before `types` narrows it. */
+  /** Whether this provider can serve a method type at all; the `types` of an account narrow this further. */
   serves(type: string): boolean
-  /** What customers read for a neutral type when the account gives no label of its own. */
+  /** The name that customers see for a neutral type, if the account sets no label of its own. */
   label?(type: string): string | undefined
   /** Decimals of the provider's amounts; undefined: the provider does not take this currency. */
   exponent(currency: string): number | undefined
-  /** In our smallest unit. */
+  /** The least amount above zero that the provider takes, in our smallest unit. */
   minimum?(currency: string): number
   readonly lostAnswer: LostAnswer
   /** One call is aborted after this long. At most 20 s. */
   readonly timeoutMs: number
-  /** How long `pending` may last before a person must look: seconds for cards, days for debits and vouchers. */
+  /** How long `pending` may last before an operator must look: seconds for cards, days for debits and vouchers. */
   pendingMs(method: Method, operation: OperationType): number
-  /** Money moves with files that commands write and read: pending operations wait for the next file. */
+  /** Money moves with files that commands write and read, so pending operations wait for the next file. */
   readonly batched?: boolean
-  /** A larger notice is refused unread. For providers whose signature can be checked only after parsing. */
+  /** Larger notices are refused unread. For providers whose signature can be checked only after parsing. */
   readonly noticeBytesMax?: number
-  /** Where the pages of a provider without a web site lie beside ours: `/path/`, then the token of the return address. */
+  /** The path of the pages that we serve for a provider without a web site; the token of the return address follows. */
   readonly sitePath?: string
-  /** It moves no real money and exists in the test environment only. */
+  /** The provider moves no real money and exists in the test environment only. */
   readonly testOnly?: boolean
 }
 
 /**
- * How the engine finds out the outcome of a request whose answer was lost, in this order: wait for a notice, look it up
- * by our reference, repeat the same request under the same key, undo it. Absent steps are skipped.
+ * How the engine finds the outcome of a request whose answer was lost, in this order: wait for a notice, look the
+ * request up by our reference, repeat it under the same key, undo it. Absent steps are skipped.
  */
 export interface LostAnswer {
-  /** Wait this long for a notice before anything else; 0 where notices are not needed. */
+  /** How long to wait for a notice before anything else; 0 if notices are not needed. */
   readonly noticeWithinMs: number
-  /** From this age on a look-up that finds nothing proves that the request never arrived. Absent: no look-up. */
+  /** From this age of the request on, a look-up that finds nothing proves that it never arrived. Absent: no look-up. */
   readonly lookUpSettledMs?: number
-  /** The same key returns the first answer for this long. A request with a raw card is never repeated. Absent: never. */
+  /** How long the same key returns the first answer. Absent: never. A request with a raw card is never repeated. */
   readonly repeatWithinMs?: number
-  /** `undo` can make sure that it did not happen. */
+  /** Whether `undo` can make sure that the operation did not happen. */
   readonly undo: boolean
 }
 
@@ -89,7 +89,7 @@ export interface SettingFact {
   readonly required?: boolean
   readonly environment?: 'test' | 'live'
   readonly default?: string
-  /** A sentence for a wrong value; undefined: the value is fine. */
+  /** The error text for a wrong value; undefined: the value is valid. */
   check?(value: string): string | undefined
   /** For `provider add --help` and the docs. */
   readonly description: string
@@ -115,11 +115,11 @@ export interface ProviderAccount {
 
 export interface ConnectorTools {
   readonly http: ProviderHttp
-  /** Real time: signatures and the provider's own deadlines are judged by it, never by a test clock. */
+  /** Real time: signatures and the provider's deadlines must not depend on a test clock. */
   readonly nowMs: () => number
 }
 
-/** One HTTP exchange with a provider: no redirects, no retries, the answer bounded in size. Throws only `NotReached`. */
+/** One HTTP exchange with a provider: no redirects, no retries, the answer bounded in size. */
 export interface ProviderHttp {
   exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer>
 }
@@ -128,13 +128,13 @@ export interface HttpRequest {
   readonly verb: 'GET' | 'POST' | 'DELETE'
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Bytes where a file is sent. */
+  /** Bytes, if a file is sent. */
   readonly body?: string | Uint8Array
-  /** Of a file that is fetched; 1 MiB unless given. */
+  /** The largest answer, for a file to be fetched. Defaults to 1 MiB. */
   readonly answerBytesMax?: number
 }
 
-/** `lost`: the request may have arrived, and no whole answer came. */
+/** `lost`: the request may have arrived, but no complete answer was received. */
 export type HttpAnswer =
   | {
       readonly kind: 'answered'
@@ -148,7 +148,7 @@ export type HttpAnswer =
 
 // ── A connector for one account ───────────────────────────────────────────────────────────────────────────────────
 
-/** What is done with an existing payment. An operation that the provider lacks is a property that the connector lacks. */
+/** Operations on an existing payment. A connector omits the operations that its provider does not have. */
 export interface FollowUps {
   readonly capture?: FollowUp
   readonly reverse?: FollowUp
@@ -160,105 +160,105 @@ export interface Connector extends FollowUps, RefundList {
   readonly facts: ConnectorFacts
   /** Undefined: this account does not serve the method. */
   supports(method: Method): Capabilities | undefined
-  /** The creditor of mandates, which our page must show before the customer agrees to one. */
+  /** The creditor of SEPA mandates, which our page must show before the customer agrees to one. */
   readonly creditor?: { readonly name: string; readonly creditorId: string }
-  /** Pure. A field that this provider needs or cannot take, here and in a capture: 400 before anything is written. */
+  /** Pure. A field (also of a capture) that this provider requires or cannot take: 400 before anything is written. */
   findMisfit?(request: Unsent<AuthorizationRequest>): FieldMisfit | undefined
   findCaptureMisfit?(fields: Readonly<Record<string, unknown>>, at: Date): FieldMisfit | undefined
   /**
-   * Pure. Whether the customer of this card will certainly be challenged, so that a return address must be known
-   * beforehand: at Stripe and Adyen when the merchant demands it, at the simulator also by the card's number.
+   * Pure. Whether a 3-D Secure challenge is certain, so that the request must contain a return address: at Stripe and
+   * Adyen if the merchant demands it, at the simulator also for certain card numbers.
    */
   willChallenge?(request: Unsent<AuthorizationRequest>): boolean
   /**
-   * Data that is stored with the operation before it is sent and passed to every later call about it: Adyen's merchant
-   * account, which may be changed meanwhile; what the simulator has decided. Called before each first commit; a
-   * follow-up or the completion of an action also gets what was kept for its approval, and replaces it.
+   * Data to store with the operation before it is sent and to pass to every later call about it, e.g. Adyen's merchant
+   * account, a setting that may change, or the simulator's decision. Called before each first commit. Follow-ups and
+   * completed actions also get the data kept for their approval, and replace it.
    */
   keep?(question: KeepQuestion): Kept | Promise<Kept>
-  /** Asks for the approval. May answer that the customer has to act first. */
+  /** Requests the authorisation. The answer may be that the customer must act first. */
   authorize(request: AuthorizationRequest, signal: AbortSignal): Promise<AuthorizationOutcome>
   /**
-   * Pure. For a page whose return parameters are proof: it signs them, as those of several acquirers do, or it is the
-   * simulator's. Undefined: it returned no decision. Absent: the parameters prove nothing, and the provider is asked
-   * with `complete`.
+   * Pure. For pages whose return parameters are proof of the customer's decision: signed ones, as several acquirers
+   * send, or the simulator's. Undefined: the parameters hold no decision. Absent: they prove nothing, so the provider
+   * is asked with `complete`.
    */
   readReturn?(returned: PageReturn): CustomerDecision | undefined
-  /** Pure. The content of a page under `facts.sitePath`; its form posts to the return address. */
+  /** Pure. The content of a page under `facts.sitePath`, whose form posts to the return address. */
   drawPage?(question: SiteQuestion): SitePage
-  /** The customer has returned from an action, or a notice reports that they completed it. */
+  /** Finishes an authorisation after the customer returned from an action, or a notice reported its completion. */
   complete?(returned: CustomerReturn, signal: AbortSignal): Promise<AuthorizationOutcome>
-  /** Ends an open action at the provider (expires its page) before the payment is cancelled. */
+  /** Ends an open action at the provider, e.g. expires its page, before the payment is cancelled. */
   cancelAction?(inquiry: Inquiry, signal: AbortSignal): Promise<Outcome>
-  /** Money out without a payment behind it. */
+  /** A payout that refunds no payment. */
   credit?(request: AuthorizationRequest, signal: AbortSignal): Promise<Outcome>
-  /** Asks for the outcome. Absent: this provider only sends notices. `unreached`: certainly not received. */
+  /** Queries the outcome of an operation. Absent: no look-up exists. `unreached`: it certainly never arrived. */
   inquire?(inquiry: Inquiry, signal: AbortSignal): Promise<AuthorizationOutcome>
-  /** Makes sure that the operation did not happen. `declined`: it has not happened, or is undone. */
+  /** Makes sure that the operation does not take effect. `declined`: it did not happen, or is undone. */
   undo?(inquiry: Inquiry, signal: AbortSignal): Promise<Outcome>
   /** The test data that the provider publishes for its sandbox. Shown and used in the test environment only. */
   readonly sandbox?: SandboxData
-  /** The instalments that the customer would pay for a purchase at that time. Pure: called while a page is rendered. */
+  /** Pure, because it is called while a page is rendered. The instalments for a purchase at that time. */
   instalments?(method: Method, amount: Money, at: Date): InstalmentPlan | undefined
-  /** Asks the schemes about many cards at once; one answer each, in the order of the questions. Moves no money. */
+  /** Asks the schemes for updates of many cards at once; the answers come in the same order. Moves no money. */
   updateCards?(merchantId: MerchantId, cards: readonly CardQuestion[]): Promise<readonly CardUpdate[]>
   /** How long after a capture to check whether the customer's bank has returned it; undefined: it will not. */
   returnCheckMs?(capture: Inquiry): number | undefined
   /** The bank's reason for returning the capture; undefined: it was not returned. */
   findReturn?(capture: Inquiry): Promise<DebitReturn | undefined>
-  /** Pure: verifies the signature and reads what it says. */
+  /** Pure: verifies the signature of a notice and reads it. */
   readNotice?(raw: RawNotice): Notice
   readonly disputes?: DisputeActions
-  /** Reads one settlement file or download of this provider into lines. */
+  /** Parses a settlement file of this provider into lines. */
   readSettlement?(file: AsyncIterable<Uint8Array>): AsyncIterable<SettlementLine>
   /** Downloads a settlement file that a notice has announced, for `readSettlement`. */
   fetchReport?(report: AnnouncedReport, signal: AbortSignal): Promise<FetchedReport>
-  /** One harmless call: are the credentials right, does the provider reach our notice address. */
+  /** Checks with one harmless call whether the credentials are right and notices will reach us. */
   check(signal: AbortSignal): Promise<readonly CheckFinding[]>
-  /** A fixed script of payments in the provider's sandbox, never in live: proves what no double can. */
+  /** Makes a few payments in the provider's sandbox, never in live, to prove what no test double can. */
   checkPayments?(signal: AbortSignal): Promise<readonly CheckFinding[]>
 }
 
 type FollowUp = (request: FollowUpRequest, signal: AbortSignal) => Promise<Outcome>
 
-/** What an account can do with a method; the guards and pages offer the intersection with the method's row. */
+/** What an account can do with a method. Rules and pages use the intersection with the method's row. */
 export interface Capabilities {
-  /** Card numbers may be sent to the provider. Without it CARD on our page continues on the provider's page. */
+  /** Card numbers may be sent to the provider. Otherwise CARD on our page continues on the provider's page. */
   readonly rawCards: boolean
   readonly capture: 'none' | 'one' | 'several'
-  /** The rest of the authorisation is released by a partial capture. */
+  /** A partial capture releases the rest of the authorisation. */
   readonly partialCaptureReleasesRest: boolean
   readonly partialReversal: boolean
   readonly reversal: boolean
   readonly refund: boolean
   readonly partialRefund: boolean
   readonly increment: boolean
-  /** The provider is told the new authorised total and not the difference, so its amount changes once at a time. */
+  /** The provider takes the new authorised total, not the difference, so only one change at a time is allowed. */
   readonly amountByTotal?: boolean
   readonly credit: boolean
-  /** Later payments without the customer. */
+  /** Merchant-initiated payments with a stored method are possible. */
   readonly storedCredentials: boolean
   /**
-   * The customer's approval and the merchant's confirm are two steps at the provider. Without it the customer approves on the
-   * provider's page at once, and only a card that we keep ourselves can wait for a confirm.
+   * The provider has separate steps for the customer's approval and the merchant's confirm. Without them the customer
+   * approves on the provider's page at once, and only a card that we store ourselves can wait for a confirm.
    */
   readonly confirm?: boolean
-  /** The customer gets an account to transfer the money to, whatever the method's row says about its flow. */
+  /** The customer gets instructions for a bank transfer, whatever flow the method's row declares. */
   readonly instructs?: boolean
 }
 
-// ── Questions ─────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Requests ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Everything that is known about the payment and may matter to a provider, the same for every operation. */
+/** Everything about a payment that a provider may need, the same for every operation. */
 export interface PaymentContext {
   readonly merchantId: MerchantId
   readonly payId: PayId
   readonly method: Method
   readonly transId: string
   readonly refNr?: string
-  /** The total amount of the payment, and the sums so far. */
+  /** The amount of the payment. `amount` of a request is that of its operation. */
   readonly amount: Money
-  /** What the amount of this request is made of: taxes, shipping, discounts. If it does not say, that of the payment. */
+  /** The parts of this request's amount (taxes, shipping, …) or, if it names none, those of the payment's. */
   readonly amountDetails?: Readonly<Record<string, unknown>>
   readonly authorizedValue: number
   readonly capturedValue: number
@@ -272,18 +272,18 @@ export interface PaymentContext {
   readonly fraudData?: Readonly<Record<string, unknown>>
   readonly descriptor?: string
   readonly paymentFacilitator?: Readonly<Record<string, unknown>>
-  /** Of captures and refunds: level 2 and 3, airline, lodging. */
+  /** For captures and refunds: level 2 and 3 data, airline, lodging. */
   readonly enhancedData?: Readonly<Record<string, unknown>>
   /** BCP 47. */
   readonly language?: string
   /** Where the provider sends the customer back: `{origin}/pay/return/…`. */
   readonly returnUrl?: string
   readonly captureMethod: 'AUTOMATIC' | 'MANUAL' | 'DELAYED'
-  /** HOSTED: the customer is on a page of ours. */
+  /** HOSTED: the customer is on our hosted page. */
   readonly integrationType?: 'HOSTED' | 'DIRECT'
-  /** ECOM or MOTO, as the merchant said. */
+  /** ECOM or MOTO, from the merchant's request. */
   readonly channel?: string
-  /** What else the method's own object says, by the names of the contract. */
+  /** The other fields of the method's own object, under their API names. */
   readonly methodFields?: Readonly<Record<string, unknown>>
 }
 
@@ -295,32 +295,32 @@ export interface OperationRequest {
   readonly payment: PaymentContext
   /** The merchant's time. */
   readonly at: Date
-  /** The number of this sending, from 1; more than 1 only if the earlier ones certainly never arrived. */
+  /** How often the request is being sent, from 1. More than 1 only if the earlier ones certainly never arrived. */
   readonly send: number
-  /** What `keep` returned for this operation. */
+  /** The data that `keep` returned for this operation. */
   readonly kept?: Kept
   /** Values that only the connector reads, such as those that choose an outcome in a sandbox. */
   readonly hints?: Hints
 }
 
-/** A request as it is known before its first commit. */
+/** A request before its first commit. */
 export type Unsent<Request extends OperationRequest> = Omit<Request, 'send' | 'kept'>
 
-/** Fields of a request, by their names on the wire. */
+/** Fields of the merchant's request, under their API names. */
 export type Hints = Readonly<Record<string, string>>
 
-/** Small and free of card data. */
+/** Small data of the connector, never card data. */
 export type Kept = Readonly<Record<string, string | number | boolean | undefined>>
 
 export interface KeepQuestion {
   readonly request: Unsent<OperationRequest> & Partial<AuthorizationRequest>
-  /** What was kept for the approval that a follow-up builds on, or for the action that the customer has taken. */
+  /** The data kept for the approval that a follow-up belongs to, or for the action that the customer has completed. */
   readonly approval?: Kept
-  /** Set when the customer is back from an action. */
+  /** Set when the customer has returned from an action. */
   readonly returned?: PageReturn
 }
 
-/** The path of a field as the merchant wrote it, and a sentence about it. */
+/** The path of a field in the merchant's request, and what is wrong with it. */
 export interface FieldMisfit {
   readonly field: string
   readonly error: string
@@ -333,9 +333,9 @@ export interface AuthorizationRequest extends OperationRequest {
   readonly conversion?: ConversionTerms
   readonly credentialOnFile?: CredentialUse
   readonly threeDs?: ThreeDsRequest
-  /** Set when the authorisation is to be captured in the same message, under a reference of its own. */
+  /** Set if the same call must also capture: the reference of the capture. */
   readonly captureReference?: XId
-  /** The customer is on a page of ours or can be sent to one: an action may be answered. */
+  /** The customer is on our page or can be sent to one, so the answer may be an action. */
   readonly customerPresent: boolean
 }
 
@@ -343,12 +343,12 @@ export interface FollowUpRequest extends OperationRequest {
   readonly authorizationReference: XId
   /** The provider's id of the approved payment. */
   readonly authorizationTransactionId?: string
-  /** What the provider returned when it approved, `fields` included. */
+  /** The provider's facts of the approval, including `fields`. */
   readonly authorization?: ProviderFacts
-  /** The capture that a refund gives back, and the provider's id of it. */
+  /** The capture to refund: our reference and the provider's id. */
   readonly captureReference?: XId
   readonly captureTransactionId?: string
-  /** The total that will be authorised, captured or refunded after this operation: many providers require totals. */
+  /** The authorised, captured, reversed or refunded total after this operation: many providers require totals. */
   readonly newTotal: number
   /** This is the last capture. */
   readonly final?: boolean
@@ -359,26 +359,26 @@ export interface Inquiry {
   readonly reference: XId
   readonly amount: Money
   readonly payment: PaymentContext
-  /** What the provider has returned so far: its id, its page's id. */
+  /** What the provider has returned so far, such as its id of the payment or page. */
   readonly provider?: ProviderFacts
   readonly authorizationTransactionId?: string
   readonly captureReference?: XId
   readonly sentAt: Date
-  /** The amounts of the payment's other operations of this kind that have no answer either. */
+  /** The amounts of the payment's other unanswered operations of this kind. */
   readonly unansweredBeside?: readonly number[]
   readonly kept?: Kept
 }
 
 export interface CustomerReturn extends Inquiry, PageReturn {
-  /** As of an authorisation: set when it is to be captured as well. */
+  /** As in an authorisation request: set if the same call must also capture. */
   readonly captureReference?: XId
-  /** As of any request; 1 unless given. */
+  /** As in any request; defaults to 1. */
   readonly send?: number
 }
 
 // ── Answers ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** An authorisation that was asked to capture as well answers for both; the capture's answer follows an approval only. */
+/** The answer to an authorisation and, if that was approved and was also to capture, to the capture. */
 export interface AuthorizationOutcome {
   readonly authorization: Outcome | CustomerActionOutcome
   readonly capture?: Outcome
@@ -388,7 +388,7 @@ export type * from '#connectors/card-services.ts'
 export type * from '#connectors/instruments.ts'
 export type * from '#connectors/notice.ts'
 export type * from '#connectors/site.ts'
-/** Six kinds, including the customer's action. Unknown may have happened; unreached certainly has not. */
+/** Six kinds, including the customer's action. `unknown` may have happened; `unreached` certainly has not. */
 export type {
   CustomerAction,
   CustomerActionOutcome,

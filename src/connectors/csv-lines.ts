@@ -1,13 +1,13 @@
-/** Records of the CSV reports of providers, read as a stream however the file is cut into pieces. */
+/** Reads the records of providers' CSV reports from a stream of chunks. */
 import type { TextDecoder } from 'node:util'
 
-/** 64 MiB: more than any list of a hundred transactions as JSON on one line, less than memory. */
+/** 64 MiB: more than a list of a hundred transactions as JSON on one line, and small enough for memory. */
 const lineMax = 64 * 1024 * 1024
 
-/** 64 KiB: many times the longest record of a report. More means that a quotation mark has no counterpart. */
+/** 64 KiB: many times the longest record of a report. A longer one means that a closing quotation mark is missing. */
 const recordMax = 65_536
 
-/** A cell in quotes may have line breaks: its lines are one record. */
+/** A quoted cell may contain line breaks, so a record may have several lines. */
 export async function* readRecords(
   file: AsyncIterable<Uint8Array>,
   decoder: TextDecoder,

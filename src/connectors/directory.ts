@@ -1,47 +1,52 @@
 /**
- * The merchant's provider accounts, as the engine uses them. The engine chooses an account once, before it writes
- * the payment, stores its id on the payment, and opens the same account for everything that follows.
+ * A merchant's provider accounts, as the engine uses them. The engine chooses an account before it writes the payment,
+ * stores the account's id with the payment, and opens the same account for every later operation.
  */
 import type { Connector } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Money } from '#domain/money/money.ts'
 import type { Method } from '#methods/rows.ts'
 
-/** What is known about a payment when its account is chosen. */
+/** The facts about a payment by which its account is chosen. */
 export interface AccountQuestion {
   readonly method: Method
-  /** Of a card whose number is known. */
+  /** The brand of a card whose number is known. */
   readonly brand?: string
   readonly amount: Money
-  /** Two letters: of the billing address, else of the shipping address, else of the card's issuer. */
+  /** Two letters: the country of the billing address, or else of the shipping address, or else of the card's issuer. */
   readonly country?: string
 }
 
 /** An enabled account, ready for calls. */
 export interface OpenedAccount {
-  /** `acc_…`; undefined: the simulator of a test merchant that has no accounts, which is not stored and not shown. */
+  /**
+   * `acc_…`. Undefined for the simulator that serves test merchants without accounts, which is neither stored nor
+   * shown.
+   */
   readonly accountId?: string
-  /** The name of the connector as the record shows it. */
+  /** The name of the connector, as payment records show it. */
   readonly connectorName: string
   readonly connector: Connector
-  /** How long the provider still wants to be left alone, in milliseconds. Absent: it never says so. */
+  /**
+   * For how many milliseconds the provider has asked not to be called (Retry-After). Absent: this provider never asks.
+   */
   readonly waitMs?: () => number
-  /** What customers read for a method type, where the account or its connector gives a name of its own. */
+  /** The name that customers see for a method type, if the account or its connector sets one. */
   label(type: string): string | undefined
 }
 
 export interface ProviderDirectory {
   /**
-   * The enabled accounts that may take this payment, in the order of routing; empty: no account serves it. The engine
-   * takes the first one, and the next only if the provider was certainly not reached. Answered from memory: this runs
+   * The enabled accounts that may take this payment, in routing order; empty: no account serves it. The engine uses the
+   * first one, and the next one only if the provider was certainly not reached. Answered from memory, because this runs
    * for every payment and must not cost a round trip to the database.
    */
   candidates(merchantId: MerchantId, question: AccountQuestion): Promise<readonly OpenedAccount[]>
   /**
-   * The account that a stored payment belongs to, enabled or not; without an id the simulator, in the test environment
-   * only. Undefined: there is no such account.
+   * The account of a stored payment, enabled or not. Without an id: the simulator, in the test environment only.
+   * Undefined: there is no such account.
    */
   open(merchantId: MerchantId, accountId: string | undefined): Promise<OpenedAccount | undefined>
-  /** Every enabled account of the merchant, for lists of methods and pages: what can be offered before an amount is known. */
+  /** All enabled accounts of the merchant, for method lists and pages, which are shown before an amount is known. */
   enabled(merchantId: MerchantId): Promise<readonly OpenedAccount[]>
 }

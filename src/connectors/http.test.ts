@@ -39,7 +39,7 @@ function connect(hosts?: readonly string[], lookup?: LookupFunction) {
     exchange({ verb: body === undefined ? 'GET' : 'POST', url, headers: { 'x-sent': 'yes' }, body }, signal)
 }
 
-test('the answer comes with status, headers and text, and the connection is used again', async () => {
+test('the answer has status, headers and text, and the connection is reused', async () => {
   const { url, connections } = await listen((request, response) => {
     let body = ''
     request.on('data', chunk => {
@@ -58,7 +58,7 @@ test('the answer comes with status, headers and text, and the connection is used
       headers: { 'x-echo': 'yes' },
       body: `POST /v1/pay?n=${number} amount=1`,
     })
-  // A connection is free again one turn of the event loop after its answer, so a second one may have been made.
+  // A connection is free again one turn of the event loop after its answer, so a second one may have been opened.
   expect(connections()).toBeLessThanOrEqual(2)
 })
 
@@ -73,7 +73,7 @@ test('a redirect is an answer and is not followed', async () => {
 })
 
 describe('the outcome is “unreached”, because nothing was sent', () => {
-  test('nobody listens', async () => {
+  test('the connection is refused', async () => {
     const server = createSocketServer()
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
@@ -84,7 +84,7 @@ describe('the outcome is “unreached”, because nothing was sent', () => {
     })
   })
 
-  test('the name has no address', async () => {
+  test('the host name does not resolve', async () => {
     const lookup: LookupFunction = (_, __, callback) =>
       callback(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }), '')
     expect(await connect(undefined, lookup)('http://provider.example/', 'x')).toEqual({
@@ -98,7 +98,7 @@ describe('the outcome is “unreached”, because nothing was sent', () => {
     expect(await connect()(url.replace('http', 'https'), 'x')).toMatchObject({ kind: 'unreached' })
   })
 
-  test('the time was over before it began', async () => {
+  test('the call was aborted before it began', async () => {
     let asked = 0
     const { url } = await listen((_, response) => {
       asked += 1
@@ -145,14 +145,14 @@ describe('the outcome is “lost”, because the request may have arrived', () =
     })
   })
 
-  test('nothing comes until the time is over', async () => {
+  test('the call times out without an answer', async () => {
     const controller = new AbortController()
     const { url } = await listen(() => controller.abort())
     expect(await connect()(url, 'x', controller.signal)).toMatchObject({ kind: 'lost' })
   })
 })
 
-test('a star in the list of hosts stands for one part of the name', () => {
+test('a star in the list of hosts stands for one label of the name', () => {
   expect(isHost('a.live.example', '*.live.example')).toBe(true)
   expect(isHost('a.b.live.example', '*.live.example')).toBe(false)
   expect(isHost('live.example', '*.live.example')).toBe(false)

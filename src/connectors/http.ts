@@ -1,6 +1,7 @@
 /**
- * HTTP to providers: kept connections, no redirects, no repetition, a bounded answer. The important part is the result
- * when no answer arrives: `unreached` only if the request was certainly never sent, else `lost`. It logs nothing.
+ * The HTTP client for providers: keep-alive connections, no redirects, no retries, bounded answers. The important part
+ * is the result without an answer: `unreached` only if the request was certainly never sent, otherwise `lost`. Logs
+ * nothing.
  */
 
 import type { LookupFunction } from 'node:net'
@@ -9,34 +10,36 @@ import type { HttpAnswer, HttpRequest, ProviderHttp } from '#connectors/contract
 import { textAt } from '#domain/json.ts'
 
 export interface ProviderHttpOptions {
-  /** Resolves names and refuses addresses that may not be called; the system's own resolver unless given. */
+  /** Resolves names and refuses forbidden addresses. Defaults to the system's resolver. */
   readonly lookup?: LookupFunction
 }
 
 export interface ProviderHttpPool {
-  /** With hosts: https to these only, `*.` standing for one label. Without: any address. */
+  /** With hosts: https to these only, `*.` stands for one label. Without: any address. */
   forHosts(hosts?: readonly string[]): ProviderHttp
   close(): Promise<void>
 }
 
-/** 1 MiB: a hundred times the longest answer to a payment. More is cut off together with its connection. */
+/**
+ * 1 MiB: a hundred times the longest answer to a payment. A longer one counts as lost, and its connection is closed.
+ */
 const answerBytesMax = 1_048_576
 
-/** 10 s: half of what a call may take, so that a host which drops packets can be distinguished from a slow one. */
+/** 10 s: half of a call's time limit, so that a host that drops packets can be distinguished from a slow one. */
 const connectMs = 10_000
 
 /** 30 s of silence: providers keep idle connections for a minute or more, and a new one costs three round trips. */
 const keepAliveMs = 30_000
 
 /**
- * 512 at once to one host: as many payments may wait for a slow provider without queueing for a connection. A healthy
- * one, which answers in 100 ms, gets a tenth of that.
+ * 512 connections per host: as many payments may wait for a slow provider without queueing. A healthy provider, which
+ * answers in 100 ms, needs a tenth of them.
  */
 const connectionsMax = 512
 
 export function createProviderHttp({ lookup }: ProviderHttpOptions = {}): ProviderHttpPool {
   let opening: Promise<Agent> | undefined
-  // Loaded with the first call: an installation without accounts never needs it.
+  // undici is loaded with the first call, because an installation without accounts never needs it.
   const open = (): Promise<Agent> => {
     opening ??= import('undici').then(
       undici =>
@@ -72,7 +75,7 @@ export function createProviderHttp({ lookup }: ProviderHttpOptions = {}): Provid
   }
 }
 
-/** Undefined: the address may be called. */
+/** Why an address must not be called; undefined: it may be called. */
 function refuseUrl(url: URL, hosts: readonly string[] | undefined): string | undefined {
   if (url.username !== '' || url.password !== '') return 'an address must not hold credentials'
   if (hosts === undefined)
@@ -112,7 +115,7 @@ function dispatch(agent: Agent, { url, request, signal }: Exchange): Promise<Htt
     signal.removeEventListener('abort', giveUp)
     resolve(answer)
   }
-  /** Undici starts a request when it has a connection to write it to: before that nothing has been sent. */
+  /** Undici starts a request only once it has a connection for it; before that, nothing was sent. */
   const fail = (reason: string): void =>
     end(controller ? { kind: 'lost', reason } : { kind: 'unreached', reason })
   const giveUp = (): void => {
@@ -125,12 +128,12 @@ function dispatch(agent: Agent, { url, request, signal }: Exchange): Promise<Htt
 
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
-      // Aborted while the connection was being opened: the request is dropped before its first byte.
+      // The call was aborted while the connection was being opened: drop the request before its first byte.
       if (ended) return void started.abort(new Error('the call had ended before its connection was ready'))
       controller = started
     },
     onResponseStart(_, status, headers) {
-      // 1xx: the answer itself is still to come.
+      // 1xx is informational; the final answer is still to come.
       if (status >= 200) head = { status, headers: firstValues(headers) }
     },
     onResponseData(_, chunk) {
@@ -162,9 +165,9 @@ const firstValues = (headers: Record<string, string | string[] | undefined>): Re
     }),
   )
 
-/** Codes and names only: an error of the socket never quotes what was sent. */
+/** The error's code or message. Socket errors never quote the request. */
 function describe(error: Error): string {
-  // If all addresses of a host failed, the errors are wrapped in one that has no message.
+  // If all addresses of a host failed, their errors are wrapped in an AggregateError without a message.
   const inner = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error
   const code = textAt(inner, 'code')
   return code ?? (inner.message || inner.name)

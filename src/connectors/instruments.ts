@@ -1,6 +1,6 @@
 /**
- * The card, account or wallet of a payment, as it is sent to a provider. Part of the connector contract; the rest is in
- * contract.ts.
+ * The card, account or wallet of a payment, as sent to a provider. Part of the connector contract; contract.ts
+ * re-exports these types.
  */
 import type {
   AuthorizationRequest,
@@ -18,7 +18,7 @@ export interface CardData {
   /** YYYYMM */
   readonly expiryDate?: string
   readonly cardholderName?: string
-  /** In memory between the request and the call, never stored: a repeated call omits it. */
+  /** Held in memory until the call and never stored, so a repeated call omits it. */
   readonly securityCode?: Secret<string>
 }
 
@@ -26,9 +26,9 @@ export interface ThreeDsRequest {
   readonly skip?: boolean
   readonly challengePreference?: string
   readonly exemption?: string
-  /** An authentication that the merchant made elsewhere, without its proof. */
+  /** The data of an authentication that the merchant made elsewhere, without its cryptogram. */
   readonly imported?: Readonly<Record<string, string>>
-  /** The cryptogram of that authentication. In memory between the request and the call, never stored. */
+  /** The cryptogram of that authentication. Held in memory until the call and never stored. */
   readonly authenticationValue?: Secret<string>
 }
 
@@ -47,12 +47,12 @@ export interface AccountData {
 export interface WalletData {
   /** Names the key that the payload was encrypted for. */
   readonly merchantIdentifier: string
-  /** JSON text of an object. Passed on as it came, never stored. */
+  /** The wallet's JSON object as text. Passed on unchanged, never stored. */
   readonly payload: Secret<string>
 }
 
 /**
- * The cardholder pays in their own currency: the terms promised to them. The acquirer settles with the merchant as
+ * The terms promised to a cardholder who pays in their own currency (DCC). The acquirer settles with the merchant as
  * usual.
  */
 export interface ConversionTerms {
@@ -67,23 +67,23 @@ export interface CredentialUse {
   readonly initial: boolean
   readonly initiator: 'CUSTOMER' | 'MERCHANT'
   readonly schemeReferenceId?: string
-  /** The provider's own token of the stored method, if the approved payment returned one. */
+  /** The provider's own token for the stored method, if it returned one with the approval. */
   readonly providerToken?: string
 }
 
 export interface SandboxData {
-  /** Shown below our card form. */
+  /** The test cards to show below our card form. */
   readonly cards: readonly { readonly number: string; readonly description: string }[]
-  /** Test data for the form of this method, for customers without a browser; undefined: none is known. */
+  /** Test data for this method's form, used for simulated customers; undefined: there is none. */
   instrument(method: Method): { readonly card?: CardData; readonly account?: AccountData } | undefined
   /**
-   * For a simulated customer without a browser who takes this action: the hints sent beforehand, and what the page
+   * For a simulated customer who takes this action: the hints to send beforehand, and the parameters that the page
    * returns.
    */
   customer?(action: CustomerDecision['action']): { readonly hints?: Hints; readonly returned: PageReturn }
 }
 
-/** The merchant demands a challenge, so a customer who is redirected needs a return address. */
+/** Whether the merchant demands a challenge, so that the redirected customer needs a return address. */
 export const demandsChallenge = ({ card, threeDs, payment }: Unsent<AuthorizationRequest>): boolean =>
   card !== undefined &&
   payment.integrationType === 'DIRECT' &&

@@ -1,6 +1,6 @@
 /**
- * What a provider reports on its own: notices, disputes, settlement lines. Part of the connector contract; the rest is
- * in contract.ts, which re-exports these types.
+ * Notices (a provider's webhooks), disputes and settlement lines. Part of the connector contract; contract.ts
+ * re-exports these types.
  */
 import type { Inquiry, Kept } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
@@ -29,16 +29,16 @@ export type Notice =
 export type { DisputeFacts, DisputeReason, DisputeStage, DisputeStatus } from '#lifecycle/dispute.ts'
 
 export interface NoticeItem {
-  /** Unique per account: the same item delivered twice has the same key. */
+  /** Deduplicates deliveries: unique within the account, and the same when the item is delivered again. */
   readonly key: string
-  /** The provider's time, for the record only. */
+  /** The provider's time of the event, for display only. */
   readonly occurredAt?: Date
   readonly fact: NoticeFact
 }
 
 /**
- * How a notice says which operation it means; the first that is known decides. Names of different payments match none,
- * and an approval under a reference that is not ours is not trusted, whatever else it names.
+ * How a notice identifies its operation: the first known id decides. Ids of different payments match nothing, and an
+ * approval with a foreign reference is not trusted, even if another id matches.
  */
 export interface NoticeSubject {
   /** Our xId of the operation itself. */
@@ -48,28 +48,28 @@ export interface NoticeSubject {
   /** The provider's id of the payment it belongs to. */
   readonly paymentTransactionId?: string
   /**
-   * What `keep` must have kept with the payment for the notice to be about it, else it is ignored: notices of a merchant
-   * account at Adyen that the setting no longer names concern only the payments that were made there.
+   * Data that `keep` must have stored with the payment; otherwise the notice is ignored. Used for notices of an Adyen
+   * merchant account that is no longer configured: they concern only payments that were made there.
    */
   readonly kept?: Kept
 }
 
 export type NoticeFact =
-  /** The outcome of an operation that we asked for; or, where nothing matches, one that was made elsewhere. */
+  /** The outcome of an operation that we requested or, if none matches, of one made elsewhere, e.g. in a dashboard. */
   | {
       readonly kind: 'outcome'
       readonly operation: OperationType
       readonly subject: NoticeSubject
       readonly amount?: Money
       /**
-       * What is captured in all after a capture whose author the notice does not name; then the amount does not count. One
-       * that adds nothing to our sum is ours; what it adds was captured elsewhere.
+       * For captures whose originator the notice does not name: the captured total after it, used instead of the
+       * amount. A total equal to our own sum reports a capture of ours; the excess over it was captured elsewhere.
        */
       readonly total?: Money
       readonly outcome: Outcome
       readonly capture?: Outcome
     }
-  /** A capture or refund that had been approved has failed after all. */
+  /** An approved capture or refund has failed after all. */
   | {
       readonly kind: 'takenBack'
       readonly operation: OperationType
@@ -79,14 +79,14 @@ export type NoticeFact =
       readonly detail: string
       readonly provider?: ProviderFacts
     }
-  /** The provider no longer holds what is left of an authorisation: its time ran out there. */
+  /** The authorisation has expired at the provider, so the uncaptured rest is no longer held. */
   | { readonly kind: 'lapsed'; readonly subject: NoticeSubject }
   /**
-   * Money was refunded, and the notice does not name the refunds: they are asked for with `listRefunds`. `told`: it names one,
-   * which may be what was released of an authorisation, unless all of that has been captured.
+   * Money was refunded, but the notice does not list the refunds, so they are fetched with `listRefunds`. `told`: the
+   * one refund that the notice names. It may be released authorisation, unless the whole authorisation was captured.
    */
   | { readonly kind: 'refunds'; readonly subject: NoticeSubject; readonly told?: RefundFact }
-  /** Captured money went back to the customer's bank. */
+  /** The customer's bank took captured money back. */
   | {
       readonly kind: 'return'
       readonly subject: NoticeSubject
@@ -99,29 +99,29 @@ export type NoticeFact =
       readonly kind: 'dispute'
       readonly subject: NoticeSubject
       readonly dispute: DisputeFacts
-      /** As of a return: set by providers that report a debit which came back as a dispute. */
+      /** As for `return`. Set by providers that report returned debits as disputes. */
       readonly returnDetail?: string
     }
   | ({ readonly kind: 'report' } & AnnouncedReport)
-  /** Understood but without consequences for us. */
+  /** A known event without consequences for us. */
   | { readonly kind: 'ignored'; readonly name: string }
 
 export type RefundFact = Extract<NoticeFact, { kind: 'outcome' | 'takenBack' }>
 
-/** Of a provider whose notices do not always name the refunds that they tell of. */
+/** For a provider whose notices do not always list the refunds that they report. */
 export interface RefundList {
-  /** The refunds of a payment that have not failed, by the provider's id of it; undefined: it did not say. */
+  /** The refunds of a payment that have not failed; undefined: the provider gave no answer. */
   listRefunds?(paymentId: string, signal: AbortSignal): Promise<readonly RefundFact[] | undefined>
 }
 
-/** What some providers let a merchant do about disputes, and how those without notices are asked about them. */
+/** The merchant's actions on disputes, where the provider has them, and how disputes are found without notices. */
 export interface DisputeActions {
-  /** Pure. The part of the submitted evidence that is passed to `findDecision`. */
+  /** Pure. The part of the submitted evidence to store for `findDecision`. */
   keep?(evidence: Evidence): Readonly<Record<string, string | number | boolean>>
-  /** Of a provider without notices: how long after a capture to look for a dispute; undefined: there will be none. */
+  /** For a provider without notices: how long after a capture to look for a dispute; undefined: there will be none. */
   checkMs?(capture: Inquiry): number | undefined
   findOpened?(capture: Inquiry, at: Date): Promise<DisputeFacts | undefined>
-  /** How long after it was opened a dispute is decided. */
+  /** How long after its opening a dispute is decided. */
   readonly decisionMs?: number
   findDecision?(
     dispute: DisputeFacts,
@@ -155,12 +155,14 @@ export interface SettlementLine {
   readonly fee: number
   readonly net: number
   readonly currency: string
-  /** What the customer paid or got back, with the sign of `gross`, where that is another currency and the provider says it. */
+  /** The amount in the customer's currency, with the sign of `gross`, if that differs and the provider reports it. */
   readonly paid?: Money
   readonly providerReference: string
-  /** No other line has this `providerReference`, also where another file counts the line to another settlement. */
+  /** No other line has this `providerReference`, even if another file assigns the same line to another settlement. */
   readonly isNamedOnce?: true
-  /** The entry of a bank's statement that the line repeats: once the entry is applied, the payments have its lines. */
+  /**
+   * The bank statement entry that this line repeats. Once the entry is imported, its payments have lines of their own.
+   */
   readonly entry?: StatementEntry
 }
 
@@ -174,15 +176,15 @@ export interface StatementEntry {
   readonly currency: string
 }
 
-/** As announced in a notice; the address may be anywhere, so no key may be sent to it unchecked. */
+/** A report announced in a notice. The address may be anywhere, so no key may be sent to it unchecked. */
 export interface AnnouncedReport {
   readonly url: string
   readonly name: string
 }
 
 /**
- * `none`: not a settlement file, or the account has no key for it; it must be imported manually. `foreign`: the address
- * is not the provider's and was not called. `failed`: to be tried again.
+ * `none`: not a settlement file, or the account has no key for reports; it must be imported manually. `foreign`: the
+ * address is not the provider's and was not called. `failed`: try again later.
  */
 export type FetchedReport =
   | { readonly kind: 'fetched'; readonly file: Iterable<Uint8Array> }

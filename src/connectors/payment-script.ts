@@ -1,6 +1,6 @@
 /**
- * A few payments in a provider's sandbox, always the same: for what only the provider itself can prove. Calls the
- * connector directly, so that nothing is stored here. Never run in live.
+ * `provider check --payments`: a fixed script of payments in a provider's sandbox, for what only the provider itself
+ * can prove. Calls the connector directly, so nothing is stored. Never runs in live.
  */
 import { randomUUID } from 'node:crypto'
 import type {
@@ -21,7 +21,7 @@ import type { Method } from '#methods/rows.ts'
 export interface PaymentScript {
   readonly connector: Connector
   readonly account: Pick<ProviderAccount, 'merchantId'>
-  /** Numbers of the provider's sandbox. */
+  /** Test cards of the provider's sandbox. */
   readonly approvedCard: CardData
   readonly declinedCard: CardData
   readonly signal: AbortSignal
@@ -80,7 +80,7 @@ const say = (
   return { name, ok, detail: ok ? outcomeText : `${outcomeText}, but should be ${wanted.join(' or ')}` }
 }
 
-/** Some providers only acknowledge modifications and decide them by a notice. */
+/** Some providers only acknowledge modifications and report the outcome in a notice. */
 const done = ['approved', 'pending']
 
 async function payByNumber(script: PaymentScript, method: Method): Promise<readonly CheckFinding[]> {

@@ -3,15 +3,15 @@ import type { AuthorizationOutcome } from '#connectors/contract.ts'
 import { hideSecrets, hideSent } from '#connectors/quoted-secrets.ts'
 import { Secret } from '#domain/secret.ts'
 
-/** With characters that keys of Adyen have. */
+/** With characters that Adyen's keys have. */
 const key = 'AQEyhm+/Kx&<"-z4'
 
 test.each([
-  ['as it is', key],
+  ['verbatim', key],
   ['as JSON', JSON.stringify(key).slice(1, -1)],
   ['as JSON with escaped slashes', key.replace('/', '\\/').replace('"', '\\"')],
   ['as JSON for HTML', key.replace('&', '\\u0026').replace('<', '\\u003C').replace('"', '\\u0022')],
-  ['as JSON for HTML in small letters', key.replace('+', '\\u002b').replace('<', '\\u003c')],
+  ['as JSON for HTML in lower case', key.replace('+', '\\u002b').replace('<', '\\u003c')],
 ])('a key that an answer quotes %s is hidden, and nothing else', async (_, quoted) => {
   const body = `{"message":"no such key ${quoted}, ${quoted}","amount":1000}`
   const http = hideSecrets(
@@ -25,7 +25,7 @@ test.each([
   expect(answer).toMatchObject({ body: '{"message":"no such key …, …","amount":1000}' })
 })
 
-test('the security code and the account number that were sent are hidden in the words of a decline', () => {
+test('the security code and the account number of the request are hidden in the text of a decline', () => {
   const echo = { reference: '0'.repeat(32), amount: { value: 1739, currency: 'EUR' } }
   const outcome = {
     authorization: {

@@ -1,6 +1,6 @@
 /**
- * What a provider says may quote what it was sent: an error names the refused key, a sentence the security code. Such words are
- * stored and shown, so what must not be is taken out of them first. Pure, apart from passing a call on.
+ * Removes secrets from providers' answers. Error texts may quote the request: the refused API key, the security code,
+ * an account number. They are stored and shown, so these values are replaced first.
  */
 import type {
   AuthorizationOutcome,
@@ -11,10 +11,10 @@ import type {
 
 const hidden = '…'
 
-/** Shorter ones would be found in innocent words. */
+/** Shorter secrets would also match ordinary words. */
 const shortestSecret = 8
 
-/** The same calls; in their answers the secrets of the account are replaced. */
+/** An HTTP client whose answers have the secrets of the account replaced. */
 export function hideSecrets(http: ProviderHttp, secrets: ProviderAccount['secrets']): ProviderHttp {
   const spellings = Object.values(secrets)
     .map(secret => secret.reveal().trim())
@@ -30,7 +30,7 @@ export function hideSecrets(http: ProviderHttp, secrets: ProviderAccount['secret
   }
 }
 
-/** As it is, and as JSON may write it: characters beside letters and digits with a backslash, or by their number. */
+/** Matches the secret verbatim and as JSON may escape it: special characters with a backslash or as \uXXXX. */
 function spellingsOf(secret: string): RegExp {
   const characters = secret.split('').map(character => {
     if (/[a-z0-9]/i.test(character)) return character
@@ -44,13 +44,13 @@ function spellingsOf(secret: string): RegExp {
 type Sent = Pick<AuthorizationRequest, 'card' | 'account'>
 type Authorization = AuthorizationOutcome['authorization']
 
-/** The same outcome; in its words the security code and the account number of the request are replaced. */
+/** The outcome with the request's security code and account number replaced in its texts. */
 export function hideSent(outcome: AuthorizationOutcome, sent: Sent): AuthorizationOutcome {
   const hide = hiderOf(sent)
   return hide ? { ...outcome, authorization: hideIn(outcome.authorization, hide) } : outcome
 }
 
-/** Undefined: nothing of the kind was sent. Card numbers are masked wherever words are stored or logged. */
+/** Undefined: the request held neither. Card numbers are masked wherever texts are stored or logged. */
 function hiderOf({ card, account }: Sent): ((text: string) => string) | undefined {
   const code = card?.securityCode?.reveal().replace(/[^0-9]/g, '') || undefined
   const number = account?.number.reveal()
@@ -61,7 +61,7 @@ function hiderOf({ card, account }: Sent): ((text: string) => string) | undefine
   }
 }
 
-/** Not as a part of a longer number. */
+/** Does not match inside a longer number. */
 const wordOf = (digits: string): RegExp => new RegExp(`(?<![0-9])${digits}(?![0-9])`, 'g')
 
 function hideIn(authorization: Authorization, hide: (text: string) => string): Authorization {

@@ -1,7 +1,4 @@
-/**
- * Every provider that accounts can be opened with, one line each. A new connector adds its line here and touches nothing
- * else outside its folder.
- */
+/** All connectors, one line each. A new connector adds its line here and changes nothing else outside its folder. */
 import { adyen } from '#connectors/adyen/connector.ts'
 import { bankDefinition } from '#connectors/bank/connector.ts'
 import type { Connector, ConnectorDefinition } from '#connectors/contract.ts'
@@ -9,7 +6,10 @@ import type { OpenedAccount, ProviderDirectory } from '#connectors/directory.ts'
 import { type SimulatorOptions, simulatorDefinition } from '#connectors/simulator/simulator.ts'
 import { stripe } from '#connectors/stripe/connector.ts'
 
-/** The simulator of a running gateway shares its faults with those of merchants without accounts. */
+/**
+ * `simulator`: the options of a running gateway, so that simulator accounts use the same ordered faults as merchants
+ * without accounts.
+ */
 export const connectorDefinitions = (simulator: SimulatorOptions): readonly ConnectorDefinition[] => [
   simulatorDefinition(simulator),
   adyen,
@@ -19,7 +19,7 @@ export const connectorDefinitions = (simulator: SimulatorOptions): readonly Conn
 
 export const definitions = connectorDefinitions({})
 
-/** One connector for all payments, as for merchants without accounts. */
+/** A directory with the simulator for every payment, as for merchants without accounts. */
 export const simulatedBy = (simulator: Connector): ProviderDirectory =>
   servedBy([{ connectorName: simulator.facts.name, connector: simulator, label: () => undefined }])
 

@@ -31,7 +31,7 @@ const chosen = (
   accounts = [a, b, cardsOnly],
 ) => route(question(asked), accounts, rules).map(({ accountId }) => accountId)
 
-test('without rules every account that serves the method, in the order in which they were added', () => {
+test('without rules: every account that serves the method, in the order in which they were added', () => {
   expect(chosen([])).toEqual(['a', 'b', 'cardsOnly'])
   expect(chosen([], { method: method('DIRECTDEBIT') })).toEqual(['a', 'b'])
   expect(chosen([], { method: method('PROVIDERP') })).toEqual([])
@@ -47,7 +47,7 @@ test('the lowest priority number decides, and equal ones keep their order', () =
   expect(chosen(rules)).toEqual(['b', 'a', 'cardsOnly'])
 })
 
-test('an account that several rules name stands once, where it comes first', () => {
+test('an account of several rules is listed once, at its first position', () => {
   const rules = [
     { accountId: 'b', priority: 1 },
     { accountId: 'a', priority: 2 },
@@ -56,7 +56,7 @@ test('an account that several rules name stands once, where it comes first', () 
   expect(chosen(rules)).toEqual(['b', 'a'])
 })
 
-test('a rule for an account that is disabled, gone or does not serve the method is passed over', () => {
+test('a rule for an account that is disabled, deleted or does not serve the method is skipped', () => {
   const rules = [
     { accountId: 'disabled', priority: 1 },
     { accountId: 'cardsOnly', priority: 2 },
@@ -69,7 +69,7 @@ test('a payment that no rule matches goes to the accounts in the order in which 
   expect(chosen([{ accountId: 'b', priority: 1, currencies: ['USD'] }])).toEqual(['a', 'b', 'cardsOnly'])
 })
 
-describe('a rule matches by', () => {
+describe('rule conditions', () => {
   const rows: [string, Partial<RouteRule>, Partial<AccountQuestion>, boolean][] = [
     ['type', { types: ['CARD'] }, {}, true],
     ['another type', { types: ['DIRECTDEBIT'] }, {}, false],
@@ -87,15 +87,15 @@ describe('a rule matches by', () => {
     ['less than the smallest amount', { amountFrom: 1001 }, {}, false],
     ['the largest amount', { amountTo: 1000 }, {}, true],
     ['more than the largest amount', { amountTo: 999 }, {}, false],
-    ['all of it', { types: ['CARD'], currencies: ['EUR'], amountFrom: 1 }, {}, true],
-    ['all but one', { types: ['CARD'], currencies: ['USD'], amountFrom: 1 }, {}, false],
+    ['all conditions hold', { types: ['CARD'], currencies: ['EUR'], amountFrom: 1 }, {}, true],
+    ['all conditions but one hold', { types: ['CARD'], currencies: ['USD'], amountFrom: 1 }, {}, false],
   ]
   test.each(rows)('%s', (_, rule, asked, matches) => {
     expect(chosen([{ accountId: 'b', priority: 1, ...rule }], asked)[0]).toBe(matches ? 'b' : 'a')
   })
 })
 
-test('brands and countries have one stored spelling', () => {
+test('brands and countries are stored in one spelling', () => {
   expect(findBrandName('visa')).toBe(findBrandName('VISA'))
   expect([findCountryCode('deu'), findCountryCode('de'), findCountryCode('XX')]).toEqual([
     'DE',

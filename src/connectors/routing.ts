@@ -1,7 +1,6 @@
 /**
- * Which accounts may take a payment, and in which order. Pure: from the rules, the method and the capabilities of each
- * account to an ordered list. The first account gets the payment; the next one is used only if the first was certainly
- * not reached.
+ * Routing: which accounts may take a payment, and in which order. The first account gets the payment; the next one is
+ * used only if the first was certainly not reached. Pure.
  */
 import type { AccountQuestion } from '#connectors/directory.ts'
 import { findCardBrand } from '#domain/cards/card-brands.ts'
@@ -11,11 +10,11 @@ import type { Method } from '#methods/rows.ts'
 /** What routing needs to know about an enabled account. */
 export interface RoutableAccount {
   readonly accountId?: string
-  /** Whether the account takes payments by this method in this currency. */
+  /** Whether the account takes payments with this method in this currency. */
   serves(method: Method, currency: string): boolean
 }
 
-/** Absent conditions match everything. Amounts are inclusive, in the smallest unit. */
+/** An absent condition matches every payment. Amounts are inclusive, in the smallest unit. */
 export interface RouteRule {
   readonly accountId: string
   readonly types?: readonly string[]
@@ -46,7 +45,7 @@ export function route<Account extends RoutableAccount>(
   return [...new Set(matching)].flatMap(accountId => byId.get(accountId) ?? [])
 }
 
-/** A rule that asks for a brand or country matches no payment whose brand or country is not known. */
+/** A rule for certain brands or countries does not match a payment whose brand or country is unknown. */
 export function matches(rule: RouteRule, { method, brand, amount, country }: AccountQuestion): boolean {
   return (
     holds(rule.types, method.type) &&
@@ -61,10 +60,10 @@ export function matches(rule: RouteRule, { method, brand, amount, country }: Acc
 const holds = (list: readonly string[] | undefined, value: string | undefined): boolean =>
   list === undefined || (value !== undefined && list.includes(value))
 
-/** One spelling for each brand; undefined: no brand of that name is known. */
+/** The canonical spelling of a brand; undefined: there is no such brand. */
 export const findBrandName = (text: string): string | undefined => findCardBrand(text)?.brand
 
-/** Two letters, from two or three; undefined: no such country. */
+/** The two-letter code for a two- or three-letter country code; undefined: there is no such country. */
 export const findCountryCode = (text: string): string | undefined =>
   (findCountryByAlpha2(text.toUpperCase()) ?? findCountryByAlpha3(text.toUpperCase()))?.alpha2
 

@@ -1,7 +1,7 @@
 /**
- * What a provider's page returns, and the pages of a provider without a web site of its own: the connector describes
- * their content, and we serve them beside our own pages, in the same design. Part of the connector contract; the rest
- * is in contract.ts.
+ * The return parameters of a provider's page, and pages that we serve for a provider without a web site: the connector
+ * describes their content, and they have the design of our own pages. Part of the connector contract; contract.ts
+ * re-exports these types.
  */
 import type { XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money/money.ts'
@@ -9,13 +9,13 @@ import type { CustomerStep } from '#lifecycle/payment.ts'
 
 /** The page that a customer has opened. */
 export interface SiteQuestion {
-  /** Where the action has sent them. `instructions`: they act elsewhere, and the form is below the instructions. */
+  /** The customer's step. `instructions`: they pay elsewhere, and the form is shown below the instructions. */
   readonly step: CustomerStep
-  /** The try that sent them here: our reference, as in its request. */
+  /** Our reference of the try that sent the customer here. */
   readonly reference: XId
   /** The amount of the payment, which the page shows. */
   readonly amount: Money
-  /** What customers call the method, in their language. */
+  /** The name of the method in the customer's language. */
   readonly methodLabel: string
   /** BCP 47, one of the languages of our own pages. */
   readonly language: string
@@ -27,11 +27,11 @@ export interface SitePage {
   readonly text: string
   /** The issuing bank, on a page of the card's issuer. */
   readonly issuer?: string
-  /** The facts of the payment to show, in this order; missing ones are left out. */
+  /** The facts about the payment to show, in this order. Unknown ones are left out. */
   readonly shows: readonly SiteFact[]
   /** The first is the primary button. */
   readonly buttons: readonly SiteButton[]
-  /** Sent with the button, and so passed to `readReturn` or `complete`. */
+  /** Hidden form fields, which reach `readReturn` or `complete` with the pressed button. */
   readonly hidden: Readonly<Record<string, string>>
 }
 
@@ -44,18 +44,18 @@ export interface SiteButton {
   readonly icon?: 'check' | 'cross' | 'arrow' | 'clock'
 }
 
-/** What the provider's page passed to the customer's browser for the return. */
+/** The parameters with which the provider's page sent the customer's browser back. */
 export interface PageReturn {
   readonly query: Readonly<Record<string, string>>
-  /** Of a form POST. */
+  /** The fields of a form POST. */
   readonly form: Readonly<Record<string, string>>
 }
 
-/** What a customer did on the page of a provider. */
+/** The customer's decision on a provider's page. */
 export interface CustomerDecision {
   readonly action: 'approve' | 'decline' | 'cancel' | 'pending'
-  /** The try that the page decided about, where it names one. A decision about another try has no effect. */
+  /** The reference of the decided try, if the page returns one. A decision about another try has no effect. */
   readonly reference?: string
-  /** The amount that the page showed. A decision about another amount than the payment's has no effect. */
+  /** The amount that the page showed. If the payment's amount has changed since, the decision has no effect. */
   readonly amount?: Money
 }

@@ -15,7 +15,7 @@ test('another key or another pepper gives another hash', () => {
   expect(hashApiKey([newer], 'key')).not.toBe(hashApiKey([pepper], 'key'))
 })
 
-test('a key of this release carries its id; one of an earlier release, or nonsense, carries none', () => {
+test('a key of this release contains its id; one of an earlier release, or garbage, contains none', () => {
   const keyId = '0123456789abcdef0123456789abcdef'
   const apiKey = writeApiKey('test', keyId, 'x'.repeat(43))
   expect(readApiKey(apiKey)).toEqual({ keyId })
@@ -29,7 +29,7 @@ test('the hash of a key differs from merchant to merchant', () => {
   )
 })
 
-test('a hash that was hashed once more is the one that the key has under both peppers, counted from its first', () => {
+test('hashing a stored hash with a second pepper gives the hash of the key under both peppers', () => {
   const first = hashApiKey([pepper], 'key')
   expect(hashApiKey([pepper, newer], 'key', 1)).toBe(rehash(newer, first))
   expect(hashApiKey([pepper, newer], 'key')).toBe(hashApiKey([newer], 'key'))

@@ -1,15 +1,15 @@
 /**
- * API keys: their text, what they may do, and how they are stored: as a keyed hash, never in plain text. Pure; the
- * caller passes the key of the hash.
+ * API keys: their text, their scopes, and the keyed hash as which they are stored. Pure; the caller passes the hash
+ * keys.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
 
-/** What a key may do. `read` is every GET; a scope that allows writing does not include it. */
+/** The scopes of keys. `read` allows every GET; scopes for writing do not include it. */
 export const scopes = ['read', 'payments', 'refunds', 'payouts', 'test'] as const
 
 export type Scope = (typeof scopes)[number]
 
-/** What a request that presents the key may do, and from where. */
+/** What requests with this key may do, and from which addresses. */
 export interface KeyRights {
   readonly keyId: string
   readonly scopes: readonly Scope[]
@@ -30,20 +30,20 @@ export interface LiveKey extends KeyRights {
 
 const boundForm = /^tg_(?:test|live)_([0-9a-f]{32})_([A-Za-z0-9_-]{43})$/
 
-/** The key's text carries its id, so that the row is found before the hash, which covers the merchant, can be made. */
+/** The key's text contains its id, so that its row can be found first: the hash also covers the row's merchant. */
 export const writeApiKey = (environment: 'test' | 'live', keyId: string, secret: string): string =>
   `tg_${environment}_${keyId}_${secret}`
 
-/** Undefined for keys of earlier releases, which carry no id, and for any text that is not a key. */
+/** Undefined for keys of earlier releases, which contain no id, and for any other text. */
 export function readApiKey(apiKey: string): { readonly keyId: string } | undefined {
   const [, keyId] = boundForm.exec(apiKey) ?? []
   return keyId === undefined ? undefined : { keyId }
 }
 
 /**
- * The keys of the hashes, the oldest first. Each change of the root secret adds one, and every stored hash is hashed
- * again with it, so that a thief of the older peppers cannot forge a valid hash. They are KeyObjects because recent
- * Node 24 takes five times as long with a Buffer.
+ * The keys of the hashes, oldest first. Each change of the root secret adds one, and every stored hash is hashed again
+ * with it, so that stolen older peppers are not enough to forge a hash. They are KeyObjects, because recent Node 24
+ * takes five times as long with a Buffer.
  */
 export type Peppers = readonly KeyObject[]
 
@@ -58,7 +58,9 @@ export const newestPepper = (peppers: Peppers): number => peppers.length
 export const hashApiKey = (peppers: Peppers, apiKey: string, since = newestPepper(peppers)): string =>
   peppers.slice(since - 1).reduce((text, pepper) => rehash(pepper, text), apiKey)
 
-/** Covers the merchant and, as a part of its text, the key id: a row copied to another merchant opens nothing there. */
+/**
+ * Covers the merchant and, as part of the key's text, the key id: a row copied to another merchant is invalid there.
+ */
 export const hashBoundKey = (
   peppers: Peppers,
   { merchantId, apiKey, since }: { merchantId: string; apiKey: string; since?: number },

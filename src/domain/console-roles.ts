@@ -1,5 +1,5 @@
 /**
- * Who may do what in the console: one table. Pages use it to decide what they show, and the server checks it again
+ * The permissions of console roles, in one table. Pages use it to decide what to show, and the server checks it again
  * before every action.
  */
 
@@ -7,7 +7,7 @@ import { keysOf } from '#domain/json.ts'
 import { isActiveCurrency } from '#domain/money/currencies.ts'
 import { isPrintable } from '#domain/text.ts'
 
-/** From the fewest rights to the most. */
+/** From the fewest permissions to the most. */
 export const roles = ['viewer', 'support', 'admin', 'owner'] as const
 export type Role = (typeof roles)[number]
 
@@ -39,7 +39,7 @@ export const consoleActs = keysOf(leastRole)
 export const mayAct = (role: Role, act: ConsoleAct): boolean =>
   roles.indexOf(role) >= roles.indexOf(leastRole[act])
 
-/** Undefined means no limit. Limits in other currencies only allow nothing in the payment's currency. */
+/** Undefined: no limit. Limits in other currencies only: nothing may be refunded in this currency. */
 export function isWithinRefundLimit(
   limits: readonly string[] | undefined,
   amount: { readonly value: number; readonly currency: string },

@@ -47,7 +47,7 @@ test.each(['XK', 'EU', 'UK', 'SU', 'AN', 'ZZ', 'de', '', 'DEU'])('%j is no alpha
 const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
 const regionNames = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
 
-test('the locale data of the run time names the same regions', () => {
+test('the locale data of the runtime names the same regions', () => {
   // Regions of the locale data that ISO has only reserved, or never assigned: islands, groupings, pseudo regions.
   const reserved = ['AC', 'CP', 'CQ', 'DG', 'EA', 'EU', 'EZ', 'IC', 'QO', 'TA', 'UN', 'XA', 'XB', 'XK', 'ZZ']
   const named = letters
@@ -58,13 +58,13 @@ test('the locale data of the run time names the same regions', () => {
   expect(named).toEqual(countries.map(country => country.alpha2).sort())
 })
 
-test('the locale data of the run time resolves every number to the same region', () => {
+test('the locale data of the runtime resolves every number to the same region', () => {
   for (const { alpha2, numeric } of countries)
     expect(Intl.getCanonicalLocales(`und-${numeric}`)).toEqual([`und-${alpha2}`])
 })
 
-test('alpha-2, alpha-3 and numeric belong together as another list has them', () => {
-  // The locale data knows no alpha-3 codes. The digest is of the same lines made from iso-3166 4.4.0, of 2025-11-03.
+test('alpha-2, alpha-3 and numeric match another published list', () => {
+  // The locale data has no alpha-3 codes. The digest is that of the same lines from iso-3166 4.4.0 of 2025-11-03.
   const published = '4d932e20800ef58118d690522a71431d3c79f4efc70591bd3132fb646a97f879'
   const lines = countries.map(({ alpha2, alpha3, numeric }) => `${alpha2}-${alpha3}-${numeric}`)
   expect(createHash('sha256').update(lines.sort().join(' ')).digest('hex')).toBe(published)

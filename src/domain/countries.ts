@@ -1,6 +1,6 @@
 /**
- * The 249 countries and territories of ISO 3166-1 by alpha-2, alpha-3 and numeric code. No names: pages take those
- * from the reader's language, and the contract knows codes only.
+ * The 249 countries and territories of ISO 3166-1 with alpha-2, alpha-3 and numeric code. No names: pages take them
+ * from the reader's language, and the API uses codes only.
  */
 export interface Country {
   readonly alpha2: string

@@ -1,4 +1,4 @@
-/** One record of a CSV file (RFC 4180) into its cells. */
+/** Splits a record of a CSV file (RFC 4180) into its cells. */
 
 const quote = '"'
 
@@ -44,7 +44,7 @@ function readQuoted(line: string, start: number): Cell | undefined {
   return undefined
 }
 
-/** A sentence about a record that ends before the last column, as the last one of a file that was not copied whole does. */
+/** An error text for a record with too few columns, such as the last one of a truncated file. */
 export const describeCut = (cells: readonly string[], headings: readonly string[]): string | undefined =>
   cells.length < headings.length
     ? `ends after ${cells.length} of ${headings.length} columns; the file may be cut off`

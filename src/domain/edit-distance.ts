@@ -1,8 +1,8 @@
 /** The edit distance of two words, for error texts that suggest what was probably meant. */
 
 /**
- * Counts letters inserted, omitted, replaced or swapped with their neighbour; returns `most + 1` as soon as the count
- * is certain to be higher. Only the cells beside the diagonal can matter, so only those are computed.
+ * Counts insertions, omissions, replacements and swaps of neighbours. Returns `most + 1` as soon as the count is
+ * certainly higher. Only the cells near the diagonal matter, so only those are computed.
  */
 export function editDistance(a: string, b: string, most = Number.POSITIVE_INFINITY): number {
   if (Math.abs(a.length - b.length) > most || hasForeignLetters(a, b, most)) return most + 1
@@ -26,12 +26,14 @@ export function editDistance(a: string, b: string, most = Number.POSITIVE_INFINI
   return at(row, b.length)
 }
 
-/** Every letter of one name that the other lacks is one edit; this check rules out most names without the table. */
+/**
+ * Each letter of one word that the other lacks costs at least one edit. This rules out most words without the table.
+ */
 function hasForeignLetters(a: string, b: string, most: number): boolean {
   let foreign = 0
   for (const letter of a) if (!b.includes(letter)) foreign++
   return foreign > most
 }
 
-/** A cell that was never reached counts as infinitely far. */
+/** A cell that was not computed counts as infinity. */
 const at = (row: readonly number[], index: number): number => row[index] ?? Number.POSITIVE_INFINITY

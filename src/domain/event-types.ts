@@ -1,4 +1,6 @@
-/** Every type of event that is sent to merchants, listed once. The docs, the OpenAPI document and `tollgate trigger` read it. */
+/**
+ * All types of events that are sent to merchants. The docs, the OpenAPI document and `tollgate trigger` read this list.
+ */
 
 export const eventTypes = {
   'payment.authorized': 'The payment is approved and nothing is captured yet.',
@@ -28,7 +30,7 @@ export const eventTypes = {
 
 export type EventType = keyof typeof eventTypes
 
-// Object.keys forgets the type of the keys, and that there is at least one.
+// Object.keys loses the type of the keys, and that there is at least one.
 export const eventTypeNames = Object.keys(eventTypes) as readonly EventType[] as readonly [
   EventType,
   ...EventType[],

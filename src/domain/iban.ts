@@ -1,6 +1,8 @@
 /** International bank account numbers in their electronic form (ISO 13616): upper case and without spaces. */
 
-/** Country and length, from the registry of SWIFT as of 2026. A wrong length shows a typing error before the checksum does. */
+/**
+ * Country and length, from SWIFT's IBAN registry of 2026. A wrong length reveals typing errors that pass the checksum.
+ */
 const table = `
   AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29
   ES24 FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HN28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20
@@ -19,13 +21,13 @@ const lengths: ReadonlyMap<string, number> = new Map(
 export function isIban(text: string): boolean {
   if (lengths.get(text.slice(0, 2)) !== text.length || !/^[A-Z]{2}[0-9]{2}[A-Z0-9]+$/.test(text)) return false
   const check = Number(text.slice(2, 4))
-  // The rule that makes check digits gives 02 to 98; others can pass the test without ever having been issued.
+  // Valid check digits are 02 to 98; others can pass modulo 97 but are never issued.
   return check >= 2 && check <= 98 && remainder(text.slice(4) + text.slice(0, 4)) === 1
 }
 
 /**
- * A creditor identifier of the SEPA direct debit schemes (EPC262-08): country, check digits, a business code that the
- * creditor chooses and that the check digits leave out, and the country's own number.
+ * A creditor identifier of the SEPA direct debit schemes (EPC262-08): country, check digits, a business code chosen by
+ * the creditor and not covered by the check digits, and a national identifier.
  */
 export function isCreditorId(text: string): boolean {
   const [, start = '', own = ''] = /^([A-Z]{2}[0-9]{2})[A-Z0-9]{3}([A-Z0-9]{1,28})$/.exec(text) ?? []

@@ -1,6 +1,6 @@
 /**
- * The identifiers of the contract, as branded strings so that one kind cannot be passed for another.
- * Making new ones needs randomness and therefore happens outside this band.
+ * The identifiers of the API as branded strings, so that one kind cannot be passed for another. New ones need
+ * randomness and are therefore created elsewhere.
  */
 export type MerchantId = string & { readonly __merchantId: true }
 /** 32 lower-case hex digits, a UUIDv7 without dashes: sortable by time, safe in a path. */
@@ -20,8 +20,8 @@ export type PlanId = string & { readonly __planId: true }
 const hexId = /^[0-9a-f]{32}$/
 
 /**
- * An id that does not even look like ours is answered like an unknown one, so this returns undefined, not an error. These
- * functions are where the brands come from: a checked text becomes an id by a cast.
+ * Undefined for text that is no id; it is answered like an unknown id, so it is no error. Brands are created here: a
+ * checked text becomes an id by a cast.
  */
 export const parsePayId = (text: string): PayId | undefined =>
   hexId.test(text) ? (text as PayId) : undefined

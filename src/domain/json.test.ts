@@ -15,7 +15,7 @@ test('a missing body differs from an empty one', () => {
   expect(canonicalJson({})).toBe('{}')
 })
 
-test('only members that are text are read, and of a list the first one', () => {
+test('only string members are read, and of a list the first entry', () => {
   expect(textsOf({ a: '1', b: ['2', '3'], c: [], d: 4, e: undefined })).toEqual({ a: '1', b: '2' })
   expect([textsOf(undefined), textsOf(['a'])]).toEqual([{}, {}])
 })

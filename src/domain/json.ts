@@ -1,6 +1,6 @@
 /**
- * JSON without a guaranteed shape: an unexpected value is an absent one, never an exception. And the keys of records
- * whose shape is known.
+ * Reads JSON without a guaranteed shape: an unexpected value counts as absent and never throws. Also typed keys of
+ * records whose shape is known.
  */
 
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -8,7 +8,7 @@ export type JsonObject = Readonly<Record<string, unknown>>
 export const isRecord = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The member of an object, or the entry of a list; undefined where there is neither. */
+/** The member of an object or the entry of a list; undefined if there is none. */
 export const memberOf = (value: unknown, name: string | number): unknown =>
   isRecord(value) ? value[name] : Array.isArray(value) ? value[Number(name)] : undefined
 
@@ -18,7 +18,7 @@ export function textAt(value: unknown, name: string): string | undefined {
   return typeof member === 'string' ? member : undefined
 }
 
-/** The members that are text; of a list of texts the first, as where a parameter or a header is given twice. */
+/** The members that are texts. Of a list of texts, as for a repeated parameter or header, the first one. */
 export const textsOf = (value: unknown): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(isRecord(value) ? value : {}).flatMap(([name, member]) => {
@@ -36,16 +36,16 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Object.keys forgets the type of the keys. For constants of ours, which have no other keys than their type says. */
+/** Typed Object.keys, for our own constants, which have exactly the keys of their type. */
 export const keysOf = <Key extends string>(record: Readonly<Record<Key, unknown>>): Key[] =>
   Object.keys(record) as Key[]
 
-/** Object.entries, with the same limit. */
+/** Typed Object.entries, with the same restriction. */
 export const entriesOf = <Key extends string, Value>(
   record: Readonly<Record<Key, Value>>,
 ): readonly (readonly [Key, Value])[] => keysOf(record).map(key => [key, record[key]] as const)
 
-/** JSON text in which key order and spacing do not matter: the same data gives the same text. */
+/** Canonical JSON: the same data always gives the same text, whatever its key order and spacing were. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (!isRecord(value)) return JSON.stringify(value) ?? 'null'

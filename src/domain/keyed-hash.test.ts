@@ -10,7 +10,7 @@ test('the hash equals Node’s HMAC for every text and every key of up to one bl
       const key = createSecretKey(secret)
       const expected = createHmac('sha256', key).update(text).digest('hex')
       expect(keyedHash(key, text).toString('hex')).toBe(expected)
-      // The second time with the pads of the first.
+      // The second call reuses the cached pads of the first.
       expect(keyedHash(key, text).toString('hex')).toBe(expected)
     }),
   )

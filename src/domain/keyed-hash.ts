@@ -23,7 +23,7 @@ export function keyedHash(key: KeyObject, text: string): Buffer {
   return sha256(Buffer.concat([outer, sha256(Buffer.concat([inner, Buffer.from(text)]))]))
 }
 
-/** Goes through a string, because asking for a buffer takes twice as long. */
+/** Through a binary string, because `hash` with a buffer takes twice as long. */
 const sha256 = (bytes: Buffer): Buffer => Buffer.from(hash('sha256', bytes, 'binary'), 'binary')
 
 function makePads(key: KeyObject): Pads {

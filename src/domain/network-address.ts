@@ -1,4 +1,4 @@
-/** Addresses of clients, written in one way only, and the networks that limits count by. Pure. */
+/** Canonical client addresses, and the networks by which limits count. Pure. */
 const byte = '(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])'
 const ipv4 = new RegExp(`^${byte}(?:\\.${byte}){3}$`)
 const mappedForm = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/
@@ -6,8 +6,8 @@ const mappedForm = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/
 const longest = 45
 
 /**
- * `::ffff:192.0.2.1` is 192.0.2.1, however it is written, and must share every limit with it. Undefined for text that
- * is not an address.
+ * The canonical form of an address. `::ffff:192.0.2.1`, in any spelling, becomes 192.0.2.1 and so shares its limits.
+ * Undefined for text that is no address.
  */
 export function plainAddress(text: string): string | undefined {
   // How sockets write it, which is nearly every case.
@@ -31,8 +31,8 @@ function plainIpv6(address: string): string | undefined {
 }
 
 /**
- * The unit that limits count: an IPv4 address, or the /64 of an IPv6 address, which is what one household or server is
- * given and within which it may change its address at will.
+ * The unit for limits: an IPv4 address, or the /64 network of an IPv6 address, because one household or server gets a
+ * /64 and may change its address within it at will.
  */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { erasePersonalData } from '#domain/personal-data.ts'
 
-test('data about the person is removed, data that the books need stays', () => {
+test('personal data is removed, data needed for accounting stays', () => {
   const stored = {
     customerInfo: { merchantCustomerId: 'C-1', firstName: 'Ada', title: 'Dr', email: 'ada@shop.example' },
     shipping: { type: 'parcel', address: { lastName: 'Lovelace', city: 'London', country: 'GBR' } },

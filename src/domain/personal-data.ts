@@ -1,9 +1,9 @@
 /**
- * Takes personal data out of stored JSON: names, e-mail, telephone, addresses but for the country, IP and device. What the
- * books need stays: amounts, ids, dates, country, masked numbers, and the merchant's own metadata. Pure.
+ * Erases personal data from stored JSON: names, e-mail, telephone, addresses except the country, IP and device.
+ * Bookkeeping data stays: amounts, ids, dates, country, masked numbers, and the merchant's own metadata. Pure.
  */
 
-/** Members that are about a person in whatever object they appear. The names of goods and banks are not among them. */
+/** Members that are personal in any object. Names of goods and banks are not. */
 const personal: ReadonlySet<string> = new Set([
   'firstName',
   'lastName',
@@ -36,13 +36,13 @@ const personal: ReadonlySet<string> = new Set([
   'browserInfo',
   'device',
   'deviceInfo',
-  // What the merchant knows about its customer's account, for 3-D Secure.
+  // The merchant's data about the customer's account, for 3-D Secure.
   'fraudData',
   'sender',
   'recipient',
 ])
 
-/** Members of a customer whose names mean something else in other objects. */
+/** Members that are personal only in a customer object, because their names mean something else elsewhere. */
 const personalOfCustomer: ReadonlySet<string> = new Set(['title', 'name', 'city', 'state', 'postalCode'])
 
 const customers: ReadonlySet<string> = new Set([
@@ -53,13 +53,13 @@ const customers: ReadonlySet<string> = new Set([
   'payer',
 ])
 
-/** Returned to the merchant as it was sent; merchants erase what they keep there themselves. */
+/** Returned to the merchant unchanged; merchants must erase personal data there themselves. */
 const ownData = 'metadata'
 
-/** Finds one of them in stored JSON text, so that what was blanked before is not looked at again. */
+/** A pattern for a personal member in stored JSON text, so that erased rows are not visited again. */
 export const personalMember = `"(${[...personal].join('|')})"\\s*:`
 
-/** Members are only left out, and personal ones are optional wherever they occur: the result is still a T. */
+/** The result is still a T, because members are only removed and personal ones are optional wherever they occur. */
 export function erasePersonalData<T>(value: T): T {
   return erase(value, false) as T
 }

@@ -71,7 +71,7 @@ test.each([
   expect(describe(code)).toEqual({ code, description, advice })
 })
 
-test('any text has a description, also one that is not a code', () => {
+test('any text has a description, even one that is not a code', () => {
   fc.assert(fc.property(fc.string(), code => describe(code).code === code))
 })
 
@@ -114,7 +114,7 @@ test('a provider code outside the list has the general text', () => {
   expect(providerText('toString')).toBe('Declined')
 })
 
-/** The codes of the contract, written out once more by hand. */
+/** The codes of the API contract, listed a second time by hand. */
 const contractCodes = [
   ...['00000000', '60000100', '60000200', '70000200', '20170001', '20170002', '20180001', '20200001'],
   ...['20200002', '20200003', '20200004', '20200005', '20200006', '20200007', '20200008', '20200009'],
@@ -124,7 +124,7 @@ const contractCodes = [
 const contractModules = ['100', '300', '400', '500', '600', '700', '800', '900']
 const contractDeclines = '02 04 05 12 13 14 33 34 41 43 51 54 57 61 62 65 91 96'.split(' ')
 
-test('the published list has every code of the contract, and every decline of every module', () => {
+test('the published list has every code of the API contract, and every decline of every module', () => {
   expect(listModules().map(({ module }) => module)).toEqual(contractModules)
   expect(listProviderCodes()).toEqual(contractDeclines)
   const patterned = contractModules.flatMap(module => [

@@ -1,10 +1,10 @@
 /**
- * Every response code there is, once: what it means and what the merchant should do. Eight characters `N MMM DDDD`:
- * kind, module, detail. Other rooms name a refusal or a family; only this file knows the digits.
+ * All response codes, with their meaning and advice for the merchant. Eight characters `N MMM DDDD`: kind, module,
+ * detail. Other rooms name a refusal or a family; only this file knows the digits.
  */
 import { keysOf } from '#domain/json.ts'
 
-/** What a merchant does next. The texts are published, so they are part of the contract. */
+/** What the merchant should do next. The texts are published, so they are part of the API contract. */
 export type Advice =
   | 'nothing to do'
   | 'send the customer on'
@@ -22,19 +22,22 @@ export interface ResponseCode {
 }
 
 export const success = '00000000'
-/** The customer has a step to take: a redirect, a form, a confirmation. */
+/** The customer must act: follow a redirect, fill in a form, confirm. */
 export const customerActionOutstanding = '60000100'
-/** The provider has not decided yet, or its decision has not reached us. */
+/** The provider has not decided yet, or its answer has not reached us. */
 export const providerResultOutstanding = '60000200'
 export const challengeOutstanding = '70000200'
 export const internalFault = '40000001'
-/** What a search for duplicates found. */
+/** Results of the duplication check. */
 export const orderPaid = '28001550'
 export const orderPending = '28001551'
 export const orderSeveral = '28001552'
 export const connectionFault = '40000405'
 
-/** Why the gateway refuses a request without asking a provider. Lifecycle decides the order; this is only the list. */
+/**
+ * The reasons for which the gateway refuses a request without calling a provider. The lifecycle rules decide their
+ * order.
+ */
 export type Refusal =
   | 'METHOD_LACKS_OPERATION'
   | 'NOT_AUTHORIZED'
@@ -135,7 +138,7 @@ function row(code: string, description: string, advice: Advice): ResponseCode {
   return { code, description, advice }
 }
 
-/** The middle digits, by the family of the payment's method or by the part of the gateway that answers. */
+/** The module digits, by the family of the payment's method or the part of the gateway that answers. */
 const modules = {
   card: '100',
   direct_debit: '300',
@@ -162,12 +165,12 @@ const modules = {
 } as const
 
 export type Speaker = keyof typeof modules
-/** The families of payment methods: every speaker that is not one of our own rooms. */
+/** The families of payment methods: all speakers except parts of the gateway. */
 export type MethodFamily = Exclude<Speaker, 'vault' | 'plans' | 'services' | 'none'>
 
 export const moduleOf = (speaker: Speaker): string => modules[speaker]
 
-/** Field 39 of ISO 8583, the provider codes the contract passes on. */
+/** Provider codes (field 39 of ISO 8583) that the API passes on. */
 const providerCodes: Readonly<Record<string, { readonly text: string; readonly advice: Advice }>> = {
   '02': { text: 'Refer to the card issuer, special condition', advice: 'other card' },
   '04': { text: 'Pick up the card', advice: 'stop' },
@@ -189,12 +192,12 @@ const providerCodes: Readonly<Record<string, { readonly text: string; readonly a
   '96': { text: 'System malfunction', advice: 'retry' },
 }
 
-/** The provider's own words for its two digits, as `providerResponseText` shows them. */
+/** The text for a two-digit provider code, as `providerResponseText` shows it. */
 export const providerText = (nn: string): string => providerCodes[nn]?.text ?? 'Declined'
 
 export const declineCode = (speaker: Speaker, nn: string): string => `2${moduleOf(speaker)}03${nn}`
 
-/** A decline by the last four digits that a connector gave for it. */
+/** The code of a decline, from the last four digits that the connector gave. */
 export const detailCode = (speaker: Speaker, nnnn: string): string => `2${moduleOf(speaker)}${nnnn}`
 
 export const timedOutCode = (speaker: Speaker): string => `2${moduleOf(speaker)}0402`
@@ -204,16 +207,16 @@ export const withdrawnCode = (speaker: Speaker): string => `2${moduleOf(speaker)
 
 export const cancelledCode = (speaker: Speaker): string => `2${moduleOf(speaker)}0703`
 
-/** The request never arrived, however often it was sent. The merchant sees the code of an unreachable issuer. */
+/** The request never arrived, even after all retries. The merchant gets the code of an unreachable issuer. */
 export const unreachedCode = (speaker: Speaker): string => declineCode(speaker, '91')
 
-/** A decline of the provider; not a request that never arrived, nor a customer who cancelled or never came. */
+/** A decline by the provider, as opposed to a request that never arrived, a cancellation or a timeout. */
 export const isDecline = (code: string): boolean => !/0391$|0402$|0703$|0704$/.test(code)
 
 const byCode: ReadonlyMap<string, ResponseCode> = new Map(fixed.map(entry => [entry.code, entry]))
 const knownModules: ReadonlySet<string> = new Set(Object.values(modules))
 
-/** Describes every code, including those that a simulation makes up; a stored code must be readable whatever it is. */
+/** Describes any code, even one made up by a simulation mode, because every stored code must be readable. */
 export function describe(code: string): ResponseCode {
   return byCode.get(code) ?? describePattern(code) ?? row(code, 'Unknown response code.', 'stop')
 }
@@ -232,7 +235,7 @@ function describePattern(code: string): ResponseCode | undefined {
   return row(code, `Declined: ${provider.text}.`, advice)
 }
 
-/** Each advice in a sentence, for the developer who decides what the shop does next. */
+/** Each advice in one sentence, for the shop's developers. */
 export const adviceMeanings: Readonly<Record<Advice, string>> = {
   'nothing to do': 'All is well.',
   'send the customer on': 'The customer has to act; send them to the address in `_links.redirect`.',
@@ -244,7 +247,7 @@ export const adviceMeanings: Readonly<Record<Advice, string>> = {
   stop: 'Trying again, with this request or this card, will not help and may look like fraud.',
 }
 
-/** The modules in the order of their digits, each with the families or rooms it stands for. */
+/** The modules in the order of their digits, with their families or parts of the gateway. */
 export function listModules(): readonly { readonly module: string; readonly speakers: readonly Speaker[] }[] {
   const speakers = keysOf(modules)
   return [...knownModules]
@@ -252,7 +255,7 @@ export function listModules(): readonly { readonly module: string; readonly spea
     .map(module => ({ module, speakers: speakers.filter(speaker => modules[speaker] === module) }))
 }
 
-/** The provider codes the contract passes on, in order. */
+/** The provider codes that the API passes on, sorted. */
 export const listProviderCodes = (): readonly string[] => Object.keys(providerCodes).sort()
 
 /** The whole list for the docs and the test catalogue: the fixed codes, then the patterns for each module. */

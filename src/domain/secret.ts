@@ -1,6 +1,6 @@
 /**
- * A value that must not be printed: card number, security code, key. Code that needs it calls `reveal()`, which makes
- * every such place easy to find; JSON, templates and the inspector see a placeholder.
+ * A value that must not be printed: card number, security code, key. Code that needs the value calls `reveal()`, which
+ * is easy to search for; JSON, templates and the inspector get a placeholder.
  */
 const placeholder = '[secret]'
 

@@ -1,21 +1,21 @@
-/** Which characters a text of the contract may hold. The schemas check lengths. */
+/** The characters that texts of the API may contain. The schemas check lengths. */
 
 /**
- * U+0000 cannot be stored by PostgreSQL, and half a surrogate pair cannot be written as UTF-8: neither could come back
+ * PostgreSQL cannot store U+0000, and half a surrogate pair cannot be written as UTF-8. Neither could be returned
  * unchanged, so both are refused everywhere.
  */
 export const isStorable = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed()
 
-/** Control and format characters, line and paragraph separators: what a person reading the text would not see. */
+/** Control and format characters, line and paragraph separators, which readers do not see. */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
-/** Identifiers are read aloud, pasted and searched for, so each of their characters must be visible or a space. */
+/** Identifiers are read aloud, pasted and searched for, so their characters must be visible or spaces. */
 export const isPrintable = (text: string): boolean => !invisible.test(text)
 
 /** 128: the width of the columns for names. */
 export const nameMax = 128
 
-/** A name that people give to something of theirs. Undefined unless it is 1 to 128 visible characters. */
+/** A name chosen by a user. Undefined unless it has 1 to 128 visible characters. */
 export function readName(text: string): string | undefined {
   const name = text.trim()
   const { length } = [...name]
@@ -23,8 +23,8 @@ export function readName(text: string): string | undefined {
 }
 
 /**
- * The shape of an email address, in any script: a local part, an at sign, a domain with at least one dot. Whether mail
- * arrives there is known only after sending. 64 and 254 are the limits of RFC 5321.
+ * Checks the form of an email address, in any script: a local part, an at sign, a domain with at least one dot. 64 and
+ * 254 are the limits of RFC 5321.
  */
 export function isEmail(text: string): boolean {
   const at = text.lastIndexOf('@')
@@ -41,13 +41,13 @@ const domainLabel = /^(?!-)[\p{L}\p{M}\p{N}-]{1,63}(?<!-)$/u
 
 /** An absolute http(s) address. Credentials in an address end up in logs and histories, so they are not accepted. */
 export function isWebAddress(text: string): boolean {
-  // The URL parser would quietly trim and repair these; what is stored must be what is called.
+  // The URL parser would silently trim and repair these, but the stored address must be the one that is called.
   if (!/^https?:\/\/[^/]/i.test(text) || /[\s\\\p{Cc}]/u.test(text) || !text.isWellFormed()) return false
   if (/^https?:\/\/[^/?#]*@/i.test(text) || !URL.canParse(text)) return false
   return isPlainHost(new URL(text).hostname)
 }
 
-/** Schemes that a browser would run, read or show itself instead of passing them to an app. */
+/** URL schemes that a browser would handle itself instead of passing them to an app. */
 const runningSchemes = /^(?:javascript|data|file|vbscript|about|blob):/i
 
 /** A web address, or one with the scheme of an app. */
@@ -59,13 +59,12 @@ export function isAppAddress(text: string): boolean {
 }
 
 /**
- * The characters that a host may have after URL parsing: names in other scripts are in their ASCII form by then. The
- * standard also lets `;`, `'` and `,` through, with which a host could end one rule of a page's policy and begin
- * another.
+ * The characters of a parsed host; names in other scripts are in their ASCII form by then. The URL standard also allows
+ * `;`, `'` and `,`, with which a host could inject rules into a page's content security policy.
  */
 export const isPlainHost = (hostname: string): boolean => /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])$/.test(hostname)
 
-/** An address in the form in which it is stored and called: equivalent addresses become equal. */
+/** The normalised address, in which it is stored and called, so that equivalent addresses are equal. */
 export const normalizeAddress = (address: string): string =>
   URL.canParse(address) ? new URL(address).href : address
 
@@ -73,7 +72,7 @@ export const normalizeAddress = (address: string): string =>
 export const normalizeAddresses = <Urls extends Readonly<Record<string, string | undefined>>>(
   urls: Urls,
 ): Urls =>
-  // Object.fromEntries forgets the names, which are the same as before.
+  // Object.fromEntries loses the names, which are unchanged.
   Object.fromEntries(
     Object.entries(urls).map(([name, address]) => [name, address && normalizeAddress(address)]),
   ) as Urls
@@ -90,10 +89,10 @@ export function isLanguageTag(text: string): boolean {
   }
 }
 
-/** The limit of the card schemes for what a statement of account shows. */
+/** The card schemes' limit for descriptors on statements. */
 const descriptorMax = 22
 
-/** Letters and marks that are not a letter with an accent. */
+/** Letters and marks that do not decompose into a letter and an accent. */
 const replacements: ReadonlyMap<string, string> = new Map(
   Object.entries({
     ...{ ß: 'ss', ẞ: 'SS', Æ: 'AE', æ: 'ae', Œ: 'OE', œ: 'oe', Ø: 'O', ø: 'o', Þ: 'Th', þ: 'th' },
@@ -103,8 +102,8 @@ const replacements: ReadonlyMap<string, string> = new Map(
 )
 
 /**
- * A descriptor as statements of account show it: without accents and other alphabets, and without what the provider refuses,
- * because a descriptor must never cost the payment. Undefined: nothing is left.
+ * A descriptor for statements of account: without accents, other alphabets and characters that the provider refuses,
+ * because a payment must not fail because of its descriptor. Undefined: nothing is left.
  */
 export function toStatementText(descriptor: string | undefined, refused: RegExp): string | undefined {
   const plain = (descriptor ?? '').normalize('NFKD').replace(/[^ -~]/gu, toPlain)
@@ -112,7 +111,7 @@ export function toStatementText(descriptor: string | undefined, refused: RegExp)
   return text.slice(0, descriptorMax).trimEnd() || undefined
 }
 
-/** An accent stands alone after its letter, and leaves nothing behind. */
+/** After decomposition accents are separate characters, which are dropped. */
 function toPlain(letter: string): string {
   return replacements.get(letter) ?? ''
 }

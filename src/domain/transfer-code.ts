@@ -1,11 +1,14 @@
 /**
- * The text inside the QR code that banking apps of the euro area read (EPC069-12, on invoices known as GiroCode): payee,
- * IBAN, amount and reference, a line each.
+ * The text of the QR code for banking apps of the euro area (EPC069-12, known as GiroCode): payee, IBAN, amount and
+ * reference, one per line.
  */
 import { textAt } from '#domain/json.ts'
 import type { Money } from '#domain/money/money.ts'
 
-/** Undefined where the standard has no code: other currencies, no IBAN, or an amount of more than nine digits. */
+/**
+ * Undefined if the standard has no code: for other currencies, without an IBAN, or for amounts above 999,999,999.99
+ * euros.
+ */
 export function toTransferCode(transfer: {
   readonly amount: Money
   readonly account?: unknown
@@ -35,7 +38,7 @@ export function toTransferCode(transfer: {
   ].join('\n')
 }
 
-/** The standard's own limits: 999,999,999.99 euros, 70 characters for the name, 140 for the text. */
+/** The limits of the standard: 999,999,999.99 euros, 70 characters for the name, 140 for the text. */
 const maximumCents = 99_999_999_999
 const nameMax = 70
 const referenceMax = 140

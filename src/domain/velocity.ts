@@ -1,4 +1,4 @@
-/** Limits on declines and payouts as the command line writes them: `10/PT1H`, `100000EUR/P1D`. Pure. */
+/** Parses limits on declines and payouts from the command line: `10/PT1H`, `100000EUR/P1D`. Pure. */
 import { isActiveCurrency } from '#domain/money/currencies.ts'
 import { type Money, maximumAmount } from '#domain/money/money.ts'
 import { addDuration } from '#domain/time/duration.ts'
@@ -14,15 +14,15 @@ export interface PayoutLimit {
   readonly window: string
 }
 
-/** Stored where a merchant wants no limit; nothing stored means the environment's default. */
+/** Stored for a merchant without a limit. If nothing is stored, the environment's default applies. */
 export const noLimit = 'none'
 
-/** 1,000: the most declines of one card that are remembered. */
+/** 1,000: the most declines of a card that are stored. */
 export const declinesMax = 1_000
 /** 31 days: a longer window would be a ban, not a rate limit. */
 const windowMaxMs = 31 * 86_400_000
 
-/** The default in live. It stops attackers who guess security codes or expiry dates. */
+/** The default in live, against attackers who guess security codes or expiry dates. */
 export const defaultDeclinesPerCard: DeclineLimit = { count: 10, window: 'PT1H' }
 
 const isWindow = (text: string): boolean => {
@@ -37,9 +37,7 @@ export function parseDeclineLimit(text: string): DeclineLimit | undefined {
   return count >= 1 && count <= declinesMax && isWindow(window) ? { count, window } : undefined
 }
 
-/**
- * One limit or several, one for each currency, separated by commas. Undefined for text that is not a list of limits.
- */
+/** One or several limits, one per currency, separated by commas. Undefined for text that is no list of limits. */
 export function parsePayoutLimits(text: string): readonly PayoutLimit[] | undefined {
   const limits = text.split(',').map(parsePayoutLimit)
   const known = limits.filter(limit => limit !== undefined)

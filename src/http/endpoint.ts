@@ -1,7 +1,7 @@
 /**
- * An endpoint is data: verb, path, who may call, what is accepted, how errors are formatted, and a short handler. The
- * server, the OpenAPI document, the reference page and the tests are all built from the same table of endpoints. This
- * folder knows nothing about payments.
+ * An endpoint is data: verb, path, access, schemas, error format, and a short handler. The server, the OpenAPI
+ * document, the reference page and the tests are all built from the same table of endpoints. This folder knows nothing
+ * about payments.
  */
 import type { Static, TSchema } from 'typebox'
 import type { Scope } from '#domain/api-key.ts'
@@ -15,27 +15,27 @@ export type Verb = 'GET' | 'POST' | 'PATCH' | 'DELETE'
  */
 export type Access = 'open' | 'merchant' | 'customer' | 'intent'
 
-/** An error in one field that only the endpoint can find. */
+/** An error in a field that only the endpoint can detect. */
 export interface Fault {
   readonly field: string
   readonly message: string
 }
 
-/** The error format of an endpoint. One renderer (dialects.ts) knows them all. */
+/** The error format of an endpoint. dialects.ts renders all of them. */
 export type Dialect = 'payment' | 'followUp' | 'customer' | 'service' | 'token'
 
-/** An answer: its body is already JSON text, so that the stored and the sent answer are the same bytes. */
+/** The body of an answer is already JSON text, so that the stored and the sent answer are the same bytes. */
 export interface Answer {
   readonly status: number
   readonly json: string
   readonly headers?: Readonly<Record<string, string>>
   /**
-   * For answers too long to be held in memory: what follows the text, piece by piece. Never with an idempotency key,
-   * whose answer is stored as one text. If a piece fails, the connection is cut, so that nobody mistakes a part for the
-   * whole.
+   * For answers too long to be held in memory: a stream of what follows `json`. Never with an idempotency key, whose
+   * answer is stored as one text. If a piece fails, the connection is cut, so that the client does not take a part for
+   * the whole.
    */
   readonly rest?: AsyncIterable<string>
-  /** Called once when the last piece has been sent, or the client stopped reading. */
+  /** Called once, when the last piece has been sent or the client has stopped reading. */
   readonly onEnd?: () => void
 }
 
@@ -45,7 +45,7 @@ export const answer = (status: number, body: unknown, headers?: Record<string, s
   ...(headers ? { headers } : {}),
 })
 
-/** The scope of a key is merchant + verb + path, never the credential, so that a renewed access token finds it again. */
+/** A key's scope is merchant, verb and path, but not the credential, so that it survives a renewed access token. */
 export interface IdempotencyKey {
   readonly verb: Verb
   /** The concrete path relative to the base, for example /payments/0198…/captures. */
@@ -64,15 +64,15 @@ export interface Call<Body = unknown, Params = unknown, Query = unknown> {
   readonly query: Query
   readonly key: IdempotencyKey | undefined
   readonly traceId: string
-  /** The address the request came from, for limits and logs. */
+  /** The client's address, for limits and logs. */
   readonly address: string
-  /** The media types that the caller asks for; the header as it came. */
+  /** The header Accept. */
   readonly accept?: string
-  /** Set when the credential is restricted to one payment intent, because it is on a customer's device. */
+  /** Set if the credential is on a customer's device and restricted to this payment intent. */
   readonly intentId?: string | undefined
 }
 
-/** A complete, executable example: the tests send it and compare the status; the reference shows both halves. */
+/** A complete, executable example: tests send it and compare the status; the reference shows request and answer. */
 export interface Example {
   readonly summary: string
   /** Values of path parameters whose name differs from the field that fills them: `{ id: '{payId}' }`. */
@@ -82,8 +82,8 @@ export interface Example {
   readonly status: number
   readonly answer: unknown
   /**
-   * Examples that must have run before, by operationId (the first one, or `operationId 3` for the third); `{payId}` and the like in path or body are
-   * filled from the fields of their answers.
+   * Examples that must run before, by operationId (the first one, or `operationId 3` for the third). Placeholders such
+   * as `{payId}` in path or body are filled from the fields of their answers.
    */
   readonly after?: readonly string[]
 }
@@ -99,29 +99,29 @@ export interface Endpoint<Services = never> {
   /** The operation's own version number, shown in the reference. */
   readonly version: string
   readonly access: Access
-  /** What an API key must be allowed to do for this; `none` for endpoints that anybody may call. */
+  /** The scope that an API key needs; `none` for open endpoints. */
   readonly scope: Scope | 'none'
   readonly idempotent: boolean
   /** Exists in the test environment only. */
   readonly testOnly?: true
-  /** A frequent endpoint: its validation is compiled soon after the start, not by the first request. */
+  /** Its validation is compiled soon after the start instead of by the first request. */
   readonly frequent?: true
-  /** Looks up what the body names and answers 404 if there is nothing. */
+  /** Answers 404 if an object that the body names does not exist. */
   readonly looksUp?: true
   readonly dialect: Dialect
   readonly params?: TSchema
   readonly query?: TSchema
   /**
-   * Checks of a query that a schema cannot express. Members that pass the schema are checked even if others fail it, so
-   * that one answer names all errors.
+   * Checks of the query that a schema cannot express. They also run if other members fail the schema, so that one
+   * answer names all errors.
    */
   readonly findFaults?: (query: never) => readonly Fault[]
   readonly body?: TSchema
-  /** The body's media type; JSON unless said otherwise. */
+  /** The media type of the body; JSON by default. */
   readonly accepts?: 'application/json' | 'application/x-www-form-urlencoded'
-  /** Members of an answer that are left out if the credential is on a customer's device. */
+  /** Members of the answer that are omitted if the credential is on a customer's device. */
   readonly hiddenFromDevices?: readonly string[]
-  /** The server's limit for all bodies unless given. */
+  /** Defaults to the server's limit for bodies. */
   readonly bodyBytesMax?: number
   /** Other media types that the endpoint answers with on request (Accept), each with a description. */
   readonly alsoAnswers?: Readonly<Record<string, string>>
@@ -133,7 +133,7 @@ export interface Endpoint<Services = never> {
 
 type StaticOr<T> = T extends TSchema ? Static<T> : undefined
 
-/** Gives the handler its types from the schemas; at run time it returns its argument. */
+/** Infers the handler's types from the schemas. At run time it returns its argument. */
 export function endpoint<
   Services,
   B extends TSchema | undefined = undefined,
@@ -151,6 +151,6 @@ export function endpoint<
     ) => Promise<Answer>
   },
 ): Endpoint<Services> {
-  // The table holds endpoints of all types, so the types of this one's body, path and query end here.
+  // The table holds endpoints of all types, so this endpoint's body, path and query types are lost here.
   return definition as unknown as Endpoint<Services>
 }

@@ -12,7 +12,7 @@ describe('the html template', () => {
     expect(text).toContain('&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt;&amp;amp;')
   })
 
-  test('leaves out what is absent and keeps what is zero', () => {
+  test('omits undefined values and keeps zero', () => {
     expect(html`<p>${undefined}${false}${0}${''}</p>`.text).toBe('<p>0</p>')
   })
 
@@ -24,7 +24,7 @@ describe('the html template', () => {
   })
 })
 
-describe('filling marks in a text', () => {
+describe('filling placeholders in a text', () => {
   test.each([
     ['Pay {amount}', { amount: '1 €' }, 'Pay 1 €'],
     ['{a} and {b} and {a}', { a: 'x', b: 'y' }, 'x and y and x'],

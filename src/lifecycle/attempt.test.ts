@@ -23,7 +23,7 @@ const waiting = operationOf({ state: 'AUTHORIZE_REQUEST', responseCode: '6000010
 const failed = (n: number, responseCode = '21000351'): Operation =>
   operationOf({ xId: xIdOf(n), sequence: n, state: 'FAILED', responseCode })
 
-/** On a page of ours for a day, nothing tried yet. */
+/** A payment on our hosted page, open for a day, with no try yet. */
 const hosted = (change: PaymentChange = {}) =>
   paymentOf({
     integrationType: 'HOSTED',
@@ -39,38 +39,38 @@ const hosted = (change: PaymentChange = {}) =>
 const failures = (count: number, code?: string): Operation[] =>
   Array.from({ length: count }, (_, index) => failed(index + 1, code))
 
-// Each line: the payment, and whether it takes a try now.
+// Each line: the payment, and whether it accepts a try now.
 test.each<[string, PaymentChange, boolean]>([
   ['nothing tried', {}, true],
-  ['tried in vain', { operations: [failed(1)] }, true],
-  ['a step is outstanding: the customer may choose anew', { operations: [waiting] }, true],
-  ['left open at the provider’s', { status: 'PENDING' }, false],
-  ['the provider is being asked', { status: 'PENDING', awaits: undefined }, false],
-  ['waits for its merchant', { awaits: 'CONFIRM' }, false],
+  ['a failed try', { operations: [failed(1)] }, true],
+  ['a provider page is open: the customer may choose another method', { operations: [waiting] }, true],
+  ['pending after a visit to the provider page', { status: 'PENDING' }, false],
+  ['the provider has not answered', { status: 'PENDING', awaits: undefined }, false],
+  ['waits for the merchant’s confirm', { awaits: 'CONFIRM' }, false],
   ['paid', { status: 'OK', awaits: undefined }, false],
   ['over', { status: 'FAILED', awaits: undefined }, false],
   ['a challenge of a DIRECT card', { integrationType: 'DIRECT' }, false],
-  ['its time is over this very moment', { expiresAt: now }, false],
-  ['its time is over in a moment', { expiresAt: new Date(now.getTime() + 1) }, true],
+  ['the deadline is now', { expiresAt: now }, false],
+  ['the deadline is one millisecond away', { expiresAt: new Date(now.getTime() + 1) }, true],
 ])('whether a payment accepts another try: %s', (_, change, expected) =>
   expect(acceptsTry(hosted(change), now)).toBe(expected),
 )
 
-// Each line: what was tried, and whether another try may follow.
+// Each line: the earlier tries, and whether another one may follow.
 test.each<[string, PaymentChange, boolean]>([
   ['nine declines', { operations: failures(9) }, true],
   ['ten declines', { operations: failures(10) }, false],
-  ['ten that never arrived', { operations: failures(10, '21000391') }, true],
-  ['49 that never arrived', { operations: failures(49, '21000391') }, true],
-  ['fifty that never arrived', { operations: failures(50, '21000391') }, false],
+  ['ten that never reached the provider', { operations: failures(10, '21000391') }, true],
+  ['49 that never reached the provider', { operations: failures(49, '21000391') }, true],
+  ['fifty that never reached the provider', { operations: failures(50, '21000391') }, false],
   [
-    'ten declines, some of which never arrived',
+    'ten failures, some of which never reached the provider',
     { operations: [...failures(9), failed(10, '21000391')] },
     true,
   ],
-  ['not on a page', { integrationType: 'DIRECT' }, false],
+  ['not on a hosted page', { integrationType: 'DIRECT' }, false],
   ['a credit', { kind: 'CREDIT' }, false],
-  ['too late', { expiresAt: now }, false],
+  ['after the deadline', { expiresAt: now }, false],
 ])('whether the customer may try again after: %s', (_, change, expected) =>
   expect(mayTryAgain(hosted(change), now)).toBe(expected),
 )
@@ -80,7 +80,7 @@ test('only declined authorisations are counted', () => {
   expect(countDeclines(hosted({ operations: [failed(1), capture, waiting] }))).toBe(1)
 })
 
-describe('how a try is captured', () => {
+describe('the capture method of a try', () => {
   const automatic = (change: PaymentChange = {}) =>
     hosted({
       captureMethod: { type: 'AUTOMATIC' },
@@ -89,7 +89,7 @@ describe('how a try is captured', () => {
     })
   const afterInvoice = automatic({ method: methodOf('INVOICE'), captureMethod: { type: 'MANUAL' } })
 
-  test('uses the capture method of the request, whatever an earlier try stored', () => {
+  test('is that of the request, not the one that an earlier try stored', () => {
     expect(askedCapture(afterInvoice)).toEqual({ type: 'AUTOMATIC' })
     expect(askedCapture(hosted())).toEqual({ type: 'MANUAL' })
     const delayed = { type: 'DELAYED', delayedHours: 5 } as const
@@ -146,7 +146,7 @@ describe('recordTry', () => {
     ])
   })
 
-  test('has its own card or account and none of the earlier try', () => {
+  test('replaces the card or account of the earlier try', () => {
     const byCard = recordTry(hosted({ account }), { ...begun, instrument })
     expect([byCard.instrument, byCard.account]).toEqual([instrument, undefined])
     const debit = { ...begun, method: methodOf('DIRECTDEBIT'), account }

@@ -1,6 +1,7 @@
 /**
- * A try is one authorisation that a customer makes on a hosted page. These rules say which payments allow another try and
- * what the payment looks like with it: the try fills the authorisation that waits for the customer, or follows failed ones.
+ * A try is one authorisation that a customer makes on a hosted page. These rules decide whether a payment allows
+ * another try and record it: a try fills the authorisation that waits for the customer, or adds one after those that
+ * failed.
  */
 import type { XId } from '#domain/ids.ts'
 import { providerResultOutstanding, unreachedCode } from '#domain/response-codes.ts'
@@ -20,19 +21,19 @@ import { defaultCapture, findStoredMethod } from '#methods/catalogue.ts'
 import { type Offerable, offeredMethods } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
 
-/** 10: enough for any honest mistake, and too few to find out which of many stolen cards work. */
+/** 10: enough for honest mistakes, and too few to test a list of stolen cards. */
 export const maximumTries = 10
 
 /**
- * 50 of any kind: nobody who waits for the end of an outage tries as often, and a payment must not grow with every form that
- * somebody sends meanwhile.
+ * 50, counting the tries that never reached the provider. A customer who waits for the end of an outage does not try
+ * that often, and a payment must not grow with every form that is posted meanwhile.
  */
 const maximumTriesOfAnyKind = 50
 
 const countTries = ({ operations }: Payment): number =>
   operations.filter(({ type }) => type === 'AUTHORIZATION').length
 
-/** Counts tries that the provider declined. A try that never reached the provider is our outage and does not count. */
+/** Tries that the provider declined. One that never reached the provider was an outage and does not count. */
 export const countDeclines = ({ operations, method }: Payment): number =>
   operations.filter(
     ({ type, state, responseCode }) =>
@@ -50,14 +51,17 @@ export const mayTryAgain = (payment: Payment, now: Date): boolean =>
 export const isInTime = ({ expiresAt }: Payment, now: Date): boolean =>
   expiresAt === undefined || expiresAt.getTime() > now.getTime()
 
-/** Whether the customer may try now. A try whose answer is outstanding must end first. */
+/** Whether the customer may try now. A try without an answer must be settled first. */
 export const acceptsTry = (payment: Payment, now: Date): boolean =>
   awaitsCustomer(payment) &&
   payment.status === 'AUTHORIZE_REQUEST' &&
   payment.integrationType === 'HOSTED' &&
   isInTime(payment, now)
 
-/** An expired provider page is replaced by a new one, unless a card was sent with it: a card is never sent twice. */
+/**
+ * An expired provider page is replaced by a new one, unless a card or account was sent with it: those are never sent
+ * twice.
+ */
 export const mayRenew = (payment: Payment, now: Date): boolean =>
   awaitsCustomer(payment) && !payment.instrument && !payment.account && isInTime(payment, now)
 
@@ -67,7 +71,10 @@ export interface Try {
   readonly account?: AccountInstrument
   /** Whether the card may be kept for the customer's next payment; undefined where the customer was not asked. */
   readonly keepsCard?: boolean
-  /** The id of the new authorisation, where this try follows a failed one; the first try fills the one that waits. */
+  /**
+   * The id of the new authorisation, if this try follows a failed one. The first try fills the authorisation that
+   * waits.
+   */
   readonly xId: XId
   readonly captureXId: XId
   readonly prepared: Prepared
@@ -78,7 +85,7 @@ export interface Try {
   readonly now: Date
 }
 
-/** The payment with this try begun: waiting for the provider, or for the merchant's confirm. */
+/** The payment with this try recorded: it waits for the provider or for the merchant's confirm. */
 export function recordTry(payment: Payment, begun: Try): Payment {
   const { method, instrument, account, provider, asks, now } = begun
   const prepared = { ...begun.prepared, triedType: method.type }
@@ -112,8 +119,8 @@ export function recordTry(payment: Payment, begun: Try): Payment {
 }
 
 /**
- * The payment with the method of this try, where its customer has gone on with another one. The card or account that was
- * entered for it is not known any more.
+ * The payment with the method of this earlier try, if the customer has since chosen another method. The card or account
+ * of that try is no longer known.
  */
 export function asTried(payment: Payment, { xId, prepared: { triedType } }: Operation): Payment {
   const last = payment.operations.findLast(({ prepared }) => prepared.triedType !== undefined)
@@ -133,13 +140,14 @@ function captureBy(method: Method, payment: Payment): Payment['captureMethod'] {
   return method.capture.includes(asked.type) ? asked : { type: defaultCapture(method) }
 }
 
-/** Whether a try by this method captures in the same message. */
+/** Whether a try with this method captures in the same provider call. */
 export const capturesWith = (payment: Payment, method: Method): boolean =>
   captureBy(method, payment).type === 'AUTOMATIC'
 
 /**
- * The capture method that the merchant asked for. A failed try may have stored another one, because its method supported no
- * other. The capture reference is created with the payment only for AUTOMATIC, so its presence shows what the request asked for.
+ * The capture method that the merchant asked for. The payment may hold another one, stored by a failed try whose method
+ * did not support it. A capture reference is created with the payment only for AUTOMATIC, so its presence tells what
+ * was asked.
  */
 export const askedCapture = ({
   operations,
@@ -147,7 +155,9 @@ export const askedCapture = ({
 }: Pick<Payment, 'captureMethod'> & Partial<Pick<Payment, 'operations'>>): Payment['captureMethod'] =>
   operations?.[0]?.details.captureXId === undefined ? captureMethod : { type: 'AUTOMATIC' }
 
-/** The methods that the customer may try next: those the merchant chose, or all that fit if the merchant chose none. */
+/**
+ * The methods that the customer may choose from: those that the merchant selected, or else all that fit the payment.
+ */
 export const offerFor = (
   payment: Offerable & Pick<Payment, 'captureMethod'> & Partial<Pick<Payment, 'operations'>>,
   chosen?: readonly string[],
@@ -156,7 +166,7 @@ export const offerFor = (
 function followingTry(payment: Payment, { xId, captureXId, now }: Try): Operation {
   const { sequence } = lastOperation(payment)
   const [{ details } = lastOperation(payment)] = payment.operations
-  // The merchant may have changed both since the first try.
+  // The merchant may have changed transId and refNr since the first try.
   const { transId, refNr } = payment
   return {
     xId,
@@ -180,7 +190,7 @@ export type LinkState = 'ACTIVE' | 'COMPLETED' | 'EXPIRED' | 'CANCELLED'
 export function linkState(payment: Payment, now: Date): LinkState {
   switch (payment.status) {
     case 'AUTHORIZE_REQUEST':
-      // Its timer may not have run yet.
+      // The timer that ends the payment may not have run yet.
       return isInTime(payment, now) ? 'ACTIVE' : 'EXPIRED'
     case 'PENDING':
       return 'ACTIVE'

@@ -19,7 +19,7 @@ const take = (value: number, change: Partial<CaptureCommand> = {}): CaptureComma
   ...change,
 })
 
-/** One capture of 400 so far, in this state and with this said about it. */
+/** A payment with one capture of 400 in the given state and with the given details. */
 const afterOne = (
   state: 'SENT' | 'PENDING' | 'FAILED' | 'OK',
   details: Operation['details'],
@@ -38,7 +38,7 @@ const afterOne = (
     ],
   })
 const [providerK, providerP] = [methodOf('PROVIDERK'), methodOf('PROVIDERP')]
-/** Takes parts, but once only; and takes all or nothing. */
+/** A method with one partial capture, and one with whole captures only. */
 const [oncePart, onceWhole] = [methodOf('PROVIDERZ'), methodOf('LINEPAY')]
 const usd = { amount: { value: 1, currency: 'USD' } }
 
@@ -56,9 +56,9 @@ const fiftyCaptures = Array.from({ length: maximumCaptures }, (_, n) =>
   operationOf({ xId: xIdOf(n + 2), sequence: n + 2, type: 'CAPTURE', state: 'OK', amount: 1 }),
 )
 
-// Each line: what is true, the payment, the command, the answer (undefined: go ahead). In the order of the guards.
+// Each line: the case, the payment, the command, the refusal (undefined: accepted). In the order of the checks.
 const cases: [string, Payment, CaptureCommand, Refusal | undefined, Date?][] = [
-  ['all that was authorised', paymentOf(), take(1000), undefined],
+  ['the whole authorised amount', paymentOf(), take(1000), undefined],
   ['a part', paymentOf(), take(1), undefined],
   ['the rest after a part', paymentOf({ status: 'OK', sums: { captured: 400 } }), take(600), undefined],
   [
@@ -67,13 +67,8 @@ const cases: [string, Payment, CaptureCommand, Refusal | undefined, Date?][] = [
     take(1),
     'METHOD_LACKS_OPERATION',
   ],
-  [
-    'nothing approved yet',
-    paymentOf({ status: 'PENDING', sums: { authorized: 0 } }),
-    take(1),
-    'NOT_AUTHORIZED',
-  ],
-  ['customer still to act', paymentOf({ status: 'AUTHORIZE_REQUEST' }), take(1), 'NOT_AUTHORIZED'],
+  ['no approval yet', paymentOf({ status: 'PENDING', sums: { authorized: 0 } }), take(1), 'NOT_AUTHORIZED'],
+  ['waiting for the customer', paymentOf({ status: 'AUTHORIZE_REQUEST' }), take(1), 'NOT_AUTHORIZED'],
   ['declined', paymentOf({ status: 'FAILED', sums: { authorized: 0 } }), take(1), 'NOT_AUTHORIZED'],
   [
     'a credit',
@@ -106,13 +101,18 @@ const cases: [string, Payment, CaptureCommand, Refusal | undefined, Date?][] = [
   ['reversed comes before the currency', paymentOf({ status: 'REVERSED' }), take(1, usd), 'ALREADY_REVERSED'],
   ['captured in full', paymentOf({ status: 'OK', sums: { captured: 1000 } }), take(1), 'ALREADY_CAPTURED'],
   [
-    'captured in full, long ago',
+    'captured in full, and the authorisation has lapsed',
     paymentOf({ status: 'OK', sums: { captured: 1000 } }),
     take(1),
     'ALREADY_CAPTURED',
     later(999),
   ],
-  ['all of it under way', paymentOf({ sums: { capturing: 1000 } }), take(1), 'ALREADY_CAPTURED'],
+  [
+    'a capture of the whole amount under way',
+    paymentOf({ sums: { capturing: 1000 } }),
+    take(1),
+    'ALREADY_CAPTURED',
+  ],
   [
     'closed by a final capture',
     paymentOf({ closedForCapture: true, sums: { captured: 10 } }),
@@ -134,17 +134,22 @@ const cases: [string, Payment, CaptureCommand, Refusal | undefined, Date?][] = [
     'CLOSED_FOR_CAPTURE',
   ],
   ['a final capture that failed', afterOne('FAILED', { manual: { final: true } }), take(1), undefined],
-  ['one that was not final', afterOne('OK', { manual: { final: false } }), take(1), undefined],
+  ['a capture that was not final', afterOne('OK', { manual: { final: false } }), take(1), undefined],
   ['a closing capture under way', afterOne('SENT', { closes: true }), take(1), 'CLOSED_FOR_CAPTURE'],
-  ['the rest about to be released', afterOne('SENT', { releasesRest: true }), take(1), 'CLOSED_FOR_CAPTURE'],
   [
-    'at 100 % of what may reach 115 %',
+    'a capture under way that releases the rest',
+    afterOne('SENT', { releasesRest: true }),
+    take(1),
+    'CLOSED_FOR_CAPTURE',
+  ],
+  [
+    'captured 100 %, where 115 % are allowed',
     paymentOf({ method: providerP, status: 'OK', sums: { captured: 1000 } }),
     take(1),
     'CLOSED_FOR_CAPTURE',
   ],
   [
-    'perhaps at 100 % of what may reach 115 %',
+    'capturing 100 %, where 115 % are allowed',
     paymentOf({ method: providerP, sums: { captured: 600, capturing: 400 } }),
     take(1),
     'CLOSED_FOR_CAPTURE',
@@ -184,16 +189,16 @@ const cases: [string, Payment, CaptureCommand, Refusal | undefined, Date?][] = [
     'CURRENCY_DIFFERS',
   ],
   ['the last of the series', paymentOf(), take(1, { manual: { currentSequence: 2, total: 2 } }), undefined],
-  ['a number without a total', paymentOf(), take(1, { manual: { currentSequence: 9 } }), undefined],
-  ['a total without a number', paymentOf(), take(1, { manual: { total: 1 } }), undefined],
+  ['a sequence number without a total', paymentOf(), take(1, { manual: { currentSequence: 9 } }), undefined],
+  ['a total without a sequence number', paymentOf(), take(1, { manual: { total: 1 } }), undefined],
   [
-    'a number whose capture failed',
+    'the sequence number of a failed capture',
     afterOne('FAILED', { manual: { currentSequence: 1 } }),
     take(1, { manual: { currentSequence: 1 } }),
     undefined,
   ],
   [
-    'a number whose capture may have been made',
+    'the sequence number of an unanswered capture',
     afterOne('PENDING', { manual: { currentSequence: 1 } }),
     take(1, { manual: { currentSequence: 1 } }),
     'SEQUENCE',
@@ -206,7 +211,7 @@ const cases: [string, Payment, CaptureCommand, Refusal | undefined, Date?][] = [
   ],
   ['beyond the series', paymentOf(), take(1, { manual: { currentSequence: 3, total: 2 } }), 'SEQUENCE'],
   [
-    'a number used before',
+    'a sequence number used before',
     capturedWith({ currentSequence: 1 }),
     take(1, { manual: { currentSequence: 1 } }),
     'SEQUENCE',
@@ -218,26 +223,26 @@ const cases: [string, Payment, CaptureCommand, Refusal | undefined, Date?][] = [
     'SEQUENCE',
   ],
   [
-    'the next number',
+    'the next sequence number',
     capturedWith({ currentSequence: 1, total: 2 }),
     take(1, { manual: { currentSequence: 2 } }),
     undefined,
   ],
-  ['one cent too many', paymentOf(), take(1001), 'ABOVE_OPEN_AMOUNT'],
+  ['one cent too much', paymentOf(), take(1001), 'ABOVE_OPEN_AMOUNT'],
   [
-    'too many with what is under way',
+    'too much with a capture under way',
     paymentOf({ sums: { capturing: 600 } }),
     take(401),
     'ABOVE_OPEN_AMOUNT',
   ],
   [
-    'too many with what was given back',
+    'too much after a partial reversal',
     paymentOf({ sums: { reversed: 600 } }),
     take(401),
     'ABOVE_OPEN_AMOUNT',
   ],
   [
-    'too many with what is being given back',
+    'too much with a reversal under way',
     paymentOf({ sums: { reversing: 600 } }),
     take(401),
     'ABOVE_OPEN_AMOUNT',
@@ -256,14 +261,24 @@ const cases: [string, Payment, CaptureCommand, Refusal | undefined, Date?][] = [
     take(152),
     'ABOVE_OPEN_AMOUNT',
   ],
-  ['a part, once', paymentOf({ method: oncePart }), take(400), undefined],
-  ['a second part, once only', afterOne('OK', {}, oncePart), take(1), 'METHOD_LACKS_OPERATION'],
-  ['a first part that failed', afterOne('FAILED', {}, oncePart), take(400), undefined],
-  ['the whole, where it must be', paymentOf({ method: onceWhole }), take(1000), undefined],
-  ['a part of what is taken whole', paymentOf({ method: onceWhole }), take(999), 'METHOD_LACKS_OPERATION'],
+  ['the one partial capture that the method allows', paymentOf({ method: oncePart }), take(400), undefined],
+  [
+    'a second partial capture, where one is allowed',
+    afterOne('OK', {}, oncePart),
+    take(1),
+    'METHOD_LACKS_OPERATION',
+  ],
+  ['a partial capture after one that failed', afterOne('FAILED', {}, oncePart), take(400), undefined],
+  ['the whole amount, where parts are not allowed', paymentOf({ method: onceWhole }), take(1000), undefined],
+  [
+    'a part, where parts are not allowed',
+    paymentOf({ method: onceWhole }),
+    take(999),
+    'METHOD_LACKS_OPERATION',
+  ],
   ['the rest to be released', paymentOf({ method: providerK }), take(999, { releasesRest: true }), undefined],
   [
-    'no rest to be released',
+    'a release of the rest without a rest',
     paymentOf({ method: providerK }),
     take(1000, { releasesRest: true }),
     'ABOVE_OPEN_AMOUNT',

@@ -1,4 +1,4 @@
-/** When an authorised payment may be captured, and what it looks like while the capture is under way. */
+/** Decides whether a payment may be captured, and reserves the amount while the provider has not answered. */
 import { add } from '#domain/money/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
@@ -16,16 +16,18 @@ import {
 
 export interface CaptureCommand extends FollowUpCommand {
   readonly manual?: { readonly currentSequence?: number; readonly total?: number; readonly final?: boolean }
-  /** Ends the capturing with this one: nothing more will be taken, whatever is open. */
+  /** This is the last capture: no other may follow, even if an amount stays open. */
   readonly closes?: boolean
-  /** Gives back what this capture leaves open; an error when it leaves nothing. */
+  /** Releases the amount that this capture leaves open. Refused if it leaves nothing open. */
   readonly releasesRest?: boolean
 }
 
-/** 50: more partial captures than any acquirer we know settles, few enough to load with the payment every time. */
+/**
+ * 50: more partial captures than any acquirer we know settles, and few enough to load with every read of the payment.
+ */
 export const maximumCaptures = 50
 
-/** From general to specific; the first reason that applies is the answer. */
+/** Checks go from general to specific; the first one that fails is the reason of the refusal. */
 export function decideCapture(payment: Payment, command: CaptureCommand, now: Date): Decision {
   const { method, status, sums } = payment
   if (!method.operations.includes('capture')) return refuse('METHOD_LACKS_OPERATION')
@@ -33,7 +35,7 @@ export function decideCapture(payment: Payment, command: CaptureCommand, now: Da
   if (lacksAuthorization(payment)) return refuse('NOT_AUTHORIZED')
   if (isLapsed(payment, now)) return refuse('EXPIRED')
   if (status === 'REVERSED') return refuse('ALREADY_REVERSED')
-  // A capture without an answer counts as taken: asking twice must never collect twice.
+  // An unanswered capture counts as made, so that a repeated request cannot collect twice.
   if (add(sums.captured, sums.capturing) >= captureCeiling(payment)) return refuse('ALREADY_CAPTURED')
   if (isClosed(payment)) return refuse('CLOSED_FOR_CAPTURE')
   if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
@@ -45,7 +47,7 @@ export function decideCapture(payment: Payment, command: CaptureCommand, now: Da
   return accept
 }
 
-/** The payment with the capture reserved: what is recorded before the provider is called. */
+/** The payment with the amount of the capture reserved, as it is stored before the provider is called. */
 export function reserveCapture(payment: Payment, command: CaptureCommand, recording: Recording): Payment {
   const { manual, closes } = command
   const isPart = command.amount.value < openAmount(payment)
@@ -55,15 +57,15 @@ export function reserveCapture(payment: Payment, command: CaptureCommand, record
   return withOperation({ ...payment, sums: { ...payment.sums, capturing } }, operation, recording.now)
 }
 
-/** Captures that happened or may have happened. */
+/** Captures that were made or, while they have no answer, may have been made. */
 const captures = (payment: Payment): readonly Operation[] =>
   payment.operations.filter(operation => operation.type === 'CAPTURE' && operation.state !== 'FAILED')
 
-/** The final capture was made, or may have been: while its outcome is unknown, no other may follow. */
+/** Whether the final capture was made, or may have been: while its outcome is unknown, no other may follow. */
 function isClosed(payment: Payment): boolean {
   const { closedForCapture, method, sums } = payment
   if (closedForCapture || captures(payment).length >= maximumCaptures) return true
-  // Where more than the authorised amount may be captured, reaching it closes the payment all the same.
+  // Even if the method allows captures above the authorised amount, reaching that amount closes the payment.
   const reached = add(sums.captured, sums.capturing) >= sums.authorized
   return (reached && method.capturePercentMax !== undefined) || captures(payment).some(endsCapturing)
 }
@@ -72,14 +74,14 @@ function isClosed(payment: Payment): boolean {
 export const endsCapturing = ({ details: { manual, closes, releasesRest } }: Operation): boolean =>
   manual?.final === true || closes === true || releasesRest === true
 
-/** A partial capture, or a second one, only where the method's row allows it. */
+/** Partial captures, and a second capture, need a method that allows them. */
 function methodAllowsPart(payment: Payment, { amount }: CaptureCommand): boolean {
   const { operations } = payment.method
   if (amount.value < openAmount(payment) && !operations.includes('partial_capture')) return false
   return captures(payment).length === 0 || operations.includes('multi_capture')
 }
 
-/** Each sequence number is used once and is at most the total, whether the total is given now or was given before. */
+/** A sequence number is used once and must not exceed the total, which may have been given with an earlier capture. */
 function sequenceFits(payment: Payment, command: CaptureCommand): boolean {
   const current = command.manual?.currentSequence
   if (current === undefined) return true

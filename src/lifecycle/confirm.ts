@@ -1,4 +1,4 @@
-/** When a payment that was created in a first step may be confirmed, and what it looks like while the provider decides. */
+/** Decides whether a payment that awaits the merchant's confirm may be confirmed, and records the confirm. */
 import type { XId } from '#domain/ids.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
@@ -43,7 +43,7 @@ export function recordConfirm(
   return withOperation({ ...payment, status: 'PENDING', captureMethod, details }, operation, recording.now)
 }
 
-/** Order, addresses and the parts of the amount in the confirm replace those of the create request. */
+/** Order, addresses and amount details in the confirm replace those of the create request. */
 const replaceable = ['order', 'billingAddress', 'shipping', 'amount'] as const
 
 function withReplaced(details: Payment['details'], given: Payment['details']): Payment['details'] {

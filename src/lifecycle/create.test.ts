@@ -20,14 +20,14 @@ const later1 = { confirmsLater: true }
 const hosted = { integrationType: 'HOSTED' } as const
 
 describe('firstStep', () => {
-  // Each line: what is asked for, and who moves first.
+  // Each line: the request, and who acts first.
   test.each<[string, CreateCommand, ReturnType<typeof firstStep>]>([
     ['a card', create('CARD'), 'provider'],
-    ['a card on our page', create('CARD', hosted), 'customer'],
+    ['a card on our hosted page', create('CARD', hosted), 'customer'],
     ['a card for authentication only', create('CARD', later1), 'confirm'],
     ['a direct debit', create('DIRECTDEBIT'), 'provider'],
     ['two steps', create('PROVIDERK'), 'confirm'],
-    ['two steps, on our page', create('PROVIDERK', hosted), 'provider'],
+    ['two steps, on our hosted page', create('PROVIDERK', hosted), 'provider'],
     ['a purchase on invoice in two steps', create('PROVIDERR'), 'confirm'],
     ['a redirect', create('PROVIDERP', hosted), 'provider'],
     ['a redirect with a confirm to follow', create('PROVIDERP', { ...hosted, ...later1 }), 'provider'],
@@ -35,7 +35,7 @@ describe('firstStep', () => {
     ['a redirect, DIRECT', create('IDEAL'), 'provider'],
     ['a voucher', create('BOLETO'), 'provider'],
     ['a QR code', create('PIX'), 'provider'],
-    ['a payment without its customer', create('PROVIDERK', { merchantInitiated: true }), 'provider'],
+    ['a merchant-initiated payment', create('PROVIDERK', { merchantInitiated: true }), 'provider'],
   ])('%s: the %s', (_, command, mover) => expect(firstStep(command)).toBe(mover))
 
   test('on a hosted page with a form the customer acts first', () => {
@@ -64,7 +64,7 @@ const key = { verb: 'POST', path: '/payments', key: 'k' }
 describe('openPayment', () => {
   test.each([
     [
-      'asked at once',
+      'with the provider called at once',
       born(create('CARD'), { key }),
       'PENDING',
       undefined,
@@ -74,7 +74,7 @@ describe('openPayment', () => {
       key,
     ],
     [
-      'for a form on our page',
+      'for a form on our hosted page',
       born(create('CARD', hosted), { key }),
       'AUTHORIZE_REQUEST',
       'CUSTOMER',
@@ -94,7 +94,7 @@ describe('openPayment', () => {
       undefined,
     ],
     [
-      'with a time of its own',
+      'with a deadline in the request',
       born(create('CARD', { ...hosted, expiresAt: later(2) })),
       'AUTHORIZE_REQUEST',
       'CUSTOMER',
@@ -104,7 +104,7 @@ describe('openPayment', () => {
       undefined,
     ],
     [
-      'asked at once, with a time for a customer who must act',
+      'with the provider called at once and a deadline in the request',
       born(create('CARD', { expiresAt: later(2) })),
       'PENDING',
       undefined,
@@ -146,7 +146,7 @@ describe('openPayment', () => {
     expect(credit.operations).toMatchObject([{ type: 'CREDIT', state: 'SENT', amount: 1000 }])
   })
 
-  test('keeps with its first operation what later steps need', () => {
+  test('stores the data that later steps need with the first operation', () => {
     const command = create('PROVIDERK', {
       metadata: { a: 1 },
       hints: { simulationMode: '0000' },

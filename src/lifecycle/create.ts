@@ -1,4 +1,4 @@
-/** Creates the payment record as it is stored before any provider is called. */
+/** Creates a payment as it is stored before any provider is called. */
 import type { MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money/money.ts'
 import {
@@ -30,13 +30,13 @@ export interface CreateCommand {
   readonly amount: Money
   readonly captureMethod: { readonly type: CaptureType; readonly delayedHours?: number }
   readonly metadata?: Readonly<Record<string, unknown>>
-  /** For the connector alone. Stored with the first operation, by the names of the wire. */
+  /** Fields that only connectors read. Stored with the first operation under their API names. */
   readonly hints?: Hints
   /** The request asks for a two-step payment: the merchant sends a confirm, whatever the method's usual flow. */
   readonly confirmsLater?: boolean
-  /** The provider of this payment knows no confirm, so the customer approves at once, whatever the method's usual flow. */
+  /** This provider has no confirm, so the customer approves at once, whatever the method's usual flow. */
   readonly lacksConfirm?: boolean
-  /** The provider asks for the card on its own page, so that ours has no form to show. */
+  /** The provider asks for the card on its own page, so our page shows no card form. */
   readonly cardAtProvider?: boolean
   /** A merchant-initiated payment: no customer is present, so the provider is called at once, whatever the method's flow. */
   readonly merchantInitiated?: boolean
@@ -45,7 +45,7 @@ export interface CreateCommand {
   /** The provider account that stores the card or account, and its token for it. */
   readonly atProvider?: { readonly account: string; readonly token: string }
   readonly expiresAt?: Date
-  /** What the method's own object says besides card data, by the names of the contract. */
+  /** The method's own object of the request without card data, under its API names. */
   readonly methodFields?: Readonly<Record<string, unknown>>
   readonly details: SentDetails
   readonly own?: OwnDetails
@@ -84,7 +84,7 @@ const customerTimeMs: Readonly<Record<Flow, number>> = {
   transfer: 7 * dayMs,
 }
 
-/** When a payment that waits for its customer expires, unless the request set a deadline. */
+/** When a payment that waits for its customer expires, if the request sets no deadline. */
 export const customerDeadline = ({ flow }: Method, now: Date): Date =>
   new Date(now.getTime() + customerTimeMs[flow])
 
@@ -115,7 +115,9 @@ export function firstStep({
 export const stepCode = ({ step }: Prepared): string =>
   step === 'challenge' ? challengeOutstanding : customerActionOutstanding
 
-/** A payment whose provider is called at once is stored as PENDING, because money may move before the answer is known. */
+/**
+ * If the provider is called at once, the payment starts as PENDING, because money may move before the answer is known.
+ */
 export function openPayment(input: NewPayment): Payment {
   const { command, kind, payId, xId, captureXId, instrument, account, prepared, key, clientToken, now } =
     input

@@ -1,4 +1,4 @@
-/** What a payment looks like while its customer has to act: on a page of the provider, at a till, at their bank. */
+/** The payment while its customer must act: on a page of the provider, at a till or at their bank. */
 import type { XId } from '#domain/ids.ts'
 import { cancelledCode } from '#domain/response-codes.ts'
 import { customerDeadline, stepCode } from '#lifecycle/create.ts'
@@ -55,7 +55,7 @@ function deadlineOf(payment: Payment, operation: Operation, action: CustomerActi
   return shownDeadline ?? customerDeadline(method, sentAt(operation))
 }
 
-/** The provider's facts with the customer's action as it is stored; instructions appear under the contract's field names. */
+/** The provider's facts together with the stored action. Instructions are also stored under the API's field names. */
 function withAction({ action, provider, expiresAt }: CustomerActionOutcome): ProviderFacts {
   if (action.type === 'redirect') {
     return { ...provider, action: { ...action, expiresAt: expiresAt?.toISOString() } }
@@ -77,8 +77,8 @@ function withAction({ action, provider, expiresAt }: CustomerActionOutcome): Pro
 }
 
 /**
- * Whether a repeated answer of the provider asks for the same step, so that nothing changes. A transfer of which a part has
- * arrived is pending and still has its instructions.
+ * Whether the provider asks for the same step as before, so that nothing changes. A transfer that was paid in part is
+ * PENDING and keeps its instructions.
  */
 function isSameAction({ state, provider }: Operation, { action }: CustomerActionOutcome): boolean {
   const isOpen = state === 'AUTHORIZE_REQUEST' || (state === 'PENDING' && action.type === 'instructions')
@@ -87,7 +87,7 @@ function isSameAction({ state, provider }: Operation, { action }: CustomerAction
   return action.type === 'instructions' || (known.type === 'redirect' && known.url === action.url)
 }
 
-/** Fails a try that the customer abandoned and the provider has cancelled, so that another try may follow. */
+/** Fails a try that the customer abandoned and the provider cancelled, so that another try may follow. */
 export function abandonTry(payment: Payment, xId: XId, now: Date): Payment | undefined {
   const waiting = openTry(payment)
   if (waiting?.xId !== xId) return undefined
@@ -102,12 +102,13 @@ export function abandonTry(payment: Payment, xId: XId, now: Date): Payment | und
   }
 }
 
-/** Five minutes: clocks differ, and a page that ends together with its payment leaves no time for another one. */
+/** Five minutes, because clocks differ, and because a payment that ends with its page leaves no time for a new page. */
 const pageMarginMs = 5 * 60 * 1000
 
 /**
- * The payment after its provider's page has ended unpaid: it waits on, and the next visit opens a new page. Undefined where
- * the payment ends with the page, or where a card or account was sent with it, which is never sent twice.
+ * The payment after its provider's page expired unpaid: it keeps waiting, and the next visit opens a new page.
+ * Undefined if the payment ends with the page, or if a card or account was sent with it, because those are never sent
+ * twice.
  */
 export function endPage(payment: Payment, operation: Operation, now: Date): Payment | undefined {
   const { action } = operation.provider ?? {}
@@ -135,6 +136,6 @@ export function endPage(payment: Payment, operation: Operation, now: Date): Paym
   }
 }
 
-/** What the customer of a waiting operation has to do; undefined once it was done. */
+/** What the customer of a waiting operation must do; undefined once they have done it. */
 export const openAction = ({ prepared, provider }: Operation): StoredAction | undefined =>
   prepared.step === undefined ? undefined : provider?.action

@@ -11,7 +11,7 @@ export interface Phone {
   readonly number: string
 }
 
-/** What a merchant may know and change about a person. */
+/** The personal data of a customer that a merchant may read and change. */
 export interface CustomerData {
   readonly firstName?: string
   readonly lastName?: string
@@ -27,7 +27,7 @@ export interface Customer extends CustomerData {
   readonly createdAt: Date
   readonly updatedAt: Date
   readonly lastUsedAt: Date
-  /** Incremented by every change that the merchant makes. */
+  /** Incremented by every change made by the merchant. */
   readonly version: number
 }
 
@@ -43,7 +43,7 @@ interface KeptMethod {
 }
 
 export interface StoredCard extends KeptMethod {
-  /** The vault's key to the card. */
+  /** The card's id in the vault. */
   readonly cardId: string
   readonly pseudoCardNumber: string
   readonly brand: string
@@ -53,13 +53,13 @@ export interface StoredCard extends KeptMethod {
 
 export interface StoredAccount extends KeptMethod {
   readonly cardId?: undefined
-  /** The vault's key to the account. */
+  /** The account's id in the vault. */
   readonly accountId: string
   readonly pseudoBankAccountNumber: string
   readonly accountHolderName?: string
 }
 
-/** What a customer may pay with again. */
+/** A card or account that a customer can pay with again. */
 export type StoredMethod = StoredCard | StoredAccount
 
 export const isStoredCard = (method: StoredMethod): method is StoredCard => method.cardId !== undefined
@@ -80,12 +80,14 @@ export const chargedCustomer = ({ own }: Payment): CustomerId | undefined => own
 export const isApproval = (before: Payment, after: Payment): boolean =>
   lacksAuthorization(before) && !lacksAuthorization(after)
 
-/** On a hosted page customers decide whether their card is saved; elsewhere the merchant did, by naming the customer. */
+/**
+ * On a hosted page customers decide whether their card is saved; elsewhere the merchant decides by naming the customer.
+ */
 export const keepsCard = ({ own }: Payment): boolean => own.keepCard !== false
 
 /**
- * The customer record that an approved payment creates; undefined where the personal data of the payment was erased before
- * its approval: it must not come back, and without an email address there is no customer.
+ * The customer record that an approved payment creates. Undefined if the payment's personal data was erased before the
+ * approval: erased data must not return, and a customer needs an email address.
  */
 export function customerDataOf({ details }: Payment): CustomerData | undefined {
   const { firstName, lastName, email, phone } = details.customerInfo ?? {}
@@ -96,11 +98,13 @@ export function customerDataOf({ details }: Payment): CustomerData | undefined {
   return { firstName, lastName, email, phone, billingAddress: isKnown ? address : undefined }
 }
 
-/** Every request that names its customer has an email address; only where they were erased is there none. */
+/**
+ * Every request that names its customer has an email address, so it is missing only if the personal data was erased.
+ */
 export const isErased = ({ customerInfo }: Payment['details']): boolean =>
   customerInfo !== undefined && customerInfo.email === undefined
 
-/** A given value replaces, null clears, an absent field stays. The same holds for each field of an address. */
+/** A value replaces the stored one, null clears it, an absent field keeps it. The same holds for each address field. */
 export function patchCustomer(customer: Customer, patch: CustomerPatch, now: Date): Customer {
   const { firstName, lastName, email, phone, billingAddress } = patch
   return {

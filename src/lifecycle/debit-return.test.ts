@@ -32,18 +32,22 @@ const returned = {
   now: later(48),
 }
 
-// Each line: what was refunded before, certainly or possibly, and how much the bank sends back.
+// Each line: the earlier refunds, and the amount of the return.
 test.each<[string, PaymentChange, number]>([
   ['nothing', {}, 600],
-  ['a part', { operations: [operationOf({}), capture, refund(200, 'OK')], sums: { refunded: 200 } }, 400],
   [
-    'perhaps a part',
+    'a partial refund',
+    { operations: [operationOf({}), capture, refund(200, 'OK')], sums: { refunded: 200 } },
+    400,
+  ],
+  [
+    'a partial refund without an answer',
     { operations: [operationOf({}), capture, refund(200, 'SENT')], sums: { refunding: 200 } },
     400,
   ],
-  ['a part in vain', { operations: [operationOf({}), capture, refund(200, 'FAILED')] }, 600],
+  ['a partial refund that failed', { operations: [operationOf({}), capture, refund(200, 'FAILED')] }, 600],
   [
-    'all but a cent',
+    'refunded but for a cent',
     { operations: [operationOf({}), capture, refund(599, 'PENDING')], sums: { refunding: 599 } },
     1,
   ],
@@ -65,7 +69,7 @@ test.each<[string, PaymentChange, number]>([
   })
 })
 
-test('the amount that the bank names is taken, whatever was refunded before', () => {
+test('the return has the amount that the bank names, even after a refund', () => {
   const before = paid({ operations: [operationOf({}), capture, refund(600, 'OK')], sums: { refunded: 600 } })
   const after = returnCapture(before, { ...returned, amount: 600 })
   expect(after?.sums).toEqual({ ...before.sums, returned: 600 })
@@ -74,11 +78,11 @@ test('the amount that the bank names is taken, whatever was refunded before', ()
 
 test.each<[string, PaymentChange]>([
   [
-    'all was refunded',
+    'the capture was refunded in full',
     { operations: [operationOf({}), capture, refund(600, 'OK')], sums: { refunded: 600 } },
   ],
   [
-    'all was refunded, perhaps',
+    'a full refund has no answer yet',
     { operations: [operationOf({}), capture, refund(600, 'SENT')], sums: { refunding: 600 } },
   ],
   [
@@ -86,7 +90,7 @@ test.each<[string, PaymentChange]>([
     { operations: [operationOf({}), { ...capture, state: 'FAILED' }], sums: { captured: 0 } },
   ],
   [
-    'the capture is unknown',
+    'the outcome of the capture is unknown',
     { operations: [operationOf({}), { ...capture, state: 'PENDING' }], sums: { captured: 0 } },
   ],
   ['there is no such capture', { operations: [operationOf({})], sums: { captured: 0 } }],

@@ -1,7 +1,7 @@
 /**
- * A returned direct debit: the customer's bank takes captured money back, so no rule can refuse it. The money is booked
- * as a return, an operation of its own whose response code gives the reason. Its amount is the one that the bank names,
- * else what is left of the capture. The payment keeps its status.
+ * A returned direct debit: the customer's bank has taken captured money back, so no rule can refuse it. It is booked as
+ * an operation of type RETURN whose response code gives the reason, for the amount that the bank names or else for what
+ * is left of the capture. The payment keeps its status.
  */
 import type { XId } from '#domain/ids.ts'
 import { add } from '#domain/money/money.ts'
@@ -11,11 +11,11 @@ import { findOperation, lastOperation, type Operation, type Payment } from '#lif
 import { restOf } from '#lifecycle/refund.ts'
 
 export interface Returned {
-  /** The capture that is sent back. */
+  /** The returned capture. */
   readonly capture: XId
   /** The reference of the return. */
   readonly xId: XId
-  /** The returned amount, where the provider names it: the bank took that much, whatever was refunded before. */
+  /** The returned amount, if the provider names it: the bank took that much even if a part was refunded before. */
   readonly amount?: number
   /** The last four digits of the response code. */
   readonly detail: string
@@ -24,8 +24,9 @@ export interface Returned {
 }
 
 /**
- * The capture that a return of this amount is about: the one that is named; else the last one that took it, or of which it is
- * left. The bank takes back what it names, whatever was refunded before, but of no capture more than it took.
+ * The capture to which a return of this amount belongs: the named one, or else the last one whose amount, or whose rest
+ * after refunds, equals the returned amount. Earlier refunds do not limit a return, but no capture can be returned
+ * beyond its amount.
  */
 export function findReturnedCapture(
   payment: Payment,

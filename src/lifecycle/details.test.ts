@@ -1,11 +1,11 @@
-/** What the merchant sent and what the gateway notes are stored together and must not be mixed up. */
+/** The merchant's fields and the gateway's own notes are stored together and must not be mixed up. */
 import { expect, test } from 'vitest'
 import { joinDetails, shownDetails, splitDetails } from '#lifecycle/details.ts'
 
 const sent = { language: 'de', metadata: { shop: '7' }, description: 'Consulting in March' }
 const own = { linkId: 'pl_1', session: true, keepCard: false, methodFields: { mandateId: 'M1' } }
 
-test('stored details are read back as what was sent and what is our own', () => {
+test('stored details are split into the merchant’s fields and our own notes', () => {
   expect(splitDetails(joinDetails(sent, own))).toEqual({ details: sent, own })
 })
 

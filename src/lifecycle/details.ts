@@ -1,6 +1,6 @@
 /**
- * The fields of a payment that have no column of their own, in two parts: what the merchant sent, and what the gateway notes
- * for itself. Both are stored in one JSON column and separated when the payment is read.
+ * The fields of a payment that have no column of their own, in two parts: fields of the merchant's request, and the
+ * gateway's own notes. Both are stored in one JSON column and separated when the payment is read.
  */
 import type { Static, TObject } from 'typebox'
 import type { CustomerId, IntentId, PayId } from '#domain/ids.ts'
@@ -10,16 +10,16 @@ import { recordDetails } from '#schemas/payment-record.ts'
 
 type Sent = Static<TObject<typeof recordDetails>>
 
-/** Fields of the request as they came, without card data. */
+/** Fields of the request as the merchant sent them, without card data. */
 export type SentDetails = {
   readonly [Field in Exclude<
     keyof Sent,
     'refNr' | 'captureMethod' | 'customerInfo' | HintField
   >]?: Sent[Field]
 } & {
-  /** Every request has an email address in it; a payment whose personal data was erased does not. */
+  /** Partial, because the email address that every request has is missing once the personal data was erased. */
   readonly customerInfo?: Partial<Sent['customerInfo']>
-  /** The parts that the amount is made of. */
+  /** The parts of the amount, such as taxes and shipping. */
   readonly amount?: Omit<Static<typeof createAmount>, 'value' | 'currency'>
 }
 
@@ -27,45 +27,48 @@ export type SentDetails = {
 const shownFields: ReadonlySet<string> = new Set(Object.keys(recordDetails))
 
 /**
- * Which charge of its plan a payment is, as it was decided when the payment was made. What comes next is decided by the terms
- * that the plan has when the outcome is known.
+ * Which charge of its plan a payment is, fixed when the payment was made. The next charge follows from the plan's terms
+ * at the time when the outcome is known.
  */
 export interface PlanTurn {
   readonly initialPayId: PayId
-  /** The due day after this one by the terms of then. For the release before, and for its payments, which have no `paid`. */
+  /**
+   * The next due day by the terms at that time. Written for the previous release; read for its payments, which lack
+   * `paid`.
+   */
   readonly next?: string
-  /** For the release before, which may settle the payment while both serve. */
+  /** Written for the previous release, which may settle the payment during a rolling update. */
   readonly expiryDate?: string
-  /** Given where the merchant charges: the day up to which the charge pays. */
+  /** Set if the merchant charges the plan: the charge covers all due days up to this one. */
   readonly paid?: string
   /**
-   * Given where the gateway charges by itself: the day it charges for, how often that was declined before, and whether the
-   * merchant asked for it on that day.
+   * Set if the gateway makes the charge: the due day, how often the charge was declined before, and whether the
+   * merchant asked for it to be made at once.
    */
   readonly automatic?: { readonly dueDate: string; readonly tries: number; readonly asked?: true }
 }
 
-/** Facts of an intent that decide whether another try may follow. */
+/** Facts about the payment's intent that decide whether another try may follow. */
 export interface IntentTerms {
   readonly expiresAt: string
-  /** Of the payments made from the intent before. */
+  /** Declines and refused confirmations of the intent before this payment. */
   readonly declines: number
-  /** How many payments were made from the intent, this one included; missing in those of an earlier release. */
+  /** How many payments were made from the intent, including this one. Missing in payments of an earlier release. */
   readonly payments?: number
 }
 
-/** What the gateway notes with the payment. */
+/** The gateway's own notes about a payment. */
 export interface OwnDetails {
   /** The members of the method's object, without card data. The record shows some of them inside `paymentMethods`. */
   readonly methodFields?: Readonly<Record<string, unknown>>
-  /** The payment is a link, under this id. */
+  /** The payment belongs to the payment link with this id. */
   readonly linkId?: string
   /** The customer chooses the method on a hosted page. */
   readonly session?: boolean
   readonly planTurn?: PlanTurn
   /** Whether the customer agreed, on a hosted page, to saving the card. */
   readonly keepCard?: boolean
-  /** The customer whose stored card or account is charged without them. */
+  /** The customer whose stored card or account a merchant-initiated payment charges. */
   readonly chargedCustomerId?: CustomerId
   readonly paymentIntentId?: IntentId
   readonly intentTerms?: IntentTerms
@@ -108,7 +111,7 @@ export function splitDetails(stored: StoredDetails): {
   return { details, own }
 }
 
-/** What the merchant sent, as the payment's record shows it. */
+/** The merchant's fields that the payment record shows. */
 export function shownDetails(details: SentDetails): SentDetails {
   return Object.fromEntries(Object.entries(details).filter(([field]) => shownFields.has(field)))
 }

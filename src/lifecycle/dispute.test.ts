@@ -63,11 +63,11 @@ test('a dispute first reported after its end sends both the opened and the final
   })
 })
 
-test('a dispute in another currency counts all that was captured', () => {
+test('a dispute in another currency counts with the whole amount of its capture', () => {
   expect(open({ amount: { value: 99, currency: 'USD' } }).payment.sums.disputed).toBe(1000)
 })
 
-describe('what a provider reports later', () => {
+describe('a later report of the provider', () => {
   const known = open()
   const tell = (change: Partial<DisputeFacts>, before: { payment: Payment; dispute: Dispute } = known) =>
     updateDispute(before.payment, before.dispute, facts(change), later(1))
@@ -103,7 +103,7 @@ describe('what a provider reports later', () => {
     expect(updateDispute(payment, dispute, again, later(1))).toBeUndefined()
   })
 
-  test('the deadline of an earlier stage is not that of the next one', () => {
+  test('a new stage does not keep the deadline of the earlier one', () => {
     const { payment, dispute } = open()
     const second = facts({ stage: 'PRE_ARBITRATION', evidenceDueBy: undefined })
     expect(updateDispute(payment, dispute, second, later(1))?.dispute.evidenceDueBy).toBeUndefined()
@@ -148,7 +148,7 @@ describe('the merchant’s answer', () => {
     expect(sent.dispute.events.at(-1)).toMatchObject({ type: 'EVIDENCE_SENT' })
   })
 
-  test('only an open dispute whose time is not over can be answered', () => {
+  test('a dispute can be answered only while it is open and before its deadline', () => {
     expect(refuseAnswer(dispute, now)).toBeUndefined()
     expect(refuseAnswer(dispute, later(24))).toBe('EXPIRED')
     expect(refuseAnswer({ ...dispute, evidenceDueBy: undefined }, later(99))).toBeUndefined()
@@ -157,7 +157,7 @@ describe('the merchant’s answer', () => {
   })
 })
 
-test('a refund may take what is neither refunded nor disputed', () => {
+test('only money that is neither refunded nor disputed can be refunded', () => {
   const refund = (value: number, disputed: number) =>
     decideRefund(paid(disputed), { transId: 't', amount: { value, currency: 'EUR' }, details: {} })
   expect(refund(400, 600)).toMatchObject({ accepted: true })
@@ -165,7 +165,7 @@ test('a refund may take what is neither refunded nor disputed', () => {
   expect(refund(1001, 0)).toMatchObject({ refusal: 'ABOVE_REFUNDABLE_AMOUNT' })
 })
 
-test('the named capture is disputed, else the last one that brought money', () => {
+test('the named capture is disputed, or else the last successful one', () => {
   const failed = operationOf({ xId: xIdOf(4), sequence: 4, type: 'CAPTURE', state: 'FAILED' })
   const second = operationOf({ xId: xIdOf(3), sequence: 3, type: 'CAPTURE', state: 'OK' })
   const payment = paymentOf({ operations: [operationOf({}), capture, second, failed] })

@@ -1,6 +1,7 @@
 /**
- * Disputes: captured money that a cardholder has asked back through their bank. Providers report a dispute's state in any
- * order and more than once; these rules decide what is new, how it changes the payment's sums and which events are sent.
+ * Disputes: the cardholder reclaims captured money through their bank. Providers report a dispute's states in any order
+ * and more than once; these rules decide which report is new, how it changes the payment's sums and which events are
+ * sent.
  */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import { add, type Money, subtract } from '#domain/money/money.ts'
@@ -24,11 +25,11 @@ export interface DisputeFacts {
 /** dsp_ and 32 hex digits. */
 export type DisputeId = string & { readonly __disputeId: true }
 
-/** A checked text becomes an id by a cast, as in ids.ts. */
+/** The cast is safe after the check, as in ids.ts. */
 export const parseDisputeId = (text: string): DisputeId | undefined =>
   /^dsp_[0-9a-f]{32}$/.test(text) ? (text as DisputeId) : undefined
 
-/** What happened to a dispute, as its record shows it. */
+/** An entry in the history of a dispute record. */
 export interface DisputeEvent {
   readonly at: string
   readonly type:
@@ -48,7 +49,7 @@ export interface Dispute extends DisputeFacts {
   readonly payId: PayId
   /** The capture that is disputed. */
   readonly xId: XId
-  /** Data of the connector that it needs again in later calls about the dispute. */
+  /** Data that the connector needs in later calls about the dispute. */
   readonly kept: Readonly<Record<string, string | number | boolean>>
   readonly events: readonly DisputeEvent[]
   readonly createdAt: Date
@@ -57,7 +58,7 @@ export interface Dispute extends DisputeFacts {
 
 export type DisputeNews = 'dispute.opened' | 'dispute.won' | 'dispute.lost'
 
-/** A payment and one of its disputes after something happened to the dispute. */
+/** A payment and its dispute after a change of the dispute. */
 export interface DisputeChange {
   readonly payment: Payment
   readonly dispute: Dispute
@@ -67,7 +68,7 @@ export interface DisputeChange {
 
 const stages: readonly DisputeStage[] = ['INQUIRY', 'CHARGEBACK', 'PRE_ARBITRATION', 'ARBITRATION']
 
-/** The order of states within one stage of a dispute. The last three are final. */
+/** The order of states within one stage of a dispute. EXPIRED, LOST and WON are final. */
 const progress: Readonly<Record<DisputeStatus, number>> = {
   OPEN: 0,
   UNDER_REVIEW: 1,
@@ -79,7 +80,10 @@ const progress: Readonly<Record<DisputeStatus, number>> = {
 
 export const isFinal = (status: DisputeStatus): boolean => progress[status] >= progress.EXPIRED
 
-/** Notices arrive in any order: one with an earlier state than the stored one is ignored. */
+/**
+ * Whether a notice reports a change. Notices arrive in any order, so one with an earlier state than the stored one does
+ * not.
+ */
 function isNewState(known: DisputeFacts, reported: DisputeFacts): boolean {
   const [before, after] = [stages.indexOf(known.stage), stages.indexOf(reported.stage)]
   if (before !== after) return after > before
@@ -90,7 +94,7 @@ function isNewState(known: DisputeFacts, reported: DisputeFacts): boolean {
   )
 }
 
-/** A later notice may not repeat why there is a dispute, nor until when to answer: what is known stays. */
+/** A later notice may omit the reason and the deadline; the stored ones then stay. */
 function withKnownFields(reported: DisputeFacts, known: DisputeFacts): DisputeFacts {
   const isReasonKnown = reported.reasonGroup === 'OTHER' && known.reasonCode !== ''
   const { reasonCode, reasonGroup } = isReasonKnown ? known : reported
@@ -105,7 +109,7 @@ export interface DisputeIds {
   readonly now: Date
 }
 
-/** Opens a dispute that was not stored yet. */
+/** The first report of a dispute. */
 export function openDispute(payment: Payment, facts: DisputeFacts, ids: DisputeIds): DisputeChange {
   const { disputeId, capture, now } = ids
   const { merchantId, payId } = payment
@@ -193,7 +197,10 @@ function move(payment: Payment, known: Dispute, { facts, type, news, now }: Move
   return { payment: withDisputed(payment, values, now), dispute, news }
 }
 
-/** What is disputed and not won. A dispute in another currency than the payment's counts all that was captured. */
+/**
+ * The disputed amount, 0 if the merchant won. A dispute in another currency counts with the whole amount of its
+ * capture.
+ */
 function disputedValue(payment: Payment, { status, amount, xId }: Dispute): number {
   if (status === 'WON') return 0
   if (amount.currency === payment.amount.currency) return amount.value
@@ -233,7 +240,7 @@ const toEvent = (type: DisputeEvent['type'], { stage, status }: DisputeFacts, no
   status,
 })
 
-/** The capture that a dispute is about: the one that was named, else the last that certainly brought money. */
+/** The disputed capture: the one that the provider names, or else the last successful one. */
 export function findDisputedCapture(payment: Payment, named: XId | undefined): Operation | undefined {
   const captures = payment.operations.filter(({ type, state }) => type === 'CAPTURE' && state === 'OK')
   return captures.find(({ xId }) => xId === named) ?? captures.at(-1)

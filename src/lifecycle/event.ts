@@ -1,6 +1,5 @@
 /**
- * The event sent to the merchant about a result: what happened, to which operation, and the payment's state. No card
- * data.
+ * Events sent to the merchant: what happened, to which operation, and the state of the payment. They hold no card data.
  */
 import type { EventType } from '#domain/event-types.ts'
 import type { XId } from '#domain/ids.ts'
@@ -18,18 +17,23 @@ export interface PaymentEvent {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** What an event is about. */
+/** The type of an event and the operation that it reports. */
 export interface EventSubject {
   readonly type: EventType
   /** The operation that the event's top-level fields describe. */
   readonly xId: XId
-  /** Absent if no operation caused the event. The amount may differ from the operation's: a lapse carries the lapsed amount. */
+  /**
+   * Absent if no operation caused the event. The event of a lapse carries the lapsed amount here, not the authorised
+   * one.
+   */
   readonly operation?: Operation
   /** Members that only this type has, such as disputeId or dueDate. */
   readonly members?: Readonly<Record<string, unknown>>
 }
 
-/** Takes the next number of the payment's sequence. Event and sequence are written in the commit of the change they report. */
+/**
+ * Numbers the event within its payment. Event and number are stored in the same commit as the change that they report.
+ */
 export function raiseEvent(
   payment: Payment,
   { type, xId, operation, members }: EventSubject,
@@ -61,7 +65,7 @@ export function raiseEvent(
   return { payment: { ...payment, eventSequence: sequence }, event: { sequence, xId, type, body } }
 }
 
-/** What became of the money, as records and events show it. */
+/** The payment's sums as records and events show them. */
 export const shownSums = ({ sums }: Pick<Payment, 'sums'>) => ({
   authorizedValue: sums.authorized,
   capturedValue: sums.captured,
@@ -71,7 +75,7 @@ export const shownSums = ({ sums }: Pick<Payment, 'sums'>) => ({
   disputedValue: sums.disputed,
 })
 
-/** Why the provider took money back or refused to move it, in its own words; most providers give no reason of their own. */
+/** The provider's own reason code for a return or a refused operation. Most providers send none. */
 export function reasonCodeOf({ provider }: Operation): string | undefined {
   const reason = provider?.fields?.reasonCode
   return typeof reason === 'string' ? reason : undefined
@@ -96,7 +100,8 @@ export function resultSubject(payment: Payment, xId: XId, now: Date): EventSubje
     case 'CONFIRM':
       return approvalSubject(payment, operation, now)
     case 'INCREMENTAL':
-      // Increments have no event type of their own: approved or declined, the payment is authorised, and the sums say for how much.
+      // Increments have no event type of their own: whether approved or declined, the payment stays authorised for its
+      // sums.
       return { type: 'payment.authorized', xId, operation }
     case 'CAPTURE':
       return { type: failed ? 'capture.failed' : captureType(payment, operation), xId, operation }
@@ -117,8 +122,8 @@ export function resultSubject(payment: Payment, xId: XId, now: Date): EventSubje
 }
 
 /**
- * The events about one result. An approval whose AUTOMATIC capture was declined is two results: the money is held, and it
- * was not taken.
+ * The events about one result. An approval whose AUTOMATIC capture was declined has two: the authorisation and the
+ * failed capture.
  */
 export const resultSubjects = (payment: Payment, xId: XId, now: Date): readonly EventSubject[] => [
   resultSubject(payment, xId, now),
@@ -137,11 +142,11 @@ function declinedCaptureSubjects(payment: Payment, xId: XId, now: Date): readonl
   return capture?.state === 'FAILED' ? [resultSubject(payment, capture.xId, now)] : []
 }
 
-/** The event about a payment that was cancelled or timed out. */
+/** The event for a payment that was cancelled or timed out. */
 export const endingSubject = (payment: Payment, now: Date): EventSubject =>
   resultSubject(payment, lastOperation(payment).xId, now)
 
-/** `xId` is the reference that events about lapses carry. */
+/** The event for a lapsed authorisation; `xId` is the reference that it carries. */
 export function lapseSubject(before: Payment, after: Payment, xId: XId): EventSubject {
   const approved = after.operations.findLast(
     ({ type, state }) => type === 'AUTHORIZATION' && state !== 'FAILED',
@@ -164,11 +169,13 @@ function approvalSubject(payment: Payment, operation: Operation, now: Date): Eve
   return { type: isCharge ? 'plan.charged' : approved, xId, operation: captured ?? operation }
 }
 
-/** The capture in the message of this authorisation or confirm. */
+/** The capture that was made in the same provider call as this authorisation or confirm. */
 const automaticCapture = (payment: Payment, { details }: Operation): Operation | undefined =>
   payment.operations.find(({ type, xId }) => type === 'CAPTURE' && xId === details.captureXId)
 
-/** The result of a capture in the authorisation's message may arrive later than the approval. */
+/**
+ * The result of an automatic capture may arrive later than the approval; its event is payment.captured all the same.
+ */
 const captureType = (payment: Payment, capture: Operation): EventType =>
   payment.operations.some(({ details }) => details.captureXId === capture.xId)
     ? 'payment.captured'
@@ -187,13 +194,13 @@ function isIntentOpen(payment: Payment, now: Date): boolean {
 }
 
 /**
- * An intent is confirmed by the app, so the shop's server has not seen the answer: an event is sent about every result, even
- * one that was answered at once. Later requests, such as captures, come from the server, which gets their answers itself.
+ * The app confirms an intent, so the shop's server does not see the answer: events are sent even for results that the
+ * app got at once. Later requests, such as captures, come from the server, which gets the answers itself.
  */
 export const alwaysHasEvent = (payment: Payment, { type }: Operation): boolean =>
   intentOf(payment) !== undefined && (type === 'AUTHORIZATION' || type === 'CONFIRM')
 
-/** Members that only this event type has, with sample values: for sample events and examples. */
+/** Sample values of the members that only this event type has, for sample events and examples. */
 export function sampleMembers(type: EventType): Readonly<Record<string, string>> {
   if (type.startsWith('dispute.')) return { disputeId: 'dsp_019a3f6b2c4d7e8f9012a3b4c5d6e7f8' }
   if (type !== 'debit.announced') return {}

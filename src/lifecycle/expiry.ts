@@ -12,7 +12,10 @@ import {
   type Payment,
 } from '#lifecycle/payment.ts'
 
-/** Releases the open amount; if nothing was captured, the payment ends. Undefined: there was nothing to lapse. */
+/**
+ * Releases the open amount; if nothing was captured, the payment ends as REVERSED. Undefined: there was nothing to
+ * lapse.
+ */
 export function lapse(payment: Payment, now: Date): Payment | undefined {
   const open = openAmount(payment)
   const authorized =
@@ -32,13 +35,13 @@ export function lapse(payment: Payment, now: Date): Payment | undefined {
   }
 }
 
-/** When the payment ends, and the xId of the operation that records it, where no waiting authorisation can. */
+/** When the payment ends, and the xId for the operation that records the end if no authorisation is waiting. */
 export interface Ending {
   readonly now: Date
   readonly xId: XId
 }
 
-/** Ends a payment whose customer did not act in time. Undefined: they have acted meanwhile. */
+/** Ends a payment whose customer or merchant did not act in time. Undefined: it no longer waits, or is not due. */
 export const expireRequest = (payment: Payment, ending: Ending): Payment | undefined =>
   payment.expiresAt && payment.expiresAt.getTime() <= ending.now.getTime()
     ? endRequest(payment, timedOutCode(payment.method.family), ending)
@@ -53,8 +56,8 @@ export const withdrawRequest = (payment: Payment, ending: Ending): Payment | und
   endRequest(payment, withdrawnCode(payment.method.family), ending)
 
 /**
- * The authorisation that waits for the customer fails with the given code. After a failed try none is waiting, so an
- * operation is added: the payment then shows how it ended, not why the last card was declined.
+ * Fails the waiting authorisation with the given code. After a failed try none is waiting; an operation is then added
+ * so that the payment shows how it ended, not why the last card was declined.
  */
 function endRequest(payment: Payment, responseCode: string, { now, xId }: Ending): Payment | undefined {
   if (payment.status !== 'AUTHORIZE_REQUEST' && !awaitsCustomer(payment)) return undefined

@@ -1,6 +1,4 @@
-/**
- * An authorisation that its provider certainly never received is sent to the next account, as an operation of its own.
- */
+/** Repeats an authorisation at the next account, as a new operation, if its provider certainly never received it. */
 import type { XId } from '#domain/ids.ts'
 import { unreachedCode } from '#domain/response-codes.ts'
 import {
@@ -12,7 +10,7 @@ import {
 } from '#lifecycle/payment.ts'
 
 export interface NextAccount {
-  /** The operation that was not received. */
+  /** The operation that the provider never received. */
   readonly unreached: XId
   readonly xId: XId
   readonly captureXId?: XId
@@ -21,13 +19,13 @@ export interface NextAccount {
   readonly now: Date
 }
 
-/** Undefined: the operation has an answer by now. */
+/** Undefined: the operation has got an answer meanwhile. */
 export function failOver(payment: Payment, next: NextAccount): Payment | undefined {
   const { unreached, xId, captureXId, provider, prepared, now } = next
   const failed = findOperation(payment, unreached)
   if (failed?.state !== 'SENT') return undefined
   const { type, amount, transId, refNr, details, key } = failed
-  // It is the same try of the customer.
+  // The new operation belongs to the same try of the customer.
   const { triedType } = failed.prepared
   const kept = triedType === undefined ? prepared : { ...prepared, triedType }
   const responseCode = unreachedCode(payment.method.family)

@@ -15,9 +15,9 @@ export interface FollowUpCommand {
   readonly refNr?: string
   readonly amount: Money
   readonly metadata?: Readonly<Record<string, unknown>>
-  /** For the connector alone. Stored with the operation, by the names of the wire. */
+  /** Fields that only connectors read. Stored with the operation under their API names. */
   readonly hints?: Hints
-  /** The method objects of the request, as sent: only the object of the payment's own method is used. */
+  /** The request's method objects, as sent. Only the object of the payment's own method is used. */
   readonly objects?: Readonly<Record<string, unknown>>
   /** Request fields that are stored. They never hold card data. */
   readonly details: Readonly<Record<string, unknown>>

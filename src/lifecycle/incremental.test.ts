@@ -23,11 +23,11 @@ const usd = (value: number) => more(value, { amount: { value, currency: 'USD' } 
 
 const reversed = paymentOf({ status: 'REVERSED', sums: { reversed: 1000 } })
 const credit = paymentOf({ kind: 'CREDIT', status: 'OK', sums: { authorized: 0, refunded: 1000 } })
-/** Approved for 0: the card exists, and nothing is held on it. */
+/** An account verification: approved for 0, so nothing is held on the card. */
 const verified = (status: Payment['status']) => paymentOf({ status, sums: { authorized: 0 } })
 const week = later(7 * 24)
 const top = maximumAmount - 1000
-/** A raise of 1 that is in this state. */
+/** A payment with an increment of 1 in the given state. */
 const raised = (state: Operation['state']) =>
   paymentOf({
     operations: [
@@ -36,56 +36,71 @@ const raised = (state: Operation['state']) =>
     ],
   })
 
-/** The provider of this account is told the new total. */
+/** The same payment with a method whose provider takes the new total. */
 const byTotal = (payment: Payment): Payment => ({
   ...payment,
   method: { ...payment.method, amountByTotal: true },
 })
 
-// Each line: what is true, the payment, the command, the answer (undefined: go ahead). In the order of the guards.
+// Each line: the case, the payment, the command, the refusal (undefined: accepted). In the order of the checks.
 const cases: [string, Payment, IncrementalCommand, Refusal | undefined, Date?][] = [
   ['an authorised card', paymentOf(), more(500), undefined],
-  ['instalments that can grow', paymentOf({ method: methodOf('PROVIDERT') }), more(500), undefined],
+  [
+    'an instalment method that allows increments',
+    paymentOf({ method: methodOf('PROVIDERT') }),
+    more(500),
+    undefined,
+  ],
   ['before the delayed capture', paymentOf({ status: 'CAPTURE_REQUEST' }), more(500), undefined],
   ['after a partial reversal', paymentOf({ sums: { reversed: 400 } }), more(500), undefined],
   ['while a reversal is under way', paymentOf({ sums: { reversing: 400 } }), more(500), undefined],
   [
-    'a method that cannot grow',
+    'a method without increments',
     paymentOf({ method: methodOf('PROVIDERK'), status: 'FAILED' }),
     more(1),
     'METHOD_LACKS_OPERATION',
   ],
-  ['customer to act', paymentOf({ status: 'AUTHORIZE_REQUEST' }), more(1), 'NOT_AUTHORIZED'],
+  ['waiting for the customer', paymentOf({ status: 'AUTHORIZE_REQUEST' }), more(1), 'NOT_AUTHORIZED'],
   ['no answer yet', paymentOf({ status: 'PENDING', sums: { authorized: 0 } }), more(1), 'NOT_AUTHORIZED'],
   ['declined', paymentOf({ status: 'FAILED', sums: { authorized: 0 } }), more(1), 'NOT_AUTHORIZED'],
   ['a credit', credit, more(1), 'NOT_AUTHORIZED'],
   ['an account verified, no amount approved', verified('AUTHORIZED'), more(1), 'NOT_AUTHORIZED'],
-  ['that, with its capture of nothing', verified('OK'), more(1), 'NOT_AUTHORIZED'],
-  ['that, long ago', verified('AUTHORIZED'), more(1), 'NOT_AUTHORIZED', week],
+  ['an account verified and captured for 0', verified('OK'), more(1), 'NOT_AUTHORIZED'],
+  ['an account verified a week ago', verified('AUTHORIZED'), more(1), 'NOT_AUTHORIZED', week],
   ['lapsed this instant', paymentOf(), more(1), 'EXPIRED', week],
   ['one millisecond before it lapses', paymentOf(), more(1), undefined, new Date(week.getTime() - 1)],
   ['lapsed and released', reversed, more(1), 'EXPIRED', week],
   ['reversed', reversed, more(1), 'ALREADY_REVERSED'],
-  ['that, before the currency', reversed, usd(1), 'ALREADY_REVERSED'],
+  ['reversed comes before the currency', reversed, usd(1), 'ALREADY_REVERSED'],
   ['a part was captured', paymentOf({ status: 'OK', sums: { captured: 1 } }), more(1), 'ALREADY_CAPTURED'],
   ['a part may have been captured', paymentOf({ sums: { capturing: 1 } }), more(1), 'ALREADY_CAPTURED'],
-  ['that, before the currency', paymentOf({ sums: { capturing: 1 } }), usd(1), 'ALREADY_CAPTURED'],
-  ['another currency', paymentOf(), usd(1), 'CURRENCY_DIFFERS'],
-  ['up to the largest amount there is', paymentOf(), more(top), undefined],
-  ['beyond the largest amount there is', paymentOf(), more(top + 1), 'ABOVE_OPEN_AMOUNT'],
-  ['beyond it with a raise under way', raised('SENT'), more(top), 'ABOVE_OPEN_AMOUNT'],
-  ['beyond it with a raise unknown', raised('PENDING'), more(top), 'ABOVE_OPEN_AMOUNT'],
-  ['a failed raise counts for nothing', raised('FAILED'), more(top), undefined],
-  ['a raise under way, added to by a difference', raised('SENT'), more(1), undefined],
   [
-    'a raise under way, at a provider that is told totals',
+    'a capture under way comes before the currency',
+    paymentOf({ sums: { capturing: 1 } }),
+    usd(1),
+    'ALREADY_CAPTURED',
+  ],
+  ['another currency', paymentOf(), usd(1), 'CURRENCY_DIFFERS'],
+  ['up to the largest allowed amount', paymentOf(), more(top), undefined],
+  ['beyond the largest allowed amount', paymentOf(), more(top + 1), 'ABOVE_OPEN_AMOUNT'],
+  ['beyond it with an increment under way', raised('SENT'), more(top), 'ABOVE_OPEN_AMOUNT'],
+  ['beyond it with an increment of unknown outcome', raised('PENDING'), more(top), 'ABOVE_OPEN_AMOUNT'],
+  ['a failed increment does not count', raised('FAILED'), more(top), undefined],
+  ['an increment under way, at a provider that takes differences', raised('SENT'), more(1), undefined],
+  [
+    'an increment under way, at a provider that takes totals',
     byTotal(raised('SENT')),
     more(1),
     'OUTCOME_OUTSTANDING',
   ],
-  ['a raise unknown there', byTotal(raised('PENDING')), more(1), 'OUTCOME_OUTSTANDING'],
-  ['that, after the currency', byTotal(raised('PENDING')), usd(1), 'CURRENCY_DIFFERS'],
-  ['a failed raise there', byTotal(raised('FAILED')), more(1), undefined],
+  [
+    'an increment of unknown outcome, at a provider that takes totals',
+    byTotal(raised('PENDING')),
+    more(1),
+    'OUTCOME_OUTSTANDING',
+  ],
+  ['the currency comes before the unanswered total', byTotal(raised('PENDING')), usd(1), 'CURRENCY_DIFFERS'],
+  ['a failed increment, at a provider that takes totals', byTotal(raised('FAILED')), more(1), undefined],
 ]
 
 describe('decideIncremental', () => {
@@ -103,7 +118,7 @@ describe('decideIncremental', () => {
   })
 })
 
-test('the ceiling rises with the approval, never before', () => {
+test('the limit for captures rises with the approval, not before', () => {
   const command = more(500, { durationDays: 3 })
   const recorded = recordIncremental(paymentOf(), command, { xId: xIdOf(2), prepared: {}, now })
   expect(captureCeiling(recorded)).toBe(1000)

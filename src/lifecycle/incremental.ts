@@ -1,4 +1,6 @@
-/** When an authorisation may be raised. The ceiling for captures rises only when the provider approves. */
+/**
+ * Decides whether the authorised amount may be raised. The limit for captures rises only when the provider approves.
+ */
 import { add, maximumAmount } from '#domain/money/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import { type FollowUpCommand, type Recording, toOperation } from '#lifecycle/follow-up.ts'
@@ -12,7 +14,7 @@ import {
 } from '#lifecycle/payment.ts'
 
 export interface IncrementalCommand extends FollowUpCommand {
-  /** Additional days of a stay or rental: the authorisation lives that much longer. */
+  /** Additional days of a stay or rental, by which the authorisation is prolonged. */
   readonly durationDays?: number
 }
 
@@ -20,7 +22,7 @@ export function decideIncremental(payment: Payment, command: IncrementalCommand,
   const { method, status, sums } = payment
   if (!method.operations.includes('increment')) return refuse('METHOD_LACKS_OPERATION')
   if (lacksOutcome(payment)) return refuse('OUTCOME_OUTSTANDING')
-  // The verification of an account approved no amount, so there is none to raise.
+  // An account verification approved no amount, so there is none to raise.
   if (lacksAuthorization(payment) || sums.authorized === 0) return refuse('NOT_AUTHORIZED')
   if (isLapsed(payment, now)) return refuse('EXPIRED')
   if (status === 'REVERSED') return refuse('ALREADY_REVERSED')

@@ -35,9 +35,9 @@ test.each<[status: PaymentStatus | undefined, now: Date, refusal: string | undef
   ['AUTHORIZED', before, 'CONFIRM_NOT_EXPECTED'],
   ['CAPTURE_REQUEST', before, 'CONFIRM_NOT_EXPECTED'],
   ['OK', before, 'CONFIRM_NOT_EXPECTED'],
-  // Given back by the shop: that was a payment all the same.
+  // A payment that the shop reversed was a payment all the same.
   ['REVERSED', before, 'CONFIRM_NOT_EXPECTED'],
-  // What holds it is said before its end is: the money may have moved.
+  // The payment that blocks the intent comes before its expiry, because money may have moved.
   ['PENDING', end, 'CONFIRM_NOT_EXPECTED'],
   ['OK', end, 'CONFIRM_NOT_EXPECTED'],
 ])('confirming an intent whose last payment is %s at %s is refused with: %s', (status, now, refusal) => {
@@ -72,7 +72,7 @@ const card: NextWay = { method: cardMethod(), integrationType: 'DIRECT' }
 const samePage: NextWay = { ...card, integrationType: 'HOSTED' }
 const otherPage: NextWay = { method: methodOf('DIRECTDEBIT'), integrationType: 'HOSTED' }
 
-/** On a page of ours, with these operations. */
+/** A payment on our hosted page with these operations. */
 const onPage = (operations: Partial<Operation>[], change: Partial<Payment> = {}): Payment =>
   paymentOf({
     status: 'AUTHORIZE_REQUEST',
@@ -96,19 +96,19 @@ test.each<[name: string, payment: Payment, next: NextWay, gives: boolean]>([
     false,
   ],
   [
-    'an issuer does',
+    'an issuer waits for the customer',
     onPage([{ state: 'FAILED' }, { state: 'AUTHORIZE_REQUEST', prepared: { step: 'challenge' } }]),
     card,
     false,
   ],
   ['a voucher is printed', onPage([{ state: 'PENDING' }], { status: 'PENDING' }), card, false],
-  ['a provider is asked', onPage([{ state: 'SENT' }], { status: 'PENDING', awaits: undefined }), card, false],
   [
-    'the shop is to confirm',
-    onPage(untouched, { integrationType: 'DIRECT', awaits: 'CONFIRM' }),
+    'a provider has not answered',
+    onPage([{ state: 'SENT' }], { status: 'PENDING', awaits: undefined }),
     card,
     false,
   ],
+  ['the shop must confirm', onPage(untouched, { integrationType: 'DIRECT', awaits: 'CONFIRM' }), card, false],
   ['paid', onPage([{ state: 'OK' }], { status: 'OK', awaits: undefined }), card, false],
 ])('whether an open page makes room for another payment: %s', (_, payment, next, gives) => {
   const ended = giveWay(payment, next, { now, xId: xIdOf(9) })

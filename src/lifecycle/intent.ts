@@ -1,4 +1,4 @@
-/** Rules about payment intents: what a shop has prepared for its app, and whether it may still be confirmed. */
+/** Rules about payment intents, which a shop's server prepares and its app confirms. */
 import type { IntentId, MerchantId, PayId } from '#domain/ids.ts'
 import { maximumTries } from '#lifecycle/attempt.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
@@ -13,7 +13,7 @@ export interface Intent {
   readonly request: CreateIntent
   readonly expiresAt: Date
   readonly createdAt: Date
-  /** When the merchant ended it. */
+  /** When the merchant cancelled it. */
   readonly cancelledAt?: Date
   /** Declines over all payments made from the intent. */
   readonly declines: number
@@ -25,18 +25,18 @@ export interface Intent {
   readonly payment?: { readonly payId: PayId; readonly status: PaymentStatus }
 }
 
-/** 24 hours unless the shop says otherwise: the contract's own lifetime. */
+/** 24 hours, the default lifetime of the API contract. */
 const lifetimeMs = 24 * 60 * 60 * 1000
 
 export const intentEnd = (now: Date): Date => new Date(now.getTime() + lifetimeMs)
 
 /**
- * 50: customers who turn back, or whose payments never reach a provider, may try again, but a device must not fill the merchant's
- * books and its webhooks with payments that were never meant.
+ * 50: customers who turn back, or whose payments never reach a provider, may try again, but an app must not flood the
+ * merchant's records and webhooks with abandoned payments.
  */
 export const maximumPayments = 50
 
-/** Stolen cards are tested through apps as well as on pages, so the same limit on declines applies. */
+/** Stolen cards are tested through apps as well as on hosted pages, so the same limit of declines applies. */
 const isUsedUp = ({ declines, refusedTries = 0, payments = 0 }: Intent): boolean =>
   declines + refusedTries >= maximumTries || payments >= maximumPayments
 
@@ -54,7 +54,7 @@ export function decideIntentConfirm(intent: Intent, now: Date): Decision {
 
 export type IntentState = 'OPEN' | 'PROCESSING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED' | 'EXPIRED'
 
-/** A payment that waits for its customer or its provider is being processed; one that failed leaves the intent open. */
+/** A payment that waits for its customer or provider makes the intent PROCESSING; a failed one leaves it open. */
 export function intentState(intent: Intent, now: Date): IntentState {
   const { payment, expiresAt, cancelledAt } = intent
   if (cancelledAt !== undefined) return 'CANCELLED'
@@ -71,9 +71,9 @@ export interface NextWay {
 }
 
 /**
- * Ends the payment that blocks the intent, so that the customer can pay in another way; undefined if it must stay. It may
- * end while it waits on a hosted page and every provider that was called has declined: then nothing can still approve it.
- * Asking for the same page again is not another way to pay.
+ * Cancels the payment that blocks the intent, so that the customer can pay in another way. Undefined if the payment
+ * must stay: it may end only while it waits on a hosted page and every provider called so far has declined, because
+ * then no provider can still approve it. Asking for the same page again is not another way to pay.
  */
 export function giveWay(payment: Payment, next: NextWay, ending: Ending): Payment | undefined {
   const isOurs = payment.integrationType === 'HOSTED' && payment.status === 'AUTHORIZE_REQUEST'
@@ -85,5 +85,5 @@ export function giveWay(payment: Payment, next: NextWay, ending: Ending): Paymen
   return isOurs && isOther && !isAsked ? cancelRequest(payment, ending) : undefined
 }
 
-/** The intent that a payment was made from; it is kept with the fields of the request. */
+/** The intent that a payment was made from. */
 export const intentOf = ({ own }: Payment): IntentId | undefined => own.paymentIntentId

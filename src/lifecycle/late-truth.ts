@@ -1,6 +1,6 @@
 /**
- * Reports of a provider after the fact: it undoes an approval, it reports an operation made in its own dashboard, or it
- * approves a payment that had ended here. No rule can refuse these; the sums follow what happened.
+ * Applies what a provider reports after the fact: it undoes an approval, an operation was made in its dashboard, or it
+ * approves a payment that had ended here. These are facts, so no rule can refuse them; the sums follow.
  */
 import type { XId } from '#domain/ids.ts'
 import { add, type Money, subtract } from '#domain/money/money.ts'
@@ -29,7 +29,7 @@ export interface TakenBack {
   readonly now: Date
 }
 
-/** Undefined: the operation was not approved, or its money has already been given back. */
+/** Undoes an approved operation. Undefined: it was not approved, or its money has already been given back. */
 export function takeBack(payment: Payment, { xId, detail, provider, now }: TakenBack): Payment | undefined {
   const operation = findOperation(payment, xId)
   if (operation?.state !== 'OK') return undefined
@@ -75,21 +75,21 @@ const effects: Readonly<Partial<Record<OperationType, Undo>>> = {
     ...payment,
     sums: { ...payment.sums, refunded: subtract(payment.sums.refunded, amount) },
   }),
-  // A payment of the kind CREDIT consists of one payout, so it fails with it.
+  // A CREDIT consists of one payout and fails with it.
   CREDIT: payment => ({ ...payment, status: 'FAILED', sums: { ...payment.sums, refunded: 0 } }),
 }
 
-/** A payment that stays ended, because another one has its transId, keeps its status whatever becomes of its money. */
+/** A payment that must stay ended, because another one has its transId, keeps its status. */
 const statusOf = (payment: Payment, status: Payment['status']): Payment['status'] =>
   isClosedLate(payment) ? payment.status : status
 
 export interface Elsewhere {
   readonly type: OperationType
   readonly xId: XId
-  /** Defaults to the open amount, or to what is left of the capture. */
+  /** Defaults to the open amount; for a refund, to what is left of the capture. */
   readonly amount?: number
   readonly provider: ProviderFacts
-  /** A capture of a part releases the rest at this provider account. */
+  /** At this provider account a partial capture releases the rest. */
   readonly releasesRest?: boolean
   readonly now: Date
 }
@@ -97,7 +97,7 @@ export interface Elsewhere {
 /** Books a capture, reversal or refund made in the provider's dashboard. Undefined: it does not fit this payment. */
 export function recordElsewhere(payment: Payment, elsewhere: Elsewhere): Payment | undefined {
   const { type, xId, provider, now } = elsewhere
-  // A provider refunds the payment, which may be more than any one of its captures took.
+  // A provider refunds the payment as a whole, so the refund may be larger than any single capture.
   const capture = type === 'REFUND' ? refundedCapture(payment, elsewhere.amount) : undefined
   const most = type === 'REFUND' ? refundable(payment) : openAmount(payment)
   const amount = elsewhere.amount ?? (capture ? restOf(payment, capture) : most)
@@ -151,11 +151,11 @@ function statusAfter(payment: Payment, type: OperationType): Payment['status'] {
   return type === 'REVERSAL' && sums.reversed >= sums.authorized ? 'REVERSED' : status
 }
 
-/** What was captured and has not gone back, certainly or possibly. */
+/** What was captured and is neither refunded, being refunded nor returned. */
 const refundable = ({ sums }: Payment): number =>
   sums.captured - add(add(sums.refunded, sums.refunding), sums.returned)
 
-/** The last capture with that much left; undefined: the refund is of several. */
+/** The last capture that has at least this amount left; undefined: the refund spans several captures. */
 const refundedCapture = (payment: Payment, amount: number | undefined): Operation | undefined =>
   payment.operations.findLast(
     operation =>
@@ -166,18 +166,20 @@ export interface LateApproval {
   readonly xId: XId
   readonly outcome: Outcome
   readonly capture?: Outcome
-  /** Another payment has its transId or its plan's due day by now, so this one stays ended; its money is only given back. */
+  /**
+   * Another payment has taken its transId or its plan's due day, so this one stays ended and its money is given back.
+   */
   readonly isReplaced?: boolean
-  /** The merchant keeps it. */
+  /** The merchant keeps late money, so the payment continues. */
   readonly isKept?: boolean
-  /** The account that approved it, that of the payment unless given: a later try may have gone to another one. */
+  /** The account that approved it. Defaults to the payment's account, which may be that of a later try. */
   readonly provider?: PaymentProvider
   readonly now: Date
 }
 
 /**
- * The provider approves an authorisation that had ended here: the payment is paid after all. Undefined: the authorisation
- * did not fail, or the payment continues with another one.
+ * The provider approved an authorisation that had failed here, so the payment is paid after all. Undefined: the
+ * authorisation did not fail, or the payment continues with another one.
  */
 export function approveLate(
   payment: Payment,
@@ -198,7 +200,9 @@ export function approveLate(
   return isReplaced ? { ...settled, status: 'REVERSED' } : settled
 }
 
-/** The amount of a payment may be changed between two tries; a confirm may be for less than its payment. */
+/**
+ * A try asked for its own amount, because the merchant may have changed the payment's since. A confirm may be for less.
+ */
 const requestedAmount = ({ amount }: Payment, { type, amount: value }: Operation): Money =>
   type === 'AUTHORIZATION' ? { ...amount, value } : amount
 
@@ -206,23 +210,23 @@ export const paidLateOperation = ({ operations }: Payment): Operation | undefine
   operations.find(({ prepared }) => prepared.paidLate === true)
 
 export interface LateRest {
-  /** Captured money is refunded, an authorisation is reversed. */
+  /** True: captured money must be refunded. False: an authorisation must be reversed. */
   readonly refunds: boolean
   readonly value: number
-  /** The capture that is refunded next: a refund gives back one. */
+  /** The capture to refund next, because one refund refunds one capture. */
   readonly capture?: XId
 }
 
 /**
- * What must still be given back of a payment that was paid too late and not kept; undefined: nothing. While something is
- * under way, nobody knows how much is left.
+ * What must still be given back of a payment that was paid too late and is not kept; undefined: nothing. While a
+ * capture, reversal or refund has no answer, the rest is not known.
  */
 export function lateRest(payment: Payment): LateRest | 'under way' | undefined {
   const { sums } = payment
   if (!payment.operations.some(isGivenBackLate)) return undefined
   if (sums.capturing + sums.reversing + sums.refunding > 0) return 'under way'
   if (sums.captured > 0) {
-    // A dispute takes the money, or has taken it; one that is won brings it back.
+    // Disputed money is with the dispute; if the merchant wins, it is to be refunded again.
     const left = sums.captured - sums.refunded - sums.returned - sums.disputed
     const capture = refundedCapture(payment, undefined)
     const value = capture ? Math.min(left, restOf(payment, capture)) : left
@@ -233,8 +237,8 @@ export function lateRest(payment: Payment): LateRest | 'under way' | undefined {
 }
 
 /**
- * The last refund of late money, where it failed for a reason that never changes: trying again would only send the money to and
- * fro.
+ * The last refund of late money, if it failed for a permanent reason: another try would only send the money back and
+ * forth.
  */
 export function findDeadEnd(payment: Payment): Operation | undefined {
   const last = payment.operations.findLast(({ type }) => type === 'REFUND')
@@ -245,7 +249,7 @@ const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
 
-/** What could not be given back is tried again after these times, for a month in all: providers refund for longer. */
+/** Delays between the tries to give late money back: a month in all, which is less than providers allow for refunds. */
 const giveBackDelaysMs = [
   minuteMs,
   10 * minuteMs,
@@ -256,15 +260,16 @@ const giveBackDelaysMs = [
 
 const later = (now: Date, waitMs: number): Date => new Date(now.getTime() + waitMs)
 
-/** When to try again after that many tries; undefined: no more. */
+/** When to make the next try, given the number of tries so far; undefined: no more tries. */
 export function giveBackTime(now: Date, tries: number): Date | undefined {
   const waitMs = giveBackDelaysMs[tries]
   return waitMs === undefined ? undefined : later(now, waitMs)
 }
 
 /**
- * When to look again at what is left; undefined: nothing is, or all tries are used up. What somebody else has under way
- * takes no try: it may wait for an answer, or for the next file to a bank, so it is looked at every hour.
+ * When to check the rest again; undefined: nothing is left, or all tries are used up. An operation under way that is
+ * not our own try, such as the merchant's refund, uses up no try. It may wait for an answer or for the bank's next
+ * file, so it is checked every hour.
  */
 export function nextGiveBack(
   rest: LateRest | 'under way' | undefined,

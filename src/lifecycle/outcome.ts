@@ -1,51 +1,53 @@
-/** The six outcomes that a call to a provider can have. */
+/** The six possible outcomes of a provider call. */
 import type { XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money/money.ts'
 
 /**
- * `unreached` is certain: the request never arrived, so sending it again is safe. `unknown` may have happened:
- * only a notice, an inquiry or an undo may turn it into another outcome, and until then it counts as if it had.
+ * `unreached`: the request certainly never arrived, so sending it again is safe. `unknown`: the operation may have
+ * happened, and counts as if it had until a notice, an inquiry or an undo tells more.
  */
 export type Outcome =
   | {
       readonly kind: 'approved'
       readonly provider: ProviderFacts
-      /** Of a capture: the provider says that it has released what the capture left open. */
+      /** For a capture: the provider says that it has released the amount that the capture left open. */
       readonly restReleased?: boolean
     }
   | {
       readonly kind: 'declined'
       readonly detail: string
       readonly provider: ProviderFacts
-      /** The provider's page expired unpaid. This is not a decline: a payment that stays open longer gets a new page. */
+      /** The provider's page expired unpaid. Not a real decline: if the payment is still open, it gets a new page. */
       readonly pageEnded?: boolean
-      /** The provider refused the caller, not the operation: this call did nothing and says nothing about an earlier one. */
+      /**
+       * The provider refused the caller (credentials, permissions), not the operation: this call did nothing and says
+       * nothing about the fate of an earlier one.
+       */
       readonly callRefused?: boolean
     }
   | {
       readonly kind: 'pending'
       readonly provider: ProviderFacts
-      /** The money moves on a known later day: the payment shows that its capture is requested. */
+      /** The provider will collect the money on a later day: the payment shows CAPTURE_REQUEST. */
       readonly scheduled?: boolean
     }
   | { readonly kind: 'unreached' }
   | {
       readonly kind: 'unknown'
       /**
-       * Why a received answer was not understood: a field or value that another version of the provider's API has
-       * changed.
+       * Why an answer was not understood, e.g. a field or value that a new version of the provider's API has changed.
        */
       readonly reason?: string
     }
 
 export type Declined = Extract<Outcome, { kind: 'declined' }>
 
-/** The sixth outcome: the provider continues once the customer has acted. Only authorisations have it. */
+/** The sixth outcome: the provider waits until the customer has acted. Only authorisations have it. */
 export interface CustomerActionOutcome {
   readonly kind: 'action'
   readonly action: CustomerAction
   readonly provider: ProviderFacts
-  /** When the provider's page ends; a customer who comes later gets a new one. Real time. */
+  /** When the provider's page expires, in real time. A customer who comes later gets a new page. */
   readonly expiresAt?: Date
 }
 
@@ -56,14 +58,14 @@ export type CustomerAction =
       readonly url: string
       readonly verb: 'GET' | 'POST'
       readonly fields?: Readonly<Record<string, string>>
-      /** 3-D Secure: shown as such to the customer. */
+      /** A 3-D Secure challenge, which the page announces as such to the customer. */
       readonly challenge?: boolean
     }
   /** Show what to do: pay to this account, scan this code, take this voucher to a shop. */
   | {
       readonly type: 'instructions'
       readonly instructions: Instructions
-      /** Of a sandbox: where a developer says what the customer did elsewhere, at a till or in online banking. */
+      /** Sandboxes only: where a developer simulates what the customer does at a till or in online banking. */
       readonly testUrl?: string
     }
 
@@ -81,26 +83,28 @@ export interface Instructions {
   readonly deadline?: Date
 }
 
-/** What a provider reports about one operation. Stored unchanged, shown where the contract says so. */
+/** What a provider reports about one operation. Stored unchanged; the API shows the fields that its contract names. */
 export interface ProviderFacts {
-  /** Reference and amount as the provider repeats them; an answer that differs from the request is not trusted. */
+  /** Reference and amount as the provider echoes them. If they differ from the request, the outcome is unknown. */
   readonly echo: { readonly reference: XId; readonly amount: Money }
   readonly transactionId?: string
   readonly responseCode?: string
   readonly responseText?: string
   readonly approvalCode?: number
   readonly schemeReferenceId?: string
-  /** The provider's own token of the card or account, where it keeps one for later payments. */
+  /** The provider's own token for the card or account, if it stores one for later payments. */
   readonly providerToken?: string
-  /** Of a refund that failed: the account or card can never take it, so that another try is in vain. */
+  /** For a failed refund: the card or account can never receive it, so another try would fail too. */
   readonly undeliverable?: boolean
-  /** What only some providers return, by the names of the contract; methods/result-fields.ts says where each is shown. */
+  /**
+   * Fields that only some providers return, under their API names; methods/result-fields.ts says where each is shown.
+   */
   readonly fields?: Readonly<Record<string, unknown>>
-  /** Ours: what the customer was asked to do, kept until the operation is decided. */
+  /** Added by us: what the customer was asked to do, kept until the operation is decided. */
   readonly action?: StoredAction
 }
 
-/** An action as it lies in the database: times are text. */
+/** A customer action as it is stored: times are ISO texts. */
 export type StoredAction =
   | (Extract<CustomerAction, { type: 'redirect' }> & {
       readonly expiresAt?: string

@@ -1,7 +1,7 @@
 /**
- * The payment and its operations as plain, read-only records. Sums come in pairs: a settled one (captured) and one that
- * was sent but has no answer yet (capturing). Ceilings count both, because a request without an answer may have moved
- * money; what may be refunded counts only the settled sum.
+ * The payment and its operations as plain, read-only records. Sums come in pairs: one for answered operations
+ * (captured) and one for those that were sent and have no answer yet (capturing). Limits count both, because an
+ * unanswered request may have moved money. Only the first one may be refunded.
  */
 import type { CustomerId, MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
 import { add, type Money, percentOf } from '#domain/money/money.ts'
@@ -22,7 +22,9 @@ export type PaymentStatus =
 
 export type OperationType = (typeof operationTypes)[number]
 
-/** SENT is internal: recorded before the call, no answer yet. The API shows it as PENDING. */
+/**
+ * SENT is internal: the operation was recorded before the provider call and has no answer yet. The API shows PENDING.
+ */
 export type OperationState =
   | 'SENT'
   | 'AUTHORIZE_REQUEST'
@@ -33,27 +35,30 @@ export type OperationState =
   | 'FAILED'
 
 /**
- * What the customer has to do before the provider can decide. `page`: approve on a page of the provider.
- * `challenge`: prove to the issuer who is paying. `instructions`: pay a voucher or a transfer by the reference given.
+ * What the customer must do before the provider can decide. `page`: approve the payment on a page of the provider.
+ * `challenge`: authenticate with the card issuer. `instructions`: pay a voucher, or make a transfer with the given
+ * reference.
  */
 export type CustomerStep = 'page' | 'challenge' | 'instructions'
 
 /**
- * Small, free of card data, stored with the operation before the call: what its connector wants to have kept, and what the
- * engine needs to find the operation again.
+ * Data stored with an operation before the provider is called: what the connector needs in later calls, and what the
+ * engine needs to find the operation again. Small, and never card data.
  */
 export interface Prepared {
   /** Set while the provider waits for the customer. */
   readonly step?: CustomerStep
-  /** The provider account that was asked, where it is not the simulator of a merchant without accounts. */
+  /** The provider account that was called. Absent for a merchant without accounts, whom the simulator serves. */
   readonly account?: string
-  /** The method that the customer chose for this try; later tries of the payment may be by other methods. */
+  /** The method that the customer chose for this try; later tries of the payment may use other methods. */
   readonly triedType?: string
-  /** The provider approved it after the payment had ended. */
+  /** The provider approved this operation after the payment had ended. */
   readonly paidLate?: boolean
-  /** That money was kept, so the payment has gone on like any other, whatever the merchant wants of later ones. */
+  /** The late money was kept and the payment continued. Stored, because the merchant may change that setting later. */
   readonly keptLate?: boolean
-  /** When it was sent, for an operation that was recorded before: milliseconds of the merchant's time. */
+  /**
+   * When the operation was sent, if it was recorded earlier to wait for the customer: milliseconds, merchant's time.
+   */
   readonly sentAtMs?: number
   readonly [fact: string]: string | number | boolean | undefined
 }
@@ -86,12 +91,12 @@ export interface Operation {
 
 export interface OperationDetails {
   readonly metadata?: Readonly<Record<string, unknown>>
-  /** Of an authorisation that captures in the same message: the xId of that capture, chosen before the call. */
+  /** For an authorisation that captures in the same provider call: the xId of that capture, chosen before the call. */
   readonly captureXId?: XId
   readonly manual?: { readonly currentSequence?: number; readonly total?: number; readonly final?: boolean }
   /** The client token that the confirm must carry. */
   readonly clientToken?: string
-  /** After the customer's step the merchant confirms. */
+  /** The merchant must send a confirm after the customer's step. */
   readonly confirmsLater?: boolean
   /** The capture that a refund gives back. */
   readonly refundOf?: XId
@@ -106,9 +111,9 @@ export interface Sums {
   readonly reversed: number
   readonly refunding: number
   readonly refunded: number
-  /** Disputed and not won. A dispute is reported when it exists, so there is no pending sum beside it. */
+  /** Disputes that were not won. Providers report a dispute once it exists, so there is no pending sum beside it. */
   readonly disputed: number
-  /** Returned by the customer's bank. Reported when it has happened, so there is no pending sum beside it. */
+  /** Taken back by the customer's bank. Banks report returns after the fact, so there is no pending sum beside it. */
   readonly returned: number
 }
 
@@ -124,7 +129,7 @@ export const noSums: Sums = {
   returned: 0,
 }
 
-/** CREDIT: money sent to a card or account without a payment behind it. */
+/** CREDIT: a payout to a card or account that refunds no earlier payment. */
 export type PaymentKind = 'PAYMENT' | 'CREDIT'
 
 export interface Payment {
@@ -140,26 +145,26 @@ export interface Payment {
   readonly amount: Money
   readonly sums: Sums
   readonly captureMethod: { readonly type: CaptureType; readonly delayedHours?: number }
-  /** No further capture, whatever is open: the final one was made. */
+  /** The final capture was made, so no other may follow even if an amount is still open. */
   readonly closedForCapture: boolean
   readonly authorizationExpiresAt?: Date
   /** The deadline for the customer's step or the merchant's confirm. */
   readonly expiresAt?: Date
-  /** Who must act before the payment can be approved: the customer, or the merchant by a confirm. */
+  /** Who must act before the payment can be approved: the customer, or the merchant with a confirm. */
   readonly awaits?: 'CUSTOMER' | 'CONFIRM'
   /** The provider account. Undefined: no provider was called yet, or the merchant has no accounts and the simulator serves it. */
   readonly provider?: PaymentProvider
-  /** Masked card data and the vault's key to the rest. */
+  /** Masked card data, and the card's id in the vault. */
   readonly instrument?: Instrument
-  /** The customer of the vault, once the payment is approved and names one. */
+  /** The stored customer: set once the payment is approved, if it names a customer. */
   readonly customerId?: CustomerId
-  /** The plan that this payment begins, or within which it was made. */
+  /** The plan that this payment begins or belongs to. */
   readonly planId?: PlanId
-  /** Masked account data, the mandate, and the vault's key to the number. */
+  /** Masked bank account data, the mandate, and the account's id in the vault. */
   readonly account?: AccountInstrument
-  /** What the merchant sent besides, without card data. */
+  /** The other fields of the merchant's request, without card data. */
   readonly details: SentDetails
-  /** What the gateway notes about the payment. */
+  /** The gateway's own notes about the payment. */
   readonly own: OwnDetails
   readonly eventSequence: number
   readonly operations: readonly Operation[]
@@ -184,7 +189,7 @@ export interface Instrument {
   readonly cardHolderName?: string
   /** Set on payments read from the database, not on those just created. */
   readonly pseudoCardNumber?: string
-  /** An offer to pay in the cardholder's currency, and what became of it. */
+  /** The offer to pay in the cardholder's own currency (DCC), and whether they accepted it. */
   readonly dcc?: CardholderOffer
 }
 
@@ -216,28 +221,28 @@ export const isLive = (payment: Payment): boolean =>
   payment.status !== 'FAILED' && payment.status !== 'REVERSED'
 
 /**
- * Paid after its end, under a transId that another payment holds by now: two live payments cannot share one, so this one
- * stays ended while its money is given back.
+ * The payment was approved after it had ended, when another payment had already taken its transId or its plan's due
+ * day. Two live payments cannot share these, so this one stays REVERSED while its money is given back.
  */
 export const isClosedLate = ({ status, operations }: Payment): boolean =>
   status === 'REVERSED' && operations.some(isGivenBackLate)
 
-/** Approved after the end of its payment, and not kept. */
+/** The operation was approved after its payment had ended, and the merchant does not keep the money. */
 export const isGivenBackLate = ({ prepared }: Operation): boolean =>
   prepared.paidLate === true && prepared.keptLate !== true
 
-/** 100 unless the method allows captures above what was authorised. */
+/** 100, unless the method allows captures above the authorised amount. */
 export const capturePercent = ({ method }: Payment): number => method.capturePercentMax ?? 100
 
 /** The most that may ever be captured. */
 export const captureCeiling = (payment: Payment): number =>
   percentOf(payment.sums.authorized, capturePercent(payment))
 
-/** What may still be captured or reversed, counting every unanswered request as done. */
+/** The amount that may still be captured or reversed. Unanswered captures and reversals count as done. */
 export const openAmount = (payment: Payment): number =>
   Math.max(0, payment.sums.authorized - committed(payment))
 
-/** Captured and reversed, certain or possible. */
+/** The amount captured and reversed, including captures and reversals that have no answer yet. */
 export function committed(payment: Payment): number {
   const { capturing, captured, reversing, reversed } = payment.sums
   return add(add(capturing, captured), add(reversing, reversed))
@@ -247,7 +252,7 @@ export function findOperation(payment: Payment, xId: XId): Operation | undefined
   return payment.operations.find(operation => operation.xId === xId)
 }
 
-/** Since when an answer is outstanding. A customer's step may lie between recording the operation and sending it. */
+/** When the operation was sent. That is later than its creation if the customer had to act first. */
 export const sentAt = ({ prepared, createdAt }: Operation): Date =>
   prepared.sentAtMs === undefined ? createdAt : new Date(prepared.sentAtMs)
 
@@ -263,7 +268,7 @@ export const isUndecided = (operation: Operation): boolean =>
 export const lacksAuthorization = ({ kind, status }: Payment): boolean =>
   kind === 'CREDIT' || status === 'AUTHORIZE_REQUEST' || status === 'PENDING' || status === 'FAILED'
 
-/** The authorisation has no answer yet, so it is not known what is allowed. */
+/** The authorisation has no answer yet, so no rule can say what is allowed. */
 export const lacksOutcome = ({ kind, status, operations }: Payment): boolean =>
   kind === 'PAYMENT' &&
   status === 'PENDING' &&
@@ -273,8 +278,9 @@ export const lacksOutcome = ({ kind, status, operations }: Payment): boolean =>
   )
 
 /**
- * A change of the authorised amount has no answer yet, at a provider that is told totals: two totals that are counted from
- * the same sum would overwrite each other, while our own sums would count both changes.
+ * A change of the authorised amount has no answer yet, at a provider that takes the new total instead of the
+ * difference. Two totals computed from the same sum would overwrite each other there, while our own sums would count
+ * both changes.
  */
 export const lacksTotal = ({ method, operations }: Payment): boolean =>
   method.amountByTotal === true &&
@@ -284,8 +290,8 @@ export const lacksTotal = ({ method, operations }: Payment): boolean =>
   )
 
 /**
- * The operation that approved the payment: its confirm if it had one, else its authorisation. Not always the last one: a
- * payment may be paid late by an earlier try. While none has approved it, the last one is the one that may.
+ * The authorisation or confirm that approved the payment. It is not always the last one, because an earlier try may be
+ * approved late. If none is approved yet: the last one, which still may be.
  */
 export function approvingOperation(payment: Payment): Operation {
   const asking = payment.operations.filter(({ type }) => type === 'AUTHORIZATION' || type === 'CONFIRM')
@@ -294,15 +300,17 @@ export function approvingOperation(payment: Payment): Operation {
   return approving
 }
 
-/** Of an authorisation or a confirm. */
+/** Whether this authorisation or confirm was approved. */
 export const hasApproved = ({ state }: Operation): boolean =>
   state === 'AUTHORIZED' || state === 'CAPTURE_REQUEST' || state === 'OK'
 
-/** Whether the customer must act next. They may still come back to a page that they left open. */
+/**
+ * Whether the customer must act next. PENDING counts, because they may return to a provider page that they left open.
+ */
 export const awaitsCustomer = ({ status, awaits }: Payment): boolean =>
   awaits === 'CUSTOMER' && (status === 'AUTHORIZE_REQUEST' || status === 'PENDING')
 
-/** The authorisation that waits for its customer. None when the last try failed and no other has begun. */
+/** The authorisation that waits for its customer; undefined if the last try failed and no other has begun. */
 export const openTry = (payment: Payment): Operation | undefined =>
   awaitsCustomer(payment)
     ? payment.operations.find(
@@ -311,7 +319,7 @@ export const openTry = (payment: Payment): Operation | undefined =>
       )
     : undefined
 
-/** An authorisation with something left to lapse, whose time is over. */
+/** Whether the authorisation has expired before all of it was captured. */
 export function isLapsed(payment: Payment, now: Date): boolean {
   const { authorizationExpiresAt, sums } = payment
   return (
@@ -321,7 +329,7 @@ export function isLapsed(payment: Payment, now: Date): boolean {
   )
 }
 
-/** The payment with one more operation, recorded and not yet answered. */
+/** The payment with one more operation, which has no answer yet. */
 export function withOperation(payment: Payment, operation: NewOperation, now: Date): Payment {
   const recorded: Operation = {
     ...operation,

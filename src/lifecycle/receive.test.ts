@@ -1,4 +1,4 @@
-/** How much of each transfer is beyond what was asked for. */
+/** How much of each transfer exceeds the payment's amount. */
 import { expect, test } from 'vitest'
 import { now, operationOf, paymentOf } from '#lifecycle/example-payment.test-support.ts'
 import { addLaterReceipt, addReceipt, receiptPlace } from '#lifecycle/receive.ts'
@@ -20,7 +20,7 @@ test.each([
   expect(receiptPlace(paid, 'another')).toMatchObject({ surplus: 0, completes: false })
 })
 
-test('a receipt says for ever whether its payment was still waiting when it came', () => {
+test('a receipt stores whether its payment was still waiting when it arrived', () => {
   const operations = [operationOf({ state: 'AUTHORIZE_REQUEST' })]
   const begun = addReceipt(paymentOf({ status: 'AUTHORIZE_REQUEST', operations }), {
     key: 'E0',

@@ -1,6 +1,6 @@
 /**
- * Bank transfers that customers make. Each booked entry is stored once with the authorisation that waits for the money; the
- * payment keeps waiting while a part is missing. Pure.
+ * Incoming bank transfers of customers. Each booked entry of a statement is stored once, with the authorisation that
+ * waits for the money. The payment keeps waiting until the whole amount has arrived.
  */
 
 import { strict as assert } from 'node:assert'
@@ -20,15 +20,15 @@ import {
 import { settle } from '#lifecycle/settle.ts'
 
 export interface Receipt {
-  /** Identifies the receipt, so that a repeated report is recognised. */
+  /** Identifies the receipt, so that a statement entry that is reported again is not counted twice. */
   readonly key: string
   readonly value: number
-  /** Who paid, where the bank says so: refunds go there. */
+  /** The payer's account, if the bank names it. Refunds go there. */
   readonly payer?: AccountInstrument
   readonly now: Date
 }
 
-/** The authorisation that waits for the customer's money; undefined: none does. */
+/** The authorisation that waits for the customer's transfer. */
 export const awaitedTransfer = (payment: Payment): Operation | undefined =>
   payment.operations.find(
     ({ type, state }) => type === 'AUTHORIZATION' && (state === 'AUTHORIZE_REQUEST' || state === 'PENDING'),
@@ -37,21 +37,21 @@ export const awaitedTransfer = (payment: Payment): Operation | undefined =>
 interface KeptReceipt {
   readonly key: string
   readonly value: number
-  /** It came when the payment had stopped waiting. What came before is given back by the end of the payment itself. */
+  /** Arrived after the payment had stopped waiting. Money that arrived earlier is given back when the payment ends. */
   readonly late?: true
 }
 
 const isReceipt = (value: unknown): value is KeptReceipt =>
   isRecord(value) && typeof value.key === 'string' && Number.isSafeInteger(value.value)
 
-/** The fields of a provider are JSON of any shape; this one is written below and nowhere else. */
+/** Provider fields are JSON of any shape; `receipts` is written by this file only. */
 function receiptsOf({ provider }: Operation): readonly KeptReceipt[] {
   const receipts = provider?.fields?.receipts ?? []
   assert(Array.isArray(receipts) && receipts.every(isReceipt), 'the receipts of a transfer cannot be read')
   return receipts
 }
 
-/** What has arrived so far; undefined: nothing was sent, or this payment is not paid by transfer. */
+/** The total that has arrived so far; undefined if nothing has, or if the payment is not paid by transfer. */
 export function receivedValue(payment: Payment): number | undefined {
   const receipts = payment.operations.flatMap(receiptsOf)
   return receipts.length === 0 ? undefined : receipts.reduce((total, { value }) => add(total, value), 0)
@@ -62,10 +62,11 @@ export const hasReceipt = (payment: Payment, key: string): boolean =>
   payment.operations.some(operation => receiptsOf(operation).some(receipt => receipt.key === key))
 
 /**
- * What one receipt means for its payment. It depends only on the receipts before it, so it can be computed at any time.
+ * How one receipt contributes to its payment. It depends only on the receipts before it, so it can be recomputed at any
+ * time.
  */
 export interface ReceiptPlace {
-  /** What had arrived before. */
+  /** The total that had arrived before. */
   readonly before: number
   /** The part of this receipt that exceeds the amount. */
   readonly surplus: number
@@ -73,7 +74,7 @@ export interface ReceiptPlace {
   readonly completes: boolean
   /** Whether the payment had stopped waiting when this receipt came. */
   readonly isLate: boolean
-  /** The capture that takes the money, where the authorisation asked for it. */
+  /** The capture that takes the money, if the authorisation asked for one. */
   readonly captureXId?: XId
 }
 
@@ -96,13 +97,13 @@ export function receiptPlace(payment: Payment, key: string): ReceiptPlace {
   return { before, surplus: 0, completes: false, isLate: false }
 }
 
-/** The authorisation that has ended although a part of its money had arrived; undefined: nothing is to be given back. */
+/** The failed authorisation whose money had arrived in part and must be given back; undefined if there is none. */
 export const endedAfterReceipt = (payment: Payment): Operation | undefined =>
   payment.status === 'FAILED'
     ? payment.operations.find(operation => receiptsOf(operation).length > 0)
     : undefined
 
-/** The payment with one more receipt. A receipt that is known changes nothing. */
+/** Adds a receipt to a payment that waits for its transfer. A receipt that is already stored changes nothing. */
 export function addReceipt(payment: Payment, receipt: Receipt): Payment {
   const waiting = awaitedTransfer(payment)
   if (!waiting || hasReceipt(payment, receipt.key)) return payment
@@ -110,7 +111,7 @@ export function addReceipt(payment: Payment, receipt: Receipt): Payment {
   return withReceipt({ ...payment, status: 'PENDING' }, waiting, pending, receipt, {})
 }
 
-/** The authorisation whose money has arrived, or which has ended without it. */
+/** The authorisation whose money has arrived, or that failed without it. */
 export const endedTransfer = (payment: Payment): Operation | undefined =>
   payment.operations.findLast(
     operation =>
@@ -118,7 +119,7 @@ export const endedTransfer = (payment: Payment): Operation | undefined =>
       (receiptsOf(operation).length > 0 || (payment.status === 'FAILED' && operation.state === 'FAILED')),
   )
 
-/** The same for a payment that waits for no money any more. It shows what has arrived, and nothing else changes. */
+/** Adds a receipt to a payment that no longer waits for money. Only the received total changes. */
 export function addLaterReceipt(payment: Payment, receipt: Receipt): Payment {
   const ended = endedTransfer(payment)
   if (!ended || hasReceipt(payment, receipt.key)) return payment
@@ -153,7 +154,7 @@ function withReceipt(
   }
 }
 
-/** The money has arrived, so it is captured too, even if the payment asked for MANUAL capture. */
+/** Captures a transfer. The money has already arrived, so this happens even if the payment asked for MANUAL capture. */
 export function captureReceived(
   payment: Payment,
   { xId, provider, now }: { readonly xId: XId; readonly provider: ProviderFacts; readonly now: Date },

@@ -19,7 +19,7 @@ const back = (value: number, change: Partial<RefundCommand> = {}): RefundCommand
 })
 const named = (value: number, captureTransactionId: string) => back(value, { captureTransactionId })
 
-/** A capture with the number `n`, which its provider calls T`n`. */
+/** Capture number `n`, with the provider's id T`n`. */
 function took(n: number, amount: number, state: Operation['state'] = 'OK'): Operation {
   const capture = operationOf({ xId: xIdOf(n), sequence: n, type: 'CAPTURE', state, amount })
   return { ...capture, provider: { ...factsFor(capture), transactionId: `T${n}` } }
@@ -33,7 +33,7 @@ const total = (operations: readonly Operation[], type: string, isWanted: (operat
     .filter(operation => operation.type === type && isWanted(operation))
     .reduce((sum, { amount }) => sum + amount, 0)
 
-/** Authorised for 1000, with these operations after it and the sums they make. */
+/** A payment authorised for 1000, with these operations and the sums that follow from them. */
 const after = (...operations: Operation[]): Payment =>
   paymentOf({
     status: 'OK',
@@ -51,14 +51,24 @@ const by = (type: string, payment: Payment): Payment => ({ ...payment, method: m
 const credit = paymentOf({ kind: 'CREDIT', status: 'OK', sums: { authorized: 0, refunded: 1000 } })
 const usd = { amount: { value: 1, currency: 'USD' } }
 
-// Each line: what is true, the payment, the command, the answer (undefined: go ahead). In the order of the guards.
+// Each line: the case, the payment, the command, the refusal (undefined: accepted). In the order of the checks.
 const cases: [string, Payment, RefundCommand, Refusal | undefined][] = [
   ['all that was captured', whole, back(1000), undefined],
   ['a part', whole, back(1), undefined],
   ['the rest after a part', after(took(2, 1000), gave(3, 2, 400)), back(600), undefined],
   ['a method without refunds', by('INVOICE', whole), back(1), 'METHOD_LACKS_OPERATION'],
-  ['that, before anything else', by('INVOICE', paymentOf()), back(1, usd), 'METHOD_LACKS_OPERATION'],
-  ['customer to act', paymentOf({ status: 'AUTHORIZE_REQUEST' }), back(1), 'ABOVE_REFUNDABLE_AMOUNT'],
+  [
+    'the method comes before everything else',
+    by('INVOICE', paymentOf()),
+    back(1, usd),
+    'METHOD_LACKS_OPERATION',
+  ],
+  [
+    'waiting for the customer',
+    paymentOf({ status: 'AUTHORIZE_REQUEST' }),
+    back(1),
+    'ABOVE_REFUNDABLE_AMOUNT',
+  ],
   ['no answer yet', paymentOf({ status: 'PENDING' }), back(1), 'ABOVE_REFUNDABLE_AMOUNT'],
   ['declined', paymentOf({ status: 'FAILED' }), back(1), 'ABOVE_REFUNDABLE_AMOUNT'],
   [
@@ -72,7 +82,7 @@ const cases: [string, Payment, RefundCommand, Refusal | undefined][] = [
   ['capture under way', after(took(2, 1000, 'PENDING')), back(1), 'ABOVE_REFUNDABLE_AMOUNT'],
   ['nothing captured comes before the currency', paymentOf(), back(1, usd), 'ABOVE_REFUNDABLE_AMOUNT'],
   ['a credit', credit, back(1), 'ABOVE_REFUNDABLE_AMOUNT'],
-  // Two that no history leads to: each guard holds by itself, whatever the other sums and operations say.
+  // Two states that cannot occur: each check holds by itself, even if sums and operations contradict each other.
   ['any status but OK', { ...whole, status: 'AUTHORIZED' }, back(1), 'ABOVE_REFUNDABLE_AMOUNT'],
   [
     'sums that count more than the operations',
@@ -87,7 +97,7 @@ const cases: [string, Payment, RefundCommand, Refusal | undefined][] = [
     back(9999, { amount: { value: 9999, currency: 'USD' } }),
     'CURRENCY_DIFFERS',
   ],
-  ['a capture nobody knows', inTwo, named(1, 'T9'), 'ABOVE_REFUNDABLE_AMOUNT'],
+  ['an unknown capture', inTwo, named(1, 'T9'), 'ABOVE_REFUNDABLE_AMOUNT'],
   [
     'a capture that failed',
     after(took(2, 600), took(3, 400, 'FAILED')),
@@ -101,60 +111,50 @@ const cases: [string, Payment, RefundCommand, Refusal | undefined][] = [
     'ABOVE_REFUNDABLE_AMOUNT',
   ],
   [
-    'the approval is no capture',
+    'the id of the authorisation',
     { ...whole, operations: [{ ...operationOf({}), provider: factsFor(operationOf({})) }, took(2, 1000)] },
     named(1, 'T1'),
     'ABOVE_REFUNDABLE_AMOUNT',
   ],
-  ['one cent too many', whole, back(1001), 'ABOVE_REFUNDABLE_AMOUNT'],
+  ['one cent too much', whole, back(1001), 'ABOVE_REFUNDABLE_AMOUNT'],
+  ['too much after a refund', after(took(2, 1000), gave(3, 2, 400)), back(601), 'ABOVE_REFUNDABLE_AMOUNT'],
   [
-    'too many with what went back',
-    after(took(2, 1000), gave(3, 2, 400)),
-    back(601),
-    'ABOVE_REFUNDABLE_AMOUNT',
-  ],
-  [
-    'too many with what is under way',
+    'too much with a refund under way',
     after(took(2, 1000), gave(3, 2, 400, 'SENT')),
     back(601),
     'ABOVE_REFUNDABLE_AMOUNT',
   ],
   [
-    'too many with what is unknown',
+    'too much with a refund of unknown outcome',
     after(took(2, 1000), gave(3, 2, 400, 'PENDING')),
     back(601),
     'ABOVE_REFUNDABLE_AMOUNT',
   ],
-  [
-    'a failed refund counts for nothing',
-    after(took(2, 1000), gave(3, 2, 400, 'FAILED')),
-    back(1000),
-    undefined,
-  ],
+  ['a failed refund does not count', after(took(2, 1000), gave(3, 2, 400, 'FAILED')), back(1000), undefined],
   ['all of the last capture', inTwo, back(400), undefined],
   ['more than the last capture', inTwo, back(401), 'ABOVE_REFUNDABLE_AMOUNT'],
   ['all of the named capture', inTwo, named(600, 'T2'), undefined],
   ['more than the named capture', inTwo, named(601, 'T2'), 'ABOVE_REFUNDABLE_AMOUNT'],
   [
-    'more than its rest',
+    'more than the rest of the named capture',
     after(took(2, 600), took(3, 400), gave(4, 2, 200)),
     named(401, 'T2'),
     'ABOVE_REFUNDABLE_AMOUNT',
   ],
   [
-    'its rest while another went back',
+    'the rest of the named capture after a refund of the other',
     after(took(2, 600), took(3, 400), gave(4, 3, 400)),
     named(600, 'T2'),
     undefined,
   ],
   [
-    'the last one given back already',
+    'the last capture is already refunded',
     after(took(2, 600), took(3, 400), gave(4, 3, 400)),
     back(1),
     'ABOVE_REFUNDABLE_AMOUNT',
   ],
-  ['all, where it must be all', by('TATRAPAY', whole), back(1000), undefined],
-  ['a part, where it must be all', by('TATRAPAY', whole), back(999), 'METHOD_LACKS_OPERATION'],
+  ['the whole amount, where parts are not allowed', by('TATRAPAY', whole), back(1000), undefined],
+  ['a part, where parts are not allowed', by('TATRAPAY', whole), back(999), 'METHOD_LACKS_OPERATION'],
 ]
 
 describe('decideRefund', () => {
@@ -166,9 +166,9 @@ describe('decideRefund', () => {
 })
 
 test.each([
-  ['the last that certainly came', after(took(2, 600), took(3, 300), took(4, 100, 'PENDING')), back(1), 3],
+  ['the last successful one', after(took(2, 600), took(3, 300), took(4, 100, 'PENDING')), back(1), 3],
   ['the named one', inTwo, named(1, 'T2'), 2],
-  ['none where none came', paymentOf(), back(1), undefined],
+  ['none if none succeeded', paymentOf(), back(1), undefined],
 ])('gives back %s', (_, payment, command, n) => {
   expect(findRefundedCapture(payment, command)?.xId).toBe(n && xIdOf(n))
 })

@@ -1,4 +1,4 @@
-/** When captured money may be given back, which capture it is taken from, and what the payment looks like meanwhile. */
+/** Decides whether captured money may be refunded and from which capture, and reserves the amount meanwhile. */
 import type { XId } from '#domain/ids.ts'
 import { add } from '#domain/money/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
@@ -12,9 +12,9 @@ import {
 } from '#lifecycle/payment.ts'
 
 export interface RefundCommand extends FollowUpCommand {
-  /** The provider's id of the capture to give back; the last one unless given. */
+  /** The provider's id of the capture to refund. Defaults to the last capture. */
   readonly captureTransactionId?: string
-  /** The capture itself, where it was chosen by us. */
+  /** Our id of the capture to refund, if the gateway chose it. */
   readonly capture?: XId
 }
 
@@ -27,7 +27,7 @@ export function decideRefund(payment: Payment, command: RefundCommand): Decision
   if (command.amount.currency !== payment.amount.currency) return refuse('CURRENCY_DIFFERS')
   const capture = findRefundedCapture(payment, command)
   if (!capture) return refuse('ABOVE_REFUNDABLE_AMOUNT')
-  // A refund without an answer may have been paid out, so it counts until it is known to have failed.
+  // An unanswered refund may have been paid out, so it counts until it is known to have failed.
   const gone = add(add(sums.refunded, sums.refunding), sums.returned)
   // Disputed money may be taken back by the dispute; refunding it as well would pay the customer twice.
   if (sums.disputed > 0 && add(add(gone, sums.disputed), command.amount.value) > sums.captured)
@@ -61,7 +61,7 @@ export function findRefundedCapture(
   return captured.find(({ provider }) => provider?.transactionId === captureTransactionId)
 }
 
-/** What of a capture has not been given back or taken back, certainly or possibly. */
+/** What is left of a capture after its refunds and returns, including refunds that have no answer yet. */
 export function restOf(payment: Payment, capture: Operation): number {
   const given = payment.operations
     .filter(

@@ -25,7 +25,7 @@ const week = later(7 * 24)
 const justBefore = new Date(week.getTime() - 1)
 
 const byTotal = { ...paymentOf().method, amountByTotal: true }
-/** A raise of 1 has no answer yet. */
+/** A payment with an unanswered increment of 1. */
 const raising = (method = paymentOf().method) =>
   paymentOf({
     method,
@@ -35,9 +35,9 @@ const raising = (method = paymentOf().method) =>
     ],
   })
 
-// Each line: what is true, the payment, the command, the answer (undefined: go ahead). In the order of the guards.
+// Each line: the case, the payment, the command, the refusal (undefined: accepted). In the order of the checks.
 const cases: [string, Payment, FollowUpCommand, Refusal | undefined, Date?][] = [
-  ['all that was authorised', paymentOf(), giveBack(1000), undefined],
+  ['the whole authorised amount', paymentOf(), giveBack(1000), undefined],
   ['a part', paymentOf(), giveBack(1), undefined],
   ['the rest after a part', paymentOf({ sums: { reversed: 400 } }), giveBack(600), undefined],
   ['before the delayed capture', paymentOf({ status: 'CAPTURE_REQUEST' }), giveBack(1000), undefined],
@@ -47,11 +47,11 @@ const cases: [string, Payment, FollowUpCommand, Refusal | undefined, Date?][] = 
     giveBack(1),
     'METHOD_LACKS_OPERATION',
   ],
-  ['customer to act', paymentOf({ status: 'AUTHORIZE_REQUEST' }), giveBack(1), 'NOT_AUTHORIZED'],
+  ['waiting for the customer', paymentOf({ status: 'AUTHORIZE_REQUEST' }), giveBack(1), 'NOT_AUTHORIZED'],
   ['no answer yet', paymentOf({ status: 'PENDING', sums: { authorized: 0 } }), giveBack(1), 'NOT_AUTHORIZED'],
   ['declined', paymentOf({ status: 'FAILED', sums: { authorized: 0 } }), giveBack(1), 'NOT_AUTHORIZED'],
   ['a credit', credit, giveBack(1), 'NOT_AUTHORIZED'],
-  ['declined and long ago', paymentOf({ status: 'FAILED' }), giveBack(1), 'NOT_AUTHORIZED', week],
+  ['declined a week ago', paymentOf({ status: 'FAILED' }), giveBack(1), 'NOT_AUTHORIZED', week],
   ['lapsed this instant', paymentOf(), giveBack(1), 'EXPIRED', week],
   ['one millisecond before it lapses', paymentOf(), giveBack(1), undefined, justBefore],
   ['lapsed and released', reversed, giveBack(1), 'EXPIRED', week],
@@ -63,14 +63,14 @@ const cases: [string, Payment, FollowUpCommand, Refusal | undefined, Date?][] = 
     week,
   ],
   [
-    'captured in full, long ago',
+    'captured in full a week ago',
     paymentOf({ status: 'OK', sums: { captured: 1000 } }),
     giveBack(1),
     'ALREADY_CAPTURED',
     week,
   ],
   ['reversed before', reversed, giveBack(1), 'ALREADY_REVERSED'],
-  ['that, before the currency', reversed, giveBack(1, 'USD'), 'ALREADY_REVERSED'],
+  ['reversed comes before the currency', reversed, giveBack(1, 'USD'), 'ALREADY_REVERSED'],
   [
     'a part was captured',
     paymentOf({ status: 'OK', sums: { captured: 1 } }),
@@ -79,35 +79,45 @@ const cases: [string, Payment, FollowUpCommand, Refusal | undefined, Date?][] = 
   ],
   ['a part may have been captured', paymentOf({ sums: { capturing: 1 } }), giveBack(1), 'ALREADY_CAPTURED'],
   [
-    'that, before the currency',
+    'a capture comes before the currency',
     paymentOf({ sums: { capturing: 1 } }),
     giveBack(1, 'USD'),
     'ALREADY_CAPTURED',
   ],
   ['another currency', paymentOf(), giveBack(1, 'USD'), 'CURRENCY_DIFFERS'],
   ['the currency comes before the amount', paymentOf(), giveBack(1001, 'USD'), 'CURRENCY_DIFFERS'],
-  ['one cent too many', paymentOf(), giveBack(1001), 'ABOVE_OPEN_AMOUNT'],
+  ['one cent too much', paymentOf(), giveBack(1001), 'ABOVE_OPEN_AMOUNT'],
   [
-    'too many with what was given back',
+    'too much after a partial reversal',
     paymentOf({ sums: { reversed: 400 } }),
     giveBack(601),
     'ABOVE_OPEN_AMOUNT',
   ],
   [
-    'too many with what is under way',
+    'too much with a reversal under way',
     paymentOf({ sums: { reversing: 400 } }),
     giveBack(601),
     'ABOVE_OPEN_AMOUNT',
   ],
-  ['never 115 % of it', paymentOf({ method: methodOf('PROVIDERP') }), giveBack(1001), 'ABOVE_OPEN_AMOUNT'],
-  ['a raise under way', raising(), giveBack(1), undefined],
   [
-    'a raise under way, at a provider that is told totals',
+    'more than 100 %, where captures of 115 % are allowed',
+    paymentOf({ method: methodOf('PROVIDERP') }),
+    giveBack(1001),
+    'ABOVE_OPEN_AMOUNT',
+  ],
+  ['an increment under way', raising(), giveBack(1), undefined],
+  [
+    'an increment under way, at a provider that takes totals',
     raising(byTotal),
     giveBack(1),
     'OUTCOME_OUTSTANDING',
   ],
-  ['that, for the whole rest', raising(byTotal), giveBack(1000), undefined],
+  [
+    'the whole rest with an increment under way, at a provider that takes totals',
+    raising(byTotal),
+    giveBack(1000),
+    undefined,
+  ],
 ]
 
 describe('decideReversal', () => {

@@ -1,6 +1,6 @@
 /**
- * When an authorisation may be given back, wholly or in part, and what the payment looks like meanwhile; and when a payment
- * that is not paid yet may be cancelled.
+ * Decides whether an authorisation may be reversed, wholly or in part, and reserves the amount meanwhile. Also decides
+ * whether a payment that still waits for its customer or confirm may be cancelled.
  */
 import { add } from '#domain/money/money.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
@@ -30,7 +30,7 @@ export function decideReversal(payment: Payment, command: FollowUpCommand, now: 
   if (command.amount.value > openAmount(payment)) return refuse('ABOVE_OPEN_AMOUNT')
   if (method.reversesWholeOnly && command.amount.value < openAmount(payment))
     return refuse('METHOD_LACKS_OPERATION')
-  // Giving back the whole rest names no total.
+  // A reversal of the whole rest sends no total that another change could overwrite.
   if (lacksTotal(payment) && command.amount.value < openAmount(payment)) return refuse('OUTCOME_OUTSTANDING')
   return accept
 }
@@ -43,8 +43,8 @@ export function reserveReversal(payment: Payment, command: FollowUpCommand, reco
 }
 
 /**
- * Only a payment that waits for its customer or for the merchant's confirm can be cancelled. A try that is at the provider,
- * or whose answer was lost, may have been approved, so it must be settled first.
+ * Only a payment that waits for its customer or for the merchant's confirm can be cancelled. A try without an answer
+ * may have been approved, so it must be settled first.
  */
 export function decideCancellation(payment: Payment): Decision {
   const isSent = payment.operations.some(({ state }) => state === 'SENT')

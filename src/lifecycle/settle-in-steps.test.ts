@@ -13,7 +13,7 @@ import type { Payment } from '#lifecycle/payment.ts'
 import { delayedCaptureTime, dueDelayedCapture, settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
 
 describe('a confirm', () => {
-  /** Created for 1000 at noon, confirmed with 900 an hour later. */
+  /** A payment created for 1000 at noon and confirmed for 900 an hour later. */
   const confirmed = (type: Payment['captureMethod']['type'] = 'MANUAL', delayedHours?: number) =>
     recordConfirm(
       paymentOf({
@@ -48,17 +48,17 @@ describe('a confirm', () => {
     },
   )
 
-  test('its first step ends with the same code', () => {
+  test('gives its response code to the first step', () => {
     const settled = settle(confirmed(), xIdOf(2), outcomes.declined, later(2))
     expect(settled.operations.map(({ responseCode }) => responseCode)).toEqual(['21000351', '21000351'])
   })
 
-  test('lives from its approval on, not from its creation', () => {
+  test('starts the lifetime of the authorisation when it is approved, not when the payment was created', () => {
     const settled = settle(confirmed(), xIdOf(2), outcomes.approved, later(2))
     expect(settled.authorizationExpiresAt).toEqual(later(2 + 7 * 24))
   })
 
-  test('captures automatically what was confirmed', () => {
+  test('captures the confirmed amount automatically', () => {
     const authorized = settle(confirmed('AUTOMATIC'), xIdOf(2), outcomes.approved, later(2))
     const settled = settleAutomaticCapture(authorized, xIdOf(2), outcomes.approved, later(2))
     expect(settled).toMatchObject({ status: 'OK', sums: { authorized: 900, captured: 900, capturing: 0 } })
@@ -69,7 +69,7 @@ describe('a confirm', () => {
     ])
   })
 
-  test('schedules the delayed capture it chose', () => {
+  test('schedules the delayed capture that it asks for', () => {
     const settled = settle(confirmed('DELAYED', 5), xIdOf(2), outcomes.approved, later(2))
     expect(settled.status).toBe('CAPTURE_REQUEST')
     expect(delayedCaptureTime(settled, later(2))).toEqual(later(7))
@@ -89,7 +89,7 @@ describe('a delayed payment', () => {
     return settle(opening, xIdOf(1), outcomes.approved, now)
   }
 
-  // Each line: hours of delay, method, when it fires, when the authorisation ends.
+  // Each line: hours of delay, method, time of the capture, end of the authorisation.
   test.each([
     [1, 'CARD', later(1), later(7 * 24)],
     [167, 'CARD', later(167), later(7 * 24)],
@@ -121,7 +121,7 @@ describe('a delayed payment', () => {
     }
   }
 
-  // Each line: the outcome, when it is known, and the status then.
+  // Each line: the outcome, the hour in which it becomes known, and the status then.
   test.each([
     ['approved', later(10), 'OK'],
     ['declined', later(10), 'AUTHORIZED'],
@@ -133,7 +133,7 @@ describe('a delayed payment', () => {
   })
 
   test.each([9, 11])(
-    'a capture by hand from before, known to have failed after %i h, leaves it to come',
+    'an earlier manual capture whose failure is known after %i h does not cancel the delayed one',
     hours => {
       const byHand = firing(400, new Date(later(10).getTime() - 1))
       const settled = settle(byHand, xIdOf(2), outcomes.declined, later(hours))
@@ -142,11 +142,14 @@ describe('a delayed payment', () => {
     },
   )
 
-  test.each(['approved', 'declined', 'unknown'] as const)('once made and %s, it is not due again', kind => {
-    expect(dueDelayedCapture(settle(firing(1000), xIdOf(2), outcomes[kind], later(10)))).toBeUndefined()
-  })
+  test.each(['approved', 'declined', 'unknown'] as const)(
+    'is not due again once it was made and %s',
+    kind => {
+      expect(dueDelayedCapture(settle(firing(1000), xIdOf(2), outcomes[kind], later(10)))).toBeUndefined()
+    },
+  )
 
-  test('other payments have no delayed capture', () => {
+  test('a payment with another capture method has no delayed capture', () => {
     expect(delayedCaptureTime(paymentOf(), now)).toBeUndefined()
   })
 })

@@ -46,7 +46,7 @@ describe('an authorisation', () => {
     },
   )
 
-  test('that is to be captured later waits for that, unless it verified an account and holds nothing', () => {
+  test('with a delayed capture is CAPTURE_REQUEST, unless it only verified an account', () => {
     const delayed = { ...opened(), captureMethod: { type: 'DELAYED', delayedHours: 5 } } as const
     const verification = { ...delayed, operations: [{ ...authorization, amount: 0 }] }
     expect(settle(delayed, xIdOf(1), outcomes.approved, now).status).toBe('CAPTURE_REQUEST')
@@ -104,7 +104,7 @@ describe('an automatic capture', () => {
   )
 })
 
-test('an operation that has its answer keeps it', () => {
+test('a settled operation never changes', () => {
   const declined = settle(opened(), xIdOf(1), outcomes.declined, now)
   expect(settle(declined, xIdOf(1), outcomes.approved, later(1))).toBe(declined)
 })
@@ -119,7 +119,7 @@ const kinds = ['approved', 'declined', 'unreached', 'pending', 'unknown'] as con
 const states = ['OK', 'FAILED', 'FAILED', 'PENDING', 'PENDING'] as const
 const codes = ['00000000', '21000351', '21000391', '60000200', '60000200'] as const
 
-/** An operation of 400 under way on a payment of 1000. */
+/** An unanswered operation of 400 on a payment of 1000. */
 const underWay = (type: Operation['type'], change: PaymentChange = {}) =>
   paymentOf({
     ...change,
@@ -131,7 +131,7 @@ const underWay = (type: Operation['type'], change: PaymentChange = {}) =>
 
 describe('a follow-up', () => {
   const captured = { status: 'OK', sums: { captured: 900, refunding: 400 } } as const
-  // Each line: the operation, the payment while it is under way, and status and sums after each outcome, in their order.
+  // Each line: the operation, the payment before its outcome, and status and sums after each outcome, in their order.
   test.each<[Operation['type'], Payment, (Partial<Sums> & { status?: Payment['status'] })[]]>([
     [
       'INCREMENTAL',
@@ -219,21 +219,35 @@ describe('a credit', () => {
   )
 })
 
-describe('what a capture leaves', () => {
+describe('the rest after a capture', () => {
   const capturingWith = (type: string, details: Operation['details'], sums: Partial<Sums> = {}) =>
     paymentOf({
       method: methodOf(type),
       sums: { capturing: 400, ...sums },
       operations: [operationOf({}), { ...capture, details }],
     })
-  // Each line: what is true, the payment, the outcome; then whether it is closed, what is reversed and what is open.
+  // Each line: the case, the payment, the outcome; then whether it is closed, the reversed amount and the open amount.
   test.each<[string, Payment, Outcome['kind'], boolean, number, number]>([
-    ['a part', capturingWith('PROVIDERK', {}), 'approved', false, 0, 600],
+    ['a part was captured', capturingWith('PROVIDERK', {}), 'approved', false, 0, 600],
     ['the rest is released', capturingWith('PROVIDERK', { releasesRest: true }), 'approved', true, 600, 0],
-    ['unless it failed', capturingWith('PROVIDERK', { releasesRest: true }), 'declined', false, 0, 1000],
-    ['or is unknown', capturingWith('PROVIDERK', { releasesRest: true }), 'unknown', false, 0, 600],
     [
-      'the rest without what is under way',
+      'a capture that releases the rest failed',
+      capturingWith('PROVIDERK', { releasesRest: true }),
+      'declined',
+      false,
+      0,
+      1000,
+    ],
+    [
+      'a capture that releases the rest has an unknown outcome',
+      capturingWith('PROVIDERK', { releasesRest: true }),
+      'unknown',
+      false,
+      0,
+      600,
+    ],
+    [
+      'the rest is released, except for a reversal under way',
       capturingWith('PROVIDERK', { releasesRest: true }, { capturing: 500 }),
       'approved',
       true,
@@ -241,14 +255,21 @@ describe('what a capture leaves', () => {
       0,
     ],
     [
-      'closed, the rest stays until it lapses',
+      'closed: the rest stays until it lapses',
       capturingWith('CARD', { closes: true }),
       'approved',
       true,
       0,
       600,
     ],
-    ['the whole, where 100 % is all', capturingWith('CARD', {}, { captured: 600 }), 'approved', false, 0, 0],
+    [
+      'the whole amount was captured, where 100 % are allowed',
+      capturingWith('CARD', {}, { captured: 600 }),
+      'approved',
+      false,
+      0,
+      0,
+    ],
     ['below 100 % of 115', capturingWith('PROVIDERP', {}, { captured: 599 }), 'approved', false, 0, 1],
     ['at 100 % of 115', capturingWith('PROVIDERP', {}, { captured: 600 }), 'approved', true, 0, 0],
     ['above 100 % of 115', capturingWith('PROVIDERP', {}, { captured: 750 }), 'approved', true, 0, 0],
@@ -261,7 +282,7 @@ describe('what a capture leaves', () => {
     ])
   })
 
-  test('a payment closed for capture stays closed, whatever is settled later', () => {
+  test('a payment closed for capture stays closed when later operations are settled', () => {
     const payment = { ...capturingWith('CARD', {}), closedForCapture: true }
     for (const kind of kinds)
       expect(settle(payment, xIdOf(2), outcomes[kind], now).closedForCapture).toBe(true)
@@ -280,7 +301,7 @@ describe('what a capture leaves', () => {
 })
 
 describe('a reversal', () => {
-  // Each line: what was reversed before, the status before, and after another 400.
+  // Each line: the amount reversed before, the status before, and the status after a reversal of 400 more.
   test.each([
     [0, 'AUTHORIZED', 'AUTHORIZED'],
     [599, 'AUTHORIZED', 'AUTHORIZED'],
@@ -305,8 +326,8 @@ describe('a reversal', () => {
   })
 })
 
-describe('a raise', () => {
-  test('prolongs the authorisation by its days', () => {
+describe('an increment', () => {
+  test('prolongs the authorisation by its additional days', () => {
     const payment = underWay('INCREMENTAL')
     const [first, raise] = payment.operations
     const longer = { ...payment, operations: [first, { ...raise, details: { durationDays: 3 } }] } as Payment
@@ -344,7 +365,7 @@ test('the operation stores what the provider reported; an answer without facts k
   expect(settle(heard, xIdOf(1), { kind: 'unknown' }, now).operations[0]?.provider).toEqual(provider)
 })
 
-test('settling an operation of another payment, or a capture nobody requested, throws', () => {
+test('settling an operation of another payment, or a capture that was not requested, throws', () => {
   expect(() => settle(paymentOf(), xIdOf(7), outcomes.approved, now)).toThrow('does not belong to payment')
   const settled = settle(opened(), xIdOf(1), outcomes.approved, now)
   expect(() => settleAutomaticCapture(settled, xIdOf(1), outcomes.approved, now)).toThrow(

@@ -1,6 +1,7 @@
 /**
- * Applies an outcome to a payment. Every pair of operation and outcome has its own line, and a line only does what is
- * certain. An unknown outcome only prolongs the wait; a failed follow-up never changes the payment's status.
+ * Applies the outcome of an operation to its payment. An unknown outcome leaves the operation PENDING and its amount
+ * reserved. A failed follow-up changes the status of an approved payment in one case only: a failed capture returns it
+ * from CAPTURE_REQUEST to AUTHORIZED.
  */
 import { strict as assert } from 'node:assert'
 import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
@@ -31,7 +32,7 @@ const hourMs = 60 * 60 * 1000
 const dayMs = 24 * hourMs
 
 /**
- * The answer to one operation of a payment. Returns the payment as it is to be written; settled operations are left
+ * Applies an outcome to one operation and returns the payment to store. An operation that is already settled stays
  * unchanged.
  */
 export function settle(
@@ -44,7 +45,7 @@ export function settle(
   assert(found, `operation ${xId} does not belong to payment ${payment.payId}`)
   if (!isUndecided(found)) return payment
   const operation = withRelease(found, outcome)
-  // The provider still waits for the customer, or the outcome is unknown: the operation keeps waiting.
+  // An unknown outcome changes nothing while the provider waits for the customer.
   if (outcome.kind === 'unknown' && !isUnanswered(operation)) return payment
   if (outcome.kind === 'action') return awaitAction(payment, operation, outcome, now)
   const renewable =
@@ -65,7 +66,7 @@ export function settle(
   }
 }
 
-/** If the provider released the rest, it is released, whether or not the capture asked for it. */
+/** If the provider says that it released the rest, the rest is released even if the capture did not ask for it. */
 const withRelease = (operation: Operation, outcome: Outcome | CustomerActionOutcome): Operation =>
   outcome.kind === 'approved' && outcome.restReleased
     ? { ...operation, details: { ...operation.details, releasesRest: true } }
@@ -100,8 +101,8 @@ const effects: Record<OperationType, Effects> = {
     approve: takeCapture,
     fail: (payment, operation) => {
       const released = withSums(payment, { capturing: subtract(payment.sums.capturing, operation.amount) })
-      // A failed delayed capture does not run again: the authorisation is then captured manually. A manual capture from
-      // before the delayed one was due leaves the delayed one to come, no matter when its failure becomes known.
+      // A failed delayed capture is not repeated; from then on the merchant captures manually. A failed manual capture
+      // made before the delayed one was due does not cancel the delayed one, no matter when the failure becomes known.
       const fired =
         payment.captureMethod.type === 'DELAYED'
           ? replacesDelayedCapture(payment, operation)
@@ -119,9 +120,10 @@ const effects: Record<OperationType, Effects> = {
         refunding: subtract(payment.sums.refunding, amount),
         refunded: add(payment.sums.refunded, amount),
       })
-      // A payment that was paid after it had ended and then given back is over, as if it had been reversed in time.
+      // A payment that was approved after its end and then given back ends as REVERSED, as if it had been reversed in
+      // time.
       const isLate = isGivenBackLate(approvingOperation(payment))
-      // What the customer's bank took back need not be given back.
+      // Money that the customer's bank took back need not be refunded.
       const isGone = add(given.sums.refunded, given.sums.returned) >= given.sums.captured
       return isLate && isGone ? { ...given, status: 'REVERSED' } : given
     },
@@ -132,20 +134,20 @@ const effects: Record<OperationType, Effects> = {
       withSums({ ...payment, status: 'OK' }, { refunding: 0, refunded: amount }),
     fail: payment => withSums(failPayment(payment), { refunding: 0 }),
   },
-  // A return is reported after it happened, so it is stored with its answer; debit-return.ts updates the sums.
+  // Returns are reported after the fact: debit-return.ts stores them as answered and updates the sums.
   RETURN: { approve: payment => payment, fail: payment => payment },
 }
 
 /** On a hosted page the customer may try again; anywhere else a decline ends the payment. */
 function failTry(payment: Payment, _: Operation, now: Date): Payment {
   if (!mayTryAgain(payment, now)) return failPayment(payment)
-  // A provider that was asked at once and gave the customer nothing to do has set no deadline.
+  // There is no deadline yet if the provider was called at once and asked nothing of the customer.
   const expiresAt = payment.expiresAt ?? customerDeadline(payment.method, now)
   return { ...payment, status: 'AUTHORIZE_REQUEST', awaits: 'CUSTOMER', expiresAt }
 }
 
 function authorize(payment: Payment, operation: Operation, now: Date): Payment {
-  // The verification of an account leaves nothing to capture, so no delayed capture will ever end its wait.
+  // An account verification approves no amount, so it must not wait for a delayed capture that will never run.
   const isScheduled = payment.captureMethod.type === 'DELAYED' && operation.amount > 0
   return {
     ...withSums(payment, { authorized: operation.amount }),
@@ -155,7 +157,9 @@ function authorize(payment: Payment, operation: Operation, now: Date): Payment {
   }
 }
 
-/** A delayed capture must find its authorisation alive, so it lives an hour longer than the delay if need be. */
+/**
+ * An authorisation lives at least an hour longer than the delay of its delayed capture, which must not find it lapsed.
+ */
 function authorizationEnd({ method, captureMethod }: Payment, now: Date): Date | undefined {
   if (method.authorizationDays === undefined) return undefined
   const delayMs = captureMethod.delayedHours === undefined ? 0 : (captureMethod.delayedHours + 1) * hourMs
@@ -169,9 +173,8 @@ export const delayedCaptureTime = ({ captureMethod }: Payment, approvedAt: Date)
     : new Date(approvedAt.getTime() + captureMethod.delayedHours * hourMs)
 
 /**
- * When the delayed capture is still to come. An unanswered operation may have blocked it when it was due; if that
- * operation turns out not to have happened, the capture is due. Undefined where there is no delayed capture, or where
- * it was made.
+ * When the delayed capture is due; undefined if there is none or it was made. The time may have passed: an unanswered
+ * operation blocks the capture, which becomes due when that operation turns out to have failed.
  */
 export function dueDelayedCapture(payment: Payment): Date | undefined {
   if (payment.status !== 'CAPTURE_REQUEST' && payment.status !== 'OK') return undefined
@@ -179,7 +182,7 @@ export function dueDelayedCapture(payment: Payment): Date | undefined {
   return isMade ? undefined : delayedCaptureTime(payment, approvingOperation(payment).updatedAt)
 }
 
-/** A capture at or after the time of the delayed one replaces it, even one that the merchant requested. */
+/** A capture at or after the time of the delayed one replaces it, even if the merchant requested it. */
 function replacesDelayedCapture(payment: Payment, { type, createdAt }: Operation): boolean {
   const firesAt = delayedCaptureTime(payment, approvingOperation(payment).updatedAt)
   return type === 'CAPTURE' && firesAt !== undefined && firesAt.getTime() <= createdAt.getTime()
@@ -198,7 +201,7 @@ function answerFirstStep(payment: Payment, confirm: Operation): Payment {
 
 function raiseAuthorization(payment: Payment, { amount, details }: Operation): Payment {
   const { authorizationExpiresAt, sums } = payment
-  // The payment was reversed while the increment was under way, so the added amount is released too.
+  // The payment was reversed while the increment had no answer, so the added amount is released too.
   if (payment.status === 'REVERSED') {
     return withSums(payment, {
       authorized: add(sums.authorized, amount),
@@ -221,7 +224,7 @@ function takeCapture(payment: Payment, operation: Operation): Payment {
     }),
     status: isClosedLate(payment) ? payment.status : 'OK',
   }
-  // Where more than the authorised amount may be captured, reaching it closes the payment all the same.
+  // Even if the method allows captures above the authorised amount, reaching that amount closes the payment.
   const reached =
     payment.method.capturePercentMax !== undefined && taken.sums.captured >= taken.sums.authorized
   const released = details.releasesRest
@@ -239,8 +242,8 @@ function giveBack(payment: Payment, { amount }: Operation): Payment {
 }
 
 /**
- * An authorisation that captured in the same message: the capture appears as an operation of its own, under the
- * reference that was stored before the call, with whatever is known about it.
+ * Books the capture that was made in the same provider call as the authorisation: as an operation of its own, under the
+ * reference that was stored before the call, with the given outcome.
  */
 export function settleAutomaticCapture(
   payment: Payment,
@@ -281,8 +284,8 @@ function answerOperation(payment: Payment, operation: Operation, outcome: Outcom
 }
 
 /**
- * An answer that was received but not understood is noted in the record, because somebody has to look at it. It does
- * not prove that the provider has the request, so the operation is cleared up like one without an answer.
+ * An answer that we could not understand is noted in the payment record, because an operator must look at it. It does
+ * not prove that the provider has the request, so the operation is settled like one without an answer.
  */
 function providerAfter(payment: Payment, operation: Operation, outcome: Outcome): Operation['provider'] {
   if ('provider' in outcome) return withReceipts(withoutCardNumber(outcome.provider), operation)
@@ -293,13 +296,15 @@ function providerAfter(payment: Payment, operation: Operation, outcome: Outcome)
   return { ...(provider ?? { echo, fields: { notUnderstood: true } }), responseText }
 }
 
-/** Money may arrive while an earlier transfer is being applied: what is stored counts, not what was known then. */
+/**
+ * Another transfer may be stored while an earlier one is being applied, so the stored receipts win over the outcome's.
+ */
 function withReceipts(provider: ProviderFacts, { provider: stored }: Operation): ProviderFacts {
   const receipts = stored?.fields?.receipts
   return receipts === undefined ? provider : { ...provider, fields: { ...provider.fields, receipts } }
 }
 
-/** A provider's sentence may quote the number that it was sent. */
+/** A provider's text may quote the card number that it was sent. */
 const withoutCardNumber = (provider: ProviderFacts): ProviderFacts =>
   provider.responseText === undefined
     ? provider
@@ -308,7 +313,7 @@ const withoutCardNumber = (provider: ProviderFacts): ProviderFacts =>
 function stateAfter(payment: Payment, { type }: Operation, outcome: Outcome): Operation['state'] {
   switch (outcome.kind) {
     case 'approved': {
-      // The merchant sees AUTHORIZED where a separate capture must follow, and OK where nothing is left to do.
+      // AUTHORIZED if a separate capture must follow, OK if nothing is left to do.
       const approves = type === 'AUTHORIZATION' || type === 'CONFIRM'
       return approves && payment.captureMethod.type !== 'AUTOMATIC' ? 'AUTHORIZED' : 'OK'
     }

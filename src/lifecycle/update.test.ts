@@ -7,7 +7,7 @@ import { decideUpdate, type UpdateCommand, update } from '#lifecycle/update.ts'
 const terms: UpdateCommand[] = [{ transId: 'order-2' }, { amount: { value: 5, currency: 'EUR' } }]
 const notes: UpdateCommand[] = [{ refNr: 'r' }, { order: { invoiceId: 'i' } }, { metadata: { a: 1 } }]
 
-// Each line: the status, and the answer to a new transId or amount (undefined: go ahead).
+// Each line: the status, and the refusal of a new transId or amount (undefined: accepted).
 const cases: [PaymentStatus, Refusal | undefined][] = [
   ['AUTHORIZE_REQUEST', undefined],
   ['PENDING', 'NOT_UPDATABLE'],
@@ -19,17 +19,18 @@ const cases: [PaymentStatus, Refusal | undefined][] = [
 ]
 
 describe('decideUpdate', () => {
-  test.each(cases)('%s: transId or amount %s; the merchant’s own notes always', (status, refusal) => {
+  test.each(cases)('%s: transId or amount %s; the other fields always change', (status, refusal) => {
     const payment = paymentOf({ status })
     const answer = refusal ? { accepted: false, refusal } : { accepted: true }
     for (const command of terms) expect(decideUpdate(payment, command)).toEqual(answer)
     for (const command of notes) expect(decideUpdate(payment, command)).toEqual({ accepted: true })
-    // One that may not change spoils the whole request.
+    // One field that must not change refuses the whole request.
     expect(decideUpdate(payment, { ...notes[0], ...terms[0] })).toEqual(answer)
   })
 })
 
-// Each line: what the cardholder said to their own currency, where the try stands, and the answer to another amount.
+// Each line: whether the cardholder accepted their own currency, the state of the try, and the refusal of another
+// amount.
 test.each([
   [true, 'AUTHORIZE_REQUEST', { accepted: false, refusal: 'NOT_UPDATABLE' }],
   [false, 'AUTHORIZE_REQUEST', { accepted: true }],
@@ -45,7 +46,8 @@ test.each([
   expect(decideUpdate(payment, { transId: 'order-2' })).toEqual({ accepted: true })
 })
 
-// Each line: who acts next and where the customer was, and the answers to more, to as much in another currency and to less.
+// Each line: who acts next, where the customer was, and the refusals of more, of the same in another currency and of
+// less.
 test.each([
   ['CONFIRM', 'HOSTED', false, false, true],
   ['CONFIRM', 'DIRECT', true, true, true],
@@ -76,15 +78,15 @@ describe('update', () => {
     operations: [waiting],
   })
 
-  // Each line: what is given, and what of the payment is another one then. All the rest stays.
+  // Each line: the case, the command, and the fields of the payment that change. All others stay.
   test.each<[string, UpdateCommand, object]>([
     [
-      'a transId, which the waiting step takes on',
+      'a transId, also in the waiting operation',
       { transId: 'order-2' },
       { transId: 'order-2', operations: [{ ...waiting, transId: 'order-2' }] },
     ],
     [
-      'a refNr, which the waiting step takes on',
+      'a refNr, also in the waiting operation',
       { refNr: 'r-2' },
       { refNr: 'r-2', operations: [{ ...waiting, refNr: 'r-2' }] },
     ],
@@ -103,18 +105,18 @@ describe('update', () => {
     expect(update(payment, command, later(1))).toEqual({ ...payment, ...changed, ...updated })
   })
 
-  test('a new amount comes with its own details, and the waiting step asks for it', () => {
+  test('a new amount replaces the amount details and the amount of the waiting operation', () => {
     const updated = update(payment, { amount: { value: 5, currency: 'USD', netItemTotal: 4 } }, later(1))
     expect(updated.amount).toEqual({ value: 5, currency: 'USD' })
     expect(updated.details.amount).toEqual({ netItemTotal: 4 })
     expect(updated.operations.map(({ amount }) => amount)).toEqual([5])
   })
 
-  test('notes are added where there were none', () => {
+  test('metadata is added to a payment that has none', () => {
     expect(update(paymentOf(), { metadata: { a: 1 } }, later(1)).details).toEqual({ metadata: { a: 1 } })
   })
 
-  test('an update leaves the operations that were made as they were', () => {
+  test('an update does not change operations that were already sent', () => {
     expect(update(paymentOf(), { refNr: 'r' }, later(1)).operations).toEqual(paymentOf().operations)
   })
 })

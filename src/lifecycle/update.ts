@@ -1,4 +1,4 @@
-/** Which parts of a payment the merchant may still change, and the payment with them changed. */
+/** Decides which fields of a payment the merchant may still change, and changes them. */
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import type { SentDetails } from '#lifecycle/details.ts'
 import { lacksOutcome, type Payment } from '#lifecycle/payment.ts'
@@ -11,7 +11,9 @@ export interface UpdateCommand {
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
-/** transId and amount can change only until a provider decides; the merchant's other fields can always change. */
+/**
+ * transId and amount can change only while the payment waits for its customer or confirm; the other fields always can.
+ */
 export function decideUpdate(payment: Payment, command: UpdateCommand): Decision {
   if (command.amount !== undefined && lacksOutcome(payment)) return refuse('OUTCOME_OUTSTANDING')
   const begun = payment.status !== 'AUTHORIZE_REQUEST'
@@ -20,12 +22,12 @@ export function decideUpdate(payment: Payment, command: UpdateCommand): Decision
   return exceedsApproval(payment, command) ? refuse('NOT_UPDATABLE') : accept
 }
 
-/** The cardholder has accepted an amount in their own currency, and that try is still waiting. */
+/** The cardholder has accepted an amount in their own currency, and that try still waits for an answer. */
 const hasAcceptedConversion = ({ instrument, operations }: Payment): boolean =>
   instrument?.dcc?.accepted === true &&
   operations.some(({ type, state }) => type === 'AUTHORIZATION' && state === 'AUTHORIZE_REQUEST')
 
-/** The customer has approved this amount on a page and has left, so the confirm must not charge more. */
+/** The customer has approved this amount on a hosted page and left, so the confirm must not charge more. */
 const exceedsApproval = (
   { awaits, integrationType, amount: approved }: Payment,
   { amount }: UpdateCommand,
@@ -49,7 +51,7 @@ export function update(payment: Payment, command: UpdateCommand, now: Date): Pay
       ...merged('order', payment, command),
       ...merged('metadata', payment, command),
     },
-    // The step that is still to come takes the new names: another payment may have the old transId by then.
+    // The operation that is not sent yet takes the new transId: another payment may have the old one by then.
     operations: payment.operations.map(operation =>
       operation.state === 'AUTHORIZE_REQUEST' ? { ...operation, amount: value, transId, refNr } : operation,
     ),

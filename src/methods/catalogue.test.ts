@@ -31,7 +31,7 @@ test('every row is found by its type', () => {
   expect(methodTypes).toEqual(allMethods.map(({ type }) => type))
 })
 
-test('a choice not made yet is read back from storage, and asked for by nobody', () => {
+test('a payment without a chosen method can be read from storage, but not requested', () => {
   expect(findStoredMethod('UNDECIDED')).toBe(undecided)
   expect(findStoredMethod('CARD')).toBe(findMethod('CARD'))
   expect(findMethod('UNDECIDED')).toBeUndefined()
@@ -56,7 +56,7 @@ const use = (
   paymentMethods: { integrationType, type: 'ANY', ...objects } as CreatePayment['paymentMethods'],
   ...rest,
 })
-/** As wide as a card can get, whatever the row offers today. */
+/** The widest capabilities of a card, independent of the current row. */
 const card: Method = {
   ...narrow,
   type: 'CARD',
@@ -110,7 +110,7 @@ test.each([
   expect(findMisfit(method, request)?.field).toBe(field),
 )
 
-test('a misfit names what is allowed', () => {
+test('a misfit names the allowed values', () => {
   expect(findMisfit(narrow, use('HOSTED', 'USD'))?.error).toBe(
     'NARROW does not support USD; allowed: EUR, CHF',
   )

@@ -1,4 +1,4 @@
-/** Look-ups in the table of payment methods, and the check of a request against its method's row. */
+/** Look-ups in the catalogue of payment methods, and the check of requests against their method's row. */
 
 import { detectBrand, mayBear } from '#domain/cards/card-brands.ts'
 import { isOneTimeToken } from '#domain/cards/card-numbers.ts'
@@ -12,26 +12,26 @@ import { undecided } from '#methods/method.ts'
 import { type CaptureType, type Method, rows } from '#methods/rows.ts'
 import type { CreatePayment } from '#schemas/create-payment.ts'
 
-/** Every method of the catalogue; the core ones first. */
+/** All methods of the catalogue, core methods first. */
 export const allMethods: readonly Method[] = rows
 
 const byType: ReadonlyMap<string, Method> = new Map(allMethods.map(row => [row.type, row]))
 
 export const methodTypes: readonly string[] = allMethods.map(row => row.type)
 
-/** The method a request names. */
+/** The method of a request. */
 export const findMethod = (type: string): Method | undefined => byType.get(type)
 
-/** The method a stored payment has: including the placeholder for a choice not made yet. */
+/** The method of a stored payment, which may be the placeholder for a choice that is not made yet. */
 export const findStoredMethod = (type: string): Method | undefined =>
   byType.get(type) ?? (type === undecided.type ? undecided : undefined)
 
 const byKey: ReadonlyMap<string, Method> = new Map(allMethods.map(row => [row.key, row]))
 
-/** By the name of its object in requests. */
+/** Finds a method by the name of its object in requests. */
 export const findMethodByKey = (key: string): Method | undefined => byKey.get(key)
 
-/** AUTOMATIC unless the method lacks it. */
+/** AUTOMATIC if the method has it. */
 export const defaultCapture = (method: Method): CaptureType =>
   method.capture.find(type => type === 'AUTOMATIC') ?? method.capture[0] ?? 'AUTOMATIC'
 
@@ -45,7 +45,7 @@ type MethodUse = Pick<
   'amount' | 'paymentMethods' | 'captureMethod' | 'billingAddress' | 'shipping'
 >
 
-/** The first thing that a request asks for and the method's row does not allow: the field, and what is allowed. */
+/** The first field of a request that the method's row does not allow, and what is allowed. */
 export function findMisfit(method: Method, use: MethodUse): Misfit | undefined {
   const { integrationType, type: _, ...objects } = use.paymentMethods
   const capture = use.captureMethod?.type
@@ -70,7 +70,7 @@ export const findCurrencyMisfit = (method: Method, currency: string): Misfit | u
     ? undefined
     : misfit('amount.currency', currency, method, method.currencies)
 
-/** The country a payment belongs to, and the field that says so; undefined if the request names none. */
+/** The country of a payment, and the field that names it; undefined if the request names none. */
 export function findCountry({
   billingAddress,
   shipping,
@@ -82,8 +82,8 @@ export function findCountry({
 }
 
 /**
- * What is wrong with the method objects of a request, as far as no schema can express it: an object of another method,
- * one that is missing, or members that this method's family does not take.
+ * Errors in the method objects of a request that a schema cannot express: an object of another method, a missing
+ * object, or members that the method's family does not have.
  */
 export function findObjectMisfit(
   method: Method,
@@ -106,13 +106,13 @@ export function findObjectMisfit(
     : { field: `${own}.${member}`, error: `${method.type} takes no ${member}; allowed is an empty object` }
 }
 
-/** The schema of refunds accepts a voucher's account under any key; only vouchers may have one. */
+/** The schema of refunds accepts a voucher's account under any key, but only vouchers may have one. */
 function findForeignMember(method: Method, object: unknown): string | undefined {
   const isKnown = method.family === 'voucher' || Object.hasOwn(refundObjects, method.key)
   return isKnown ? undefined : Object.keys(Object(object))[0]
 }
 
-/** A DIRECT payment must bring the method's object where the object has members it needs. */
+/** A DIRECT payment must contain the method's object if that has required members. */
 function findMissingMembers(method: Method, { paymentMethods }: MethodUse): Misfit | undefined {
   const needed = directMembers[method.key]?.needed ?? []
   const isMissing = needed.length > 0 && !Object.hasOwn(paymentMethods, method.key)
@@ -126,7 +126,7 @@ const misfit = (field: string, given: string, method: Method, allowed: readonly 
   error: `${method.type} does not support ${given}; allowed: ${allowed.join(', ')}`,
 })
 
-/** Whether the brand a request names can be on a card with that number. The error text never repeats the number. */
+/** The error if the named brand cannot be on a card with this number. The text never repeats the number. */
 export function findBrandMisfit(
   card: { readonly number?: string; readonly brand?: string } | undefined,
 ): Misfit | undefined {

@@ -7,12 +7,12 @@ import { compileCheck } from '#test/support/docs/check-schema.ts'
 const select = (filter: Parameters<typeof selectMethods>[0]) => selectMethods(filter, allMethods)
 const typesOf = (filter: Parameters<typeof selectMethods>[0]) => select(filter).map(row => row.type)
 
-test('what is listed without a filter is what a payment may name', () => {
+test('without a filter the list has exactly the methods that a payment may name', () => {
   expect(selectMethods({}, listOpenMethods()).map(row => row.type)).toEqual(methodTypes)
   expect(allMethods.filter(isServed).map(row => row.type)).toEqual(methodTypes)
 })
 
-test('a merchant that has chosen gets what it has chosen, and nothing that is not served', () => {
+test('a merchant with a selection gets the selected methods that are served', () => {
   expect(listOpenMethods(['DIRECTDEBIT', 'CARD', 'NOSUCH']).map(row => row.type)).toEqual([
     'CARD',
     'DIRECTDEBIT',
@@ -27,7 +27,7 @@ test('every row can be published, and the answer fits its schema', () => {
   expect(compileCheck(methodList)(answer)).toEqual([])
 })
 
-test('the same question gets the same answer, and no match gets an empty list', () => {
+test('the same query gets the same answer, and no match gives an empty list', () => {
   expect(writeMethodList(allMethods)).toBe(writeMethodList(allMethods))
   expect(writeMethodList([])).toBe('{"totalNumberOfItems":0,"data":[]}')
 })
@@ -48,7 +48,7 @@ describe('filters', () => {
   test('a method for all countries is listed for any country', () =>
     expect(typesOf({ country: 'AQ' })).toContain('CARD'))
 
-  test('filters narrow the list together: each alone keeps what both keep', () => {
+  test('combined filters give the intersection of the filters', () => {
     const both = typesOf({ currency: 'EUR', operation: 'refund' })
     expect(both.length).toBeGreaterThan(0)
     expect(both).toEqual(
@@ -56,7 +56,7 @@ describe('filters', () => {
     )
   })
 
-  test('families and operations of the filter are those of the rows', () => {
+  test('the filter offers the families and operations of the rows', () => {
     const { family, operations } = listedMethod.properties
     expect(new Set(allMethods.map(row => row.family))).toEqual(new Set(family.enum))
     expect(new Set(allMethods.flatMap(row => row.operations))).toEqual(new Set(operations.items.enum))
@@ -67,7 +67,7 @@ test('a row of the list shows all its fields and no empty ones', () => {
   const row = allMethods.find(method => method.type === 'PROVIDERP')
   const [listed] = row ? [toListed(row)] : []
   expect(listed).toMatchObject({ capturePercentMax: 115, name: row?.label })
-  // label, integration and capture go by the names of the wire; all other columns keep theirs.
+  // label, integration and capture have other names in the API; all other columns keep theirs.
   const columns = new Set(allMethods.flatMap(method => Object.keys(method)))
   const published = new Set(Object.keys(listedMethod.properties))
   const renamed = { label: 'name', integration: 'integrationTypes', capture: 'captureMethods' }

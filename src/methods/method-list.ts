@@ -1,6 +1,6 @@
 /**
- * The catalogue as others read it: which rows are open to merchants, which of them match a filter, and each row as it
- * is published. The text of a row is built on first use and then cached.
+ * The published catalogue: the rows that merchants may use, filters, and the JSON of each row, which is built on first
+ * use and then cached.
  */
 import { strict as assert } from 'node:assert'
 import { findCountryByAlpha2 } from '#domain/countries.ts'
@@ -8,12 +8,12 @@ import { allMethods, findMethod } from '#methods/catalogue.ts'
 import type { Method } from '#methods/method.ts'
 import type { ListedMethod, MethodFilter } from '#schemas/payment-method-list.ts'
 
-/** Exactly what `POST /payments` accepts: a method that is listed must work. */
+/** Whether `POST /payments` accepts the method: only those are listed. */
 export const isServed = (method: Method): boolean => findMethod(method.type) !== undefined
 
 const servedMethods: readonly Method[] = allMethods.filter(isServed)
 
-/** The methods a merchant may use: all that are served, or those of them that the merchant has chosen. */
+/** The methods that a merchant may use: all served ones, or those that the merchant has chosen. */
 export const listOpenMethods = (chosen?: readonly string[]): readonly Method[] =>
   chosen === undefined ? servedMethods : servedMethods.filter(({ type }) => chosen.includes(type))
 
@@ -23,7 +23,7 @@ const includesCode = (codes: '*' | readonly string[], code: string | undefined):
 const includesWord = <Word>(listed: readonly Word[], word: Word | undefined): boolean =>
   word === undefined || listed.includes(word)
 
-/** The methods that meet every condition of the filter. A country may come as alpha-2, too. */
+/** The methods that meet every condition of the filter. A country may also be given as alpha-2. */
 export function selectMethods(
   { currency, country, integrationType, operation, family }: MethodFilter,
   methods: readonly Method[],
@@ -41,7 +41,7 @@ export function selectMethods(
 
 const toCodes = (codes: '*' | readonly string[]): string[] => (codes === '*' ? ['*'] : [...codes])
 
-/** Only rows of real methods are listed: the placeholder for a choice not made yet is no row. */
+/** Only real methods are listed, not the placeholder for a choice that is not made yet. */
 function familyOf({ family }: Method): ListedMethod['family'] {
   assert(family !== 'none', 'the undecided method is not listed')
   return family
@@ -74,6 +74,6 @@ function writeMethod(method: Method): string {
   return text
 }
 
-/** The whole answer as JSON text. Hundreds of rows are joined, none is written twice. */
+/** The whole answer as JSON text, joined from the cached rows. */
 export const writeMethodList = (methods: readonly Method[]): string =>
   `{"totalNumberOfItems":${methods.length},"data":[${methods.map(writeMethod).join(',')}]}`

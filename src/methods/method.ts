@@ -1,34 +1,34 @@
-/** What a row of the catalogue says about a payment method. Whatever is special about a method is a column here. */
+/** The columns of the catalogue. Every difference between payment methods is a column here. */
 import type { MethodFamily } from '#domain/response-codes.ts'
 import type { methodOperations } from '#schemas/payment-method-list.ts'
 
 export type IntegrationType = 'HOSTED' | 'DIRECT'
 export type CaptureType = 'AUTOMATIC' | 'MANUAL' | 'DELAYED'
-/** How the customer gets from the request to the approval. */
+/** The customer's steps from the request to the approval. */
 export type Flow = 'direct' | 'multi_step' | 'redirect' | 'qr' | 'voucher' | 'transfer'
 export type MethodOperation = (typeof methodOperations)[number]
 
-/** When the method takes the money, and what can be done with it afterwards. */
+/** When the method can be captured, and which operations it supports. */
 export interface Terms {
-  /** The first is the default where the method lacks AUTOMATIC. */
+  /** If the method lacks AUTOMATIC, the first one is the default. */
   readonly capture: readonly CaptureType[]
   readonly operations: readonly MethodOperation[]
-  /** How long an authorisation lives; absent for methods that take the money at once. */
+  /** The lifetime of an authorisation; absent for methods that take the money at once. */
   readonly authorizationDays?: number
-  /** How much of the authorised amount may be captured in all; 100 where absent. */
+  /** The limit for captures in percent of the authorised amount; 100 by default. */
   readonly capturePercentMax?: number
-  /** How long after the creation a payment can be confirmed with the client token it came with. */
+  /** How long after its creation a payment can be confirmed with its client token. */
   readonly clientTokenMinutes?: number
   /** An authorisation can only be reversed in full: set for accounts with that restriction, never in a row. */
   readonly reversesWholeOnly?: boolean
   /** A partial capture releases the rest: set for accounts that work that way, never in a row. */
   readonly partialCaptureReleasesRest?: boolean
-  /** The authorised amount is changed by naming the new total: set for accounts that work that way, never in a row. */
+  /** Changes of the authorised amount send the new total: set for accounts that work that way, never in a row. */
   readonly amountByTotal?: boolean
 }
 
 export interface Method extends Terms {
-  /** The wire name in `paymentMethods.type`. */
+  /** The value of `paymentMethods.type` in requests. */
   readonly type: string
   /** The name of the method's own object under `paymentMethods`. */
   readonly key: string
@@ -47,9 +47,9 @@ export interface Method extends Terms {
 }
 
 /**
- * The method of a payment whose customer has not chosen one yet. It is not a row of the catalogue: no request can name
- * it, and no page offers it. It allows every operation, so that operations on such a payment are refused for the real
- * reason: it is not authorised.
+ * The method of a payment whose customer has not chosen one yet. It is no row of the catalogue, so no request can name
+ * it and no page offers it. It allows every operation, so that operations are refused for the real reason: the payment
+ * is not authorised.
  */
 export const undecided: Method = {
   type: 'UNDECIDED',

@@ -29,7 +29,7 @@ test('an existing type is its own nearest', () => {
   for (const type of types) expect(findNearestTypes(type, types)[0]).toBe(type)
 })
 
-/** The distance of Damerau in its plain form (optimal string alignment), the whole table filled in. */
+/** The Damerau distance in its plain form (optimal string alignment), with the whole table filled in. */
 function slipsOracle(a: string, b: string): number {
   const table = Array.from({ length: a.length + 1 }, (_, i) =>
     Array.from({ length: b.length + 1 }, (_, j) => (i === 0 ? j : j === 0 ? i : 0)),
@@ -63,7 +63,7 @@ test('the nearest types agree with a second implementation', () => {
   )
 })
 
-test('a refusal says what was meant, or where to look', () => {
+test('a refusal suggests the nearest types, or where to look', () => {
   expect(explainUnknownType('CRAD', types)).toBe('is "CRAD", which is no payment method; did you mean CARD?')
   expect(explainUnknownType('ZQXJKVW', ['CARD', 'IDEAL'])).toBe(
     'is "ZQXJKVW", which is no payment method; GET /payment-methods lists all 2, such as CARD, IDEAL',

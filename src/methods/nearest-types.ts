@@ -1,12 +1,12 @@
 /**
- * Suggestions for a payment type that does not exist. Pure and quick: a refusal must not cost
- * more than a payment, however many rows the catalogue has.
+ * Suggests existing types for an unknown payment type. Pure and fast, because a refusal must not cost more than a
+ * payment, however many rows the catalogue has.
  */
 import { editDistance } from '#domain/edit-distance.ts'
 
-/** Names of the catalogue have 40 characters at most; longer text was not meant as one of them. */
+/** Types of the catalogue have at most 40 characters; longer text is no misspelt type. */
 const typeLengthMax = 48
-/** Three: a longer list is not read. */
+/** Three, because nobody reads a longer list. */
 const offeredMax = 3
 /** Shorter pieces are part of too many names to identify one. */
 const pieceLengthMin = 3
@@ -14,10 +14,10 @@ const pieceLengthMin = 3
 /** `pay-pal` and `Pay Pal` are the same name. */
 const squeeze = (text: string): string => text.toUpperCase().replace(/[^A-Z0-9]/g, '')
 
-/** One typing error for short names, two for longer ones: more means another word. */
+/** One typing error for short names, two for longer ones; with more it is another word. */
 const slipsMax = (length: number): number => (length < 5 ? 1 : 2)
 
-/** The nearest first; among equals the order of `known`, in which the core methods lead. */
+/** Nearest first; equal ones in the order of `known`, in which core methods come first. */
 export function findNearestTypes(type: string, known: readonly string[]): readonly string[] {
   if (type.length > typeLengthMax) return []
   const asked = squeeze(type)
@@ -31,7 +31,7 @@ export function findNearestTypes(type: string, known: readonly string[]): readon
   return (near.length > 0 ? near : findContaining(asked, known)).slice(0, offeredMax)
 }
 
-/** `KLARNAPAYLATER` for KLARNA, `PAYSAFE` for PAYSAFECARD: a name inside the other, the longest shared part first. */
+/** Types that contain the name or are part of it (`PAYSAFE` and PAYSAFECARD), longest shared part first. */
 function findContaining(asked: string, known: readonly string[]): readonly string[] {
   return known
     .map(candidate => ({ candidate, shared: sharedLength(asked, candidate) }))
@@ -45,7 +45,7 @@ const sharedLength = (asked: string, candidate: string): number => {
   return asked.startsWith(candidate) ? candidate.length : 0
 }
 
-/** Completes the refusal of an unknown type: what was probably meant, or where to look. */
+/** Completes the error text for an unknown type: the likely type, or where to find the list. */
 export function explainUnknownType(type: string, known: readonly string[]): string {
   const near = findNearestTypes(type, known)
   const hint =

@@ -1,4 +1,4 @@
-/** What a hosted page offers: the merchant's methods that fit the payment, or the one that the merchant has chosen. */
+/** The methods that a hosted page offers: those of the merchant that fit the payment, or the payment's own one. */
 import { allMethods, findCountry, findMethod } from '#methods/catalogue.ts'
 import { undecided } from '#methods/method.ts'
 import type { CaptureType, Method } from '#methods/rows.ts'
@@ -19,11 +19,11 @@ interface Agreement {
 
 const coreMethods: readonly Method[] = allMethods.filter(({ core }) => core)
 
-/** `chosen`: the types the merchant has set; the core methods unless given. The order is the merchant's. */
+/** `chosen`: the merchant's types, in the merchant's order. Defaults to the core methods. */
 export function offeredMethods(payment: Offerable, chosen?: readonly string[]): readonly Method[] {
   const { method, details, own } = payment
   const allowed = details.allowedPaymentMethod
-  // A payment that was made for one method shows that one. A session keeps offering all, whatever was tried before.
+  // A payment that was created for one method offers that one. A session offers all methods, even after a try.
   if (method !== undecided && own?.session !== true) return [method]
   const methods =
     allowed && chosen === undefined ? toMethods(allowed) : chosen ? toMethods(chosen) : coreMethods
@@ -37,11 +37,11 @@ function fits(method: Method, { amount, captureMethod, details }: Offerable): bo
   const country = findCountry(details)
   return (
     method.integration.includes('HOSTED') &&
-    // A zero amount only verifies the card, and only cards can be verified.
+    // An amount of zero only verifies the card, and only cards can be verified.
     (amount.value > 0 || method.family === 'card') &&
     (method.currencies === '*' || method.currencies.includes(amount.currency)) &&
     (country === undefined || method.countries === '*' || method.countries.includes(country.code)) &&
-    // AUTOMATIC is also the default, so it may not have been asked for.
+    // AUTOMATIC is also the default, so the merchant may not have asked for it.
     (captureMethod.type === 'AUTOMATIC' || method.capture.includes(captureMethod.type)) &&
     (!beginsAgreement(details) || method.operations.includes('recurring'))
   )
@@ -51,7 +51,7 @@ function fits(method: Method, { amount, captureMethod, details }: Offerable): bo
 export const beginsAgreement = ({ credentialOnFile }: Agreement): boolean =>
   credentialOnFile?.initialPayment === true
 
-/** Which form a page shows for a method before its provider is called. */
+/** The form that a page shows for a method before its provider is called. */
 export type MethodForm = 'card' | 'account' | 'none'
 
 export const formOf = ({ family, key }: Method): MethodForm =>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { toResultFields } from '#methods/result-fields.ts'
 
-/** Everything any provider tells, all of it as text. */
+/** All facts that any provider reports, all of them as text. */
 const facts = {
   providerResponseCode: '51',
   providerResponseText: 'Insufficient funds',
@@ -37,7 +37,7 @@ const offered: readonly Fact[] = ['authorizationExpiry', 'account', 'paymentRefe
 const charged: readonly Fact[] = [code, 'providerStatus', 'chargeId']
 const feesOfP: readonly Fact[] = ['feeRefundAmount', 'grossRefundAmount', 'netRefundAmount']
 
-// Each line: the key of the method's object, the operation, what is shown when it is done, and when it failed.
+// Each line: the key of the method's object, the operation, the fields shown on success and on failure.
 const cases: [string, string, readonly Fact[], readonly Fact[]][] = [
   ['card', 'AUTHORIZATION', [code, id], [code, text, id]],
   ['card', 'CONFIRM', [code, id], [code, text, id]],
@@ -84,7 +84,7 @@ describe('toResultFields', () => {
     expect([namesOf(false), namesOf(true)]).toEqual([done.toSorted(), failed.toSorted()])
   })
 
-  // Each line: where a provider's text is shown as a number.
+  // Each line: a field whose text from the provider is shown as a number.
   test.each<[string, string, Fact, unknown]>([
     ['card', 'REFUND', approval, 123456],
     ['card', 'REVERSAL', approval, 123456],
@@ -100,7 +100,7 @@ describe('toResultFields', () => {
     expect(toResultFields(key, { operation, failed: false, facts })?.[name]).toBe(value)
   })
 
-  test('what the provider did not tell is not there, and nothing at all is undefined', () => {
+  test('facts that the provider did not report are left out, and no fact at all gives undefined', () => {
     const shown = { operation: 'REFUND', failed: false }
     expect(toResultFields('card', { ...shown, facts: { providerTransactionId: 'T1' } })).toEqual({
       [id]: 'T1',

@@ -1,12 +1,12 @@
 /**
- * Which of a provider's facts the result of an operation shows: exactly those that the published schema of that operation
- * and method names, in the type it names. Other fields of a provider are not shown.
+ * Selects the provider's facts that the result of an operation shows: exactly the fields of the published schema for
+ * that operation and method, with their types. Other fields are not shown.
  */
 import type { TObject } from 'typebox'
 import { type MethodOperationName, recordObject, resultObject } from '#methods/fields/objects.ts'
 import type { askedOperations } from '#schemas/payment-record.ts'
 
-/** Schemas are named after requests, payments hold operations: the mapping between the two names. */
+/** Maps types of operations to the names of the requests in the schemas. */
 const requestOf: Readonly<Record<string, MethodOperationName>> = {
   AUTHORIZATION: 'create',
   CONFIRM: 'confirm',
@@ -17,7 +17,7 @@ const requestOf: Readonly<Record<string, MethodOperationName>> = {
   CREDIT: 'credit',
 } satisfies Record<(typeof askedOperations)[number], MethodOperationName>
 
-/** The same for the record of a payment: the provider's fields that its schema names. */
+/** The provider's facts that a payment record shows. */
 export function toRecordFields(
   key: string,
   facts: Readonly<Record<string, unknown>>,
@@ -26,7 +26,7 @@ export function toRecordFields(
   return Object.fromEntries(names.filter(name => facts[name] !== undefined).map(name => [name, facts[name]]))
 }
 
-/** Picks what is shown; undefined when there is nothing. */
+/** The provider's facts that a result shows; undefined if there are none. */
 export function toResultFields(
   key: string,
   shown: {
@@ -42,7 +42,7 @@ export function toResultFields(
   for (const [name, schema] of Object.entries(properties)) {
     const value = shown.facts[name]
     if (value === undefined) continue
-    // One provider code is text in most results and a number in a few.
+    // The provider's response code is text in most results and a number in a few.
     picked[name] = 'type' in schema && schema.type === 'number' ? Number(value) : value
   }
   return Object.keys(picked).length > 0 ? picked : undefined

@@ -10,7 +10,7 @@ const count = (read: (row: Method) => string): Record<string, number> => {
   return counts
 }
 
-/** As counted in the list that the rows were made from: a row that gets lost is missed here. */
+/** Counted in the list that the rows were made from, so a lost row fails here. */
 test('every row of the list is there, by family and by flow', () => {
   expect(rows.length).toBe(989)
   expect(count(row => row.family)).toEqual({
@@ -52,21 +52,21 @@ describe('family and flow belong together', () => {
     ],
     ['a card that sends the customer away', row => row.family === 'card' && row.flow !== 'direct'],
     ['a transfer outside the bank', row => row.flow === 'transfer' && !row.family.startsWith('bank')],
-    // Nobody can be charged again by a slip of paper or a transfer that somebody has to make.
+    // Vouchers and transfers need an action of the customer each time, so they cannot be charged again.
     [
       'recurring by hand',
       row => ['voucher', 'transfer'].includes(row.flow) && row.operations.includes('recurring'),
     ],
-    // Money that is reserved can be given back for as long as the reservation lives, and a year is no reservation.
+    // A reservation can be reversed while it lasts, and a year is too long for a reservation.
     ['a reservation for more than a year', row => (row.authorizationDays ?? 0) > 365],
     ['a country that is also a wildcard', row => row.countries !== '*' && row.countries.includes('*')],
   ])('no row is %s', (_, wrong) => expect(list(wrong)).toEqual([]))
 })
 
-/** A request that fits the row, as far as the catalogue can tell. */
+/** A request that fits the row, by the rules of the catalogue. */
 const fitting = (row: Method) => ({
   amount: { value: 1, currency: row.currencies === '*' ? 'EUR' : (row.currencies[0] ?? '') },
-  // Without an instrument only a hosted payment can be judged; a row without HOSTED brings an empty one.
+  // Without an instrument only a hosted payment can be checked; a row without HOSTED gets an empty one.
   paymentMethods: {
     integrationType: row.integration.includes('HOSTED') ? 'HOSTED' : 'DIRECT',
     type: row.type,

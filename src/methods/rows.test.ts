@@ -29,7 +29,7 @@ test.each<[string, (row: Method) => string]>([
 test.each<[string, (row: Method) => boolean]>([
   ['a type of another shape', row => !/^[A-Z0-9]{2,40}$/.test(row.type)],
   ['a key of another shape', row => !/^[a-z][A-Za-z0-9]*$/.test(row.key)],
-  // One can be told from the other, so a reader of a request needs no table.
+  // The type is the key in upper case, so a reader of a request needs no table.
   ['a key that is not the type in camel case', row => row.key.toUpperCase() !== row.type],
   [
     'a key that means something else under paymentMethods',
@@ -62,10 +62,10 @@ test.each<[string, (row: Method) => boolean]>([
 
 const hasEnd = (row: Method): boolean => (row.authorizationDays ?? 0) > 0
 const isElsewhere = (row: Method): boolean => row.flow !== 'direct'
-/** Only the provider with a client token can be late with it. */
+/** Only this method has a client token, and so a lifetime of the token. */
 const needsToken = (row: Method): boolean => row.type === 'PROVIDERK'
 
-test('each provider’s row has what the contract says', () => {
+test('each provider’s row matches the API contract', () => {
   const by = (type: string) => rows.find(row => row.type === type)
   expect(by('PROVIDERP')?.capturePercentMax).toBe(115)
   expect(by('PROVIDERK')?.clientTokenMinutes).toBe(60)

@@ -1,6 +1,6 @@
 /**
- * The payment methods as rows, joined from the files of the families. Whatever is special about a method is a column or
- * a named flow; no other folder refers to a method by name. Adding a row to its family is all it takes to add a method.
+ * The rows of all payment methods, joined from the files of the families. Every difference between methods is a column
+ * or a named flow; no other folder refers to a method by name. To add a method, add a row to its family.
  */
 import type { Method } from '#methods/method.ts'
 import { bankRedirects } from '#methods/rows/bank-redirect.ts'

@@ -1,6 +1,6 @@
 /**
- * Adding and changing provider accounts and routing rules, for the command line and the console. Settings and secrets are
- * checked against what the connector declares; secrets are sealed at once and never shown again.
+ * Adds and changes provider accounts and routing rules, for the command line and the console. Settings and secrets are
+ * validated as the connector declares; secrets are sealed at once and never shown again.
  */
 import type { ConnectorDefinition, ConnectorFacts } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
@@ -38,7 +38,7 @@ export interface AccountEdit {
 
 export interface ShownAccount extends AccountRecord {
   readonly noticeUrl: string
-  /** Only their names: the values are never shown. */
+  /** Their names; the values are never shown. */
   readonly secrets: readonly string[]
 }
 
@@ -50,7 +50,7 @@ export type NewRule = Omit<RuleRecord, 'ruleId' | 'createdAt'>
 export interface ProviderAdministration {
   /** The connectors available in this environment, with the settings that apply there. */
   connectors(): readonly ConnectorForm[]
-  /** Throws if there is no such merchant: an empty list would say that all is well with it. */
+  /** Throws if there is no such merchant, because an empty list would suggest that it exists. */
   requireMerchant(merchantId: string | undefined): Promise<void>
   add(merchantId: string, account: NewAccount): Promise<ShownAccount>
   list(merchantId?: string): Promise<readonly ShownAccount[]>
@@ -102,7 +102,7 @@ export function createProviderAdministration(deps: AdministrationDeps): Provider
       checkSecrets(secrets, { facts, environment })
       checkSecretNames(Object.keys(secrets), { facts, environment })
       const accountId = drawId('acc', 12)
-      // Typed by a person: the store refuses an id that no merchant has.
+      // The id was typed by a person. The store refuses it if no merchant has it.
       const owner = merchantId as MerchantId
       const account = { merchantId: owner, accountId, connector, name, settings }
       if (!(await store.insert(account, await sealAll(owner, accountId, secrets))))
@@ -159,7 +159,8 @@ const listConnectors = ({ definitions, environment }: AdministrationDeps): reado
     }))
 
 /**
- * Finds connectors and accounts, or reports which ones exist; shows accounts without their secrets, and seals secrets.
+ * Finds connectors and accounts, or throws an error that lists the existing ones; shows accounts without their secrets;
+ * seals secrets.
  */
 function createAccountReader(deps: AdministrationDeps) {
   const { environment, store } = deps
@@ -211,5 +212,5 @@ const noMerchant = (merchantId: string): AccountFault =>
 const withoutEmpty = (settings: Settings): Settings =>
   Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== ''))
 
-/** The spellings of brands and countries in routing rules, for those who write rules. */
+/** Canonical spellings of brands and countries, for the command and the console page that write rules. */
 export { findBrandName, findCountryCode } from '#connectors/routing.ts'

@@ -1,7 +1,7 @@
 /**
- * Applies the notices of providers from the inbox. Each item is retried until it is applied: a process that dies in
- * between leaves its lease to another, and applying something twice has one effect. An unmatched item is tried again,
- * because a notice may arrive before the answer to its request.
+ * The worker that applies notices from the inbox. Each item is retried until it is applied: when a process dies, its
+ * lease expires and another process takes over, and applying an item twice has one effect. Unmatched items are retried
+ * too, because a notice may arrive before the answer to its request.
  */
 import type { NoticeItem } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
@@ -10,10 +10,10 @@ import { readStoredItem } from '#providers/inbox.ts'
 import type { ClaimedItem, NoticeStore } from '#storage/providers/notices.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
 
-/** `unmatched`: it matches nothing of ours, or not yet. */
+/** `unmatched`: the item matches none of our operations, or not yet. */
 export type Applied = 'applied' | 'repeated' | 'unmatched' | 'ignored'
 
-/** An unmatched item that only a person can finish, and what they must do; given to the next try. */
+/** An unmatched item that needs an operator, and what they must do. The text is passed to the next try. */
 interface NeedsPerson {
   readonly needsPerson: string
 }
@@ -27,7 +27,7 @@ export type ApplyNotice = (
   item: NoticeItem,
 ) => Promise<Applied | NeedsPerson>
 
-/** An item cannot be applied now, and not before the provider wants to be asked again. */
+/** The item cannot be applied before the wait that the provider has asked for is over. */
 export class NotNow extends Error {
   readonly waitMs: number
 
@@ -38,7 +38,7 @@ export class NotNow extends Error {
 }
 
 export interface NoticeWorker {
-  /** Applies what is due and returns how many items that were. */
+  /** Applies the due items and returns their number. */
   runDue(): Promise<number>
 }
 
@@ -54,19 +54,19 @@ export interface NoticeWorkerDeps {
 }
 
 /**
- * 12 s: another process takes over the work of a dead one within 15 s. An item that takes longer may be applied
- * by two of them, which has one effect.
+ * 12 s, so that another process takes over the work of a dead one within 15 s. An item that takes longer may be applied
+ * by two processes, which has one effect.
  */
 const leaseMs = 12_000
 
-/** 20: with the renewal before each, all of them are finished within their leases. */
+/** 20 items per claim. Each item's lease is renewed before it is applied, so all are finished within their leases. */
 const chunk = 20
 
-/** 1 s to 5 min, for the answer that comes later than its notice; then hourly, for the payment that comes much later. */
+/** 1 s to 15 min, for answers that arrive after their notice; then hourly, for payments that arrive much later. */
 const retrySeconds = [1, 2, 5, 10, 30, 60, 300, 900]
 const laterSeconds = 3_600
 
-/** By contract raw notices are kept this long. */
+/** How long raw notices are kept. */
 export const keptDays = 90
 
 export function createNoticeWorker(deps: NoticeWorkerDeps): NoticeWorker {

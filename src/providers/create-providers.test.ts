@@ -1,4 +1,4 @@
-/** The loop that applies notices: no wake-up is lost, whenever it comes. */
+/** The loop that applies notices never loses a wake-up. */
 import { expect, test } from 'vitest'
 import { keepRunning } from '#providers/create-providers.ts'
 
@@ -18,7 +18,7 @@ async function wakeAfter(turns: number, first: () => Promise<number>): Promise<n
   return runs
 }
 
-// A run ends within a few turns: some of these wake-ups come during it, some in the moment of its end, some after it.
+// A run ends within a few turns: some of these wake-ups come during it, some just as it ends, some after it.
 test.each(Array.from({ length: 12 }, (_, turns) => turns))(
   'a wake-up after %i turns starts another run',
   async turns => {
@@ -27,7 +27,7 @@ test.each(Array.from({ length: 12 }, (_, turns) => turns))(
 )
 
 test.each(Array.from({ length: 12 }, (_, turns) => turns))(
-  'a wake-up after %i turns starts another run though the first one fails',
+  'a wake-up after %i turns starts another run even if the first one fails',
   async turns => {
     expect(await wakeAfter(turns, () => Promise.reject(new Error('no database')))).toBe(2)
   },

@@ -19,14 +19,14 @@ import { createVaultStore } from '#storage/vault/vault-store.ts'
 import { createKeyRing } from '#vault/key-ring.ts'
 import { createRecordVault, type RecordVault } from '#vault/sealed-records.ts'
 
-/** Named gaps between two writes, where tests let the process die. */
+/** Points between two writes at which tests let the process crash. */
 export type NoticeCrashPoint = (point: 'beforeStore' | 'afterStore' | 'afterApply') => void | Promise<void>
 
 export interface ProviderParts {
   readonly environment: 'test' | 'live'
   readonly database: Database
   readonly masterKey: Parameters<typeof createKeyRing>[0]
-  /** Of test merchants without accounts. */
+  /** Serves test merchants without accounts. */
   readonly simulator?: Connector
   /** For tests: providers other than the registered ones. */
   readonly definitions?: readonly ConnectorDefinition[]
@@ -83,7 +83,7 @@ export function createProviders(parts: ProviderParts): RunningProviders {
   }
 }
 
-/** One run at a time; a wake-up during a run, also one that fails, starts another run after it. */
+/** One run at a time. A wake-up during a run starts another run after it, even if the run fails. */
 export function keepRunning(
   worker: { runDue(): Promise<number> },
   { onError }: Pick<ProviderParts, 'onError'>,
@@ -100,7 +100,7 @@ export function keepRunning(
         onError(error)
       }
     } while (again && !stopped)
-    // In the same turn as the look at `again`: a wake-up in between would find a run that no longer looks.
+    // Synchronous with the check of `again`; otherwise a wake-up in between would be lost.
     running = undefined
   }
   function wake(): void {

@@ -1,6 +1,6 @@
 /**
  * The provider accounts of merchants, opened for use. Rows are cached for half a second, so that a payment costs no
- * extra round trip and a change by another process is seen almost at once; opened connectors live until their account
+ * extra round trip and changes by other processes are seen almost at once. Opened connectors live until their account
  * changes, so that their connections are reused.
  */
 import { noteWaits } from '#connectors/asked-waits.ts'
@@ -22,19 +22,19 @@ export interface DirectoryDeps {
   readonly store: ProviderAccountStore
   readonly vault: RecordVault
   readonly tools: (definition: ConnectorDefinition) => ConnectorTools
-  /** Of merchants without accounts, in the test environment only. */
+  /** Serves merchants without accounts, in the test environment only. */
   readonly simulator?: Connector
   readonly nowMs: () => number
-  /** The gateway's clock, which also runs the timers of what waits for a provider. */
+  /** The gateway's clock, which also drives the timers of operations that wait for a provider. */
   readonly clockMs: () => number
 }
 
-/** The engine's directory, and a look-up by the account alone for notices, which do not name a merchant. */
+/** The engine's directory, with a look-up by account id for notices, which do not name a merchant. */
 export interface AccountDirectory extends ProviderDirectory {
   find(accountId: string): Promise<(OpenedAccount & { readonly record: AccountRecord }) | undefined>
 }
 
-/** 500 ms: a busy merchant costs two small reads a second, and a person who adds an account need not wait for it. */
+/** 500 ms: two small reads a second for a busy merchant, and a new account works almost at once. */
 const rememberedMs = 500
 
 /** 10,000 merchants are a few megabytes; beyond that the cache is cleared. */
@@ -100,7 +100,10 @@ export function createDirectory(deps: DirectoryDeps): AccountDirectory {
   }
 }
 
-/** Immediate if it is cached, because every payment needs it. A failed look-up is not cached: the next payment tries again. */
+/**
+ * Synchronous if cached, because every payment needs it. A failed look-up is not cached, so the next payment tries
+ * again.
+ */
 function rememberKnown({
   store,
   nowMs,
@@ -174,7 +177,7 @@ async function openAccount(
   }
 }
 
-/** The setting `types` restricts every connector in the same way, so connectors need not handle it. */
+/** Applies the setting `types`, which is the same for every connector, so that connectors need not handle it. */
 function narrow(connector: Connector, settings: ProviderAccount['settings']): Connector {
   const types = narrowedTypes(settings)
   if (!types) return connector

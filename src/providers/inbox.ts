@@ -1,6 +1,6 @@
 /**
- * Notices of providers on their way in: verified by the connector, stored sealed with their keys against duplicates,
- * and only then answered. They are applied afterwards (apply-notices.ts), so that an answer never waits for that.
+ * Receives notices: the connector verifies a notice, it is stored (sealed, and deduplicated by the keys of its items),
+ * and only then answered. It is applied afterwards (apply-notices.ts), so that the answer never waits for that.
  */
 import { createHash } from 'node:crypto'
 import type { NoticeFact, NoticeItem, RawNotice } from '#connectors/contract.ts'
@@ -9,10 +9,10 @@ import type { AccountDirectory } from '#providers/directory.ts'
 import type { NoticeStore } from '#storage/providers/notices.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
 
-/** 512 KiB: a dispute with all its evidence is the largest notice of any provider, and its signature covers every byte. */
+/** 512 KiB: enough for a dispute with all its evidence, the largest notice of any provider. */
 export const noticeBytesMax = 524_288
 
-/** A notice may hold this many items; no known provider sends more. */
+/** No known provider sends a notice with more items. */
 const itemsMax = 1_000
 
 /** The result of a delivery, as the metric names it. */
@@ -88,7 +88,7 @@ export function createInbox(deps: InboxDeps): Inbox {
   }
 }
 
-/** If a connector throws on a body, it was not written by its provider. */
+/** A connector throws only on a body that its provider cannot have written, so the notice counts as forged. */
 function readSafely<T>(read: () => T): T | undefined {
   try {
     return read()
@@ -97,7 +97,7 @@ function readSafely<T>(read: () => T): T | undefined {
   }
 }
 
-/** Keys are the provider's and may be of any length. */
+/** Keys come from the provider and may have any length. */
 const toItemKey = (key: string): string =>
   key.length > 0 && key.length <= 255 && !key.includes('\u0000')
     ? key
@@ -122,7 +122,7 @@ function describeFact(fact: NoticeFact): string {
   }
 }
 
-/** How lists name the subject of a notice; for a report, its address at the provider. */
+/** The reference that lists show for a notice; for a report its address at the provider. */
 function referenceOf(fact: NoticeFact): string | undefined {
   if (fact.kind === 'report') return fact.url.slice(0, 255)
   if (!('subject' in fact)) return undefined
@@ -131,7 +131,7 @@ function referenceOf(fact: NoticeFact): string | undefined {
   return (ours ?? transactionId ?? paymentTransactionId)?.slice(0, 255)
 }
 
-/** Headers that authenticate the sender are kept; those with credentials are not. */
+/** Headers with credentials, which are not stored. Signature headers are. */
 const unkept = new Set(['authorization', 'cookie', 'proxy-authorization'])
 
 interface StoredNotice {

@@ -1,4 +1,4 @@
-/** Provider accounts for commands that need no server: administration, and one harmless call per account. */
+/** Provider accounts for commands that run without a server: administration, checks, settlement import. */
 import type { CheckFinding, ConnectorDefinition, ConnectorTools } from '#connectors/contract.ts'
 import { createProviderHttp, type ProviderHttpPool } from '#connectors/http.ts'
 import { definitions } from '#connectors/registry.ts'
@@ -26,9 +26,9 @@ import { addressPolicies } from '#webhooks/policies.ts'
 import { createResolve, guardLookup } from '#webhooks/resolve.ts'
 
 export interface Providers extends ProviderAdministration {
-  /** One harmless call to the provider, bounded in time. */
+  /** Makes one harmless call to the provider, with a time limit. */
   check(accountId: string): Promise<readonly CheckFinding[]>
-  /** A fixed script of payments in the provider's sandbox; empty where the connector has none. */
+  /** Runs the connector's fixed script of sandbox payments; empty if it has none. */
   checkPayments(accountId: string): Promise<readonly CheckFinding[]>
   listNotices: NoticeStore['list']
   importSettlement(wanted: { readonly accountId: string; readonly file: string }): Promise<Imported>
@@ -38,7 +38,7 @@ export interface Providers extends ProviderAdministration {
 export interface ProviderOptions {
   readonly environment: 'test' | 'live'
   readonly databaseUrl: string
-  /** The database of the audit trail; the same one unless given. */
+  /** The database of the audit trail. Defaults to `databaseUrl`. */
   readonly auditUrl?: string
   readonly masterKey: Parameters<typeof openDerivedKeys>[0]
   /** The origin at which providers reach us. */
@@ -74,7 +74,7 @@ export async function openProviders(
     await database.close()
   }
   try {
-    // Proves that the master key is the right one before anything is sealed with it.
+    // Verifies the master key before anything is sealed with it.
     const installation = createInstallation(database)
     await openDerivedKeys(masterKey, installation)
     const owner = await installation.read('environment')
@@ -149,13 +149,13 @@ function createChecks(deps: CheckDeps): Pick<Providers, 'check' | 'checkPayments
   }
 }
 
-/** In live, names must resolve to public addresses; in test, accounts may be anywhere, including loopback. */
+/** In live, host names must resolve to public addresses; in test, any address is allowed, including loopback. */
 export const openProviderHttp = (environment: 'test' | 'live'): ProviderHttpPool =>
   createProviderHttp(
     environment === 'live' ? { lookup: guardLookup(createResolve(), addressPolicies.live) } : {},
   )
 
-/** In live a connector reaches its provider's own hosts and no others. */
+/** In live a connector can call only its provider's own hosts. */
 export const toolsOf =
   (http: ProviderHttpPool, environment: 'test' | 'live') =>
   ({ facts }: ConnectorDefinition): ConnectorTools => ({

@@ -39,7 +39,7 @@ const facts: ConnectorFacts = {
 const test_ = { facts, environment: 'test' as const }
 const live = { facts, environment: 'live' as const }
 
-test('settings that fit are taken', () => {
+test('valid settings are accepted', () => {
   const all = { shop: '1', rawCards: 'true', baseUrl: 'http://127.0.0.1:9/x', types: 'CARD, PROVIDERP' }
   expect(() => checkSettings({ ...all, 'labels.PROVIDERP': 'PayPal' }, test_)).not.toThrow()
   expect(() => checkSettings({ shop: '1', prefix: 'abc' }, live)).not.toThrow()
@@ -53,15 +53,15 @@ describe('settings that are refused by name', () => {
       test_,
       'the setting shop is missing: acme needs --set shop=… (the number of the shop)',
     ],
-    ['one missing in live only', { shop: '1' }, live, 'the setting prefix is missing'],
+    ['a setting missing in live only', { shop: '1' }, live, 'the setting prefix is missing'],
     [
-      'one that exists in live only',
+      'a setting that exists in live only',
       { shop: '1', prefix: 'x' },
       test_,
       'the setting prefix exists in the live',
     ],
     [
-      'an unknown one',
+      'an unknown setting',
       { shop: '1', shopp: '1' },
       test_,
       'acme has no setting "shopp"; it has shop, prefix, rawCards',
@@ -86,7 +86,7 @@ describe('settings that are refused by name', () => {
       'the setting baseUrl is',
     ],
     [
-      'a base address that is none',
+      'a base address that is not http',
       { shop: '1', baseUrl: 'ftp://x' },
       test_,
       'the setting baseUrl is "ftp://x"',
@@ -121,7 +121,7 @@ test('secrets are refused by name and never quoted', () => {
   expect(() => checkSecretNames(['apiKey'], test_)).not.toThrow()
 })
 
-test('defaults fill what was not set, labels and types are read', () => {
+test('defaults apply to missing settings; labels and types are parsed', () => {
   const settings = withDefaults({ shop: '1', types: 'CARD', 'labels.PROVIDERP': 'PayPal' }, test_)
   expect(settings).toMatchObject({ shop: '1', rawCards: 'false' })
   expect(narrowedTypes(settings)).toEqual(new Set(['CARD']))

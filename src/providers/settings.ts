@@ -1,12 +1,12 @@
 /**
- * Settings and secrets of a provider account, checked against what its connector declares. Every refusal names the
- * setting, what was given and what is allowed. Pure.
+ * Validates the settings and secrets of a provider account as its connector declares. Every error names the setting,
+ * the given value and what is allowed. Pure.
  */
 import type { ConnectorFacts } from '#connectors/contract.ts'
 import { isPrintable } from '#domain/text.ts'
 import { findMethod } from '#methods/catalogue.ts'
 
-/** The account's settings are not valid; the message says what to change. */
+/** Invalid input about an account; the message says what to change. */
 export class AccountFault extends Error {}
 
 /** There is no such merchant, account or rule here; another cell may have it. */
@@ -19,9 +19,9 @@ interface Occasion {
   readonly environment: 'test' | 'live'
 }
 
-/** 1,000: far above any id or address of a provider. */
+/** 1,000: far more than any id or address of a provider needs. */
 const settingMax = 1_000
-/** 128: what fits on a button of the page. */
+/** 128: as much as fits on a button of the hosted page. */
 const labelMax = 128
 /** 16 KiB: a private key with its certificates. */
 const secretMax = 16_384
@@ -107,7 +107,7 @@ export function checkSecrets(secrets: Settings, { facts }: Occasion): void {
   }
 }
 
-/** `names`: of all secrets that the account has or will have. */
+/** `names`: all secrets that the account has or will have. */
 export function checkSecretNames(names: readonly string[], { facts }: Occasion): void {
   for (const [name, fact] of Object.entries(facts.secrets)) {
     if (fact.required && !names.includes(name))
@@ -127,7 +127,7 @@ export function withDefaults(settings: Settings, { facts, environment }: Occasio
   return { ...Object.fromEntries(defaults), ...settings }
 }
 
-/** Undefined: everything that the connector serves. */
+/** Undefined: all types that the connector serves. */
 export const narrowedTypes = ({ types }: Settings): ReadonlySet<string> | undefined =>
   types === undefined ? undefined : new Set(splitList(types))
 

@@ -1,7 +1,7 @@
 /**
- * Settlement files: the connector reads its provider's format, and the whole file is stored or nothing of it. Lines are
- * matched with payments by the provider's references, now or when the outcome of the payment arrives. Importing a file
- * twice has one effect.
+ * Imports settlement files: the connector parses its provider's format, and the file is stored as a whole or not at
+ * all. Lines are matched with payments by the provider's references, now or when the outcome of the payment arrives.
+ * Importing a file twice has one effect.
  */
 import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
@@ -20,16 +20,16 @@ export interface ImportDeps {
 
 export interface Imported {
   readonly accountId: string
-  /** In the file. */
+  /** Lines in the file. */
   readonly lines: number
-  /** Not known before. */
+  /** New lines. */
   readonly added: number
   readonly repeated: number
   /** Lines about an operation that match none of ours. */
   readonly unmatched: number
 }
 
-/** 1,000,000 lines of some 200 bytes each: a year of a busy merchant in one file. */
+/** 1,000,000 lines of some 200 bytes each: one year of a busy merchant in one file. */
 const linesMax = 1_000_000
 
 export async function importSettlement(
@@ -70,8 +70,8 @@ async function storeLines(
 }
 
 /**
- * A notice says that a report is ready: it is fetched and stored like a file. A report that cannot be fetched now is
- * tried again with the notice; one without a key has to be imported manually.
+ * Fetches a report that a notice has announced, and stores it like a file. A report that cannot be fetched now is
+ * retried with the notice; without an API key for reports it must be imported manually.
  */
 export const createApplyReport =
   (deps: ImportDeps): NonNullable<NoticeDeps['applyReport']> =>
@@ -98,9 +98,9 @@ export const createApplyReport =
   }
 
 /**
- * A provider may use one reference for several lines of a settlement: a chargeback and its reversal, for example. The
- * second one gets the same distinct name in every import, so that none is lost and none is stored twice. A line that is named
- * once and stands in the file again, as in pages that overlap, is left out.
+ * A provider may use one reference for several lines of a settlement, such as a chargeback and its reversal. The second
+ * line gets the same distinct name in every import, so that none is lost or stored twice. A line whose reference is
+ * unique is dropped if it is in the file again, as in overlapping pages.
  */
 function createNames(): (line: SettlementLine) => readonly SettlementLine[] {
   const seen = new Map<string, number>()

@@ -176,7 +176,7 @@ const done = { ...head, status: 'OK', ...success }
 const failed = { ...head, status: 'FAILED', ...decline }
 const said = (key: string, object: object) => ({ paymentMethods: { [key]: object } })
 
-/** One line a case: the answer, the method, what is said of it, and the fields that do not belong there. */
+/** One case per line: the answer, the method, the title, and the fields that do not belong there. */
 test.each<[string, TSchema, object, string, object, ...string[]]>([
   ['created', operationResult, done, 'card', { providerApprovalCode: 1 }, 'providerApprovalCode'],
   ['created', operationResult, done, 'card', { providerResponseText: 'x' }, 'providerResponseText'],
@@ -249,7 +249,7 @@ test.each<[string, TSchema, object, string, object, ...string[]]>([
   )
 })
 
-test('only the raise of an authorisation does not give the metadata back', () => {
+test('only the answer to an increment leaves out the metadata', () => {
   const withMetadata = { ...done, metadata: { a: 1 } }
   for (const schema of [
     operationResult,
@@ -275,7 +275,7 @@ interface Node {
   readonly sensitive?: unknown
 }
 
-/** Every schema below this one, with the path it stands at. Conditional rules are left out: they describe nothing. */
+/** Every schema below this one, with its path. Conditional rules are left out: they have no descriptions. */
 function* walk(node: Node, path: string): Generator<[string, Node]> {
   yield [path, node]
   for (const [name, inner] of Object.entries(node.properties ?? {})) yield* walk(inner, `${path}.${name}`)
@@ -322,10 +322,10 @@ const nodes = Object.entries(roots).flatMap(([name, root]) => [
 ])
 
 describe('all schemas', () => {
-  test('objects are closed and named, but for free key/value data', () => {
+  test('objects are closed and named, except for free key/value data', () => {
     for (const [path, node] of nodes) {
       if (node.type !== 'object' || node.patternProperties !== undefined) continue
-      // Where others are let in, they must fit a schema, which is looked at like any other.
+      // Additional properties must have a schema, which is checked like any other.
       if (typeof node.additionalProperties !== 'object') expect(node.additionalProperties, path).toBe(false)
       expect(node.title, path).toMatch(/^([A-Z][a-z0-9]*)+[A-Z]?$/)
     }
@@ -346,7 +346,7 @@ describe('all schemas', () => {
     }
   })
 
-  test('texts and lists are limited in requests', () => {
+  test('strings and lists of requests have a maximum length', () => {
     for (const [path, node] of nodes) {
       if (!Object.keys(requests).includes(path.split(/[.[]/)[0] ?? '')) continue
       if (node.type === 'array') expect(node, path).toHaveProperty('maxItems')
@@ -355,7 +355,7 @@ describe('all schemas', () => {
     }
   })
 
-  test('fields that must never be repeated are marked as sensitive', () => {
+  test('fields whose values must never be echoed are marked as sensitive', () => {
     const marked = new Set(
       nodes.filter(([, node]) => node.sensitive === true).map(([path]) => path.split('.').pop()),
     )

@@ -1,4 +1,4 @@
-/** The whole request of `POST /payments`. Limits of the chosen method are checked against its row, not here. */
+/** The request of `POST /payments`. The limits of the chosen method are checked against its row, not here. */
 import type { Static } from 'typebox'
 import { createObjects, directMembers, otherObject } from '#methods/fields/objects.ts'
 import { billingAddress, shipping } from '#schemas/parts/address.ts'
@@ -44,14 +44,14 @@ export const paymentFacilitator = closed(
 )
 export type PaymentFacilitator = Static<typeof paymentFacilitator>
 
-/** Repeats the names that a conditional rule requires, because a strict validator demands their declaration. */
+/** A condition that these members exist. It repeats them as properties, because a strict validator requires that. */
 export const demand = (names: readonly string[]) => ({
   type: 'object',
   properties: Object.fromEntries(names.map(name => [name, {}])),
   required: names,
 })
 
-/** `false` is the schema that nothing matches: such a member is refused under its own name. */
+/** A condition that these members do not exist. The schema `false` matches nothing, so the error names the member. */
 export const refuse = (names: readonly string[]) => ({
   type: 'object',
   properties: Object.fromEntries(names.map(name => [name, false])),
@@ -72,7 +72,7 @@ export const createPaymentMethods = closedBut(
   {
     title: 'CreatePaymentMethods',
     description: 'The method to pay with, and one object named by its key.',
-    // Two conditions, not one with an else: if it is missing, that is the only error.
+    // Two conditions instead of an else, so that a missing integrationType is the only error.
     allOf: [
       when(
         integratedBy('DIRECT'),
@@ -86,7 +86,7 @@ export const createPaymentMethods = closedBut(
   },
 )
 
-/** All fields of a payment besides its method; sessions, links and intents have the same. */
+/** All fields of a payment except its method, shared with sessions, links and intents. */
 export const paymentDetails = {
   externalIntegrationId: optional(externalIntegrationId),
   refNr: optional(refNr),

@@ -1,4 +1,4 @@
-/** Customers of the vault and their stored payment methods, as lists, details and changes show them. */
+/** Customers and their stored payment methods: lists, details and changes. */
 import type { Static, TProperties } from 'typebox'
 import { nameMax, phone } from '#schemas/parts/address.ts'
 import {
@@ -15,7 +15,7 @@ import {
 import { methodType, ownId } from '#schemas/parts/identifiers.ts'
 import { Type } from '#schemas/parts/type.ts'
 
-/** The contract writes the times of the vault without a zone; they are UTC. */
+/** In the API contract the times of customers have no zone; they are UTC. */
 const moment = (description: string) =>
   text(23, `${description} UTC, without a zone.`, {
     pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{3})?$',
@@ -66,7 +66,7 @@ export const customerDetail = closed(
   { title: 'Customer', description: 'A customer of the vault.' },
 )
 
-/** The contract's page of a list. */
+/** The page size of the API contract. */
 export const pageSize = 20
 
 const wrapper = <Item extends TProperties>(item: ReturnType<typeof closed<Item>>, title: string) =>
@@ -83,7 +83,7 @@ const wrapper = <Item extends TProperties>(item: ReturnType<typeof closed<Item>>
 
 export const customerList = wrapper(customerItem, 'CustomerList')
 
-/** A query string has only text, so numbers and days are checked as text. */
+/** Query parameters are text, so numbers and days are validated as text. */
 export const customerQuery = closed(
   {
     page: text(10, 'The page, from 1.', { pattern: '^[1-9][0-9]{0,9}$' }),
@@ -92,7 +92,7 @@ export const customerQuery = closed(
     merchantCustomerId: filled(64, "The merchant's id of the customer."),
     email: emailFilter('Email address; upper and lower case are the same.'),
     phoneCountry: optional(
-      // A plus sign that was not percent-encoded arrives as a space.
+      // A plus sign that is not percent-encoded arrives as a space.
       text(5, 'Country code of the telephone, with or without a plus sign.', {
         pattern: '^[+ ]?[0-9]{1,4}$',
       }),
@@ -164,7 +164,7 @@ export const storedMethodDetail = closed(
   { title: 'StoredMethod', description: 'One stored payment method of a customer.' },
 )
 
-/** 1000: more cards than any person has; of more, the last used ones are shown. */
+/** 1000: more cards than any person has. If there are more, the last used ones are shown. */
 export const methodsMax = 1_000
 
 export const storedMethodList = closed(

@@ -1,4 +1,4 @@
-/** Disputes as the API shows them, and what a merchant may answer. */
+/** Disputes in the API, and the merchant's evidence. */
 import type { Static } from 'typebox'
 import { operationAmount } from '#schemas/parts/amount.ts'
 import { choice, closed, filled, formatted, optional, text } from '#schemas/parts/fields.ts'
@@ -32,7 +32,7 @@ const disputeEvent = closed(
   { title: 'DisputeEvent', description: 'Something that happened to the dispute.' },
 )
 
-/** 1,000: a dispute sees a handful of events. */
+/** 1,000: a dispute has only a handful of events. */
 const eventsMax = 1_000
 
 export const disputeRecord = closed(
@@ -66,7 +66,7 @@ export const disputeList = closed(
   { title: 'DisputeList', description: 'One page of disputes.' },
 )
 
-/** What pages of this kind have in common. */
+/** The query parameters of lists with a cursor. */
 export const pageQuery = {
   limit: optional(text(3, 'How many, 1 to 100; 20 unless given.', { pattern: '^([1-9][0-9]?|100)$' })),
   cursor: filled(1024, 'The nextCursor of the page before.'),
@@ -88,7 +88,7 @@ export const disputePath = Type.Object({
   id: Type.String({ maxLength: 64, description: 'The id of the dispute.' }),
 })
 
-/** 7,000,000 characters: 5 MiB in base64, with some room; the decoded size is checked as well. */
+/** 7,000,000 characters: 5 MiB in base64, with some room. The decoded size is checked too. */
 const contentMax = 7_000_000
 
 /** 10 files: as many as a person reads in a dispute. */

@@ -1,4 +1,4 @@
-/** What an enhanced webhook carries: one object per type of event, all with the same members, distinguished by `type`. */
+/** The body of enhanced webhooks: one object per type of event, with the same members, distinguished by `type`. */
 import type { Static, TProperties } from 'typebox'
 import { type EventType, eventTypeNames, eventTypes } from '#domain/event-types.ts'
 import { operationAmount, recordAmount } from '#schemas/parts/amount.ts'
@@ -92,7 +92,7 @@ export const eventBodies: ReadonlyMap<EventType, ReturnType<typeof bodyOf>> = ne
   eventTypeNames.map(type => [type, bodyOf(type)]),
 )
 
-/** Any of them; `type` says which. */
+/** Any event; `type` tells which. */
 export const webhookEvent = {
   title: 'WebhookEvent',
   description: 'An event as an enhanced webhook carries it; `type` tells which.',

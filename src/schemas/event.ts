@@ -1,4 +1,4 @@
-/** Events as the API shows them: the body, the receivers, and how each attempt went. */
+/** Events in the API: the body, the receivers, and the attempts with their results. */
 import type { Static } from 'typebox'
 import { eventTypeNames } from '#domain/event-types.ts'
 import { choice, closed, formatted, givenUrl, optional, text, whole } from '#schemas/parts/fields.ts'
@@ -35,7 +35,7 @@ const eventAttempt = closed(
   { title: 'EventAttempt', description: 'One try to deliver the event.' },
 )
 
-/** 10,000: ten of its own and as many for each replay; a thousand replays are not to be expected. */
+/** 10,000: an event has ten attempts, and ten more per replay; nobody replays it a thousand times. */
 const attemptsMax = 10_000
 
 export const eventRecord = closed(
@@ -50,7 +50,7 @@ export const eventRecord = closed(
     body: Type.Object(
       {},
       {
-        // Not validated when it is shown: it was when it was stored, and the document names the types.
+        // Not validated here, because it was validated when it was stored. The document describes the types.
         title: 'WebhookEvent',
         description: 'What an enhanced webhook carries.',
         additionalProperties: true,

@@ -1,4 +1,4 @@
-/** Listing payments and operations: which filters there are, and what a page looks like. */
+/** Lists of payments and operations: filters and pages. */
 import type { Static } from 'typebox'
 import { operationAmount } from '#schemas/parts/amount.ts'
 import { choice, closed, emailFilter, filled, formatted, optional, text } from '#schemas/parts/fields.ts'
@@ -7,7 +7,7 @@ import { Type } from '#schemas/parts/type.ts'
 import { operationType, paymentRecord } from '#schemas/payment-record.ts'
 import { responseCode } from '#schemas/result.ts'
 
-/** 2,000: a comma list of all types of the catalogue that anybody names. */
+/** 2,000 characters: enough for any list of types in a filter. */
 const listMax = 2_000
 
 const amountBound = (description: string) => optional(text(12, description, { pattern: '^[0-9]{1,12}$' }))

@@ -12,7 +12,7 @@ import {
 import { clockRequest } from '#schemas/test-tools.ts'
 import { compileCheck } from '#test/support/docs/check-schema.ts'
 
-/** One line a case: what is tried, what differs from the good body (undefined: left out), the fields that are wrong. */
+/** One case per line: the title, the change to the valid body (undefined: removed), the invalid fields. */
 type Case = [name: string, change: Record<string, unknown>, ...fields: string[]]
 
 function cases(name: string, [schema, good]: [TSchema, object], table: readonly Case[]): void {
@@ -26,7 +26,7 @@ function cases(name: string, [schema, good]: [TSchema, object], table: readonly 
   })
 }
 
-/** The same for one method object: the fields are named from the object on. */
+/** The same for one method object: the paths of fields begin at the object. */
 const inObject =
   (key: string) =>
   ([name, object, ...fields]: [string, unknown, ...string[]]): Case => [
@@ -39,7 +39,7 @@ const eur = { value: 1000, currency: 'EUR' }
 const parts = { taxTotal: 1, netItemTotal: 2, netShippingAmount: 3, grossShippingAmount: 4, netDiscount: 5 }
 const good = { transId: 't-1', amount: eur }
 const phone = { countryCode: '+49', number: '1234567' }
-/** What every operation takes. */
+/** Fields that every operation accepts. */
 const shared = { refNr: 'r', metadata: { a: [1] }, simulationMode: '0305' }
 const needsAll: Case[] = [
   ['the least', {}],

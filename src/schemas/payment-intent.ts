@@ -1,6 +1,6 @@
 /**
- * Payment intents: what the shop's server prepares, what the app confirms it with, and the answers to both. An intent
- * has the fields of a payment, except those that only the shop's server knows at the moment of paying.
+ * Payment intents: the requests with which the shop's server prepares one and the app confirms it, and the answers. An
+ * intent has the fields of a payment, except those that only the shop's server knows when the customer pays.
  */
 import type { Static } from 'typebox'
 import { directMembers, otherObject } from '#methods/fields/objects.ts'
@@ -36,7 +36,7 @@ export const createdIntent = closed(
   { title: 'CreatedPaymentIntent', description: 'The intent, for the app and for its access token.' },
 )
 
-/** As for a payment, and a wallet must send its payload. */
+/** As for a payment; also, a wallet must send its payload. */
 export const intentMembers: typeof directMembers = {
   ...directMembers,
   providerM: {
@@ -59,7 +59,7 @@ export const confirmIntent = closedBut(
   {
     title: 'ConfirmPaymentIntent',
     description: "The method to pay with, one object named by its key, and the customer's browser.",
-    // Two conditions, not one with an else: if integrationType is missing, that is the only error.
+    // Two conditions instead of an else, so that a missing integrationType is the only error.
     allOf: [
       when(
         integratedBy('DIRECT'),
@@ -79,7 +79,7 @@ export const intentResult = closed(
   { title: 'PaymentIntentResult', description: 'A payment from an intent that is done or under way.' },
 )
 
-/** Without the id if a reused key was refused before the intent was read. */
+/** The id is missing if a reused idempotency key was refused before the intent was read. */
 export const failedIntent = closed(
   { ...failedResult.properties, paymentIntentId: optional(paymentIntentId) },
   { title: 'FailedPaymentIntent', description: 'A confirmation that was refused or declined.' },

@@ -4,7 +4,7 @@ import { choice, closed, flag, formatted, optional, text, whole } from '#schemas
 import { Type } from '#schemas/parts/type.ts'
 
 const integrationTypes = ['HOSTED', 'DIRECT'] as const
-/** What can be done with a payment, in the order in which rows and answers list it. */
+/** The operations of payment methods, in the order of rows and answers. */
 export const methodOperations = [
   'capture',
   'partial_capture',
@@ -50,7 +50,7 @@ export const methodFilter = closed(
 )
 export type MethodFilter = Static<typeof methodFilter>
 
-/** `*` cannot be a code of either standard, so a list is always a list. */
+/** `['*']` stands for any: `*` is no code of either standard, and the value is always a list. */
 const codes = (description: string) =>
   Type.Array(Type.String({ pattern: '^([A-Z]{3}|\\*)$' }), { minItems: 1, description })
 

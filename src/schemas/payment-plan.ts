@@ -1,4 +1,4 @@
-/** Payment plans: their record and lists, what may be charged within them, and payments without a schedule. */
+/** Payment plans: records and lists, charges, and unscheduled payments. */
 import type { Static, TProperties } from 'typebox'
 import { demand, refuse } from '#schemas/create-payment.ts'
 import { pageSize } from '#schemas/customer.ts'
@@ -183,7 +183,7 @@ const cardMethods = closed(
   { title: 'CardOnFileMethods', description: 'The card, by its pseudo number.' },
 )
 
-/** Exactly one of the three ways to name what is charged. */
+/** Exactly one of the three ways to name the plan or method to charge. */
 const oneWay = when(
   demand(['paymentPlanId']),
   refuse(['gatewayCustomerId', 'paymentMethodId', 'paymentMethods']),

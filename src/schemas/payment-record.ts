@@ -1,4 +1,6 @@
-/** A payment as both retrievals and the update show it: what was sent, the result, and every operation. */
+/**
+ * The payment record, answered by both retrievals and the update: the request's fields, the result and all operations.
+ */
 import type { Static } from 'typebox'
 import { otherRecordObject, recordObjects } from '#methods/fields/objects.ts'
 import { paymentDetails } from '#schemas/create-payment.ts'
@@ -29,7 +31,7 @@ const recordMethods = closedBut(
   { title: 'RecordPaymentMethods', description: 'The method used, with masked data.' },
 )
 
-/** What we ask providers for; a fault can be ordered for each. */
+/** Operations that we request from providers; a fault can be ordered for each. */
 export const askedOperations = [
   'AUTHORIZATION',
   'CONFIRM',
@@ -40,7 +42,7 @@ export const askedOperations = [
   'CREDIT',
 ] as const
 
-/** All kinds of operations: a return is the act of the customer's bank. */
+/** All types of operations. A RETURN is made by the customer's bank. */
 export const operationTypes = [...askedOperations, 'RETURN'] as const
 
 export const operationType = choice(operationTypes, 'Kind of operation.')
@@ -94,10 +96,10 @@ export const operationRecord = closed(
 )
 export type OperationRecord = Static<typeof operationRecord>
 
-/** The fields of a request that the record of its payment shows again. */
+/** The fields of the request that the payment record shows. */
 export const recordDetails = {
   ...paymentDetails,
-  // A credit has a record too, and its request has other schemas for the address and the browser.
+  // Records also show credits, whose requests have other schemas for address and browser.
   billingAddress: optional(
     Type.Union([billingAddress, refundBillingAddress], {
       description: 'Where the invoice goes, or the credit.',

@@ -5,7 +5,7 @@ import { captureRequest } from '#schemas/follow-ups.ts'
 import { enhancedData } from '#schemas/parts/enhanced-data.ts'
 import { compileCheck } from '#test/support/docs/check-schema.ts'
 
-/** One line a case: what is tried, what differs from the good body (undefined: left out), the fields that are wrong. */
+/** One case per line: the title, the change to the valid body (undefined: removed), the invalid fields. */
 type Case = [name: string, change: Record<string, unknown>, ...fields: string[]]
 
 function cases(

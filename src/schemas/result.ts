@@ -1,7 +1,6 @@
 /**
- * What every payment operation answers: done or under way (`operationResult`, `confirmResult` …), or refused or
- * declined (`failedResult`, `failedConfirm` …). They differ in what they show of the provider, as the contract defines
- * it.
+ * The answers of payment operations: done or under way (`operationResult`, `confirmResult` …), and refused or declined
+ * (`failedResult`, `failedConfirm` …). They differ in the provider's facts that they show, as the API contract defines.
  */
 import type { Static, TProperties, TSchema } from 'typebox'
 import {
@@ -54,8 +53,8 @@ const doneHead = {
 }
 
 /**
- * Without payId and xId where the refusal came before there was a payment or an operation, and without transId where a
- * reused key was refused before the body was read.
+ * payId and xId are missing if the refusal came before there was a payment or operation, and transId if a reused
+ * idempotency key was refused before the body was read.
  */
 const failedHead = {
   payId: optional(payId),
@@ -118,7 +117,7 @@ export const captureResult = closed(
 
 export const failedCapture = failedResult
 
-/** The contract returns the metadata everywhere but here. */
+/** The only result that has no metadata in the API contract. */
 export const incrementalResult = closed(
   { ...doneHead, ...rest(doneMethods('IncrementedPaymentMethods', resultObjects.incremental)) },
   { title: 'IncrementalResult', description: 'An authorisation that was raised or is about to be.' },

@@ -1,4 +1,4 @@
-/** Requests for a page on which the customer chooses the method: a checkout session, or a link to send. */
+/** Checkout sessions and payment links, whose page lets the customer choose the method. */
 import type { Static } from 'typebox'
 import { eventToken, threeDsPolicy } from '#methods/fields/card.ts'
 import { demand, paymentDetails, paysSomething } from '#schemas/create-payment.ts'

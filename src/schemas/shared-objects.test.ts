@@ -14,7 +14,7 @@ import { order } from '#schemas/parts/order.ts'
 import { urls } from '#schemas/parts/urls.ts'
 import { compileCheck } from '#test/support/docs/check-schema.ts'
 
-/** One line a case: what is tried, the body, and the fields that are wrong (none: accepted). */
+/** One case per line: the title, the body, and the invalid fields (none: accepted). */
 type Case = [name: string, body: unknown, ...fields: string[]]
 
 function cases(name: string, schema: TSchema, table: readonly Case[]): void {

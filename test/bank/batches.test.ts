@@ -1,4 +1,4 @@
-/** Batches over a real database: what goes into files, what is stored, and that a crash changes nothing about it. */
+/** Batches with a real database: the contents of files, the stored rows, and crashes, which change neither. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,9 +30,9 @@ const seed = (count: number) =>
 const folder = (name: string) => join(commands.folder, name)
 
 describe('bank batch', () => {
-  test('writes what waits into one file, once', async () => {
+  test('writes all waiting payments into one file, once', async () => {
     await seed(3)
-    // Not today: the hour would decide whether the cut-off has passed.
+    // Not today, because the result would depend on the hour: the cut-off may have passed.
     const made = targetDayAfter(dayOf(new Date()), 2)
     const { files } = await commands.json(
       ...['bank', 'batch', '--account', accountId, '--date', made, '--out', folder('a')],

@@ -50,11 +50,11 @@ const endToEndIdIn = ({ path }: { path: string }): string =>
 const importText = async (text: string) =>
   commands.json('bank', 'import', commands.file(`f${++number}.xml`, text))
 
-/** DD.MM.YYYY, so many days from now. */
+/** DD.MM.YYYY, this many days from now. */
 const inDays = (days: number): string => addDays(dayOf(new Date()), days).split('-').toReversed().join('.')
 
 describe('an authorisation', () => {
-  test('400 names what a mandate lacks', async () => {
+  test('400 names the missing field of a mandate', async () => {
     const answer = await debit({}, { mandateId: undefined, dateOfSignature: undefined })
     expect(answer.status).toBe(400)
     expect(answer.text).toContain('paymentMethods.directDebit.mandateId')
@@ -154,7 +154,7 @@ describe('a debit', () => {
     })
   })
 
-  test('is returned once when the files of one import tell of the return under two references', async () => {
+  test('is returned once when the files of one import report the return under two references', async () => {
     await batch()
     const { body } = await debit()
     const endToEndId = endToEndIdIn((await batch())[0])
@@ -176,7 +176,7 @@ describe('a debit', () => {
     expect(lines).toHaveLength(1)
   })
 
-  test('is returned whole after a part of it was refunded', async () => {
+  test('is returned in full after a partial refund', async () => {
     await batch()
     const { body } = await debit()
     const debited = endToEndIdIn((await batch())[0])
@@ -200,7 +200,7 @@ describe('a debit', () => {
     expect(reconciled.amountsDiffer).toEqual([])
   })
 
-  test('is not refunded any more once it was returned', async () => {
+  test('cannot be refunded after it was returned', async () => {
     await batch()
     const { body } = await debit()
     const endToEndId = endToEndIdIn((await batch())[0])
@@ -222,7 +222,7 @@ describe('a debit', () => {
     expect(await commands.json('doctor')).toMatchObject({ healthy: true })
   })
 
-  test('has one line in the settlement when one statement tells of its booking and its return', async () => {
+  test('has one settlement line when one statement reports its booking and its return', async () => {
     await batch()
     for (let debits = 0; debits < 5; debits++) await debit()
     const [file] = await batch()
@@ -255,7 +255,7 @@ describe('a debit', () => {
     const report = statusReport(messageId, [{ endToEndId, reason: 'AM04' }])
     expect(await importText(report)).toMatchObject({ rejected: 1, unmatched: [] })
     expect(await importText(report)).toMatchObject({ rejected: 0, repeated: 1 })
-    // Another report on the same message, such as that of the clearing house after that of the bank.
+    // A second report on the same message, e.g. the clearing house's after the bank's.
     const second = report.replaceAll('01</OrgnlPmtInfId>', '1</OrgnlPmtInfId>').replace('AM04', 'AM05')
     expect(await importText(second)).toMatchObject({ rejected: 0, repeated: 1, unmatched: [] })
     const left = await record(body.payId)
@@ -269,8 +269,8 @@ describe('a debit of a customer who is deleted before the file is made', () => {
     customerInfo: { merchantCustomerId, email: 'ann@shop.example' },
   })
 
-  test('is collected without the name when the personal data was erased; the other debits of the account too', async () => {
-    // Another customer keeps the same account, so its number outlives the deletion.
+  test('is collected without the name if the personal data was erased, and so are the account’s other debits', async () => {
+    // Another customer has the same account, so its number survives the deletion.
     const [erased, other] = [await debit(customerOf('erased')), await debit(customerOf('other'))]
     const { gatewayCustomerId } = erased.body.customerInfo
     const deleted = await gateway.call('DELETE', `/customers/${gatewayCustomerId}?erase=payments`)
@@ -320,7 +320,7 @@ describe('a debit of a customer who is deleted before the file is made', () => {
   })
 })
 
-test('303 on our page the customer agrees to a mandate of ours and is debited with the next batch', async () => {
+test('303 on our page the customer agrees to our mandate and is debited with the next batch', async () => {
   const begun = await gateway.call('POST', '/payments', {
     transId: 'page-1',
     amount: { value: 700, currency: 'EUR' },
@@ -351,7 +351,7 @@ test('303 on our page the customer agrees to a mandate of ours and is debited wi
   expect(readFileSync(file.path, 'utf8')).toContain(`<MndtId>${begun.body.payId}</MndtId>`)
 })
 
-test('a payout and a capture with a mandate of its own go with the next batch', async () => {
+test('a payout and a capture with its own mandate are in the next batch', async () => {
   await batch()
   const payout = await gateway.call('POST', '/payments/refunds', {
     transId: 'payout-1',
@@ -378,7 +378,7 @@ test('a payout and a capture with a mandate of its own go with the next batch', 
   expect(text).toContain('<MndtId>OWN-1</MndtId><DtOfSgntr>2026-11-02</DtOfSgntr>')
 })
 
-test('after a return for a closed account nothing more is collected under the mandate', async () => {
+test('after a return for a closed account no further debit is collected under the mandate', async () => {
   const fields = { mandateId: 'CLOSED-1' }
   await batch()
   await debit({}, fields)

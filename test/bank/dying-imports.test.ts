@@ -1,6 +1,6 @@
 /**
- * An import that dies after any of its writes: the next import of the file ends with the same payment, the same lines in
- * the settlement, the same events and the same money on its way back as an import that nothing happened to.
+ * An import that crashes after any of its writes: the next import of the file leads to the same payment, settlement
+ * lines, events and outgoing money as an import without a crash.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-/** What a file is about to tell, and the payment that it is about. */
+/** The contents of a file, and the payment that they concern. */
 interface Scene {
   readonly payId: string
   readonly file: string
@@ -94,7 +94,7 @@ async function debit() {
     merchantId,
     accountId: stage.accountId,
     count: 1,
-    // Late enough for the batch, which would otherwise choose another day and announce it at any moment.
+    // Late enough for the batch, which would otherwise choose another day and announce that.
     dueDate: addDays(dayOf(new Date()), 30),
   })
   return batchOne()
@@ -149,7 +149,7 @@ const stories: Readonly<Record<string, () => Promise<Scene>>> = {
     ),
 }
 
-/** A surplus in a file for the bank, and what the bank says about it. */
+/** A surplus in a file for the bank, and the bank's report about it. */
 async function surplusSent(
   tell: (sent: { endToEndId: string; messageId: string }) => string,
 ): Promise<Scene> {
@@ -161,7 +161,7 @@ async function surplusSent(
 const sumOf = (lines: readonly { type: string; gross: number }[], type: string): number =>
   lines.filter(line => line.type === type).reduce((sum, { gross }) => sum + gross, 0)
 
-/** As the next start does for what a dead process had sent. */
+/** Recovers the operations that a dead process had sent, as the next start does. */
 async function recover({ payId }: Scene): Promise<void> {
   const { bank } = stage.gateway.gateway
   const { merchant } = await bank.account(stage.accountId)
@@ -173,7 +173,7 @@ async function recover({ payId }: Scene): Promise<void> {
     const unanswered = { merchant, payId: payId as PayId, xId: x_id as XId, inquiry: 0 }
     await settleByInquiry(unanswered, bank.engine)
   }
-  // Nobody imports the file again before it is tried once more to give back what was paid too late.
+  // Late money is tried to be given back again before the file is imported again.
   await queryRows(
     stage.gateway.databaseUrl,
     `UPDATE timer SET run_at = now() - interval '1 minute' WHERE pay_id = '${payId}'::uuid AND kind = 'GIVE_BACK'`,
@@ -181,7 +181,7 @@ async function recover({ payId }: Scene): Promise<void> {
   await stage.gateway.gateway.timerWorker.runDue()
 }
 
-/** Everything that the file has changed, without the names that differ from scene to scene. */
+/** Everything that the file has changed, without the ids that differ between scenes. */
 async function whatBecameOf({ payId }: Scene) {
   const { gateway } = stage
   const { body } = await gateway.call('GET', `/payments/getByPayId/${payId}`)
@@ -200,7 +200,7 @@ async function whatBecameOf({ payId }: Scene) {
       entry.status,
       entry.responseCode,
     ]),
-    // Which of two parts came first is not fixed, so a reserve is not told apart from what takes it up.
+    // The order of two parts is not fixed, so a reserve is not distinguished from the line that releases it.
     lines: lines
       .filter(({ type }: { type: string }) => type !== 'RESERVE')
       .map(
@@ -220,7 +220,7 @@ async function whatBecameOf({ payId }: Scene) {
   }
 }
 
-/** The bank of a process that dies after so many writes: it does nothing any more. */
+/** A bank store whose process dies after this many writes: from then on it does nothing. */
 function dyingBank(writes: number): Bank {
   let left = writes
   const mortal =
@@ -252,7 +252,7 @@ function dyingBank(writes: number): Bank {
   }
 }
 
-/** Whether it died; an import that has fewer writes than that comes to its end. */
+/** Whether the import died; one with fewer writes is completed. */
 async function dies(path: string, writes: number): Promise<boolean> {
   try {
     await importFiles([path], dyingBank(writes))
@@ -282,6 +282,6 @@ test.each(Object.keys(stories))('%s', async story => {
   expect(deaths).toBeGreaterThan(1)
 })
 
-test('after all of it the books hold', async () => {
+test('the doctor finds nothing in the end', async () => {
   expect(await stage.commands.json('doctor')).toMatchObject({ healthy: true })
 })

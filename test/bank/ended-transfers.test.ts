@@ -1,4 +1,4 @@
-/** Payments that end while the money for them is being read from a file: what arrived goes back, and only once. */
+/** Payments that end while their money is being imported: the money is given back, exactly once. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Bank, BankCrashPoint } from '#operations/bank/bank.ts'
@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-/** 10 euros, by a method that can be refunded or by one that cannot. */
+/** An order of 10 euros, with a method that allows refunds or one that does not. */
 const order = async (method: string, transId: string): Promise<string> => {
   const [type, key] =
     method === 'a refundable method' ? ['SEPACREDITTRANSFER', 'sepaCreditTransfer'] : ['INVOICE', 'invoice']
@@ -86,7 +86,7 @@ const amounts = [
 const cases = methods.flatMap(method => amounts.map(amount => ({ method, ...amount })))
 
 test.each(cases)(
-  '$much by $method goes back once when the payment ends at that moment',
+  '$much by $method is given back once when the payment ends at that moment',
   async ({ method, cents }) => {
     const name = `meanwhile ${++orders}`
     const payId = await order(method, name)
@@ -100,7 +100,7 @@ test.each(cases)(
 )
 
 test.each(cases)(
-  '$much by $method goes back once when the payment ends after a crash',
+  '$much by $method is given back once when the payment ends after a crash',
   async ({ method, cents }) => {
     const name = `crashed ${++orders}`
     const payId = await order(method, name)
@@ -115,7 +115,7 @@ test.each(cases)(
   },
 )
 
-test('late money that is on its way back after a crash stays so, also where it could be kept by then', async () => {
+test('late money that is being given back when the process crashes is not kept, even if the setting allows it by then', async () => {
   const name = `late ${++orders}`
   const payId = await order('a method without refunds', name)
   const { text } = await gateway.call('GET', `/payments/getByPayId/${payId}`)
@@ -157,7 +157,7 @@ test.each([
   expect(await givenBack(name)).toEqual([{ payments: 1, sum: 400 }])
 })
 
-test('the console asks before it cancels a payment, and tells what has arrived and goes back', async () => {
+test('the console asks before it cancels a payment, and shows the money that has arrived and is given back', async () => {
   const support = await signUp(gateway, { role: 'support' })
   const name = `console ${++orders}`
   const payId = await order('a refundable method', name)
@@ -176,7 +176,7 @@ test('the console asks before it cancels a payment, and tells what has arrived a
   expect(await givenBack(name)).toEqual([{ payments: 1, sum: 400 }])
 })
 
-/** As after the time that passes between two tries to give back what was paid too late. */
+/** Makes the next try to give late money back due, and runs it. */
 const tryAgain = async (payId: string): Promise<void> => {
   await queryRows(
     gateway.databaseUrl,
@@ -185,7 +185,7 @@ const tryAgain = async (payId: string): Promise<void> => {
   await gateway.gateway.timerWorker.runDue()
 }
 
-/** Late money that is in a file for the bank; what it says of that transfer. */
+/** Late money in a file for the bank, and the bank's reports about that transfer. */
 async function sentBackLate(name: string) {
   const payId = await order('a refundable method', name)
   await cancel(payId)
@@ -214,7 +214,7 @@ async function sentBackLate(name: string) {
   }
 }
 
-test('late money that the bank of the customer sends back is given back once more', async () => {
+test('late money that the customer’s bank returns is given back once more', async () => {
   const name = `late ${++orders}`
   const { payId, ...bank } = await sentBackLate(name)
   await bank.book()
@@ -231,7 +231,7 @@ test.each([
   ['is rejected', 'AC01'],
   ['is rejected', 'AG01'],
 ] as const)(
-  'late money that %s with %s is not sent to that account again, and a person is told at once',
+  'late money that %s with %s is not sent to that account again, and an operator is alerted at once',
   async (how, reason) => {
     const name = `dead end ${++orders}`
     const { payId, ...bank } = await sentBackLate(name)
@@ -252,14 +252,14 @@ test.each([
   },
 )
 
-describe('an account from which money goes back', () => {
+describe('an account to which money must be given back', () => {
   let own: BankStage
   beforeAll(async () => {
     own = await openBankStage()
   })
   afterAll(() => own.close())
 
-  test('is removed only after the money has gone into a file', async () => {
+  test('is removed only after the money is in a file for the bank', async () => {
     const { body } = await own.gateway.call('POST', '/payments', {
       transId: 'late',
       amount: { value: 1000, currency: 'EUR' },

@@ -1,4 +1,7 @@
-/** Entries that an earlier release knew by other keys: in another file they are the same, for payments, settlement and doctor. */
+/**
+ * Entries that an earlier release stored under other keys are recognised in another file by import, settlement and
+ * doctor.
+ */
 import { createReadStream } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TransactionFact } from '#connectors/bank/bank-facts.ts'
@@ -41,7 +44,7 @@ async function transactionsIn(path: string): Promise<TransactionFact[]> {
   return found
 }
 
-/** As `bank import` of an earlier release: everything that is done for an entry is done under its former key. */
+/** Like `bank import` of an earlier release, which used the former key of each entry. */
 async function importThen(path: string): Promise<void> {
   const { bank } = stage.gateway.gateway
   const { merchantId, accountId } = await bank.account(stage.accountId)
@@ -58,7 +61,7 @@ async function importThen(path: string): Promise<void> {
   await importFiles([stage.commands.file('nothing.xml', statement([]))], bank)
 }
 
-/** As `settlements import` of an earlier release. */
+/** Like `settlements import` of an earlier release. */
 async function settleThen(path: string): Promise<void> {
   await settleNow(path)
   for (const { key, formerKey } of await transactionsIn(path))
@@ -78,7 +81,7 @@ const expectReconciled = async () => {
   expect(await stage.commands.json('doctor')).toMatchObject({ healthy: true })
 }
 
-test('a transfer that was booked, with its surplus, is the same one in another file', async () => {
+test('a booked transfer and its surplus are recognised in another file', async () => {
   const payId = await order('before-update')
   const entry = { reference: 'OLD', payer, cents: 1200, text: 'before-update' }
   await importThen(write(entry))
@@ -92,7 +95,7 @@ test('a transfer that was booked, with its surplus, is the same one in another f
   await expectReconciled()
 })
 
-test('the settlement does not count again what was booked', async () => {
+test('the settlement does not count booked entries twice', async () => {
   await order('settled-later')
   const path = write({ reference: 'LATER', payer, cents: 1000, text: 'settled-later' })
   await importThen(path)
@@ -100,7 +103,7 @@ test('the settlement does not count again what was booked', async () => {
   await expectReconciled()
 })
 
-test('what was read as a settlement is replaced by the lines of the payment', async () => {
+test('imported settlement lines are replaced by the lines of the payment', async () => {
   await order('settled-before')
   const path = write({ reference: 'BEFORE', payer, cents: 1000, text: 'settled-before' })
   await settleThen(path)
@@ -121,7 +124,7 @@ test('a return, with its charge and beside one under the same reference, is sett
   expect(await settleNow(path)).toMatchObject({ lines: 3, added: 0 })
 })
 
-test('one that had a key for each file is the one that was booked', async () => {
+test('an entry whose former key differed per file is recognised as the booked one', async () => {
   const payId = await order('told-twice')
   const transactions = ['told-twice', 'something else'].map(
     (text, at) => `<TxDtls><Refs><AcctSvcrRef>T${at}</AcctSvcrRef></Refs><Amt Ccy="EUR">10.00</Amt>
@@ -147,7 +150,7 @@ test('one that had a key for each file is the one that was booked', async () => 
   expect(await record(payId)).toMatchObject({ status: 'OK', amount: { receivedValue: 1000 } })
 })
 
-test('a fee under the reference of a transfer that an earlier release has booked does not take its place', async () => {
+test('a fee with the reference of a transfer that an earlier release has booked is not taken for the transfer', async () => {
   const payId = await order('former-fee')
   const entry = { reference: 'FORMER-FEE', payer, cents: 1000, text: 'former-fee' }
   await importThen(write(entry))

@@ -1,4 +1,4 @@
-/** Files of the bank that are bad, foreign or cut off, and processes that die while files are made or read. */
+/** Invalid, foreign and truncated bank files, and processes that crash while files are written or read. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -16,7 +16,7 @@ let stage: BankStage
 let gateway: TestGateway
 let commands: CommandsHere
 let accountId: string
-/** Where the next process dies. */
+/** The point at which the next process crashes. */
 let crashAt: BankCrashPoint | undefined
 let bank: Bank
 beforeAll(async () => {
@@ -44,7 +44,7 @@ const seed = (count: number) =>
 const referencesIn = (path: string) =>
   [...readFileSync(path, 'utf8').matchAll(/<EndToEndId>(\w+)</g)].map(m => m[1] ?? '')
 
-test('bad files get one sentence each and change nothing; a good one among them is taken', async () => {
+test('invalid files get one sentence each and change nothing; a valid one among them is imported', async () => {
   const good = statement([{ reference: 'GOOD', cents: 1, text: 'nobody waits for this' }])
   const bad: [string, string | Uint8Array, string][] = [
     ['text.xml', 'MT940', 'is not well-formed XML'],
@@ -100,7 +100,7 @@ test('bad files get one sentence each and change nothing; a good one among them 
   expect(JSON.parse(mixed.stdout)).toMatchObject({ unmatched: [{ reference: 'GOOD' }] })
 })
 
-test('everything that fits nothing is listed, and again when the file comes again', async () => {
+test('every unmatched entry is listed, and again when the file is imported again', async () => {
   const references = Array.from({ length: 450 }, (_, at) => `LIST-${at}`)
   const entries = references.map(reference => ({ reference, cents: 1, text: 'for nobody' }))
   const path = commands.file('list.xml', statement(entries))
@@ -114,13 +114,13 @@ test('everything that fits nothing is listed, and again when the file comes agai
   expect(stdout.match(/^ {2}LIST-\d+ {2}2026-11-17 {2}CRDT {2}1 EUR {2}for nobody$/gm)).toHaveLength(450)
 })
 
-test('what a customer wrote does not turn the terminal of an operator around', async () => {
+test('control characters in a customer’s text do not reach the operator’s terminal', async () => {
   const path = commands.file('turned.xml', statement([{ reference: 'TURNED', cents: 1, text: 'a\u202eb' }]))
   const { stdout } = await commands.run('bank', 'import', path)
   expect(stdout).toContain('  TURNED  2026-11-17  CRDT  1 EUR  a\\u202eb\n')
 })
 
-test('several accounts with one IBAN: an entry is listed only if it fits none of them', async () => {
+test('several accounts with one IBAN: an entry is listed only if it matches none of them', async () => {
   await seed(1)
   const account = await bank.account(accountId)
   await makeBatch(account, undefined, bank)
@@ -147,7 +147,7 @@ test('several accounts with one IBAN: an entry is listed only if it fits none of
 })
 
 test.each(['together', 'one after the other'])(
-  'the sum of a block that comes before the rejection of one of its debits is booked, %s',
+  'the sum of a block that is booked before one of its debits is rejected is applied, %s',
   async way => {
     await seed(3)
     const account = await bank.account(accountId)
@@ -170,7 +170,7 @@ test.each(['together', 'one after the other'])(
   },
 )
 
-test('a sum that names the message alone is booked only if it is the sum of the message', async () => {
+test('a sum that names only the message is booked only if it equals the sum of the message', async () => {
   await seed(2)
   const account = await bank.account(accountId)
   await makeBatch(account, undefined, bank)
@@ -183,7 +183,7 @@ test('a sum that names the message alone is booked only if it is the sum of the 
 })
 
 test.each(['after', 'before'])(
-  'a sum that the bank takes back %s its booking is known returns every payment, and is never a booking',
+  'a sum that the bank reverses %s its booking is known returns every payment, and is never taken for a booking',
   async order => {
     await seed(2)
     const account = await bank.account(accountId)
@@ -219,7 +219,7 @@ test.each(['after', 'before'])(
   },
 )
 
-test('two batches at the same moment give a file out once', async () => {
+test('two concurrent batches write a payment into one file only', async () => {
   await seed(3)
   const account = await bank.account(accountId)
   await makeBatch(account, undefined, bank)
@@ -232,7 +232,7 @@ test('two batches at the same moment give a file out once', async () => {
     second = give('second', bank).finally(() => {
       isDone = true
     })
-    // It has given the file out too, or waits for its turn.
+    // The other batch has written its file too, or waits for the lock.
     await vi.waitUntil(
       async () => isDone || (await queryRows(gateway.databaseUrl, waiting)).length > 0,
       30_000,
@@ -265,31 +265,28 @@ describe('a crash', () => {
     },
   )
 
-  test.each(['fileTaken', 'entryApplied'] as const)(
-    'at %s is made up for by the next import',
-    async point => {
-      await seed(3)
-      const [file] = await batch(`import-${point}`)
-      const references = referencesIn(file?.path ?? '')
-      const text = statement(
-        references.map((endToEndId, at) => ({ reference: `${point}-${at}`, cents: 1001 + at, endToEndId })),
-      )
-      const path = commands.file(`${point}.xml`, text)
-      crashAt = point
-      await expect(importFiles([path], bank)).rejects.toThrow('died')
-      crashAt = undefined
-      await importFiles([path], bank)
-      const states = await queryRows<{ state: string }>(
-        gateway.databaseUrl,
-        `SELECT o.state FROM operation o JOIN bank_item i USING (merchant_id, x_id)
+  test.each(['fileTaken', 'entryApplied'] as const)('at %s is repaired by the next import', async point => {
+    await seed(3)
+    const [file] = await batch(`import-${point}`)
+    const references = referencesIn(file?.path ?? '')
+    const text = statement(
+      references.map((endToEndId, at) => ({ reference: `${point}-${at}`, cents: 1001 + at, endToEndId })),
+    )
+    const path = commands.file(`${point}.xml`, text)
+    crashAt = point
+    await expect(importFiles([path], bank)).rejects.toThrow('died')
+    crashAt = undefined
+    await importFiles([path], bank)
+    const states = await queryRows<{ state: string }>(
+      gateway.databaseUrl,
+      `SELECT o.state FROM operation o JOIN bank_item i USING (merchant_id, x_id)
        WHERE i.x_id = ANY ('{${references.join(',')}}'::uuid[])`,
-      )
-      expect(states.map(({ state }) => state)).toEqual(['OK', 'OK', 'OK'])
-      expect(await importFiles([path], bank)).toMatchObject({ booked: 0, repeated: 3, unmatched: [] })
-    },
-  )
+    )
+    expect(states.map(({ state }) => state)).toEqual(['OK', 'OK', 'OK'])
+    expect(await importFiles([path], bank)).toMatchObject({ booked: 0, repeated: 3, unmatched: [] })
+  })
 
-  test('leaves books that hold', async () => {
+  test('leaves nothing for the doctor to find', async () => {
     expect(await commands.json('doctor')).toMatchObject({ healthy: true })
   })
 })

@@ -1,4 +1,4 @@
-/** Plans that are collected by direct debit: their sequence types, and the returns after which nothing more is collected. */
+/** Plans that are collected by direct debit: sequence types, and returns that suspend a plan. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -59,7 +59,7 @@ async function batch(): Promise<string> {
 }
 
 test('the charges of a plan are FRST, RCUR and at the end FNAL', async () => {
-  // Two more charges fit into it, a month and two months later.
+  // The plan has two more charges, after one and two months.
   const { planId } = await beginPlan('sequence', inDays(62))
   expect(await batch()).toContain('<SeqTp>FRST</SeqTp>')
   await advance('P31D')
@@ -69,7 +69,7 @@ test('the charges of a plan are FRST, RCUR and at the end FNAL', async () => {
   expect(await readPlan(planId)).toMatchObject({ numberOfPayments: 3 })
 })
 
-test('a return that one file tells under two references suspends the plan once, with an event about the return', async () => {
+test('a return that one file reports under two references suspends the plan once, with an event about the return', async () => {
   const { payId, planId } = await beginPlan('returned-twice', '2199-12-31')
   const endToEndId = /<EndToEndId>(\w+)</.exec(await batch())?.[1] ?? ''
   const back = { cents: 1000, direction: 'DBIT', endToEndId, reason: 'MD01' } as const
@@ -84,7 +84,7 @@ test('a return that one file tells under two references suspends the plan once, 
   ])
 })
 
-test('after AC04, MD01, MD06 and MD07 the plan is suspended, after AM04 it goes on', async () => {
+test('a return with AC04, MD01, MD06 or MD07 suspends the plan, one with AM04 does not', async () => {
   const reasons = ['AC04', 'MD01', 'MD06', 'MD07', 'AM04']
   const plans = new Map<string, { payId: string; planId: string }>()
   for (const reason of reasons) plans.set(reason, await beginPlan(`returned-${reason}`, '2199-12-31'))

@@ -1,4 +1,4 @@
-/** Several merchants with one account at a bank: an entry of its statement is about one payment of one of them. */
+/** Several merchants that share a bank account: a statement entry belongs to one payment of one merchant. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -45,7 +45,7 @@ const arrive = (reference: string, text: string, endToEndId?: string) =>
     stage.commands.file(`${reference}.xml`, statement([{ reference, cents: 1000, text, payer, endToEndId }])),
   )
 
-test('one transfer does not pay the orders of two merchants with the same number: it is listed', async () => {
+test('a transfer for an order number that two merchants have pays neither order: it is listed', async () => {
   const [one, two] = shops
   const payIds = [await order(one, 'order-1001'), await order(two, 'order-1001')] as const
   const imported = await arrive('AMBIGUOUS', 'order 1001')
@@ -54,7 +54,7 @@ test('one transfer does not pay the orders of two merchants with the same number
   expect(await statusOf(two, payIds[1])).toBe('AUTHORIZE_REQUEST')
 })
 
-test('a transfer pays the only order with its number, whichever merchant has it', async () => {
+test('a transfer for an order number that only one merchant has pays that order', async () => {
   const [one, two] = shops
   const [first, second] = [await order(one, 'only-one'), await order(two, 'only-two')]
   expect(await arrive('ONE', 'only one')).toMatchObject({ booked: 1, unmatched: [] })
@@ -63,7 +63,7 @@ test('a transfer pays the only order with its number, whichever merchant has it'
   expect(await statusOf(two, second)).toBe('OK')
 })
 
-test('a transfer that has paid for one merchant does not pay for another when its file is read again', async () => {
+test('a transfer that has paid an order of one merchant pays no order of another when its file is imported again', async () => {
   const [one, two] = shops
   const paid = await order(one, 'again-7')
   expect(await arrive('AGAIN', 'again 7')).toMatchObject({ booked: 1 })
@@ -73,7 +73,7 @@ test('a transfer that has paid for one merchant does not pay for another when it
   expect(await statusOf(two, later)).toBe('AUTHORIZE_REQUEST')
 })
 
-/** A debit in a file to the bank, and its reference there. */
+/** A debit in a file for the bank, and its reference there. */
 async function debit(shop: ShopAtBank, transId: string): Promise<{ payId: string; endToEndId: string }> {
   const { status, body, text } = await shop.call('POST', '/payments', {
     transId,

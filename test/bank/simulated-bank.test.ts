@@ -1,4 +1,4 @@
-/** A month in a minute: debits, the simulated bank, and what becomes of payments by the test clock. */
+/** A month in a minute: debits, the simulated bank, and payments on the test clock. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -51,7 +51,7 @@ const simulate = async () => {
   return files as string[]
 }
 
-test('a month of debits at the simulated bank ends with equal books', async () => {
+test('after a month of debits at the simulated bank both books are equal', async () => {
   const [good, rejected, returned] = [
     await debit('good', testIbans.good),
     await debit('rejected', testIbans.rejected),
@@ -116,7 +116,7 @@ test('a month of debits at the simulated bank ends with equal books', async () =
     }
 })
 
-test('without a word of the bank a debit counts as paid after approveAfterDays', async () => {
+test('without a report of the bank a debit counts as paid after approveAfterDays', async () => {
   const payId = await debit('silent', testIbans.good)
   await commands.json('bank', 'batch', '--account', accountId, '--out', join(commands.folder, 'out2'))
   await advance('P1D')
@@ -125,7 +125,7 @@ test('without a word of the bank a debit counts as paid after approveAfterDays',
   expect(await record(payId)).toMatchObject({ status: 'OK' })
 })
 
-/** It counted as paid without the bank's word; the file that the bank had rejected it with. */
+/** A debit that counted as paid without a report, and the file in which the bank had rejected it. */
 async function paidSilently(name: string): Promise<{ payId: string; rejection: string }> {
   const payId = await debit(name, testIbans.good)
   const { files } = await commands.json(
@@ -145,7 +145,7 @@ const eventsOf = async (payId: string): Promise<string[]> =>
 const expectHealthy = async () =>
   expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
 
-test('a debit that counted as paid, and that the bank had rejected, has failed after all', async () => {
+test('a debit that counted as paid fails when the bank’s rejection is imported', async () => {
   const { payId, rejection } = await paidSilently('rejectedLate')
   const imported = await commands.json('bank', 'import', rejection)
   expect(imported).toMatchObject({ rejected: 1, unmatched: [] })

@@ -1,4 +1,4 @@
-/** Money that customers send: found by its reference, too little, too much, and what nobody waits for. */
+/** Incoming transfers: matched by reference, too little, too much, and unmatched. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -45,7 +45,7 @@ const arrive = (...entries: Omit<TestEntry, 'reference'>[]) =>
     ],
   )
 
-test('200 with instructions; the whole amount pays it, whatever case and blanks', async () => {
+test('200 with instructions; a transfer of the whole amount pays it, with any case and spaces in the reference', async () => {
   const made = await order('SEPACREDITTRANSFER', 'Order-2026/77')
   expect(made.status).toBe('AUTHORIZE_REQUEST')
   expect(await arrive({ cents: 1000, text: 'thanks for order 2026 77' })).toMatchObject({
@@ -56,7 +56,7 @@ test('200 with instructions; the whole amount pays it, whatever case and blanks'
   expect(paid).toMatchObject({ status: 'OK', amount: { capturedValue: 1000, receivedValue: 1000 } })
 })
 
-test('too little stays PENDING, the rest makes it OK', async () => {
+test('a partial transfer leaves the payment PENDING, the rest makes it OK', async () => {
   const made = await order('SEPAINSTANT', 'little-1')
   await arrive({ cents: 400, text: 'LITTLE 1' })
   expect(await record(made.payId)).toMatchObject({
@@ -70,7 +70,7 @@ test('too little stays PENDING, the rest makes it OK', async () => {
   })
 })
 
-test('too much is OK, and the surplus goes back with the next batch', async () => {
+test('too much makes the payment OK, and the surplus is given back with the next batch', async () => {
   const made = await order('INVOICE', 'much-1')
   const reference = JSON.stringify(await record(made.payId)).match(/RF[0-9]{2}[A-Z0-9]{12}/)?.[0]
   expect(reference).toBeDefined()
@@ -98,7 +98,7 @@ test('too much is OK, and the surplus goes back with the next batch', async () =
   ])
 })
 
-// A customer who pays the same order several times on one day: the entries of one statement are applied side by side.
+// A customer who pays the same order several times in one day: the entries of one statement are applied concurrently.
 test.each(['SEPACREDITTRANSFER', 'SEPAINSTANT', 'INVOICE'])(
   'one statement with three payments of one order pays it once and gives the others back: %s',
   async type => {
@@ -116,14 +116,14 @@ test.each(['SEPACREDITTRANSFER', 'SEPAINSTANT', 'INVOICE'])(
     const { data } = (await gateway.call('GET', `/settlements?payId=${made.payId}`)).body
     const gross = data.map((line: { type: string; gross: number }) => `${line.type} ${line.gross}`)
     expect(gross.toSorted()).toEqual(['CAPTURE 1000', 'CORRECTION 1000', 'CORRECTION 1000'])
-    // The line belongs to the capture, whichever of the three made it.
+    // The line belongs to the capture, whichever of the three transfers made it.
     const { operations } = await record(made.payId)
     const capture = operations.find(({ type }: { type: string }) => type === 'CAPTURE')
     expect(data.find((line: { type: string }) => line.type === 'CAPTURE').xId).toBe(capture.xId)
   },
 )
 
-test('303 an invoice on our page leads to the account to transfer to, and the transfer pays it', async () => {
+test('303 an invoice on our page shows the account for the transfer, and the transfer pays it', async () => {
   const begun = await gateway.call('POST', '/payments', {
     transId: 'page-invoice',
     amount: { value: 1000, currency: 'EUR' },
@@ -145,7 +145,7 @@ test('303 an invoice on our page leads to the account to transfer to, and the tr
   expect(await record(begun.body.payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
 })
 
-test('the page of a transfer of which a part has arrived asks for the rest', async () => {
+test('after a partial transfer the page asks for the rest', async () => {
   const made = await order('SEPACREDITTRANSFER', 'rest-on-page-1')
   const show = async () => (await fetch(made._links.redirect.href)).text()
   const codeIn = (shown: string) => /<figure class="qr">.*?<\/figure>/s.exec(shown)?.[0] ?? ''
@@ -154,7 +154,7 @@ test('the page of a transfer of which a part has arrived asks for the rest', asy
   expect(codeIn(await show())).toBe(codeIn(before))
   await arrive({ cents: 400, text: 'rest-on-page-1' })
   const page = await show()
-  // Another code, for another amount.
+  // The QR code has another amount.
   expect(codeIn(page)).not.toBe(codeIn(before))
   expect(/<h1>(.*?)<\/h1>/.exec(page)?.[1]).toBe('Almost done: now pay €6.00')
   const amounts = [...page.matchAll(/<dt>(Total|Amount)<\/dt><dd>(.*?)<\/dd>/g)]
@@ -163,14 +163,14 @@ test('the page of a transfer of which a part has arrived asks for the rest', asy
   expect(await record(made.payId)).toMatchObject({ status: 'OK' })
 })
 
-test('a transfer that came from a payment information of its sender pays all the same', async () => {
+test('a transfer that carries the sender’s own payment information id pays all the same', async () => {
   const made = await order('SEPACREDITTRANSFER', 'sender-1')
   const report = await arrive({ cents: 1000, text: 'sender-1', blockId: 'SENDER-BATCH-7' })
   expect(report).toMatchObject({ booked: 1, unmatched: [] })
   expect(await record(made.payId)).toMatchObject({ status: 'OK' })
 })
 
-test('two customers of one entry pay their orders, although both chose the same reference', async () => {
+test('two transfers in one entry pay their orders, although both customers chose the same reference', async () => {
   const orders = [
     await order('SEPACREDITTRANSFER', 'same-e2e-1'),
     await order('SEPACREDITTRANSFER', 'same-e2e-2'),
@@ -188,7 +188,7 @@ test('two customers of one entry pay their orders, although both chose the same 
     expect(await record(payId)).toMatchObject({ status: 'OK', amount: { receivedValue: 1000 } })
 })
 
-test('what fits nothing is listed and never guessed', async () => {
+test('an unmatched transfer is listed and never guessed', async () => {
   const made = await order('SEPACREDITTRANSFER', 'guess-1')
   const report = await arrive(
     { cents: 1000, text: 'guess 2' },
@@ -201,7 +201,7 @@ test('what fits nothing is listed and never guessed', async () => {
   expect(await record(made.payId)).toMatchObject({ status: 'AUTHORIZE_REQUEST' })
 })
 
-test('what arrived in parts is one capture in the settlement, and reconciles', async () => {
+test('a payment that arrived in parts is one capture in the settlement, and reconciles', async () => {
   const made = await order('SEPACREDITTRANSFER', 'parts-1')
   await arrive({ cents: 400, text: 'parts-1' })
   await arrive({ cents: 800, text: 'parts-1' })
@@ -228,7 +228,7 @@ const expectReconciled = async () => {
 }
 
 test.each(['after', 'before'])(
-  'a statement that is read as a settlement too, %s its entries are applied, reconciles',
+  'a statement that is also imported as a settlement, %s its entries are applied, reconciles',
   async when => {
     const transId = `settled-${when}`
     await order('SEPACREDITTRANSFER', transId)
@@ -273,7 +273,7 @@ test('a refund goes to the account that paid, with the next batch', async () => 
   await expectReconciled()
 })
 
-test('a payout that the bank has booked, and one that came back, reconcile', async () => {
+test('a booked payout and a returned one reconcile', async () => {
   const payOut = (transId: string) =>
     gateway.call('POST', '/payments/refunds', {
       transId,
@@ -305,7 +305,7 @@ const givenBack = async (folder: string) => {
   return files.map(({ type, payments, sum }: Record<string, unknown>) => ({ type, payments, sum }))
 }
 
-test('200 an awaited transfer can be cancelled, and what had arrived goes back with the next batch', async () => {
+test('200 an awaited transfer can be cancelled, and its partial payments are given back with the next batch', async () => {
   const [untouched, begun] = [
     await order('SEPACREDITTRANSFER', 'cancel-1'),
     await order('SEPACREDITTRANSFER', 'cancel-2'),
@@ -319,7 +319,7 @@ test('200 an awaited transfer can be cancelled, and what had arrived goes back w
   expect(await givenBack('cancelled-again')).toEqual([])
 })
 
-test('two transfers of one statement pay together, and only what is beyond goes back', async () => {
+test('two transfers of one statement pay together, and only the surplus is given back', async () => {
   const made = await order('SEPACREDITTRANSFER', 'both-1')
   expect(await arrive({ cents: 600, text: 'both-1' }, { cents: 700, text: 'both-1' })).toMatchObject({
     booked: 2,
@@ -331,7 +331,7 @@ test('two transfers of one statement pay together, and only what is beyond goes 
   expect(await givenBack('both')).toEqual([{ type: 'pain.001.001.09', payments: 1, sum: 300 }])
 })
 
-test('what had arrived of a transfer that was never completed goes back after the end', async () => {
+test('partial transfers of a payment that expires are given back', async () => {
   const made = await order('SEPACREDITTRANSFER', 'ended-1')
   await arrive({ cents: 400, text: 'ended-1' })
   await arrive({ cents: 100, text: 'ended-1' })
@@ -348,7 +348,7 @@ test('what had arrived of a transfer that was never completed goes back after th
   expect(await givenBack('rest')).toEqual([{ type: 'pain.001.001.09', payments: 1, sum: 500 }])
 })
 
-test('what a customer sends a second time goes back whole, and is listed where nobody is named', async () => {
+test('a second transfer of the whole amount is given back, and listed if the bank names no payer', async () => {
   const made = await order('SEPACREDITTRANSFER', 'twice-1')
   await arrive({ cents: 1000, text: 'twice-1' })
   expect(await arrive({ cents: 1000, text: 'twice-1' })).toMatchObject({ booked: 1, unmatched: [] })
@@ -370,7 +370,7 @@ const endedOrder = async (type: string, transId: string) => {
   return made
 }
 
-test('the whole amount after the end is told as paid late, and goes back with the next batch', async () => {
+test('the whole amount after the end is reported as payment.paid_late, and given back with the next batch', async () => {
   const made = await endedOrder('SEPACREDITTRANSFER', 'late-1')
   expect(await arrive({ cents: 1050, text: 'late 1' })).toMatchObject({ booked: 1, unmatched: [] })
   const paid = await record(made.payId)
@@ -393,7 +393,7 @@ test('the whole amount after the end is told as paid late, and goes back with th
   await expectReconciled()
 })
 
-test('after the end a method without refunds gives the money back outside the payment, or keeps it if told so', async () => {
+test('late money of a method without refunds is given back outside the payment, or kept if so configured', async () => {
   const given = await endedOrder('INVOICE', 'late-2')
   await arrive({ cents: 1000, text: 'late 2' })
   expect(await record(given.payId)).toMatchObject({ status: 'FAILED', amount: { receivedValue: 1000 } })
@@ -406,7 +406,7 @@ test('after the end a method without refunds gives the money back outside the pa
   await expectReconciled()
 })
 
-test('late money that could be kept goes back outside the payment where another one has its transId', async () => {
+test('late money is given back outside the payment if another payment has its transId, even if it may be kept', async () => {
   await commands.json('merchant', 'set', gateway.merchantId, '--paid-late', 'keep')
   const made = await order('INVOICE', 'late-4')
   const reference = JSON.stringify(await record(made.payId)).match(/RF[0-9]{2}[A-Z0-9]{12}/)?.[0]

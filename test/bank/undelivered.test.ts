@@ -1,4 +1,4 @@
-/** Surplus of customers that could not be given back: the transfer came back, or the bank rejected it. */
+/** Surplus that could not be given back to customers: the transfer was returned, or the bank rejected it. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -24,7 +24,7 @@ const write = (...entries: readonly Omit<TestEntry, 'reference'>[]): string => {
   const numbered = entries.map((entry, at) => ({ reference: `${name}-${at}`, ...entry }))
   return commands.file(`${name}.xml`, statement(numbered))
 }
-/** As read by a program: without a list nothing is undelivered. */
+/** The output as a program reads it: no list means that nothing is undelivered. */
 const importByCommand = async (...paths: readonly string[]) => ({
   undelivered: [],
   ...(await commands.json('bank', 'import', ...paths)),
@@ -32,7 +32,7 @@ const importByCommand = async (...paths: readonly string[]) => ({
 const importEntries = (...entries: readonly Omit<TestEntry, 'reference'>[]) =>
   importByCommand(write(...entries))
 
-/** Everything that waits, in a file for the bank. */
+/** Writes all waiting payments into a file for the bank. */
 async function batch() {
   const out = join(commands.folder, `out ${++number}`)
   const { files } = await commands.json('bank', 'batch', ...account, '--out', out)
@@ -74,7 +74,7 @@ const listed = async () => (await commands.json('bank', 'undelivered', ...accoun
 const listedOf = async (payId: string) =>
   (await listed()).filter((one: { payId: string }) => one.payId === payId)
 
-test('a surplus that comes back is told by the import once, and stays in the list', async () => {
+test('a returned surplus is reported by the import once, and stays in the list', async () => {
   const { xId, payId, shown } = await sentBack()
   const booked = { cents: 250, direction: 'DBIT', endToEndId: xId } as const
   expect(await importEntries(booked)).toMatchObject({ booked: 1, undelivered: [] })
@@ -86,7 +86,7 @@ test('a surplus that comes back is told by the import once, and stays in the lis
     undelivered: [told],
   })
   expect(await importByCommand(back)).toMatchObject({ repeated: 1, undelivered: [] })
-  // The statement tells under another reference what a notification has told.
+  // The statement repeats the notification's entry under another reference.
   const again = await importEntries({ cents: 250, endToEndId: xId, reason: 'AC04' })
   expect(again).toMatchObject({ returned: 0, repeated: 1, undelivered: [] })
   expect(await listedOf(payId)).toEqual([told])
@@ -94,7 +94,7 @@ test('a surplus that comes back is told by the import once, and stays in the lis
   await expectBooksHold()
 })
 
-test('two files of one import that tell of the same return tell it once', async () => {
+test('a return in two files of one import is reported once', async () => {
   const { xId, shown } = await sentBack()
   const back = { cents: 250, endToEndId: xId, reason: 'AC06' }
   const report = await importByCommand(write(back), write(back))
@@ -102,7 +102,7 @@ test('two files of one import that tell of the same return tell it once', async 
   expect(report.undelivered).toEqual([{ ...shown, sentOn: expect.any(String), reason: 'AC06' }])
 })
 
-test('a surplus that the bank rejects is told with the reason of the status report', async () => {
+test('a rejected surplus is reported with the reason of the status report', async () => {
   const { xId, messageId, shown } = await sentBack()
   const report = statusReport(messageId, [{ endToEndId: xId, reason: 'AC01' }])
   const path = commands.file(`report ${++number}.xml`, report)
@@ -111,7 +111,7 @@ test('a surplus that the bank rejects is told with the reason of the status repo
   expect(await importByCommand(path)).toMatchObject({ rejected: 0, undelivered: [] })
 })
 
-test('a whole file that the bank rejects is told payment by payment', async () => {
+test('the rejection of a whole file is reported payment by payment', async () => {
   const [one, other] = [await payTooMuch(110), await payTooMuch(120)]
   const { messageId } = await batch()
   const report = statusReport(messageId, []).replace(
@@ -131,7 +131,7 @@ test('a whole file that the bank rejects is told payment by payment', async () =
   expect(told).toEqual(expect.arrayContaining(expected))
 })
 
-test('a refund that comes back fails with its event, and is no undelivered surplus', async () => {
+test('a returned refund fails with its event, and is no undelivered surplus', async () => {
   const { payId } = await payTooMuch(0)
   const amount = { value: 300, currency: 'EUR' }
   await stage.gateway.call('POST', `/payments/${payId}/refunds`, { transId: `back ${++number}`, amount })
@@ -140,7 +140,7 @@ test('a refund that comes back fails with its event, and is no undelivered surpl
   expect(await importEntries(back)).toMatchObject({ returned: 1, undelivered: [] })
 })
 
-test('people read payment, amount and reason, without the name or account of the customer', async () => {
+test('the list shows payment, amount and reason, but not the customer’s name or account', async () => {
   const { xId, payId, transId } = await sentBack()
   const { stdout } = await commands.run(
     ...['bank', 'import', write({ cents: 250, endToEndId: xId, reason: 'AC04' })],
@@ -154,7 +154,7 @@ test('people read payment, amount and reason, without the name or account of the
   expect(stdout + list.stdout).not.toMatch(/Mueller|DE89/)
 })
 
-test('an import that died after the return was recorded is told by the next one', async () => {
+test('a return recorded by an import that crashed is reported by the next one', async () => {
   const { xId, shown } = await sentBack()
   const { bank } = stage.gateway.gateway
   const dying = {
@@ -172,7 +172,7 @@ test('an import that died after the return was recorded is told by the next one'
   expect(await importByCommand(path)).toMatchObject({ undelivered: [] })
 })
 
-test('an import that died while it told is told by the next one', async () => {
+test('a return whose import crashed while reporting it is reported by the next one', async () => {
   const { xId, shown } = await sentBack()
   const { bank } = stage.gateway.gateway
   const told = () => Promise.reject(new Error('died'))
@@ -188,7 +188,7 @@ const returned = async (surplus?: number) => {
   return sent
 }
 
-test('--again puts it into the next batch under a reference of its own, once', async () => {
+test('--again puts the surplus into the next batch under a new reference, once', async () => {
   const { xId, payId } = await returned(333)
   const again = await commands.json('bank', 'undelivered', ...account, '--again', xId)
   expect(again).toMatchObject({ payId, amount: { value: 333, currency: 'EUR' } })
@@ -211,7 +211,7 @@ test('--again puts it into the next batch under a reference of its own, once', a
   await expectBooksHold()
 })
 
-test('--again and --done at the same moment: one of them wins', async () => {
+test('--again and --done concurrently: one of them wins', async () => {
   const { xId, payId } = await returned(444)
   const { bank } = stage.gateway.gateway
   const place = { account: await bank.account(stage.accountId), bank }
@@ -226,7 +226,7 @@ test('--again and --done at the same moment: one of them wins', async () => {
   expect((await batch()).files).toMatchObject(won === 1 ? [] : [{ payments: 1, sum: 444 }])
 })
 
-test('--done takes it off the list, for people who have paid it in another way', async () => {
+test('--done removes the surplus from the list, for operators who have paid it in another way', async () => {
   await batch()
   const { xId, payId } = await returned()
   expect(await commands.json('bank', 'undelivered', ...account, '--done', xId)).toMatchObject({ xId, payId })
@@ -236,7 +236,7 @@ test('--done takes it off the list, for people who have paid it in another way',
   expect(audited.at(-1)).toMatchObject({ object: xId, before: { payId, reason: 'AC04' } })
 })
 
-test('what is on its way, and what is no surplus at all, can be neither sent again nor done', async () => {
+test('a surplus under way, or an id that is no surplus, can be neither sent again nor marked as done', async () => {
   const { xId } = await sentBack()
   for (const id of [xId, 'f'.repeat(32), 'nonsense'])
     for (const option of ['--again', '--done']) {

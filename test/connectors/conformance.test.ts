@@ -1,6 +1,6 @@
 /**
- * The suite that every connector passes, run with the simulator and with a double that is unlike it on purpose. That both
- * pass with no line about either in the engine is the proof that a connector touches its own folder only.
+ * The conformance suite, run with the simulator and with a double that is deliberately unlike it. Both pass without a
+ * special case in the engine, which proves that a connector needs changes in its own folder only.
  */
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { describeConnector } from '#connectors/conformance.ts'

@@ -1,6 +1,6 @@
 /**
- * A second opinion on our requests: the same call through the provider's own library. Path, verb, idempotency key and every
- * field must come out the same; what the library does not know it would drop.
+ * Compares our requests with the same calls through the provider's own library: path, verb, idempotency key and every
+ * field must be equal. The library drops fields that it does not know.
  */
 import { createRequire } from 'node:module'
 import Stripe from 'stripe'
@@ -18,7 +18,7 @@ import { parseForm } from '#test/support/stripe/form.ts'
 
 const signal = AbortSignal.timeout(60_000)
 
-/** What a connector sends, whatever becomes of it. */
+/** The requests that a connector sends, whatever the outcome. */
 async function sentBy(
   open: (exchange: (request: HttpRequest) => Promise<HttpAnswer>) => Connector,
   act: (connector: Connector) => Promise<unknown> | undefined,
@@ -34,7 +34,7 @@ async function sentBy(
   return first
 }
 
-/** A later charge of an agreement, as both providers are asked for it. */
+/** A later charge under an agreement, for both providers. */
 const merchantInitiated = {
   customerPresent: false,
   credentialOnFile: {
@@ -48,7 +48,7 @@ const merchantInitiated = {
 describe('Stripe', () => {
   const account = stripeExamples.accountOf()
 
-  /** The library, which sends into a notebook. */
+  /** The library, with its requests recorded instead of sent. */
   function library(version: string) {
     const sent: HttpRequest[] = []
     const send = async (address: unknown, init: RequestInit = {}) => {
@@ -175,7 +175,7 @@ describe('Adyen', () => {
   const revive = (_: string, value: unknown) =>
     typeof value === 'string' && /^\d{4}-\d\d-\d\d(T|$)/.test(value) ? new Date(value) : value
 
-  /** Two files of the library: as a whole it takes seconds to load. */
+  /** Only two files of the library, because loading all of it takes seconds. */
   function library() {
     const sent: AnyJson[] = []
     const httpClient = {
@@ -197,7 +197,7 @@ describe('Adyen', () => {
   type Call = (sdk: ReturnType<typeof library>, body: AnyJson, options: AnyJson) => Promise<unknown>
   const cases: readonly [string, (connector: Connector) => Promise<unknown> | undefined, Call][] = [
     [
-      'a card with everything that a merchant can say',
+      'a card with every optional field',
       connector => connector.authorize(authorizationOf('CARD', { card }, richContext), signal),
       ({ payments }, body, options) => payments.payments(body, options),
     ],

@@ -1,4 +1,7 @@
-/** Payments of merchants with provider accounts: who gets them, what the record shows, and what stays with an account. */
+/**
+ * Payments of merchants with provider accounts: routing, the payment record, and operations that stay with their
+ * account.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
@@ -23,7 +26,9 @@ const add = async (shop: Shop, name: string, ...more: string[]): Promise<string>
   return accountId
 }
 
-/** Changes of another process are seen within half a second; a merchant that has not paid yet has nothing to unlearn. */
+/**
+ * A new merchant with accounts. Changes by another process take half a second for merchants whose accounts are cached.
+ */
 const openWith = async (...names: string[]): Promise<{ shop: Shop; accounts: string[] }> => {
   const shop = await openShop(gateway)
   const accounts: string[] = []
@@ -38,7 +43,7 @@ const pay = async (shop: Shop, change: Change = {}): Promise<AnyJson> => {
   return status === 200 ? shop.read(body.payId) : body
 }
 
-test('without accounts the simulator takes everything, and the record names no account', async () => {
+test('without accounts the simulator takes all payments, and the record names no account', async () => {
   const shop = await openShop(gateway)
   expect(await pay(shop)).not.toHaveProperty('provider')
 })
@@ -60,7 +65,7 @@ test('rules decide, the lowest priority number first', async () => {
   expect(await account({ value: 5000, currency: 'USD' })).toBe(c)
 })
 
-test('a brand decides as well', async () => {
+test('rules may name a brand', async () => {
   const { shop, accounts } = await openWith('A', 'B')
   await commands.json(
     'route',
@@ -122,7 +127,7 @@ test('a page of an account’s simulator is ended for another method, and when t
   expect(cancelled.status).toBe(200)
 })
 
-test('what was begun stays with its account, whatever the rules say later', async () => {
+test('a payment stays with its account when the rules change', async () => {
   const { shop, accounts } = await openWith('A', 'B')
   const payId = await shop.authorize('CARD')
   await commands.json('route', 'add', shop.merchantId, '--account', accounts[1] ?? '')
@@ -133,7 +138,7 @@ test('what was begun stays with its account, whatever the rules say later', asyn
   expect((await shop.read(payId)).provider.account).toBe(accounts[0])
 })
 
-test('an account of another merchant takes nothing', async () => {
+test('an account of another merchant takes no payments', async () => {
   const { accounts } = await openWith('A')
   const stranger = await openShop(gateway)
   expect(

@@ -1,4 +1,4 @@
-/** A provider that wants to be left alone (429 with Retry-After) is not asked again before its time. */
+/** A provider that asks us to wait (429 with Retry-After) is not called before that time is over. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { stripe } from '#connectors/stripe/connector.ts'
 import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen/gateway.ts'
@@ -25,7 +25,7 @@ describe('a payment', () => {
     double.calls.filter(({ key }) => key === reference).length
   const pay = () => shop.gateway.call('POST', '/payments', cardPayment())
 
-  test('422 and not sent again, and the next one is tried', async () => {
+  test('422 without a retry, and the next payment is tried', async () => {
     shop.double.arm('POST', /payment_intents$/, 'told to wait')
     const { status, body } = await pay()
     expect([status, body.status, body.responseCode]).toEqual([422, 'FAILED', '21000391'])
@@ -33,14 +33,14 @@ describe('a payment', () => {
     expect((await pay()).body.status).toBe('OK')
   })
 
-  test('200 after a second sending where the provider does not say how long', async () => {
+  test('200 after a retry if the provider names no time', async () => {
     shop.double.arm('POST', /payment_intents$/, 'too many requests')
     const { body } = await pay()
     expect(body.status).toBe('OK')
     expect(sentTo(shop.double, body.xId)).toBe(1)
   })
 
-  test('200 by the next account, which takes the others too until the time is over', async () => {
+  test('200 by the next account, which takes all payments until the time is over', async () => {
     const keys = { secretKey: 'sk_test_other', webhookSecret: 'whsec_other' }
     const other = await StripeDouble.start(keys)
     const two = await openStripeShop({ clock, settings: { rawCards: 'true' } })
@@ -57,7 +57,7 @@ describe('a payment', () => {
       expect(two.double.calls).toEqual([])
       clock.move(waitMs)
       expect(await paidBy()).toBe(two.accountId)
-      // Where the provider does not say how long, nobody waits either.
+      // If the provider names no time, there is no wait either.
       two.double.arm('POST', /payment_intents$/, 'too many requests')
       expect(await paidBy()).toBe(second)
       expect(await findBrokenRules(two.gateway.databaseUrl)).toEqual({})
@@ -68,7 +68,7 @@ describe('a payment', () => {
   })
 })
 
-describe('what is asked by itself', () => {
+describe('background calls', () => {
   let clock: TestClock
   let shop: AdyenGateway
   beforeAll(async () => {
@@ -79,7 +79,7 @@ describe('what is asked by itself', () => {
 
   const callsTo = (path: RegExp) => shop.double.requests.filter(request => path.test(request.path)).length
   const pay = (change = {}) => shop.gateway.call('POST', '/payments', cardPayment({ ...manual, ...change }))
-  /** One request that has nothing to do with the rest is told to wait. */
+  /** An unrelated request gets 429, so that the account has to wait. */
   async function throttle(): Promise<void> {
     shop.double.fail(/\/payments$/, 'toldToWait')
     expect((await pay()).body.responseCode).toBe('21000391')

@@ -1,4 +1,4 @@
-/** Which account takes a payment, what it can do with it, and what is refused before anything is written. */
+/** The choice of an account, its capabilities, and refusals before anything is written. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AuthorizationRequest } from '#connectors/contract.ts'
 import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
@@ -13,11 +13,11 @@ let gateway: TestGateway
 let first: LateProvider
 let second: LateProvider
 let narrow: LateProvider
-/** Takes the money at once, and keeps nothing. */
+/** Captures at once, and stores no methods. */
 let once: LateProvider
-/** Its first capture is its last, and gives back the rest. */
+/** Allows one capture, which releases the rest. */
 let closing: LateProvider
-/** Has nothing but pages of banks. */
+/** Serves bank redirects only. */
 let banks: LateProvider
 
 beforeAll(async () => {
@@ -53,7 +53,7 @@ afterAll(async () => {
 
 const euros = (value: number) => ({ value, currency: 'EUR' })
 
-/** A merchant of its own with accounts at these providers, in this order. */
+/** A new merchant with accounts at these providers, in this order. */
 async function openShop(...providers: LateProvider[]) {
   const { merchantId, apiKey } = await gateway.gateway.merchants.create('Shop')
   const accounts: string[] = []
@@ -75,7 +75,7 @@ async function openShop(...providers: LateProvider[]) {
   return { accounts, call, read, deliver, merchantId }
 }
 
-test('200 an account that was certainly not reached gives way to the next, as an operation of its own', async () => {
+test('200 after an account was certainly not reached, the next one is tried, as a new operation', async () => {
   const shop = await openShop(first, second)
   first.arm('AUTHORIZATION', 'unreached')
   const { status, body } = await shop.call('POST', '/payments', cardPayment())
@@ -91,7 +91,7 @@ test('200 an account that was certainly not reached gives way to the next, as an
       { type: 'CAPTURE', status: 'OK' },
     ],
   })
-  // Everything that follows goes to the account that took it.
+  // Follow-ups go to the account that took the payment.
   const refund = await shop.call('POST', `/payments/${body.payId}/refunds`, {
     transId: 'r',
     amount: euros(10),
@@ -102,9 +102,9 @@ test('200 an account that was certainly not reached gives way to the next, as an
 
 test.each([
   ['its first account', false],
-  ['the account that it went to because another was not reached', true],
+  ['the fallback account after another was not reached', true],
 ] as const)(
-  'a page at %s that is paid after its payment ended with a card elsewhere is given back there',
+  'a page at %s that is paid after its payment ended with a card elsewhere is refunded there',
   async (_, failsOver) => {
     const shop = await (failsOver ? openShop(first, banks) : openShop(banks, first))
     const { paymentMethods: __, ...session } = hosted()
@@ -131,14 +131,14 @@ test.each([
       provider: { account: shop.accounts[failsOver ? 1 : 0], connector: 'banks' },
       paymentMethods: { type: 'IDEAL' },
     })
-    // The card of the other try did not pay.
+    // The card belongs to the other try, which did not pay.
     expect(record.paymentMethods).not.toHaveProperty('card')
     expect(JSON.stringify(record.paymentMethods)).not.toContain('"1111"')
     expect(banks.requests.at(-1)).toMatchObject({ operation: 'REFUND', authorizationReference: xId })
   },
 )
 
-test('200 an unknown outcome stays with its account: no other one is asked', async () => {
+test('200 an unknown outcome stays with its account: no other one is called', async () => {
   const shop = await openShop(first, second)
   const before = second.requests.length
   first.arm('AUTHORIZATION', 'lostBefore')
@@ -147,7 +147,7 @@ test('200 an unknown outcome stays with its account: no other one is asked', asy
   expect(second.requests).toHaveLength(before)
 })
 
-test('422 a card number where the account takes none, and nothing is written', async () => {
+test('422 a card number if the account takes none, and nothing is written', async () => {
   const shop = await openShop(narrow)
   const { status, body } = await shop.call('POST', '/payments', cardPayment())
   expect([status, body.responseCode]).toEqual([422, '20200009'])
@@ -172,7 +172,7 @@ const hosted = (change: object = {}) => {
   return { ...body, paymentMethods: redirect, ...change }
 }
 
-// The provider of this account counts euros in tenths, and wants 50 cents at least.
+// This provider has euro amounts with one decimal and a minimum of 50 cents.
 test.each([
   [1001, 'multiples of 10'],
   [40, '50 EUR at least'],
@@ -189,7 +189,7 @@ const pageOf = (change: object = {}) => {
   return { ...body, ...change }
 }
 
-test.each(['sessions', 'links'])('422 %s that no account could ever be paid on', async resource => {
+test.each(['sessions', 'links'])('422 %s that no account can serve', async resource => {
   const shop = await openShop(narrow)
   const body = pageOf({ amount: { value: 1000, currency: 'XAF' } })
   const answer = await shop.call('POST', `/payments/${resource}`, body)
@@ -201,7 +201,7 @@ test.each(['sessions', 'links'])('422 %s that no account could ever be paid on',
   expect(rows).toEqual([])
 })
 
-test('400 a session over an amount that no account can express; another account takes it', async () => {
+test('400 a session with an amount that no account can express; another account takes it', async () => {
   const body = pageOf({ amount: euros(1001) })
   const alone = await openShop(narrow)
   const refused = await alone.call('POST', '/payments/sessions', body)
@@ -211,7 +211,7 @@ test('400 a session over an amount that no account can express; another account 
   expect(taken.status).toBe(200)
 })
 
-test('400 or 422 where an open session is changed to an amount that nobody could be asked for', async () => {
+test('400 or 422 if an open session is changed to an amount that no account can serve', async () => {
   const shop = await openShop(narrow)
   const { body } = await shop.call('POST', '/payments/sessions', pageOf({ amount: euros(1000) }))
   const path = `/payments/${body.payId}`
@@ -222,7 +222,7 @@ test('400 or 422 where an open session is changed to an amount that nobody could
   expect((await shop.call('PATCH', path, { amount: euros(2000) })).status).toBe(200)
 })
 
-test('a page offers what an account can do: capture by hand, later charges', async () => {
+test('a page offers only methods whose account supports the request: manual capture, later charges', async () => {
   const shop = await openShop(once)
   const manual = { captureMethod: { type: 'MANUAL' } }
   const byHand = await shop.call('POST', '/payments/sessions', pageOf(manual))
@@ -235,14 +235,14 @@ test('a page offers what an account can do: capture by hand, later charges', asy
   expect((await shop.call('POST', '/payments/sessions', pageOf())).status).toBe(200)
 })
 
-test('422 a confirm that the provider does not know: nothing may be captured without it', async () => {
+test('422 a confirm that the provider does not support: nothing may be captured without it', async () => {
   const shop = await openShop(first)
   const body = hosted({
     paymentMethods: { integrationType: 'HOSTED', type: 'PROVIDERP', providerP: { confirm: true } },
   })
   const wallet = await shop.call('POST', '/payments', body)
   expect([wallet.status, wallet.body.responseCode]).toEqual([422, '20200009'])
-  // A card that we keep ourselves is sent with the confirm.
+  // A card that we store ourselves is sent with the confirm.
   const card = await shop.call('POST', '/payments', cardPayment({ card: { eventToken: 'ORDER' } }))
   expect(card.body).toMatchObject({ status: 'AUTHORIZE_REQUEST', responseCode: '60000100' })
   const confirmed = await shop.call('POST', `/payments/${card.body.payId}/confirms`, {
@@ -252,7 +252,7 @@ test('422 a confirm that the provider does not know: nothing may be captured wit
   expect(confirmed.body.status).toBe('PENDING')
   await shop.deliver()
   expect(await shop.read(card.body.payId)).toMatchObject({ status: 'OK' })
-  // One whose number only the provider's page would know cannot wait.
+  // A card whose number only the provider's page gets cannot wait for a confirm.
   const theirs = await openShop(narrow)
   const page = await theirs.call(
     'POST',
@@ -262,7 +262,7 @@ test('422 a confirm that the provider does not know: nothing may be captured wit
   expect([page.status, page.body.responseCode]).toEqual([422, '20200009'])
 })
 
-test('200 a method of two steps goes to the page of a provider that has one step only', async () => {
+test('200 a two-step method goes to the page of a provider that has only one step', async () => {
   const shop = await openShop(first)
   const paymentMethods = { integrationType: 'DIRECT', type: 'PROVIDERK' }
   const { status, body } = await shop.call('POST', '/payments', hosted({ paymentMethods }))
@@ -274,7 +274,7 @@ test('200 a method of two steps goes to the page of a provider that has one step
   expect(await shop.read(body.payId)).toMatchObject({ status: 'OK' })
 })
 
-test('customers read the name that the account gives a neutral type, on every page', async () => {
+test('every page shows the account’s label for a neutral type', async () => {
   const shop = await openShop(first)
   const body = hosted({ paymentMethods: { integrationType: 'HOSTED', type: 'PROVIDERP' } })
   const { body: created } = await shop.call('POST', '/payments', body)
@@ -284,7 +284,7 @@ test('customers read the name that the account gives a neutral type, on every pa
   expect(result).toContain('Latepay')
 })
 
-test('a card on our page goes on to the page of a provider that takes no numbers', async () => {
+test('choosing card on our page leads to the page of a provider that takes no card numbers', async () => {
   const shop = await openShop(narrow)
   const body = hosted({ paymentMethods: { integrationType: 'HOSTED', type: 'CARD' } })
   const { body: created } = await shop.call('POST', '/payments', body)
@@ -293,7 +293,7 @@ test('a card on our page goes on to the page of a provider that takes no numbers
   expect(narrow.requests.at(-1)).not.toHaveProperty('card.number')
 })
 
-test('the guards and the list offer what the row and the account can do', async () => {
+test('rules and method list use the intersection of row and account', async () => {
   const shop = await openShop(narrow)
   const list = await shop.call('GET', '/payment-methods?family=card')
   const card = list.body.data.find(({ type }: { type: string }) => type === 'CARD')
@@ -302,7 +302,7 @@ test('the guards and the list offer what the row and the account can do', async 
   expect(card.integrationTypes).toEqual(['HOSTED'])
 })
 
-test('422 what the row has and the account lacks; a partial capture that releases the rest closes the payment', async () => {
+test('422 operations that the account lacks; a partial capture that releases the rest closes the payment', async () => {
   const shop = await openShop(closing)
   const { body } = await shop.call('POST', '/payments', cardPayment({ captureMethod: { type: 'MANUAL' } }))
   await shop.deliver()
@@ -326,7 +326,7 @@ test('422 what the row has and the account lacks; a partial capture that release
   expect([again.status, again.body.responseCode]).toEqual([422, '20200006'])
 })
 
-test('everything that the merchant says about a payment reaches the provider, and the security code with it', async () => {
+test('every field of the request reaches the provider, including the security code', async () => {
   const shop = await openShop(first)
   const said = {
     refNr: 'invoice-1',

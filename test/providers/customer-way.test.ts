@@ -1,4 +1,4 @@
-/** The customer's way to a provider and back: forms, redirects, returns once, twice or never, pages that end. */
+/** Customers on the way to a provider and back: forms, redirects, returns once, twice or never, expired pages. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestClock, dayMs, secondMs } from '#test/support/clock.ts'
 import { cardPayment } from '#test/support/gateway.ts'
@@ -14,7 +14,7 @@ let accountId: LateStage['accountId']
 let read: LateStage['read']
 let runTimers: LateStage['runTimers']
 let deliver: LateStage['deliver']
-/** Sends customers by a redirect, and its pages end after an hour. */
+/** Redirects customers to pages that expire after one hour. */
 let brief: LateProvider
 
 beforeAll(async () => {
@@ -22,7 +22,7 @@ beforeAll(async () => {
     name: 'brief',
     verb: 'GET',
     pageEndsAt: () => new Date(clock.nowMs() + hourMs),
-    // Nobody tells what became of a request; the same one under the same key brings the first answer.
+    // No look-up and no notices: the same request under the same key returns the first answer.
     facts: { lostAnswer: { noticeWithinMs: 0, repeatWithinMs: dayMs, undo: false } },
   })
   ;({ provider, gateway, accountId, read, runTimers, deliver } = await openLateStage({
@@ -64,7 +64,7 @@ async function openPage() {
   return { payId: body.payId as string, page, html, fields: fieldsOf(html) }
 }
 
-test('200 our page sends the customer on by a form, which the provider may send on; reloading does the same', async () => {
+test('200 our page sends the customer to the provider with a form, which may redirect; reloading does the same', async () => {
   const { payId, page, html, fields } = await openPage()
   expect(page.status).toBe(200)
   expect(page.headers.get('content-security-policy')).toContain(
@@ -77,12 +77,12 @@ test('200 our page sends the customer on by a form, which the provider may send 
   const { body } = await create()
   const first = fieldsOf(await (await visit(body._links.redirect.href)).text())
   const again = fieldsOf(await (await visit(body._links.redirect.href)).text())
-  // The same page at the provider, whoever opens it: a reload, the back button, a second tab.
+  // A reload, the back button and a second tab open the same page at the provider.
   expect(again).toEqual(first)
   expect(provider.requests.filter(({ reference }) => reference === first.reference)).toHaveLength(1)
 })
 
-test('200 the sites that may frame the checkout may also frame the page that leads on to the provider', async () => {
+test('200 sites that may frame the checkout may also frame the page that redirects to the provider', async () => {
   await gateway.gateway.merchants.set(gateway.merchantId, { frameOrigins: ['https://shop.example'] })
   const { page } = await openPage()
   await gateway.gateway.merchants.set(gateway.merchantId, { frameOrigins: null })
@@ -90,17 +90,17 @@ test('200 the sites that may frame the checkout may also frame the page that lea
   expect(page.headers.has('x-frame-options')).toBe(false)
 })
 
-test('200 the notice finishes the payment, whether or not the customer ever comes back', async () => {
+test('200 the notice completes the payment, whether or not the customer returns', async () => {
   const { payId, fields } = await openPage()
   provider.act(fields.reference ?? '', 'approve')
   await deliver()
   expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
 })
 
-test('303 back from the provider, by GET and by POST, once and twice', async () => {
+test('303 return from the provider by GET and by POST, once and twice', async () => {
   const { payId, fields } = await openPage()
   provider.act(fields.reference ?? '', 'approve')
-  // Back before the notice: nothing is known yet, and the shop is told so.
+  // A return before the notice: the outcome is unknown, and the shop gets that.
   const early = await visit(`${fields.back}?result=maybe`)
   expect([early.status, early.headers.get('location')]).toEqual([303, `${urls.return}?PayId=${payId}`])
   await deliver()
@@ -112,11 +112,11 @@ test('303 back from the provider, by GET and by POST, once and twice', async () 
   expect(await read(payId)).toMatchObject({ status: 'OK' })
 })
 
-test('404 a return address that we never gave out', async () => {
+test('404 an unknown return address', async () => {
   expect((await visit(`${gateway.url}/pay/return/abc`)).status).toBe(404)
 })
 
-test('404 on the simulator’s site for a payment of another provider: nobody decides for its customer there', async () => {
+test('404 on the simulator’s site for a payment of another provider', async () => {
   const { payId, fields } = await openPage()
   const site = (fields.back ?? '').replace('/pay/return/', '/pay/step/')
   expect((await visit(site)).status).toBe(404)
@@ -135,7 +135,7 @@ test('a customer who turns back ends the page at the provider first', async () =
 })
 
 test.each(['decline', 'lostBefore'] as const)(
-  'a page that the provider did not make (%s) can be asked for again until the payment expires',
+  'a page that the provider did not create (%s) can be requested again until the payment expires',
   async behaviour => {
     provider.arm('AUTHORIZATION', behaviour)
     const { body } = await create()
@@ -155,7 +155,7 @@ test.each(['decline', 'lostBefore'] as const)(
   },
 )
 
-test('303 after the end of its time a page leads to the cancel address, also before the payment is recorded as expired', async () => {
+test('303 after its deadline a page leads to the cancel address, even before the payment is recorded as expired', async () => {
   const { body } = await create()
   clock.move(dayMs)
   const { href } = body._links.redirect
@@ -169,7 +169,7 @@ test('303 after the end of its time a page leads to the cancel address, also bef
   expect(await read(body.payId)).toMatchObject({ status: 'FAILED', responseCode: '23000402' })
 })
 
-test('a page that is paid when the time is over makes the payment go on as paid', async () => {
+test('a page that was paid when the deadline passes: the payment continues as paid', async () => {
   const { payId, fields } = await openPage()
   provider.act(fields.reference ?? '', 'approve')
   clock.move(dayMs)
@@ -178,7 +178,7 @@ test('a page that is paid when the time is over makes the payment go on as paid'
   expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
 })
 
-/** A shop whose provider is the one with brief pages. */
+/** A shop at the provider whose pages expire after one hour. */
 async function openBriefShop() {
   const { merchantId, apiKey } = await gateway.gateway.merchants.create('Shop')
   const account = await addProviderAccount(gateway, brief.definition, { secrets: { word }, merchantId })
@@ -201,7 +201,7 @@ async function openBriefShop() {
 
 const sentTo = async (url: string): Promise<URL> => new URL((await visit(url)).headers.get('location') ?? '')
 
-test('303 a provider that is reached by an address, and reached again after a reload', async () => {
+test('303 to a provider reached by a redirect, and again after a reload', async () => {
   const shop = await openBriefShop()
   const created = await shop.begin()
   const first = await sentTo(created._links.redirect.href)
@@ -212,7 +212,7 @@ test('303 a provider that is reached by an address, and reached again after a re
   expect(back.headers.get('location')).toBe(`${urls.return}?PayId=${created.payId}`)
   await shop.tell()
   expect(await shop.show(created.payId)).toMatchObject({ status: 'OK' })
-  // The back button after the end: our page says that it is paid, and nobody is asked again.
+  // The back button after the end: our page shows that it is paid, and the provider is not called again.
   expect((await visit(created._links.redirect.href)).status).toBe(410)
 })
 
@@ -221,7 +221,7 @@ test('a payment that stays open longer than the provider’s page gets a new one
   const created = await shop.begin()
   const first = await sentTo(created._links.redirect.href)
   clock.move(2 * hourMs)
-  // Two tabs at once: both are sent to one new page, the slower one perhaps with its next look.
+  // Two tabs at once: both are sent to the same new page, the slower one perhaps with its next poll.
   await Promise.all([visit(created._links.redirect.href), visit(created._links.redirect.href)])
   const one = await sentTo(created._links.redirect.href)
   const two = await sentTo(created._links.redirect.href)
@@ -242,7 +242,7 @@ test('a payment that stays open longer than the provider’s page gets a new one
   })
 })
 
-test('a page that was paid in its last moment is not renewed: the payment goes on as paid', async () => {
+test('a page that was paid at the last moment is not renewed: the payment continues as paid', async () => {
   const shop = await openBriefShop()
   const created = await shop.begin()
   brief.act(created.xId, 'approve')
@@ -254,7 +254,7 @@ test('a page that was paid in its last moment is not renewed: the payment goes o
   expect(record.operations).toHaveLength(2)
 })
 
-test('a request whose answer was lost is repeated as it was, under the same key', async () => {
+test('a request whose answer was lost is repeated unchanged, under the same key', async () => {
   const shop = await openBriefShop()
   brief.arm('AUTHORIZATION', 'lostBefore')
   const created = await shop.begin()

@@ -1,4 +1,4 @@
-/** Disputes that a provider tells of by notices: in any order, more than once, before and after everything else. */
+/** Disputes reported by notices: in any order, more than once, before and after everything else. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ConnectorDefinition, DisputeFacts, NoticeItem, NoticeSubject } from '#connectors/contract.ts'
 import { createSimulator, simulatorFacts } from '#connectors/simulator/simulator.ts'
@@ -12,7 +12,7 @@ import { openShop, type Shop } from '#test/support/shop.ts'
 
 const secret = 'a word'
 
-/** Pays like the simulator, tells like the telling provider, and takes no answers to disputes. */
+/** Pays like the simulator, sends notices like the telling provider, and takes no responses to disputes. */
 const facts = { ...simulatorFacts, name: 'telling', secrets: tellingProvider.facts.secrets }
 const provider: ConnectorDefinition = {
   facts,
@@ -94,7 +94,7 @@ test('by our reference: opened, won, and opened again by a second chargeback', a
     providerDisputeId: 'du_1',
   })
   await notify(sale.accountId, subject, { status: 'WON' })
-  // Late and out of order: no news.
+  // An older state that arrives late changes nothing.
   await notify(sale.accountId, subject, { status: 'UNDER_REVIEW' })
   expect(await disputes(sale)).toMatchObject([{ disputeId: opened?.disputeId, status: 'WON' }])
   expect((await sale.shop.read(sale.payId)).amount.disputedValue).toBe(0)
@@ -122,7 +122,7 @@ test('by the provider’s id of the capture, and by its id of the payment', asyn
   expect((await sale.shop.read(sale.payId)).amount.disputedValue).toBe(1005)
 })
 
-test('422 20200009: a provider that takes no answers to disputes', async () => {
+test('422 20200009: a provider that takes no responses to disputes', async () => {
   const sale = await sell()
   await notify(sale.accountId, { reference: sale.capture.xId })
   const [dispute] = await disputes(sale)
@@ -136,7 +136,7 @@ test('422 20200009: a provider that takes no answers to disputes', async () => {
     })
 })
 
-test('a dispute of a payment of another account fits nothing', async () => {
+test('a dispute about a payment of another account is unmatched', async () => {
   const [sale, other] = [await sell(), await sell()]
   await notify(other.accountId, { reference: sale.capture.xId })
   expect([await disputes(sale), await disputes(other)]).toEqual([[], []])

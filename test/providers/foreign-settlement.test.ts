@@ -1,4 +1,4 @@
-/** Payments that the provider settles in another currency: compared by what the customer paid, or not at all. */
+/** Payments that the provider settles in another currency: compared by the customer's amount, or not at all. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -41,7 +41,7 @@ interface Sale {
   act(operation: 'captures' | 'refunds', value: number): Promise<AnyJson>
 }
 
-/** A card payment of 10.00 USD at a merchant of its own, authorised and not captured. */
+/** A new merchant with a card payment of 10.00 USD that is authorised but not captured. */
 async function openSale(): Promise<Sale> {
   const shop = await openShop(gateway)
   const account = { connector: 'settling', name: 'S', settings: {}, secrets: {} }
@@ -93,7 +93,7 @@ async function expectAgreement(sale: Sale): Promise<void> {
   expect(await findings()).toEqual([])
 }
 
-test('what the customer paid is compared in the currency of the payment, for captures and refunds', async () => {
+test('captures and refunds are compared by the customer’s amount, in the currency of the payment', async () => {
   const sale = await openSale()
   const capture = await sale.act('captures', 1000)
   const refund = await sale.act('refunds', 300)
@@ -114,10 +114,10 @@ test('what the customer paid is compared in the currency of the payment, for cap
   await expectAgreement(sale)
 })
 
-test('another amount than ours is listed with what the customer paid, and found by doctor and metric', async () => {
+test('another amount than ours is listed with the customer’s amount, and found by doctor and metric', async () => {
   const sale = await openSale()
   const capture = await sale.act('captures', 1000)
-  // The number is ours and the currency is not.
+  // The value equals ours, but the currency differs.
   await importLines(sale, [lineOf({ reference: capture.xId, gross: 1000, net: 980, paid: dollars(1087) })])
   const { amountsDiffer, ...others } = await reconcile(sale)
   expect(others).toEqual({ oursWithoutTheirs: [], theirsWithoutOurs: [] })
@@ -168,7 +168,7 @@ test.each([
   await expectAgreement(sale)
 })
 
-test('several lines are added up, and not compared if one of them does not say what was paid', async () => {
+test('several lines are added up, and not compared if one of them lacks the customer’s amount', async () => {
   const sale = await openSale()
   const { xId } = await sale.act('captures', 1000)
   const first = lineOf({ reference: xId, gross: 552, net: 532, paid: dollars(600) })
@@ -182,7 +182,7 @@ test('several lines are added up, and not compared if one of them does not say w
   await expectAgreement(sale)
 })
 
-test('lines of one charge that was captured several times are not compared: each may name the whole charge', async () => {
+test('lines of a charge with several captures are not compared: each may name the whole charge', async () => {
   const sale = await openSale()
   const { xId } = await sale.act('captures', 300)
   await sale.act('captures', 700)
@@ -237,7 +237,7 @@ test.each([
   expect((await findings()).filter(name => name.startsWith('settlement'))).toEqual(expected)
 })
 
-test('a capture that failed is not undone by a line that takes back a part of it', async () => {
+test('a line that takes back a part of a failed capture does not make it agree', async () => {
   const sale = await openSale()
   const { xId } = await sale.act('captures', 1000)
   await importLines(sale, [

@@ -1,4 +1,4 @@
-/** Money that was paid too late and cannot be given back at once: it is tried again, for as long as there is some left. */
+/** Late money that cannot be given back at once: the gateway retries until nothing is left. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { MerchantId } from '#domain/ids.ts'
 import { openDatabase } from '#storage/database.ts'
@@ -40,7 +40,7 @@ async function giveBackTimers(payId: string): Promise<number> {
   return (await queryRows(gateway.databaseUrl, text)).length
 }
 
-/** Payments for which the account is still needed. */
+/** The number of payments that still need the account. */
 async function countOpen(): Promise<number> {
   const database = openDatabase(gateway.databaseUrl, () => undefined)
   const merchantId = gateway.merchantId as MerchantId
@@ -51,14 +51,14 @@ async function countOpen(): Promise<number> {
   }
 }
 
-/** Lets the time pass in which what could not be given back is tried again. */
+/** Advances the clock to the next try to give money back, and runs it. */
 async function waitAndTry(ms: number): Promise<void> {
   clock.move(ms)
   await runTimers()
   await deliver()
 }
 
-test('what the provider refuses to take back is tried again until it does', async () => {
+test('a refused refund of late money is retried until the provider accepts it', async () => {
   provider.arm('REFUND', 'decline')
   provider.arm('REFUND', 'unreached')
   const payId = await paidLate()
@@ -77,7 +77,7 @@ test('what the provider refuses to take back is tried again until it does', asyn
   expect(await countOpen()).toBe(open - 1)
 })
 
-/** Tells of a dispute of late money, of all of it unless an amount is given; its later states. */
+/** Reports a dispute about late money, by default about all of it, and its later states. */
 async function dispute(payId: string, value = 1000) {
   const { operations } = await read(payId)
   const { xId } = operations.find(({ type }: { type: string }) => type === 'CAPTURE')
@@ -92,7 +92,7 @@ const notGivenBack = (payId: string) =>
   gateway.logged.filter(line => line.includes('NOT_GIVEN_BACK') && line.includes(payId))
 
 test.each(['free', 'taken'])(
-  'late money that a dispute has taken is not given back as well, and nobody is asked to (transId %s)',
+  'late money taken by a dispute is not given back as well, and no operator is asked to (transId %s)',
   async transIds => {
     provider.arm('REFUND', 'decline')
     const { payId, xId, transId } = await expired()
@@ -111,7 +111,7 @@ test.each(['free', 'taken'])(
   },
 )
 
-test('late money goes back after its dispute was won', async () => {
+test('late money is given back after its dispute was won', async () => {
   provider.arm('REFUND', 'decline')
   const payId = await paidLate()
   const say = await dispute(payId)
@@ -122,7 +122,7 @@ test('late money goes back after its dispute was won', async () => {
   expect(notGivenBack(payId)).toEqual([])
 })
 
-test('late money of which a part is disputed goes back without that part', async () => {
+test('partly disputed late money is given back without the disputed part', async () => {
   provider.arm('REFUND', 'decline')
   const payId = await paidLate()
   const say = await dispute(payId, 400)
@@ -134,7 +134,7 @@ test('late money of which a part is disputed goes back without that part', async
   expect(notGivenBack(payId)).toEqual([])
 })
 
-test('a part that the merchant refunds meanwhile does not hide the rest', async () => {
+test('after a partial refund by the merchant the rest is still given back', async () => {
   provider.arm('REFUND', 'decline')
   const payId = await paidLate()
   const part = { transId: 'part', amount: euros(400) }
@@ -148,24 +148,27 @@ test('a part that the merchant refunds meanwhile does not hide the rest', async 
   expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { refundedValue: 1000 } })
 })
 
-test.each(['free', 'taken'])('what came back to us is given back once more (transId %s)', async transIds => {
-  const { payId, xId, transId } = await expired()
-  if (transIds === 'taken') await gateway.call('POST', '/payments', cardPayment({ transId }))
-  provider.payAnyway(xId)
-  await deliver()
-  await deliver()
-  await waitAndTry(minuteMs)
-  expect(await giveBackTimers(payId)).toBe(0)
-  const [, , refund] = (await read(payId)).operations
-  await tell({ kind: 'takenBack', operation: 'REFUND', subject: named(refund.xId), detail: '0305' })
-  expect(await read(payId)).toMatchObject({ amount: { capturedValue: 1000, refundedValue: 0 } })
-  expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
-  await waitAndTry(minuteMs)
-  expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { refundedValue: 1000 } })
-})
+test.each(['free', 'taken'])(
+  'a refund of late money that fails later is repeated (transId %s)',
+  async transIds => {
+    const { payId, xId, transId } = await expired()
+    if (transIds === 'taken') await gateway.call('POST', '/payments', cardPayment({ transId }))
+    provider.payAnyway(xId)
+    await deliver()
+    await deliver()
+    await waitAndTry(minuteMs)
+    expect(await giveBackTimers(payId)).toBe(0)
+    const [, , refund] = (await read(payId)).operations
+    await tell({ kind: 'takenBack', operation: 'REFUND', subject: named(refund.xId), detail: '0305' })
+    expect(await read(payId)).toMatchObject({ amount: { capturedValue: 1000, refundedValue: 0 } })
+    expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+    await waitAndTry(minuteMs)
+    expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { refundedValue: 1000 } })
+  },
+)
 
 test.each(['free', 'taken'])(
-  'what a bank took back meanwhile is not given back a second time, and the doctor counts it (transId %s)',
+  'late money that the bank took back is not given back as well, and the doctor agrees (transId %s)',
   async transIds => {
     const { payId, xId, transId } = await expired()
     if (transIds === 'taken') await gateway.call('POST', '/payments', cardPayment({ transId }))
@@ -193,7 +196,7 @@ test.each(['free', 'taken'])(
 )
 
 test.each(['return', 'keep'] as const)(
-  'a capture that fails after all under a transId that is taken leaves a reservation, which is released (%s)',
+  'if a capture fails later and the transId is taken, the authorisation that is left is released (%s)',
   async setting => {
     await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: setting })
     const { payId, xId, transId } = await expired('PROVIDERP')
@@ -216,7 +219,7 @@ test.each(['return', 'keep'] as const)(
   },
 )
 
-test('a reservation under a transId that is taken may be captured in the dashboard, and then it is refunded', async () => {
+test('an authorisation whose transId is taken is refunded if it is captured in the dashboard', async () => {
   const { payId, xId, transId } = await expired('PROVIDERP', { captureMethod: { type: 'MANUAL' } })
   await gateway.call('POST', '/payments', cardPayment({ transId }))
   provider.arm('REVERSAL', 'decline')
@@ -246,7 +249,7 @@ test.each([
   ['one after the other', 'free'],
   ['one after the other', 'taken'],
 ])(
-  'a reservation that is captured in the dashboard in two parts is refunded wholly, %s (transId %s)',
+  'an authorisation that is captured in the dashboard in two parts is refunded in full, %s (transId %s)',
   async (order, transIds) => {
     const { payId, xId, transId } = await expired('PROVIDERP', { captureMethod: { type: 'MANUAL' } })
     if (transIds === 'taken') await gateway.call('POST', '/payments', cardPayment({ transId }))
@@ -276,7 +279,7 @@ test.each([
   },
 )
 
-test('the doctor finds money that nobody will give back any more', async () => {
+test('the doctor finds late money whose tries are used up', async () => {
   const { payId, xId, transId } = await expired()
   await gateway.call('POST', '/payments', cardPayment({ transId }))
   provider.arm('REFUND', 'decline')
@@ -298,7 +301,7 @@ test('the doctor finds money that nobody will give back any more', async () => {
   expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { refundedValue: 1000 } })
 })
 
-test('after a month of tries a person is told, and nothing is tried any more', async () => {
+test('after a month of tries an operator is alerted, and there are no more tries', async () => {
   for (let tries = 0; tries < 10; tries += 1) provider.arm('REFUND', 'decline')
   const payId = await paidLate()
   for (let days = 0; days < 20; days += 1) await waitAndTry(dayMs)
@@ -310,7 +313,7 @@ test('after a month of tries a person is told, and nothing is tried any more', a
   expect(alarms).toHaveLength(1)
 })
 
-test('a merchant who wants to keep it from now on is not refunded', async () => {
+test('late money is no longer given back once the merchant’s setting is to keep it', async () => {
   provider.arm('REFUND', 'decline')
   const payId = await paidLate()
   await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
@@ -320,7 +323,7 @@ test('a merchant who wants to keep it from now on is not refunded', async () => 
 })
 
 test.each(['a refund that fails after all', 'the approval once more'])(
-  'what was kept stays where the merchant has late money given back since, told of %s',
+  'kept money stays after the merchant’s setting has changed to giving it back, reported by %s',
   async told => {
     await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
     const { payId, xId } = await expired()
@@ -349,7 +352,7 @@ test.each(['a refund that fails after all', 'the approval once more'])(
   },
 )
 
-test('a part of kept money that is captured and refunded leaves the rest to be captured', async () => {
+test('after a partial capture and refund of kept money the rest can still be captured', async () => {
   await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
   const { payId, xId } = await expired('PROVIDERP', { captureMethod: { type: 'MANUAL' } })
   provider.payAnyway(xId)
@@ -371,7 +374,7 @@ test('a part of kept money that is captured and refunded leaves the rest to be c
   })
 })
 
-test('a reservation that the provider does not release is released later', async () => {
+test('an authorisation that the provider does not release at once is released later', async () => {
   const { payId, xId } = await expired('PROVIDERP', { captureMethod: { type: 'MANUAL' } })
   provider.arm('REVERSAL', 'decline')
   provider.payAnyway(xId)
@@ -383,7 +386,7 @@ test('a reservation that the provider does not release is released later', async
 })
 
 test.each(['free', 'taken'])(
-  'a reservation that the provider never releases lapses at its end, and needs nobody (transId %s)',
+  'an authorisation that the provider never releases lapses, without an operator (transId %s)',
   async transIds => {
     const { payId, xId, transId } = await expired('PROVIDERP', { captureMethod: { type: 'MANUAL' } })
     if (transIds === 'taken') await gateway.call('POST', '/payments', cardPayment({ transId }))

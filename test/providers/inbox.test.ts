@@ -1,4 +1,4 @@
-/** Notices of providers over HTTP: forged, repeated, huge, early and late ones, and a process that dies in between. */
+/** Notices over HTTP: forged, repeated, huge, early and late ones, and processes that crash in between. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { NoticeItem } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
@@ -14,7 +14,7 @@ const secret = 'a word that only the provider knows'
 
 let gateway: TestGateway
 let account: { accountId: string; merchantId: MerchantId }
-/** What was applied, in order, and what trying says of each key until the test says otherwise. */
+/** The applied keys in order, and the result of applying each key, which tests can set. */
 let applied: string[]
 let answers: Record<string, Applied | Error>
 let crashAt: string | undefined
@@ -91,7 +91,7 @@ const counted = async (verdict: string): Promise<number> => {
   )
 }
 
-/** As if the time until the next try had passed. */
+/** Makes the next tries due. */
 const makeDue = () =>
   queryRows(
     gateway.databaseUrl,
@@ -99,13 +99,13 @@ const makeDue = () =>
     WHERE due_at IS NOT NULL`,
   )
 
-test('a notice is stored, answered as the provider wants and applied once; a repeated one is answered the same', async () => {
+test('a notice is stored, answered as the provider expects and applied once; a repeated one gets the same answer', async () => {
   const body = tell(secret, [item('first'), item('second')])
   expect(await deliver(body)).toEqual({ status: 202, text: '[heard]' })
   await gateway.gateway.notices.runDue()
   expect(applied).toEqual(['first', 'second'])
   expect(await deliver(body)).toEqual({ status: 202, text: '[heard]' })
-  // One known and one new: the new one is not lost.
+  // With one known and one new item, the new one is not lost.
   expect(await deliver(tell(secret, [item('second'), item('third')]))).toMatchObject({ status: 202 })
   await gateway.gateway.notices.runDue()
   expect(applied).toEqual(['first', 'second', 'third'])
@@ -113,7 +113,7 @@ test('a notice is stored, answered as the provider wants and applied once; a rep
   expect(await counted('repeated')).toBe(1)
 })
 
-test('raw notices lie sealed: nothing of them can be read in the database', async () => {
+test('raw notices are sealed: nothing of them can be read in the database', async () => {
   await deliver(tell(secret, [item('sealed')]))
   const rows = await queryRows(
     gateway.databaseUrl,
@@ -144,7 +144,7 @@ test('more than half a mebibyte is refused with 413 and counted', async () => {
   expect(await counted('too_large')).toBe(1)
 })
 
-test('more than this provider ever sends is refused with 413 before anything of it is read', async () => {
+test('a body above the provider’s own limit is refused with 413 before it is parsed', async () => {
   const [genuine, before] = [tell(secret, [item('large')]), await counted('too_large')]
   expect(await deliver(genuine + ' '.repeat(500_001 - genuine.length))).toMatchObject({ status: 413 })
   expect(await counted('too_large')).toBe(before + 1)
@@ -185,7 +185,7 @@ test('a notice that matches nothing is listed as unmatched, and applied once it 
   commands.remove()
 })
 
-test('a failure on our side loses nothing', async () => {
+test('an item that fails on our side is retried', async () => {
   answers.failing = new Error('the database went away')
   await deliver(tell(secret, [item('failing')]))
   await gateway.gateway.notices.runDue()
@@ -196,7 +196,7 @@ test('a failure on our side loses nothing', async () => {
   expect(await states()).toMatchObject({ failing: 'APPLIED' })
 })
 
-test('a process that dies before the commit has not answered, and the provider sends again', async () => {
+test('a process that crashes before the commit has not answered, and the provider redelivers', async () => {
   crashAt = 'beforeStore'
   expect(await deliver(tell(secret, [item('unstored')]))).toMatchObject({ status: 500 })
   expect(await states()).not.toHaveProperty('unstored')
@@ -206,7 +206,7 @@ test('a process that dies before the commit has not answered, and the provider s
   expect(applied).toEqual(['unstored'])
 })
 
-test('a process that dies between commit and answer applies it once, though the provider sends again', async () => {
+test('after a crash between commit and answer the notice is applied once, although the provider redelivers', async () => {
   crashAt = 'afterStore'
   expect(await deliver(tell(secret, [item('unanswered')]))).toMatchObject({ status: 500 })
   crashAt = undefined
@@ -215,7 +215,7 @@ test('a process that dies between commit and answer applies it once, though the 
   expect(applied).toEqual(['unanswered'])
 })
 
-test('a process that dies while applying leaves the item to another one', async () => {
+test('an item whose process crashes while applying it is applied by another process', async () => {
   crashAt = 'afterApply'
   await deliver(tell(secret, [item('half-done')]))
   await gateway.gateway.notices.runDue()
@@ -230,7 +230,7 @@ test('a process that dies while applying leaves the item to another one', async 
   await other.stop()
 })
 
-test('after 90 days the raw notice is emptied, and what never fitted is given up', async () => {
+test('after 90 days the raw notice is erased, and unmatched items are given up', async () => {
   answers.never = 'unmatched'
   await deliver(tell(secret, [item('never')]))
   await gateway.gateway.notices.runDue()

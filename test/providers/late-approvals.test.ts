@@ -1,4 +1,4 @@
-/** Approvals that come too late: after the end of the payment, for a part of it, or for a try that was left. */
+/** Late approvals: after the end of the payment, of a part of the amount, or of an abandoned try. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
@@ -27,7 +27,7 @@ let expired: LateCustomers['expired']
 let paidLate: LateCustomers['paidLate']
 
 beforeAll(async () => {
-  // A notice is applied while the provider undoes something, which takes its time on a busy machine.
+  // A notice is applied while the provider undoes a payment, which may be slow on a busy machine.
   const patience = { facts: { timeoutMs: 60_000 } }
   const stage = await openLateStage({ clock }, patience)
   ;({ provider, gateway, read, eventsOf, runTimers, deliver, tell } = stage)
@@ -39,7 +39,7 @@ afterAll(async () => {
 })
 beforeEach(() => gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'return' }))
 
-test('an approval after the end is given back by itself, and the payment ends REVERSED', async () => {
+test('an approval after the end is given back automatically, and the payment ends REVERSED', async () => {
   const payId = await paidLate()
   expect(await read(payId)).toMatchObject({
     status: 'REVERSED',
@@ -48,7 +48,7 @@ test('an approval after the end is given back by itself, and the payment ends RE
   expect(await eventsOf(payId)).toEqual(['payment.failed', 'payment.paid_late', 'refund.succeeded'])
 })
 
-test('an approval after the end is kept where the merchant wants that', async () => {
+test('an approval after the end is kept if the merchant’s setting says so', async () => {
   await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
   const payId = await paidLate()
   expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000, refundedValue: 0 } })
@@ -56,10 +56,10 @@ test('an approval after the end is kept where the merchant wants that', async ()
 
 test.each([
   ['keep', 1, 'ACTIVE'],
-  // Given back: nothing was agreed.
+  // Given back, so the plan does not begin.
   ['return', 0, 'CANCELLED'],
 ] as const)(
-  'a late payment that begins a plan starts it where it is kept (%s)',
+  'a late initial payment begins its plan only if it is kept (%s)',
   async (setting, customers, plan) => {
     await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: setting })
     const merchantCustomerId = `late customer ${setting}`
@@ -113,7 +113,7 @@ test.each([
   expect(await eventsOf(payId)).toEqual(['payment.failed', 'payment.paid_late', 'capture.failed', ...then])
 })
 
-test('a late approval whose capture nobody tells is asked for, and then given back', async () => {
+test('a late approval without news of its capture is looked up, and then given back', async () => {
   const { payId, xId } = await expired('PROVIDERP')
   await tell({
     kind: 'outcome',
@@ -139,7 +139,7 @@ test('a late approval whose capture nobody tells is asked for, and then given ba
   })
 })
 
-test('a late approval that is kept and not captured lapses at its end', async () => {
+test('a late approval that is kept but not captured lapses', async () => {
   await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
   const captureMethod = { type: 'MANUAL' }
   const { body } = await gateway.call('POST', '/payments', hostedBody('PROVIDERP', { captureMethod }))
@@ -154,7 +154,7 @@ test('a late approval that is kept and not captured lapses at its end', async ()
 })
 
 test.each(['return', 'keep'] as const)(
-  'a transId that a newer payment holds: the late money is given back (%s)',
+  'if a newer payment has the transId, late money is given back (%s)',
   async setting => {
     await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: setting })
     const { payId, xId, transId } = await expired()
@@ -185,7 +185,7 @@ async function chargesOf(planId: string): Promise<readonly AnyJson[]> {
   return body.data.filter(({ initialPayment }: AnyJson) => !initialPayment).toReversed()
 }
 
-/** A plan whose first automatic charge never arrived, was undone, and so counts as a decline that is tried again. */
+/** A plan whose first automatic charge was undone and therefore counts as a decline that is retried. */
 async function planWithFailedCharge(): Promise<{ planId: string; failed: AnyJson }> {
   const recurring = { frequency: 'MONTHLY', useCase: 'FIXED', autoCharge: true }
   const { body } = await gateway.call('POST', '/payments', cardPayment(planPayment({ recurring })))
@@ -200,7 +200,7 @@ async function planWithFailedCharge(): Promise<{ planId: string; failed: AnyJson
   return { planId, failed: failed ?? {} }
 }
 
-/** Time passes, and everything that waits for it is done. */
+/** Advances the clock and runs everything that becomes due. */
 async function pass(milliseconds: number): Promise<void> {
   clock.move(milliseconds)
   while ((await runTimers()) > 0);
@@ -216,12 +216,12 @@ const tellPaid = ({ xId }: AnyJson) => {
   return tell({ kind: 'outcome', ...fact, capture: approved })
 }
 
-test('a plan’s charge that is paid late and kept pays its due day, which is not charged again', async () => {
+test('a plan charge that is paid late and kept covers its due day, which is not charged again', async () => {
   await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
   const { planId, failed } = await planWithFailedCharge()
   await tellPaid(failed)
   expect((await read(failed.payId)).status).toBe('OK')
-  // Every day on which the charge would have been tried again.
+  // Past every day on which the charge would have been retried.
   await pass(8 * dayMs)
   expect((await chargesOf(planId)).map(({ payId }) => payId)).toEqual([failed.payId])
   await pass(24 * dayMs)
@@ -230,7 +230,7 @@ test('a plan’s charge that is paid late and kept pays its due day, which is no
   await endPlan(planId)
 })
 
-test('a plan’s charge that is paid late is given back where a retry has paid its due day, also if late money is kept', async () => {
+test('a plan charge that is paid late is given back if a retry has paid its due day, even if late money is kept', async () => {
   await gateway.gateway.merchants.set(gateway.merchantId, { paidLate: 'keep' })
   const { planId, failed } = await planWithFailedCharge()
   await pass(dayMs)
@@ -242,7 +242,7 @@ test('a plan’s charge that is paid late is given back where a retry has paid i
   await endPlan(planId)
 })
 
-test('an authorisation that comes too late is reversed, also under a transId that is taken', async () => {
+test('a late authorisation is reversed, even if its transId is taken', async () => {
   const { body } = await gateway.call(
     'POST',
     '/payments',
@@ -262,7 +262,7 @@ test('an authorisation that comes too late is reversed, also under a transId tha
   })
 })
 
-test('an approval of a part only is undone and counts as declined', async () => {
+test('a partial approval is undone and counts as declined', async () => {
   const { body } = await gateway.call('POST', '/payments', cardPayment())
   provider.tell(word)
   const { xId, payId } = body
@@ -281,7 +281,7 @@ test('an approval of a part only is undone and counts as declined', async () => 
   expect(provider.ledger.find(({ reference }) => reference === xId)).toMatchObject({ state: 'undone' })
 })
 
-test('a pending answer needs a person once the time that the connector declares is over', async () => {
+test('a pending operation needs an operator once the connector’s time limit is over', async () => {
   const { body } = await gateway.call('POST', '/payments', cardPayment())
   expect(body.status).toBe('PENDING')
   const needsPerson = async () => {
@@ -307,7 +307,7 @@ test('a pending answer needs a person once the time that the connector declares 
   expect(await needsPerson()).toEqual([])
 })
 
-/** The customer of a page chooses a method; a page of the provider that is still open is left. */
+/** The customer chooses a method on our page, and abandons an open page of the provider. */
 async function choose(href: string, type: string): Promise<void> {
   const html = await (await fetch(href)).text()
   const attempt = /name="attempt" value="(\d+)"/.exec(html)?.[1] ?? ''
@@ -315,7 +315,7 @@ async function choose(href: string, type: string): Promise<void> {
   await fetch(href, { method: 'POST', body: form, redirect: 'manual' })
 }
 
-test('a try that is paid although the payment went on with another one is undone', async () => {
+test('an abandoned try that is paid while the payment continues with another one is undone', async () => {
   const { paymentMethods: _, ...body } = hostedBody('IDEAL')
   const { body: session } = await gateway.call('POST', '/payments/sessions', body)
   const tryOnce = async () => {
@@ -340,7 +340,7 @@ test.each([
   ['chooses another one, which the merchant cancels', ['IDEAL', 'IDEAL']],
   ['goes back to the choice, which the merchant cancels', ['IDEAL']],
 ] as const)(
-  'a page that is paid after its customer %s is given back by its own reference',
+  'a page that is paid after its customer %s is refunded by its own reference',
   async (_, types) => {
     const { paymentMethods: __, ...body } = hostedBody('IDEAL')
     const { body: session } = await gateway.call('POST', '/payments/sessions', body)
@@ -354,7 +354,7 @@ test.each([
       provider.act(left, 'decline')
       await deliver()
     }
-    // What was tried before is not changed by it.
+    // Earlier tries keep their amounts.
     await gateway.call('PATCH', `/payments/${session.payId}`, { amount: euros(600) })
     const cancelled = await gateway.call('POST', `/payments/${session.payId}/cancellations`, {})
     expect(cancelled.status).toBe(200)
@@ -371,16 +371,16 @@ test.each([
   },
 )
 
-/** The notice of what is just being undone arrives and is applied before the provider has answered. */
+/** The notice of an approval arrives and is applied while the approval is being undone. */
 async function undoneWhileTold(): Promise<void> {
   provider.beforeUndo = deliver
   clock.move(10 * 60 * secondMs)
-  // Ends: each run asks once more, until there is nothing to ask.
+  // Terminates, because the number of inquiries is limited.
   while ((await runTimers()) > 0);
   provider.beforeUndo = async () => undefined
 }
 
-test('an approval that is told while it is undone is released again', async () => {
+test('an approval reported while it is being undone is released again', async () => {
   provider.arm('AUTHORIZATION', 'lostAfter')
   const { body } = await gateway.call('POST', '/payments', cardPayment({ captureMethod: { type: 'MANUAL' } }))
   expect(body.status).toBe('PENDING')
@@ -415,7 +415,7 @@ test.each([
   expect(record.operations.at(-1)).toMatchObject({ type, status: 'FAILED' })
 })
 
-test('a payment that was captured while its approval was undone is left to a person', async () => {
+test('a payment that was captured while its approval was undone is left to an operator', async () => {
   provider.arm('AUTHORIZATION', 'lostAfter')
   const { body } = await gateway.call('POST', '/payments', cardPayment({ captureMethod: { type: 'MANUAL' } }))
   clock.move(10 * 60 * secondMs)

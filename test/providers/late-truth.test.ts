@@ -1,4 +1,4 @@
-/** What providers tell after the fact: taken back, done in their dashboard, sent back by a bank, or about nothing of ours. */
+/** Notices after the fact: undone operations, dashboard operations, returned debits, and notices that match nothing. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { NoticeFact } from '#connectors/contract.ts'
 import { examine } from '#storage/doctor/doctor.ts'
@@ -42,7 +42,7 @@ async function captured(): Promise<{ payId: string; capture: string; authorizati
 
 const named = (xId: string) => ({ reference: xId as never })
 
-test('a capture that is taken back leaves an authorisation that can be captured again', async () => {
+test('an undone capture leaves an authorisation that can be captured again', async () => {
   const { payId, capture } = await captured()
   const fact: NoticeFact = {
     kind: 'takenBack',
@@ -56,7 +56,7 @@ test('a capture that is taken back leaves an authorisation that can be captured 
     amount: { capturedValue: 0 },
     operations: [{ status: 'OK' }, { type: 'CAPTURE', status: 'FAILED' }],
   })
-  // Told again, nothing changes.
+  // A repeated notice changes nothing.
   await tell(fact)
   const again = await gateway.call('POST', `/payments/${payId}/captures`, {
     transId: 'c',
@@ -68,7 +68,7 @@ test('a capture that is taken back leaves an authorisation that can be captured 
   expect(await eventsOf(payId)).toContain('capture.failed')
 })
 
-test('an authorisation that is open again because its capture was taken back lapses at its end', async () => {
+test('an authorisation that is open again after an undone capture lapses', async () => {
   const { payId, capture } = await captured()
   await tell({ kind: 'takenBack', operation: 'CAPTURE', subject: named(capture), detail: '0305' })
   expect((await examine(gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
@@ -77,7 +77,7 @@ test('an authorisation that is open again because its capture was taken back lap
   expect(await read(payId)).toMatchObject({ status: 'REVERSED', amount: { reversedValue: 1000 } })
 })
 
-test('a refund that is taken back counts no longer', async () => {
+test('an undone refund no longer counts', async () => {
   const { payId } = await captured()
   const { body } = await gateway.call('POST', `/payments/${payId}/refunds`, {
     transId: 'r',
@@ -112,7 +112,7 @@ test('a refund made in the dashboard is recorded once, as the provider’s', asy
   expect(record.operations).toHaveLength(3)
 })
 
-test('a refund in the dashboard of more than one capture took is recorded, and may be taken back', async () => {
+test('a dashboard refund larger than any capture is recorded, and may be undone', async () => {
   const { body } = await gateway.call('POST', '/payments', cardPayment({ captureMethod: { type: 'MANUAL' } }))
   await deliver()
   const { payId } = body
@@ -140,7 +140,7 @@ test.each([
   ['declined', 'of less', euros(999)],
   ['pending', 'in another currency', dollars(1000)],
 ] as const)(
-  'news that a payment is %s %s is not believed and stays in the inbox',
+  'a notice that a payment is %s %s is not trusted and stays in the inbox',
   async (kind, _, amount) => {
     const { body } = await gateway.call('POST', '/payments', cardPayment())
     const genuine = provider.tell(word)
@@ -241,7 +241,7 @@ test('a refund or a return in another currency is not booked as ours', async () 
   })
 })
 
-test('money that a bank sends back is a return, once', async () => {
+test('money that a bank takes back is a return, once', async () => {
   const { payId, capture } = await captured()
   const fact: NoticeFact = {
     kind: 'return',
@@ -257,7 +257,8 @@ test('money that a bank sends back is a return, once', async () => {
   expect(record.operations).toHaveLength(3)
 })
 
-// The bank takes back what it names, whatever was refunded before. Where no capture is named, that is a whole one or what is left of it.
+// The bank takes back the amount it names, even after a refund. If no capture is named, it must be a whole capture or
+// its rest.
 test.each([
   ['the whole debit after a refund of 300, named by the capture', 300, 1000, 1000, 'capture'],
   ['the whole debit after a refund of 300, named by the payment', 300, 1000, 1000, 'payment'],
@@ -284,7 +285,7 @@ test.each([
   })
 })
 
-test('a bank takes back what it names, also after a part was refunded, and never more than was captured', async () => {
+test('a bank takes back the named amount, even after a partial refund, but never more than was captured', async () => {
   const { payId, capture } = await captured()
   const refund = { transId: 'r', amount: euros(400) }
   await gateway.call('POST', `/payments/${payId}/refunds`, refund)
@@ -302,7 +303,7 @@ test('a bank takes back what it names, also after a part was refunded, and never
   expect((await read(parts.payId)).amount.returnedValue).toBe(400)
 })
 
-test('what names nothing of ours changes nothing and stays in the inbox', async () => {
+test('a notice that matches nothing changes nothing and stays in the inbox', async () => {
   await tell({
     kind: 'takenBack',
     operation: 'CAPTURE',

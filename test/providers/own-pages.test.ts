@@ -1,4 +1,6 @@
-/** Pages of a provider without a web site, as a connector other than the simulator describes and signs them. */
+/**
+ * Pages that we serve for a provider without a web site, described and signed by a connector other than the simulator.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { createLateProvider, type LateProvider } from '#test/support/providers/late-provider.ts'
@@ -38,7 +40,7 @@ const post = (action: string, fields: Record<string, string>) =>
     headers: { 'sec-fetch-site': 'same-origin' },
   })
 
-/** The customer follows the payment's link, and their browser comes to the provider's page. */
+/** The customer follows the payment's link to the provider's page. */
 async function openPage(more: Record<string, unknown> = {}) {
   const { payId, _links } = await create(more)
   const page = await fetch(_links.redirect.href)
@@ -48,7 +50,7 @@ async function openPage(more: Record<string, unknown> = {}) {
   return { payId: payId as string, page, html, action, pay: words[0] ?? '', refuse: words[1] ?? '' }
 }
 
-test('200 our pages send the customer to it, and it says what its connector says', async () => {
+test('200 our pages send the customer to it, and it has the connector’s content', async () => {
   const { page, html, action } = await openPage({ language: 'de' })
   expect(new URL(page.url).pathname).toMatch(new RegExp(`^${sitePath}.`))
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
@@ -60,7 +62,7 @@ test('200 our pages send the customer to it, and it says what its connector says
   expect(action).toMatch(/^\/pay\/return\//)
 })
 
-test('303 the signed word of the page decides, once', async () => {
+test('303 the signed decision of the page is applied, once', async () => {
   const { payId, action, pay, refuse } = await openPage()
   const back = await post(action, { word: pay })
   expect([back.status, back.headers.get('location')]).toEqual([303, `${urls.return}?PayId=${payId}`])
@@ -76,7 +78,7 @@ test('a customer who declines is declined', async () => {
   expect(provider.ledger.at(-1)).toMatchObject({ state: 'declined' })
 })
 
-test('a word that is not signed, or signed for another payment, changes nothing', async () => {
+test('a decision that is not signed, or signed for another payment, changes nothing', async () => {
   const other = await openPage()
   const { payId, action, pay } = await openPage()
   for (const forged of [
@@ -104,7 +106,7 @@ test.each([
   expect((await read(payId)).operations.at(-1)).toMatchObject({ status })
 })
 
-test('hints reach its connector unread, and it may ignore them', async () => {
+test('hints are passed to the connector, which may ignore them', async () => {
   const { payId, action, pay } = await openPage({ simulationMode: '0305' })
   expect(provider.requests.at(-1)?.hints).toEqual({ simulationMode: '0305' })
   await post(action, { word: pay })

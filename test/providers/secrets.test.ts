@@ -1,4 +1,4 @@
-/** Credentials of provider accounts: sealed, never shown, still right after the keys of the vault were changed. */
+/** Credentials of provider accounts: sealed, never shown, and still valid after a rotation of the vault's keys. */
 import { spawn } from 'node:child_process'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -15,7 +15,7 @@ let database: TestDatabase
 let commands: CommandsHere
 let merchantId: string
 let accountId: string
-/** What the provider was last called with. */
+/** The headers of the last call to the provider. */
 let called: IncomingHttpHeaders | undefined
 let status = 200
 const provider = createServer((request, response) => {
@@ -66,7 +66,7 @@ async function check() {
   return { ...ended, key: (called as IncomingHttpHeaders | undefined)?.['x-api-key'] }
 }
 
-test('the provider is called with the key that was given; nobody else gets to see it', async () => {
+test('the provider is called with the given key, which is shown nowhere', async () => {
   expect(await check()).toMatchObject({ code: 0, key: apiKey })
   const shown = await commands.run('provider', 'show', accountId, '--json')
   const listed = await commands.run('provider', 'list')
@@ -80,17 +80,17 @@ test('the provider is called with the key that was given; nobody else gets to se
   expect(rows.some(({ sealed }) => sealed.includes(apiKey))).toBe(false)
 })
 
-test('a wrong key is named in the finding, but not shown where the provider quotes it, and the command ends with 1', async () => {
+test('the check reports a wrong key without showing it, even if the provider quotes it, and exits with 1', async () => {
   status = 401
   const { code, stdout } = await check()
   expect([code, stdout]).toEqual([1, expect.stringContaining('Unauthorized: …')])
-  // Nor does what the provider says control the terminal.
+  // Control characters in the provider's text do not reach the terminal.
   const shown = await commands.run('provider', 'check', accountId)
   expect(shown.stdout).toContain('Unauthorized: …\\u001b[2J')
   status = 200
 })
 
-test('after a new master key and new data keys it is still the same key', async () => {
+test('after a rotation of master key and data keys the provider gets the same key', async () => {
   expect(await commands.run('keys', 'rotate')).toMatchObject({ code: 0 })
   expect(await check()).toMatchObject({ code: 0, key: apiKey })
   const renewed = await commands.json('keys', 'renew')
@@ -103,7 +103,7 @@ test('after a new master key and new data keys it is still the same key', async 
   await queryRows(database.url, 'UPDATE provider_secret SET key_version = 2')
 })
 
-test('a secret that was moved to another account does not open', async () => {
+test('a secret that was moved to another account cannot be opened', async () => {
   const other = await commands.json(
     ...[
       'provider',

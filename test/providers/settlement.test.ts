@@ -74,7 +74,7 @@ const reconcile = (from = day(-1), to = day(1)) =>
 
 const forget = () => queryRows(gateway.databaseUrl, 'DELETE FROM settlement_line')
 
-test('without lines, everything of ours is missing at the provider', async () => {
+test('without lines, all our operations are missing at the provider', async () => {
   const { oursWithoutTheirs, theirsWithoutOurs, amountsDiffer } = await reconcile()
   expect(oursWithoutTheirs.map(({ type, amount }) => [type, amount]).sort()).toEqual([
     ['CAPTURE', 1000],
@@ -83,7 +83,7 @@ test('without lines, everything of ours is missing at the provider', async () =>
   expect([theirsWithoutOurs, amountsDiffer]).toEqual([[], []])
 })
 
-test('lines find their payment by our reference or by the provider’s id, and then nothing is left', async () => {
+test('lines match payments by our reference or by the provider’s id, and then there is no difference', async () => {
   const lines = [
     line({ reference: operation('CAPTURE').xId as XId }),
     line({
@@ -118,7 +118,7 @@ test('lines find their payment by our reference or by the provider’s id, and t
   await forget()
 })
 
-test('a line that fits nothing of ours, one with another amount, and one of ours without a line', async () => {
+test('differences: an unmatched line, a line with another amount, and an operation without a line', async () => {
   await importLines([
     line({ reference: operation('CAPTURE').xId as XId, gross: 999 }),
     line({ providerReference: 'R9', transactionId: 'never-heard-of', date: day(10) }),
@@ -152,7 +152,7 @@ test('several lines about one operation are added up', async () => {
   await forget()
 })
 
-// Several captures of one charge have no ids of their own at some providers, and no lines of their own.
+// At some providers several captures of one charge have neither own ids nor own lines.
 test.each([
   ['one line', [500]],
   ['a line each', [300, 200]],
@@ -241,7 +241,7 @@ test('chargebacks are compared by payment: open, won, and unknown to us', async 
   await forget()
 })
 
-test('a line that is imported before the truth about its operation arrives finds it later', async () => {
+test('a line that is imported before the outcome of its operation is matched later', async () => {
   const { capture } = await sellAnother()
   const uuid = capture.xId as string
   const state = (value: string) =>
@@ -263,7 +263,7 @@ test.each([
 ])('a line that brings back a refund which has failed by then finds it %s', async (_, nameOf) => {
   const { payId, capture } = await sellAnother()
   await shop.act(payId, 'refunds', 300)
-  // Lines that name no operation are about the only one that is left; these name theirs.
+  // A line without a reference is matched with the only remaining operation; these lines have references.
   await shop.act(payId, 'refunds', 200)
   const [refund, other] = (await shop.read(payId)).operations.filter((one: AnyJson) => one.type === 'REFUND')
   const named = { type: 'REFUND', fee: 0, ...nameOf(refund) } as const
@@ -303,7 +303,7 @@ test('lines that share a reference are all kept, once', async () => {
   await forget()
 })
 
-test('a line that is named once is kept once, whichever settlement a file counts it to', async () => {
+test('a line with a unique reference is stored once, even if files assign it to different settlements', async () => {
   const named = line({ isNamedOnce: true, settlementId: today, reference: operation('CAPTURE').xId as XId })
   const paidOut = { ...named, settlementId: 'po_1' }
   expect(await importLines([named, named, paidOut])).toMatchObject({ lines: 3, added: 1, repeated: 2 })

@@ -1,6 +1,7 @@
 /**
  * Events of five merchants, receivers that fail three times in ten, and gateways that are killed with kill -9 one after
- * the other: in the long run 5,000 events and twenty gateways. Afterwards every event has arrived, at its own merchant, in the order of its payment.
+ * the other (in the long run: 5,000 events, twenty gateways). In the end every event has arrived at its own merchant,
+ * in the order of its payment.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -35,7 +36,10 @@ const paymentsInAll = inLongRun(30, 250)
 const eventsPerPayment = eventsInAll / paymentsInAll
 const failing = 0.3
 
-/** 8: after so many an event is taken, before its tenth and last attempt; chance must not decide the test. */
+/**
+ * 8: after so many failures an event is accepted, before its tenth and last attempt, so that chance cannot fail the
+ * test.
+ */
 const failuresMax = 8
 
 const seed = 20_261_115
@@ -66,7 +70,7 @@ async function hear(child: ChildProcess, word: FromChild): Promise<void> {
 }
 
 function load(): { child: ChildProcess; loaded: Promise<void> } {
-  // Compiled once for all of them.
+  // A shared compile cache for all gateways.
   const env = { ...process.env, NODE_COMPILE_CACHE: compileCache }
   const child = fork(fileURLToPath(import.meta.resolve('#test/support/database/delivery-child.ts')), { env })
   children.add(child)
@@ -79,7 +83,7 @@ async function emitEvent(child: ChildProcess, message: ToChild, answer: FromChil
   await heard
 }
 
-/** Twenty events on each payment, written by the storage's own commit and by no worker's leave. */
+/** Writes twenty events per payment with the storage's own commit, independently of the workers. */
 async function writeEvents(databaseUrl: string, payments: readonly [MerchantId, PayId][]): Promise<void> {
   const database = openDatabase(databaseUrl, () => undefined)
   const { commit } = createGroupCommit(database.writers)
@@ -128,10 +132,10 @@ test(`${eventsInAll} events, ${failing * 100} % failures, ${kills} times kill -9
     attempts.set(id, tries)
     if (!shop?.payIds.has(body.payId)) wrong.push(`${body.payId} came to ${path}`)
     const signed = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
-    // Throws when the signature is not this merchant's.
+    // Throws if the signature is not this merchant's.
     shop?.verifier.verify(raw, signed)
     if (tries <= failuresMax && random.chance(failing)) {
-      // A third of the failures are connections that break.
+      // A third of the failures are broken connections.
       if (!random.chance(1 / 3)) return 500
       cut()
       return undefined
@@ -153,7 +157,7 @@ test(`${eventsInAll} events, ${failing * 100} % failures, ${kills} times kill -9
   for (let index = 0; index < merchantsInAll; index += 1) {
     const { merchantId, apiKey, webhookSecret } = await gateway.gateway.merchants.create(`Shop ${index}`)
     const path = `/shop-${index}`
-    // Every other merchant has its address in its settings, the others in each payment.
+    // Every second merchant has its address in its settings, the others in each payment.
     const own = index % 2 === 0 ? { webhookUrl: `${receiver.url}${path}` } : {}
     await gateway.gateway.merchants.set(merchantId, { requestsPerSecond: 1_000_000, ...own })
     const urls = index % 2 === 0 ? {} : { urls: { webhook: `${receiver.url}${path}` } }
@@ -189,7 +193,7 @@ test(`${eventsInAll} events, ${failing * 100} % failures, ${kills} times kill -9
     const { child, loaded } = next
     next = load()
     await loaded
-    // What failed before is due again.
+    // Failed deliveries become due again.
     await advance(hourMs)
     await emitEvent(child, { databaseUrl: database.url, masterKey }, 'started')
     await receiver.reached(receiver.heard.length + 30 + random.below(100))
@@ -216,7 +220,7 @@ test(`${eventsInAll} events, ${failing * 100} % failures, ${kills} times kill -9
   expect(wrong).toEqual([])
   const statuses = await queryRows(database.url, `SELECT status, count(*)::int FROM event GROUP BY status`)
   expect(statuses).toEqual([{ status: 'DELIVERED', count: eventsInAll }])
-  // Heard by the receiver itself, not only believed by the gateway.
+  // Checks what the receiver got, not what the gateway believes.
   const missing = payments.filter(([, payId]) => taken.get(payId)?.size !== eventsPerPayment)
   expect(missing).toEqual([])
   expect((await examine(database.url)).filter(({ found }) => found > 0)).toEqual([])
@@ -224,7 +228,7 @@ test(`${eventsInAll} events, ${failing * 100} % failures, ${kills} times kill -9
     database.url,
     `SELECT 1 FROM event_attempt WHERE status IS DISTINCT FROM 204`,
   )
-  // Three of ten of what was heard, give or take what the kills swallowed.
+  // About three in ten deliveries failed, apart from those lost by kills.
   expect(failed.length).toBeGreaterThan(eventsInAll * failing)
   await receiver.close()
   await database.drop()

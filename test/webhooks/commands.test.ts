@@ -58,24 +58,27 @@ describe('trigger', () => {
     for (const type of eventTypeNames) expect(stdout).toContain(`  ${type} `)
   })
 
-  test.each(Object.entries(statuses))('%s makes a payment that is told as %s', async (name, expected) => {
-    const before = receiver.heard.length
-    const { code, stdout, stderr } = await tollgateHere(
-      ['trigger', name, '--webhook-url', receiver.url],
-      env(),
-    )
-    expect(code, stderr).toBe(0)
-    const payId = /^payId: (\w{32})$/m.exec(stdout)?.[1]
-    expect(stdout).toMatch(new RegExp(`payment ${expected}\\) DELIVERED ${receiver.url}/, last answer 204`))
-    const heard = receiver.heard.slice(before).map(({ body }) => body)
-    expect(heard.map(body => `${body.type} ${body.payId} ${body.status} ${body.responseCode}`)).toEqual([
-      `${name} ${payId} ${expected}`,
-    ])
-    expect(heard.map(body => 'paymentPlanId' in body)).toEqual([name.startsWith('plan.')])
-    const type = name.startsWith('debit.') ? 'DIRECTDEBIT' : 'CARD'
-    expect(heard.map(body => body.paymentMethods)).toEqual([[{ type }]])
-    expect(stderr).toContain('moving the clock')
-  })
+  test.each(Object.entries(statuses))(
+    '%s makes a payment whose event has status %s',
+    async (name, expected) => {
+      const before = receiver.heard.length
+      const { code, stdout, stderr } = await tollgateHere(
+        ['trigger', name, '--webhook-url', receiver.url],
+        env(),
+      )
+      expect(code, stderr).toBe(0)
+      const payId = /^payId: (\w{32})$/m.exec(stdout)?.[1]
+      expect(stdout).toMatch(new RegExp(`payment ${expected}\\) DELIVERED ${receiver.url}/, last answer 204`))
+      const heard = receiver.heard.slice(before).map(({ body }) => body)
+      expect(heard.map(body => `${body.type} ${body.payId} ${body.status} ${body.responseCode}`)).toEqual([
+        `${name} ${payId} ${expected}`,
+      ])
+      expect(heard.map(body => 'paymentPlanId' in body)).toEqual([name.startsWith('plan.')])
+      const type = name.startsWith('debit.') ? 'DIRECTDEBIT' : 'CARD'
+      expect(heard.map(body => body.paymentMethods)).toEqual([[{ type }]])
+      expect(stderr).toContain('moving the clock')
+    },
+  )
 
   test.each([
     ['dispute.opened', 'OPEN', 1000],
@@ -114,19 +117,19 @@ describe('listen', () => {
     })
     const exited = once(child, 'exit').then(([code]) => code)
     await waitUntil(() => /^webhook secret: /m.test(printed), 30_000)
-    // The list is read once before anything counts as new.
+    // The command reads the list once before events count as new.
     return { child, exited, read: () => printed }
   }
   const secretOf = (printed: string) => /^webhook secret: (\S+)$/m.exec(printed)?.[1] ?? ''
 
-  test('forwards what happens, signed with the secret it prints, and shows the answer', async () => {
+  test('forwards new events, signed with the printed secret, and shows the answer', async () => {
     receiver.behave((_, response) => {
       response.writeHead(200).end('thanks a lot')
       return undefined
     })
     const before = receiver.heard.length
     const listening = await startListening(['--forward-to', `${receiver.url}/local`, '--count', '1'])
-    // Whether the first look has been taken cannot be seen from outside: events are made until one is new.
+    // The first read cannot be observed from outside, so events are made until one is new.
     const making = (async () => {
       while (receiver.heard.length === before) {
         await shop.create('CARD', { card: { number: '4000000000000101' } })
@@ -191,7 +194,7 @@ describe('listen', () => {
 })
 
 describe('events replay', () => {
-  test('sends again what is younger than that, the oldest first', async () => {
+  test('sends events since that time again, oldest first', async () => {
     await gateway.gateway.merchants.set(shop.merchantId, { webhookUrl: receiver.url })
     const raise = async () => {
       const { body } = await shop.create('CARD', { card: { number: '4000000000000101' } })
@@ -229,7 +232,7 @@ describe('events replay', () => {
   })
 })
 
-test('webhook-secret rotate makes a new secret and lets the old one sign along', async () => {
+test('webhook-secret rotate creates a new secret, and both secrets sign for a while', async () => {
   const { merchantId, webhookSecret } = await gateway.gateway.merchants.create('Rotating')
   const database = {
     TOLLGATE_DATA: folder,

@@ -1,4 +1,4 @@
-/** The Node examples of docs/webhooks.md, each run as a program of its own and sent real webhooks. */
+/** Runs each Node example of docs/webhooks.md as its own program and sends it real webhooks. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ const fences = listFences(document).filter(({ info }) => info.startsWith('js '))
 const secret = Buffer.alloc(32, 5)
 const webhookSecret = showSecret(secret)
 
-/** In the project, so that its packages are found. */
+/** Within the project, so that its packages are found. */
 const folder = mkdtempSync(join(projectRoot, 'test', '.examples-'))
 const sender = createSender({ policy: addressPolicies.test })
 afterAll(async () => {
@@ -32,7 +32,7 @@ test('the page has one example for each of the four kinds of server', () => {
 })
 
 test.each(['python', 'php', 'java', 'go'])(
-  '%s is there, too, and looks at time, id, body and all signatures',
+  '%s has an example too, which checks time, id, body and all signatures',
   name => {
     const content = listFences(document).find(({ info }) => info === name)?.content ?? ''
     for (const part of [/webhook.id/i, /webhook.timestamp/i, /webhook.signature/i, /300|5\*time/, /v1,/]) {
@@ -41,7 +41,7 @@ test.each(['python', 'php', 'java', 'go'])(
   },
 )
 
-/** A folder with the example, whatever it imports, and a `handle` that prints what it is handed. */
+/** Writes the example into a folder with its imports and a `handle` that prints its arguments. */
 function writeExample(name: string, port: number): string {
   const content = fences.find(({ info }) => info === `js ${name}`)?.content ?? ''
   const stub = pathToFileURL(join(projectRoot, 'test/support/docs/express-stub.ts')).href
@@ -55,7 +55,7 @@ function writeExample(name: string, port: number): string {
   return file
 }
 
-/** What Next does around a route: a Request in, a Response out. */
+/** What Next does around a route: passes a Request in and sends the Response. */
 const nextHost = (file: string, port: number) => `
   import { createServer } from 'node:http'
   import { buffer } from 'node:stream/consumers'
@@ -118,7 +118,7 @@ describe.each(['express', 'fastify', 'next', 'node'])('%s', name => {
     ).toMatchObject({
       status: 204,
     })
-    // Both have been handed on: what is printed from now on is a mistake.
+    // Both webhooks were handled; anything printed from now on is an error.
     await waitUntil(() => printed.split('\n').length > 2, 10_000)
   })
 

@@ -1,4 +1,4 @@
-/** Receivers that hang hold up nobody but themselves; gateways that share a database share the work. */
+/** Hanging receivers do not hold up others; gateways that share a database share the work. */
 import { afterEach, expect, test } from 'vitest'
 import { startTestGateway } from '#test/support/gateway.ts'
 import { startReceiver } from '#test/support/receiver.ts'
@@ -26,10 +26,10 @@ const makeDue = (databaseUrl: string) =>
   queryRows(databaseUrl, `UPDATE timer SET run_at = now() WHERE kind = 'INQUIRY'`)
 const lost = (webhook: string) => ({ card: { number: '4000000000000101' }, urls: { webhook } })
 
-test('a hanging receiver holds its own lane only, of its own merchant too', async () => {
+test('a hanging receiver holds up only its own lane, not even other lanes of its merchant', async () => {
   const hanging = await openReceiver(() => undefined)
   const healthy = await openReceiver()
-  // Longer than the test, so that no attempt at the hanging receiver ends and makes room for another.
+  // Longer than the test, so that no attempt at the hanging receiver ends and frees its slot.
   const gateway = await openGateway({ webhookAttemptMs: 120_000 })
   const slow = await openShop(gateway)
   const quick = await openShop(gateway)
@@ -37,7 +37,7 @@ test('a hanging receiver holds its own lane only, of its own merchant too', asyn
     Promise.all(Array.from({ length: count }, make))
   await each(20, () => slow.create('CARD', lost(hanging.url)))
   await makeDue(gateway.databaseUrl)
-  // As many as a lane nobody knows yet takes at once.
+  // As many as a new lane sends at once.
   await hanging.reached(8)
   await slow.create('CARD', lost(`${healthy.url}/slow`))
   await quick.create('CARD', lost(`${healthy.url}/quick`))
@@ -47,10 +47,10 @@ test('a hanging receiver holds its own lane only, of its own merchant too', asyn
   expect(hanging.heard).toHaveLength(8)
 })
 
-test('what a stopping gateway has no answer for is given back and sent by the next', async () => {
+test('events without an answer when a gateway stops are released and sent by the next one', async () => {
   const receiver = await openReceiver(() => (receiver.heard.length === 1 ? undefined : 204))
   const first = await startTestGateway()
-  // Keeps the database and the merchant for the second.
+  // The second gateway uses the same database and merchant.
   const shop = await openShop(first)
   const { body } = await shop.create('CARD', lost(receiver.url))
   await makeDue(first.databaseUrl)

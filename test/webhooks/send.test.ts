@@ -1,4 +1,4 @@
-/** One attempt against receivers that fail in every way a receiver can: each ends in time and says what happened. */
+/** One attempt against receivers that fail in every possible way: each ends in time with the reason. */
 import { once } from 'node:events'
 import { createServer as createSecureServer } from 'node:https'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -19,7 +19,7 @@ function makeSender(limits: Partial<Limits> = {}) {
   return (url: string) => sender.send({ url, headers: { 'webhook-id': 'x' }, body: '{}' })
 }
 
-/** Speaks bytes, not HTTP. */
+/** A raw TCP server. */
 async function startRaw(serve: (socket: Socket) => void): Promise<{ url: string; closed: Promise<unknown> }> {
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   const server = createServer(socket => {
@@ -33,16 +33,16 @@ async function startRaw(serve: (socket: Socket) => void): Promise<{ url: string;
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, closed }
 }
 
-/** 30 ms: as good as 15 s for whoever never answers. */
+/** 30 ms instead of 15 s, for receivers that never answer. */
 const short = { attemptMs: 30 }
 
-test('a receiver that never answers is given up, and its connection closed', async () => {
+test('a receiver that never answers times out, and its connection is closed', async () => {
   const { url, closed } = await startRaw(() => undefined)
   expect(await makeSender(short)(url)).toMatchObject({ status: undefined, answer: 'no answer within 0.03 s' })
   await closed
 })
 
-test('a receiver that sends its headers drop by drop is given up', async () => {
+test('a receiver that sends its headers byte by byte times out', async () => {
   const { url, closed } = await startRaw(socket => {
     socket.write('HTTP/1.1 200 OK\r\n')
     const timer = setInterval(() => socket.write('x-drip: 1\r\n'), 5)
@@ -52,7 +52,7 @@ test('a receiver that sends its headers drop by drop is given up', async () => {
   await closed
 })
 
-test('a receiver that sends its body drop by drop has answered all the same', async () => {
+test('a receiver that sends its body byte by byte counts as answered', async () => {
   const { url, closed } = await startRaw(socket => {
     socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\nthank you')
     const timer = setInterval(() => socket.write('.'), 5)
@@ -76,7 +76,7 @@ test('a receiver whose body never ends is cut off at 64 KiB', async () => {
   const { status, answer } = await makeSender({ bodyMs: 60_000 })(url)
   expect([status, answer]).toEqual([500, 'y'.repeat(1000)])
   await closed
-  // What the system's buffers swallow comes on top.
+  // The buffers of the operating system come on top.
   expect(written).toBeLessThan(20 * 1024 * 1024)
 })
 
@@ -96,7 +96,7 @@ test.each([
   expect(answer).toMatch(expected)
 })
 
-test('early hints are not the answer', async () => {
+test('early hints (103) are not the answer', async () => {
   const { url } = await startRaw(socket =>
     socket.end('HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\nHTTP/1.1 202 OK\r\ncontent-length: 2\r\n\r\nok'),
   )
@@ -119,7 +119,7 @@ test('a certificate without a trusted issuer is refused', async () => {
   expect(answer).toMatch(/^no answer: .*certificate/)
 })
 
-test('path, query, headers and body arrive as they were given', async () => {
+test('path, query, headers and body arrive unchanged', async () => {
   const receiver = await startReceiver()
   open.push(() => receiver.close())
   const sender = createSender({ policy: addressPolicies.test })

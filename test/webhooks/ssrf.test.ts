@@ -1,6 +1,6 @@
 /**
- * Every known way to write, name or reach an address that is not public, sent through the real sender. A canary listens
- * on all addresses of this machine; it must not even see a connection.
+ * SSRF: every known way to write, name or reach an address that is not public, through the real sender. A canary server
+ * listens on all addresses of this machine and must not even see a connection.
  */
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
@@ -28,7 +28,7 @@ afterAll(async () => {
   for (const canary of canaries) canary.close()
 })
 
-/** The rules of live, but without its https only: what is refused here is refused for its address. */
+/** The rules of live without "https only", so that every refusal here is because of the address. */
 const strict: AddressPolicy = { httpsOnly: false, loopback: false }
 
 async function attempt(url: string, options: Partial<Parameters<typeof createSender>[0]> = {}) {
@@ -45,7 +45,7 @@ const ofThisMachine = Object.values(networkInterfaces())
   .filter(({ scopeid }) => !scopeid)
   .map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address))
 
-/** Hosts as they stand in an address. */
+/** Hosts as written in URLs. */
 const hosts = [
   '127.0.0.1',
   '127.1',
@@ -123,7 +123,7 @@ describe('forbidden receivers written as an address', () => {
   })
 
   test.each(hosts.flatMap(host => [`http://${host}:PORT/hook`, `https://${host}:PORT/hook`]))(
-    'nobody is called at %s',
+    '%s is not called',
     async url => {
       const { status, answer } = await attempt(url)
       expect(answer).toMatch(/^not sent: /)
@@ -134,7 +134,7 @@ describe('forbidden receivers written as an address', () => {
 })
 
 describe('forbidden receivers hidden in an address', () => {
-  // 203.0.113.9 is an address for documents: nobody is ever called there by mistake.
+  // 203.0.113.9 is reserved for documentation, so no real host is called by mistake.
   test.each([
     'http://203.0.113.9@127.0.0.1:PORT/',
     'http://shop.example:80@127.0.0.1:PORT/',
@@ -171,7 +171,7 @@ describe('forbidden receivers behind a name', () => {
     ['64:ff9b::7f00:1'],
     ['::ffff:127.0.0.1'],
     ['0.0.0.0'],
-    // One that is public does not excuse the other, wherever it stands.
+    // One forbidden address among public ones is enough, in any position.
     ['8.8.8.8', '127.0.0.1'],
     ['127.0.0.1', '8.8.8.8'],
     ['2606:4700::1', '8.8.8.8', 'fd00::1'],
@@ -190,12 +190,12 @@ describe('forbidden receivers behind a name', () => {
     )
   })
 
-  test('that changes between two looks: there is only one', async () => {
+  test('that changes between two look-ups: there is only one look-up', async () => {
     const receiver = await startReceiver()
     let looks = 0
     const resolve = async () => {
       looks += 1
-      // Whoever looked again would be led elsewhere.
+      // A second look-up would get another address.
       return looks === 1 ? ['127.0.0.1'] : ['10.0.0.1']
     }
     const url = receiver.url.replace('127.0.0.1', 'shop.example')
@@ -205,7 +205,7 @@ describe('forbidden receivers behind a name', () => {
     await receiver.close()
   })
 
-  test('that was public while a connection was made: a new connection is judged anew', async () => {
+  test('that was public for an earlier connection: each new connection is checked again', async () => {
     let looks = 0
     const receiver = await startReceiver((_, response) => {
       response.writeHead(204, { connection: 'close' }).end()
@@ -239,7 +239,7 @@ test('live calls https only', async () => {
   expect(answer).toBe('not sent: only https addresses are called in live')
 })
 
-test('the canary hears requests that are allowed', async () => {
+test('the canary sees allowed requests', async () => {
   await attempt('http://127.0.0.1:PORT/', { policy: addressPolicies.test })
   expect(connections).toBe(1)
 })

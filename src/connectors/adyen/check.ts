@@ -1,4 +1,4 @@
-/** Checks an account with one harmless call (`/paymentMethods`): are the key and the merchant account right? */
+/** Checks an account with one harmless call (`/paymentMethods`): whether the key and the merchant account are right. */
 import { isRecord, listAt, parseJson, textAt } from '#connectors/adyen/loose.ts'
 import { isUnknownAccount } from '#connectors/adyen/translate/refusals.ts'
 import type { CheckFinding, HttpAnswer } from '#connectors/contract.ts'
@@ -6,7 +6,7 @@ import type { CheckFinding, HttpAnswer } from '#connectors/contract.ts'
 const key = (ok: boolean, detail: string): CheckFinding => ({ name: 'apiKey', ok, detail })
 const account = (ok: boolean, detail: string): CheckFinding => ({ name: 'merchantAccount', ok, detail })
 
-/** Adyen has no call that reports on webhooks to this key: the first notice that arrives is the proof. */
+/** This key cannot query Adyen's webhook settings, so only the first notice to arrive proves them. */
 const notices: CheckFinding = {
   name: 'notices',
   ok: true,
@@ -14,9 +14,7 @@ const notices: CheckFinding = {
     'Not checked: send a test notification from the Customer Area to the notice address, then see `notices list`',
 }
 
-/**
- * The list that every version of v72 has. Without it other answers may have changed as well and would not be trusted.
- */
+/** Every answer of v72 has `paymentMethods`. Without it other answers may have changed too and would not be trusted. */
 const otherVersion: CheckFinding = {
   name: 'version',
   ok: false,

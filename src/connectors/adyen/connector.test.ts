@@ -25,7 +25,7 @@ const account: ProviderAccount = {
 }
 const signal = new AbortController().signal
 
-/** Answers every call alike, and remembers the calls. */
+/** A connector whose calls all get this answer and are recorded. */
 function opened(status: number, body: AnyJson, change: Partial<ProviderAccount> = {}) {
   const calls: HttpRequest[] = []
   const exchange = async (request: HttpRequest): Promise<HttpAnswer> => {
@@ -52,7 +52,7 @@ const back = (query: Record<string, string>, change: Partial<CustomerReturn> = {
 })
 
 describe('requests to Adyen', () => {
-  test('go to the address of the setting in test, with key and reference', async () => {
+  test('go to the configured address in test, with API key and reference', async () => {
     const { connector, calls } = opened(200, {})
     await connector.authorize(authorizationOf('CARD', { card }), signal)
     expect(calls[0]).toMatchObject({
@@ -66,7 +66,7 @@ describe('requests to Adyen', () => {
     })
   })
 
-  test('have keys of at most 64 characters, the same each time', async () => {
+  test('have stable idempotency keys of at most 64 characters', async () => {
     const { connector, calls } = opened(200, { disputeServiceResult: { success: true } })
     const key = `dsp_${'1'.repeat(32)}-${'2'.repeat(32)}`
     for (const _ of [1, 2]) await connector.disputes?.accept?.(openDispute('DISPUTE1'), key, signal)
@@ -76,13 +76,13 @@ describe('requests to Adyen', () => {
     expect([second === first, other === first]).toEqual([true, false])
   })
 
-  test('go to Adyen’s test system unless the account says otherwise', async () => {
+  test('go to Adyen’s test system by default', async () => {
     const { connector, calls } = opened(200, {}, { settings: { merchantAccount: 'ExampleShopECOM' } })
     await connector.check(signal)
     expect(calls[0]?.url).toBe('https://checkout-test.adyen.com/v72/paymentMethods')
   })
 
-  test('go to the merchant’s own host in live, whatever baseUrl says', async () => {
+  test('go to the merchant’s own host in live, even if baseUrl is set', async () => {
     const settings = {
       merchantAccount: 'ExampleShopECOM',
       liveUrlPrefix: '1797-Shop',
@@ -97,7 +97,7 @@ describe('requests to Adyen', () => {
     ])
   })
 
-  test('a page that is made anew gets a key of its own; a payment never does', async () => {
+  test('a page that replaces an expired one gets a new key; a payment keeps its key', async () => {
     const { connector, calls } = opened(200, {})
     await connector.authorize(authorizationOf('BLIK', { send: 1 }), signal)
     await connector.authorize(authorizationOf('BLIK', { send: 2 }), signal)
@@ -125,7 +125,7 @@ describe('requests to Adyen', () => {
     expect(new Set(bodies().map(({ reference }) => reference))).toEqual(new Set([xIdOf(2)]))
   })
 
-  test('undo and the end of a page cancel by our reference', async () => {
+  test('undoing a payment and ending a page cancel by our reference', async () => {
     const { connector, calls, bodies } = opened(201, { status: 'received', paymentReference: xIdOf(1) })
     expect(await connector.undo?.(inquiry, signal)).toMatchObject({ kind: 'pending' })
     expect(await connector.cancelAction?.(inquiry, signal)).toMatchObject({ detail: '0704' })
@@ -146,7 +146,7 @@ describe('requests to Adyen', () => {
     expect(calls).toEqual([])
   })
 
-  test('a payment that Adyen never named cannot be changed', async () => {
+  test('a payment without a PSP reference cannot be changed', async () => {
     const { connector, calls } = opened(201, {})
     const request = followUpOf('CAPTURE', { authorizationTransactionId: undefined })
     expect(await connector.capture?.(request, signal)).toMatchObject({ kind: 'declined' })
@@ -154,7 +154,7 @@ describe('requests to Adyen', () => {
   })
 })
 
-describe('the customer comes back', () => {
+describe('the customer returns', () => {
   test('from a redirect, by GET or POST: the result is passed to Adyen under one key', async () => {
     const { connector, calls, bodies } = opened(200, {
       resultCode: 'Authorised',
@@ -178,7 +178,7 @@ describe('the customer comes back', () => {
 
   test.each([
     ['approved by our reference', { merchantReference: xIdOf(1) }, 'approved'],
-    ['unknown by the amount alone, which many payments have', {}, 'unknown'],
+    ['unknown with the amount alone, which other payments have too', {}, 'unknown'],
   ])('with a result that may be of another payment: %s', async (_, named, kind) => {
     const { value, currency } = inquiry.amount
     const body = { resultCode: 'Authorised', amount: { value, currency }, pspReference: 'PSP9', ...named }
@@ -201,7 +201,7 @@ describe('the customer comes back', () => {
     })
   })
 
-  test('without any result: Adyen is not asked, and the notice decides', async () => {
+  test('without any result: Adyen is not called, and the notice decides', async () => {
     const { connector, calls } = opened(200, {})
     const outcome = await connector.complete?.(back({}), signal)
     expect(outcome?.authorization.kind).toBe('pending')
@@ -245,7 +245,7 @@ describe('facts of the connector', () => {
     expect(facts.secrets.hmacKey?.check?.('not hex')).toBeTypeOf('string')
   })
 
-  test('what an account can do with cards follows its settings', () => {
+  test('the capabilities for cards follow from the settings', () => {
     const method = methodOf('CARD')
     expect(opened(200, {}).connector.supports(method)).toMatchObject({
       rawCards: true,

@@ -1,6 +1,6 @@
 /**
- * Adyen for one account: builds the call, makes it once, reads the answer. All decisions are in the pure files beside
- * it.
+ * The connector of one Adyen account: builds each call, makes it once and reads the answer. All decisions are in the
+ * pure files of this folder.
  */
 import { hash } from 'node:crypto'
 import { fromCheck } from '#connectors/adyen/check.ts'
@@ -94,7 +94,7 @@ function openAdyen(account: ProviderAccount, tools: ConnectorTools): Connector {
     refund: followUp(toRefund),
     increment: followUp(toIncrement),
     undo: async (inquiry, signal) =>
-      // A modification is repeated under its key instead, which does no harm.
+      // Modifications are not undone but repeated under their key, which is safe.
       inquiry.operation === 'AUTHORIZATION' || inquiry.operation === 'CONFIRM'
         ? fromTechnicalCancel(await cancelByReference(inquiry, `${inquiry.reference}-undo`, signal), inquiry)
         : { kind: 'unknown' },
@@ -113,15 +113,15 @@ function openAdyen(account: ProviderAccount, tools: ConnectorTools): Connector {
 }
 
 /**
- * A technical cancel at another merchant account finds nothing, which must not be mistaken for a payment that was never
- * made.
+ * The merchant account that the operation was sent to. A technical cancel at another one would find nothing, which
+ * would be mistaken for a payment that was never made.
  */
 const termsOf = ({ kept }: Pick<Inquiry, 'kept'>, terms: AdyenTerms): AdyenTerms => ({
   ...terms,
   merchantAccount: textAt(kept, 'merchantAccount') ?? terms.merchantAccount,
 })
 
-/** A card of Adyen's test system; the name on it asks for a refusal. */
+/** A card of Adyen's test system, where the cardholder name can order a refusal. */
 const testCard = {
   number: new Secret('4111111111111111'),
   expiryDate: '203003',
@@ -142,8 +142,8 @@ const sandbox: SandboxData = {
 }
 
 /**
- * A page that has ended must not be returned again under its old key; money moves only under the one key of its
- * operation.
+ * A session that replaces an expired one needs a new key, or Adyen would return the expired one. A payment always has
+ * the one key of its operation.
  */
 const keyOf = (path: '/payments' | '/sessions', { reference, send }: AuthorizationRequest): string =>
   path === '/sessions' && send > 1 ? `${reference}-${send}` : reference
@@ -154,7 +154,7 @@ const refuse = ({ reference, amount }: Asked, responseText: string): Outcome => 
   provider: { echo: { reference, amount }, responseText },
 })
 
-/** The parameters of the customer's return, by their names in `/payments/details`. */
+/** The return parameters that `/payments/details` takes, under the same names. */
 const detailNames = ['redirectResult', 'payload', 'MD', 'PaRes'] as const
 
 async function complete(
@@ -169,23 +169,23 @@ async function complete(
   if (sessionId !== undefined && sessionResult !== undefined) {
     const path = `/sessions/${encodeURIComponent(sessionId)}?sessionResult=${encodeURIComponent(sessionResult)}`
     const outcome = fromSessionResult(await calls.get(path, signal), asked)
-    // The page stays known until it is decided, in case the customer comes back again.
+    // Keep the session id while the result is pending, in case the customer returns again.
     return outcome.authorization.kind === 'pending' ? waitFor(returned) : outcome
   }
   const details = Object.fromEntries(
     detailNames.flatMap(name => (brought[name] === undefined ? [] : [[name, brought[name]]])),
   )
-  // The customer came back without parameters; the notice reports the outcome of the payment.
+  // The customer returned without parameters: wait for the notice with the outcome.
   if (Object.keys(details).length === 0) return waitFor(returned)
-  // Returning twice with the same result is one completion; a second step, with another result, is a new one.
+  // The same result twice is one request; a further step brings another result and gets a key of its own.
   const key = `${asked.reference}-${hash('sha256', JSON.stringify(details)).slice(0, 16)}`
   const answer = await calls.post('/payments/details', { details }, key, signal)
   return isRefusedQuestion(answer) ? waitFor(returned) : fromPayment(answer, asked)
 }
 
 /**
- * Adyen rejected the call: the browser sent parameters that Adyen never issued, or our key was revoked meanwhile. That
- * says nothing about the payment, which the customer may have made; the notice reports it.
+ * Adyen rejected the call itself: the browser sent forged parameters, or our key was revoked. That says nothing about
+ * the payment, which the customer may have made; wait for the notice.
  */
 const isRefusedQuestion = (answer: HttpAnswer): boolean =>
   answer.kind === 'answered' && answer.status >= 400 && answer.status < 500
@@ -194,7 +194,7 @@ const waitFor = ({ provider, reference, amount }: CustomerReturn): Authorization
   authorization: { kind: 'pending', provider: { ...provider, echo: { reference, amount } } },
 })
 
-/** 64: Adyen's limit. The hash of a longer key has exactly as many characters. */
+/** 64 characters: Adyen's limit, and the length of the hash that replaces a longer key. */
 const withinLimit = (key: string): string => (key.length > 64 ? hash('sha256', key) : key)
 
 interface AdyenCalls {

@@ -23,7 +23,7 @@ const reasons = {
   ],
 }
 
-/** Adyen's Dispute API as a list of answers; remembers what it was asked. */
+/** Adyen's Dispute API with scripted answers; records its requests. */
 function scripted(answers: Readonly<Record<string, [number, AnyJson]>>) {
   const asked: { path: string; body: AnyJson; key: string }[] = []
   const call = async (path: string, body: AnyJson, key: string): Promise<HttpAnswer> => {
@@ -36,7 +36,7 @@ function scripted(answers: Readonly<Record<string, [number, AnyJson]>>) {
 
 const file = { name: 'a.jpg', type: 'image/jpeg', content: Buffer.from('picture') }
 
-describe('answering a dispute', () => {
+describe('responding to a dispute', () => {
   test('accepting it takes one call', async () => {
     const { asked, actions } = scripted({ '/acceptDispute': [200, done] })
     expect(await actions.accept?.(dispute, 'key-1', signal)).toMatchObject({ kind: 'approved' })
@@ -49,7 +49,7 @@ describe('answering a dispute', () => {
     ])
   })
 
-  test('defending it sends the reason and the document that Adyen asks for', async () => {
+  test('defending it sends the reason and the document that Adyen requires', async () => {
     const { asked, actions } = scripted({
       '/retrieveApplicableDefenseReasons': [200, reasons],
       '/supplyDefenseDocument': [200, done],
@@ -110,7 +110,7 @@ test.each([
   expect((await actions.accept?.(dispute, 'key-1', signal))?.kind).toBe(kind)
 })
 
-test('a text becomes a PDF whose table of objects is right', () => {
+test('a text becomes a PDF with a correct cross-reference table', () => {
   const pdf = toPdf(`First (line)\n${'long '.repeat(2000)}\nÜber 漢`).toString('latin1')
   expect(pdf.startsWith('%PDF-1.4')).toBe(true)
   const start = Number(/startxref\n(\d+)/.exec(pdf)?.[1])

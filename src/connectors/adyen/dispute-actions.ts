@@ -1,6 +1,6 @@
 /**
- * Accepting and defending a dispute through Adyen's Dispute API v30. Defending takes three calls: which reasons apply,
- * the documents, the defence itself. Texts become a PDF, because Adyen accepts documents only.
+ * Accepts and defends disputes with Adyen's Dispute API v30. A defence takes three calls: the applicable reasons, the
+ * documents, the defence itself. Text becomes a PDF, because Adyen accepts only documents.
  */
 import { isRecord, type Loose, listAt, parseJson, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import { toPdf } from '#connectors/adyen/text-to-pdf.ts'
@@ -45,7 +45,7 @@ export function createDisputeActions(call: DisputeCall, merchantAccountCode: str
 const readBody = (answer: HttpAnswer): unknown =>
   answer.kind === 'answered' && answer.status < 300 ? parseJson(answer.body) : undefined
 
-/** Prefers a reason that needs no further document, else takes the first that Adyen names. */
+/** Prefers a reason that needs no further document, or else the first one that Adyen lists. */
 export function chooseDefence(
   body: unknown,
 ): { readonly reason: string; readonly documentType: string } | undefined {
@@ -69,7 +69,7 @@ export function toDocuments({ text, files }: Evidence, defenseDocumentTypeCode: 
   return [...documents, { defenseDocumentTypeCode, ...page }]
 }
 
-/** The engine knows the dispute by its own key; a dispute has no reference of an operation to echo. */
+/** A dispute is no operation, so there is no reference to echo; the engine identifies it by its own key. */
 const toProvider = (dispute: DisputeFacts) => ({
   echo: { reference: foreignXId, amount: dispute.amount },
   transactionId: dispute.providerDisputeId,
@@ -89,10 +89,10 @@ function withoutDefence(answer: HttpAnswer, dispute: DisputeFacts): Outcome {
 export function fromDisputeAnswer(answer: HttpAnswer, dispute: DisputeFacts): Outcome {
   if (answer.kind === 'unreached') return { kind: 'unreached' }
   if (answer.kind === 'lost' || answer.status >= 500) return { kind: 'unknown' }
-  // Too many requests: not processed, so the same answer to the dispute may be sent again.
+  // 429 Too Many Requests: not processed, so the call may be repeated.
   if (answer.status === 429) return { kind: 'unreached' }
   const body = parseJson(answer.body)
-  // An error page is not Adyen's.
+  // An HTML error page comes from a proxy, not from Adyen.
   if (!isRecord(body)) return { kind: 'unknown' }
   const result = recordAt(body, 'disputeServiceResult')
   if (answer.status < 300 && result?.success === true)

@@ -1,4 +1,4 @@
-/** Notices about disputes: which stage and state each event means. A debit that comes back is a return, not a dispute. */
+/** Notices about disputes: the stage and status of each event. A chargeback of a debit is a return, not a dispute. */
 import { dateAt, type Loose, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import { isDebitCode } from '#connectors/adyen/methods.ts'
 import { detailOfReturn } from '#connectors/adyen/translate/refusals.ts'
@@ -35,8 +35,7 @@ const events: Readonly<Record<string, readonly [DisputeStage, DisputeStatus]>> =
 export const disputeEvents: readonly string[] = Object.keys(events)
 
 /**
- * `disputeStatus`, where Adyen adds it to an event that opens or continues a dispute. Undefended means that nobody has
- * defended it so far.
+ * `disputeStatus`, which Adyen adds to events that open or continue a dispute. Undefended means not defended so far.
  */
 const statuses: Readonly<Record<string, DisputeStatus>> = {
   Unresponded: 'OPEN',
@@ -49,7 +48,7 @@ const statuses: Readonly<Record<string, DisputeStatus>> = {
   Won: 'WON',
 }
 
-/** Undefined: not an event about a dispute. */
+/** The fact of a dispute event; undefined for other events. */
 export function readDispute(name: string, item: Loose, amount: Money): NoticeFact | undefined {
   const [stage, status] = events[name] ?? []
   const providerDisputeId = textAt(item, 'pspReference')
@@ -72,7 +71,7 @@ export function readDispute(name: string, item: Loose, amount: Money): NoticeFac
   }
 }
 
-/** Of whatever stage the dispute is in; their reason code says which. */
+/** Events that occur in several stages. Their reason code tells the stage. */
 const eventsOfAnyStage: ReadonlySet<string> = new Set([
   'INFORMATION_SUPPLIED',
   'DISPUTE_DEFENSE_PERIOD_ENDED',
@@ -87,8 +86,8 @@ function stageOf(name: string, stage: DisputeStage, data: Loose | undefined): Di
 }
 
 /**
- * A reversed chargeback is money back, whatever Adyen still expects from the issuer, and a second one opens the dispute
- * again. An event that ends the defence takes precedence over the status "open".
+ * CHARGEBACK_REVERSED returns the money and SECOND_CHARGEBACK reopens the dispute, whatever `disputeStatus` says. For
+ * other events a reported status wins, except "open": an event that ends the defence takes precedence over it.
  */
 function statusOf(name: string, status: DisputeStatus, reported: string | undefined): DisputeStatus {
   if (name === 'CHARGEBACK_REVERSED' || name === 'SECOND_CHARGEBACK') return status
@@ -109,9 +108,9 @@ function readReturn(name: string, item: Loose, amount: Money, reasonCode: string
 }
 
 /**
- * The disputed payment: Adyen names its own reference and ours of the authorisation, and of a payment with several captures
- * the disputed one. A capture of the Customer Area has Adyen's reference only, which counts where ours does not name another
- * operation.
+ * Identifies the disputed operation. Adyen names the authorisation by its own reference and by ours and, for a payment
+ * with several captures, also the disputed capture. A capture made in the Customer Area has Adyen's reference only; it
+ * is then used instead of our reference of the authorisation.
  */
 function subjectOf(item: Loose): NoticeSubject {
   const data = recordAt(item, 'additionalData')
@@ -138,7 +137,7 @@ const readReasonCode = (item: Loose, data: Loose | undefined): string =>
     .trim()
     .slice(0, 64)
 
-/** The reason codes of the large schemes by their groups; what is not listed is OTHER. */
+/** The reason codes of the large schemes by group. Unlisted codes are OTHER. */
 const groups: readonly (readonly [DisputeReason, RegExp])[] = [
   // Visa 10.x, Mastercard 4837 4840 4849 4863 4870 4871, Amex F.., Discover UA.., JCB 546
   ['FRAUD', /^(10\.\d|4837|4840|4849|4863|487[01]|F\d|UA\d|546)/],

@@ -1,4 +1,4 @@
-/** Requests to start from in the tests of this folder: one payment with every optional field, one with none. */
+/** Example requests for the tests of this folder: one payment with every optional field, one with none. */
 import type { AuthorizationRequest, FollowUpRequest, PaymentContext } from '#connectors/contract.ts'
 import type { MerchantId, PayId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
@@ -15,7 +15,7 @@ const address = {
   country: 'DEU',
 }
 
-/** Every member of the shared objects that can reach Adyen. */
+/** Every optional member that can reach Adyen. */
 export const richContext: Partial<PaymentContext> = {
   refNr: 'R-1',
   order: {
@@ -155,13 +155,13 @@ export const followUpOf = (
   ...change,
 })
 
-/** An authentication that the merchant made elsewhere, and its proof. */
+/** An authentication that the merchant made elsewhere. */
 export const imported = {
   acsProtocolVersion: '2.2.0',
   eci: '05',
   dsTransId: '123e4567-e89b-12d3-a456-426614174000',
 }
-/** Kept apart, as a request brings it: it is never stored. */
+/** Its cryptogram, kept separate as in a request, because it is never stored. */
 export const proof = new Secret('AQIDBAUGBwgJCgsMDQ4PEBESExQ=')
 export const enhancedData = {
   common: { amounts: { grossAmount: 400, netAmount: 336, taxAmount: 64 } },

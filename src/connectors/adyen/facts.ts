@@ -1,4 +1,4 @@
-/** What holds for Adyen before any account exists, and what an account can do with a method. */
+/** The facts about Adyen that do not depend on an account, and the capabilities of an account for a method. */
 
 import { findAdyenMethod, findTokenCode, labelOf } from '#connectors/adyen/methods.ts'
 import { adyenExponent } from '#connectors/adyen/translate/amounts.ts'
@@ -14,7 +14,7 @@ const yesOrNo = (value: string): string | undefined =>
 
 export const adyenFacts: ConnectorFacts = {
   name: 'adyen',
-  // 64 KiB: Adyen sends one item of a few kilobytes a message.
+  // 64 KiB: Adyen sends one item of a few kilobytes per message.
   noticeBytesMax: 65_536,
   // {prefix}-checkout-live.adyenpayments.com, and the host of the Dispute API.
   liveHosts: ['*.adyenpayments.com', 'ca-live.adyen.com'],
@@ -61,19 +61,22 @@ export const adyenFacts: ConnectorFacts = {
   label: labelOf,
   exponent: adyenExponent,
   lostAnswer: {
-    // Notices come within seconds as a rule; this covers Adyen's first retries, and ends before the engine's inquiry
-    // after 15 minutes.
+    // Notices usually arrive within seconds. 14 minutes cover Adyen's first retries and end before the engine's inquiry
+    // at 15 minutes.
     noticeWithinMs: 14 * minuteMs,
-    // Adyen promises seven days for a key; the last one is a safety margin.
+    // Adyen keeps idempotency keys for seven days; the seventh is a safety margin.
     repeatWithinMs: 6 * dayMs,
     undo: true,
   },
-  // Adyen advises clients to wait long for issuers; the contract allows 20 s.
+  // Adyen advises long timeouts, because issuers are slow; 20 s is the most that the contract allows.
   timeoutMs: 20_000,
   pendingMs,
 }
 
-/** Vouchers and transfers wait for the customer, debits for the bank; modifications for Adyen's notice, which it repeats. */
+/**
+ * Vouchers and transfers wait for the customer, debits for the bank, and modifications for Adyen's notice and its
+ * retries.
+ */
 function pendingMs({ flow, family }: Method): number {
   if (flow === 'voucher' || flow === 'transfer') return 30 * dayMs
   return family === 'direct_debit' ? 14 * dayMs : 3 * dayMs
@@ -94,15 +97,15 @@ export function toCapabilities(method: Method, terms: AdyenTerms): Capabilities 
     capture: terms.multipleCaptures ? 'several' : 'one',
     partialCaptureReleasesRest: !terms.multipleCaptures,
     reversal: true,
-    // Changing an authorised amount, up or down, is a feature of card schemes.
+    // Only card schemes allow changes of an authorised amount, up or down.
     partialReversal: isCard,
     increment: isCard,
     amountByTotal: true,
     refund: true,
     partialRefund: true,
-    // Money out without a payment is another contract with Adyen (Payout API).
+    // Payouts need another contract with Adyen (Payout API).
     credit: false,
-    // By Adyen's token; or by an account number that we keep ourselves.
+    // Charged with Adyen's token, or with an account number from our own vault.
     storedCredentials: findTokenCode(served.code) !== undefined || served.needs?.includes('account') === true,
   }
 }

@@ -1,4 +1,7 @@
-/** The same operations as another production system sends them to Adyen; each difference stands in a table and has a reason. */
+/**
+ * Compares our requests with those of another production system to Adyen. Each difference is in a table, with its
+ * reason.
+ */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { createDisputeActions } from '#connectors/adyen/dispute-actions.ts'
@@ -17,7 +20,7 @@ import { absenceNote, hasAdyenDocuments, readAdyenDocument } from '#test/support
 import type { AnyJson } from '#test/support/any-json.ts'
 import { openDispute } from '#test/support/providers/example-dispute.ts'
 
-/** Their names of methods and ours; what is left out here is neither in our catalogue nor in our map. */
+/** Their method names and our types. A missing method is neither in our catalogue nor in our map. */
 const types: Readonly<Record<string, string>> = {
   Ach: 'ACHDIRECTDEBIT',
   Affirm: 'AFFIRM',
@@ -66,7 +69,7 @@ const types: Readonly<Record<string, string>> = {
   Vipps: 'VIPPS',
 }
 
-/** Methods that want what our requests do not carry: a card, a code, a bank, an account elsewhere than in SEPA. */
+/** Methods that need data that our requests do not have: a card, a code, a bank, an account outside SEPA. */
 const onPage = [
   'Ach',
   'Bacs',
@@ -79,7 +82,7 @@ const onPage = [
   'OnlineBankingSlovakia',
 ]
 
-/** Where our `paymentMethod` is another one than theirs, and why. */
+/** Methods whose `paymentMethod` differs from theirs, and why. */
 const different: Readonly<Record<string, string>> = {
   Sepa: 'v72 names the members iban and ownerName; theirs are of an API before Checkout',
   PayEasy: 'ours is econtext_atm, the code for Pay-easy; theirs sends every shop to econtext_stores',
@@ -87,7 +90,7 @@ const different: Readonly<Record<string, string>> = {
   Vipps: 'v72 demands telephoneNumber',
 }
 
-/** Members of their bodies that ours may lack, and why. */
+/** Members of their bodies that ours may omit, and why. */
 const left: Readonly<Record<string, string>> = {
   additionalData: 'executeThreeD is of 3-D Secure 1; ours says authenticationData',
 }
@@ -101,7 +104,7 @@ const modifications = [
 
 const comparedAlone = ['recurring_charge', 'dispute_accept', 'dispute_defend', 'dispute_submit_evidence']
 
-/** What the probe has and we do not send. Explained in the README. */
+/** Requests of the probe that we do not send. Explained in the README. */
 const notCompared: readonly string[] = [
   'ApplePayDecrypted',
   'FamilyMart',
@@ -131,7 +134,7 @@ describe.runIf(hasAdyenDocuments)('the field probe', () => {
   const { flows } = hasAdyenDocuments ? readAdyenDocument('field-probe.json') : { flows: {} }
   const probes = Object.entries<AnyJson>(flows.authorize ?? {}).filter(([name]) => name in types)
 
-  test('every request of the probe is compared, or named as one that we do not send', () => {
+  test('every request of the probe is compared or listed as not sent', () => {
     const supported = Object.entries<AnyJson>(flows).flatMap(([flow, cases]) =>
       Object.entries<AnyJson>(cases)
         .filter(([, { status }]) => status === 'supported')
@@ -162,7 +165,7 @@ describe.runIf(hasAdyenDocuments)('the field probe', () => {
     const { sample } = flows[flow].default
     const ours = modify(followUpOf('CAPTURE', { newTotal: 1000 }), 'probe_connector_txn_001', terms)
     expect(`/v68${ours.path}`).toBe(new URL(sample.url).pathname)
-    // They send a reason that is no value of v72's enum; ours knows no reason.
+    // They send a reason that v72 does not define; our API has no reason.
     const { merchantRefundReason: _, ...theirs } = JSON.parse(sample.body)
     expect(Object.keys(ours.body).sort()).toEqual(Object.keys(theirs).sort())
   })
@@ -189,7 +192,7 @@ describe.runIf(hasAdyenDocuments)('the field probe', () => {
     expect(Object.keys(theirs).filter(member => call.body[member] === undefined)).toEqual([])
   })
 
-  test('disputes are accepted and defended by the same calls', async () => {
+  test('disputes are accepted and defended with the same calls', async () => {
     const asked = await disputeCalls()
     const compared = ['dispute_accept', 'dispute_submit_evidence', 'dispute_defend'].map(flow => {
       const { url, body } = flows[flow].default.sample
@@ -199,7 +202,7 @@ describe.runIf(hasAdyenDocuments)('the field probe', () => {
   })
 })
 
-/** Names of members down to the last, without the values of the examples. */
+/** The names of all members, recursively, without their values. */
 const membersOf = (value: AnyJson): AnyJson =>
   Array.isArray(value)
     ? value.map(membersOf)
@@ -211,7 +214,7 @@ const membersOf = (value: AnyJson): AnyJson =>
         )
       : typeof value
 
-/** The calls of a dispute that is accepted and then defended, without the question for the reasons that Adyen takes. */
+/** The calls that accept and then defend a dispute, without the request for the applicable reasons. */
 async function disputeCalls() {
   const asked: AnyJson[] = []
   const reasons = [

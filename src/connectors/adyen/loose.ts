@@ -1,4 +1,4 @@
-/** Careful reading of JSON without a guaranteed shape: an unexpected value is an absent one, never an exception. */
+/** Reads JSON without a guaranteed shape: an unexpected value counts as absent and never throws. */
 import { isRecord, type JsonObject } from '#domain/json.ts'
 
 export { isRecord, parseJson } from '#domain/json.ts'
@@ -15,7 +15,7 @@ export function listAt(source: unknown, name: string): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** Text that is not empty. */
+/** A non-empty text. */
 export function textAt(source: unknown, name: string): string | undefined {
   const value = isRecord(source) ? source[name] : undefined
   return typeof value === 'string' && value !== '' ? value : undefined
@@ -36,9 +36,9 @@ export function dateAt(source: unknown, name: string): Date | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date
 }
 
-/** Leaves out what is undefined, and is undefined itself when nothing remains. */
+/** Drops undefined members; undefined if none remains. */
 export function present<T extends object>(members: T): T | undefined {
   const known = Object.entries(members).filter(([, value]) => value !== undefined)
-  // Object.fromEntries forgets the names; those that are left out were undefined, which T allows.
+  // Object.fromEntries loses the member names. The cast is safe, because only undefined members were dropped.
   return known.length > 0 ? (Object.fromEntries(known) as T) : undefined
 }

@@ -1,9 +1,9 @@
 /**
- * Which of our methods Adyen serves, under which code of Checkout v72, and how: by `/payments` if we have the data that
- * the method requires, otherwise on Adyen's hosted page, which asks the customer for it.
+ * The methods that Adyen serves, their codes in Checkout v72, and the data that they need: with it a payment goes to
+ * `/payments`, without it to Adyen's hosted page, which asks the customer.
  */
 
-/** Data about customer and order that some methods demand before `/payments` accepts them. */
+/** Data that `/payments` requires for some methods. */
 export type Need =
   | 'name'
   | 'email'
@@ -18,13 +18,13 @@ export type Need =
 export interface AdyenMethod {
   /** `paymentMethod.type`, and the name in `allowedPaymentMethods`. */
   readonly code: string
-  /** Absent: the method is only served on Adyen's page. */
+  /** The data that `/payments` requires. Absent: the method is served on Adyen's page only. */
   readonly needs?: readonly Need[]
-  /** Members of `paymentMethod` that repeat what is known about the customer. */
+  /** Members of `paymentMethod` that repeat customer data. */
   readonly details?: readonly ('firstName' | 'lastName' | 'shopperEmail' | 'telephoneNumber')[]
 }
 
-/** Served by `/payments` with the data named, else on Adyen's page. */
+/** A method for `/payments` if the given data is present, otherwise for Adyen's page. */
 const direct = (code: string, ...needs: Need[]): AdyenMethod => ({ code, needs })
 const page = (code: string): AdyenMethod => ({ code })
 
@@ -39,7 +39,7 @@ const econtext = (code: string): AdyenMethod => ({
   details: ['firstName', 'lastName', 'shopperEmail', 'telephoneNumber'],
 })
 
-/** Several types with one code of Adyen, whose page lets the customer choose the bank. */
+/** Types of single banks that share one code; the customer chooses the bank on Adyen's page. */
 const banks = (code: string, types: string): [string, AdyenMethod][] =>
   types
     .trim()
@@ -50,7 +50,7 @@ const cardTypes = `
   CARD VISA MASTERCARD AMERICANEXPRESS MAESTRO DINERSCLUB DISCOVER JCB UNIONPAY CARTESBANCAIRES DANKORT ELO HIPERCARD
 `
 
-/** Without the customer's wallet, a redirect and nothing else. */
+/** Methods whose payment is a redirect and needs no further data. */
 const redirects = `
   PROVIDERP-paypal IDEAL-ideal TRUSTLY-trustly KNET-knet BENEFIT-benefit OMANNET-omannet NAPS-naps IRIS-iris
   BCCARD-kcp_creditcard TWINT-twint ALIPAY-alipay ALIPAYHK-alipay_hk ALIPAYPLUS-alipay_plus WERO-wero GRABPAY-grabpay_SG
@@ -59,7 +59,7 @@ const redirects = `
   PAYTM-paytm BIZUM-bizum MOBILEPAY-mobilepay PAYSAFECARD-paysafecard TRUELAYER-paybybank
 `
 
-/** Answered with a code to show: QR code, voucher or account. */
+/** Methods answered with instructions to show: a QR code, a voucher or a bank account. */
 const instructed = `
   WECHATPAY-wechatpayQR SWISH-swish MULTIBANCO-multibanco FAWRY-fawry PIX-pix PAYNOW-paynow PROMPTPAY-promptpay
   DUITNOWQR-duitnow SEPACREDITTRANSFER-bankTransfer_IBAN
@@ -84,7 +84,7 @@ const pairs = (table: string, row: (code: string) => AdyenMethod): [string, Adye
     })
 
 const methods: ReadonlyMap<string, AdyenMethod> = new Map<string, AdyenMethod>([
-  // A card number is sent to `/payments` if the account allows it; the connector decides that.
+  // With a card number and `rawCards` the connector uses `/payments` instead of the page.
   ...banks('scheme', cardTypes),
   ...pairs(redirects, code => direct(code)),
   ...pairs(instructed, code => direct(code)),
@@ -139,7 +139,7 @@ export const adyenTypes: readonly string[] = [...methods.keys()]
 
 export const findAdyenMethod = (type: string): AdyenMethod | undefined => methods.get(type)
 
-/** Codes under which Adyen charges a method that it has stored; a wallet's or Bancontact's card is stored as a card. */
+/** The codes with which stored methods are charged. Cards of Apple Pay and Bancontact are stored as plain cards. */
 const tokenCodes: ReadonlyMap<string, string> = new Map([
   ...'scheme paypal klarna twint cashapp paypay alipay_plus grabpay_SG gcash paymaya_wallet dana'
     .concat(' truemoney kakaopay momo_wallet')
@@ -149,10 +149,10 @@ const tokenCodes: ReadonlyMap<string, string> = new Map([
   ['bcmc', 'scheme'],
 ])
 
-/** Undefined: Adyen stores no such method for later payments. */
+/** Undefined: Adyen does not store this method for later payments. */
 export const findTokenCode = (code: string): string | undefined => tokenCodes.get(code)
 
-/** `paymentMethod` of a notice that means a debit: a chargeback of one is the bank's return of the debit. */
+/** `paymentMethod` in notices about debits, whose chargebacks are returns by the bank. */
 const debitCodes: ReadonlySet<string> = new Set([
   'sepadirectdebit',
   'ach',
@@ -163,7 +163,7 @@ const debitCodes: ReadonlySet<string> = new Set([
 
 export const isDebitCode = (code: string | undefined): boolean => code !== undefined && debitCodes.has(code)
 
-/** Names shown to customers where our method type is neutral. */
+/** The names that customers see for our neutral method types. */
 const labels: Readonly<Record<string, string>> = {
   PROVIDERK: 'Klarna',
   PROVIDERP: 'PayPal',

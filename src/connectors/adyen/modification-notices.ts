@@ -1,4 +1,4 @@
-/** Notices about an authorisation and its modifications: the outcomes that Adyen's answers leave open. */
+/** Notices about authorisations and modifications: the outcomes that Adyen's answers leave open. */
 import { type Loose, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import { toFacts } from '#connectors/adyen/translate/provider-facts.ts'
 import { detailOfRefusal, generalDecline, timedOut } from '#connectors/adyen/translate/refusals.ts'
@@ -8,7 +8,7 @@ import type { Money } from '#domain/money/money.ts'
 import type { Declined } from '#lifecycle/outcome.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
 
-/** A text in JSON as Adyen sends it; some libraries write a boolean. */
+/** Adyen sends `success` as a text; some libraries write a boolean. */
 export const isSuccess = (item: Loose): boolean => item.success === 'true' || item.success === true
 
 type OutcomeFact = Extract<NoticeFact, { kind: 'outcome' }>
@@ -16,12 +16,12 @@ type Read = (item: Loose, amount: Money) => NoticeFact | undefined
 
 const byEvent: Readonly<Record<string, Read>> = {
   AUTHORISATION: readAuthorisation,
-  // A payment that was begun and never finished: a page that was left, a voucher that ran out.
+  // The payment was begun and never finished: the customer left the page, or the voucher expired.
   OFFER_CLOSED: (item, amount) =>
     isSuccess(item)
       ? outcomeOf('AUTHORIZATION', item, amount, { ...refused(item, amount, timedOut), pageEnded: true })
       : undefined,
-  // Names the payment itself, and what was not captured of it.
+  // Names the payment itself and its uncaptured amount.
   EXPIRE: item => (isSuccess(item) ? { kind: 'lapsed', subject: approvalOf(item) } : undefined),
   CAPTURE: modification('CAPTURE'),
   REFUND: modification('REFUND'),
@@ -40,21 +40,24 @@ const byEvent: Readonly<Record<string, Read>> = {
   REFUNDED_REVERSED: takenBack('REFUND'),
 }
 
-/** Undefined: not an event about an operation. */
+/** The fact of an event about an operation; undefined for other events. */
 export const readModification = (name: string, item: Loose, amount: Money): NoticeFact | undefined =>
   byEvent[name]?.(item, amount)
 
-/** Every event that can become the outcome of an operation; the rest of Webhooks v1 is about disputes and reports, or is not needed. */
+/**
+ * The events that can be the outcome of an operation. All others of Webhooks v1 are about disputes or reports, or not
+ * needed.
+ */
 export const modificationEvents: readonly string[] = Object.keys(byEvent)
 
 function readAuthorisation(item: Loose, amount: Money): NoticeFact | undefined {
   if (isSuccess(item))
     return {
       ...outcomeOf('AUTHORIZATION', item, amount, { kind: 'approved', provider: facts(item, amount) }),
-      // If Adyen captures automatically, this is the only notice of the capture; otherwise no capture was requested.
+      // An automatic capture has no other notice. If no capture was requested, the engine ignores this outcome.
       capture: { kind: 'approved', provider: facts(item, amount) },
     }
-  // On a hosted page the customer may try again: the session decides, not one attempt.
+  // On a hosted page the customer may try again, so the session decides, not a single attempt.
   if (textAt(recordAt(item, 'additionalData'), 'checkoutSessionId') !== undefined) return undefined
   return outcomeOf(
     'AUTHORIZATION',
@@ -68,7 +71,7 @@ function readTechnicalCancel(item: Loose, amount: Money): NoticeFact | undefined
   const paid = textAt(item, 'originalReference')
   const provider = { ...facts(item, amount), fields: { undone: paid } }
   const undone: Outcome = { kind: 'declined', detail: timedOut, provider }
-  // Not found: the request that we wanted to undo never arrived. After any other failure the outcome stays unknown.
+  // "Not found": the request to undo never arrived. After any other failure the outcome stays unknown.
   if (!isSuccess(item) && !/not found/i.test(textAt(item, 'reason') ?? '')) return undefined
   const subject = { reference: referenceOf(item), transactionId: paid }
   return { ...outcomeOf('AUTHORIZATION', item, amount, undone), subject, amount: undefined }
@@ -86,7 +89,7 @@ function modification(operation: OperationType): (item: Loose, amount: Money) =>
     )
 }
 
-/** The amount that Adyen names is not that of the operation. */
+/** For events whose amount is not that of the operation. */
 function withoutAmount(operation: OperationType): (item: Loose, amount: Money) => OutcomeFact {
   return (item, amount) => ({ ...modification(operation)(item, amount), amount: undefined })
 }
@@ -126,8 +129,8 @@ const outcomeOf = (operation: OperationType, item: Loose, amount: Money, outcome
 })
 
 /**
- * Modifications of the Customer Area carry any text as their reference, but every approval that we asked for carries
- * ours: an approval with another text is not ours.
+ * Every authorisation that we requested carries our reference, so an approval with another text is not ours.
+ * Modifications are different: those made in the Customer Area may have any text as their reference.
  */
 const approvalOf = (item: Loose): NoticeSubject => ({
   ...subjectOf(item),

@@ -52,7 +52,7 @@ function factOf(change: AnyJson): NoticeFact {
   return notice.items[0].fact
 }
 
-/** What a fact is about and what it says, in a few words. */
+/** A short description of a fact. */
 function tell(fact: NoticeFact): string {
   switch (fact.kind) {
     case 'outcome':
@@ -69,7 +69,7 @@ function tell(fact: NoticeFact): string {
 }
 
 describe('signatures', () => {
-  test('what Adyen’s library signs is genuine, and is answered as Adyen wants', () => {
+  test('a message signed by Adyen’s library is genuine and gets the answer that Adyen expects', () => {
     const item = signed()
     expect(isSignedByLibrary(item, hmacKey)).toBe(true)
     expect(read(messageOf(item, signed({ pspReference: 'PSP0000000000002' })))).toMatchObject({
@@ -111,7 +111,7 @@ describe('signatures', () => {
     ['items of another kind', { notificationItems: [1] }],
   ])('%s is forged', (_, message) => expect(read(message).verdict).toBe('forged'))
 
-  test('an amount that is missing is signed as nothing', () => {
+  test('a missing amount is signed as an empty text', () => {
     const item = itemOf({
       eventCode: 'REPORT_AVAILABLE',
       amount: {},
@@ -121,13 +121,13 @@ describe('signatures', () => {
   })
 })
 
-describe('keys that recognise repeated items', () => {
+describe('deduplication keys', () => {
   const keyOf = (change: AnyJson): string | undefined => {
     const notice = read(messageOf(signed(change)))
     return notice.verdict === 'genuine' ? notice.items[0]?.key : undefined
   }
 
-  test('the same item has the same key whenever it is sent', () => {
+  test('a redelivered item has the same key', () => {
     expect(keyOf({ eventDate: '2026-03-01T12:00:00+01:00' })).toBe(
       keyOf({ eventDate: '2026-03-01T13:00:00+01:00', reason: 'again' }),
     )
@@ -144,7 +144,7 @@ describe('keys that recognise repeated items', () => {
   ])('an item with another %s has another key', (_, change) => expect(keyOf(change)).not.toBe(keyOf({})))
 })
 
-describe('what an item says', () => {
+describe('the fact of an item', () => {
   const modification = { pspReference: 'MOD1', originalReference: 'PSP1', merchantReference: xIdOf(2) }
   const session = { additionalData: { checkoutSessionId: 'CS1' } }
 
@@ -232,7 +232,7 @@ describe('what an item says', () => {
     [{ eventCode: 'TELEPORTED' }, 'ignored'],
   ])('%j: %s', (change, told) => expect(tell(factOf(change))).toBe(told))
 
-  test('a modification is found by our reference, by Adyen’s, or by that of its payment', () => {
+  test('a modification is identified by our reference, by Adyen’s, or by that of its payment', () => {
     expect(factOf({ eventCode: 'CAPTURE', ...modification })).toMatchObject({
       subject: { reference: xIdOf(2), transactionId: 'MOD1', paymentTransactionId: 'PSP1' },
       amount: { value: 1000, currency: 'EUR' },
@@ -245,12 +245,12 @@ describe('what an item says', () => {
     expect(fact).toHaveProperty('subject.reference', undefined)
   })
 
-  test('an approval answers for the capture that Adyen makes by itself', () => {
+  test('an approval also reports the automatic capture', () => {
     expect(factOf({})).toMatchObject({ capture: { kind: 'approved' } })
     expect(factOf({ success: 'false' })).not.toHaveProperty('capture')
   })
 
-  test('a payment that was undone is named, so that its late approval is known as the same one', () => {
+  test('a technical cancel names the payment, so that its late approval is recognised', () => {
     const change = { eventCode: 'TECHNICAL_CANCEL', pspReference: 'MOD1', originalReference: 'PSP1' }
     expect(factOf(change)).toMatchObject({
       subject: { reference: xIdOf(1), transactionId: 'PSP1' },
@@ -258,7 +258,7 @@ describe('what an item says', () => {
     })
   })
 
-  test('an item of another merchant account is only about payments that were made there', () => {
+  test('an item of another merchant account concerns only payments that were made there', () => {
     expect(factOf({ merchantAccountCode: 'OtherECOM' })).toHaveProperty('subject.kept', {
       merchantAccount: 'OtherECOM',
     })
@@ -271,7 +271,7 @@ describe('what an item says', () => {
     })
   })
 
-  test('a notice about a dispute carries its reason and the deadline of an answer', () => {
+  test('a notice about a dispute carries its reason and the deadline for evidence', () => {
     const additionalData = {
       chargebackReasonCode: ' 4853',
       defensePeriodEndsAt: '2026-07-31T03:03:07+02:00',
@@ -290,7 +290,7 @@ describe('what an item says', () => {
 
   test.each([
     ['ours', { captureMerchantReference: xIdOf(3), capturePspReference: 'CAP1' }, { reference: xIdOf(3) }],
-    // Our reference of the authorisation would stand for the last capture.
+    // Our reference of the authorisation would be taken for the last capture.
     ['of the Customer Area', { captureMerchantReference: 'by hand', capturePspReference: 'CAP1' }, {}],
   ])('a notice about a dispute names the capture that is disputed: %s', (_, additionalData, named) => {
     const fact = factOf({ eventCode: 'CHARGEBACK', originalReference: 'PSP1', additionalData })
@@ -316,7 +316,7 @@ describe('what an item says', () => {
     })
   })
 
-  test('a notice about a report says where to download it', () => {
+  test('a notice about a report has its download address', () => {
     const reason = 'https://ca-test.adyen.com/reports/settlement_detail_report_batch_4.csv'
     expect(
       factOf({ eventCode: 'REPORT_AVAILABLE', reason, pspReference: 'settlement_detail_report_batch_4.csv' }),
@@ -328,7 +328,7 @@ describe.runIf(hasAdyenDocuments)('Adyen’s Webhooks v1 document', () => {
   const document = hasAdyenDocuments ? readAdyenDocument('Webhooks-v1.json') : {}
   const names: string[] = Object.keys(document.webhooks ?? {}).map(path => path.slice(1))
 
-  /** Events that change nothing for us, and why. */
+  /** Events without consequences for us, and why. */
   const ignored: Readonly<Record<string, string>> = {
     ACH_NOTIFICATION_OF_CHANGE: 'an account number was corrected',
     DIRECT_DEBIT_NOTICE_OF_CHANGE_NOTIFICATION: 'an account number was corrected',
@@ -349,7 +349,7 @@ describe.runIf(hasAdyenDocuments)('Adyen’s Webhooks v1 document', () => {
     VOID_PENDING_REFUND: 'its REFUND_FAILED or REFUND says the same',
   }
 
-  test('every event code is read, or listed as one that we ignore', () => {
+  test('every event code is read or listed as ignored', () => {
     const known = [...modificationEvents, ...disputeEvents, 'REPORT_AVAILABLE', ...Object.keys(ignored)]
     expect(names.filter(name => !known.includes(name))).toEqual([])
   })

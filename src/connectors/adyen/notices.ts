@@ -1,6 +1,6 @@
 /**
- * Adyen's webhooks. Pure: each item of a message carries a signature of its own, one forged item makes the message
- * forged, and every event of Webhooks v1 is either a fact for us or known to be irrelevant.
+ * Reads Adyen's webhooks. Each item of a message is signed separately, and one forged item makes the whole message
+ * forged. Every event of Webhooks v1 becomes a fact or is known to be irrelevant. Pure.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { readDispute } from '#connectors/adyen/dispute-notices.ts'
@@ -10,7 +10,7 @@ import { fromAdyenAmount } from '#connectors/adyen/translate/amounts.ts'
 import type { Notice, NoticeFact, NoticeItem, RawNotice } from '#connectors/contract.ts'
 import type { Secret } from '#domain/secret.ts'
 
-/** Adyen pauses its queue for this address until it gets a 2xx; older setups expect this text. */
+/** Adyen pauses its webhook queue until it gets a 2xx. Older setups expect this text. */
 const accepted = { status: 200, body: '[accepted]', type: 'text/plain' }
 
 export interface NoticeKeys {
@@ -19,12 +19,12 @@ export interface NoticeKeys {
 }
 
 /**
- * 6,000: sixty items with every member that Adyen can send. Each of these characters means a value that the parser
- * creates.
+ * 6,000 separators: sixty items with every member that Adyen can send. Each separator is a value for the parser to
+ * create.
  */
 const partsMax = 6_000
 
-/** Brackets, colons and commas, counted before the text is parsed: until then the sender is not authenticated. */
+/** Counts brackets, colons and commas before the text is parsed, because the sender is not authenticated yet. */
 function hasTooManyParts(body: Uint8Array): boolean {
   let parts = 0
   for (let at = 0; at < body.length && parts <= partsMax; at += 1) parts += isPart[body[at] ?? 0] ?? 0
@@ -54,7 +54,7 @@ export function readNotice({ body, headers }: RawNotice, keys: NoticeKeys): Noti
 
 const forged = (reason: string): Notice => ({ verdict: 'forged', reason })
 
-/** Messages about accounts and mandates are signed as a whole, in a header, and change no payment of ours. */
+/** Messages about accounts and mandates are signed as a whole, in a header, and concern no payment. */
 function readOtherMessage(
   text: string,
   message: Loose,
@@ -93,7 +93,7 @@ function isSigned(text: string, signature: string | undefined, { hmacKey }: Noti
 
 function toNoticeItem(item: Loose, keys: NoticeKeys): NoticeItem {
   const name = textAt(item, 'eventCode') ?? ''
-  // Adyen sends an item again as it was. An item that differs in any signed member is a different one: a wrong amount
+  // A redelivered item is identical. An item that differs in a signed member is another item: one with a wrong amount
   // must not use up the key of the right one.
   const key = toSignedText({ ...item, success: isSuccess(item) })
   const fact = readFact(item, name)
@@ -106,7 +106,7 @@ function toNoticeItem(item: Loose, keys: NoticeKeys): NoticeItem {
   }
 }
 
-/** For another merchant account: relevant only for payments made there before the setting was changed. */
+/** A notice of another merchant account concerns only payments that were made there before the setting was changed. */
 const foreign = (fact: NoticeFact, merchantAccount: string | undefined, name: string): NoticeFact =>
   'subject' in fact && merchantAccount !== undefined
     ? { ...fact, subject: { ...fact.subject, kept: { merchantAccount } } }

@@ -1,4 +1,4 @@
-/** Answers that Adyen's test system really gave, through our reading of them. */
+/** Recorded answers of Adyen's test system, and the outcomes that we read from them. */
 import { describe, expect, test } from 'vitest'
 import { fromCheck } from '#connectors/adyen/check.ts'
 import { readNotice } from '#connectors/adyen/notices.ts'
@@ -25,13 +25,13 @@ import { type Exchange, readCassette } from '#test/support/providers/cassette.ts
 const said = (outcome: Outcome | AuthorizationOutcome['authorization']): string =>
   outcome.kind === 'declined' ? outcome.detail : outcome.kind
 
-/** The question as it was asked then; our reading does not care how references look. */
+/** The recorded request. Its references need not have our format. */
 function askedOf({ request }: Exchange): Asked {
   const { reference, amount } = JSON.parse(request.body)
   return { reference: reference as XId, amount: amount ?? { value: 0, currency: 'USD' } }
 }
 
-/** What our reading makes of an answer of another API, should a wrong address ever bring one: never an approval. */
+/** The outcome of an answer of another API, in case a wrong address is configured: never an approval. */
 function strangeOutcomeOf(exchange: Exchange): string {
   const asked: Asked = { reference: 'a1' as XId, amount: { value: 1000, currency: 'EUR' } }
   const found = [
@@ -66,7 +66,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
   'payment_api--captures--failure.yml': ['0312'],
   'payment_api--create_refund--failure--invalid_amount.yml': ['0313'],
   'payment_api--create_refund--failure--invalid_payment_id.yml': ['0312'],
-  // The first answer carries another reference than its request: somebody changed the recording, and we notice.
+  // In this edited recording the first answer carries another reference than its request, which we detect.
   'payment_api--create_refund--success_partial.yml': [
     'unknown',
     'pending',
@@ -89,7 +89,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
   'payment_setup_sessions--create--success.yml': ['unreached'],
 }
 
-/** Of the Management API, which sets accounts up and which we do not call. */
+/** Recordings of the Management API, which sets accounts up and which we do not call. */
 const ofManagement: Readonly<Record<string, readonly string[]>> = {
   'gateways--configure--success--webhook_not_set_up.yml': Array(6).fill('unknown'),
   'gateways--configure--success--webhook_not_valid.yml': [
@@ -141,7 +141,7 @@ describe.runIf(hasAdyenDocuments)('recorded exchanges', () => {
 
 describe.runIf(hasAdyenDocuments)('recorded notices', () => {
   const hmacKey = new Secret('ab'.repeat(32))
-  /** One word for a fact: what it is about and what became of it. */
+  /** A short description of a fact. */
   const tell = (fact: NoticeFact): string =>
     fact.kind === 'outcome' ? `${fact.operation} ${said(fact.outcome)}` : fact.kind
 
@@ -149,7 +149,7 @@ describe.runIf(hasAdyenDocuments)('recorded notices', () => {
     ['webhooks--authorised--success.json', ['AUTHORIZATION approved']],
     ['webhooks--authorised--success_other_source.json', ['AUTHORIZATION approved']],
     ['webhooks--authorised--success_with_billing_address.json', ['AUTHORIZATION approved']],
-    // An attempt on a page where the customer may try again.
+    // A failed attempt on a hosted page, where the customer may try again.
     ['webhooks--authorised--failure.json', ['ignored']],
     ['webhooks--cancellation--success.json', ['REVERSAL approved']],
     ['webhooks--cancellation--failure.json', ['REVERSAL 0305']],

@@ -1,6 +1,6 @@
 /**
- * Fetches settlement details reports with the key of the report user. A notice signs the name of a report and not its
- * address, so the key is sent to Adyen's own host only.
+ * Fetches settlement details reports with the report user's key. A notice's signature covers the name of the report but
+ * not its address, so the key is sent to Adyen's own host only.
  */
 import type { AnnouncedReport, ConnectorTools, FetchedReport, ProviderAccount } from '#connectors/contract.ts'
 

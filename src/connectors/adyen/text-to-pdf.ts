@@ -1,6 +1,6 @@
-/** The smallest PDF that shows a text: Courier, one column, as many pages as it takes. For evidence that was typed. */
+/** Writes text as a minimal PDF (Courier, one column, as many pages as needed), for typed evidence. */
 
-/** A4 in points, with margins; 95 characters of 8-point Courier fit a line, 70 lines a page. */
+/** A4 in points with margins: 95 characters of 8-point Courier per line, 70 lines per page. */
 const lineLength = 95
 const linesPerPage = 70
 const page = { width: 595, height: 842, left: 50, top: 790 }
@@ -10,7 +10,7 @@ export function toPdf(text: string): Buffer {
   const pages = Array.from({ length: Math.max(1, Math.ceil(lines.length / linesPerPage)) }, (_, index) =>
     lines.slice(index * linesPerPage, (index + 1) * linesPerPage),
   )
-  // Objects 1 to 3 are catalogue, page tree and font; each page is two more: itself and its text.
+  // Objects 1 to 3 are the catalogue, the page tree and the font. Each page adds two: the page and its text.
   const kids = pages.map((_, index) => `${4 + 2 * index} 0 R`).join(' ')
   return toFile([
     '<< /Type /Catalog /Pages 2 0 R >>',
@@ -29,7 +29,7 @@ export function toPdf(text: string): Buffer {
 
 const wrap = (line: string): string[] => line.match(new RegExp(`.{1,${lineLength}}`, 'gu')) ?? ['']
 
-/** This font has no characters outside Latin-1. */
+/** Characters outside Latin-1, which this font lacks, become question marks. */
 const toContent = (lines: readonly string[]): string =>
   [
     `BT /F1 8 Tf 10 TL ${page.left} ${page.top} Td`,

@@ -1,17 +1,17 @@
 /**
- * What a file of the bank says, whatever its version: statements, their transactions, rejections of what we sent, and the
- * reasons of returns and rejections with our response codes for them.
+ * The contents of a bank file, independent of its version: statements, transactions and rejections of our payments.
+ * Also maps the reasons of returns and rejections to our response codes.
  */
 import type { Money } from '#domain/money/money.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 
 export type BankFact = StatementFact | TransactionFact | ReportFact | RejectionFact
 
-/** The transactions that follow belong to this account. */
+/** The start of a statement: the transactions that follow belong to its account. */
 export interface StatementFact {
   readonly kind: 'statement'
   readonly statementId: string
-  /** The IBAN, or whatever else the bank calls the account. */
+  /** The IBAN, or the bank's own number of the account. */
   readonly account: string
 }
 
@@ -19,9 +19,9 @@ export interface TransactionFact {
   readonly kind: 'transaction'
   /** Identifies the transaction in every file: the bank's reference, and the position within its entry. */
   readonly key: string
-  /** What earlier releases stored it by, if that was another key. */
+  /** The key under which earlier releases stored the transaction, if it was another one. */
   readonly formerKey?: string
-  /** The bank's reference of the entry, for people. */
+  /** The bank's reference of the entry, for display. */
   readonly bankReference?: string
   readonly direction: 'CRDT' | 'DBIT'
   readonly amount: Money
@@ -30,13 +30,13 @@ export interface TransactionFact {
   readonly endToEndId?: string
   readonly messageId?: string
   /**
-   * A payment information that the bank books as one sum without its single payments; some banks only name its message.
+   * The batch of ours that the bank booked as one sum, without its single payments. Some banks name only its message.
    */
   readonly wholeBlock?: WholeBlock
   readonly returned?: { readonly reason?: string }
   /** The requested amount before charges were added or deducted. */
   readonly originalAmount?: Money
-  /** In the smallest unit of the amount's currency, what the bank took for itself. */
+  /** The bank's charges, in the smallest unit of the amount's currency. */
   readonly charges: number
   readonly remittance: string
   readonly partyName?: string
@@ -50,13 +50,13 @@ export interface WholeBlock {
   readonly payments?: number
 }
 
-/** A status report about one message of ours. */
+/** A status report (pain.002) about one of our messages. */
 export interface ReportFact {
   readonly kind: 'report'
   readonly messageId: string
 }
 
-/** The whole message, one payment information of it, or one payment was rejected. */
+/** The bank rejected a whole message, one payment information (block) of it, or a single payment. */
 export interface RejectionFact {
   readonly kind: 'rejection'
   readonly messageId: string
@@ -66,8 +66,7 @@ export interface RejectionFact {
 }
 
 /**
- * Reason codes of ISO 20022 and the last four digits of our response code: 03 and the code that a card issuer would have
- * used.
+ * ISO 20022 reason codes with the last four digits of our response code: 03 and the code that a card issuer would use.
  */
 const details: Readonly<Record<string, string>> = {
   AM04: '0351',
@@ -86,8 +85,8 @@ export const signedValue = ({ direction, amount }: TransactionFact): number =>
 export const detailOf = (reason: string | undefined): string => details[reason ?? ''] ?? '0305'
 
 /**
- * Of a transfer of ours: the number is wrong, the account is closed, blocked or takes no transfers, its bank is not one, or
- * its holder has died. The same transfer would come back again.
+ * Reasons why our transfer can never succeed: the account number is wrong, the account is closed, blocked or takes no
+ * transfers, the bank code is wrong, or the holder has died. The same transfer would be returned again.
  */
 const undeliverable: ReadonlySet<string> = new Set([
   ...['AC01', 'AC03', 'AC04', 'AC06', 'AC14', 'AG01', 'CNOR', 'MD07', 'RC01', 'RC04'],
@@ -105,8 +104,8 @@ export const reasonFacts = (
         ...(undeliverable.has(reason) ? { undeliverable: true } : {}),
       }
 
-/** The account is closed, there is no mandate, the customer wants the money back, or has died. */
+/** The account is closed, there is no mandate, the customer reclaims the money, or the customer has died. */
 const endings: ReadonlySet<string> = new Set(['AC04', 'MD01', 'MD06', 'MD07'])
 
-/** Whether nothing may be collected under this mandate any more. */
+/** Whether a return with this reason ends the mandate, so that no further debit is allowed. */
 export const endsMandate = (reason: string | undefined): boolean => endings.has(reason ?? '')

@@ -1,4 +1,4 @@
-/** The rules of the scheme as tables: dates, sequence types, amendments, reasons, references and the character set. */
+/** The rules of SEPA as tables: dates, sequence types, amendments, reasons, references and the character set. */
 import { describe, expect, test } from 'vitest'
 import { detailOf, endsMandate, reasonFacts } from '#connectors/bank/bank-facts.ts'
 import {
@@ -15,7 +15,7 @@ import { normalizeReference, referencesIn } from '#connectors/bank/transfer-refe
 describe('collection dates', () => {
   test.each([
     ['a Monday morning', '2026-11-16', 9, '2026-11-17'],
-    ['the hour of the cut-off itself', '2026-11-16', 12, '2026-11-18'],
+    ['exactly at the cut-off hour', '2026-11-16', 12, '2026-11-18'],
     ['a Friday morning', '2026-11-13', 9, '2026-11-16'],
     ['a Friday afternoon', '2026-11-13', 15, '2026-11-17'],
     ['Maundy Thursday in the morning', '2026-04-02', 9, '2026-04-07'],
@@ -35,7 +35,7 @@ describe('collection dates', () => {
     )
   })
 
-  test('silence approves a number of settlement days after the collection', () => {
+  test('without a return a debit is approved the configured number of settlement days after its collection', () => {
     expect(silentApproval('2026-12-23', 2)).toBe('2026-12-28')
   })
 })
@@ -44,7 +44,7 @@ describe('mandates', () => {
   test.each([
     ['a single debit', { recurring: false, last: false }, false, 'OOFF'],
     ['the first of several', { recurring: true, last: false }, false, 'FRST'],
-    ['a later one', { recurring: true, last: false }, true, 'RCUR'],
+    ['a later debit', { recurring: true, last: false }, true, 'RCUR'],
     ['a single debit under a mandate that was used before', { recurring: false, last: false }, true, 'RCUR'],
     ['the last of a plan', { recurring: true, last: true }, true, 'FNAL'],
     ['the only one of a plan', { recurring: true, last: true }, false, 'FRST'],
@@ -63,10 +63,10 @@ describe('mandates', () => {
   test.each([
     ['nothing has changed', used, undefined],
     ['it was never used', undefined, undefined],
-    ['the account is another', { ...used, heldId: 'b' }, { newAccount: true }],
-    ['the creditor is another', { ...used, creditorId: 'DE00OLD' }, { originalCreditorId: 'DE00OLD' }],
+    ['the account has changed', { ...used, heldId: 'b' }, { newAccount: true }],
+    ['the creditor has changed', { ...used, creditorId: 'DE00OLD' }, { originalCreditorId: 'DE00OLD' }],
     [
-      'both are, and the name too',
+      'account, creditor and creditor name have changed',
       { ...used, creditorId: 'DE00OLD', creditorName: 'Old shop', heldId: 'b' },
       { originalCreditorId: 'DE00OLD', originalCreditorName: 'Old shop', newAccount: true },
     ],
@@ -127,7 +127,7 @@ test.each([
   expect(isSepaText(toSepaText(text, 70))).toBe(true)
 })
 
-test('long text is cut and does not end in a blank', () => {
+test('long text is cut and does not end with a space', () => {
   expect(toSepaText('abc def', 4)).toBe('abc')
 })
 

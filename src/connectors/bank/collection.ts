@@ -1,18 +1,21 @@
 /**
- * When a debit may be collected and under which sequence type: the calendar of the banks, the bank's cut-off hour, and
- * the mandate's history. Pure.
+ * The collection date and sequence type of a debit, from the TARGET calendar, the bank's cut-off hour and the history
+ * of the mandate. Pure.
  */
 import type { MandateAmendment } from '#connectors/bank/direct-debits.ts'
 import type { SequenceType } from '#connectors/bank/initiation.ts'
 import { addDays } from '#domain/time/calendar.ts'
 import { type BankTime, targetDayAfter, targetDayFrom } from '#domain/time/target-calendar.ts'
 
-/** The first settlement day that a file made at this time can reach: the next one, or after the cut-off the one after. */
+/**
+ * The earliest settlement day for a file made at this time: the next one, or after the cut-off hour the one after that.
+ */
 export const earliestCollection = (made: BankTime, cutOffHour: number): string =>
   targetDayAfter(made.day, made.hour < cutOffHour ? 1 : 2)
 
 /**
- * The earliest collection date of a debit requested now: the bank's next day, and the notice period for the customer.
+ * The earliest collection date of a debit requested now: the bank's earliest day or the end of the customer's notice
+ * period, whichever is later.
  */
 export function announcedDay(
   asked: BankTime,
@@ -23,12 +26,12 @@ export function announcedDay(
   return noticed > bank ? noticed : bank
 }
 
-/** What we know about a mandate that was used before. */
+/** The last use of a mandate. */
 export interface UsedMandate {
   readonly lastUsedOn: string
   readonly creditorId: string
   readonly creditorName: string
-  /** The vault's key of the account that was debited last. */
+  /** The vault's id of the account that was debited last. */
   readonly heldId: string
 }
 
@@ -36,9 +39,9 @@ export interface MandateUse {
   readonly creditorId: string
   readonly creditorName: string
   readonly heldId: string
-  /** The customer agreed to later debits too. */
+  /** The customer has agreed to later debits too. */
   readonly recurring: boolean
-  /** The plan ends with this one. */
+  /** This is the last debit of the plan. */
   readonly last: boolean
 }
 
@@ -48,7 +51,7 @@ export function sequenceOf(use: Pick<MandateUse, 'recurring' | 'last'>, used: bo
   return use.recurring ? 'FRST' : 'OOFF'
 }
 
-/** The mandate's amendments since its last use, which the file must state; undefined: none. */
+/** What has changed since the mandate's last use, which the file must state; undefined: nothing. */
 export function amendmentOf(use: MandateUse, used: UsedMandate | undefined): MandateAmendment | undefined {
   if (!used) return undefined
   const movedCreditor = used.creditorId !== use.creditorId
@@ -64,18 +67,18 @@ export function amendmentOf(use: MandateUse, used: UsedMandate | undefined): Man
 }
 
 /**
- * 36 months, the scheme's own limit: a mandate that was not used for that long is void, and the creditor must cancel
+ * 36 months: by the rules of the scheme a mandate that was not used for so long is void, and the creditor must cancel
  * it.
  */
 const disuseYears = 3
 
-/** Counted from the last debit, or from the signature when there was none. */
+/** Counted from the last debit or, if there was none, from the signature. */
 export function isDisused(lastUseOrSignature: string, collectionDay: string): boolean {
   const end = `${Number(lastUseOrSignature.slice(0, 4)) + disuseYears}${lastUseOrSignature.slice(4)}`
-  // Three years after a leap day there is no leap day.
+  // Three years after 29 February there is no such day.
   return collectionDay > end.replace('-02-29', '-03-01')
 }
 
-/** When a debit counts as paid although the bank has not said so. */
+/** The day on which a debit counts as paid without a report of the bank. */
 export const silentApproval = (collectionDay: string, approveAfterDays: number): string =>
   targetDayAfter(collectionDay, approveAfterDays)

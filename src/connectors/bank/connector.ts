@@ -1,7 +1,7 @@
 /**
- * The bank as a provider. It makes no calls: an authorisation is a complete mandate on an account with a valid
- * checksum, and operations that move money are pending until the next file and the bank's report. Files are made and
- * read by commands.
+ * The bank as a provider. It makes no calls: a complete mandate on an account with a valid checksum is an
+ * authorisation, and operations that move money are pending until the next file and the bank's report. Commands write
+ * and read the files.
  */
 import { createHash } from 'node:crypto'
 import { announcedDay } from '#connectors/bank/collection.ts'
@@ -49,13 +49,13 @@ function openBank(settings: BankSettings): Connector {
     credit: queue,
     // Nothing was reserved anywhere, so nothing has to be released.
     reverse: async request => ({ kind: 'approved', provider: { echo: echoOf(request) } }),
-    // An awaited transfer is known only here, so ending it needs no call.
+    // Only we know of an awaited transfer, so ending it needs no call.
     cancelAction: async inquiry => ({
       kind: 'declined',
       detail: '0704',
       provider: { echo: echoOf(inquiry) },
     }),
-    // On our page the customer gives the account and agrees to the mandate later.
+    // On our hosted page the customer enters the account and agrees to the mandate later.
     findMisfit({ payment, operation, account, at }) {
       if (isIncoming(payment.method.type)) return undefined
       return payment.integrationType === 'HOSTED'
@@ -63,7 +63,7 @@ function openBank(settings: BankSettings): Connector {
         : findMisfit({ operation, account, at })
     },
     findCaptureMisfit: findLateSignature,
-    // Only a crash of our own process can lose an answer here: a recorded request was complete.
+    // Only a crash of our own process can lose an answer here, so a stored request can simply be answered again.
     inquire: async inquiry => ({ authorization: lookUp(inquiry, settings) }),
     readSettlement,
     check: async () => [
@@ -83,7 +83,7 @@ const echoOf = ({ reference, amount }: Pick<OperationRequest, 'reference' | 'amo
 
 type Queued = Pick<OperationRequest, 'operation' | 'reference' | 'amount' | 'at'>
 
-/** The money moves with the next file; a debit is announced for its day. */
+/** The money moves with the next file. A debit carries its announced collection date. */
 function queued(request: Queued, settings: BankSettings): Outcome {
   const { creditorId } = settings
   const fields = { dueDate: announcedDay(bankTimeOf(request.at), settings), creditorId }
@@ -113,7 +113,7 @@ const misfit = (field: string, error: string): FieldMisfit => ({
   error,
 })
 
-/** The first field that a debit lacks, by its name in the request; undefined: the mandate is complete. */
+/** The first field of the request that is missing or invalid for a debit; undefined: the mandate is complete. */
 function findMisfit({
   operation,
   account,
@@ -129,7 +129,10 @@ function findMisfit({
   return findLateSignature(account, at)
 }
 
-/** A mandate allows nothing before it is signed. In the customer's time zone it may already be tomorrow. */
+/**
+ * A mandate must be signed before it is used. One day of tolerance: it may already be tomorrow in the customer's time
+ * zone.
+ */
 const findLateSignature = (
   { dateOfSignature }: { readonly dateOfSignature?: unknown },
   at: Date,
@@ -167,15 +170,15 @@ const instruct = (
   }
 }
 
-/** 30 days: what invoices commonly allow; the merchant's own expirationTime wins. */
+/** 30 days, the usual term of invoices. The merchant's expirationTime takes precedence. */
 const transferDays = 30
 const dayMs = 24 * 60 * 60 * 1000
 
 const letters = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 
 /**
- * What the customer writes into the transfer: a creditor reference (ISO 11649), whose check digits let banks detect
- * typing errors. It is derived from our own reference, so that it is always the same.
+ * The reference that the customer writes into the transfer: a creditor reference (ISO 11649), whose check digits let
+ * banks detect typing errors. It is derived from our reference, so it is always the same for one payment.
  */
 export function creditorReference(reference: XId): string {
   const digest = createHash('sha256').update(`creditor reference ${reference}`).digest()

@@ -14,7 +14,7 @@ import {
 import { element, euroAmount, leaf, toSepaText, xmlDeclaration } from '#connectors/bank/sepa-text.ts'
 
 export interface Debit {
-  /** Our reference, which comes back in every answer of the bank. */
+  /** Our reference, which the bank repeats in its reports and statements. */
   readonly endToEndId: string
   readonly cents: number
   readonly mandateId: string
@@ -27,11 +27,11 @@ export interface Debit {
   readonly remittance: string
 }
 
-/** What has changed since the mandate was last used. */
+/** The changes since the mandate was last used. */
 export interface MandateAmendment {
   readonly originalCreditorId?: string
   readonly originalCreditorName?: string
-  /** The customer has another account now. */
+  /** The customer is debited on another account than before. */
   readonly newAccount?: boolean
 }
 
@@ -99,7 +99,7 @@ function amendmentOf({ originalCreditorId, originalCreditorName, newAccount }: M
     element(
       'AmdmntInfDtls',
       original === '' ? '' : element('OrgnlCdtrSchmeId', original),
-      // "Same mandate, new debtor account": the scheme's code for it, whichever bank the customer changed to.
+      // SMNDA, "same mandate, new debtor account": the scheme's code, for an account at the same or at another bank.
       newAccount ? element('OrgnlDbtrAcct', element('Id', element('Othr', leaf('Id', 'SMNDA')))) : '',
     ),
   ].join('')

@@ -1,4 +1,4 @@
-/** What holds for every account at a bank: the settings, the methods it serves, and what it can do with each. */
+/** Settings, methods and capabilities of bank accounts. */
 import type { Capabilities, ConnectorFacts, SettingFact } from '#connectors/contract.ts'
 import { isCreditorId, isIban } from '#domain/iban.ts'
 
@@ -10,7 +10,7 @@ export interface BankSettings {
   readonly cutOffHour: number
   readonly preNotificationDays: number
   readonly batchBooking: boolean
-  /** Undefined: only the bank's booking approves a debit. */
+  /** Undefined: only the bank's booking of the money approves a debit. */
   readonly approveAfterDays?: number
 }
 
@@ -63,7 +63,7 @@ const settings: Readonly<Record<string, SettingFact>> = {
   },
 }
 
-/** `given` are the settings of an account with the defaults filled in. */
+/** Parses the settings of an account; defaults apply where a value is missing. */
 export function readSettings(given: Readonly<Record<string, string>>): BankSettings {
   const setting = (name: string): string => given[name] ?? settings[name]?.default ?? ''
   const approveAfter = setting('approveAfterDays')
@@ -91,7 +91,7 @@ const debits: Capabilities = {
   storedCredentials: true,
 }
 
-/** The customer sends the money; it is captured as soon as it arrives. */
+/** The customer transfers the money, which is captured as soon as it arrives. */
 const transfers: Capabilities = {
   ...debits,
   capture: 'none',
@@ -101,7 +101,7 @@ const transfers: Capabilities = {
   instructs: true,
 }
 
-/** Like transfers; an invoice only offers MANUAL capture, and the arriving money triggers it. */
+/** Like transfers, but an invoice offers MANUAL capture only, and the arriving money triggers it. */
 const invoices: Capabilities = { ...transfers, capture: 'one', reversal: true }
 
 const capabilities: Readonly<Record<string, Capabilities>> = {
@@ -114,11 +114,11 @@ const capabilities: Readonly<Record<string, Capabilities>> = {
 export const capabilitiesOf = (type: string): Capabilities | undefined =>
   Object.hasOwn(capabilities, type) ? capabilities[type] : undefined
 
-/** Whether the customer sends the money, instead of being debited. */
+/** Whether the customer transfers the money, instead of being debited. */
 export const isIncoming = (type: string): boolean =>
   type !== 'DIRECTDEBIT' && capabilitiesOf(type) !== undefined
 
-/** The methods whose customers send the money. */
+/** The methods with which the customer transfers the money. */
 export const incomingTypes: readonly string[] = Object.keys(capabilities).filter(isIncoming)
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -130,10 +130,10 @@ export const bankFacts: ConnectorFacts = {
   secrets: {},
   serves: type => capabilitiesOf(type) !== undefined,
   exponent: currency => (currency === 'EUR' ? 2 : undefined),
-  // Nothing is sent, so nothing can be lost: a look-up always gives the answer.
+  // No call is made, so none can be lost; a look-up always finds the answer.
   lostAnswer: { noticeWithinMs: 0, lookUpSettledMs: 0, undo: false },
   timeoutMs: 20_000,
-  // 180 days: announced two weeks ahead, collected, and the bank's statement late.
+  // 180 days, far more than two weeks of notice, the collection and a late statement of the bank.
   pendingMs: () => 180 * dayMs,
   batched: true,
 }

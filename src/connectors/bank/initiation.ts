@@ -1,7 +1,7 @@
 /**
- * What the writers of both files share: who the creditor is, how a payment information block is described, and the group
- * header with counts and control sums that come from integers. Payments are written as they are read; the text around them,
- * which states their number and sum, is written when all of them are known.
+ * Shared by the writers of pain.001 and pain.008: creditor, payment information blocks, and the group header with its
+ * counts and integer control sums. Payments are written one by one as they are read; the headers, which state their
+ * number and sum, are written once all of them are known.
  */
 import { element, leaf, toDecimal, toSepaText } from '#connectors/bank/sepa-text.ts'
 
@@ -9,21 +9,21 @@ import { element, leaf, toDecimal, toSepaText } from '#connectors/bank/sepa-text
 export interface Creditor {
   readonly name: string
   readonly iban: string
-  /** The creditor identifier that the central bank gave the merchant. */
+  /** The merchant's SEPA creditor identifier. */
   readonly creditorId: string
 }
 
 export interface FileHeader {
   /** Globally unique, at most 35 characters. */
   readonly messageId: string
-  /** Fixed when the batch is made, so that writing the file again gives the same bytes. */
+  /** Fixed when the batch is made, so that the file can be written again with the same bytes. */
   readonly createdAt: Date
   readonly creditor: Creditor
   readonly batchBooking: boolean
   readonly blocks: readonly BlockHeader[]
 }
 
-/** One payment information: everything that its transactions have in common. */
+/** The header of one payment information: what all its payments have in common. */
 export interface BlockHeader {
   readonly blockId: string
   /** YYYY-MM-DD: when the money moves. */
@@ -36,7 +36,7 @@ export interface BlockHeader {
 
 export type SequenceType = 'FRST' | 'RCUR' | 'FNAL' | 'OOFF'
 
-/** The lengths that the SEPA guidelines allow, shorter than those of the ISO schema. */
+/** The limits of the SEPA guidelines, which are stricter than those of the ISO schema. */
 export const nameMax = 70
 export const remittanceMax = 140
 
@@ -68,7 +68,7 @@ export const accountOf = (name: string, iban: string): string =>
 export const partyOf = (name: string, partyName: string): string =>
   element(name, leaf('Nm', toSepaText(partyName, nameMax) || 'NOTPROVIDED'))
 
-/** Inside the SEPA area the IBAN is enough; NOTPROVIDED stands for a bank without a BIC. */
+/** Within SEPA the IBAN is enough; NOTPROVIDED stands for an unknown BIC. */
 export const agentOf = (name: string, bic: string | undefined): string =>
   element(
     name,
@@ -83,21 +83,21 @@ export function remittanceOf(text: string): string {
   return sepa === '' ? '' : element('RmtInf', leaf('Ustrd', sepa))
 }
 
-/** The text of a file around its payments. */
+/** The parts of a file around its payments. */
 export interface FileFrame {
   readonly opening: string
   readonly blockOpening: (block: BlockHeader) => string
   readonly end: string
 }
 
-/** The written payments of a block, in the pieces in which they were stored. */
+/** The written payments of a block, as the pieces in which they were stored. */
 export interface BlockBody<Piece> {
   readonly payments: number
   readonly sum: bigint
   readonly pieces: readonly Piece[]
 }
 
-/** The whole file in order: the text of the frame as strings, with the blocks' own pieces in between. */
+/** The whole file in order: the frame as strings, with the stored pieces of the blocks in between. */
 export function* inOrder<Piece>(
   { blocks }: FileHeader,
   frame: FileFrame,
@@ -114,7 +114,7 @@ export function* inOrder<Piece>(
   yield `${text}\n${frame.end}\n`
 }
 
-/** The header states count and sum of the body; a body that differs from it is an error, and the file is not written. */
+/** The header states the body's count and sum. If the body differs, the file must not be written. */
 function checkTotals(block: BlockHeader, body: BlockBody<unknown> | undefined): void {
   const { payments, sum } = body ?? { payments: 0, sum: 0n }
   if (payments !== block.payments || sum !== block.sum)

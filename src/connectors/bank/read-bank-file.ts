@@ -1,10 +1,10 @@
-/** Reads any file of the bank: the namespace of its root identifies its kind and version. */
+/** Reads any bank file: the namespace of its root element identifies its kind and version. */
 import type { BankFact } from '#connectors/bank/bank-facts.ts'
 import { statementHandler } from '#connectors/bank/read-statement.ts'
 import { statusReportHandler } from '#connectors/bank/read-status-report.ts'
 import { BankFileError, createXmlRecordReader, type RecordHandler } from '#connectors/bank/xml-records.ts'
 
-/** Facts come in small arrays as the bytes arrive; throws `BankFileError` at the first error. */
+/** Yields the facts in small arrays as the bytes arrive. Throws `BankFileError` at the first error. */
 export async function* readBankFile(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<readonly BankFact[]> {
   let facts: BankFact[] = []
   const reader = createXmlRecordReader((namespace, root) =>

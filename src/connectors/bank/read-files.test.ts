@@ -1,10 +1,10 @@
-/** Files of banks, good and bad: foreign samples, the versions that differ, and everything that must be refused. */
+/** Bank files: samples of other projects, the differences between versions, and everything that must be refused. */
 import { describe, expect, test } from 'vitest'
 import type { BankFact } from '#connectors/bank/bank-facts.ts'
 import { isoFile, isoFilesAbsent } from '#connectors/bank/iso-files.test-support.ts'
 import { readBankFile } from '#connectors/bank/read-bank-file.ts'
 
-/** In pieces of seven bytes, so that every border falls somewhere inside. */
+/** In chunks of seven bytes, so that tags and characters are split everywhere. */
 async function* inPieces(bytes: Uint8Array, size = 7): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
@@ -101,8 +101,12 @@ describe('bank statements', () => {
 
   test.each([
     ['the payers chose the same reference', '<EndToEndId>1</EndToEndId>', ['CRDT|R1|1', 'CRDT|R1|1#2']],
-    ['the bank repeats that of the entry', '<AcctSvcrRef>R1</AcctSvcrRef>', ['CRDT|R1|1', 'CRDT|R1|2']],
-    ['the bank repeats one of its own', '<AcctSvcrRef>X</AcctSvcrRef>', ['CRDT|R1|X', 'CRDT|R1|X#2']],
+    [
+      'the bank repeats the reference of the entry',
+      '<AcctSvcrRef>R1</AcctSvcrRef>',
+      ['CRDT|R1|1', 'CRDT|R1|2'],
+    ],
+    ['the bank repeats a reference of its own', '<AcctSvcrRef>X</AcctSvcrRef>', ['CRDT|R1|X', 'CRDT|R1|X#2']],
   ])('several transactions of one entry have keys of their own where %s', async (_, refs, keys) => {
     const transaction = `<TxDtls><Refs>${refs}</Refs><Amt Ccy="EUR">5</Amt></TxDtls>`
     const facts = await read(camt('08', entry(details(transaction + transaction))))
@@ -111,23 +115,23 @@ describe('bank statements', () => {
 
   test.each([
     ['one transaction', 1, '<EndToEndId>1</EndToEndId>', ['CRDT|R1|']],
-    ['one without a reference of its entry', 1, '<AcctSvcrRef>X</AcctSvcrRef>', ['CRDT|X|'], ''],
-    ['several by their references', 2, '<EndToEndId>1</EndToEndId>', [undefined, undefined]],
+    ['one transaction without a reference of its entry', 1, '<AcctSvcrRef>X</AcctSvcrRef>', ['CRDT|X|'], ''],
+    ['several transactions by their references', 2, '<EndToEndId>1</EndToEndId>', [undefined, undefined]],
     [
-      'several by that of the entry, of which the first was kept',
+      'several transactions by the reference of their entry, of which the first was stored',
       2,
       '<AcctSvcrRef>R1</AcctSvcrRef>',
       ['CRDT|R1|R1', undefined],
     ],
     [
-      'several by their place in a statement',
+      'several transactions by their position in a statement',
       2,
       '<AcctSvcrRef>X</AcctSvcrRef>',
       ['CRDT|S1/0/1000EUR/|X', undefined],
       '',
     ],
   ])(
-    'earlier releases knew %s',
+    'earlier releases identified %s',
     async (_, count, refs, formerKeys, ofEntry = '<AcctSvcrRef>R1</AcctSvcrRef>') => {
       const transaction = `<TxDtls><Refs>${refs}</Refs><Amt Ccy="EUR">5</Amt></TxDtls>`
       const text = entry(details(transaction.repeat(count))).replace(
@@ -148,7 +152,7 @@ describe('bank statements', () => {
     ])
   })
 
-  test('where the entry has no reference, that of a transaction names it in every file', async () => {
+  test('an entry without a reference is identified by that of its transaction in every file', async () => {
     const transactions = ['T1', 'T2'].map(
       name => `<TxDtls><Refs><AcctSvcrRef>${name}</AcctSvcrRef></Refs><Amt Ccy="EUR">5</Amt></TxDtls>`,
     )
@@ -194,7 +198,7 @@ describe('bank statements', () => {
     expect((inStatement as { key: string }).key).toBe((inNotification as { key: string }).key)
   })
 
-  test('pending entries are not taken for booked ones', async () => {
+  test('pending entries are ignored', async () => {
     expect(await read(camt('08', entry('', '<Sts><Cd>PDNG</Cd></Sts>')))).toMatchObject([
       { kind: 'statement' },
     ])
@@ -274,14 +278,14 @@ describe('bad files are refused with one sentence', () => {
       good.replace('.001.08', '.001.01'),
       'is camt.053 in version 01, which is not read',
     ],
-    ['a file of ours', good.replace('camt.053.001.08', 'pain.008.001.08'), 'is pain.008 in version 08'],
+    ['one of our own files', good.replace('camt.053.001.08', 'pain.008.001.08'), 'is pain.008 in version 08'],
     ['an entity bomb', bomb, 'has a document type (DTD), which is not read'],
     ['an entity without a DTD', good.replace('S1', '&boom;'), 'uses an entity of its own'],
     ['a foreign element', good.replace('<Ntry>', '<Ntry xmlns="urn:x">'), 'of another name space (urn:x)'],
     ['a cut-off file', good.slice(0, -60), 'is cut off before its end'],
-    ['another encoding that is declared', good.replace('UTF-8', 'ISO-8859-1'), 'is encoded in ISO-8859-1'],
+    ['another encoding, declared', good.replace('UTF-8', 'ISO-8859-1'), 'is encoded in ISO-8859-1'],
     [
-      'another encoding that is not',
+      'another encoding, not declared',
       Buffer.from(good.replace('S1', 'Sü'), 'latin1'),
       'is not encoded in UTF-8',
     ],

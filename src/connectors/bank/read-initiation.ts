@@ -1,4 +1,4 @@
-/** Reads files for a bank, pain.008 and pain.001, as the simulated bank of the test environment does. */
+/** Reads pain.008 and pain.001 files, for the simulated bank of the test environment. */
 import {
   BankFileError,
   createXmlRecordReader,

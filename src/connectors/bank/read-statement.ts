@@ -15,11 +15,11 @@ import { isDate } from '#domain/time/dates.ts'
 
 interface Entry {
   readonly node: XmlNode
-  /** The first transaction waits until it is known whether it is the only one of its entry. */
+  /** The first transaction is held back until it is known whether its entry has others. */
   first?: { readonly node: XmlNode; readonly batch: XmlNode | undefined }
   transactions: number
   batch: XmlNode | undefined
-  /** How many of its transactions have the same key so far. */
+  /** How many transactions have had each key so far. */
   readonly keys: Map<string, number>
 }
 
@@ -62,7 +62,7 @@ export function statementHandler(
     open(name, parent) {
       if (name === statement) announced = false
       if (name === 'Ntry') announce(parent)
-      // The entry's own elements come before its details in every version.
+      // In every version an entry's own elements come before its details.
       if (name === 'NtryDtls' && parent && !entry) entry = newEntry(parent)
     },
     record(node, details) {
@@ -95,11 +95,11 @@ export function statementHandler(
 /** Pending and informational entries are ignored. Version 02 writes the code without an element around it. */
 const isBooked = (entry: XmlNode): boolean => (textOf(entry, 'Sts', 'Cd') ?? textOf(entry, 'Sts')) === 'BOOK'
 
-/** Where in the file an entry stands. */
+/** The position of an entry in the file. */
 interface Place {
   readonly statementId: string
   readonly statementDate: string | undefined
-  /** Those before it. */
+  /** The number of entries before it in its statement. */
   entries: number
 }
 
@@ -130,7 +130,7 @@ function toTransaction(source: Source): TransactionFact {
     ...formerKeyOf(source, direction),
     ...(bankReference === undefined ? {} : { bankReference }),
     direction,
-    // A single transaction in another currency was converted: the amount credited to the account counts.
+    // A single transaction in another currency was converted, so the amount booked on the account counts.
     amount: alone && amount.currency !== entryAmount.currency ? entryAmount : amount,
     bookedOn: dayIn(entry, statementDate),
     ...(endToEndId === undefined ? {} : { endToEndId }),
@@ -144,7 +144,7 @@ function toTransaction(source: Source): TransactionFact {
   }
 }
 
-/** Version 02 has the amount of a transaction only among the amount details. */
+/** In version 02 the amount of a transaction is only in the amount details. */
 function amountOf(details: XmlNode | undefined): Money | undefined {
   const node = find(details, 'Amt') ?? find(details, 'AmtDtls', 'TxAmt', 'Amt')
   return node && readAmount(node, 'a transaction')
@@ -158,9 +158,10 @@ function directionOf(details: XmlNode | undefined, entry: XmlNode): 'CRDT' | 'DB
 }
 
 /**
- * The bank's reference identifies an entry in every file that contains it, together with the amount: some banks book a return
- * and its charges under one reference. Several transactions of one entry are distinguished by their own references. Where
- * the bank gives none at all, the statement and the position within it count.
+ * The key of a transaction, the same in every file that contains it. An entry is identified by the bank's reference and
+ * the amount, because some banks book a return and its charges under one reference. Several transactions of one entry
+ * are told apart by their own references. Without any reference of the bank, the statement and the position in it are
+ * used.
  */
 function keyOf(source: Source, direction: string, { value, currency }: Money): string {
   const { ofEntry, own, other } = referencesOf(source)
@@ -174,7 +175,7 @@ function referencesOf({ entry, details, ordinal }: Source) {
   const refs = find(details, 'Refs')
   return {
     ofEntry: meaningful(textOf(entry, 'AcctSvcrRef')),
-    /** The bank's own, of the transaction. */
+    /** The bank's own reference of the transaction. */
     own: meaningful(textOf(refs, 'AcctSvcrRef')),
     other: meaningful(textOf(refs, 'TxId')) ?? meaningful(textOf(refs, 'EndToEndId')) ?? String(ordinal),
   }
@@ -186,7 +187,10 @@ function placeOf({ entry, details, statementId, entries }: Source): string {
   return `${statementId}/${textOf(entry, 'NtryRef') ?? entries}/${value}${currency}/${endToEndId}`
 }
 
-/** Payers choose references, and banks repeat theirs: the second transaction with a key is another one, not the first again. */
+/**
+ * Neither payers' nor banks' references are unique within an entry, so a repeated key is another transaction and is
+ * numbered.
+ */
 function numbered(key: string, keys: Map<string, number>): string {
   const short = key.slice(0, 240)
   const number = (keys.get(short) ?? 0) + 1
@@ -195,25 +199,25 @@ function numbered(key: string, keys: Map<string, number>): string {
 }
 
 /**
- * Earlier releases knew an entry by the bank's reference alone. Of the transactions of one entry that shared a key they kept
- * the first.
+ * The key of earlier releases, which identified an entry by the bank's reference alone. If several transactions of an
+ * entry shared a key, they stored only the first, so only the first one has a former key.
  */
 function formerKeyOf(source: Source, direction: string): Pick<TransactionFact, 'formerKey'> {
   const { alone, keys } = source
   const { ofEntry, own, other } = referencesOf(source)
   const place = ofEntry ?? (alone ? own : undefined) ?? placeOf(source)
   const former = [direction, place, alone ? '' : (own ?? other)].join('|').slice(0, 250)
-  // A key that is the same as before was counted above.
+  // If the former key equals the new one, `numbered` has counted it already.
   const isFirst = !keys.has(former)
   if (isFirst) keys.set(former, 0)
   return isFirst ? { formerKey: former } : {}
 }
 
-/** Banks put placeholders into required fields that they have no value for. */
+/** Drops the placeholders that banks put into required fields. */
 const meaningful = (text: string | undefined): string | undefined =>
   text === undefined || /^(NOTPROVIDED|NONREF|NOTPROVIDED\.|NOREF)$/i.test(text) ? undefined : text
 
-/** A batch that is booked as one sum: its payment information or its message is named, its payments are not. */
+/** A batch that was booked as one sum: the entry names its payment information or message, but not its payments. */
 function wholeBlockOf({ details, batch, alone }: Source): Pick<TransactionFact, 'wholeBlock'> {
   if (!alone || meaningful(textOf(details, 'Refs', 'EndToEndId')) !== undefined) return {}
   const blockId = textOf(batch, 'PmtInfId') ?? textOf(details, 'Refs', 'PmtInfId')
@@ -227,7 +231,7 @@ function wholeBlockOf({ details, batch, alone }: Source): Pick<TransactionFact, 
 const reasonOf = (returned: XmlNode): string | undefined =>
   textOf(returned, 'Rsn', 'Cd') ?? textOf(returned, 'Rsn', 'Prtry')
 
-/** Version 02 lists charges side by side, later ones as records of one element. */
+/** Version 02 has several `Chrgs` elements, later versions have `Rcrd` elements within one. */
 function chargesOf(node: XmlNode | undefined): number {
   const lines = findAll(node, 'Chrgs').flatMap(charge => {
     const records = findAll(charge, 'Rcrd')
@@ -247,7 +251,7 @@ function remittanceOf(node: XmlNode | undefined, fallback: string | undefined): 
   return [...structured, ...free].join(' ') || (fallback ?? '')
 }
 
-/** The other party: the payer or the payee. Later versions wrap a party in one more element. */
+/** The counterparty: the payer or the payee. Later versions wrap it in a `Pty` element. */
 function partyOf(details: XmlNode | undefined, direction: 'CRDT' | 'DBIT') {
   const parties = find(details, 'RltdPties')
   const [role, agent] = direction === 'CRDT' ? ['Dbtr', 'DbtrAgt'] : ['Cdtr', 'CdtrAgt']
@@ -259,7 +263,7 @@ function partyOf(details: XmlNode | undefined, direction: 'CRDT' | 'DBIT') {
   }
 }
 
-/** Both dates of an entry may be missing: then it has the day of its statement. */
+/** The booking date, or else the value date, or else the day of the statement. */
 function dayIn(entry: XmlNode, statementDate: string | undefined): string {
   const written = ['BookgDt', 'ValDt']
     .flatMap(name => ['Dt', 'DtTm'].map(form => textOf(entry, name, form)))

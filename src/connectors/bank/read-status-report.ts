@@ -1,6 +1,4 @@
-/**
- * Reads pain.002, version 03 and later: what the bank has rejected of one of our messages. Other states are ignored.
- */
+/** Reads pain.002, version 03 and later: the bank's rejections of our payments. Other states are ignored. */
 import type { BankFact } from '#connectors/bank/bank-facts.ts'
 import { BankFileError, type RecordHandler, textOf, type XmlNode } from '#connectors/bank/xml-records.ts'
 
@@ -37,8 +35,8 @@ export function statusReportHandler(emit: (fact: BankFact) => void): RecordHandl
     close(name, node) {
       if (name === 'CstmrPmtStsRpt') {
         known()
-        // Last: the reasons of single payments and payment informations are more precise than that of the whole
-        // message.
+        // The rejection of the whole message comes last, because the reasons of its blocks and payments are more
+        // precise.
         if (rejected) emit({ kind: 'rejection', messageId: known(), ...reasonOf(rejected) })
       }
       if (name !== 'OrgnlPmtInfAndSts' || textOf(node, 'PmtInfSts') !== 'RJCT') return

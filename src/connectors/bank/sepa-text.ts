@@ -1,10 +1,10 @@
 /**
- * Text in bank files. First the characters that every SEPA bank accepts: Latin letters, digits and ten marks (EPC217-08);
- * other letters are written with these, as the European Payments Council recommends, so that no bank rejects a file for a
- * customer's name. Then XML: elements as text, with everything escaped that could be read as markup.
+ * Text in bank files. Every SEPA bank accepts only Latin letters, digits and ten punctuation marks (EPC217-08). Other
+ * characters are transliterated as the European Payments Council recommends, so that no bank rejects a file because of
+ * a customer's name. Also writes XML elements with escaped text.
  */
 
-/** Pairs without spaces: the character, then its replacement. */
+/** Parses a table of pairs: a character, followed by its replacement. */
 const readTable = (table: string): ReadonlyMap<string, string> =>
   new Map(
     table
@@ -13,18 +13,18 @@ const readTable = (table: string): ReadonlyMap<string, string> =>
       .map(pair => [String.fromCodePoint(pair.codePointAt(0) ?? 0), [...pair].slice(1).join('')]),
   )
 
-/** Letters that lose more than an accent. Accents are removed by Unicode decomposition. */
+/** Letters that Unicode decomposition, which removes accents, cannot reduce to plain letters. */
 const latin = readTable(`
   ÄAe ÖOe ÜUe äae öoe üue ßss ẞSS ÆAE æae ŒOE œoe ØO øo ĐD đd ÐD ðd ÞTh þth ŁL łl ĦH ħh ıi ŊN ŋn ŦT ŧt ĸk ŉ'n ſs
 `)
 
-/** ISO 843. */
+/** Greek, by ISO 843. */
 const greek = readTable(`
   ΑA ΒV ΓG ΔD ΕE ΖZ ΗI ΘTh ΙI ΚK ΛL ΜM ΝN ΞX ΟO ΠP ΡR ΣS ΤT ΥY ΦF ΧCh ΨPs ΩO
   αa βv γg δd εe ζz ηi θth ιi κk λl μm νn ξx οo πp ρr σs ςs τt υy φf χch ψps ωo
 `)
 
-/** The official Bulgarian form, with the letters of its neighbours. */
+/** Cyrillic, by the official Bulgarian transliteration, with the letters of neighbouring languages. */
 const cyrillic = readTable(`
   АA БB ВV ГG ДD ЕE ЖZh ЗZ ИI ЙY КK ЛL МM НN ОO ПP РR СS ТT УU ФF ХH ЦTs ЧCh ШSh ЩSht ЪA ЬY ЮYu ЯYa ЫY ЭE ІI ҐG ЄYe
   ЂDj ЈJ ЉLj ЊNj ЋC ЏDz аa бb вv гg дd еe жzh зz иi йy кk лl мm нn оo пp рr сs тt уu фf хh цts чch шsh щsht ъa ьy
@@ -39,15 +39,15 @@ const marks = readTable(`
 
 const allowed = /^[A-Za-z0-9/\-?:().,'+ ]$/
 
-/** One letter at a time, whatever its length in memory. */
+/** With the flag `u`, so that each match is one whole character, even one made of two UTF-16 units. */
 const notAllowed = /[^A-Za-z0-9/\-?:().,'+ ]/gu
 
 /** Whether banks accept the text unchanged. */
 export const isSepaText = (text: string): boolean => /^[A-Za-z0-9/\-?:().,'+ ]*$/.test(text)
 
 /**
- * At most `length` characters of the allowed set; spaces are single, and a character without an equivalent becomes a
- * dot.
+ * At most `length` characters of the allowed set. Runs of spaces become one, a character without an equivalent becomes
+ * a dot.
  */
 export function toSepaText(text: string, length: number): string {
   const written = isSepaText(text) ? text : text.normalize('NFC').replace(notAllowed, toAllowed)
@@ -60,7 +60,7 @@ function toAllowed(character: string): string {
     latin.get(character) ?? marks.get(character) ?? greek.get(character) ?? cyrillic.get(character)
   if (known !== undefined) return known
   if (/\s/u.test(character)) return ' '
-  // A letter with an accent: the letter, then the accent as a mark of its own, which is dropped.
+  // Decomposes an accented letter into letter and accent, and drops the accent.
   const bare = character.normalize('NFKD').replace(/\p{M}/gu, '')
   if (bare === '') return ''
   return bare === character ? '.' : [...bare].map(toAllowed).join('')
@@ -78,14 +78,14 @@ const escapes: Readonly<Record<string, string>> = {
 
 export const escapeXml = (text: string): string => text.replace(/[&<>"']/g, mark => escapes[mark] ?? mark)
 
-/** One element with text inside. */
+/** An element with text. */
 export const leaf = (name: string, text: string): string => `<${name}>${escapeXml(text)}</${name}>`
 
-/** One element around others. */
+/** An element with child elements. */
 export const element = (name: string, ...children: readonly string[]): string =>
   `<${name}>${children.join('')}</${name}>`
 
-/** 1234 is 12.34, without passing through a fraction. */
+/** 1234 becomes 12.34, without floating point. */
 export function toDecimal(cents: number | bigint): string {
   const digits = String(cents).padStart(3, '0')
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`

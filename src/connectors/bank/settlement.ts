@@ -1,12 +1,12 @@
-/** The bank's entries as settlement lines: money in, money out, returns, and the bank's charges. */
+/** Converts the bank's transactions into settlement lines: money in, money out, returns and the bank's charges. */
 import { signedValue, type TransactionFact } from '#connectors/bank/bank-facts.ts'
 import { readBankFile } from '#connectors/bank/read-bank-file.ts'
 import type { SettlementLine } from '#connectors/notice.ts'
 import { parseXId } from '#domain/ids.ts'
 
 /**
- * One line per transaction. A sum for a whole batch stays one line: `bank import` knows its payments, and their lines
- * replace this one.
+ * One line per transaction. The sum of a whole batch stays one line here; `bank import`, which knows its payments,
+ * replaces it by their lines.
  */
 export async function* readSettlement(file: AsyncIterable<Uint8Array>): AsyncGenerator<SettlementLine> {
   for await (const facts of readBankFile(file))

@@ -1,5 +1,5 @@
 /**
- * Writes the reports of the simulated bank as a real bank would: pain.002, camt.054 with all details, camt.053 with
+ * Writes the simulated bank's files as a real bank would: pain.002, camt.054 with all payments, camt.053 with batch
  * sums.
  */
 import { accountOf } from '#connectors/bank/initiation.ts'
@@ -87,7 +87,7 @@ const notification = (day: string, entries: readonly LedgerEntry[], iban: string
     ),
   )
 
-/** A sum for a whole batch is listed without its payments, as most banks do. */
+/** A batch is listed as one sum without its payments, as most banks do. */
 const statement = (
   day: string,
   entries: readonly LedgerEntry[],

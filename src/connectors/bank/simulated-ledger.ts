@@ -1,6 +1,6 @@
 /**
- * The simulated bank of the test environment: what it does with the files it received, day by day. The result depends
- * on the files alone, so that a run on a later day repeats the same entries and adds new ones. Pure.
+ * The ledger of the simulated bank: how it books the received files, day by day. It depends on the files alone, so a
+ * run on a later day repeats the same entries and adds new ones. Pure.
  */
 import { createHash } from 'node:crypto'
 import type { Instruction } from '#connectors/bank/read-initiation.ts'
@@ -16,7 +16,7 @@ export interface LedgerEntry {
   readonly cents: number
   readonly charges: number
   readonly kind: 'debits' | 'transfer' | 'return'
-  /** Set where several payments are booked as one sum. */
+  /** Set if several payments are booked as one sum. */
   readonly blockId?: string
   readonly reason?: string
   readonly payments: readonly Instruction[]
@@ -29,13 +29,13 @@ export interface Rejection {
 
 export interface Ledger {
   readonly rejections: readonly Rejection[]
-  /** In the order of their days. */
+  /** Sorted by day. */
   readonly entries: readonly LedgerEntry[]
 }
 
-/** The only reason that test accounts have: not enough money. */
+/** Insufficient funds, the only reason that test accounts give. */
 const reason = 'AM04'
-/** 3.00 euros: a common charge of banks for a return. */
+/** 3.00 euros: a common bank charge for a return. */
 const returnCharges = 300
 const returnDays = 2
 

@@ -1,19 +1,19 @@
 /**
- * Finds the reference of a payment in the text that a customer typed into a bank form. Case, spaces and punctuation do
- * not count; everything else must be equal, because a guess could credit somebody else's money.
+ * Finds payment references in the text that a customer typed into a bank form. Case, spaces and punctuation are
+ * ignored; everything else must match exactly, because a guess could book the money on another customer's payment.
  */
 
-/** Letters and digits alone, in upper case. */
+/** Only letters and digits, in upper case. */
 export const normalizeReference = (text: string): string =>
   text
     .normalize('NFKC')
     .toUpperCase()
     .replace(/[^\p{L}\p{N}]/gu, '')
 
-/** More words than the 140 characters of a bank form can hold; further text cannot contain a reference. */
+/** More words than fit into the 140 characters of a bank form. */
 const wordsMax = 70
 
-/** Candidates for references in a text: each run of adjacent words, joined. */
+/** The possible references in a text: every run of adjacent words, joined. */
 export function referencesIn(text: string): string[] {
   const words = text
     .normalize('NFKC')

@@ -1,6 +1,6 @@
 /**
- * Our files against two judges that are not ours: the ISO schemas through libxml2, and the writer of the package `sepa`,
- * whose file for the same payments must agree with ours field by field.
+ * Validates our files independently: against the ISO schemas with libxml2, and against the package `sepa`, whose file
+ * for the same payments must agree with ours field by field.
  */
 import SEPA from 'sepa'
 import { describe, expect, test } from 'vitest'
@@ -109,7 +109,7 @@ describe.skipIf(isoFilesAbsent)('the ISO schema', () => {
   })
 })
 
-/** Every element with text inside and the path to it, for a comparison that does not care about white space. */
+/** The path and text of every element with text, for a comparison that ignores white space. */
 function leavesOf(xml: string): [string, string][] {
   const path: string[] = []
   const leaves: [string, string][] = []
@@ -121,10 +121,10 @@ function leavesOf(xml: string): [string, string][] {
   return leaves
 }
 
-describe('a file compared with another project’s', () => {
+describe('a file compared with that of another project', () => {
   test('describes the same direct debit with the same fields', () => {
     const doc = new SEPA.Document('pain.008.001.08')
-    // Without a zone: they write the time and the days of the machine, wherever that is.
+    // Local time: their writer uses the time zone of the machine.
     doc.grpHdr.id = 'D0123456789abcdef0123456789abcdef'
     doc.grpHdr.created = new Date('2026-11-16T09:00:00')
     doc.grpHdr.initiatorName = 'Mueller + Soehne GmbH'
@@ -155,7 +155,7 @@ describe('a file compared with another project’s', () => {
     const differing = [...new Set([...theirs.keys(), ...ours.keys()])]
       .filter(path => theirs.get(path) !== ours.get(path))
       .map(path => [path.split('/').slice(2).join('/'), theirs.get(path), ours.get(path)])
-    // They write local time, ids with a counter, and say of every debit that its mandate has not changed.
+    // They write local time, ids with a counter, and for every debit that its mandate has not changed.
     expect(differing).toEqual([
       ['GrpHdr/CreDtTm', '2026-11-16T09:00:00', '2026-11-16T09:00:00Z'],
       ['PmtInf/PmtInfId', 'D0123456789abcdef0123456789abcdef.B01', 'B01'],
@@ -165,13 +165,13 @@ describe('a file compared with another project’s', () => {
   })
 })
 
-test('every text of an amended debit keeps to the SEPA character set, the former name of the creditor too', () => {
+test('all texts of an amended debit use the SEPA character set, including the creditor’s former name', () => {
   const renamed = { ...amended, amendment: { ...amended.amendment, originalCreditorName: creditor.name } }
   expect(leavesOf(writeDebit(renamed)).filter(([, text]) => !isSepaText(text))).toEqual([])
   expect(writeDebit(renamed)).toContain('<Nm>Mueller + Soehne GmbH</Nm>')
 })
 
-test('a block whose contents differ from its header is never finished', () => {
+test('a block whose contents differ from its header is not written', () => {
   expect(() => assemble(directDebitFrame, writeDebit, [[block('B01', 'OOFF', [1]), [debit]]])).toThrow(
     'block B01 announces 1 payments of 1 cents and holds 1 of 5023',
   )

@@ -1,13 +1,13 @@
 /**
- * Reads XML of banks as a stream and emits small trees. Strict: UTF-8 only, no document type, no entities of the
- * document's own, one name space, bounded depth and size. Memory does not grow with the file.
+ * A streaming reader for banks' XML that emits small trees. Strict: UTF-8 only, no DTD, no custom entities, one
+ * namespace, bounded depth and size. Memory does not grow with the file.
  */
 
 import { SaxesParser } from 'saxes'
 import { exponentOf } from '#domain/money/currencies.ts'
 import type { Money } from '#domain/money/money.ts'
 
-/** Says in one sentence what is wrong with a file. Nothing of the file has been applied. */
+/** An error in a file, with a message that completes "the file …". Nothing of the file has been applied. */
 export class BankFileError extends Error {}
 
 export interface XmlNode {
@@ -17,31 +17,29 @@ export interface XmlNode {
   text: string
 }
 
-/** What a reader of one kind of document does with its elements. */
+/** How one kind of document is read. */
 export interface RecordHandler {
-  /** Elements with one of these names are emitted when they end, and are not kept. */
+  /** Elements with these names are emitted when they end, and are not kept. */
   readonly records: ReadonlySet<string>
-  /** Called where a container begins and ends; `node` holds what it has besides records and inner containers. */
+  /** `open` and `close` are called for these; `node` holds their children except records and inner containers. */
   readonly containers: ReadonlySet<string>
-  /** `parent` is what encloses the container, as far as it has been read. */
+  /** `parent` is the element around the container, as far as it has been read. */
   open?(name: string, parent: XmlNode | undefined): void
-  /** `parent` encloses the record; what stands before the record in it has been read. */
+  /** `parent` is the element around the record, read up to the record. */
   record(node: XmlNode, parent: XmlNode | undefined): void
   close(name: string, node: XmlNode): void
 }
 
-/** Chosen by the name space of the root element, which identifies document and version. */
+/** Chooses the handler by the namespace of the root element, which identifies document and version. */
 export type ChooseHandler = (namespace: string, root: string) => RecordHandler
 
-/** Deeper than any message of ISO 20022, whose deepest paths have some twenty levels. */
+/** Messages of ISO 20022 have at most some twenty levels. */
 const depthMax = 48
-/** One transaction has at most some hundred elements. */
+/** A transaction has at most a few hundred elements. */
 const nodesMax = 5_000
-/**
- * The longest single text of these messages has 2,000 characters; a statement never has a megabyte between two tags.
- */
+/** Between two tags. The longest text of these messages has 2,000 characters. */
 const silentCharactersMax = 1_000_000
-/** The same for all that one record holds, and for what a container keeps besides its records. */
+/** Within one record, and within a container besides its records. */
 const keptCharactersMax = 1_000_000
 
 export interface XmlRecordReader {
@@ -82,7 +80,7 @@ export function createXmlRecordReader(choose: ChooseHandler): XmlRecordReader {
 interface Open {
   readonly node: XmlNode
   readonly kind: 'container' | 'record' | 'part' | 'foreign'
-  /** Of a container: how many characters of the file it keeps. */
+  /** For a container: how many characters of the file it keeps. */
   kept: number
 }
 
@@ -91,9 +89,9 @@ interface State {
   rootClosed: boolean
   handler?: RecordHandler
   namespace?: string
-  /** Elements of the record or container that is being read. */
+  /** The number of elements in the record or container being read. */
   nodes: number
-  /** The position in the file where the current record, or part of a container, begins. */
+  /** Where the current record, or the current part of a container, begins in the file. */
   from: number
   readonly stack: Open[]
   readonly choose: ChooseHandler
@@ -122,7 +120,8 @@ function createParser(state: State): SaxesParser<{ xmlns: true; position: true }
   const addText = (text: string): void => {
     state.silent = 0
     const top = state.stack.at(-1)
-    // A container's own text is the white space between its records: if kept, it would grow with the file.
+    // A container's own text is the white space between its records; keeping it would use memory that grows with the
+    // file.
     if (top?.kind === 'record' || top?.kind === 'part') top.node.text += text
   }
   parser.on('text', addText)
@@ -161,7 +160,7 @@ function checkKept(characters: number, holder: Open | undefined): void {
 }
 
 function kindOf(state: State, tag: Tag, parent: Open | undefined): Open['kind'] {
-  // Banks may add elements of their own there; none of them is relevant for us.
+  // In SplmtryData banks may add elements of their own, which we ignore.
   if (parent?.kind === 'foreign' || tag.local === 'SplmtryData') return 'foreign'
   if (tag.uri !== state.namespace)
     throw new BankFileError(
@@ -202,21 +201,21 @@ function describeFault(error: unknown): string {
 
 const lineOf = (message: string): string => /^(?:.*?:)?(\d+):\d+:/.exec(message)?.[1] ?? '1'
 
-/** The first element down this path; undefined: there is none. */
+/** The first element at this path. */
 export function find(node: XmlNode | undefined, ...path: readonly string[]): XmlNode | undefined {
   let at = node
   for (const name of path) at = at?.children.find(child => child.name === name)
   return at
 }
 
-/** The text down this path, unless it is empty. */
+/** The text at this path; undefined if it is empty. */
 export const textOf = (node: XmlNode | undefined, ...path: readonly string[]): string | undefined =>
   find(node, ...path)?.text || undefined
 
 export const findAll = (node: XmlNode | undefined, name: string): readonly XmlNode[] =>
   node?.children.filter(child => child.name === name) ?? []
 
-/** Amounts as banks write them, `1234.5`, into whole numbers of the smallest unit. Never through a fraction. */
+/** Converts an amount such as `1234.5` to the smallest unit, without floating point. */
 export function readAmount(node: XmlNode | undefined, where: string): Money {
   const currency = node?.attributes.Ccy ?? ''
   const digits = exponentOf(currency)

@@ -49,7 +49,7 @@ export const ask = (
   ...change,
 })
 
-/** With faults in memory the simulator decides at once. */
+/** With faults in memory the simulator decides synchronously. */
 export const keep = (simulator: Connector, request: Question, approval?: Kept): Kept =>
   (simulator.keep?.({ request, approval }) ?? {}) as Kept
 export const card = (number: string, expiryDate = '203012') => ({
@@ -59,11 +59,11 @@ export const iban = (number: string) => ({
   account: { number: new Secret(number), holderName: 'Ada Lovelace' },
 })
 
-/** One word for an outcome: its kind, or the detail of a decline. */
+/** The kind of an outcome, or the detail of a decline. */
 export const said = (outcome: Outcome | CustomerActionOutcome | undefined): string | undefined =>
   outcome?.kind === 'declined' ? outcome.detail : outcome?.kind
 
-/** Sends as the engine does: at most two repetitions if the request certainly never arrived. */
+/** Sends as the engine does: with at most two retries if the request certainly never arrived. */
 export async function resend<T>(
   send: (number: number) => Promise<T>,
   isLost: (answer: T) => boolean,
@@ -115,7 +115,7 @@ export async function inquire(simulator: Connector, question: Question, kept: Ke
   return (await simulator.inquire?.(inquiry, signal))?.authorization
 }
 
-/** A simulator with these faults ordered, and what it was sent. */
+/** A simulator with these faults ordered, and the requests that it received. */
 export const broken = (...rules: Omit<FaultRule, 'operation'>[]) => {
   const faults = createFaultBook()
   const messages: SimulatorMessage[] = []

@@ -1,11 +1,12 @@
 /**
- * The cards with a meaning for 3-D Secure: what happens when the customer is to be authenticated. Data only; in all
- * other respects these cards behave like any other.
+ * The test cards for 3-D Secure and the outcome of their authentication. In all other respects they behave like any
+ * other card.
  */
 
 /**
- * `challenge`: the customer is asked. `frictionless`: authenticated without being asked. `attempted`: the issuer cannot
- * authenticate, the scheme vouches for the attempt. `not_enrolled`: the card takes no part. `failed`: refused by the issuer.
+ * `challenge`: the customer must pass a challenge. `frictionless`: authenticated without one. `attempted`: the issuer
+ * cannot authenticate, and the scheme vouches for the attempt. `not_enrolled`: the card does not take part. `failed`:
+ * the issuer refuses.
  */
 export type ThreeDsBehaviour = 'challenge' | 'frictionless' | 'attempted' | 'not_enrolled' | 'failed'
 

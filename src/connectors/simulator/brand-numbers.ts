@@ -1,4 +1,4 @@
-/** One card for each brand, for shops that show brands or treat them differently. All of them approve everything. */
+/** One card per brand, for shops that show brands or treat them differently. All of them approve everything. */
 export const brandCards: readonly string[] = [
   '5555555555554444',
   '2223003122003222',
@@ -8,7 +8,7 @@ export const brandCards: readonly string[] = [
   '3566002020360505',
   '6200000000000005',
   '6759649826438453',
-  // From here on the leading digits of the brand, then zeros: they cannot be mistaken for a real card.
+  // From here on: the leading digits of the brand and then zeros, so that no number can be mistaken for a real card.
   '4970000000000008',
   '4571000000000001',
   '6221260000000000',

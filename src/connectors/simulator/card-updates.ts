@@ -1,4 +1,4 @@
-/** The simulated schemes' answers to requests for card updates. Only these numbers have an update. */
+/** The simulated schemes' answers to card update requests. Only these numbers have an update. */
 import type { CardQuestion, CardUpdate } from '#connectors/contract.ts'
 import { Secret } from '#domain/secret.ts'
 
@@ -11,7 +11,7 @@ export interface UpdatedCard {
 const replaced = '4000000000003220'
 const renewed = '4000000000003246'
 
-/** The card that replaces 4000000000003220: approves everything, like any other. */
+/** The card that replaces 4000000000003220. It approves everything. */
 const successor = '4000000000003253'
 const successorExpiry = '203512'
 
@@ -35,7 +35,7 @@ const outcomes: ReadonlyMap<string, UpdatedCard['outcome']> = new Map(
   updatedCards.map(({ number, outcome }) => [number, outcome]),
 )
 
-/** For a card without a known expiry date. */
+/** Assumed for a card without a known expiry date. */
 const assumedExpiry = '203012'
 
 export function updateCard({ number, expiryDate = assumedExpiry }: CardQuestion): CardUpdate {
@@ -52,5 +52,5 @@ export function updateCard({ number, expiryDate = assumedExpiry }: CardQuestion)
 
 /** In YYYYMM, read as a number, a year is 100. */
 const fiveYears = 500
-/** The last month that six digits can write. */
+/** The last month that fits into six digits. */
 const latest = 999_912

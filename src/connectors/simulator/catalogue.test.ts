@@ -25,7 +25,7 @@ test('every card number is valid, listed once and has a brand', () => {
   expect(catalogue.accounts.filter(({ number }) => !isIban(number))).toEqual([])
 })
 
-describe('numbers that the contract names', () => {
+describe('numbers that the API contract lists', () => {
   test.each([
     ['4000000000000002', 'declined 05'],
     ['4000000000009995', 'declined 51'],
@@ -56,7 +56,7 @@ test('every table of test numbers is part of the catalogue', () => {
   expect(all.filter(number => find(number) === undefined)).toEqual([])
 })
 
-test('every course of 3-D Secure has a Visa and a Mastercard', () => {
+test('every 3-D Secure behaviour has a Visa and a Mastercard', () => {
   for (const threeDs of ['challenge', 'frictionless', 'attempted', 'not_enrolled', 'failed'] as const) {
     const brands = authenticationCards
       .filter(card => card.scenario.threeDs === threeDs)
@@ -65,11 +65,11 @@ test('every course of 3-D Secure has a Visa and a Mastercard', () => {
   }
 })
 
-test('a card that only shows its brand means nothing else to the simulator', () => {
+test('the cards for brands have no scenario', () => {
   for (const number of brandCards) expect(scenarioOf(number)).toEqual({})
 })
 
-test('every brand that a number can be told by has a card', () => {
+test('every brand that is detected by number has a card', () => {
   const shown = new Set(
     catalogue.cards.flatMap(({ number }) => [detectBrand(number), ...listCoBadges(number)]),
   )
@@ -77,7 +77,7 @@ test('every brand that a number can be told by has a card', () => {
   expect(missing.map(({ brand }) => brand)).toEqual([])
 })
 
-test('modes are four digits each and every decline has one', () => {
+test('simulation modes have four digits, and every decline has one', () => {
   const modes = catalogue.simulationModes.map(({ mode }) => mode)
   expect(new Set(modes).size).toBe(modes.length)
   expect(modes).toEqual(expect.arrayContaining(['0000', '0305', '0351', '0402', '0703', 'nnnn']))

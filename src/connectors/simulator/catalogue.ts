@@ -1,6 +1,6 @@
 /**
- * Everything the test environment has a meaning for, in one list: cards, accounts, simulation modes, response codes and
- * known BINs. Built from the simulator's own tables, so that it cannot promise anything that does not exist.
+ * The test catalogue: cards, accounts, amounts, simulation modes, response codes and known BINs. Built from the
+ * simulator's own tables, so that it cannot list anything that does not work.
  */
 import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
 import { brandCards } from '#connectors/simulator/brand-numbers.ts'
@@ -13,7 +13,7 @@ import type { TestCatalogue } from '#schemas/test-catalogue.ts'
 
 type Card = TestCatalogue['cards'][number]
 
-/** What the account updater knows about cards; for a payment they are cards like any other. */
+/** The cards of the account updater; payments with them are approved. */
 const updaterCards = updatedCards.map(({ number, description }) => ({
   number,
   outcome: 'approved',
@@ -34,7 +34,7 @@ function listCards(): Card[] {
     ...updaterCards.map(toCard),
     ...brandCards.map(number => toCard({ number, outcome: 'approved', description: 'Approves everything' })),
   ]
-  // A number has one meaning: that of the first table that has it.
+  // If a number is in several tables, the first one counts.
   return [...new Map(cards.toReversed().map(card => [card.number, card])).values()].toReversed()
 }
 

@@ -1,6 +1,6 @@
 /**
- * Disputes of the simulated cardholders: one card is disputed two days after each capture. Evidence that holds the word
- * WIN wins, anything else loses, and the decision is made three weeks after the opening.
+ * Simulated disputes: captures of one test card are disputed after two days. Evidence with the word WIN wins, any other
+ * loses, and the decision follows three weeks after the opening.
  */
 import type { DisputeActions, Inquiry, Outcome } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
@@ -8,19 +8,19 @@ import type { Money } from '#domain/money/money.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 
-/** Two days after the capture, as the contract of the test environment says. */
+/** Two days after the capture, as docs and test catalogue promise. */
 const openedAfterMs = 2 * dayMs
 const evidenceMs = 14 * dayMs
 const decidedAfterMs = 21 * dayMs
 
-/** Visa's code for fraud without the card being present. */
+/** Visa's code for card-absent fraud. */
 const reasonCode = '10.4'
 
 const winningWord = 'WIN'
 
 const isDisputed = ({ kept }: Inquiry): boolean => kept?.laterDispute === true
 
-/** The simulator's answer to any evidence of the merchant. A dispute has no operation; its key stands for the reference. */
+/** The simulator accepts any response. A dispute is no operation, so its key stands in for the reference. */
 const taken = (reference: string, amount: Money): Outcome => ({
   kind: 'approved',
   provider: { echo: { reference: reference as XId, amount } },

@@ -1,4 +1,4 @@
-/** How long the simulator takes, and the faults that a developer orders from it. */
+/** The simulator's latency and ordered faults. */
 import { describe, expect, test } from 'vitest'
 import {
   ask,
@@ -15,7 +15,7 @@ import { createSimulator } from '#connectors/simulator/simulator.ts'
 import { xIdOf } from '#lifecycle/example-payment.test-support.ts'
 
 describe('latency', () => {
-  // Each line: how long it takes, and whether it has answered before any timer can have fired.
+  // Each line: the latency, and whether the answer comes before any timer can fire.
   test.each([
     [0, true],
     [50, false],
@@ -40,7 +40,8 @@ describe('latency', () => {
 })
 
 describe('faults', () => {
-  // Each line: the fault, how often; what is heard, how many messages arrive, what an inquiry says, and what is left.
+  // Each line: the fault, its uses; the outcome, the number of requests that arrive, the inquiry's outcome, the uses
+  // left.
   test.each<[FaultRule['fault'], number, string, number, string, number]>([
     ['decline', 1, '0305', 1, '0305', 0],
     ['decline', 2, '0305', 1, '0305', 1],
@@ -69,7 +70,7 @@ describe('faults', () => {
     }
   })
 
-  // Each line: the fault of captures, how often; what the capture in the message comes to, and what an inquiry says.
+  // Each line: the fault of captures, its uses; the outcome of the automatic capture and of an inquiry.
   test.each<[FaultRule['fault'], number, string, string]>([
     ['decline', 1, '0305', '0305'],
     ['delay', 1, 'approved', 'approved'],
@@ -87,11 +88,11 @@ describe('faults', () => {
     const later = ask('CAPTURE', { reference: captureReference })
     expect(said(await inquire(simulator, later, prepared))).toBe(asked)
     expect(faults.list(merchantId)).toEqual([])
-    // A capture by hand afterwards is another one.
+    // A later manual capture is not affected.
     expect(said((await followUp(simulator, 'CAPTURE', { approval: prepared })).outcome)).toBe('approved')
   })
 
-  test('a decline of the payment leaves the fault of captures for another time', async () => {
+  test('a declined payment does not use up the fault of captures', async () => {
     const { simulator, faults } = broken()
     faults.add(merchantId, { operation: 'CAPTURE', fault: 'decline', times: 1 })
     const question = ask('AUTHORIZATION', { captureReference: xIdOf(6), simulationMode: '0305' })
@@ -104,7 +105,7 @@ describe('faults', () => {
     expect(said((await followUp(simulator, 'CAPTURE', { approval: {} })).outcome)).toBe('0361')
   })
 
-  test('a fault comes on top of what the number does', async () => {
+  test('a fault applies in addition to the scenario of the number', async () => {
     const { simulator } = broken({ fault: 'lost_answer', times: 1 })
     const question = ask('AUTHORIZATION', card('4000000000000002'))
     const { authorization, prepared } = await authorize(simulator, question)
@@ -114,7 +115,7 @@ describe('faults', () => {
     ])
   })
 
-  test('losing a request uses up no rule behind another fault', async () => {
+  test('a lost request does not use up rules behind another fault', async () => {
     const { simulator, faults } = broken(
       { fault: 'lost_request', times: 1 },
       { fault: 'decline', times: 1 },
@@ -124,7 +125,7 @@ describe('faults', () => {
     expect(faults.list(merchantId).map(({ fault }) => fault)).toEqual(['decline', 'lost_request'])
   })
 
-  test('losing a request looks past rules of other operations', async () => {
+  test('a lost request skips rules of other operations', async () => {
     const { simulator, faults } = broken()
     faults.add(merchantId, { operation: 'REFUND', fault: 'decline', times: 1 })
     faults.add(merchantId, { operation: 'CAPTURE', fault: 'lost_request', times: 3 })

@@ -22,29 +22,39 @@ const bookOf = (...rules: FaultRule[]) => {
 }
 
 describe('choosing the fault for the next operation', () => {
-  // Each line: what is known, the rules, the operations that come, and the code each of them draws.
+  // Each line: the case, the rules, the operations, and the code that each of them gets.
   test.each<[string, FaultRule[], OperationType[], (string | undefined)[]]>([
     ['no rules', [], ['CAPTURE'], [undefined]],
-    ['one time', [rule('CAPTURE', '05')], ['CAPTURE', 'CAPTURE'], ['05', undefined]],
-    ['two times', [rule('CAPTURE', '05', 2)], ['CAPTURE', 'CAPTURE', 'CAPTURE'], ['05', '05', undefined]],
+    ['used once', [rule('CAPTURE', '05')], ['CAPTURE', 'CAPTURE'], ['05', undefined]],
+    ['used twice', [rule('CAPTURE', '05', 2)], ['CAPTURE', 'CAPTURE', 'CAPTURE'], ['05', '05', undefined]],
     ['another operation', [rule('CAPTURE', '05')], ['REFUND', 'CAPTURE'], [undefined, '05']],
     ['any operation', [rule('*', '05', 2)], ['REFUND', 'CONFIRM', 'CREDIT'], ['05', '05', undefined]],
-    ['in their order', [rule('CAPTURE', '05'), rule('CAPTURE', '51')], ['CAPTURE', 'CAPTURE'], ['05', '51']],
-    ['any first', [rule('*', '05'), rule('CAPTURE', '51')], ['CAPTURE', 'CAPTURE'], ['05', '51']],
-    ['the first that fits', [rule('REFUND', '05'), rule('*', '51')], ['CAPTURE', 'REFUND'], ['51', '05']],
+    [
+      'several rules in order',
+      [rule('CAPTURE', '05'), rule('CAPTURE', '51')],
+      ['CAPTURE', 'CAPTURE'],
+      ['05', '51'],
+    ],
+    [
+      'a rule for any operation first',
+      [rule('*', '05'), rule('CAPTURE', '51')],
+      ['CAPTURE', 'CAPTURE'],
+      ['05', '51'],
+    ],
+    ['the first matching rule', [rule('REFUND', '05'), rule('*', '51')], ['CAPTURE', 'REFUND'], ['51', '05']],
   ])('%s', (_, rules, operations, codes) => {
     const book = bookOf(...rules)
     expect(operations.map(operation => book.take(mine, operation)?.code)).toEqual(codes)
   })
 
-  test('leaves the first that fits alone when another kind is wanted', () => {
+  test('does not use the first matching rule if another kind is wanted', () => {
     const book = bookOf(rule('REFUND', '61'), rule('CAPTURE', '05'), rule('*', '51'))
     expect(book.take(mine, 'CAPTURE', 'lost_request')).toBeUndefined()
     expect(book.take(mine, 'CAPTURE', 'decline')?.code).toBe('05')
     expect(book.list(mine)).toHaveLength(2)
   })
 
-  test('uses up what is listed', () => {
+  test('uses up the listed rules', () => {
     const book = bookOf(rule('CAPTURE', '05', 2), rule('REFUND', '51'))
     book.take(mine, 'CAPTURE')
     expect(book.list(mine)).toEqual([rule('CAPTURE', '05', 1), rule('REFUND', '51')])
@@ -64,7 +74,7 @@ test('a merchant’s faults do not affect another merchant', () => {
 })
 
 describe('rules that several processes share', () => {
-  /** Rules of one merchant in memory, how often they were looked up, and a hand on the answers. */
+  /** A store with one merchant's rules in memory, which counts look-ups and can delay its answers. */
   function openStore(...given: FaultRule[]) {
     let rules: readonly FaultRule[] = given
     const seen = { lookUps: 0, beforeListed: async () => {} }
@@ -86,7 +96,7 @@ describe('rules that several processes share', () => {
   }
   const nobody = async () => {}
 
-  test('a merchant whose rules are used up is not looked up any more', async () => {
+  test('a merchant whose rules are used up is no longer looked up', async () => {
     const { store, seen } = openStore(rule('CAPTURE', '05'))
     const faults = shareFaults(store, nobody)
     await faults.load()

@@ -1,4 +1,4 @@
-/** Faults that a developer orders: rules per merchant and operation, each for a number of times. */
+/** Fault injection for developers: rules per merchant and operation, each for a number of uses. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
 
@@ -7,15 +7,15 @@ export type FaultKind = 'decline' | 'delay' | 'lost_request' | 'lost_answer' | '
 export interface FaultRule {
   readonly operation: OperationType | '*'
   readonly fault: FaultKind
-  /** Two digits of the decline; 05 unless given. */
+  /** The two-digit decline code; 05 by default. */
   readonly code?: string
   readonly delayMs?: number
   readonly times: number
 }
 
-/** The simulator's view of the faults, shared by all processes. */
+/** The fault rules as the simulator uses them, shared by all processes. */
 export interface OrderedFaults {
-  /** Decides with the merchant's rules, which are locked meanwhile. Immediate if there are none. */
+  /** Calls `decide` with the merchant's rules, which are locked meanwhile. Synchronous if there are none. */
   use<T>(merchantId: MerchantId, decide: (book: FaultBook) => T): T | Promise<T>
   add(merchantId: MerchantId, rule: FaultRule): Promise<void>
   list(merchantId: MerchantId): Promise<readonly FaultRule[]>
@@ -28,7 +28,7 @@ export interface FaultBook {
   add(merchantId: MerchantId, rule: FaultRule): void
   list(merchantId: MerchantId): readonly FaultRule[]
   clear(merchantId: MerchantId): void
-  /** Uses the first rule that matches the operation once, if there is one; with `only`, if it is of that kind. */
+  /** Uses up one use of the first rule for the operation; with `only`, not unless that rule is of this kind. */
   take(merchantId: MerchantId, operation: OperationType, only?: FaultKind): FaultRule | undefined
 }
 
@@ -54,12 +54,12 @@ export function createFaultBook(): FaultBook {
   return book
 }
 
-/** Where the rules of all processes are stored. */
+/** The database table of the rules. */
 export interface FaultStore {
   /** The merchants that have rules. */
   listMerchants(): Promise<readonly string[]>
   read(merchantId: MerchantId): Promise<readonly FaultRule[]>
-  /** Replaces the rules by the result of `change`; they are locked meanwhile. */
+  /** Replaces the rules by the result of `change`, under a lock. */
   change<T>(
     merchantId: MerchantId,
     change: (rules: readonly FaultRule[]) => { readonly rules: readonly FaultRule[]; readonly result: T },
@@ -67,20 +67,20 @@ export interface FaultStore {
 }
 
 export interface SharedFaults extends OrderedFaults {
-  /** Reads again which merchants have rules. */
+  /** Reloads the merchants that have rules. */
   load(): Promise<void>
 }
 
-/** For merchants without rules; whoever decides only takes rules. */
+/** For merchants without rules. It can be shared, because `decide` only takes rules and never adds one. */
 const noFaults = createFaultBook()
 
-/** `announce` makes all processes load again: from then on none of them serves a payment without the new rule. */
+/** `announce` makes all processes reload. Once it resolves, none of them serves a payment without the new rule. */
 export function shareFaults(store: FaultStore, announce: () => Promise<void>): SharedFaults {
   let owners: ReadonlySet<string> = new Set()
   let begun = 0
   let newest = 0
 
-  /** Of two at the same time the one that began later has read what is newer, whichever ends first. */
+  /** Of two concurrent loads, the one that began later has the newer data, even if it ends first. */
   async function load(): Promise<void> {
     begun += 1
     const turn = begun

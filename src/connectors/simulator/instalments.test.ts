@@ -9,7 +9,7 @@ if (!inParts) throw new Error('there must be a method of that family')
 const plan = (value: number, at = '2026-12-01') =>
   planInstalments(inParts, { value, currency: 'EUR' }, new Date(`${at}T23:59:59Z`))
 
-// Each line: the amount, the day, what is due and when.
+// Each line: the amount, the day, the instalments and their due dates.
 test.each([
   [6230, '2026-12-01', ['2027-01-01 2078', '2027-02-01 2076', '2027-03-01 2076']],
   [6000, '2026-12-31', ['2027-01-31 2000', '2027-02-28 2000', '2027-03-31 2000']],
@@ -23,7 +23,7 @@ test.each([
   expect(terms).toEqual({ currency: 'EUR', cost: 0, total: value })
 })
 
-test('the parts are whole and make the amount, whatever it is', () => {
+test('instalments are whole units and add up to any amount', () => {
   for (const value of [3, 5, 7, 99, 100, 101, 1_000_003, maximumAmount]) {
     const { instalments = [] } = plan(value) ?? {}
     expect(instalments.every(part => Number.isSafeInteger(part.value) && part.value > 0)).toBe(true)
@@ -31,7 +31,7 @@ test('the parts are whole and make the amount, whatever it is', () => {
   }
 })
 
-test('nothing is split that is not paid, that is paid otherwise, or that is due after the last day', () => {
+test('there is no plan for an amount of zero, for other methods, or beyond the supported calendar', () => {
   expect(plan(0)).toBeUndefined()
   expect(plan(100, '9999-11-15')).toBeUndefined()
   const others = allMethods.filter(({ family }) => family !== 'instalment')

@@ -1,4 +1,6 @@
-/** How the simulated provider of instalments splits an amount: the same parts for the same amount and day, always. */
+/**
+ * Splits an amount into instalments as the simulated provider does: always the same ones for the same amount and day.
+ */
 import type { InstalmentPlan } from '#connectors/contract.ts'
 import type { Money } from '#domain/money/money.ts'
 import { dayOf, nextDueDay } from '#domain/time/calendar.ts'
@@ -7,9 +9,9 @@ import type { Method } from '#methods/rows.ts'
 /** 3: the plan that most providers offer for a small basket. */
 const partsMax = 3
 
-/** Monthly, without interest, from a month after the purchase. The remainder is paid with the first part. */
+/** Monthly instalments without interest, from a month after the purchase. The first one includes the remainder. */
 export function planInstalments(method: Method, amount: Money, at: Date): InstalmentPlan | undefined {
-  // The smallest unit cannot be divided, and a zero amount has no instalments.
+  // The smallest unit cannot be divided, and an amount of zero has no instalments.
   const count = Math.min(partsMax, amount.value)
   if (method.family !== 'instalment' || count < 1) return undefined
   const rest = amount.value % count
@@ -19,7 +21,7 @@ export function planInstalments(method: Method, amount: Money, at: Date): Instal
   let last = bought
   while (instalments.length < count) {
     const dueDate = nextDueDay({ anchor: bought, frequency: 'MONTHLY' }, last)
-    // Beyond the calendar there is no plan.
+    // The due date lies beyond the supported calendar.
     if (dueDate === undefined) return undefined
     instalments.push({ dueDate, value: instalments.length === 0 ? each + rest : each })
     last = dueDate

@@ -1,4 +1,6 @@
-/** Ids, codes and texts that look like an acquirer's. All follow from the reference, so an inquiry finds the same ones. */
+/**
+ * Ids, codes and texts like an acquirer's, all derived from the reference, so that an inquiry returns the same ones.
+ */
 import { hash } from 'node:crypto'
 import type { Inquiry } from '#connectors/contract.ts'
 import type { ThreeDsBehaviour } from '#connectors/simulator/authentication-numbers.ts'
@@ -7,7 +9,7 @@ import type { ProviderFacts } from '#lifecycle/outcome.ts'
 
 export type Asked = Pick<Inquiry, 'operation' | 'reference' | 'amount' | 'payment' | 'kept'>
 
-/** Goes through a string, because asking for a buffer takes twice as long. */
+/** Through a binary string, because `hash` with a buffer takes twice as long. */
 const digestOf = (text: string): Buffer => Buffer.from(hash('sha256', text, 'binary'), 'binary')
 
 export function toProviderFacts(asked: Asked, detail: string | undefined): ProviderFacts {
@@ -28,7 +30,7 @@ export function toProviderFacts(asked: Asked, detail: string | undefined): Provi
     ...(approved ? {} : { responseText: providerText(responseCode) }),
     ...(approved
       ? {
-          // Six digits without a leading zero, so that it is the same as a number.
+          // Six digits without a leading zero, because the API shows a number.
           approvalCode: 100_000 + (digest.readUInt32BE(10) % 900_000),
           schemeReferenceId: digits(digest, 16, 15),
         }
@@ -37,14 +39,14 @@ export function toProviderFacts(asked: Asked, detail: string | undefined): Provi
   }
 }
 
-/** The bank's answer for a returned debit, with a transaction id of its own. */
+/** The facts about a returned debit, with a transaction id of its own. */
 export function toReturnFacts(asked: Asked, detail: string): ProviderFacts {
   const { reference, amount } = asked
   const transactionId = `sim${hash('sha256', `return ${reference}`, 'hex').slice(0, 20)}`
   return { echo: { reference, amount }, transactionId, responseCode: detail.slice(-2) }
 }
 
-/** The instructions for the customer of a voucher or a transfer, before anything is paid. */
+/** The facts before a voucher or transfer is paid, with the data that the customer needs. */
 export function toInstructions(asked: Asked, step: string): ProviderFacts {
   const { reference, amount } = asked
   const { method } = asked.payment
@@ -58,7 +60,7 @@ export function toInstructions(asked: Asked, step: string): ProviderFacts {
   return { echo: { reference, amount }, fields: { paymentReference, account, ...shown } }
 }
 
-/** Nine digits in threes, as they are read out at a till. */
+/** Nine digits in groups of three, to be read out at a till. */
 const voucherNumber = (digest: Buffer): string =>
   digits(digest, 8, 9).replace(/(\d{3})(\d{3})(\d{3})/, '$1 $2 $3')
 
@@ -70,7 +72,7 @@ const payee = {
   accountHolderName: 'Tollgate Simulator',
 }
 
-/** Result of the authentication by the behaviour of the card: Y proven, A tried, U not possible, N refused. */
+/** transStatus for the card's behaviour: Y authenticated, A attempted, U not possible, N refused. */
 const statuses: Readonly<Record<string, 'Y' | 'A' | 'U' | 'N'>> = {
   challenge: 'Y',
   frictionless: 'Y',
@@ -79,7 +81,7 @@ const statuses: Readonly<Record<string, 'Y' | 'A' | 'U' | 'N'>> = {
   failed: 'N',
 }
 
-/** The indicator that goes with the payment. The two brands of one scheme count from 0, all others down from 7. */
+/** The ECI of the payment. Mastercard and Maestro count up from 0, all other brands count down from 7. */
 export function eciOf(behaviour: ThreeDsBehaviour, brand: string): string {
   const strength = { Y: 2, A: 1, U: 0, N: 0 }[statuses[behaviour] ?? 'N']
   return brand === 'mastercard' || brand === 'maestro' ? `0${strength}` : `0${7 - strength}`
@@ -112,12 +114,12 @@ interface FieldContext {
   readonly approved: boolean
 }
 
-/** 2.9 %: what the simulated wallet keeps of a refund as its fee. Whole units, rounded down. */
+/** 2.9 %: the simulated wallet's fee for a refund, rounded down to whole units. */
 const feePermille = 29
 
 const declineCategory = 'PAYER_ACTION_REQUIRED'
 
-/** The additional fields of each provider, by the key of its object. */
+/** Additional fields of methods, by the key of the method's object. */
 const fieldsByKey: Readonly<Record<string, (context: FieldContext) => Record<string, unknown>>> = {
   providerK: ({ digest }) => ({
     invoiceNumber: `K${digits(digest, 8, 9)}`,
@@ -147,7 +149,7 @@ const fieldsByKey: Readonly<Record<string, (context: FieldContext) => Record<str
     ...(approved ? {} : { providerDeclineCategory: declineCategory }),
   }),
   providerZ: ({ asked: { payment }, digest, approved }) => {
-    // One permission for the whole payment, and every charge or refund under it.
+    // One charge permission per payment; its charges and refunds have ids below it.
     const permission = digestOf(payment.payId)
     const chargePermissionId = `S01-${digits(permission, 0, 7)}-${digits(permission, 8, 7)}`
     return {

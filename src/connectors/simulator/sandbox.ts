@@ -1,4 +1,4 @@
-/** Data of the test environment: numbers that customers can type into a form, and exchange rates. */
+/** Data of the test environment: numbers to type into forms, and exchange rates. */
 import type { SandboxData } from '#connectors/contract.ts'
 import { authenticationCards } from '#connectors/simulator/authentication-numbers.ts'
 import { testCards } from '#connectors/simulator/test-numbers.ts'
@@ -9,7 +9,7 @@ const instruments: Readonly<Record<MethodForm, ReturnType<SandboxData['instrumen
   card: {
     card: {
       number: new Secret('4111111111111111'),
-      // Far in the future: the card must not expire when the test clock is moved by years.
+      // Far in the future, so that the card does not expire when the test clock is moved by years.
       expiryDate: '209912',
       cardholderName: 'Test Customer',
     },
@@ -18,7 +18,7 @@ const instruments: Readonly<Record<MethodForm, ReturnType<SandboxData['instrumen
   none: {},
 }
 
-/** With the 3-D Secure challenge among the first, because developers look for it. */
+/** The 3-D Secure cards are near the top, because developers look for them. */
 const cards = [...testCards.slice(0, 3), ...authenticationCards.slice(0, 2), ...testCards.slice(3)]
 
 export const sandbox: SandboxData = {
@@ -28,8 +28,8 @@ export const sandbox: SandboxData = {
 }
 
 /**
- * Fixed exchange rates of the test environment, for one euro: round and made up, so that an expected amount can be
- * worked out by hand. They are used until rates are imported.
+ * Exchange rates of the test environment for one euro, made up and round, so that amounts can be computed by hand. Used
+ * until rates are imported.
  */
 export const testRates: ReadonlyMap<string, string> = new Map([
   ['EUR', '1'],

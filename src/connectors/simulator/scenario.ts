@@ -1,7 +1,7 @@
 /**
- * What the simulator will do with an operation: derived from the card or account, the amount, the simulation mode and
- * the faults that a developer ordered. Decided before the operation is recorded and stored with it, so that the
- * simulator answers an inquiry the same way after any crash, in any process, without a memory of its own.
+ * Decides what the simulator does with an operation, from the card or account, the amount, the simulation mode and
+ * ordered faults. The decision is made before the operation is recorded and is stored with it, so a stateless simulator
+ * answers inquiries the same way after any crash and in any process.
  */
 import type { AuthorizationRequest, KeepQuestion, Kept, ThreeDsRequest } from '#connectors/contract.ts'
 import type { ThreeDsBehaviour } from '#connectors/simulator/authentication-numbers.ts'
@@ -13,13 +13,13 @@ import { detectBrand } from '#domain/cards/card-brands.ts'
 import { hasExpired } from '#domain/time/dates.ts'
 import type { CustomerStep, OperationType } from '#lifecycle/payment.ts'
 
-/** An operation is sent at most three times, so three losses mean that it never arrives. */
+/** An operation is sent at most three times, so after three losses it never arrives. */
 export const allSends = 3
 
-/** 05, do not honour: the simulated provider's answer when its customer declines. */
+/** 05, "do not honour": the answer when the customer declines on the simulator's page. */
 const declinedByCustomer = '0305'
 
-/** 05: an issuer whose holder failed the authentication does not honour the payment. */
+/** 05, "do not honour": the answer after a failed authentication. */
 const authenticationFailed = '0305'
 
 type Request = KeepQuestion['request']
@@ -34,7 +34,7 @@ export function decideScenario({ request, approval, returned }: KeepQuestion, fa
   }
   return withoutGaps({
     ...decided,
-    // An operation that waits for the customer moves no money yet, so no message can be lost.
+    // While an operation waits for the customer no money moves, so faults are not used up yet.
     ...(awaits
       ? { awaits, page: pageAddress(request.payment.returnUrl) }
       : drawFaults({ ...request, declines: decided.decline !== undefined }, faults)),
@@ -51,7 +51,7 @@ function modeOf({ hints }: Request, returned: KeepQuestion['returned']): string 
 function stepBefore(request: Request, scenario: Kept): CustomerStep | undefined {
   const { payment, credentialOnFile, operation, hints } = request
   if (credentialOnFile?.initiator === 'MERCHANT' || operation === 'CREDIT') return undefined
-  // A customer of the test tools who leaves the page open has been sent to one.
+  // A simulated customer who leaves a page open must first be sent to one.
   if (hints?.customer === 'pending') return 'page'
   switch (payment.method.flow) {
     case 'redirect':
@@ -88,7 +88,8 @@ export const isChallenged = (request: Omit<AuthorizationRequest, 'send'>): boole
   stepBefore(request, firstScenario(request)) === 'challenge'
 
 /**
- * The scenario of the number for follow-ups; a confirm is the approval itself and behaves as the first step would have.
+ * The scenario of the approval's number for follow-ups. A confirm is the approval itself, so it gets the whole
+ * scenario.
  */
 function followUpScenario(operation: OperationType, approval: Kept): Kept {
   const { transferType } = approval
@@ -104,7 +105,7 @@ function followUpScenario(operation: OperationType, approval: Kept): Kept {
         decline,
         ...scenario
       } = approval
-      // The amount may be another one by now.
+      // A decline by amount is decided again, because the amount may have changed.
       return { ...scenario, decline: byAmount ? undefined : decline }
     }
     case 'CAPTURE':
@@ -121,7 +122,7 @@ function followUpScenario(operation: OperationType, approval: Kept): Kept {
   }
 }
 
-/** `0000` approves whatever the number says; other digits are the detail of the decline. */
+/** `0000` approves even declining numbers; other digits are the detail of the decline. */
 function modeScenario(simulationMode: string | undefined): Kept {
   if (simulationMode === undefined) return {}
   const digits = simulationMode.replace(/^Test:/, '')
@@ -138,12 +139,12 @@ const amountScenario = ({ amount }: Request): Kept => {
   return decline === undefined ? {} : { decline, byAmount: true }
 }
 
-/** The capture in a message that authorises and captures: its drawn fault, else the number's scenario. */
+/** The scenario of an automatic capture: its ordered fault, or else the scenario of the number. */
 export function captureScenario({ decline, capture, laterCapture, lostSends, captureLostSends }: Kept): Kept {
   return { decline: decline ?? capture ?? laterCapture, lostSends: captureLostSends ?? lostSends }
 }
 
-/** A message that also captures uses the faults ordered for captures, unless no capture takes place. */
+/** A request that also captures uses the faults ordered for captures too, unless no capture takes place. */
 function drawFaults(request: Request & { readonly declines: boolean }, faults: FaultBook): Kept {
   const own = drawFault(request, faults)
   const { method, integrationType } = request.payment
@@ -160,7 +161,7 @@ function drawFaults(request: Request & { readonly declines: boolean }, faults: F
   }
 }
 
-/** Faults are used up here, once per operation (a lost request once per sending), so that an inquiry uses up none. */
+/** Uses up faults: one per operation, or one per attempt for lost requests. Inquiries use up none. */
 function drawFault({ payment: { merchantId }, operation }: Request, faults: FaultBook): Kept {
   const rule = faults.take(merchantId, operation)
   switch (rule?.fault) {
@@ -181,7 +182,7 @@ function drawFault({ payment: { merchantId }, operation }: Request, faults: Faul
   }
 }
 
-/** The merchant may request a challenge, request none, or send the result of an authentication made elsewhere. */
+/** The merchant may demand a challenge, skip authentication, or send the result of one made elsewhere. */
 function authenticate(
   scenario: ThreeDsBehaviour | undefined,
   asked: ThreeDsRequest | undefined,

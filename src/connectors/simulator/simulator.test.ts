@@ -1,4 +1,4 @@
-/** What the simulator answers, by number, by mode and by what was asked before. */
+/** The simulator's answers by number, by simulation mode and by earlier operations. */
 import { describe, expect, test } from 'vitest'
 import {
   ask,
@@ -18,8 +18,8 @@ import { scenarioOf, testAccounts, testCards } from '#connectors/simulator/test-
 import { methodOf, now, xIdOf } from '#lifecycle/example-payment.test-support.ts'
 
 describe('test numbers', () => {
-  // Each line: the number; then what we hear of its authorisation, its automatic capture, a capture by hand, a refund,
-  // and of an inquiry about the authorisation.
+  // Each line: the number; then the outcomes of its authorisation, its automatic capture, a manual capture, a refund,
+  // and an inquiry about the authorisation.
   test.each<[string, string, string | undefined, string, string, string]>([
     ['4111111111111111', 'approved', 'approved', 'approved', 'approved', 'approved'],
     ['5555555555554444', 'approved', 'approved', 'approved', 'approved', 'approved'],
@@ -66,7 +66,7 @@ describe('test numbers', () => {
     expect(said(paid)).toBe(expected)
   })
 
-  test('every number of the catalogue is unique and says what it does', () => {
+  test('every number of the catalogue is unique and describes its outcome', () => {
     const listed = [...testCards, ...testAccounts]
     expect(new Set(listed.map(({ number }) => number)).size).toBe(listed.length)
     for (const { number, scenario } of listed) expect(scenarioOf(number)).toBe(scenario)
@@ -80,7 +80,7 @@ describe('test numbers', () => {
     expect(said((await authorize(createSimulator(), question)).authorization)).toBe(expected)
   })
 
-  test('a credit meets the card as an authorisation does', async () => {
+  test('a credit has the same outcome as an authorisation with that card', async () => {
     const simulator = createSimulator()
     const credit = ask('CREDIT', card('4000000000009995'))
     const prepared = keep(simulator, credit)
@@ -90,7 +90,7 @@ describe('test numbers', () => {
 })
 
 describe('simulationMode', () => {
-  // Each line: the mode, the card, what is heard of the authorisation and of its automatic capture.
+  // Each line: the mode, the card, the outcomes of the authorisation and of its automatic capture.
   test.each<[string, string, string, string | undefined]>([
     ['0000', '4111111111111111', 'approved', 'approved'],
     ['Test:0000', '4111111111111111', 'approved', 'approved'],
@@ -129,14 +129,14 @@ describe('simulationMode', () => {
     },
   )
 
-  test('a mode of the approval does not outlive it', async () => {
+  test('the mode of an authorisation does not affect its follow-ups', async () => {
     const simulator = createSimulator()
     const question = ask('AUTHORIZATION', { ...card('4000000000005126'), simulationMode: '0000' })
     const { prepared: approval } = await authorize(simulator, question)
     expect(said((await followUp(simulator, 'CAPTURE', { approval })).outcome)).toBe('approved')
   })
 
-  test('a confirm does what its first step would have done, or what its own mode says', () => {
+  test('a confirm has the outcome of its first step, or that of its own mode', () => {
     const simulator = createSimulator()
     const first = keep(simulator, ask('AUTHORIZATION', card('4000000000000002')))
     expect(keep(simulator, ask('CONFIRM'), first)).toEqual(first)
@@ -146,9 +146,9 @@ describe('simulationMode', () => {
 })
 
 describe('an inquiry', () => {
-  // What the lost answer would have said, fact by fact, also in a process that was started since.
+  // The inquiry returns the facts of the lost answer, even in a process that was started since.
   test.each(['4111111111111111', '4000000000000002', '4000000000000341'])(
-    'finds what was lost of %s',
+    'finds the lost answer for %s',
     async number => {
       const question = ask('AUTHORIZATION', { ...card(number), captureReference: xIdOf(2) })
       const heard = await authorize(createSimulator(), question)
@@ -170,8 +170,8 @@ describe('an inquiry', () => {
   })
 })
 
-describe('what the simulator answers', () => {
-  test('is the same for the same reference and another for another', async () => {
+describe('the facts in an answer', () => {
+  test('are the same for the same reference and different for another', async () => {
     const question = ask('AUTHORIZATION', card('4111111111111111'))
     const [first, again, other] = await Promise.all([
       authorize(createSimulator(), question),
@@ -182,7 +182,7 @@ describe('what the simulator answers', () => {
     expect(other).not.toEqual(first)
   })
 
-  test('echoes the question, with a number for an approval and words for a decline', async () => {
+  test('echo the request, with an approval code or with the text of the decline', async () => {
     const approved = await authorize(createSimulator(), ask('AUTHORIZATION', card('4111111111111111')))
     expect(approved.authorization).toMatchObject({
       kind: 'approved',
@@ -206,7 +206,7 @@ describe('what the simulator answers', () => {
     })
   })
 
-  // Each line: the method and a field that only its provider tells.
+  // Each line: the method and a field that only its provider returns.
   test.each([
     ['PROVIDERK', 'invoiceNumber'],
     ['PROVIDERP', 'netRefundAmount'],
@@ -218,7 +218,7 @@ describe('what the simulator answers', () => {
     expect(told).toMatchObject({ provider: { fields: { [field]: expect.anything() } } })
   })
 
-  // Each line: the method, what the customer has to do, and what is asked once they are back.
+  // Each line: the method, and the customer's step.
   test.each([
     ['PROVIDERP', { type: 'redirect', challenge: false }],
     ['BOLETO', { type: 'instructions' }],
@@ -250,7 +250,7 @@ describe('what the simulator answers', () => {
     expect(await inquire(createSimulator(), question, {})).toMatchObject({ provider: { fields } })
   })
 
-  test('the account for a transfer only where one was asked for', async () => {
+  test('include the account for a transfer only if one was requested', async () => {
     const question = ask('AUTHORIZATION', { method: methodOf('PROVIDERT') })
     const asked = await inquire(createSimulator(), question, { transferType: 'BANK_TRANSFER' })
     expect(asked).toMatchObject({ provider: { fields: { account: { number: 'DE89370400440532013000' } } } })

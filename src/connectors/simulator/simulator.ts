@@ -1,6 +1,6 @@
 /**
- * The provider of the test environment: offline, deterministic, and a connector like any other. What it will do with an
- * operation is decided in `keep` (scenario.ts) and passed to every later call, so it needs no state of its own.
+ * The provider of the test environment: offline, deterministic, and a connector like any other. `keep` (scenario.ts)
+ * decides what it does with an operation; the decision is passed to every later call, so the simulator is stateless.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type {
@@ -41,7 +41,7 @@ import type { XId } from '#domain/ids.ts'
 import { findCurrency } from '#domain/money/currencies.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
 
-/** A message that reached the simulator, for tests that keep a ledger of their own. */
+/** A request that reached the simulator, for tests that keep their own ledger. */
 export interface SimulatorMessage {
   readonly operation: OperationType
   readonly payId: string
@@ -51,20 +51,20 @@ export interface SimulatorMessage {
 }
 
 export interface SimulatorOptions {
-  /** Called with every message that moves money or is declined, before it is answered. */
+  /** Called with every request that moves money or is declined, before it is answered. */
   readonly onMessage?: (message: SimulatorMessage) => void
   readonly faults?: Pick<OrderedFaults, 'use'> | FaultBook
-  /** How long it takes to answer anything; 0 unless given. */
+  /** The latency of every answer; 0 by default. */
   readonly latencyMs?: number
 }
 
-/** Two days: a bank sends back what it cannot collect within a few working days. */
+/** Two days: banks return a debit that they cannot collect within a few working days. */
 const returnAfterMs = 2 * 24 * 60 * 60 * 1000
 
-/** 20 s: shorter than the 30 s at which merchants' clients commonly give up, so that they still get our PENDING answer. */
+/** 20 s: merchants' clients commonly time out after 30 s, so they still get our PENDING answer. */
 const timeoutMs = 20_000
 
-/** The decline of a page that ended before its customer had decided. */
+/** The decline for a page that ended before its customer had decided. */
 const endedPage = '0704'
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -76,7 +76,7 @@ export const simulatorFacts: ConnectorFacts = {
   secrets: {},
   serves: () => true,
   exponent: currency => findCurrency(currency)?.exponent,
-  // It knows every reference at once, so a look-up that finds nothing is final.
+  // A look-up that finds nothing is final at once.
   lostAnswer: { noticeWithinMs: 0, lookUpSettledMs: 0, undo: false },
   timeoutMs,
   pendingMs: () => dayMs,
@@ -84,7 +84,7 @@ export const simulatorFacts: ConnectorFacts = {
   testOnly: true,
 }
 
-/** The simulator can do what the method's row says, whatever that is. */
+/** The simulator supports everything, so only the method's row restricts it. */
 const everything: Capabilities = {
   rawCards: true,
   capture: 'several',
@@ -125,11 +125,11 @@ export function createSimulator(options: SimulatorOptions = {}): Connector {
       return { authorization: action }
     },
 
-    /** The kept data includes the customer's decision; the message is then like any other. */
+    /** The kept data includes the customer's decision, so the request is then like any other. */
     complete: (returned: CustomerReturn, signal) =>
       approve({ ...returned, at: returned.sentAt, send: returned.send ?? 1 }, signal),
 
-    /** Its page shows our own record of the open try and ends with it, so ending it needs no message. */
+    /** The simulator's page shows our own record of the open try and ends with it, so no call is needed. */
     cancelAction: async inquiry => ({
       kind: 'declined',
       detail: endedPage,
@@ -166,9 +166,9 @@ export function createSimulator(options: SimulatorOptions = {}): Connector {
   }
 }
 
-/** The messages to the simulated provider: how long they travel, which are lost, and what its ledger records. */
+/** The exchange of requests with the simulated provider: latency, losses, and the entries in its ledger. */
 function createMessages({ onMessage, latencyMs = 0 }: SimulatorOptions) {
-  /** Decides, records it in the ledger, and returns the answer that reaches us. */
+  /** Decides, records the decision in the ledger, and returns the answer that reaches us. */
   async function receive(
     request: OperationRequest,
     detail: string | undefined,
@@ -183,7 +183,7 @@ function createMessages({ onMessage, latencyMs = 0 }: SimulatorOptions) {
     return kept.lostAnswer ? { kind: 'unknown' } : outcome
   }
 
-  /** Once for each message, however much is asked in it. */
+  /** Waits for the latency, once per request even if it also captures. */
   const travel = async (signal: AbortSignal): Promise<void> =>
     void (latencyMs > 0 && (await delay(latencyMs, undefined, { signal })))
 
@@ -212,13 +212,13 @@ function toCapture(request: OperationRequest, reference: XId): OperationRequest 
   const kept: Kept = withoutGaps({
     lostAnswer: lostAnswer ?? captureLostAnswer,
     delayMs: captureDelayMs,
-    // The message itself has arrived; the capture in it is lost permanently or not at all.
+    // The request itself has arrived, so its capture is lost permanently or not at all.
     lostSends: Number(captureLostSends ?? 0) >= allSends ? allSends : undefined,
   })
   return { ...request, operation: 'CAPTURE', reference, kept }
 }
 
-/** What the customer has to do first; undefined once they have done it. */
+/** What the customer must do first; undefined once they have done it. */
 function actionFor(asked: Asked | Inquiry): CustomerActionOutcome | undefined {
   const { awaits, page } = asked.kept ?? {}
   if (awaits === undefined) return undefined
@@ -230,7 +230,7 @@ function actionFor(asked: Asked | Inquiry): CustomerActionOutcome | undefined {
   return { kind: 'action', action, provider: toInstructions(asked, String(awaits)) }
 }
 
-/** What the simulated acquirer decides, whether or not its answer reaches us. */
+/** The decision of the simulated acquirer, even if its answer will not reach us. */
 function decide(asked: Asked, detail: string | undefined): Outcome {
   const provider = toProviderFacts(asked, detail)
   return detail === undefined ? { kind: 'approved', provider } : { kind: 'declined', detail, provider }

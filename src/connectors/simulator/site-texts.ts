@@ -1,6 +1,6 @@
 /**
- * The texts of the simulator's pages, in every language of the hosted pages; `{method}` is the name of the method. In
- * the order of `names`.
+ * The texts of the simulator's pages in every language of the hosted pages, in the order of `names`. `{method}` is
+ * replaced by the name of the method.
  */
 const names = [
   'pageTitle',
@@ -451,6 +451,6 @@ const byLanguage: Readonly<Record<string, readonly string[]>> = {
 /** Falls back to English. */
 export function siteTexts(language: string): SiteTexts {
   const row = Object.hasOwn(byLanguage, language) ? byLanguage[language] : byLanguage.en
-  // Object.fromEntries forgets the names, which are those of SiteTexts.
+  // Object.fromEntries loses the names in its type; they are those of SiteTexts.
   return Object.fromEntries(names.map((name, index) => [name, row?.[index] ?? ''])) as SiteTexts
 }

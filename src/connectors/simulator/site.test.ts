@@ -8,20 +8,20 @@ const amount = { value: 1234, currency: 'EUR' }
 const asked = { reference: xIdOf(1), amount, methodLabel: 'iDEAL $& {method}', language: 'en' }
 
 describe('the texts', () => {
-  test.each(languageTags)('%s says everything on both pages, with the same marks', tag => {
+  test.each(languageTags)('%s has all texts of both pages, with the same placeholders', tag => {
     const { pageTitle, pageText, ...others } = siteTexts(tag)
     for (const text of [pageTitle, pageText]) expect(text.match(/\{[a-z]+\}/gi)).toEqual(['{method}'])
     for (const text of Object.values(others)) expect(text).toMatch(/^[^{}]+$/)
     if (tag !== 'en') expect(siteTexts(tag)).not.toEqual(siteTexts('en'))
   })
 
-  test.each(['xx', '', '__proto__', 'constructor'])('%j is answered in English', tag => {
+  test.each(['xx', '', '__proto__', 'constructor'])('%j falls back to English', tag => {
     expect(siteTexts(tag)).toEqual(siteTexts('en'))
   })
 })
 
 describe('a page', () => {
-  test('names the method as it is called, whatever signs its name has', () => {
+  test('shows the name of the method, even with special characters', () => {
     expect(drawPage({ ...asked, step: 'page' })).toMatchObject({
       title: 'Test page of iDEAL $& {method}',
       shows: ['merchant', 'amount', 'reference', 'instalments'],
@@ -33,22 +33,19 @@ describe('a page', () => {
     expect([page.issuer, page.shows]).toEqual(['Test bank', ['merchant', 'amount', 'date', 'card']])
   })
 
-  test('has the name of the return address', () => {
+  test('has the token of the return address in its path', () => {
     expect(pageAddress('https://pay.example/pay/return/abc')).toBe('/pay/step/abc')
   })
 
-  test.each(['page', 'challenge', 'instructions'] as const)(
-    '%s: each button is read as what it says',
-    step => {
-      const { buttons, hidden } = drawPage({ ...asked, step })
-      const read = buttons.map(({ name, value }) =>
-        readDecision({ query: {}, form: { ...hidden, [name]: value } }),
-      )
-      expect(read).toEqual(['approve', 'decline', 'cancel', 'pending'].map(action => ({ action, amount })))
-    },
-  )
+  test.each(['page', 'challenge', 'instructions'] as const)('%s: each button is read as its action', step => {
+    const { buttons, hidden } = drawPage({ ...asked, step })
+    const read = buttons.map(({ name, value }) =>
+      readDecision({ query: {}, form: { ...hidden, [name]: value } }),
+    )
+    expect(read).toEqual(['approve', 'decline', 'cancel', 'pending'].map(action => ({ action, amount })))
+  })
 
-  test.each(['', 'APPROVE', 'constructor', undefined])('the action %j says nothing', action => {
+  test.each(['', 'APPROVE', 'constructor', undefined])('the action %j is no decision', action => {
     const form: Record<string, string> = action === undefined ? {} : { action }
     expect(readDecision({ query: {}, form })).toBeUndefined()
   })

@@ -1,6 +1,4 @@
-/**
- * The simulator's own pages, with a button for each action of a customer, and the decision that a pressed button means.
- */
+/** The simulator's pages, with a button for each action of the customer, and the decision behind each button. */
 import type { CustomerDecision, PageReturn, SitePage, SiteQuestion } from '#connectors/contract.ts'
 import { siteTexts } from '#connectors/simulator/site-texts.ts'
 
@@ -13,7 +11,7 @@ const buttons = [
   { value: 'pending', icon: 'clock' },
 ] as const
 
-/** The page of this try, with the token of its return address. */
+/** The address of the page for this try, with the token of its return address. */
 export const pageAddress = (returnUrl = ''): string =>
   `${sitePath}${returnUrl.slice(returnUrl.lastIndexOf('/') + 1)}`
 
@@ -34,12 +32,12 @@ export function drawPage({ step, amount, methodLabel, language }: SiteQuestion):
           shows: ['merchant', 'amount', 'reference', 'instalments'],
         }),
     buttons: buttons.map(({ value, icon }) => ({ name: 'action', value, label: texts[value], icon })),
-    // The customer decides about the amount that this page shows, even if the merchant changes it meanwhile.
+    // The decision applies to the shown amount, even if the merchant changes the payment's meanwhile.
     hidden: { shown: `${amount.value} ${amount.currency}` },
   }
 }
 
-/** What the customer pressed, and the amount that the page showed them. */
+/** The button that the customer pressed, and the amount that the page showed. */
 export function readDecision({ form, query }: PageReturn): CustomerDecision | undefined {
   const { action, shown } = { ...query, ...form }
   const pressed = buttons.find(({ value }) => value === action)

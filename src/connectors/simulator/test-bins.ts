@@ -1,7 +1,7 @@
 /**
- * Made-up card ranges of the test environment. They cover every test number and one card of each kind that a shop may
- * want to try: every source, co-brands, currencies with no, two and three decimals, and each reason against conversion.
- * Kept as data: it is also part of the published catalogue. None of these issuers exists.
+ * Made-up card ranges of the test environment. They cover every test number and every kind of card that a shop may want
+ * to try: each funding source, co-brands, currencies with no, two and three decimals, and each reason that rules out
+ * currency conversion. The test catalogue publishes them. None of these issuers exists.
  */
 import { type BinRange, type CardSource, toSpan } from '#domain/cards/bin-ranges.ts'
 
@@ -19,7 +19,7 @@ interface TestBin {
 
 const bank = 'Tollgate Test Bank'
 
-/** The digits, then brand, product, source, country, currency; eligible for conversion unless said otherwise. */
+/** A BIN with brand, product, source, country and currency. Eligible for currency conversion by default. */
 const row = (
   bin: string,
   [brand, product, source, country, currency]: readonly [string, string, CardSource, string, string],
@@ -27,7 +27,7 @@ const row = (
 ): TestBin => ({ bin, brand, product, source, issuer: bank, country, currency, dccEligible: true, ...more })
 
 export const testBins: readonly TestBin[] = [
-  // The numbers with a meaning begin with 400000; those with more digits of their own come from other countries.
+  // Most test numbers begin with 400000. The longer ranges below it belong to other countries.
   row('400000', ['visa', 'Classic', 'CREDIT', 'USA', 'USD']),
   row('40000027', ['visa', 'Classic', 'CREDIT', 'DEU', 'EUR']),
   row('40000038', ['visa', 'Classic', 'CREDIT', 'ITA', 'EUR']),
@@ -39,7 +39,7 @@ export const testBins: readonly TestBin[] = [
   row('555555', ['mastercard', 'Standard', 'CREDIT', 'POL', 'PLN']),
   row('542418', ['mastercard', 'World Elite', 'CREDIT', 'KWT', 'KWD']),
   row('222300', ['mastercard', 'Standard', 'DEBIT', 'SWE', 'SEK']),
-  // Prepaid cards are not converted, nor are those of schemes that convert by themselves.
+  // Not eligible: prepaid cards, and cards of schemes that convert themselves.
   row('519000', ['mastercard', 'Prepaid', 'PREPAID', 'USA', 'USD'], { dccEligible: false }),
   row('378282', ['amex', 'Green', 'CHARGE', 'USA', 'USD'], { dccEligible: false }),
   row('305693', ['diners', 'Club', 'CHARGE', 'USA', 'USD'], { dccEligible: false }),

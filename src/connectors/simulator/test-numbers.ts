@@ -1,17 +1,20 @@
-/** The numbers and amounts with a meaning. Any other valid one is approved. Kept as data: it is also the published catalogue. */
+/**
+ * The test numbers and test amounts; any other valid one is approved. Kept as data, because the test catalogue
+ * publishes them.
+ */
 
 import { authenticationCards, type ThreeDsBehaviour } from '#connectors/simulator/authentication-numbers.ts'
 import { listProviderCodes, providerText } from '#domain/response-codes.ts'
 
-/** What the simulator will do with operations on a card or account. Details are the last four digits of a response code. */
+/** What the simulator does with operations on a card or account. Texts are the last four digits of a response code. */
 export interface Scenario {
-  /** The decline of the approval. */
+  /** The decline of the authorisation. */
   readonly decline?: string
   readonly laterCapture?: string
   readonly laterRefund?: string
-  /** Why the customer's bank sends a debit back after it was captured. */
+  /** The reason for which the customer's bank returns a captured debit. */
   readonly laterReturn?: string
-  /** The cardholder disputes what was captured. */
+  /** The cardholder disputes captures. */
   readonly laterDispute?: true
   /** The card's behaviour with 3-D Secure. */
   readonly threeDs?: ThreeDsBehaviour
@@ -93,9 +96,9 @@ const approves: Scenario = {}
 export const scenarioOf = (number: string): Scenario => byNumber.get(number.replaceAll(' ', '')) ?? approves
 
 /**
- * Amounts with a meaning: an operation of exactly this amount is declined, whatever the card or account. They are far
- * above amounts that anybody would use by chance, and end with the provider code that they stand for. 99,990,300:
- * 999,903.00 where a currency has cents, and not a round sum in any other.
+ * Test amounts: an operation of exactly this amount is declined, whatever the card or account. They are too large to be
+ * used by accident, and end with their provider code. 99,990,300 is 999,903.00 in a currency with cents, and not round
+ * in any other.
  */
 const firstAmount = 99_990_300
 

@@ -1,6 +1,6 @@
 /**
- * Authorisation: an intent if we have what is charged (a card number, an IBAN, a stored method), a Checkout Session for
- * everything else. One call, made once; a session of a bank transfer needs a customer first.
+ * Authorisation: a payment intent if we hold the card number, IBAN or stored method to charge, otherwise a Checkout
+ * Session. One call without retries; the session of a bank transfer needs a customer object first.
  */
 import type { AuthorizationOutcome, AuthorizationRequest, HttpAnswer } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
@@ -39,7 +39,7 @@ export async function authorize(
   if (code === undefined || amount === undefined) {
     return both(declined(request, notPermitted, 'Stripe does not serve this method or amount.'))
   }
-  // Without permission for raw cards the number is never sent.
+  // A card number is never sent unless the account allows raw cards.
   const direct = needsNoPage(request, code) && (request.card === undefined || tools.rawCards)
   return direct ? createIntent(request, { code, amount }, tools) : openPage(request, { code, amount }, tools)
 }
@@ -76,14 +76,14 @@ async function openPage(
   const call = { form, key: request.reference }
   const answer = await tools.client.post('/v1/checkout/sessions', call, tools.signal)
   const outcome = await readCreated(answer, request, { tools, read: readSession })
-  // Nobody has the address of a page whose answer was lost, so nothing can be paid there: asking again is safe, and the
-  // same key brings the same page.
+  // If the answer with the page's address was lost, nothing can be paid there. Repeating the call is safe, and the same
+  // key returns the same page.
   return outcome.authorization.kind === 'unknown' && readAnswer(answer).kind === 'none'
     ? both(unreached)
     : outcome
 }
 
-/** Nothing can be paid to a customer alone, so a lost answer here only means that no page was opened. */
+/** Creating a customer object moves no money, so a lost answer here only means that no page was opened. */
 async function createCustomer(
   request: AuthorizationRequest,
   { client, signal }: AuthorizeTools,
@@ -112,7 +112,7 @@ async function readCreated(
   if (reading.kind === 'object') return read(reading.object, request)
   if (reading.kind === 'none') return both(reading.outcome)
   if (!provesArrival(reading)) return both(readRefusal(reading, request))
-  // Stripe has seen this key with another body: the first request arrived, and the look-up shows its outcome.
+  // Stripe has seen this key with another body, so the first request arrived, and the look-up finds its outcome.
   const found = await lookUp({ ...request, sentAt: request.at }, tools)
   return found.authorization.kind === 'unreached' ? both(unknown) : found
 }

@@ -1,4 +1,4 @@
-/** Whether an account is set up: one harmless call with its key, and whether Stripe sends its notices to us. */
+/** Checks an account with one harmless call, and whether Stripe sends its notices to us. */
 import type { CheckFinding, ProviderAccount } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
 import { apiVersion } from '#connectors/stripe/facts.ts'
@@ -35,7 +35,7 @@ function sayRefusal(status: number, error: Wire): string {
   return `Stripe refused the question: ${words}`
 }
 
-/** A sandbox key in live would accept test money for real orders. */
+/** A test-mode key in the live environment would accept test money for real orders. */
 function sayMode({ environment }: ProviderAccount, list: Wire): CheckFinding {
   const live = at(listAt(list, 'data')[0], 'livemode')
   const wrong = typeof live === 'boolean' && live !== (environment === 'live')
@@ -47,7 +47,7 @@ function sayMode({ environment }: ProviderAccount, list: Wire): CheckFinding {
     : { name: 'mode', ok: true, detail: `The key fits the ${environment} environment.` }
 }
 
-/** The fields that every outcome depends on. Without them no answer is trusted, so the check reports their absence. */
+/** Checks the fields that every outcome depends on: without them no answer would be trusted. */
 function sayVersion(list: Wire, headers: Readonly<Record<string, string>>): CheckFinding {
   const answered = headers['stripe-version']
   if (answered !== undefined && answered !== apiVersion) {
@@ -81,7 +81,7 @@ async function checkEndpoint(
     endpoint => textAt(endpoint, 'url')?.endsWith(path) && textAt(endpoint, 'status') !== 'disabled',
   )
   if (ours.length === 0) {
-    // In the sandbox Stripe's command line tool may forward events without an endpoint.
+    // In the sandbox Stripe's command line tool may forward events, so no endpoint is needed.
     const detail = `No enabled webhook endpoint at Stripe leads to …${path}.`
     return { name, ok: environment === 'test', detail }
   }

@@ -1,4 +1,4 @@
-/** One call to Stripe: address, key, version, idempotency key. Independent of operations. */
+/** The HTTP calls to Stripe: address, API key, API version, idempotency key. */
 import type {
   AnnouncedReport,
   FetchedReport,
@@ -16,9 +16,9 @@ export interface StripeClient {
     call: { readonly form: Form; readonly key: string },
     signal: AbortSignal,
   ): Promise<HttpAnswer>
-  /** The file goes to Stripe's own host for files. */
+  /** Uploads a file to Stripe's host for files. */
   upload(call: Upload, signal: AbortSignal): Promise<HttpAnswer>
-  /** Undefined: the address is not one of Stripe's, and is not called. */
+  /** Undefined: the address is not Stripe's and was not called. */
   download(url: string, signal: AbortSignal): Promise<HttpAnswer> | undefined
 }
 
@@ -84,7 +84,7 @@ export function createClient(account: ProviderAccount, http: ProviderHttp): Stri
 }
 
 function toMultipart(boundary: string, { name, type, content }: Upload): Uint8Array {
-  // The name is only displayed; characters that could end the header early are replaced.
+  // The name is for display only. Characters that could end the header early are replaced.
   const safeName = name.replace(/[^\w. -]/g, '_')
   const head =
     `--${boundary}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\ndispute_evidence\r\n` +
@@ -93,10 +93,10 @@ function toMultipart(boundary: string, { name, type, content }: Upload): Uint8Ar
   return Buffer.concat([Buffer.from(head), content, Buffer.from(`\r\n--${boundary}--\r\n`)])
 }
 
-/** Summaries have no lines of single payments. */
+/** Only itemised reports have a line per payment; summaries have none. */
 const itemised = /\.itemized\./
 
-/** Fetches one of the itemised reports that Stripe has finished and announced. */
+/** Downloads an itemised report that Stripe has announced as finished. */
 export async function fetchReport(
   { url, name }: AnnouncedReport,
   client: StripeClient,

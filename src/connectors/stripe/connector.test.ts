@@ -1,4 +1,4 @@
-/** The calls that each operation makes, and what follows from their answers. */
+/** The calls of each operation, and the outcomes of their answers. */
 import { describe, expect, test } from 'vitest'
 import type { HttpAnswer, Inquiry } from '#connectors/contract.ts'
 import {
@@ -26,7 +26,7 @@ import {
 } from '#connectors/stripe/talk.test-support.ts'
 
 describe('authorisation', () => {
-  test('a card number goes to Stripe only where raw cards are allowed', async () => {
+  test('a card number is sent to Stripe only if the account allows raw cards', async () => {
     const card = authorizationOf('CARD', { card: testCard })
     const without = talk([answered(sessionOf('open'))])
     expect((await without.connector.authorize(card, signal)).authorization.kind).toBe('action')
@@ -54,7 +54,7 @@ describe('authorisation', () => {
     expect(calls()).toEqual([])
   })
 
-  test('a bank transfer needs a customer first', async () => {
+  test('a bank transfer creates a customer first', async () => {
     const { connector, requests, calls } = talk([answered({ id: 'cus_1' }), answered(sessionOf('open'))])
     await connector.authorize(authorizationOf('SEPACREDITTRANSFER'), signal)
     expect(calls()).toEqual(['POST /v1/customers', 'POST /v1/checkout/sessions'])
@@ -67,7 +67,7 @@ describe('authorisation', () => {
     expect(outcome.authorization.kind).toBe('unreached')
   })
 
-  test('the same key with another body proves arrival: the look-up says what became of it', async () => {
+  test('the same key with another body proves arrival: the look-up finds the outcome', async () => {
     const conflict = refused({ type: 'idempotency_error' }, 400)
     const found = talk([conflict, list(intentOf('requires_capture'))])
     expect((await found.connector.authorize(authorizationOf('IDEAL'), signal)).authorization.kind).toBe(
@@ -108,7 +108,7 @@ test('an account serves only the methods that its setting lists', () => {
   expect(connector.supports(methodOf('EPS'))).toBeUndefined()
 })
 
-describe('the customer comes back', () => {
+describe('the customer returns', () => {
   const open = { ...inquiryOf('AUTHORIZATION'), ...told('cs_1'), amount: { value: 1000, currency: 'EUR' } }
 
   test('after paying on Stripe’s page, the payment is approved', async () => {
@@ -119,7 +119,7 @@ describe('the customer comes back', () => {
     expect(calls()).toEqual(['GET /v1/checkout/sessions/cs_1'])
   })
 
-  test('by the link that leaves Stripe’s page: the page is ended', async () => {
+  test('by the cancel link of Stripe’s page: the page is ended', async () => {
     const { connector, calls, requests } = talk([answered(sessionOf('expired'))])
     const outcome = await connector.complete?.({ ...open, ...left }, signal)
     expect(outcome?.authorization).toMatchObject({ kind: 'declined', detail: '0703' })
@@ -127,7 +127,7 @@ describe('the customer comes back', () => {
     expect(requests[0]?.headers['idempotency-key']).toBe(`${reference}-expire`)
   })
 
-  test('by that link after paying in another tab: the payment is approved', async () => {
+  test('by the cancel link after paying in another tab: the payment is approved', async () => {
     const paid = sessionOf('complete', { payment_status: 'paid', payment_intent: intentOf('succeeded') })
     const { connector } = talk([refused({ type: 'invalid_request_error' }, 400), answered(paid)])
     const outcome = await connector.complete?.({ ...open, ...left, captureReference }, signal)
@@ -152,7 +152,7 @@ describe('the customer comes back', () => {
   })
 })
 
-describe('looking up what became of a request', () => {
+describe('looking up the outcome of a request', () => {
   const ours = intentOf('requires_capture')
 
   test.each<[string, readonly HttpAnswer[], string]>([
@@ -167,7 +167,7 @@ describe('looking up what became of a request', () => {
       [refused({ type: 'invalid_request_error' }, 400), list(ours)],
       'approved',
     ],
-    ['neither knows it', [list(), list()], 'unreached'],
+    ['neither finds it', [list(), list()], 'unreached'],
     ['the list cannot be read', [list(), answered('<html>', 502)], 'unknown'],
     ['nothing can be read', [{ kind: 'lost', reason: 'reset' }], 'unknown'],
     ['the key was revoked', [refused({ type: 'invalid_request_error' }, 401)], 'unknown'],
@@ -211,7 +211,7 @@ describe('looking up what became of a request', () => {
     ['INCREMENTAL', intentOf('requires_capture', { amount: 1000 }), 'unreached'],
     ['REVERSAL', intentOf('canceled'), 'approved'],
     ['REVERSAL', intentOf('requires_capture'), 'unreached'],
-    // Somebody has captured all of it in the dashboard, so the reversal has not arrived.
+    // All of it was captured in the dashboard, so the reversal has not arrived.
     ['REVERSAL', intentOf('succeeded'), 'unreached'],
     ['REVERSAL', intentOf('succeeded', { amount_received: 600 }), 'approved'],
     ['REVERSAL', intentOf('succeeded', { amount_received: 700 }), 'unknown'],
@@ -223,7 +223,7 @@ describe('looking up what became of a request', () => {
   test.each<[string, readonly string[], string]>([
     ['only one holds money', ['requires_payment_method', 'canceled', 'requires_capture'], 'approved'],
     ['none holds money', ['canceled', 'canceled'], 'declined'],
-    ['two hold money, which a person must see', ['succeeded', 'requires_capture'], 'unknown'],
+    ['two hold money, so an operator must look', ['succeeded', 'requires_capture'], 'unknown'],
   ])('of several intents under one reference: %s', async (_, statuses, kind) => {
     const several = list(...statuses.map(status => intentOf(status)))
     for (const answers of [[several], [list(), several]]) {
@@ -277,7 +277,7 @@ describe('the check of an account', () => {
       .filter(({ ok }) => !ok)
       .map(({ name, detail }) => `${name}: ${detail}`)
 
-  test('finds nothing on an account that is set up well', async () => {
+  test('finds nothing wrong with an account that is set up correctly', async () => {
     expect(await find([list(intentOf('succeeded', { livemode: false })), list(endpoint)])).toEqual([])
   })
 
@@ -293,7 +293,7 @@ describe('the check of an account', () => {
       /^credentials: The secret key has expired or was revoked/,
     ],
     [
-      'a key that may do little',
+      'a key with few permissions',
       [refused({ message: 'no permission' }, 403)],
       /^credentials: The secret key may not read payments/,
     ],
@@ -304,7 +304,7 @@ describe('the check of an account', () => {
       /^mode: The key belongs to Stripe's live mode/,
     ],
     [
-      'another version',
+      'another API version',
       [{ ...list(), headers: { 'stripe-version': '2020-08-27' } } as HttpAnswer, list(endpoint)],
       /^version: .*2020-08-27/,
     ],
@@ -323,7 +323,7 @@ describe('the check of an account', () => {
     expect(first).toMatch(finding)
   })
 
-  test('a missing endpoint is a fault in live, and may be forwarded otherwise in test', async () => {
+  test('a missing endpoint is an error in live, but not in test, where events may be forwarded otherwise', async () => {
     expect(await find([list(), list()], 'live')).toEqual([
       'notices: No enabled webhook endpoint at Stripe leads to …/providers/acc_1/notices.',
     ])
@@ -346,7 +346,7 @@ describe('a report that is ready', () => {
   test.each([
     ['at another host', { url: 'https://files.stripe.example/v1/files/file_1/contents', name }, 'foreign'],
     ['at no address', { url: 'file_1', name }, 'foreign'],
-    ['without single lines', { url, name: 'balance.summary.1' }, 'none'],
+    ['that is a summary', { url, name: 'balance.summary.1' }, 'none'],
   ])('%s is not downloaded', async (_, report, kind) => {
     const { connector, requests } = talk([file])
     expect(await connector.fetchReport?.(report, signal)).toEqual({ kind })

@@ -1,6 +1,6 @@
 /**
- * A merchant's account at Stripe: the operations of the contract, each delegated to the file that makes its calls.
- * Nothing in this folder ever repeats a call.
+ * The connector of one Stripe account. Each operation of the contract is delegated to the file that makes its calls.
+ * Nothing in this folder retries a call.
  */
 import type {
   Connector,
@@ -64,7 +64,7 @@ function openStripe(account: ProviderAccount, { http, nowMs }: ConnectorTools): 
   return connector
 }
 
-/** Numbers of Stripe's sandbox. */
+/** Test cards of Stripe's sandbox. */
 const sandboxCards = {
   approvedCard: {
     number: new Secret('4242424242424242'),

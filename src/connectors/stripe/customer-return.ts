@@ -1,4 +1,4 @@
-/** Handles customers who return from Stripe's page, and ends pages that may no longer be paid. */
+/** Handles customers who return from Stripe's page, and ends pages that must no longer be paid. */
 import type { AuthorizationOutcome, CustomerReturn, Inquiry } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
 import { fetchIntent, fetchSession, lookUp } from '#connectors/stripe/look-up.ts'
@@ -15,14 +15,16 @@ interface ReturnTools {
   readonly signal: AbortSignal
 }
 
-/** A customer who left the page by its cancel link has declined; the page is ended, so that it cannot be paid later. */
+/** A customer who used the page's cancel link has cancelled. The page is ended, so that it cannot be paid later. */
 export async function complete(returned: CustomerReturn, tools: ReturnTools): Promise<AuthorizationOutcome> {
   if (returned.query[leftKey] === undefined) return lookUp(returned, tools)
   const ended = await cancelAction(returned, tools)
   return ended.kind === 'approved' || ended.kind === 'pending' ? lookUp(returned, tools) : both(ended)
 }
 
-/** `declined`: it cannot be paid any more. `approved` or `pending`: it has been paid already, or is being paid. */
+/**
+ * `declined`: the page or intent can no longer be paid. `approved` or `pending`: it is already paid, or is being paid.
+ */
 export async function cancelAction(inquiry: Inquiry, tools: ReturnTools): Promise<Outcome> {
   const id = inquiry.provider?.transactionId ?? ''
   const ended = id.startsWith('cs_')
@@ -30,7 +32,7 @@ export async function cancelAction(inquiry: Inquiry, tools: ReturnTools): Promis
     : id.startsWith('pi_')
       ? await endIntent(id, inquiry, tools)
       : unknown
-  // A request that never arrived has ended nothing: the page may still be paid.
+  // A request that never arrived ended nothing, so the page may still be paid.
   return ended.kind === 'unreached' ? unknown : ended
 }
 
@@ -42,12 +44,12 @@ async function endSession(id: string, inquiry: Inquiry, tools: ReturnTools): Pro
   if (reading.kind === 'object' && textAt(reading.object, 'status') === 'expired') {
     return declined(inquiry, cancelledByCustomer, 'The page was ended.', id)
   }
-  // Stripe expires open sessions only: this one has been completed, or has expired by itself.
+  // Stripe expires open sessions only, so this one was completed or has expired by itself.
   const session = await fetchSession(id, tools)
   if (session === undefined) return unknown
   const { authorization } = readSession(session, inquiry)
   if (authorization.kind !== 'action') return authorization
-  // A voucher or transfer that was shown on the page: the intent is what can still be paid.
+  // The page showed a voucher or transfer, which can still be paid through the intent.
   const intentId = idAt(session, 'payment_intent')
   return intentId === undefined ? unknown : endIntent(intentId, inquiry, tools)
 }

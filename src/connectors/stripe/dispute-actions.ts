@@ -1,4 +1,4 @@
-/** The answers to a dispute: accept it, or send text and files. */
+/** The merchant's responses to a dispute: accept it, or send evidence as text and files. */
 import type { DisputeActions, DisputeFacts, Evidence } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
 import { filePlaces, readDispute, toEvidence } from '#connectors/stripe/translate/disputes.ts'
@@ -13,7 +13,7 @@ import { type Form, textAt } from '#connectors/stripe/translate/wire.ts'
 import { foreignXId } from '#domain/ids.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 
-/** A dispute is not an operation, so there is no reference to echo. */
+/** A dispute is no operation, so there is no reference to echo. */
 const askedAbout = ({ amount }: DisputeFacts): Asked => ({ reference: foreignXId, amount })
 
 export function createDisputeActions(client: StripeClient): DisputeActions {
@@ -58,7 +58,7 @@ interface Call {
   readonly form: Form
 }
 
-/** Files that were uploaded and never submitted change nothing, so a failure here is simply a refusal. */
+/** Uploaded files have no effect until they are submitted, so a failed upload is simply a refusal. */
 async function uploadAll(
   client: StripeClient,
   { files }: Evidence,

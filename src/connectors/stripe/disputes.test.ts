@@ -1,4 +1,4 @@
-/** Disputes at Stripe: what is sent when a merchant defends or accepts one. */
+/** Disputes at Stripe: the calls that defend or accept one. */
 import { describe, expect, test } from 'vitest'
 import { answered, xId } from '#connectors/stripe/examples.test-support.ts'
 import { refused, signal, talk } from '#connectors/stripe/talk.test-support.ts'
@@ -43,7 +43,7 @@ describe('disputes', () => {
     expect(calls()).toEqual(['POST /v1/disputes/dp_1/close'])
   })
 
-  test('a file that Stripe does not take is a no, and nothing is submitted', async () => {
+  test('a file that Stripe refuses is a decline, and nothing is submitted', async () => {
     const { connector, calls } = talk([
       refused({ type: 'invalid_request_error', message: 'Too large.' }, 400),
     ])

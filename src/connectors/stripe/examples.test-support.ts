@@ -71,7 +71,7 @@ export const authorizationOf = (
   ...more,
 })
 
-/** A number of Stripe's sandbox. */
+/** A card of Stripe's sandbox. */
 export const testCard = {
   number: new Secret('4242424242424242'),
   expiryDate: '203012',
@@ -104,7 +104,7 @@ export const answered = (body: unknown, status = 200): HttpAnswer => ({
   body: typeof body === 'string' ? body : JSON.stringify(body),
 })
 
-/** An intent as Stripe shows it, reduced to what is read. */
+/** An intent in Stripe's format, reduced to the members that we read. */
 export const intentOf = (
   status: string,
   more: Readonly<Record<string, unknown>> = {},

@@ -1,4 +1,6 @@
-/** What holds for Stripe before any account exists: its hosts, settings, secrets, methods, amounts and time limits. */
+/**
+ * The facts about Stripe that do not depend on an account: hosts, settings, secrets, methods, amounts and time limits.
+ */
 import type { ConnectorFacts } from '#connectors/contract.ts'
 import { labels, stripeCode } from '#connectors/stripe/methods.ts'
 import { exponent } from '#connectors/stripe/translate/amounts.ts'
@@ -6,13 +8,13 @@ import type { OperationType } from '#lifecycle/payment.ts'
 import type { Method } from '#methods/rows.ts'
 
 /**
- * The newest version in which `payment_method_types` chooses the method of an intent and a session; the next one replaces
- * it. Pinned with every call, so that an upgrade of the account changes nothing here.
+ * The newest API version in which `payment_method_types` chooses the method of intents and sessions; the next version
+ * replaces that field. Sent with every call, so that an upgrade of the account changes nothing here.
  */
 export const apiVersion = '2026-08-26.dahlia'
 
 export const liveOrigin = 'https://api.stripe.com'
-/** Stripe takes files at a host of their own. */
+/** Stripe has a separate host for files. */
 export const liveFilesOrigin = 'https://files.stripe.com'
 
 const minuteMs = 60_000
@@ -21,7 +23,7 @@ const dayMs = 24 * hourMs
 
 /** How long Stripe may leave a payment undecided, by the family of the method. */
 const pendingDays: Readonly<Record<string, number>> = {
-  // A card waits for its cardholder only: a session lives 24 hours.
+  // A card payment only waits for the cardholder, and a session lives 24 hours.
   card: 2,
   // SEPA debits succeed or fail within 14 working days.
   direct_debit: 21,
@@ -63,14 +65,14 @@ export const stripeFacts: ConnectorFacts = {
   serves: type => stripeCode(type) !== undefined,
   label: type => labels[type],
   exponent,
-  // Stripe's own minimum depends on the currency that the account settles in, so Stripe checks it; zero is not
-  // accepted.
+  // Stripe's real minimum depends on the account's settlement currency, so Stripe checks it, and refuses an amount of
+  // zero.
   minimum: () => 1,
   lostAnswer: {
     noticeWithinMs: 0,
-    // The list by time shows an intent at once; five minutes cover a request that is still under way.
+    // The list of intents by time is up to date at once; five minutes cover a request that is still under way.
     lookUpSettledMs: 5 * minuteMs,
-    // Keys live at least 24 hours.
+    // Stripe keeps idempotency keys for at least 24 hours.
     repeatWithinMs: 23 * hourMs,
     undo: false,
   },

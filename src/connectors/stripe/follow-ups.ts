@@ -1,4 +1,4 @@
-/** Follow-ups of an approval: capture, increment, reversal, refund. Each is one call under the key of its operation. */
+/** Capture, increment, reversal and refund of an approved payment. Each is one call under the key of its operation. */
 import type { FollowUpRequest, HttpAnswer } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
 import { stripeCode } from '#connectors/stripe/methods.ts'
@@ -18,7 +18,7 @@ interface FollowUpTools {
 const pathOf = (intentId: string, action: string): string =>
   `/v1/payment_intents/${encodeURIComponent(intentId)}/${action}`
 
-/** An approval without a Stripe intent was not made by this connector, so there is nothing to follow up. */
+/** An approval without a payment intent was not made by this connector, so it has no follow-ups. */
 const notOurs = (request: FollowUpRequest): Outcome =>
   declined(request, notPermitted, 'The payment has no payment intent at Stripe.')
 
@@ -52,7 +52,7 @@ export async function increment(request: FollowUpRequest, tools: FollowUpTools):
   return outcomeOf(answer, request, intent => readTotal(intent, request, { name: 'amount', id }))
 }
 
-/** Releases the whole rest: Stripe cannot give back a part of it. */
+/** Releases the whole rest, because Stripe cannot release a part of it. */
 export async function reverse(request: FollowUpRequest, tools: FollowUpTools): Promise<Outcome> {
   const id = intentOf(request)
   if (id === undefined) return notOurs(request)

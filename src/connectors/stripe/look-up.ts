@@ -1,6 +1,7 @@
 /**
- * Finds the outcome of a request whose answer was lost. Stripe's search knows our reference but may lag by minutes, so
- * the list by time, which shows an object at once, decides. Finding nothing there means that nothing arrived.
+ * Finds the outcome of a request whose answer was lost. Stripe's search by our reference may lag by minutes, so the
+ * list by time, which is always up to date, decides. If it does not hold the reference either, the request never
+ * arrived.
  */
 import type { AuthorizationOutcome, Inquiry } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
@@ -33,12 +34,14 @@ interface LookUp {
 }
 
 const pageSize = 100
-/** 20 pages of 100: more payments than one account makes in the window. Beyond that nothing is proved. */
+/**
+ * 20 pages of 100: more payments than an account makes in the window. After that the look-up gives up without a proof.
+ */
 const pagesMax = 20
 /** Stripe's clock and ours may differ by this much. */
 const skewSeconds = 300
 const daySeconds = 86_400
-/** A request arrives within its time limit; an hour covers a queue on the way. */
+/** A request arrives within its time limit; one hour covers delays on the way. */
 const windowSeconds = 3_600
 
 const askedBy = ({ reference, amount, captureReference }: Inquiry): Asked => ({
@@ -76,8 +79,8 @@ async function lookUpAuthorization(inquiry: Inquiry, tools: LookUp): Promise<Aut
 }
 
 /**
- * If the session contains only the intent's id, the intent is fetched: the session alone does not show whether it was
- * approved.
+ * If the session contains only the intent's id, the intent is fetched too, because the session alone does not show
+ * whether the payment was approved.
  */
 async function lookUpSession(id: string, asked: Asked, tools: LookUp): Promise<AuthorizationOutcome> {
   const session = await fetchSession(id, tools)
@@ -88,7 +91,7 @@ async function lookUpSession(id: string, asked: Asked, tools: LookUp): Promise<A
   return intent === undefined ? readSession(session, asked) : readIntent(intent, asked)
 }
 
-/** The intent of an approval, which may be known by its session only. */
+/** Fetches the intent of an approval, of which we may know only the session. */
 async function fetchApproval(id: string | undefined, tools: LookUp): Promise<Wire | undefined> {
   if (id === undefined) return undefined
   if (!id.startsWith('cs_')) return fetchIntent(id, tools)
@@ -117,19 +120,19 @@ function objectOf(answer: Parameters<typeof readAnswer>[0]): Wire | undefined {
 const hitsIn = (list: Wire | undefined, { reference }: Pick<Inquiry, 'reference'>): readonly Wire[] =>
   listAt(list, 'data').filter(object => referenceAt(object) === reference)
 
-/** Of intents and refunds: no money moves or has moved. */
+/** The states of intents and refunds in which no money has moved or will move. */
 const ended: ReadonlySet<string> = new Set(['canceled', 'requires_payment_method', 'failed'])
 
 /**
- * Of several objects under one reference the one that may hold money counts, wherever it is in the list. Undefined: more than
- * one does, and a person must look.
+ * If several objects have the same reference, the one that may have moved money counts, wherever it is in the list.
+ * Undefined: there are several such objects, so an operator must look.
  */
 function onlyOne(hits: readonly Wire[]): Wire | undefined {
   const open = hits.filter(hit => !ended.has(textAt(hit, 'status') ?? ''))
   return open.length > 1 ? undefined : (open[0] ?? hits[0])
 }
 
-/** `nothing`: proved. Undefined: could not be found out. */
+/** `nothing`: the intent certainly does not exist. Undefined: the look-up could not tell. */
 async function findIntent(inquiry: Inquiry, tools: LookUp): Promise<Wire | 'nothing' | undefined> {
   const { client, signal } = tools
   const query = `metadata['${referenceKey}']:'${inquiry.reference}'`
@@ -145,7 +148,7 @@ async function findIntent(inquiry: Inquiry, tools: LookUp): Promise<Wire | 'noth
   return findInList('/v1/payment_intents', inquiry, tools, windowOf(inquiry, tools))
 }
 
-/** A merchant's test clock may run ahead of Stripe's: then the last day is searched. */
+/** The time window to search. If a merchant's test clock runs ahead of Stripe's, it is the last day. */
 function windowOf({ sentAt }: Inquiry, { nowMs }: LookUp): { gte: number; lte?: number } {
   const sent = Math.floor(sentAt.getTime() / 1000)
   const now = Math.floor(nowMs() / 1000)
@@ -182,16 +185,16 @@ async function findInList(
   return undefined
 }
 
-/** 10: two thousand sums. More captures without an answer wait for their notices. */
+/** 10: about two thousand sums to try. With more unanswered captures, the notices decide. */
 const besideMax = 10
 
-/** Whether some of these amounts make exactly this sum. */
+/** Whether a subset of these amounts adds up to exactly this sum. */
 const canMake = ([first, ...others]: readonly number[], sum: number): boolean =>
   first === undefined ? sum === 0 : canMake(others, sum) || canMake(others, sum - first)
 
 /**
- * Whether a total that has grown by so much holds this amount. The growth may also come from other operations without an
- * answer; undefined: it can be explained with this one and without it, or in no way.
+ * Whether the growth of a total includes this amount. Other unanswered operations may have contributed to it.
+ * Undefined: the growth can be explained both with and without this operation, or not at all.
  */
 function isHeld(grown: number, amount: number, beside: readonly number[]): boolean | undefined {
   if (beside.length > besideMax) return undefined
@@ -199,7 +202,7 @@ function isHeld(grown: number, amount: number, beside: readonly number[]): boole
   return held === notHeld ? undefined : held
 }
 
-/** Captures and increments show in a total of the intent: it has grown by the amount, or it has not. */
+/** Captures and increments are found by the intent's total, which has grown by the amount or has not. */
 async function lookUpTotal(
   inquiry: Inquiry,
   name: 'amount' | 'amount_received',
@@ -251,7 +254,7 @@ async function lookUpRefund(inquiry: Inquiry, tools: LookUp): Promise<Outcome> {
   return hit === undefined ? unknown : readRefund(hit, asked)
 }
 
-/** The newest of them, as a list object. */
+/** The newest refunds of an intent, as a list object. */
 async function fetchRefunds(
   intentId: string,
   { client, signal }: Pick<LookUp, 'client' | 'signal'>,
@@ -263,8 +266,8 @@ async function fetchRefunds(
 }
 
 /**
- * The newest refunds of captured money. Stripe also lists what was never captured as a refund, once a capture of a part or a
- * cancellation has released it: then only the balance shows which is which. Undefined: could not be found out.
+ * The newest refunds of captured money. Stripe also lists released authorisations, after partial captures and
+ * cancellations, as refunds; only their balance transactions tell them apart. Undefined: the look-up failed.
  */
 export async function fetchMoneyBack(intentId: string, tools: LookUp): Promise<readonly Wire[] | undefined> {
   const intent = await fetchIntent(intentId, tools)

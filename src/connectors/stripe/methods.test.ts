@@ -1,4 +1,4 @@
-/** The method map: every row is one of ours, and the capabilities are what Stripe can do with it. */
+/** The method map: every row is a type of our catalogue, with the capabilities that it has at Stripe. */
 import { expect, test } from 'vitest'
 import { methodOf } from '#connectors/stripe/examples.test-support.ts'
 import { capabilitiesOf, servedTypes, stripeCode } from '#connectors/stripe/methods.ts'

@@ -1,11 +1,11 @@
 /**
- * Which of our methods Stripe serves, under which of its codes, and what can be done with a payment of each. The codes are
- * those of Stripe's list of payment method types; the capabilities follow from what that list says about each code.
+ * The methods that Stripe serves, their codes, and their capabilities. Codes and capabilities are from Stripe's list of
+ * payment method types.
  */
 import type { Capabilities } from '#connectors/contract.ts'
 import type { Method } from '#methods/rows.ts'
 
-/** Our type to Stripe's code, a line for each family. */
+/** Stripe's code for each of our method types. */
 const codes: Readonly<Record<string, string>> = {
   ...all(
     'card',
@@ -103,7 +103,7 @@ export const stripeCode = (type: string): string | undefined =>
 
 export const servedTypes: readonly string[] = Object.keys(codes)
 
-/** What customers read where the account gives no name of its own. */
+/** The names that customers see if the account sets no label. */
 export const labels: Readonly<Record<string, string>> = {
   PROVIDERK: 'Klarna',
   PROVIDERP: 'PayPal',
@@ -113,7 +113,7 @@ export const labels: Readonly<Record<string, string>> = {
 
 const setOf = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/))
 
-/** Codes that can be authorised first and captured later: those whose options know `capture_method: manual`. */
+/** Codes with separate capture: those whose options have `capture_method: manual`. */
 const capturedLater = setOf(`
   card affirm afterpay_clearpay alma amazon_pay billie cashapp kakao_pay klarna kr_card link mobilepay naver_pay payco
   paypal revolut_pay samsung_pay satispay scalapay sequra sunbit
@@ -122,13 +122,13 @@ const capturedLater = setOf(`
 /** Codes whose money cannot be sent back through Stripe. */
 const notRefundable = setOf('boleto oxxo')
 
-/** Codes that may be charged again without the customer: those whose options know `setup_future_usage: off_session`. */
+/** Codes for merchant-initiated payments: those whose options have `setup_future_usage: off_session`. */
 const reusable = setOf(`
   card acss_debit amazon_pay au_becs_debit bacs_debit bancontact blik cashapp ideal kakao_pay klarna kr_card link
   naver_pay nz_bank_account paypal payto revolut_pay satispay sepa_debit twint upi us_bank_account
 `)
 
-/** Debits: what Stripe calls a dispute is a return by the customer's bank. */
+/** Debits, whose disputes at Stripe are returns by the customer's bank. */
 const debits = setOf('sepa_debit us_bank_account bacs_debit au_becs_debit nz_bank_account acss_debit payto')
 
 export const canCaptureLater = (code: string): boolean => capturedLater.has(code)
@@ -145,7 +145,7 @@ export function capabilitiesOf(method: Method, rawCards: boolean): Capabilities 
     rawCards: rawCards && card && method.family === 'card',
     capture: card ? 'several' : capturedLater.has(code) ? 'one' : 'none',
     partialCaptureReleasesRest: !card,
-    // Stripe cancels the whole rest or nothing.
+    // Stripe can cancel only the whole rest.
     partialReversal: false,
     reversal: capturedLater.has(code),
     refund: refundable,

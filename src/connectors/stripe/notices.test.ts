@@ -1,4 +1,4 @@
-/** Notices, signed by Stripe's own library: what each event says, and that nothing else gets through. */
+/** Notices signed by Stripe's own library: the facts of each event, and that forged ones are rejected. */
 import Stripe from 'stripe'
 import { expect, test } from 'vitest'
 import type { Notice, NoticeFact } from '#connectors/contract.ts'
@@ -84,7 +84,7 @@ test.each([
   expect(receive(payload, header).verdict).toBe('forged')
 })
 
-test('while the secret is being changed one of two signatures is enough', () => {
+test('while the secret is being rotated one of two signatures is enough', () => {
   const other = sign(genuine, nowMs / 1000, 'whsec_new').replace(/^t=\d+,/, '')
   expect(receive(genuine, `${sign(genuine)},${other}`).verdict).toBe('genuine')
 })
@@ -189,7 +189,7 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
     },
   ],
   [
-    'a capture that somebody made in the dashboard',
+    'a capture made in the dashboard',
     'charge.captured',
     { id: 'ch_1', payment_intent: 'pi_1', amount_captured: 1000, currency: 'eur' },
     { request: { idempotency_key: null } },
@@ -202,7 +202,7 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
     },
   ],
   [
-    'the end of captures that somebody else made',
+    'the last of several captures made elsewhere',
     'payment_intent.succeeded',
     intentOf('succeeded', { capture_method: 'manual' }),
     { request: { idempotency_key: null } },
@@ -227,7 +227,7 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
     },
   ],
   [
-    'an authorisation whose time ran out',
+    'an authorisation that has expired',
     'payment_intent.canceled',
     intentOf('canceled', { cancellation_reason: 'automatic' }),
     undefined,
@@ -260,7 +260,7 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
     },
   ],
   [
-    'a refund without our reference, which may be what a capture of a part has released',
+    'a refund without our reference, which may be a released authorisation',
     'refund.created',
     {
       id: 're_1',
@@ -348,7 +348,7 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
     },
   ],
   [
-    'a debit that the bank sent back',
+    'a debit that the bank returned',
     'charge.dispute.created',
     {
       id: 'du_1',
@@ -395,7 +395,7 @@ test.each<[string, string, unknown, EventParts?]>([
     sessionOf('complete', { payment_status: 'unpaid' }),
   ],
   [
-    'the end of a capture of ours that its charge has told',
+    'the end of a capture of ours that its charge has reported',
     'payment_intent.succeeded',
     intentOf('succeeded', { capture_method: 'manual' }),
     { request: { idempotency_key: captureReference } },
@@ -411,25 +411,25 @@ test.each<[string, string, unknown, EventParts?]>([
     { id: 'du_1', charge: 'py_1', amount: 1, currency: 'eur', status: 'lost', reason: 'general' },
   ],
   [
-    'a dispute in a state of tomorrow',
+    'a dispute in an unknown state',
     'charge.dispute.updated',
     { id: 'dp_1', charge: 'ch_1', amount: 1, currency: 'eur', status: 'tomorrow' },
   ],
   ['an event of the other mode', 'payment_intent.succeeded', intentOf('succeeded'), { livemode: true }],
-  ['an event that means nothing to us', 'customer.created', { id: 'cus_1' }],
+  ['an event without consequences', 'customer.created', { id: 'cus_1' }],
   ['an event without an object', 'payment_intent.succeeded', undefined],
 ])('a notice about %s is ignored', (_, type, object, parts) => {
   expect(factOf(type, object, parts)).toMatchObject({ kind: 'ignored' })
 })
 
-test('an intent that is not ours fits no reference', () => {
+test('an intent that is not ours matches no reference', () => {
   expect(factOf('payment_intent.succeeded', intentOf('succeeded', { metadata: {} }))).toMatchObject({
     kind: 'outcome',
     subject: { transactionId: 'pi_1' },
   })
 })
 
-test('an object under a reference that cannot be ours does not pass for ours', () => {
+test('an object with a reference that cannot be ours is not taken for ours', () => {
   const fact = factOf('payment_intent.succeeded', {
     ...intentOf('succeeded'),
     metadata: { tollgate: 'order-7' },

@@ -1,6 +1,6 @@
 /**
- * Stripe's notices: one event a message. Each is verified and read into one fact about a reference of ours. Which
- * events matter is one table; any other event is understood but has no consequences.
+ * Reads Stripe's webhooks, one event per message: verifies the signature and translates the event into facts. `readers`
+ * lists the relevant events; all others are ignored.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Notice, NoticeFact, NoticeSubject, RawNotice, RefundFact } from '#connectors/contract.ts'
@@ -45,7 +45,7 @@ export function readNotice(
     return { verdict: 'forged', reason: 'the body is no event of Stripe' }
   }
   const occurredAt = dateAt(event, 'created')
-  // An endpoint of the sandbox may lead here by mistake. Its money is not real.
+  // A sandbox endpoint may point here by mistake. Its money is not real.
   const foreign = event.livemode === !terms.live
   const read =
     foreign || object === undefined ? undefined : (readers[type] ?? olderReaders[type])?.(object, event)
@@ -63,7 +63,7 @@ export function readNotice(
   }
 }
 
-/** Most events are one fact. */
+/** Most events give one fact. */
 type Reader = (object: Wire, event: Wire) => NoticeFact | readonly NoticeFact[] | undefined
 
 const readers: Readonly<Record<string, Reader>> = {
@@ -91,10 +91,10 @@ const readers: Readonly<Record<string, Reader>> = {
   'reporting.report_run.succeeded': report,
 }
 
-/** What the endpoint must send. */
+/** The events that the webhook endpoint must send. */
 export const eventTypes: readonly string[] = Object.keys(readers)
 
-/** Some endpoints tell of refunds only in this way; those of API versions from 2022-11-15 on name none in it. */
+/** Some endpoints report refunds only with this event. Since API version 2022-11-15 it no longer lists the refunds. */
 const olderReaders: Readonly<Record<string, Reader>> = {
   'charge.refunded': (charge, event) =>
     Array.isArray(at(charge, 'refunds', 'data')) && !isCapturedInPart(charge)
@@ -102,11 +102,11 @@ const olderReaders: Readonly<Record<string, Reader>> = {
       : refundsBehind(charge, event),
 }
 
-/** Then what was released is among its refunds. */
+/** After a partial capture the released rest is among the charge's refunds. */
 const isCapturedInPart = (charge: Wire): boolean =>
   (numberAt(charge, 'amount_captured') ?? Infinity) < (numberAt(charge, 'amount') ?? 0)
 
-/** A refund of ours is known by its answer, and has events of its own. */
+/** The charge's refunds are to be fetched, unless our own request caused the event: we know its refund already. */
 function refundsBehind(charge: Wire, event: Wire): NoticeFact | undefined {
   const [id, paymentTransactionId] = [textAt(charge, 'id'), idAt(charge, 'payment_intent')]
   if (callerOf(event) !== undefined || id === undefined || paymentTransactionId === undefined)
@@ -114,18 +114,18 @@ function refundsBehind(charge: Wire, event: Wire): NoticeFact | undefined {
   return { kind: 'refunds', subject: { transactionId: id, paymentTransactionId } }
 }
 
-/** An object that we did not create has no reference: the engine uses the provider's ids. */
+/** An object that we did not create has no reference of ours, so the engine matches it by the provider's ids. */
 function askedBy(object: Wire): Asked {
   const reference = referenceAt(object) ?? foreignXId
   return {
     reference,
-    // Only the engine knows the requested amount; it compares it with the echo.
+    // The engine, which knows the requested amount, compares it with the echo.
     amount: { value: 0, currency: (textAt(object, 'currency') ?? '').toUpperCase() },
     captureReference: captureReferenceAt(object) ?? reference,
   }
 }
 
-/** If we made the request that caused an event, it carries our key. */
+/** Our xId, if our own request caused the event: the event carries its idempotency key. */
 const callerOf = (event: Wire): XId | undefined => parseXId(textAt(event, 'request', 'idempotency_key') ?? '')
 
 function subjectOf(object: Wire, transactionId: string | undefined): NoticeSubject {
@@ -141,7 +141,7 @@ function authorization(intent: Wire): NoticeFact | undefined {
   const amount = fromStripeAmount(numberAt(intent, 'amount'), textAt(intent, 'currency'))
   if (amount === undefined) return undefined
   const { authorization: outcome, capture } = readIntent(intent, asked)
-  // The customer's own step is known from the answer to our request.
+  // We know the customer's step from the answer to our request.
   if (outcome.kind === 'action') return undefined
   return {
     kind: 'outcome',
@@ -153,7 +153,7 @@ function authorization(intent: Wire): NoticeFact | undefined {
   }
 }
 
-/** Unpaid: the money comes later, or waits for a capture; the events of the intent say which. */
+/** A completed but unpaid session is ignored: later events of its intent report the payment or authorisation. */
 function paidSession(session: Wire): NoticeFact | undefined {
   const asked = askedBy(session)
   const amount = fromStripeAmount(numberAt(session, 'amount_total'), textAt(session, 'currency'))
@@ -188,7 +188,7 @@ function failedSession(
   }
 }
 
-/** The first time it is the approval; once the amount has changed it is an increment. Captures have their own event. */
+/** The approval or, if the event reports a changed amount, an increment. Captures have their own event. */
 function capturable(intent: Wire, event: Wire): NoticeFact | undefined {
   const before = numberAt(event, 'data', 'previous_attributes', 'amount')
   if ((numberAt(intent, 'amount_received') ?? 0) > 0) return undefined
@@ -196,12 +196,12 @@ function capturable(intent: Wire, event: Wire): NoticeFact | undefined {
   const added = fromStripeAmount((numberAt(intent, 'amount') ?? 0) - before, textAt(intent, 'currency'))
   const id = textAt(intent, 'id')
   const caller = callerOf(event)
-  // Only the API can raise an authorisation; an increment by another program is not booked.
+  // Increments can be made only through the API; one made by another program is not booked.
   if (caller === undefined || added === undefined || id === undefined || added.value <= 0) return undefined
   return followUp('INCREMENTAL', { id: `${id}/${caller}`, paymentId: id, amount: added, caller })
 }
 
-/** Several captures of one charge share its id: the key of our request, or the total of the charge, tells them apart. */
+/** All captures of a charge share its id. Our idempotency key or the charge's total tells them apart. */
 function captured(charge: Wire, event: Wire): NoticeFact | undefined {
   const before = numberAt(event, 'data', 'previous_attributes', 'amount_captured') ?? 0
   const all = numberAt(charge, 'amount_captured') ?? 0
@@ -216,8 +216,8 @@ function captured(charge: Wire, event: Wire): NoticeFact | undefined {
 }
 
 /**
- * Its author is unknown: somebody at the dashboard, or another program. The amount is that of the first capture, for a process
- * of the release before that applies what this one has stored: without one it would book all that is open.
+ * A capture made in the dashboard or by another program. The `amount` is for a process of the previous release that
+ * applies this stored notice: it does not know `total`, and without an amount it would book everything open.
  */
 function capturedElsewhere(id: string, paymentId: string, total: Money | undefined): NoticeFact | undefined {
   if (total === undefined) return undefined
@@ -225,7 +225,7 @@ function capturedElsewhere(id: string, paymentId: string, total: Money | undefin
   return { ...fact, subject: { paymentTransactionId: paymentId }, total }
 }
 
-/** All of it was captured, by one or several captures; ours are reported by their charge, with the amount of each. */
+/** The intent is captured and closed. `charge.captured` reports our own captures, each with its amount. */
 function capturedWhole(intent: Wire, event: Wire): readonly NoticeFact[] {
   const paymentId = textAt(intent, 'id')
   const charge = idAt(intent, 'latest_charge')
@@ -238,11 +238,11 @@ function capturedWhole(intent: Wire, event: Wire): readonly NoticeFact[] {
 }
 
 interface FollowUpNews {
-  /** The provider's id of the operation itself, which must not be that of the approval. */
+  /** An id of the operation itself, which must differ from that of the approval. */
   readonly id: string
   readonly paymentId: string
   readonly amount: Money
-  /** Absent if it was made in Stripe's dashboard, or by Stripe itself. */
+  /** Undefined if it was made in Stripe's dashboard or by Stripe itself. */
   readonly caller: XId | undefined
 }
 
@@ -268,10 +268,10 @@ function followUp(
   }
 }
 
-/** Stripe's own reasons for the end of an authorisation whose time has run out. */
+/** Stripe's cancellation reasons for expired authorisations. */
 const ranOut: ReadonlySet<string> = new Set(['automatic', 'expired'])
 
-/** An intent that was never approved has ended without money; an approved one was released by somebody, or by its age. */
+/** An intent that was never approved has failed. An approved one was released on request or has expired. */
 function cancelled(intent: Wire, event: Wire): NoticeFact | undefined {
   const approved =
     idAt(intent, 'latest_charge') !== undefined && wireAt(intent, 'last_payment_error') === undefined
@@ -287,7 +287,7 @@ function cancelled(intent: Wire, event: Wire): NoticeFact | undefined {
   return followUp('REVERSAL', { id: `${id}/cancel`, paymentId: id, amount, caller: callerOf(event) })
 }
 
-/** The last capture was partial, made by us or in the dashboard: it released the rest. */
+/** A last partial capture, made by us or in the dashboard, has released the rest. */
 function releasedRest(intent: Wire): NoticeFact | undefined {
   const id = textAt(intent, 'id')
   const rest = (numberAt(intent, 'amount') ?? 0) - (numberAt(intent, 'amount_received') ?? 0)
@@ -321,8 +321,8 @@ function refund(object: Wire, event: Wire): RefundFact | undefined {
 }
 
 /**
- * A refund without our reference was made in the dashboard, or by Stripe itself of what a capture of a part or a cancellation
- * has released. Its event does not say which.
+ * A refund without our reference is one made in the dashboard, or Stripe's record of an authorisation released by a
+ * partial capture or cancellation. The event does not tell which, so the refunds must be fetched.
  */
 function refundEvent(object: Wire, event: Wire): NoticeFact | undefined {
   const fact = refund(object, event)
@@ -332,7 +332,7 @@ function refundEvent(object: Wire, event: Wire): NoticeFact | undefined {
   return { kind: 'refunds', subject: { ...(id && { transactionId: id }), paymentTransactionId }, told: fact }
 }
 
-/** Those that failed have an event of their own. */
+/** Only refunds that have not failed; failed ones have their own event. */
 export const readRefunds = (refunds: readonly Wire[]): readonly RefundFact[] =>
   refunds
     .filter(one => ['succeeded', 'pending'].includes(textAt(one, 'status') ?? ''))
@@ -348,9 +348,9 @@ function dispute(object: Wire, event: Wire): NoticeFact | undefined {
     ...(paymentId === undefined ? {} : { paymentTransactionId: paymentId }),
   }
   const detail = detailOfReturn(textAt(object, 'reason') ?? '')
-  // Not every dispute shows its method; the engine knows whether the payment was a debit.
+  // Not every dispute names its method. The engine knows whether the payment was a debit.
   if (!isDebitReturn(object)) return { kind: 'dispute', subject, dispute: facts, returnDetail: detail }
-  // The money of a debit is gone with the first event; the later ones add nothing.
+  // A debit's money is gone with the first event; later ones add nothing.
   if (textAt(event, 'type') !== 'charge.dispute.created') return undefined
   return {
     kind: 'return',
@@ -371,8 +371,8 @@ function report(run: Wire): NoticeFact | undefined {
 const toleranceSeconds = 300
 
 /**
- * The signature is an HMAC-SHA256 over time and body with the secret of the webhook endpoint. Returns a sentence about
- * what is wrong; undefined: the signature is Stripe's.
+ * Verifies the signature, an HMAC-SHA256 over time and body with the secret of the webhook endpoint. Returns what is
+ * wrong with it; undefined: it is valid.
  */
 function findForgery(
   header: string | undefined,
@@ -385,7 +385,7 @@ function findForgery(
   const [, time] = parts.find(([name]) => name === 't') ?? []
   const signatures = parts.filter(([name]) => name === 'v1').map(([, value]) => value ?? '')
   if (time === undefined || !/^\d{1,12}$/.test(time)) return 'the signature has no time'
-  // With several signatures the endpoint's secret is being rotated; one of them must match ours.
+  // While the endpoint's secret is being rotated there are several signatures; one of them must match.
   const expected = createHmac('sha256', secret).update(`${time}.`).update(body).digest()
   if (!signatures.some(signature => equals(signature, expected))) return 'no signature fits the body'
   const age = Math.abs(nowMs / 1000 - Number(time))

@@ -13,7 +13,7 @@ export interface Talk {
   calls(): string[]
 }
 
-/** Answers in turn; the last answer is repeated. */
+/** Returns the answers in turn and repeats the last one. */
 export function talk(answers: readonly HttpAnswer[], account: Partial<ProviderAccount> = {}): Talk {
   const requests: HttpRequest[] = []
   const http = {

@@ -86,7 +86,7 @@ describe('a file is refused with', () => {
   })
 })
 
-test('a card number in the wrong file is not repeated', () => {
+test('an error does not quote a card number from the wrong file', () => {
   const tell = (line: string) => {
     try {
       read(own, line)

@@ -1,7 +1,6 @@
 /**
- * Card lists as CSV, line by line: the first line names the columns, each further one is a range. Schemes and open
- * lists name their columns differently, so several names are accepted for each. An error names the column that does not
- * fit.
+ * Parses card lists in CSV, line by line: the first line names the columns, each further one is a range. Schemes and
+ * open lists name their columns differently, so several names are accepted for each. An error names the invalid column.
  */
 import { type BinRange, type CardSource, cardSources, toSpan } from '#domain/cards/bin-ranges.ts'
 import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
@@ -13,7 +12,7 @@ import { isActiveCurrency } from '#domain/money/currencies.ts'
 /** The line cannot be used; the message says why. */
 export class BinFileError extends Error {}
 
-/** By preference: where a list has both a country's code and its name, the code's column stands first. */
+/** The names of each column, by preference: if a list has both a country's code and its name, the code is used. */
 const columnNames = {
   first: ['first', 'low', 'bin', 'iin', 'iin_start'],
   last: ['last', 'high', 'iin_end'],
@@ -29,7 +28,7 @@ const columnNames = {
 
 type Column = keyof typeof columnNames
 
-/** Where each column stands; -1 for one that the file does not have. */
+/** The position of each column; -1 if the file does not have it. */
 export type BinColumns = Readonly<Record<Column, number>>
 
 export function readBinHeading(line: string): BinColumns {
@@ -83,7 +82,7 @@ function readSpan(first: string, last: string) {
   return span
 }
 
-/** The wire's spelling of brands that lists write otherwise. */
+/** Our names of brands that lists spell differently. */
 const brandNames: Readonly<Record<string, string>> = {
   'american express': 'amex',
   'diners club': 'diners',
@@ -136,7 +135,7 @@ function readFlag(text: string, otherwise: boolean): boolean {
 }
 
 /**
- * 40 characters are enough to find the place. Card numbers are masked because the operator may have passed the wrong
+ * 40 characters are enough to find the line. Card numbers are masked, because the operator may have passed the wrong
  * file.
  */
 const cut = (text: string): string => scrubCardNumbers(text).slice(0, 40)

@@ -1,6 +1,6 @@
 /**
- * Ranges of card numbers by their first digits: what is known about the cards in a range, and which range answers a
- * look-up. Every range is stored with ten digits, the length of the longest look-up.
+ * BIN ranges: the facts about the cards in a range of leading digits, and the range that answers a look-up. Every range
+ * is stored with ten digits, the length of the longest look-up.
  */
 
 export type CardSource = 'CREDIT' | 'DEBIT' | 'PREPAID' | 'CHARGE'
@@ -40,11 +40,11 @@ export const toSpan = (bin: string, last = bin): BinSpan => ({
 
 export const widthOf = ({ first, last }: BinSpan): number => last - first + 1
 
-/** A range answers only if it holds every card that the look-up may mean. */
+/** A range answers a look-up only if it contains every card with these leading digits. */
 export const holds = (range: BinSpan, asked: BinSpan): boolean =>
   range.first <= asked.first && asked.last <= range.last
 
-/** The narrowest range that holds the whole look-up. */
+/** The narrowest range that contains the whole look-up. */
 export function findNarrowest(ranges: readonly BinRange[], asked: BinSpan): BinRange | undefined {
   let best: BinRange | undefined
   for (const range of ranges) {

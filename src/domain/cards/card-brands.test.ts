@@ -11,7 +11,7 @@ import {
 } from '#domain/cards/card-brands.ts'
 import { isCardNumber } from '#domain/cards/card-numbers.ts'
 
-/** Numbers that networks, acquirers and makers of software publish for tests. */
+/** Test numbers published by card networks, acquirers and software vendors. */
 describe('published test numbers', () => {
   test.each([
     ['4111111111111111', 'visa'],
@@ -84,14 +84,14 @@ test.each([
 ])('at the edge of a range %s is %s', (number, brand) => expect(detectBrand(number)).toBe(brand))
 
 describe('the table', () => {
-  test('every brand and every spelling stands once', () => {
+  test('every brand and every spelling is listed once', () => {
     const spellings = cardBrands.flatMap(entry => entry.spellings)
     expect(new Set(spellings).size).toBe(spellings.length)
     expect(new Set(cardBrands.map(entry => entry.name)).size).toBe(cardBrands.length)
     for (const { brand } of cardBrands) expect(brand).toMatch(/^[a-z]+(_[a-z]+)*$/)
   })
 
-  test('no two brands claim the same lead with the same number of digits', () => {
+  test('no two brands have the same prefix with the same number of digits', () => {
     const all = cardBrands.flatMap(({ brand, ranges }) => ranges.map(range => ({ brand, ...range })))
     const clashes = all.flatMap((a, index) =>
       all
@@ -102,7 +102,7 @@ describe('the table', () => {
     expect(clashes).toEqual([])
   })
 
-  test('ranges run upwards between leads of the same length', () => {
+  test('ranges ascend between prefixes of the same length', () => {
     for (const { ranges, sharedRanges } of cardBrands)
       for (const { from, to } of [...ranges, ...sharedRanges]) {
         expect(`${from} ${to}`).toMatch(/^[0-9]{1,6} [0-9]{1,6}$/)
@@ -111,7 +111,7 @@ describe('the table', () => {
       }
   })
 
-  test('every brand can be found, by its own range or on the cards of one that has ranges', () => {
+  test('every brand can be detected, by its own range or as co-badge of a brand with ranges', () => {
     const lost = cardBrands.filter(
       ({ ranges, sharedRanges, rides }) =>
         ranges.length + sharedRanges.length === 0 &&
@@ -122,7 +122,7 @@ describe('the table', () => {
       for (const host of rides) expect(findCardBrand(host)?.brand).toBe(host)
   })
 
-  test('groups add up to their length, and every length is one a card can have', () => {
+  test('digit groups add up to their length, and every length is a valid card length', () => {
     for (const entry of cardBrands)
       for (const length of entry.lengths) {
         expect(length).toBeGreaterThanOrEqual(12)
@@ -190,7 +190,7 @@ test.each([
   ['a pseudo card number', '0123456789012345', 'amex', true],
 ])('whether a number may bear %s', (_, number, brand, may) => expect(mayBear(number, brand)).toBe(may))
 
-test('whatever is asked, there is an answer, and a number may always bear the brand it is told by', () => {
+test('any digits get an answer, and a number is always allowed for its detected brand', () => {
   fc.assert(
     fc.property(fc.stringMatching(/^[0-9]{0,24}$/), number => {
       const brand = detectBrand(number)

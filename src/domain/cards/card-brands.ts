@@ -1,6 +1,6 @@
 /**
- * The card networks: by which leading digits a number is recognised, how long it is, how it is printed, and which other
- * brands' cards may carry the brand. Pure look-ups in one table; nothing here stores or rejects a number.
+ * The card brands: leading digits, lengths and printed groups of their numbers, and the brands with which they share
+ * cards. Pure look-ups in one table; nothing here stores or rejects a number.
  */
 
 export interface CardBrand {
@@ -10,17 +10,17 @@ export interface CardBrand {
   /** Other spellings that requests use, in lower case without separators. */
   readonly spellings: readonly string[]
   readonly lengths: readonly number[]
-  /** Digits between the gaps on the card, for lengths that are not printed in fours. */
+  /** The printed groups of digits, for lengths that are not printed in fours. */
   readonly groups: Readonly<Record<number, readonly number[]>>
-  /** 0 where the cards have none. */
+  /** 0 if the cards have none. */
   readonly securityCodeLength: number
-  /** Leading digits that are this brand's own. */
+  /** The brand's own leading digits. */
   readonly ranges: readonly Range[]
-  /** Leading digits that belong to another brand, while this one is on the card too (co-branded). */
+  /** Leading digits of other brands whose cards also carry this brand (co-badged). */
   readonly sharedRanges: readonly Range[]
-  /** Brands on whose cards this one may be found anywhere: issuers choose, and no public list says which. */
+  /** Brands any of whose cards may carry this brand: issuers decide, and no public list says which. */
   readonly rides: readonly string[]
-  /** True where the leading digits are so short that only the length makes the number one of this brand. */
+  /** True if the leading digits are so short that only together with the length they identify the brand. */
   readonly lengthDecides: boolean
 }
 
@@ -67,8 +67,8 @@ const row = (brand: string, name: string, given: Row): CardBrand => ({
 const from16 = [16, 17, 18, 19]
 
 /**
- * Taken from what the networks and terminal manufacturers publish. Ranges move between issuers, so a number is never
- * refused for its brand: it decides what is shown and on whose rails a payment may run.
+ * From publications of the networks and of terminal manufacturers. Ranges move between issuers, so a number is never
+ * refused because of its brand, which only decides what is shown and over which network a payment may run.
  */
 export const cardBrands: readonly CardBrand[] = [
   row('visa', 'Visa', {
@@ -95,7 +95,7 @@ export const cardBrands: readonly CardBrand[] = [
   }),
   row('discover', 'Discover', {
     ranges: '6011 644-649 65',
-    // Networks whose cards run on these rails in the United States.
+    // Networks whose cards are accepted over Discover's network in the United States.
     shared: '622126-622925 300-305 3095 36 38-39 3528-3589',
     lengths: [16, 19],
   }),
@@ -195,7 +195,7 @@ interface Claim extends Range {
   readonly owner: CardBrand
 }
 
-/** By first digit, the longest leads first: the more digits a range needs, the more it knows about the number. */
+/** By first digit, longest prefixes first, because a longer prefix is more specific. */
 const claims: ReadonlyMap<string, readonly Claim[]> = new Map(
   [...'0123456789'].map(digit => [
     digit,
@@ -229,10 +229,10 @@ function squeeze(text: string): string {
   return text.toLowerCase().replace(/[^a-z0-9]/g, '')
 }
 
-/** By any spelling: `American Express`, `american_express` and `amex` are one brand. */
+/** Finds a brand by any spelling: `American Express`, `american_express` and `amex` are the same. */
 export const findCardBrand = (spelling: string): CardBrand | undefined => bySpelling.get(squeeze(spelling))
 
-/** Other brands whose own or shared ranges hold the number. */
+/** Other brands whose own or shared ranges contain the number. */
 export function listCoBadges(number: string): readonly string[] {
   const own = detectBrand(number)
   return cardBrands
@@ -242,8 +242,8 @@ export function listCoBadges(number: string): readonly string[] {
 }
 
 /**
- * Whether a card with this number can carry the brand that a request names. An unknown brand or number is accepted, and
- * so is a pseudo card number, which says nothing about its brand.
+ * Whether a card with this number can carry the brand of the request. Unknown brands and numbers are accepted, and so
+ * are pseudo card numbers, which do not reveal a brand.
  */
 export function mayBear(number: string, spelling: string): boolean {
   const named = findCardBrand(spelling)
@@ -252,10 +252,7 @@ export function mayBear(number: string, spelling: string): boolean {
   return named.rides.includes(detected.brand) || listCoBadges(number).includes(named.brand)
 }
 
-/**
- * How the digits are grouped on the card: 4-6-5 for fifteen digits of American Express; in fours where the brand says
- * nothing.
- */
+/** The printed groups of digits: 4-6-5 for fifteen digits of American Express, in fours by default. */
 export function groupDigits({ groups }: CardBrand, length: number): readonly number[] {
   return (
     groups[length] ?? Array.from({ length: Math.ceil(length / 4) }, (_, i) => Math.min(4, length - 4 * i))

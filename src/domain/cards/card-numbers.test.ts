@@ -10,7 +10,7 @@ import {
   toPseudoCardNumber,
 } from '#domain/cards/card-numbers.ts'
 
-/** Luhn once more, written differently: the doubled digits come from a table, and the text is read from the left. */
+/** A second implementation of Luhn: doubled digits come from a table, and the text is read from the left. */
 function luhnOracle(digits: string): boolean {
   const table = [0, 2, 4, 6, 8, 1, 3, 5, 7, 9]
   const odd = digits.length % 2
@@ -20,7 +20,7 @@ function luhnOracle(digits: string): boolean {
   return sum % 10 === 0
 }
 
-/** Digits whose last one is chosen so that the checksum is right. */
+/** Random digits with a valid check digit. */
 const luhnValid = (minimum: number, maximum: number) =>
   fc
     .array(fc.integer({ min: 0, max: 9 }), { minLength: minimum - 1, maxLength: maximum - 1 })
@@ -109,13 +109,13 @@ describe('pseudo card numbers', () => {
     expect(new Set(made).size).toBe(1000)
   })
 
-  test('use every digit at each of the twelve free places about equally often', () => {
+  test('use every digit at each of the twelve random positions about equally often', () => {
     const count = 5000
     const made = Array.from({ length: count }, (_, n) => toPseudoCardNumber(digestOf(`${n}`), 0, '345'))
     for (let place = 1; place <= 12; place++)
       for (const digit of '0123456789') {
         const seen = made.filter(pseudo => pseudo[place] === digit).length
-        // Expected 500 with a deviation of 21: six deviations, and the digests are fixed, so this never flickers.
+        // Expected 500, standard deviation 21: six deviations, and the digests are fixed, so the test is not flaky.
         expect(Math.abs(seen - count / 10)).toBeLessThan(130)
       }
   })
@@ -148,7 +148,7 @@ describe('scrubCardNumbers', () => {
     ['number 000000000001', 'number 000000000001'],
     ['4111  1111  1111  1111', '4111  1111  1111  1111'],
     ['00000000000', '00000000000'],
-    // One above the highest amount: the refusal must name it.
+    // One above the highest amount: the error must quote it.
     ['1000000000000', '1000000000000'],
     ['4000000000000002', '400000******0002'],
     [
@@ -178,7 +178,7 @@ describe('scrubCardNumbers', () => {
     fc.string({ unit: fc.constantFrom(...'0123456789 .-+%abcfABC"/='), maxLength: 40 }),
   )
 
-  test('no card number survives, whatever stands around and between its digits', () => {
+  test('no card number survives, with any characters around and between its digits', () => {
     fc.assert(
       fc.property(around, written, around, (before, number, after) => {
         const text = before + number + after
@@ -189,7 +189,7 @@ describe('scrubCardNumbers', () => {
     )
   })
 
-  test('nothing that is left holds a card number, and scrubbing twice changes nothing', () => {
+  test('scrubbed text contains no card number, and scrubbing it again changes nothing', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(around, written), { maxLength: 6 }), parts => {
         const text = parts.join('')
@@ -203,7 +203,7 @@ describe('scrubCardNumbers', () => {
     )
   })
 
-  test('text without long runs of digits is returned as it is', () => {
+  test('text without long runs of digits is returned unchanged', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 200 }), text => {
         fc.pre(text.replaceAll(/[^0-9]/g, '').length < 12)
@@ -212,7 +212,7 @@ describe('scrubCardNumbers', () => {
     )
   })
 
-  test('a hostile run of a million digits neither overflows nor passes', () => {
+  test('a hostile run of a million digits neither overflows the stack nor passes', () => {
     expect(scrubCardNumbers('1234567890'.repeat(100_000))).toBe('123456*********7890')
   })
 })

@@ -1,7 +1,6 @@
 /**
- * What can be said about a card number by looking at it: checksum, masked form, pseudo form, whether it is the token of a
- * one-time card, and the last-line filter that keeps card numbers out of logs and error texts. Nothing here stores or
- * encrypts one.
+ * Card numbers as text: checksum, masked form, pseudo card numbers, one-time card tokens, and the filter that keeps
+ * card numbers out of logs and error texts. Nothing here stores or encrypts a number.
  */
 import { strict as assert } from 'node:assert'
 
@@ -9,7 +8,7 @@ import { strict as assert } from 'node:assert'
 const shortest = 12
 const longest = 19
 
-/** The digits of scripts that phones offer in Arabic, Persian and Hindi, and full-width ones. */
+/** Arabic, Persian, Devanagari and full-width digits, which phones may offer. */
 const foreignDigits = /[\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\uff10-\uff19]/g
 const zeros = [0x660, 0x6f0, 0x966, 0xff10]
 
@@ -20,7 +19,7 @@ export const toPlainDigits = (text: string): string =>
     return String(code - zero)
   })
 
-/** For digits of any length; anything else, including the empty text, does not pass. */
+/** False for anything but digits, including the empty text. */
 export function passesLuhn(digits: string): boolean {
   return /^[0-9]+$/.test(digits) && luhnSum(digits) % 10 === 0
 }
@@ -34,7 +33,7 @@ function luhnSum(digits: string): number {
   return sum
 }
 
-/** Twice the digit, and the digits of that added up: 7 becomes 14 becomes 5. */
+/** Doubles a digit and adds the digits of the result: 7 becomes 14 becomes 5. */
 const double = (digit: number): number => (digit < 5 ? digit * 2 : digit * 2 - 9)
 
 /** 12 to 19 digits with a valid checksum: a scheme may have issued it. */
@@ -47,21 +46,22 @@ export const maskCard = (number: string): { first6Digits: string; last4Digits: s
   last4Digits: number.slice(-4),
 })
 
-/** No scheme issues numbers that begin with 0, and the wrong checksum keeps ours from ever passing for one. */
+/**
+ * No scheme issues numbers that begin with 0, and because of its wrong checksum ours never passes for a card number.
+ */
 export const isPseudoCardNumber = (text: string): boolean => /^0[0-9]{15}$/.test(text) && !passesLuhn(text)
 
-/** 9 · 10^11: eleven free digits, and a twelfth that may be any but the one that makes the checksum right. */
+/** 9 · 10^11: eleven free digits, and a twelfth that may be any but the one that makes the checksum valid. */
 const pseudoCount = 900_000_000_000
 /** A prime, so that successive attempts visit every pseudo number before one repeats, far apart from each other. */
 const attemptStep = 556_230_589_961
 
 /**
- * A pseudo card number for a card whose keyed digest is given: the digest picks one of all the pseudo numbers that end
- * with `last3`, each equally likely. If the merchant already uses that one for another card, the caller tries the next
- * attempt.
+ * The pseudo card number for a card's keyed digest. The digest selects, uniformly, one of all pseudo numbers that end
+ * with `last3`. If the merchant already uses that one for another card, the caller increments `attempt`.
  */
 export function toPseudoCardNumber(digest: Uint8Array, attempt: number, last3: string): string {
-  // 16 bytes: far more values than pseudo numbers, so the remainder favours none of them.
+  // 16 bytes have far more values than there are pseudo numbers, so the remainder is practically uniform.
   assert(digest.length >= 16, 'the digest is too short')
   assert(/^[0-9]{3}$/.test(last3), 'the last three digits are not three digits')
   assert(Number.isSafeInteger(attempt) && attempt >= 0, 'attempts are counted from 0')
@@ -76,7 +76,7 @@ export function toPseudoCardNumber(digest: Uint8Array, attempt: number, last3: s
   return `0${free}${nth < right ? nth : nth + 1}${last3}`
 }
 
-/** The digest, read as one number, modulo the count of pseudo numbers. Every step stays below 2^48 and is exact. */
+/** The digest as one number, modulo the count of pseudo numbers. Every step stays below 2^48 and is exact. */
 function remainderOf(digest: Uint8Array): number {
   let remainder = 0
   for (let at = 0; at < digest.length; at++) remainder = (remainder * 256 + (digest[at] ?? 0)) % pseudoCount
@@ -86,18 +86,18 @@ function remainderOf(digest: Uint8Array): number {
 const stepsOf = (attempt: number): number =>
   attempt === 0 ? 0 : Number((BigInt(attempt) * BigInt(attemptStep)) % BigInt(pseudoCount))
 
-/** Twelve digits with at most one separator between neighbours: without one there is nothing to look for. */
+/** Twelve digits with at most one separator between neighbours. Text without such a run holds no card number. */
 const suspicious = /[0-9](?:(?:[ .+-]|%20)?[0-9]){11}/
 /**
- * Our own ids, trace ids and hashes, and the client's address in a line of the log. They often hold a dozen digits in a
- * row, and a log without them is of no use.
+ * Our own ids, trace ids and hashes, and the client's address in a log line. They often contain a dozen digits in a
+ * row, but logs are useless without them, so they are not masked.
  */
 const ownToken =
   /(?<![0-9A-Za-z])(?=[0-9]*[a-f])(?:[0-9a-f]{64}|[0-9a-f]{32})(?![0-9A-Za-z])|(?<!\\)"address":"[0-9]{1,3}(?:\.[0-9]{1,3}){3}"/g
 
 /**
- * The last line of defence for logs and error texts: every run of digits that holds a number a scheme may have issued
- * becomes `411111******1111`. It prefers masking an innocent number to letting a card number pass.
+ * The last line of defence for logs and error texts: every run of digits that contains a possible card number becomes
+ * `411111******1111`. It rather masks an innocent number than lets a card number pass.
  */
 export function scrubCardNumbers(text: string): string {
   if (!suspicious.test(text)) return text
@@ -116,7 +116,7 @@ function scrubPart(text: string): string {
   return scrubbed === text ? text : scrubPart(scrubbed)
 }
 
-/** Written as a loop: a regular expression that matches runs of any length can exhaust its stack on hostile text. */
+/** A loop, because a regular expression for runs of any length can exhaust the stack on hostile text. */
 function scrubRuns(text: string): string {
   let scrubbed = ''
   let copied = 0
@@ -152,7 +152,7 @@ function nextDigit(text: string, at: number): number {
   return -1
 }
 
-/** Every digit may be the first of a number, also those of `%20`: the percent sign may have been a plain one. */
+/** Tries every digit as the first of a number, even those of `%20`, which may be a literal percent sign. */
 function holdsCardNumber(run: string): boolean {
   if (run.length < shortest) return false
   for (let start = 0; start < run.length; start++)
@@ -160,7 +160,7 @@ function holdsCardNumber(run: string): boolean {
   return false
 }
 
-/** Both checksums of what was read so far: as if the last digit counted once, and as if it counted double. */
+/** Keeps two checksums of the digits so far: one in which the last digit counts once, one in which it counts double. */
 function startsCardNumber(run: string, start: number): boolean {
   let once = 0
   let twice = 0
@@ -171,13 +171,13 @@ function startsCardNumber(run: string, start: number): boolean {
     once = twice + digit
     twice = previousOnce + double(digit)
     length++
-    // Zeros alone have a right checksum and are nobody's number, but they end many a round amount.
+    // Zeros alone have a valid checksum, but they are no card number and are common at the end of round amounts.
     if (length >= shortest && once % 10 === 0 && once > 0) return true
   }
   return false
 }
 
-/** As many stars as digits left out, but no more than the longest card number has. */
+/** One star per omitted digit, but at most as many as in the longest card number. */
 function maskRun(digits: string): string {
   const { first6Digits, last4Digits } = maskCard(digits)
   return first6Digits + '*'.repeat(Math.min(digits.length, longest) - 10) + last4Digits

@@ -11,7 +11,7 @@ const debit = {
   paymentMethods: { directDebit: { account: { number: iban, accountHolderName: 'Ada Lovelace' } } },
 }
 
-/** As a request is read. */
+/** Parses the text like a request body. */
 function suspectsOf(body: unknown): readonly Suspect[] {
   const read = readJson(Buffer.from(JSON.stringify(body)))
   if (read instanceof Refusal) throw new Error('the body was refused')
@@ -79,7 +79,7 @@ test.each<[name: string, body: object, field: string | undefined]>([
   if (found) expect(found.error.replace(/[^0-9A-Z]/g, '')).not.toMatch(/4111111111111111|370400440532/)
 })
 
-test('in a list each item is compared with its own number and those outside of lists', () => {
+test('each list item is compared with its own card number and with those outside of lists', () => {
   const cards = [
     { number, reference: 'a' },
     { number: '5555555555554444', reference: number },
@@ -105,7 +105,7 @@ test('a key is not repeated: the error names the object that holds it', () => {
   expect(findStrayCardData(body)?.error).toMatch(/^a key of metadata holds /)
 })
 
-describe('the texts with many digits', () => {
+describe('texts with many digits', () => {
   const request = (changed: object) => ({
     transId: 'order-2026-000000012345',
     paymentMethods: { type: 'CARD', card: { number, expiryDate: '203012', cardholderName: 'Ada' } },
@@ -114,7 +114,7 @@ describe('the texts with many digits', () => {
     ...changed,
   })
 
-  test('are enough to see that a usual request is clean', () => {
+  test('suffice to see that a usual request is clean', () => {
     expect(isCertainlyClean(suspectsOf(request({})), 'a-key-123456789012345')).toBe(true)
     expect(isCertainlyClean(suspectsOf({ transId: 'order-2026-000000012345' }))).toBe(true)
     expect(isCertainlyClean(suspectsOf(debit))).toBe(true)
@@ -139,7 +139,7 @@ describe('the texts with many digits', () => {
     expect(isCertainlyClean(suspectsOf(body), key)).toBe(false)
   })
 
-  test('never hide what the walk through the objects finds', () => {
+  test('never hide a number that the search of all objects finds', () => {
     const text = fc.constantFrom(
       ...[number, '4111 1111-1111 1111', '5555555555554444', `x${number}`, '378282246310005', '123456789012'],
       ...['DE89370400440532013000', 'DE89 3704 0044 0532 0130 00', 'MT31MALTAAAAAAAAAAAAAAAAAAAAAAA'],

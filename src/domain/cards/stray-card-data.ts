@@ -1,6 +1,6 @@
 /**
- * Finds card data where it does not belong: the card number or IBAN of a request in any other field of it, and any card
- * number in names and descriptions. Such data would be stored, shown and forwarded in clear text. Pure.
+ * Finds card data in the wrong fields: the card number or IBAN of a request in any other field of it, and any card
+ * number in names and descriptions. There it would be stored, shown and forwarded in clear text. Pure.
  */
 
 import { isKnownCardNumber } from '#domain/cards/card-brands.ts'
@@ -13,13 +13,13 @@ export interface StrayCardData {
   readonly error: string
 }
 
-/** Members that are meant for the number of a card or an account. */
+/** The members for the number of a card or an account. */
 const carriers: ReadonlySet<string> = new Set(['number', 'accountNumber'])
 
-/** The merchant's own data: order numbers in there often look like card numbers. */
+/** The merchant's own data, where order numbers often look like card numbers. */
 const ownData = 'metadata'
 
-/** A telephone number is also in a member called number, and may pass a checksum by chance. */
+/** Telephone numbers are in a member called `number` too, and may have a valid checksum by chance. */
 const isPhone = (key: string): boolean => /phone$/i.test(key)
 
 /** firstName, cardholderName, description, additionalDescription … */
@@ -42,17 +42,17 @@ const squeeze = (text: string): string =>
         .replace(/[^0-9A-Za-z]+/g, '')
         .toUpperCase()
 
-/** The form in which most numbers arrive. */
+/** Most numbers arrive in this form. */
 const squeezed = /^[0-9A-Z]*$/
 
 /** A text of a request that may hold card data. */
 export interface Suspect {
   readonly text: string
-  /** It is the value of a member called number. */
+  /** Whether it is the value of a member called `number`. */
   readonly isNumber: boolean
 }
 
-/** 100: a request with more texts like this is looked through member by member. */
+/** 100: a request with more such texts is searched member by member. */
 const suspectsMax = 100
 
 /** Adds a text that may hold card data; `name` is that of its member. */
@@ -63,9 +63,9 @@ export function addSuspect(suspects: Suspect[], text: string, name: string): voi
 }
 
 /**
- * True where a request with these suspects cannot hold stray card data, false where it has to be looked through member
- * by member: the body reader walks through every request anyway, and a second walk took 2 % of the time of a payment.
- * `key` as below.
+ * True if a request with these suspects cannot contain stray card data; false if it must be searched member by member.
+ * The body reader walks through every request anyway, and a second walk took 2 % of the time of a payment. `key` as
+ * below.
  */
 export function isCertainlyClean(suspects: readonly Suspect[], key = ''): boolean {
   if (suspects.length > suspectsMax) return false
@@ -74,7 +74,7 @@ export function isCertainlyClean(suspects: readonly Suspect[], key = ''): boolea
   for (const { text, isNumber } of suspects) {
     const number = isNumber ? squeeze(text) : ''
     if (isCardNumber(number) || ibanForm.test(number)) {
-      // Texts with as few digits as such an IBAN has were not noted.
+      // An IBAN with so few digits may be repeated in texts that were not collected as suspects.
       if (own !== undefined || countDigits(number) < shortest) return false
       own = number
     } else if (holdsCardNumber(plain(text))) return false
@@ -93,7 +93,7 @@ export function findStrayCardData(body: unknown, key = ''): StrayCardData | unde
   return found && describe(found)
 }
 
-/** Numbers that a request carries where they belong. */
+/** The card and account numbers in the proper fields of a request. */
 interface Collected {
   readonly all: string[]
   /** Numbers outside lists. */
@@ -113,7 +113,7 @@ function collectNumbers(value: unknown, found: Collected, inList: boolean): void
 
 function pushNumber(text: string, { all, outside }: Collected, inList: boolean): void {
   const number = squeeze(text)
-  // Pseudo numbers have a wrong checksum: they are made to be passed around.
+  // Pseudo numbers, which have a wrong checksum, may be anywhere.
   if (!isCardNumber(number) && !ibanForm.test(number)) return
   all.push(number)
   if (!inList) outside.push(number)
@@ -127,7 +127,7 @@ interface Place {
   readonly outside: readonly string[]
 }
 
-/** `path` grows on the way back from where it was found, so that a clean request builds no paths. */
+/** `path` is built on the way back up from the finding, so that a clean request builds no paths. */
 interface Found {
   readonly what: 'own' | 'own-in-key' | 'likely'
   readonly path: string
@@ -157,7 +157,7 @@ function placeInList(item: unknown, place: Place): Place {
 
 function searchMembers(value: Readonly<Record<string, unknown>>, place: Place): Found | undefined {
   for (const key in value) {
-    // The merchant chose the key as well, so it is checked but not repeated in the error.
+    // The merchant chose the key too, so it is checked, but it is not repeated in the error.
     if (place.isOwnData && holds(key, place.numbers)) return { what: 'own-in-key', path: '' }
     const member = value[key]
     const found = search(member, key, typeof member === 'object' ? placeBelow(key, place) : place)
@@ -204,7 +204,8 @@ function holds(text: string, numbers: readonly string[]): boolean {
 }
 
 /**
- * Infinite if a character is not ASCII, because it may become a digit. Cheap, because most texts need no further check.
+ * Infinite if a character is not ASCII, because normalisation may turn it into a digit. Cheap, because it is the only
+ * check for most texts.
  */
 function countDigits(text: string): number {
   let digits = 0
@@ -230,9 +231,9 @@ function isWordAt(text: string, at: number): boolean {
 }
 
 /**
- * Groups of digits with single characters between them; every series of whole groups may be a number, so that one after
- * a house number is found too. A group that touches a letter is a part of a word. Without regular expressions, because
- * order numbers of many requests are read here: theirs took twice as long (measured).
+ * Looks for groups of digits with single characters between them. Every series of whole groups may be a card number, so
+ * that one after a house number is found too. A group that touches a letter is part of a word. Written without regular
+ * expressions, which took twice as long (measured), because the order numbers of many requests are read here.
  */
 function holdsCardNumber(text: string): boolean {
   let series: string[] = []

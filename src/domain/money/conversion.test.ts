@@ -22,7 +22,7 @@ test.each([
   expect(isRate(text)).toBe(expected)
 })
 
-describe('the rate has six decimals, the markup in it, and is rounded half up', () => {
+describe('the rate includes the markup, has six decimals and is rounded half up', () => {
   test.each([
     // Euro to dollar: 1.1634 · 1.03 = 1.198302
     ['1', '1.1634', '3.00', '1.198302'],
@@ -33,7 +33,7 @@ describe('the rate has six decimals, the markup in it, and is rounded half up', 
     ['179.79', '0.3571', '3.00', '0.002046'],
     ['3', '1', '0.00', '0.333333'],
     ['3', '2', '0.00', '0.666667'],
-    // Exactly half of the last decimal goes up.
+    // Exactly half of the last decimal rounds up.
     ['1', '0.0000005', '0.00', '0.000001'],
     ['1', '0.0000004999', '0.00', '0.000000'],
     ['1', '1', '2.50', '1.025000'],
@@ -45,14 +45,14 @@ describe('the rate has six decimals, the markup in it, and is rounded half up', 
 describe('amounts respect the exponents of both currencies', () => {
   test.each([
     [4999, 'EUR', '1.198302', 'USD', 5990],
-    // 49.99 EUR at 185.1837 is 9,257.33… yen, and a yen has no parts.
+    // 49.99 EUR at 185.1837 is 9,257.33… yen, and the yen has no decimals.
     [4999, 'EUR', '185.183700', 'JPY', 9257],
     [9257, 'JPY', '0.005562', 'EUR', 5149],
-    // A dinar has a thousand parts.
+    // The dinar has three decimals.
     [4999, 'EUR', '0.367813', 'KWD', 18387],
     [18387, 'KWD', '2.800000', 'EUR', 5148],
     [100, 'JPY', '0.002046', 'KWD', 205],
-    // Half up, at the very half: 0.005 dollars are a cent.
+    // Exactly half rounds up: 0.005 dollars are a cent.
     [1, 'EUR', '0.500000', 'USD', 1],
     [1, 'EUR', '0.499999', 'USD', undefined],
     [999_999_999_999, 'EUR', '1.000000', 'USD', 999_999_999_999],
@@ -79,7 +79,7 @@ test('for every pair of currencies the amount is within half a smallest unit of 
         const digits = String(millionths).padStart(7, '0')
         const rate = `${digits.slice(0, -6)}.${digits.slice(-6)}`
         const converted = convert({ value, currency: from }, rate, to)
-        // Twice the difference, over a common denominator, in whole numbers.
+        // Twice the difference over a common denominator, in integers.
         const scale = 10n ** BigInt(6 + (exponents.get(from) ?? 0))
         const product = BigInt(value) * BigInt(millionths) * 10n ** BigInt(exponents.get(to) ?? 0)
         const rest = 2n * product - 2n * scale * BigInt(converted?.value ?? 0)

@@ -1,12 +1,12 @@
 /**
- * From one currency to another, exactly: rates are decimal texts, arithmetic is done with whole numbers of any size, and
- * each result is rounded once, half up. Nothing here knows where a rate comes from.
+ * Exact currency conversion: rates are decimal texts, arithmetic uses BigInt, and each result is rounded once, half up.
+ * Independent of the source of rates.
  */
 import { strict as assert } from 'node:assert'
 import { exponentOf } from '#domain/money/currencies.ts'
 import { type Money, maximumAmount } from '#domain/money/money.ts'
 
-/** A decimal as a whole number and the count of its digits after the point. */
+/** A decimal as an integer and its number of decimals. */
 interface Decimal {
   readonly digits: bigint
   readonly scale: number
@@ -25,22 +25,22 @@ function parseDecimal(text: string): Decimal {
 
 const tenTo = (power: number): bigint => 10n ** BigInt(power)
 
-/** Half up; both are positive. */
+/** Rounds half up; both are positive. */
 const divide = (dividend: bigint, divisor: bigint): bigint => (dividend * 2n + divisor) / (divisor * 2n)
 
-/** Six decimals: what the contract shows. */
+/** Six decimals, as the API shows rates. */
 const rateScale = 6
 
-/** Units of each currency for one unit of a third: the euro, as the central bank publishes them. */
+/** Units of each currency for one euro, as the central bank publishes them. */
 export interface RatePair {
   readonly from: string
   readonly to: string
 }
 
-/** Units of `to` for one unit of `from`, with the markup (in percent) in it, six decimals. */
+/** Units of `to` for one unit of `from`, including the markup (in percent), with six decimals. */
 export function exchangeRate({ from, to }: RatePair, markupPercentage: string): string {
   const [perFrom, perTo, markup] = [parseDecimal(from), parseDecimal(to), parseDecimal(markupPercentage)]
-  // to/from · (100 + markup)/100: one fraction, so that there is one rounding.
+  // to/from · (100 + markup)/100 as one fraction, so that it is rounded once.
   const dividend =
     perTo.digits * tenTo(perFrom.scale) * (100n * tenTo(markup.scale) + markup.digits) * tenTo(rateScale)
   const divisor = perFrom.digits * tenTo(perTo.scale) * 100n * tenTo(markup.scale)
@@ -51,8 +51,8 @@ export function exchangeRate({ from, to }: RatePair, markupPercentage: string): 
 }
 
 /**
- * What the amount is at that rate, in the other currency's smallest unit. The rate is the one that is shown, so that
- * anybody who multiplies gets the same result. Undefined where the result is zero or above the largest amount.
+ * Converts an amount into the other currency's smallest unit, with the rate as shown, so that readers can reproduce the
+ * result. Undefined if the result is zero or above the largest amount.
  */
 export function convert(amount: Money, rate: string, currency: string): Money | undefined {
   const [fromExponent, toExponent] = [exponentOf(amount.currency), exponentOf(currency)]

@@ -1,6 +1,6 @@
 /**
- * The currency people pay with in each country (ISO 3166-1 alpha-3 to ISO 4217), as of 2026. Card lists name the country
- * of a card but seldom its currency. Where a country has more than one, the one that its cards are issued in.
+ * The currency of each country (ISO 3166-1 alpha-3 to ISO 4217), as of 2026. Card lists give the country of a card but
+ * seldom its currency. If a country has several, the one in which its cards are issued.
  */
 const table = `
   EUR: AND ALA AUT BEL BGR BLM CYP DEU ESP EST FIN FRA GLP GRC GUF HRV IRL ITA LTU LUX LVA MAF MCO MLT MNE MTQ MYT NLD

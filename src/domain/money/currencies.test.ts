@@ -50,13 +50,13 @@ test.each([
   expect(exponentOf(code)).toBeUndefined()
 })
 
-test('every code and every number stands once and is well formed', () => {
+test('every code and every number is unique and well formed', () => {
   expect(new Set(currencies.map(currency => currency.code)).size).toBe(currencies.length)
   expect(new Set(currencies.map(currency => currency.numeric)).size).toBe(currencies.length)
   for (const { code, numeric } of currencies) expect(`${code}${numeric}`).toMatch(/^[A-Z]{3}[0-9]{3}$/)
 })
 
-test('the locale data of the run time knows no other current currency', () => {
+test('the locale data of the runtime has no other current currency', () => {
   // It also lists codes that have been withdrawn and two without a smallest unit; the rest must be in our table.
   const withdrawn = new Set(['ANG', 'BGN', 'CUC', 'HRK', 'SLL', 'ZWL', 'XDR', 'XSU'])
   const known = Intl.supportedValuesOf('currency').filter(code => !withdrawn.has(code))
@@ -64,8 +64,8 @@ test('the locale data of the run time knows no other current currency', () => {
   expect(known.filter(code => !isActiveCurrency(code))).toEqual([])
 })
 
-test('the locale data of the run time shows the same decimals, but for those it is known to leave out', () => {
-  // How money is shown where small coins are out of use; on the wire ISO's own exponent counts.
+test('the locale data of the runtime has the same decimals, except for known omissions', () => {
+  // The locale data shows fewer decimals where small coins are out of use; the API uses ISO's exponent.
   const shownOtherwise = {
     ...{ AFN: 0, ALL: 0, COP: 0, HUF: 0, IDR: 0, IRR: 0, KPW: 0, LAK: 0, LBP: 0, MGA: 0, MMK: 0, PKR: 0 },
     ...{ SOS: 0, SYP: 0, YER: 0, IQD: 0 },

@@ -1,7 +1,7 @@
 /**
- * The active currency codes of ISO 4217 up to amendment 180 (in force since 2026-01-01), with numeric code and exponent.
- * The exponents are ISO's own: the run time's locale data says how money is shown, not how it is counted.
- * Left out: metals, bond units, test codes and units of account without a smallest unit (XDR, XSU, XUA).
+ * The active currency codes of ISO 4217 up to amendment 180 (in force since 2026-01-01), with numeric code and
+ * exponent. The exponents are ISO's, because the locale data of the runtime describes how money is displayed, not its
+ * smallest unit. Left out: metals, bond units, test codes and units of account without a smallest unit (XDR, XSU, XUA).
  */
 export interface Currency {
   readonly code: string
@@ -67,10 +67,10 @@ export const findCurrency = (code: string): Currency | undefined => byCode.get(c
 
 export const isActiveCurrency = (code: string): boolean => byCode.has(code)
 
-/** Undefined for a code that is not active, so that a caller cannot mistake an unknown currency for two decimals. */
+/** Undefined for an inactive code, so that a caller cannot assume two decimals for an unknown currency. */
 export const exponentOf = (code: string): number | undefined => byCode.get(code)?.exponent
 
-/** An amount as people write it, with a point and all digits of its currency: 4999 EUR is 49.99. */
+/** An amount in the major unit, with a point and all decimals of its currency: 4999 EUR is 49.99. */
 export function toDecimalText(value: number | string, currency: string): string {
   const exponent = exponentOf(currency) ?? 0
   const digits = String(value).padStart(exponent + 1, '0')

@@ -35,7 +35,7 @@ test('a currency that has left the list is skipped', () => {
   expect([...parseEcbRates(xml(thursday)).rates.keys()]).toEqual(['USD'])
 })
 
-test('a card number in the wrong file is not repeated', () => {
+test('an error does not quote a card number from the wrong file', () => {
   expect(() => parseEcbRates('Date, USD\n4111111111111111, 1')).toThrow(/^411111\*{6}1111 is not a day$/)
 })
 

@@ -1,6 +1,6 @@
 /**
- * The reference rates of the European Central Bank as published every working day: the XML file, and the CSV file. Both
- * may hold one day or many; the newest counts. An error names whatever does not have the expected form.
+ * Parses the reference rates that the European Central Bank publishes every working day, as XML or CSV. A file may
+ * contain several days; the newest one is used. An error names the part that does not have the expected form.
  */
 import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
 import { isRate } from '#domain/money/conversion.ts'
@@ -59,7 +59,7 @@ function parseCsv(text: string): DailyRates[] {
     const day = { date: checkDate(toIsoDate(date)), rates: new Map<string, string>() }
     for (const [index, cell] of cells.entries()) {
       const currency = head[index + 1] ?? ''
-      // N/A: a currency that was not quoted on that day, or no longer is.
+      // N/A: the currency was not quoted on that day.
       if (cell === '' || cell === 'N/A') continue
       addRate(day, currency, cell)
     }
@@ -82,7 +82,7 @@ const months = [
   'December',
 ]
 
-/** The table of one day writes 13 November 2026, the one of all days 2026-11-13. */
+/** The file of one day has 13 November 2026, the file of all days 2026-11-13. */
 function toIsoDate(text: string): string {
   const [, day = '', month = '', year] = /^([0-9]{1,2}) ([A-Z][a-z]+) ([0-9]{4})$/.exec(text) ?? []
   if (year === undefined) return text
@@ -94,7 +94,7 @@ function checkDate(text: string): string {
   return text
 }
 
-/** Currencies that have left the list since are skipped: they are no longer quoted. */
+/** Currencies that are no longer active are skipped. */
 function addRate(day: { date: string; rates: Map<string, string> }, currency: string, rate: string): void {
   if (!/^[A-Z]{3}$/.test(currency))
     throw new RateFileError(`${cut(currency) || 'an empty heading'} is not a currency`)

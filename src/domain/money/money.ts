@@ -1,7 +1,7 @@
 /**
- * Money is a whole number of the currency's smallest unit and never a fraction.
- * A JavaScript number holds every integer below 2^53 exactly; the largest amount is below 10^12 and a payment has
- * at most 50 captures, so no sum of ours comes near. Every result is asserted all the same.
+ * Money is an integer of the currency's smallest unit, never a fraction. A JavaScript number is exact for integers
+ * below 2^53; the largest amount is below 10^12 and a payment has at most 50 captures, so no sum comes near. Every
+ * result is asserted all the same.
  */
 import { strict as assert } from 'node:assert'
 
@@ -10,7 +10,7 @@ export interface Money {
   readonly currency: string
 }
 
-/** 999,999,999,999: the largest amount the contract accepts. */
+/** The largest amount that the API accepts. */
 export const maximumAmount = 999_999_999_999
 
 export function exact(value: number): number {
@@ -26,7 +26,7 @@ export function subtract(a: number, b: number): number {
   return rest
 }
 
-/** Rounded down, without passing through a fraction: 115 % of 101 is 116. */
+/** Rounded down, without floating point: 115 % of 101 is 116. */
 export function percentOf(value: number, percent: number): number {
   const product = exact(exact(value) * exact(percent))
   return exact((product - (product % 100)) / 100)

@@ -11,7 +11,7 @@ describe('the next due day', () => {
     ['WEEKLY', '2027-01-01', '2027-01-01', '2027-01-08'],
     ['WEEKLY', '2027-01-01', '2027-01-07', '2027-01-08'],
     ['WEEKLY', '2027-01-01', '2027-01-08', '2027-01-15'],
-    // Over the days on which clocks are changed in many countries: days of UTC are all alike.
+    // Across changes to and from summer time, which do not exist in UTC.
     ['WEEKLY', '2027-03-21', '2027-03-21', '2027-03-28'],
     ['WEEKLY', '2027-10-24', '2027-10-24', '2027-10-31'],
     ['WEEKLY', '2026-12-28', '2026-12-28', '2027-01-04'],
@@ -34,7 +34,7 @@ describe('the next due day', () => {
     ['YEARLY', '2027-05-01', '2027-04-30', '2027-05-01'],
     ['YEARLY', '2027-05-01', '2030-05-01', '2031-05-01'],
     ['YEARLY', '2027-12-31', '2027-12-31', '2028-12-31'],
-    // Years of few digits, and the end of those with four.
+    // Years below 1000, and the last year with four digits.
     ['MONTHLY', '0020-01-31', '0020-01-31', '0020-02-29'],
     ['MONTHLY', '9999-12-31', '9999-12-31', undefined],
     ['DAILY', '9999-12-31', '9999-12-31', undefined],
@@ -54,7 +54,7 @@ describe('the next due day', () => {
   })
 })
 
-/** Follows a schedule for ten years and tells what is wrong with it, by rules of its own. */
+/** Follows a schedule for ten years and returns its errors, by independent rules. */
 function walk(anchor: string, frequency: Frequency, months: number): string[] {
   const first = Number(anchor.slice(0, 4)) * 12 + Number(anchor.slice(5, 7)) - 1
   const broken: string[] = []
@@ -84,7 +84,7 @@ test.each([
   ['MONTHLY', '2027-01-31', '2027-01-30', undefined],
 ] as const)('the last due day, %s from %s up to %s: %s', (frequency, anchor, upTo, last) => {
   expect(lastDueDay({ anchor, frequency }, upTo)).toBe(last)
-  // None follows within the time.
+  // No further due day lies within the range.
   if (last !== undefined) expect(String(nextDueDay({ anchor, frequency }, last)) > upTo).toBe(true)
 })
 

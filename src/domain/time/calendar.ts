@@ -1,12 +1,9 @@
-/**
- * Days of the calendar as text, YYYY-MM-DD, and recurring due days. All days are those of
- * UTC; there is no clock here.
- */
+/** Calendar days as text (YYYY-MM-DD), and recurring due days. All days are UTC; callers pass the current time. */
 export type Frequency = 'DAILY' | 'WEEKLY' | 'MONTHLY' | 'YEARLY'
 
 const dayMs = 24 * 60 * 60 * 1000
 
-/** The day on which an instant lies. */
+/** The day of an instant. */
 export const dayOf = (instant: Date): string => instant.toISOString().slice(0, 10)
 
 /** The first moment of a day. */
@@ -19,9 +16,9 @@ export const addDays = (day: string, days: number): string =>
 const lastDay = '9999-12-31'
 
 /**
- * The first due day after the given one. Days are counted from the anchor each time, never from the previous due day:
- * what is due on the 31st is due on the last day of shorter months, and on the 31st again after those. Undefined beyond
- * the year 9999.
+ * The first due day after the given day. Due days are counted from the anchor, not from the previous due day, so that a
+ * plan due on the 31st is due on the last day of shorter months and on the 31st again afterwards. Undefined after the
+ * year 9999.
  */
 export function nextDueDay(
   { anchor, frequency }: { readonly anchor: string; readonly frequency: Frequency },
@@ -32,7 +29,7 @@ export function nextDueDay(
   return due(anchor, { DAILY: 1, WEEKLY: 7, MONTHLY: 1, YEARLY: 12 }[frequency], after)
 }
 
-/** The last due day up to the given one, counted in the same way. Undefined before the anchor. */
+/** The last due day up to the given day. Undefined before the anchor. */
 export function lastDueDay(
   { anchor, frequency }: { readonly anchor: string; readonly frequency: Frequency },
   upTo: string,
@@ -63,13 +60,13 @@ function nextByMonths(anchor: string, step: number, after: string): string | und
 
 const monthOf = (day: string): number => Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7)) - 1
 
-/** The same day of a later month, or that month's last day where it has no such day. */
+/** The same day of a later month, or that month's last day if it is shorter. */
 function monthsLater(anchor: string, months: number): string | undefined {
   const total = monthOf(anchor) + months
   const [year, month] = [Math.floor(total / 12), total % 12]
   if (year > 9999) return undefined
   const date = new Date(0)
-  // The day before the first of the following month. Not Date.UTC, which takes the year 20 for 1920.
+  // Day 0 of the following month is the last day of this one. Not Date.UTC, which takes the year 20 for 1920.
   date.setUTCFullYear(year, month + 1, 0)
   date.setUTCDate(Math.min(Number(anchor.slice(8)), date.getUTCDate()))
   return dayOf(date)

@@ -1,18 +1,15 @@
-/**
- * Dates and instants of the contract as text, checked against the calendar. There is no clock here: callers pass the
- * current time.
- */
+/** Dates and instants of the API as text, checked against the calendar. Callers pass the current time. */
 const dayShape = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/
 
 /**
- * The last day that any field accepts. Later ones are typing errors, and arithmetic with them exceeds the range of
+ * The last day that any field accepts. Later days are typing errors, and arithmetic with them would exceed the range of
  * databases and calendars.
  */
 export const latestDay = '2199-12-31'
 export const latestMs = Date.parse(`${latestDay}T23:59:59.999Z`)
 const latestYear = 2199
 
-/** A day that exists, written YYYY-MM-DD, and is not after 2199-12-31. */
+/** Whether the text is an existing day, YYYY-MM-DD, not after 2199-12-31. */
 export function isDate(text: string): boolean {
   const [, year, month, day] = dayShape.exec(text) ?? []
   if (year === undefined || Number(year) < 1 || Number(year) > latestYear) return false
@@ -27,11 +24,11 @@ function daysInMonth(year: number, month: number): number {
   return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
-/** DD.MM.YYYY, as merchants write the days of mandates, to YYYY-MM-DD. */
+/** Converts DD.MM.YYYY, the format of mandates, to YYYY-MM-DD. */
 export const toIsoDay = (dotted: string): string =>
   `${dotted.slice(6)}-${dotted.slice(3, 5)}-${dotted.slice(0, 2)}`
 
-/** A day that exists, written DD.MM.YYYY as mandates are. */
+/** Whether the text is an existing day, DD.MM.YYYY. */
 export function isDottedDate(text: string): boolean {
   const [, day, month, year] = /^([0-9]{2})\.([0-9]{2})\.([0-9]{4})$/.exec(text) ?? []
   return isDate(`${year}-${month}-${day}`)
@@ -41,15 +38,15 @@ const instantShape =
   /^([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})?$/
 
 /**
- * Milliseconds since 1970 of an RFC 3339 instant, undefined for anything else. Without a zone it is taken as UTC, as
- * the contract writes it. Leap seconds are rejected.
+ * Milliseconds since 1970 of an RFC 3339 instant; undefined for anything else. Without a zone it is UTC, as in the API
+ * contract. Leap seconds are rejected.
  */
 export function parseInstant(text: string): number | undefined {
   const [, day, hours, minutes, seconds, fraction = '', zone = 'Z'] = instantShape.exec(text) ?? []
   if (day === undefined || !isDate(day)) return undefined
   if (Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59) return undefined
   if (zone.length > 1 && (Number(zone.slice(1, 3)) > 23 || Number(zone.slice(4)) > 59)) return undefined
-  // Cut, not rounded, to milliseconds: an instant is never moved into the future.
+  // Truncated to milliseconds, not rounded, so that an instant is never moved into the future.
   const instant = Date.parse(
     `${day}T${hours}:${minutes}:${seconds}${fraction.slice(0, 4)}${zone.toUpperCase()}`,
   )
@@ -62,7 +59,7 @@ export const isInstant = (text: string): boolean => parseInstant(text) !== undef
 export const isExpiryDate = (text: string): boolean =>
   /^[0-9]{4}(?:0[1-9]|1[0-2])$/.test(text) && Number(text.slice(0, 4)) <= latestYear
 
-/** A card is good to the last moment (UTC) of the month printed on it. */
+/** A card is valid until the end (UTC) of the printed month. */
 export function hasExpired(expiryDate: string, nowMs: number): boolean {
   const year = Number(expiryDate.slice(0, 4))
   const month = Number(expiryDate.slice(4))
@@ -71,13 +68,13 @@ export function hasExpired(expiryDate: string, nowMs: number): boolean {
 }
 
 /**
- * The header `Retry-After` of HTTP: milliseconds from seconds or an HTTP date, a past one being 0; undefined for anything
- * else.
+ * Parses the HTTP header `Retry-After`, seconds or an HTTP date, into milliseconds; 0 for a past date, undefined for
+ * anything else.
  */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? ''
   if (/^[0-9]{1,10}$/.test(text)) return Number(text) * 1_000
-  // An HTTP date begins with the name of a day; Date.parse alone would read nearly anything as a date.
+  // An HTTP date begins with the name of a day. Date.parse alone would accept nearly any text.
   const date = /^[A-Z][a-z]{2,8},? /.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(date - nowMs, 0)
 }

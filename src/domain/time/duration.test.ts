@@ -22,7 +22,7 @@ test.each([
   ['2028-01-31T00:00:00.000Z', 'P1M', '2028-02-29T00:00:00.000Z'],
   ['2028-02-29T00:00:00.000Z', 'P1Y', '2029-02-28T00:00:00.000Z'],
   ['2028-02-29T00:00:00.000Z', 'P4Y', '2032-02-29T00:00:00.000Z'],
-  // Months first, then days: otherwise the month that is added would be another one.
+  // Months are added before days; otherwise another month would be added.
   ['2027-01-31T00:00:00.000Z', 'P1M1D', '2027-03-01T00:00:00.000Z'],
   // UTC knows no summer time.
   ['2027-03-28T00:30:00.000Z', 'P1D', '2027-03-29T00:30:00.000Z'],

@@ -1,4 +1,4 @@
-/** Settlement days and the hour in Berlin, against dates that the European Central Bank and the tz database publish. */
+/** Settlement days and the hour in Berlin, against dates published by the European Central Bank and the tz database. */
 import { expect, test } from 'vitest'
 import { bankTimeOf, isTargetDay, targetDayAfter, targetDayFrom } from '#domain/time/target-calendar.ts'
 
@@ -35,7 +35,7 @@ test.each([
   expect(targetDayAfter(day, count)).toBe(expected)
 })
 
-test('counting from a settlement day begins with that day', () => {
+test('the first settlement day from a date on is the date itself if it is one', () => {
   expect(targetDayFrom('2026-11-16')).toBe('2026-11-16')
   expect(targetDayFrom('2026-11-14')).toBe('2026-11-16')
 })

@@ -1,6 +1,6 @@
 /**
- * The days on which euro payments are settled between banks (TARGET), and the time of day in Europe/Berlin that decides
- * whether a file still belongs to today. Days are written YYYY-MM-DD; there is no clock here.
+ * The settlement days of euro payments between banks (TARGET), and the time in Europe/Berlin by which cut-off hours are
+ * defined. Days are YYYY-MM-DD; callers pass the current time.
  */
 import { addDays, dayOf, startOfDay } from '#domain/time/calendar.ts'
 
@@ -14,14 +14,14 @@ export function isTargetDay(day: string): boolean {
   return day !== addDays(easter, -2) && day !== addDays(easter, 1)
 }
 
-/** The day itself where it is a TARGET day, else the first one after it. */
+/** The day itself if it is a TARGET day, otherwise the next one. */
 export function targetDayFrom(day: string): string {
   let candidate = day
   while (!isTargetDay(candidate)) candidate = addDays(candidate, 1)
   return candidate
 }
 
-/** The n-th TARGET day after the given day, which need not be one itself. */
+/** The n-th TARGET day after the given day, which need not be a TARGET day. */
 export function targetDayAfter(day: string, count = 1): string {
   let candidate = day
   for (let step = 0; step < count; step++) candidate = targetDayFrom(addDays(candidate, 1))
@@ -50,7 +50,7 @@ export interface BankTime {
 
 let berlin: Intl.DateTimeFormat | undefined
 
-/** Created on first use: it loads 6 MB of time zone tables, and most gateways have no bank account. */
+/** Created on first use, because it loads 6 MB of time zone tables and most gateways have no bank account. */
 const berlinClock = (): Intl.DateTimeFormat => {
   berlin ??= new Intl.DateTimeFormat('en-GB', {
     timeZone: 'Europe/Berlin',
@@ -63,7 +63,7 @@ const berlinClock = (): Intl.DateTimeFormat => {
   return berlin
 }
 
-/** Day and hour of an instant in Europe/Berlin, where cut-off hours are read. */
+/** Day and hour of an instant in Europe/Berlin, by which cut-off hours are defined. */
 export function bankTimeOf(instant: Date): BankTime {
   const parts = new Map(
     berlinClock()

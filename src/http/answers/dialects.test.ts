@@ -62,7 +62,7 @@ test('the table knows every refusal', () => {
   expect(Object.keys(table)).toEqual(Object.keys(refusals))
 })
 
-test('an answer names the first wrong field, or all of them by path, as its dialect wants', () => {
+test('an answer names the first wrong field or all of them by path, depending on its dialect', () => {
   expect(render('payment', 'invalid').value).toEqual({ field: 'amount.value', error: 'first' })
   expect(render('customer', 'invalid').value.errors).toEqual({
     'amount.value': ['first', 'second'],

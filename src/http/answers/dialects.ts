@@ -1,6 +1,6 @@
 /**
- * How each dialect renders a refusal: one table of formats, one renderer. Nothing else in the gateway formats errors of
- * the HTTP layer. All error texts pass the card number filter here.
+ * Renders refusals in the format of each dialect, from one table. No other code formats errors of the HTTP layer, so
+ * all error texts pass the card number filter here.
  */
 import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
 import { describe, internalFault, type ResponseCode, refusalCodes } from '#domain/response-codes.ts'
@@ -90,8 +90,8 @@ const groupByField = (errors: readonly FieldError[]): Record<string, string[]> =
 }
 
 /**
- * `instance` is left out on purpose: it would have to contain the requested address, and then the 404 for another
- * merchant's object would differ from the 404 for one that never existed. The trace id identifies the occurrence.
+ * `instance` is deliberately omitted: it would contain the requested address, so that the 404 for another merchant's
+ * object would differ from the 404 for an object that never existed. The trace id identifies the occurrence.
  */
 const writeProblem = (refusal: Refusal, context: RefusalContext): Record<string, unknown> => ({
   type: `urn:tollgate:problem:${slugOf(refusal.kind)}`,
@@ -108,7 +108,7 @@ const writers: Readonly<Record<Shape, (refusal: Refusal, context: RefusalContext
     ...writeProblem(refusal, context),
     responseCode: responseCodes[refusal.kind]?.code,
   }),
-  // Refusals without a field (an unreadable address, for example) are about the request as a whole.
+  // Refusals without a field, such as an unreadable address, concern the whole request.
   field: refusal => refusal.errors[0] ?? { field: 'body', error: refusal.detail },
   operation: (refusal, context) => ({
     merchantId: context.merchantId,
@@ -148,8 +148,8 @@ export function renderRefusal(dialect: Dialect, refusal: Refusal, context: Refus
 }
 
 /**
- * A 422 of the endpoints that answer with problem details: the answer of a handler, so that it can be stored under its
- * key and replayed as the same bytes.
+ * A 422 with problem details. It is an answer of the handler, not a refusal, so that it can be stored under its key and
+ * replayed byte for byte.
  */
 export function refusedAnswer(responseCode: string, traceId: string): Answer {
   const problem = {

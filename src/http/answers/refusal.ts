@@ -1,9 +1,9 @@
 /**
- * Every way in which the HTTP layer refuses a request, as values of one closed list. A refusal has a status and a text;
- * the dialect decides its format (dialects.ts).
+ * The closed list of refusals of the HTTP layer. A refusal has a status and a text; the endpoint's dialect decides its
+ * format (dialects.ts).
  */
 export interface FieldError {
-  /** Dotted path, for example order.items[0].quantity; `body` when the body as a whole is meant. */
+  /** Dotted path, for example order.items[0].quantity; `body` for the body as a whole. */
   readonly field: string
   readonly error: string
 }
@@ -31,7 +31,7 @@ interface RefusalMore {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A class, so that one `instanceof` distinguishes it from a success; not an Error, because it needs no stack. */
+/** A class, so that `instanceof` distinguishes it from an answer. Not an Error, because it needs no stack trace. */
 export class Refusal {
   readonly kind: RefusalKind
   readonly detail: string
@@ -55,7 +55,7 @@ export const refuseInvalid = (errors: readonly FieldError[]): Refusal =>
 
 export const refuseField = (field: string, error: string): Refusal => refuseInvalid([{ field, error }])
 
-/** One text for an id that never existed and for one that belongs to somebody else. */
+/** The same text for an id that never existed and for another merchant's object. */
 export const refuseNotFound = (): Refusal =>
   new Refusal('notFound', 'No such object, or not one that these credentials may see.')
 
@@ -71,7 +71,7 @@ export const refuseUnavailable = (retryAfterSeconds: number): Refusal =>
     },
   )
 
-/** Both challenges, because either scheme opens every endpoint that needs credentials. */
+/** Both challenges, because every endpoint with credentials accepts either scheme. */
 const challenges = 'Basic realm="tollgate", charset="UTF-8", Bearer realm="tollgate"'
 
 export const refuseUnauthenticated = (detail: string): Refusal =>

@@ -1,6 +1,7 @@
 /**
- * Access tokens: JWTs signed by this environment for itself (RFC 9068 form). One algorithm, fixed by the key, whatever
- * a token's header claims. Lifetimes run on the merchant's clock, so the expiry is checked after the signature.
+ * Access tokens: JWTs (RFC 9068) that this environment signs for itself. The algorithm is fixed; a token's header
+ * cannot choose another one. Lifetimes run on the merchant's clock, so the caller checks the expiry after the
+ * signature.
  */
 
 import { type KeyObject, randomUUID } from 'node:crypto'
@@ -9,10 +10,10 @@ import { isRecord, type JsonObject } from '#domain/json.ts'
 import type { Merchant } from '#domain/merchant.ts'
 
 export interface TokenSettings {
-  /** 32 bytes or more; asked for each time, because it may be renewed. */
+  /** 32 bytes or more. A function, because the key may be rotated. */
   readonly key: () => KeyObject
   readonly issuer: string
-  /** Identifies the environment: a token of one is invalid in the other. */
+  /** The environment: a token of one environment is invalid in the other. */
   readonly audience: string
   readonly nowMs: () => number
 }
@@ -21,7 +22,7 @@ export interface TokenClaims {
   readonly merchantId: string
   /** Set when the token is restricted to one payment intent. */
   readonly intentId: string | undefined
-  /** The API key with which it was requested; undefined in tokens of an earlier release. */
+  /** The API key that requested the token; undefined in tokens of an earlier release. */
   readonly keyId: string | undefined
   readonly expiresAtMs: number
   readonly notBeforeMs: number
@@ -33,15 +34,15 @@ export interface AccessTokens {
     intentId?: string,
     keyId?: string,
   ): Promise<{ accessToken: string; expiresInSeconds: number }>
-  /** Undefined for every token that this environment did not sign in this form; does not check its expiry. */
+  /** The claims of a token that this environment signed, otherwise undefined. Does not check the expiry. */
   read(accessToken: string): Promise<TokenClaims | undefined>
 }
 
 const algorithm = 'HS256'
 const tokenType = 'at+jwt'
-/** The contract: an hour for a merchant's own server. */
+/** One hour for a merchant's own server, by the API contract. */
 const merchantLifetimeSeconds = 3600
-/** The contract: a quarter of an hour, because this one is sent to a customer's device. */
+/** 15 minutes by the API contract, because this token is sent to a customer's device. */
 const intentLifetimeSeconds = 900
 
 export const timeOf = (merchant: Merchant, nowMs: number): number => nowMs + merchant.clockOffsetMs
@@ -75,7 +76,7 @@ export function createAccessTokens({ key, issuer, audience, nowMs }: TokenSettin
         return undefined
       if (intentId !== undefined && typeof intentId !== 'string') return undefined
       if (keyId !== undefined && typeof keyId !== 'string') return undefined
-      // A token with a longer lifetime than ours was forged by somebody who has the key.
+      // We never sign a longer lifetime, so such a token was forged with a stolen key.
       const lifetime = Number(exp) - Number(iat)
       const longest = intentId === undefined ? merchantLifetimeSeconds : intentLifetimeSeconds
       if (!Number.isSafeInteger(iat) || lifetime <= 0 || lifetime > longest) return undefined
@@ -97,7 +98,7 @@ async function verifySignature(accessToken: string, key: KeyObject): Promise<Jso
     const claims: unknown = JSON.parse(Buffer.from(payload).toString('utf8'))
     return isRecord(claims) ? claims : undefined
   } catch {
-    // Whatever is wrong with the token, the answer is the same 401 and must not reveal more.
+    // Every invalid token gets the same 401, which must not reveal more.
     return undefined
   }
 }

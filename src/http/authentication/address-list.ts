@@ -1,4 +1,4 @@
-/** Whether an address is in one of these networks, IPv4 or IPv6. An empty list allows every address. */
+/** An allow list of IPv4 and IPv6 networks. An empty list allows every address. */
 import { BlockList, isIP } from 'node:net'
 
 export interface AddressList {

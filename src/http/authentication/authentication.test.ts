@@ -7,7 +7,7 @@ beforeAll(async () => {
   toy = await createToy()
 })
 beforeEach(async () => {
-  // Long enough for every count and everything remembered to be over.
+  // Long enough for all counts and caches to expire.
   await toy.clock.advance(120_000)
   toy.credentials.put(toyMerchant('shop'), 'shop-key')
   toy.credentials.finds = 0
@@ -32,10 +32,10 @@ describe('401 for credentials that are missing or wrong', () => {
     ['wrong key', { authorization: basic('shop', 'wrong') }],
     ['empty key', { authorization: basic('shop', '') }],
     ['unknown merchant', { authorization: basic('nobody', 'shop-key') }],
-    ['merchant that cannot be one', { authorization: basic('a\u0000b', 'shop-key') }],
+    ['impossible merchant id', { authorization: basic('a\u0000b', 'shop-key') }],
     ['too long', { authorization: `Basic ${'A'.repeat(5_000)}` }],
     ['broken access token', { authorization: 'Bearer a.b.c' }],
-    ['bare key where none is taken', { 'x-api-key': 'shop-key' }],
+    ['bare key where none is accepted', { 'x-api-key': 'shop-key' }],
   ])('%s', async (_, headers) => {
     const response = await get('/toys/1', headers)
     expect(response.statusCode).toBe(401)
@@ -54,7 +54,7 @@ describe('401 for credentials that are missing or wrong', () => {
     expect(response.statusCode).toBe(401)
   })
 
-  test('an access token stops working when its time is over', async () => {
+  test('an access token stops working when it expires', async () => {
     const headers = await bearer()
     expect((await get('/toys/1', headers)).statusCode).toBe(200)
     await toy.clock.advance(3_599_000)
@@ -63,7 +63,7 @@ describe('401 for credentials that are missing or wrong', () => {
     expect((await get('/toys/1', headers)).statusCode).toBe(401)
   })
 
-  test('an access token ends by the clock of its merchant', async () => {
+  test('an access token expires by the clock of its merchant', async () => {
     const headers = await bearer()
     toy.credentials.put(toyMerchant('shop', { clockOffsetMs: 3_600_000 }), 'shop-key')
     expect((await get('/toys/1', headers)).statusCode).toBe(401)
@@ -87,7 +87,7 @@ describe('200 for right credentials', () => {
   >([
     ['Basic', '/toys/1', () => shop],
     [
-      'basic in small letters',
+      'basic in lower case',
       '/toys/1',
       () => ({ authorization: shop.authorization.replace('Basic', 'basic') }),
     ],
@@ -107,7 +107,7 @@ describe('200 for right credentials', () => {
     expect(await Promise.all(statuses)).toEqual([200, 200, 401])
   })
 
-  test('the key may hold colons', async () => {
+  test('the key may contain colons', async () => {
     toy.credentials.put(toyMerchant('shop'), 'a:b:c')
     expect((await get('/toys/1', { authorization: basic('shop', 'a:b:c') })).statusCode).toBe(200)
   })
@@ -119,12 +119,12 @@ describe('200 for right credentials', () => {
   })
 })
 
-describe('403 for credentials without the right', () => {
+describe('403 for credentials without permission', () => {
   test('the access token of another intent is refused', async () => {
     expect((await confirm('intent-2', await bearer('intent-1'))).statusCode).toBe(403)
   })
 
-  test('the access token of an intent opens no other endpoint, also when it is remembered', async () => {
+  test('the access token of an intent is refused by other endpoints, even when it is cached', async () => {
     const headers = await bearer('intent-1')
     expect((await confirm('intent-1', headers)).statusCode).toBe(200)
     expect((await get('/toys/intent-1', headers)).statusCode).toBe(403)
@@ -144,7 +144,7 @@ describe('403 for credentials without the right', () => {
   })
 })
 
-describe('credentials that are remembered', () => {
+describe('cached credentials', () => {
   test('a verified header is looked up once in 5 s', async () => {
     for (let at = 0; at < 5; at++) await get('/toys/1', shop)
     expect(toy.credentials.finds).toBe(1)
@@ -153,18 +153,18 @@ describe('credentials that are remembered', () => {
     expect(toy.credentials.finds).toBe(2)
   })
 
-  test('requests of the same moment share the look-up', async () => {
+  test('concurrent requests share the look-up', async () => {
     await Promise.all([get('/toys/1', shop), get('/toys/1', shop), get('/toys/1', shop)])
     expect(toy.credentials.finds).toBe(1)
   })
 
-  test('a taken-away key stops working at once', async () => {
+  test('a revoked key stops working at once', async () => {
     expect((await get('/toys/1', shop)).statusCode).toBe(200)
     toy.credentials.put(toyMerchant('shop'), 'another')
     expect((await get('/toys/1', shop)).statusCode).toBe(401)
   })
 
-  test('what was read before a change is not remembered after it', async () => {
+  test('a look-up that began before a change is not cached', async () => {
     const own = await createToy()
     const { credentials } = own
     const find = credentials.find.bind(credentials)
@@ -183,7 +183,7 @@ describe('credentials that are remembered', () => {
 describe('429 after failed logins', () => {
   const fail = () => get('/toys/1', { authorization: basic('shop', 'wrong') })
 
-  test('the eleventh failure in a minute is told how long to wait, and the right key still works', async () => {
+  test('the eleventh failure in a minute gets Retry-After, and the right key still works', async () => {
     for (let at = 0; at < 10; at++) expect((await fail()).statusCode).toBe(401)
     const response = await fail()
     expect(response.statusCode).toBe(429)
@@ -197,13 +197,13 @@ describe('429 after failed logins', () => {
     expect((await fail()).statusCode).toBe(401)
   })
 
-  test('bare keys count by address', async () => {
+  test('wrong bare keys are counted by address', async () => {
     const failBare = () => get('/customers?page=1', { 'x-api-key': 'wrong' })
     for (let at = 0; at < 10; at++) expect((await failBare()).statusCode).toBe(401)
     expect((await failBare()).statusCode).toBe(429)
   })
 
-  test('missing credentials and access tokens do not count', async () => {
+  test('missing credentials and wrong access tokens are not counted', async () => {
     for (let at = 0; at < 15; at++) {
       expect((await get('/toys/1')).statusCode).toBe(401)
       expect((await get('/toys/1', { authorization: 'Bearer a.b.c' })).statusCode).toBe(401)
@@ -235,7 +235,7 @@ describe('the token endpoint', () => {
     })
   const good = { grant_type: 'client_credentials', client_id: 'shop', client_secret: 'shop-key' }
 
-  test('answers with an access token that opens the API', async () => {
+  test('answers with an access token for the API', async () => {
     const response = await ask(good)
     expect(response.statusCode).toBe(200)
     expect(response.headers).toMatchObject({
@@ -341,7 +341,7 @@ describe('the token endpoint', () => {
     expect(response.statusCode).toBe(200)
   })
 
-  test('a fault is answered in the form of OAuth errors', async () => {
+  test('a server error is answered in the format of OAuth errors', async () => {
     const { find } = toy.credentials
     toy.credentials.find = () => Promise.reject(new Error('boom'))
     const response = await ask(good)
@@ -353,7 +353,7 @@ describe('the token endpoint', () => {
   })
 })
 
-test('the handler is told which merchant called', async () => {
+test('the handler gets the calling merchant', async () => {
   toy.handle = async ({ merchant, address }) => answer(200, { who: merchant.merchantId, address })
   const response = await toy.app.inject({
     method: 'POST',

@@ -1,6 +1,6 @@
 /**
- * Authentication: Basic, Bearer or (where the endpoint says so) a bare API key. A verified header is cached for a few
- * seconds under its keyed hash, so that an ordinary request costs one hash; wrong headers are never cached.
+ * Authentication by Basic, Bearer or, for endpoints that allow it, a bare API key. A verified header is cached for a
+ * few seconds under a salted hash, so that most requests cost one hash. Wrong headers are never cached.
  */
 import { hash, randomBytes } from 'node:crypto'
 import type { KeyRights } from '#domain/api-key.ts'
@@ -22,9 +22,9 @@ import type { AccessWatch } from '#http/server/ports.ts'
 
 export interface Caller {
   readonly merchant: Merchant
-  /** Set when the credential is restricted to one payment intent. */
+  /** Set if the credential is restricted to one payment intent. */
   readonly intentId: string | undefined
-  /** The presented key, or the key of the presented access token; undefined for access tokens of an earlier release. */
+  /** The presented key, or the key that requested the access token; undefined for tokens of an earlier release. */
   readonly key: KeyRights | undefined
 }
 
@@ -34,7 +34,7 @@ export interface Question {
   readonly access: Access
   readonly scope: Endpoint['scope']
   readonly address: string
-  /** The object named in the path, for access `intent`. */
+  /** The object id in the path, for access `intent`. */
   readonly id: string | undefined
 }
 
@@ -46,7 +46,7 @@ export interface AuthenticationPorts extends ClientCheck {
 }
 
 export interface Authentication {
-  /** Immediate when the header is cached, else a promise. */
+  /** Synchronous if the header is cached, otherwise a promise. */
   authenticate(question: Question): Caller | Refusal | Promise<Caller | Refusal>
 }
 
@@ -55,9 +55,9 @@ interface Remembered extends Caller {
   readonly untilMs: number
 }
 
-/** 10,000 headers: every merchant of a busy process with several keys and access tokens each. */
+/** 10,000 headers: enough for all merchants of a busy process with several keys and access tokens each. */
 const rememberedMax = 10_000
-/** 5 s: the longest that another process may still accept a key that was just revoked. */
+/** 5 s: the longest time for which another process may still accept a revoked key. */
 const rememberedMs = 5_000
 /** 4 KiB: four times our longest access token; longer ones are not ours. */
 const headerMax = 4_096
@@ -68,7 +68,7 @@ const malformed = 'The credentials are not in a form that this endpoint takes.'
 const wrong = 'The merchant id or the API key is wrong.'
 const stale = 'The access token is not valid, or not any more.'
 
-/** The result of a look-up, before rights are checked. `client` is set when the failure counts against a client. */
+/** The result of verifying credentials, before rights are checked. `client`: the failure counts against this client. */
 type Verified = Remembered | { readonly refusal: Refusal; readonly client: string | undefined }
 
 const fail = (detail: string, client?: string): Verified => ({
@@ -89,12 +89,12 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
   async function verifyAndRemember(name: string, question: Question): Promise<Verified> {
     const changesBefore = changes
     const verified = await verify(question, ports)
-    // Data read before a change may be outdated.
+    // If credentials changed during the look-up, its result may be outdated and is not cached.
     if (!('refusal' in verified) && changes === changesBefore) remembered.set(name, verified)
     return verified
   }
 
-  /** Requests that arrive with the same header while it is looked up share the look-up. */
+  /** Concurrent requests with the same header share one look-up. */
   async function lookUp(name: string, question: Question): Promise<Caller | Refusal> {
     let verification = running.get(name)
     if (verification === undefined) {
@@ -126,7 +126,7 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
   }
 }
 
-/** The credentials are valid; checks whether they allow this request. */
+/** Checks whether valid credentials allow this request. */
 function grant(caller: Remembered, question: Question, watch: AccessWatch): Caller | Refusal {
   const { access, id } = question
   if (caller.merchant.disabled) return new Refusal('forbidden', 'This merchant is disabled.')
@@ -140,9 +140,9 @@ function grant(caller: Remembered, question: Question, watch: AccessWatch): Call
 }
 
 /**
- * The token of an intent is on a customer's device, so the key's address list does not apply: it applied to the server
- * that requested the token. The token confirms payments, so the key must have that scope; reading its own intent needs
- * no other scope.
+ * Checks the address list and scopes of the API key. An intent's token is on a customer's device, so the address list
+ * does not apply to it; it applied to the server that requested the token. Since the token confirms payments, its key
+ * needs the scope `payments`; reading the intent needs no other scope.
  */
 function refuseByKey(
   { key, merchant, intentId, addresses }: Remembered,
@@ -190,13 +190,11 @@ async function verifyBasic(value: string, ports: AuthenticationPorts): Promise<V
 
 async function verifyApiKey(apiKey: string, ports: AuthenticationPorts): Promise<Verified> {
   const client = await findClientByKey(apiKey, ports)
-  // A bare key does not name a client; all wrong ones from an address are counted together.
+  // A bare key names no client, so all wrong keys from one address are counted together.
   return client ? remember(client, ports) : fail(wrong, 'X-API-Key')
 }
 
-/**
- * A wrong access token does not prove which client sent it, and a signature cannot be guessed, so it is not counted.
- */
+/** Wrong access tokens are not counted: they do not prove which client sent them, and a signature cannot be guessed. */
 async function verifyBearer(value: string, ports: AuthenticationPorts): Promise<Verified> {
   const claims = await ports.accessTokens.read(value)
   const found = claims && (await ports.credentials.find(claims.merchantId))
@@ -206,7 +204,7 @@ async function verifyBearer(value: string, ports: AuthenticationPorts): Promise<
   const merchantNow = timeOf(merchant, now)
   if (claims.expiresAtMs <= merchantNow || claims.notBeforeMs > merchantNow) return fail(stale)
   const key = found.keys.find(({ keyId }) => keyId === claims.keyId)
-  // Its key was revoked, has expired or was rotated out. Tokens of an earlier release do not name a key and expire
+  // The token's key was revoked, has expired or was rotated out. Tokens of an earlier release name no key and expire
   // within the hour.
   if (claims.keyId !== undefined && key === undefined) return fail(stale)
   return {

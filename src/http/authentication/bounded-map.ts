@@ -1,4 +1,4 @@
-/** A map that forgets its oldest entry when it is full, so that no caller can make the process grow. */
+/** A map that drops its oldest entry when it is full, so that callers cannot exhaust the memory. */
 export class BoundedMap<Key, Value> {
   readonly #entries = new Map<Key, Value>()
   readonly #limit: number
@@ -23,7 +23,7 @@ export class BoundedMap<Key, Value> {
     this.#entries.delete(key)
   }
 
-  /** For rare events only: it looks at every entry. */
+  /** Visits every entry, so it is for rare events only. */
   deleteWhere(matches: (value: Value) => boolean): void {
     for (const [key, value] of this.#entries) if (matches(value)) this.#entries.delete(key)
   }

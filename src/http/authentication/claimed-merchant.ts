@@ -1,13 +1,13 @@
 /**
- * The merchant that a refused caller claims to be, for the log. It is not verified; text that cannot be a merchant's id
- * is left out.
+ * The merchant id that a refused caller claims, for the log. It is not verified. Text that cannot be a merchant id is
+ * left out.
  */
 import { Refusal } from '#http/answers/refusal.ts'
 import { readForm } from '#http/body/form.ts'
 
-/** The column's own rule: nothing that could be a card number, or more than an id, gets into a log line. */
+/** The rule of the database column. Nothing else, such as a card number or a secret, must get into a log line. */
 const merchantIdForm = /^[A-Za-z0-9_-]{1,30}$/
-/** 4 KiB: longer headers and forms are not ours. */
+/** 4 KiB: longer headers and forms are never valid. */
 const lengthMax = 4_096
 
 export function readClaimedMerchant(

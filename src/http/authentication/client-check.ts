@@ -1,7 +1,4 @@
-/**
- * Whether an API key is a live key of a merchant. The check takes the same time for a wrong key and an unknown
- * merchant.
- */
+/** Checks whether an API key is a live key of a merchant. A wrong key and an unknown merchant take the same time. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { hashApiKey, hashBoundKey, type LiveKey, type Peppers, readApiKey } from '#domain/api-key.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -10,7 +7,7 @@ import type { Credentials } from '#http/server/ports.ts'
 export interface ClientCheck {
   readonly credentials: Credentials
   readonly peppers: () => Peppers
-  /** Looks for new peppers, and returns whether there are any. */
+  /** Loads new peppers; returns whether there were any. */
   readonly refreshPeppers: () => Promise<boolean>
 }
 
@@ -19,12 +16,12 @@ export interface Client {
   readonly key: LiveKey
 }
 
-/** What a merchant id can look like; anything else is not looked up, but takes the same time. */
+/** The form of a merchant id. Other text is not looked up, but takes the same time. */
 const merchantIdForm = /^[\x21-\x7e]{1,30}$/
 
 export const isMerchantId = (text: string): boolean => merchantIdForm.test(text)
 
-/** The hash of a key that does not exist: an unknown merchant's key is compared with it, so that the time is the same. */
+/** A random hash. An unknown merchant's key is compared with it, so that the check takes the same time. */
 const nobodysHash = createHmac('sha256', randomBytes(32)).update(randomBytes(32)).digest('hex')
 
 export async function findClient(
@@ -39,7 +36,7 @@ export async function findClient(
   })
 }
 
-/** For the scheme that sends a bare key: the key's text names its row. Older keys are found by their hash. */
+/** For requests with a bare API key. The key's text contains its id; older keys are found by their hash. */
 export async function findClientByKey(apiKey: string, check: ClientCheck): Promise<Client | undefined> {
   const named = readApiKey(apiKey)
   return retryWithFreshPeppers(check, async () => {
@@ -56,7 +53,9 @@ export async function findClientByKey(apiKey: string, check: ClientCheck): Promi
   })
 }
 
-/** Another process may have just created a new pepper and hashed all keys with it; clients must not notice. */
+/**
+ * Another process may have just created a new pepper and hashed all keys with it, so a failed check is repeated once.
+ */
 async function retryWithFreshPeppers(
   { refreshPeppers }: ClientCheck,
   find: () => Promise<Client | undefined>,
@@ -64,7 +63,7 @@ async function retryWithFreshPeppers(
   return (await find()) ?? ((await refreshPeppers()) ? find() : undefined)
 }
 
-/** Keys whose text carries no id were made before there was a second pepper. */
+/** Keys whose text contains no id were made when there was only the first pepper. */
 const firstPepper = 1
 
 function pickClient(
@@ -76,10 +75,10 @@ function pickClient(
   const hashSince = (since?: number): string =>
     named ? hashBoundKey(peppers, { merchantId, apiKey, since }) : hashApiKey(peppers, apiKey, firstPepper)
   let matched: Client | undefined
-  // Every live key is compared completely, so that the time reveals nothing about which one was close.
+  // Every live key is compared completely, so that the time does not reveal a partial match.
   for (const candidate of candidates) {
     const { keyHash, bound, keyId, pepper } = candidate.key
-    // A hash of the text alone must not be accepted for a key whose hash covers its merchant, or the other way round.
+    // A hash of the key alone must not match a key whose hash also covers the merchant, or vice versa.
     const sameForm = bound === (named !== undefined) && (named === undefined || named.keyId === keyId)
     if (isSame(keyHash, hashSince(pepper)) && sameForm) matched = candidate
   }

@@ -1,7 +1,7 @@
 /**
- * The token endpoint's logic: a form with a merchant's API key in, an access token out. Its refusals have the shapes of
- * RFC 6749 as the contract gives them. The form is validated here and not by a schema, because the grant type decides
- * how the rest is validated and has an error of its own.
+ * The logic of the token endpoint: exchanges a merchant's API key for an access token. Its errors have the format of
+ * RFC 6749, as the API contract defines them. The form is validated here and not by a schema, because the grant type
+ * decides how the rest is validated and has its own error.
  */
 
 import type { MerchantId } from '#domain/ids.ts'
@@ -21,7 +21,7 @@ export interface IssueTokenPorts extends ClientCheck {
   readonly accessTokens: AccessTokens
   readonly failedTokenRequests: FailedLogins
   readonly watch: AccessWatch
-  /** Without it no payment intent is ever found. */
+  /** Whether the merchant has this payment intent. Absent: none is ever found. */
   readonly findIntent?: (merchantId: MerchantId, id: string) => Promise<boolean>
 }
 
@@ -34,10 +34,10 @@ export type IssueToken = (form: Form, context: TokenContext) => Promise<Answer>
 
 const grantTypes = ['client_credentials', 'payment_intents']
 const knownFields = ['grant_type', 'client_id', 'client_secret', 'payment_intent_id']
-/** As in RFC 6749: a credential must not be cached on its way. */
+/** By RFC 6749: a credential must not be cached. */
 const noStore = { 'cache-control': 'no-store', pragma: 'no-cache' }
 
-/** What is wrong with the rest of the form, once the grant type is known and before the client is looked up. */
+/** Validates the other fields of the form, before the client is looked up. */
 function judgeForm(form: Form): Refusal | undefined {
   const unknown = Object.keys(form).find(name => !knownFields.includes(name))
   if (unknown !== undefined) {
@@ -61,7 +61,7 @@ function judgeForm(form: Form): Refusal | undefined {
   return undefined
 }
 
-/** A 401 by contract, although the client's credentials were not checked. */
+/** The API contract defines 401 here, although the credentials were not checked. */
 const unsupportedGrantType = answer(
   401,
   {
@@ -83,8 +83,8 @@ async function decide(form: Form, address: string, ports: IssueTokenPorts): Prom
   const client = await findClient(clientId, clientSecret, ports)
   if (client === undefined) {
     if (isMerchantId(clientId)) ports.watch.onFailedLogin(clientId, address)
-    // Only wrong credentials count: they may be guesses.
-    // A client_id that no merchant can have is not a guess at a merchant's key, so it is not counted.
+    // Only wrong credentials are counted, because they may be guesses. A client_id that cannot be a merchant's is no
+    // guess.
     const tooMany = isMerchantId(clientId) ? ports.failedTokenRequests.count(clientId, address) : undefined
     return tooMany ?? refuseUnauthenticated('client_id or client_secret is wrong.')
   }

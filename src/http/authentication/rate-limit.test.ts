@@ -20,7 +20,7 @@ test('requests use up the limit, the headers say so, and a second later it is fu
   expect(limit.take(merchant).state).toBe('"merchant";r=1;t=1')
 })
 
-test('merchants do not share a bucket, and a changed limit counts at once', () => {
+test('merchants do not share a bucket, and a changed limit applies at once', () => {
   const limit = createRateLimit({ nowMs: () => 0 })
   const small = toyMerchant('small', { requestsPerSecond: 1 })
   expect([limit.take(small), limit.take(small)].map(({ allowed }) => allowed)).toEqual([true, false])
@@ -28,7 +28,7 @@ test('merchants do not share a bucket, and a changed limit counts at once', () =
   expect(limit.take({ ...small, requestsPerSecond: 5 }).allowed).toBe(true)
 })
 
-test('a clock that is set back takes nothing away', () => {
+test('setting the clock back does not empty the bucket', () => {
   let now = 10_000
   const limit = createRateLimit({ nowMs: () => now })
   const merchant = toyMerchant('shop', { requestsPerSecond: 3 })

@@ -1,6 +1,6 @@
 /**
- * Limits per caller: a bucket of requests per merchant, and a count of failed logins per pair of client and
- * address. Counts of other processes are read within a second (shared-counts.ts).
+ * Rate limits: a token bucket of requests per merchant, and a count of failed logins per pair of client and address.
+ * Counts of other processes arrive within a second (shared-counts.ts).
  */
 import type { Merchant } from '#domain/merchant.ts'
 import { networkOf } from '#domain/network-address.ts'
@@ -10,25 +10,25 @@ import { noOthers, type SharedCounts, toCountKey } from '#http/authentication/sh
 
 export interface Counting {
   readonly nowMs: () => number
-  /** Alone unless given. */
+  /** The counts of other processes. Absent: this process is the only one. */
   readonly shared?: SharedCounts | undefined
 }
 
-/** 10,000 merchants and devices at once in one process, more than it could serve; a forgotten bucket starts full again. */
+/** 10,000 merchants and devices, more than one process can serve at once. An evicted bucket starts full again. */
 const bucketsMax = 10_000
-/** 10,000 pairs of 44 characters: a flood of invented clients evicts old pairs instead of filling the memory. */
+/** 10,000 pairs of 44 characters: a flood of made-up clients evicts old pairs instead of filling the memory. */
 const pairsMax = 10_000
 export interface FailureLimit {
   readonly failures: number
   readonly windowMs: number
 }
 
-/** The contract: 10 failures a minute. */
+/** The limit of the API contract: 10 failures a minute. */
 const usualFailures: FailureLimit = { failures: 10, windowMs: 60_000 }
 
 /**
- * 2 s: what other processes can have counted before all of them knew. Counts that arrive later, in a process that was
- * frozen, do not block the merchant for longer.
+ * 2 s: the most that other processes can have counted before all of them knew. Counts that arrive later, because this
+ * process was frozen, do not block the merchant for longer.
  */
 const debtSeconds = 2
 
@@ -41,21 +41,21 @@ interface Bucket {
 
 export interface Quota {
   readonly allowed: boolean
-  /** `RateLimit-Policy`: what the limit is. */
+  /** The header `RateLimit-Policy`: the limit. */
   readonly policy: string
-  /** `RateLimit`: what is left of it, and in how many seconds it is full again. */
+  /** The header `RateLimit`: the requests left, and the seconds until the limit is full again. */
   readonly state: string
 }
 
 export interface RateLimit {
-  /** With an intent: the part of the merchant's limit that the device of its customer may use. */
+  /** With an intent: the share of the merchant's limit that the customer's device may use. */
   take(merchant: Pick<Merchant, 'merchantId' | 'requestsPerSecond'>, intentId?: string): Quota
 }
 
-/** 10: a device that looks, confirms and looks again does not notice it. */
+/** 10 requests a second: far more than an app needs to read and confirm an intent. */
 const deviceRequestsMin = 10
 
-/** A tenth: a customer who floods us with the token of one intent must not lock out the merchant and its other customers. */
+/** A tenth: a customer who floods us with an intent's token must not lock out the merchant and its other customers. */
 const deviceShare = (rate: number): number =>
   Math.min(rate, Math.max(deviceRequestsMin, Math.floor(rate / 10)))
 
@@ -91,7 +91,7 @@ export function createRateLimit({ nowMs, shared = noOthers }: Counting): RateLim
       return {
         allowed,
         policy: bucket.policy,
-        // This process may have used up its share while others have something left: then nothing is left here.
+        // If this process has used up its share, nothing is left here, even if other processes have some left.
         state: `${name};r=${allowed ? Math.floor(bucket.level) : 0};t=1`,
       }
     },
@@ -104,13 +104,13 @@ export const refuseRate = (quota: Quota): Refusal =>
   })
 
 export interface FailedLogins {
-  /** Counts one failure; a refusal when the pair has used up its failures for now. */
+  /** Counts one failure. Returns a refusal if the pair has reached the limit. */
   count(client: string, address: string): Refusal | undefined
-  /** Whether the pair has used up its failures, without counting one. */
+  /** Whether the pair has reached the limit, without counting a failure. */
   isOver(client: string, address: string): boolean
 }
 
-/** Hashed, so that a client name of any length takes the same few bytes. */
+/** Hashed, so that client names of any length take the same few bytes. */
 const toPair = (client: string, address: string): string => toCountKey(`${networkOf(address)}\n${client}`)
 
 export function createFailedLogins(

@@ -1,4 +1,4 @@
-/** Several processes that count against one limit, without a database between them. */
+/** Several processes that share one limit, without a database between them. */
 import { expect, test } from 'vitest'
 import { createFailedLogins, createRateLimit } from '#http/authentication/rate-limit.ts'
 import { type CountExchange, createCountExchange } from '#http/authentication/shared-counts.ts'
@@ -10,7 +10,7 @@ const openProcesses = (count: number): readonly CountExchange[] => {
   return processes
 }
 
-/** Everybody hears what the others have noted. */
+/** Exchanges the counts between all processes. */
 function exchange(processes: readonly CountExchange[]): void {
   const uses = processes.map(each => each.take(processes.length))
   for (const [index, each] of processes.entries())
@@ -26,7 +26,7 @@ function openLimits(size: number, nowMs: () => number) {
   const limits = processes.map(each => createRateLimit({ nowMs, shared: each.scope('requests') }))
   return {
     exchange: () => exchange(processes),
-    /** Sends that many requests to every process, and counts those that pass. */
+    /** Sends that many requests to every process, and counts the accepted ones. */
     askAll(times: number): number {
       const asked = limits.flatMap(limit => Array.from({ length: times }, () => limit.take(merchant)))
       return asked.filter(({ allowed }) => allowed).length
@@ -51,7 +51,7 @@ test.each([1, 2, 3, 4, 8])(
 )
 
 test.each([1, 2, 3, 4, 8])(
-  'requests that reach %i processes at once exceed the limit by at most itself, and it is used up whoever is asked',
+  'requests that reach %i processes at once exceed the limit by at most itself, and then every process refuses',
   size => {
     const { askAll, exchange } = openLimits(size, () => 0)
     const passed = askAll(100)
@@ -63,7 +63,7 @@ test.each([1, 2, 3, 4, 8])(
 )
 
 test.each([2, 3, 8])(
-  'requests without a pause to %i processes never exceed what the limit allows by more than the limit, nor stay below it',
+  'continuous requests to %i processes exceed the allowed rate by at most the limit, and never stay below it',
   size => {
     let nowMs = 0
     const { askAll, exchange } = openLimits(size, () => nowMs)
@@ -77,7 +77,7 @@ test.each([2, 3, 8])(
   },
 )
 
-test.each([2, 3, 8])('%i processes that hear nothing of each other for seconds do not add up', size => {
+test.each([2, 3, 8])('%i processes without an exchange for seconds stay within the bound', size => {
   let nowMs = 0
   const { askAll } = openLimits(size, () => nowMs)
   let passed = 0
@@ -85,21 +85,21 @@ test.each([2, 3, 8])('%i processes that hear nothing of each other for seconds d
   expect(passed).toBeLessThanOrEqual(count + 3 * count + count)
 })
 
-test('one process of many uses up the whole limit once the others have heard of its share', () => {
+test('one process of many may use the whole limit once the others have read its counts', () => {
   const processes = openProcesses(4)
   const [first] = processes
   const logins = createFailedLogins({ nowMs: () => 0, shared: first?.scope('logins') })
   let passed = 0
   for (let tries = 0; passed < count && tries < count; tries += 1) {
     if (!logins.isOver('shop', '1.1.1.1') && !logins.count('shop', '1.1.1.1')) passed += 1
-    // Handed over, and heard of.
+    // The first exchange hands the counts over, the second shows that they were read.
     exchange(processes)
     exchange(processes)
   }
   expect(passed).toBe(count)
 })
 
-test('a request that is refused because the share of its process is used up says that nothing is left', () => {
+test('a request refused because its process has used up its share says that nothing is left', () => {
   const [first] = openProcesses(8)
   const limit = createRateLimit({ nowMs: () => 0, shared: first?.scope('requests') })
   const merchant = toyMerchant('shop', { requestsPerSecond: count })

@@ -1,33 +1,33 @@
 /**
- * Limits that hold for all processes together. Each process decides at once with what it knows, publishes its counts,
- * and reads those of the others several times a second. Until the others have read its counts it takes no more than its
- * share of twice the limit, so that all together exceed the limit by at most the limit itself.
+ * Limits across all processes. Each process decides at once with the counts that it knows, publishes its own counts and
+ * reads those of the others several times a second. Until the others have read its counts, it admits at most its share
+ * of twice the limit, so that all processes together exceed the limit by at most the limit itself.
  */
 import { hash } from 'node:crypto'
 
 export interface SharedCounts {
-  /** Called with the counts of another process; `key` is the one used there. */
+  /** Registers a listener for the counts of other processes, with the keys that they used. */
   onOthers(listener: (key: string, used: number) => void): void
   note(key: string): void
-  /** Whether one more may be counted before the others have read the last ones. */
+  /** Whether this process may count one more before the others have read its last counts. */
   hasShare(key: string, use: LimitedUse): boolean
 }
 
 export interface LimitedUse {
   readonly limit: number
-  /** What this process knows to be used, by itself and by the others. */
+  /** The uses known to this process, its own and those of the others. */
   readonly known: number
 }
 
 /** Exchanges the counts of this process with those of the others. */
 export interface CountExchange {
   scope(name: string): SharedCounts
-  /** Takes the counts since the last call; the other processes read them before the next one. */
+  /** Returns the counts since the last call. The other processes must have read them before the next call. */
   take(processes: number): readonly { readonly name: string; readonly used: number }[]
   give(uses: readonly { readonly name: string; readonly used: number }[]): void
 }
 
-/** 10,000 names between two exchanges: a flood of invented ones is not passed on. */
+/** 10,000 names between two exchanges: a flood of made-up names is not passed on. */
 const notedMax = 10_000
 
 export function createCountExchange(): CountExchange {
@@ -48,8 +48,8 @@ export function createCountExchange(): CountExchange {
         const full = `${name}:${key}`
         const unread = (noted.get(full) ?? 0) + (handedOver.get(full) ?? 0)
         const sharedByAll = Math.max(0, known - unread)
-        // Either bound keeps the excess within the limit: what the other processes may have counted beyond what is
-        // known, or what all of them may still count until twice the limit is reached.
+        // Each of the two bounds keeps the total excess within the limit: the limit divided among the other processes,
+        // or an equal share of what is left until twice the limit.
         const share = Math.max(limit / (sharers - 1), (2 * limit - sharedByAll) / sharers)
         return unread < Math.max(1, Math.floor(share))
       },
@@ -70,7 +70,7 @@ export function createCountExchange(): CountExchange {
   }
 }
 
-/** For a process that is alone, and for tests of something else: counts are not shared. */
+/** For a single process, and for tests: counts are not shared. */
 export const noOthers: SharedCounts = { onOthers: () => {}, note: () => {}, hasShare: () => true }
 
 /** Always 44 characters, without the colon that separates scope and key. */

@@ -1,6 +1,6 @@
 /**
- * Turns a validator's complaints into field errors that a developer can act on: the path, the value given where it may
- * be shown, and what is allowed. The noise of alternatives and conditions is folded into the one useful complaint.
+ * Turns the validator's errors into field errors for developers: the path, the given value if it may be shown, and what
+ * is allowed. The many errors of alternatives and conditions are reduced to the one useful error.
  */
 
 import type { ErrorObject } from 'ajv'
@@ -18,9 +18,9 @@ import {
   schemasAt,
 } from '#http/body/schema-words.ts'
 
-/** 20: enough to correct a form in one go, few enough to read. */
+/** 20 errors: enough to correct a request in one go, few enough to read. */
 const renderedMax = 20
-/** More errors than this are not even sorted: they come from one broken list, and the first ones say enough. */
+/** More errors than this are not even sorted. They come from one broken list, and the first ones are enough. */
 const consideredMax = 1_000
 
 type Path = readonly (string | number)[]
@@ -33,7 +33,7 @@ interface Finding {
 export interface Explained {
   readonly schema: JsonSchema
   readonly value: unknown
-  /** What the value as a whole is called: body, query, path. */
+  /** The name of the value as a whole: body, query or path. */
   readonly wholeName: string
   readonly book: SchemaBook
 }
@@ -45,7 +45,7 @@ export function explainErrors(errors: readonly ErrorObject[], explained: Explain
     .sort((a, b) => comparePlaces(a.place, b.place))
   const unique = new Map<string, FieldError>()
   for (const { error } of sorted) {
-    // Words cost the most, so only those that are shown are looked for: whoever sends a thousand mistakes waits no longer.
+    // Finding the words costs the most, so it is done only for the errors that are shown.
     if (unique.size >= renderedMax) break
     const { path, text } = explainError(error, explained)
     const field = path.length === 0 ? explained.wholeName : path.reduce<string>(joinPath, '')
@@ -59,7 +59,7 @@ export function explainErrors(errors: readonly ErrorObject[], explained: Explain
 const speaksForItself = ({ keyword, propertyName }: ErrorObject): boolean =>
   keyword !== 'if' && (propertyName === undefined || keyword === 'propertyNames')
 
-/** A condition may be stricter than the field itself: then the field's own limit is not the one to report. */
+/** If a condition sets a stricter minimum than the field itself, only the stricter one is reported. */
 const keepStrictest = (errors: readonly ErrorObject[]): ErrorObject[] => {
   const strictest = new Map<string, number>()
   const lowest = errors.filter(({ keyword }) => keyword === 'minimum')
@@ -73,8 +73,8 @@ const keepStrictest = (errors: readonly ErrorObject[]): ErrorObject[] => {
 }
 
 /**
- * A failed union reports every branch. The closest branch is kept: one whose type and fixed values match, with the
- * fewest errors. Where none matches, the union itself is kept and says what it allows.
+ * A failed union reports the errors of every branch. Keeps those of the closest branch: one whose type and fixed values
+ * match, with the fewest errors. If none matches, the union's own error is kept, which says what is allowed.
  */
 function foldAlternatives(errors: readonly ErrorObject[]): ErrorObject[] {
   let kept: ErrorObject[] = []
@@ -84,7 +84,7 @@ function foldAlternatives(errors: readonly ErrorObject[]): ErrorObject[] {
       continue
     }
     const owner = error.schemaPath.slice(0, error.schemaPath.lastIndexOf('/'))
-    // A branch behind a $ref has a schema path of its own; nothing else at this value is reported before its union.
+    // A branch behind a $ref has its own schema path. Any earlier error at this value belongs to a branch of the union.
     const isBranch = (other: ErrorObject) =>
       isAtOrBelow(other.instancePath, error.instancePath) &&
       (other.schemaPath.startsWith(`${error.schemaPath}/`) || !other.schemaPath.startsWith(`${owner}/`))
@@ -145,8 +145,8 @@ function explainError(error: ErrorObject, explained: Explained): Finding {
 }
 
 /**
- * The names that an object knows, where the path leads to a member of another name. What such a member may be explains little
- * to somebody whose field does not belong there, and its value may be a security code that stands in the wrong place.
+ * The known names of the object, if the path leads to a member with another name. The error then lists them instead of
+ * the member's type and value: the field does not belong there, and its value may be a misplaced security code.
  */
 function namesBeside(path: Path, { schema, book }: Explained): string[] {
   const name = path.at(-1)
@@ -175,7 +175,7 @@ const explainUnknown = (name: unknown, path: Path, explained: Explained): Findin
   return { path: [...path, String(name)], text: `is not a field that is known here${hint}` }
 }
 
-/** Where fields are listed, a wrong name is one that is not among them; elsewhere names have a form. */
+/** If the schema lists the fields, a wrong name is unknown; otherwise it violates the pattern for names. */
 function explainName(error: ErrorObject, path: Path, explained: Explained): Finding {
   const name = String(error.params.propertyName)
   const known = knownNames(schemasAt(explained.schema, path, explained.book))
@@ -212,7 +212,7 @@ const specials: Readonly<Record<string, (error: ErrorObject, path: Path, explain
     oneOf: explainUnion,
   }
 
-/** The names that the branches require, if the branches do nothing else: one of them must be present. */
+/** If all branches only require names, the error says that one of these names must be present. */
 function explainUnion(error: ErrorObject, path: Path, explained: Explained): Finding {
   const branches = Array.isArray(error.schema) ? error.schema.filter(isRecord) : []
   const required = branches.map(branch =>
@@ -228,7 +228,7 @@ function explainUnion(error: ErrorObject, path: Path, explained: Explained): Fin
   return { path, text: `${showValue(error.data, path, explained)}; allowed is ${allowed}` }
 }
 
-/** Never the contents of an object or list, which may include a field that must not be shown. */
+/** Never shows the contents of an object or list, because they may include a field that must not be shown. */
 function showValue(value: unknown, path: Path, { schema, book }: Explained): string {
   if (Array.isArray(value)) return 'is a list'
   if (isRecord(value)) return 'is an object'
@@ -236,7 +236,7 @@ function showValue(value: unknown, path: Path, { schema, book }: Explained): str
   return `is ${quoteValue(value)}`
 }
 
-/** JSON pointer → names and indexes, distinguished by the value itself. */
+/** Splits a JSON pointer into names and indexes; the value tells which is which. */
 function readPointer(pointer: string, value: unknown): Path {
   let at = value
   return pointer
@@ -250,7 +250,7 @@ function readPointer(pointer: string, value: unknown): Path {
     })
 }
 
-/** By keyword: the member that an error is about, where it is not the value at the error's own path. */
+/** For keywords whose error concerns a member of the value: the parameter that holds the member's name. */
 const memberOfError: Readonly<Record<string, string>> = {
   required: 'missingProperty',
   dependentRequired: 'missingProperty',

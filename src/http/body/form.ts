@@ -1,6 +1,6 @@
 /**
- * Reads the body of a form, plain or with files. Only endpoints that declare it accept one; every field of a plain form
- * may occur once.
+ * Reads form bodies, plain or with files. Only endpoints that declare it accept forms. A field of a plain form may
+ * occur once.
  */
 import { isUtf8 } from 'node:buffer'
 import { type Refusal, refuseField } from '#http/answers/refusal.ts'
@@ -9,7 +9,7 @@ import { cutName } from '#http/body/json-text.ts'
 /** 20: more fields than any of our forms has. */
 const fieldsMax = 20
 
-/** Counted before the form is parsed: otherwise thousands of fields would all become strings first. */
+/** Counts the fields before the form is parsed, because parsing would turn thousands of fields into strings first. */
 function countSeparators(bytes: Buffer): number {
   let count = 0
   for (let at = bytes.indexOf('&'); at !== -1 && count <= fieldsMax; at = bytes.indexOf('&', at + 1)) count++
@@ -33,8 +33,8 @@ export function readForm(bytes: Buffer): Readonly<Record<string, string>> | Refu
 }
 
 /**
- * Reads a form that brings files (multipart/form-data, RFC 7578), as browsers write it. Parts are found by searching for
- * the boundary, so that the cost grows with the bytes alone. A body that was cut off gives the parts that are complete.
+ * Reads a form with files (multipart/form-data, RFC 7578), as browsers write it. Parts are found by searching for the
+ * boundary, so the cost grows linearly with the bytes. A truncated body yields its complete parts.
  */
 export interface UploadedFile {
   readonly field: string
@@ -49,7 +49,7 @@ export interface Multipart {
   readonly files: readonly UploadedFile[]
 }
 
-/** 20 fields, as in other forms, and the ten files that evidence may have. */
+/** 20 fields, as in other forms, and up to ten files of evidence. */
 const partsMax = 30
 /** A part's header names a field and a file. */
 const headerBytesMax = 2_048
@@ -75,7 +75,7 @@ export function readMultipart(body: Buffer, boundary: string): Multipart | undef
       if (form.has(field) || !isUtf8(content) || content.includes(0)) return undefined
       form.set(field, content.toString('utf8'))
     } else if (name !== '' || content.length > 0)
-      // A file field that was left empty comes as a file without name and bytes.
+      // Browsers send an empty file field as a file without name and bytes.
       files.push({ field, name, type: typeOf(header), bytes: content })
   }
   return { form: Object.fromEntries(form), files }
@@ -93,7 +93,7 @@ function splitParts(body: Buffer, boundary: string): readonly Part[] | undefined
   const parts: Part[] = []
   for (let at = opening.length; body.subarray(at, at + 2).toString('latin1') === '\r\n'; ) {
     const end = body.indexOf(between, at)
-    // The rest was cut off.
+    // The body is truncated here.
     if (end === -1) break
     const headerEnd = body.subarray(at + 2, at + 2 + headerBytesMax).indexOf('\r\n\r\n')
     if (headerEnd === -1 || parts.length >= partsMax) return undefined

@@ -62,7 +62,7 @@ const run = (work: () => Promise<Answer>, body?: unknown) => {
   )
 }
 
-/** Work that a test ends by hand. */
+/** A call that the test completes itself. */
 const hold = () => {
   let end: (outcome: Answer | Error) => void = () => {}
   const promise = new Promise<Answer>((resolve, reject) => {
@@ -103,9 +103,9 @@ test('another body is refused, after the first call and while it runs', async ()
   expect(calls).toBe(1)
 })
 
-test('a call whose key belongs to it in another process is not refused because of another body that runs here', async () => {
+test('a key that another process stored first is not refused because a call with another body runs here', async () => {
   const held = hold()
-  // Its commit is under way, and the other process has been faster.
+  // Its commit is under way, but the other process was faster.
   const wrong = idempotency.run('shop', describeKey({ a: 2 }), () => held.promise)
   const early = run(async () => done)
   const key = describeKey()
@@ -132,7 +132,7 @@ test('other merchants, paths and keys are other scopes', async () => {
   expect((await Promise.all(others)).map(kindOf)).toEqual(['200', '200', '200', '200'])
 })
 
-test('calls of the same moment join before the handler is called', async () => {
+test('concurrent calls join before the handler is called', async () => {
   const held = hold()
   const all = [run(() => held.promise), run(() => held.promise), run(() => held.promise)]
   await settle()
@@ -142,7 +142,7 @@ test('calls of the same moment join before the handler is called', async () => {
   expect(clock.waiting).toBe(0)
 })
 
-test('after 5 s without an answer the second call is told to ask again', async () => {
+test('after 5 s without an answer the second call gets 409 with Retry-After', async () => {
   const held = hold()
   const first = run(() => held.promise)
   const second = run(async () => done)
@@ -156,7 +156,7 @@ test('after 5 s without an answer the second call is told to ask again', async (
   expect(kindOf(await first)).toBe('200')
 })
 
-test('when the first call leaves the key free, a call that waited for it runs by itself', async () => {
+test('if the first call leaves the key free, a waiting call runs', async () => {
   const held = hold()
   const key = describeKey()
   const first = idempotency.run('shop', key, () => held.promise)
@@ -172,18 +172,18 @@ test.each([400, 404, 409])('an answer with %i leaves the key free', async status
   expect(kindOf(await idempotency.run('shop', key, async () => done))).toBe('200')
 })
 
-test('a call that would now be refused replays what it once did', async () => {
+test('a call that would now be refused replays its stored answer', async () => {
   await run(async () => done)
   const again = idempotency.run('shop', describeKey(), async () => Promise.reject(new NotFound()))
   expect(kindOf(await again)).toBe('200 replayed')
 })
 
-test('a refusal without a stored key stays what it is', async () => {
+test('a refusal without a stored key is returned unchanged', async () => {
   const again = idempotency.run('shop', describeKey(), async () => Promise.reject(new NotFound()))
   await expect(again).rejects.toBeInstanceOf(NotFound)
 })
 
-test('a call of another process is polled until its answer is there', async () => {
+test('the answer of a call in another process is polled until it exists', async () => {
   const key = describeKey()
   const name = ToyKeyStore.nameOf('shop', key)
   store.rows.set(name, { fingerprint: key.fingerprint })
@@ -195,7 +195,7 @@ test('a call of another process is polled until its answer is there', async () =
   expect(calls).toBe(0)
 })
 
-test('calls that join one whose key another process has taken wait with it and do not try again', async () => {
+test('calls that joined a call wait with it if another process holds the key, and do not run themselves', async () => {
   const key = describeKey()
   const name = ToyKeyStore.nameOf('shop', key)
   store.rows.set(name, { fingerprint: key.fingerprint })
@@ -213,7 +213,7 @@ test('calls that join one whose key another process has taken wait with it and d
   expect(tried).toBe(1)
 })
 
-test('a call of another process that never answers: 409 after 5 s, and never run again', async () => {
+test('a call in another process that never answers: 409 after 5 s, and the call is not run here', async () => {
   const key = describeKey()
   store.rows.set(ToyKeyStore.nameOf('shop', key), { fingerprint: key.fingerprint })
   const waiting = run(async () => done)
@@ -228,13 +228,13 @@ test('a key that another process has used with another body is refused', async (
   expect(kindOf(await run(async () => done))).toBe('keyReused')
 })
 
-test('a key that is said to be taken but is nowhere ends in 409, not in a loop', async () => {
+test('a key reported as taken that is not in the store ends in 409, not in a loop', async () => {
   const waiting = idempotency.run('shop', describeKey(), () => Promise.reject(new KeyTaken()))
   await clock.advance(6_000)
   expect(kindOf(await waiting)).toBe('keyRunning')
 })
 
-test('after a change of the root secret the same body is still the same, and another is still another', async () => {
+test('after a change of the root secret the same body still matches, and another one does not', async () => {
   await run(async () => done)
   fingerprintKeys = [createSecretKey(Buffer.alloc(32, 2)), ...fingerprintKeys]
   expect(kindOf(await run(async () => done))).toBe('200 replayed')

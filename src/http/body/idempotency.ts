@@ -1,7 +1,7 @@
 /**
- * One effect per Idempotency-Key. The operation stores the key itself, in its first commit; this file joins calls that
- * run at the same moment, replays stored answers and refuses a key that is reused with another body.
- * It never decides that a call may run a second time: the operation's own commit does.
+ * One effect per Idempotency-Key. The operation itself stores the key, in its first commit. This file joins concurrent
+ * calls, replays stored answers, and refuses a key that is reused with another body. It never decides that a call may
+ * run a second time: the operation's own commit does.
  */
 
 import type { KeyObject } from 'node:crypto'
@@ -13,11 +13,11 @@ import type { Answer, IdempotencyKey, Verb } from '#http/endpoint.ts'
 import { InvalidField, type KeyStore, KeyTaken, NotFound, type StoredKey } from '#http/server/ports.ts'
 import { type Timers, wait, within } from '#http/server/timers.ts'
 
-/** The contract: a second call waits this long for the first one's answer. */
+/** How long a second call waits for the first one's answer, by the API contract. */
 const waitMs = 5_000
 /** 100 ms: a call that runs in another process is polled ten times a second, at most fifty times. */
 const pollMs = 100
-/** The contract: only these outcomes are kept under a key. All others leave it free. */
+/** Only answers with these statuses are stored under the key, by the API contract. All others leave the key free. */
 const keptStatuses: readonly number[] = [200, 201, 422]
 
 const keyForm = /^[\x21-\x7e]{1,255}$/
@@ -25,7 +25,7 @@ const keyForm = /^[\x21-\x7e]{1,255}$/
 export function readKey(header: string | string[] | undefined): string | undefined | Refusal {
   if (header === undefined) return undefined
   const text = typeof header === 'string' ? header.trim() : ''
-  // The standard writes it as a quoted string, most clients write it bare: both are the same key.
+  // The standard defines a quoted string, but most clients send it without quotes. Both are the same key.
   const key = /^"(.*)"$/.exec(text)?.[1] ?? text
   if (keyForm.test(key)) return key
   return refuseField(
@@ -35,8 +35,8 @@ export function readKey(header: string | string[] | undefined): string | undefin
 }
 
 /**
- * Keyed, although the contract only asks for a hash: the body may hold a card number, and a plain hash of a few
- * unknown digits can be found by trial and error by an attacker who reads the database.
+ * A keyed hash, although the API contract requires only a hash: the body may hold a card number, and an attacker who
+ * reads the database could find the few unknown digits behind a plain hash by brute force.
  */
 export const fingerprintBody = (body: unknown, fingerprintKey: KeyObject): string =>
   keyedHash(fingerprintKey, canonicalJson(body)).toString('hex')
@@ -50,7 +50,7 @@ export interface KeyRequest {
 
 export interface IdempotencyPorts {
   readonly keyStore: KeyStore
-  /** The newest first. */
+  /** Newest first. */
   readonly fingerprintKeys: () => readonly [KeyObject, ...KeyObject[]]
   readonly nowMs: () => number
   readonly timers: Timers
@@ -59,13 +59,13 @@ export interface IdempotencyPorts {
 export interface Idempotency {
   /** The key with the fingerprint of its body. */
   describe(request: KeyRequest): IdempotencyKey
-  /** Runs the call, or answers from the one that ran or runs under the same key. */
+  /** Runs the call, or returns the answer of an earlier or concurrent call with the same key. */
   run(merchantId: string, key: IdempotencyKey, call: () => Promise<Answer>): Promise<Answer | Refusal>
 }
 
 interface Running {
   readonly fingerprint: string
-  /** Never rejects: undefined stands for an outcome that is not kept. */
+  /** Never rejects. Undefined: an outcome that is not stored under the key. */
   readonly kept: Promise<Answer | undefined>
 }
 
@@ -86,7 +86,7 @@ const replay = (stored: Answer): Answer => ({
   headers: { ...stored.headers, 'idempotent-replayed': 'true' },
 })
 
-/** Says nothing about the first call. */
+/** The text reveals nothing about the first call. */
 const refuseReuse = (): Refusal =>
   new Refusal('keyReused', 'This Idempotency-Key belongs to a request with another body.')
 
@@ -103,13 +103,13 @@ function fromStored(stored: StoredKey, key: IdempotencyKey): Answer | Refusal | 
   return stored.answer && replay(stored.answer)
 }
 
-/** A call that would be refused now may have succeeded before: then its stored answer applies. */
+/** A call that would be refused now may have succeeded earlier; then its stored answer is returned. */
 async function findStored({ merchantId, key }: Attempt, { keyStore }: IdempotencyPorts) {
   const stored = await keyStore.find(merchantId, key)
   return stored && fromStored(stored, key)
 }
 
-/** The key is in the store; its call runs in another process or waits to be settled. */
+/** Waits for the answer of a stored key, whose call runs in another process or waits to be settled. */
 async function awaitStored(
   { merchantId, key, deadlineMs }: Attempt,
   { keyStore, nowMs, timers }: IdempotencyPorts,
@@ -120,14 +120,14 @@ async function awaitStored(
     if (answered) return answered
     if (nowMs() + pollMs > deadlineMs) return refuseRunning()
     await wait(pollMs, timers)
-    // The key has expired since it was found. The pause keeps an inconsistency from becoming a busy loop.
+    // The key has expired meanwhile. The wait before keeps an inconsistency from becoming a busy loop.
     if (stored === undefined) return nothing
   }
 }
 
 /**
- * Runs the call while others can see that it runs. If another process has the key, they wait for its answer together: one
- * after the other would find the same out by a commit of its own.
+ * Runs the call and lets concurrent calls join it. If another process holds the key, all of them wait for its answer
+ * together; otherwise each would find that out with a failed commit of its own.
  */
 async function runFirst(
   scope: string,
@@ -154,7 +154,10 @@ async function runFirst(
   }
 }
 
-/** Only the store knows whose key it is: another process may have been faster than the call that runs here. */
+/**
+ * The call running here has another body. Only the store knows which of the two owns the key, because a call in another
+ * process may have been first.
+ */
 async function joinOther(first: Running, tried: Attempt, ports: IdempotencyPorts) {
   const stored = await ports.keyStore.find(tried.merchantId, tried.key)
   if (stored) return fromStored(stored, tried.key) ?? awaitStored(tried, ports)
@@ -208,7 +211,7 @@ export function createIdempotency(ports: IdempotencyPorts): Idempotency {
       for (;;) {
         const outcome = await attempt({ merchantId, key, call, deadlineMs }, running, ports)
         if (outcome !== nothing) return outcome
-        // The first call did not use up the key, so this one is now the first. The deadline still applies.
+        // The first call left the key free, so this call may now run. The deadline still applies.
         if (ports.nowMs() >= deadlineMs) return refuseRunning()
       }
     },

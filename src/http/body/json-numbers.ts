@@ -1,6 +1,6 @@
 /**
- * Finds numbers that JSON text can express and a double cannot hold: 0.1234567890123456789, or 1e-400. Answers must
- * return what was sent, so digits are compared. Used only for texts with a number that might be affected.
+ * Finds numbers in JSON that a double cannot represent, such as 0.1234567890123456789 or 1e-400. Answers must return
+ * what was sent, so the digits are compared. Used only for texts with a number that may be affected.
  */
 
 /** A canonical form of a number: its digits without surrounding zeros, and the position of the point. */
@@ -13,7 +13,7 @@ function normalizeNumber(text: string): string | undefined {
   return short === '' ? '0' : `${short}e${Number(power) - fraction.length + digits.length - short.length}`
 }
 
-/** A loop, because the pattern 0+$ restarts at every zero: half a megabyte of them would take minutes. */
+/** A loop, because the pattern 0+$ takes quadratic time: half a megabyte of zeros would take minutes. */
 function withoutLastZeros(digits: string): string {
   let end = digits.length
   while (digits[end - 1] === '0') end--

@@ -1,36 +1,37 @@
 /**
- * Counts the different fields of a JSON text. Objects of one shape share their names in memory; each new name or order
- * of names takes a hundred times as long to parse, and so does every field of a very wide object.
+ * Counts the distinct fields of a JSON text. Objects with the same names in the same order share a hidden class; each
+ * new name or order takes a hundred times as long to parse, and so does every field of a very wide object.
  */
 
-/** 100: objects of the contract have fewer fields; wider objects become dictionaries, which share nothing. */
+/** 100: objects of the API have fewer fields. Wider objects become dictionaries, which share nothing. */
 const sharedFieldsMax = 100
 
 const quote = 34
 const colon = 58
-/** `[` and `{`, `]` and `}` differ in one bit only. */
+/** `[` and `{` differ in one bit only, and so do `]` and `}`. */
 const caseBit = 32
 const opening = 123
 const closing = 125
 
-/** Random per process, so that nobody can construct names with equal hashes. */
+/** Random per process, so that an attacker cannot construct names with equal hashes. */
 const seed = (Math.random() * 2 ** 31) | 1
 
-/** Keeps hashes within small integers, which need no memory of their own. */
+/** Keeps hashes within V8's small integers, which are not allocated on the heap. */
 const smallBits = 0x3fff_ffff
 
 interface FieldCount {
-  /** How deep the text is nested, at most. */
+  /** The nesting depth of the text. */
   readonly levels: number
   readonly max: number
-  /** Finds the closing quote of the string that begins at the given place. */
+  /** The position of the closing quote of the string that begins at `start`. */
   readonly endOfString: (text: string, start: number) => number
 }
 
-/** Whether there are more than `max` of them. */
+/** Whether the text has more than `max` distinct fields, or fields of very wide objects. */
 export function bringsManyFields(text: string, { levels, max, endOfString }: FieldCount): boolean {
   const known = new Set<number>()
-  // By level. A field's hash includes the fields before it: the same names in another order are another shape.
+  // Indexed by level. A field's hash includes the fields before it, because the same names in another order are another
+  // shape.
   const shapes = new Int32Array(levels + 1)
   const fields = new Int32Array(levels + 1)
   let level = 0

@@ -29,7 +29,7 @@ const unique = (object: number, name: number): number => object * 1_000 + name
 test.each<[name: string, text: string | Buffer, field: string | undefined]>([
   ['an object', '{"a":1}', undefined],
   ['not JSON', '{"a":', 'body'],
-  ['nothing but space', '  ', 'body'],
+  ['only white space', '  ', 'body'],
   ['not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 'body'],
   ['U+FFFD that was sent as such', '{"a":"\ufffd"}', undefined],
   ['20 levels', nested(20), undefined],
@@ -38,7 +38,7 @@ test.each<[name: string, text: string | Buffer, field: string | undefined]>([
   ['an open string', '{"a', 'body'],
   ['many levels', '['.repeat(500_000) + ']'.repeat(500_000), 'body'],
   ['100,000 values', `[${'1,'.repeat(99_999)}1]`, undefined],
-  ['more of them', `[${'1,'.repeat(100_000)}1]`, 'body'],
+  ['more than 100,000 values', `[${'1,'.repeat(100_000)}1]`, 'body'],
   ['more empty objects', `[${'{},'.repeat(50_000)}{}]`, 'body'],
   ['1,000 members', withMembers(1_000), undefined],
   ['1,001 members', withMembers(1_001), 'body'],
@@ -54,7 +54,7 @@ test.each<[name: string, text: string | Buffer, field: string | undefined]>([
   ['three wide objects of the same names', withNames(3, 1_000, (_, name) => name), 'body'],
   ['2,000 members in two objects', `{"a":${withMembers(1_000)},"b":${withMembers(1_000)}}`, undefined],
   ['a long number beside 5,000 values', `[${'1,'.repeat(4_998)}1234567890123456]`, undefined],
-  ['a long number beside more of them', `[${'1,'.repeat(5_000)}1234567890123456]`, 'body'],
+  ['a long number beside more than 5,000 values', `[${'1,'.repeat(5_000)}1234567890123456]`, 'body'],
   ['commas inside of text', JSON.stringify({ a: ','.repeat(200_000) }), undefined],
   ['U+0000 in a value', '{"a":{"b":["x","\\u0000"]}}', 'a.b[1]'],
   ['U+0000 in a name', '{"a":{"b\\u0000":1}}', 'a.b\u2400'],
@@ -68,8 +68,8 @@ test.each<[name: string, text: string | Buffer, field: string | undefined]>([
   ['2^53', '{"a":9007199254740992}', 'a'],
   ['far below zero', '{"a":[-1e300]}', 'a[0]'],
   ['endless', '{"a":1e999}', 'a'],
-  ['17 digits that a double holds', '{"a":0.30000000000000004}', undefined],
-  ['more digits than a double holds', '{"a":{"b":[0.1234567890123456789]}}', 'a.b[0]'],
+  ['17 digits that a double represents exactly', '{"a":0.30000000000000004}', undefined],
+  ['more digits than a double can represent', '{"a":{"b":[0.1234567890123456789]}}', 'a.b[0]'],
   ['a whole amount but for the 18th digit', '{"amount":{"value":100.0000000000000001}}', 'amount.value'],
   ['too small for a double', '{"a":1e-400}', 'a'],
   ['an exponent that changes nothing', '{"a":[1.50E+2,-2.5e-1,0e0,-0.0]}', undefined],
@@ -84,7 +84,7 @@ test.each<[name: string, text: string | Buffer, field: string | undefined]>([
   expect(fieldOf(text)).toBe(field)
 })
 
-test('every JSON value is read as it was sent', () => {
+test('every JSON value is read unchanged', () => {
   const isKept = (value: unknown): boolean => {
     const read = readJson(Buffer.from(JSON.stringify(value)))
     return !(read instanceof Refusal) && JSON.stringify(read.value) === JSON.stringify(value)
@@ -104,7 +104,7 @@ test('every JSON value is read as it was sent', () => {
   fc.assert(fc.property(tree, isKept), { seed: 20261115, numRuns: 500 })
 })
 
-test('every number that a double can be comes back as it was written', () => {
+test('every number that a double can represent is read unchanged', () => {
   const double = fc.double({ noNaN: true, min: -1e15, max: 1e15 })
   const numbers = fc.sample(double, { seed: 20261115, numRuns: 2_000 })
   expect(readJson(Buffer.from(JSON.stringify(numbers)))).toMatchObject({

@@ -1,7 +1,6 @@
 /**
- * Reads JSON text as it was sent: nothing is coerced or dropped, and values that could not be returned unchanged are
- * refused with their path. The common case is one parse and one walk without building a path; paths are made only for a
- * refusal.
+ * Parses JSON without coercing or dropping anything. Values that could not be returned unchanged are refused with their
+ * path. The common case is one parse and one walk; paths are built only for a refusal.
  */
 
 import { isUtf8 } from 'node:buffer'
@@ -14,34 +13,36 @@ import { bringsManyFields } from '#http/body/json-shapes.ts'
 
 export interface ReadJson {
   readonly value: unknown
-  /** Length of the text; it bounds the work of a thorough validation. */
+  /** The length of the text, which limits the work of a thorough validation. */
   readonly length: number
-  /** Texts that may hold card data where none belongs. */
+  /** Texts that may be card data outside the fields for it. */
   readonly suspects: readonly Suspect[]
 }
 
-/** 20: deeper than any object of the contract (the deepest has 7 levels), shallow enough for plain recursion. */
+/** 20: deeper than any object of the API (the deepest has 7 levels), and shallow enough for plain recursion. */
 const nestingMax = 20
-/** 1,000: beyond it the body is not even parsed to name the place, because half a million brackets take too long. */
+/** 1,000: a deeper body is not even parsed to find the path, because half a million brackets take too long. */
 const parsedLevelsMax = 1_000
-/** A path is for reading; longer names are cut. */
+/** Longer names are cut in paths, which are for reading. */
 const nameMax = 64
 
 const unreadable = refuseField('body', 'The body is not readable as JSON; it must be one JSON object.')
 const tooDeep = refuseField('body', `The body is nested too deep; at most ${nestingMax} levels are taken.`)
-/** 100,000: twice as many as the longest request of the contract, 10,000 cards, and a tenth of what fits into the body. */
+/**
+ * 100,000: twice as many as in the longest request of the API (10,000 cards), and a tenth of what fits into the body.
+ */
 const valuesMax = 100_000
 const tooMany = refuseField('body', `The body holds more than ${valuesMax} values; send fewer at once.`)
-/** 1,000: ten times as many as any object of the contract. More would have to be checked one by one. */
+/** 1,000: ten times as many as in any object of the API. */
 const membersMax = 1_000
 const tooWide = refuseField('body', `The body holds an object of more than ${membersMax} fields; send fewer.`)
-/** 2,000: they take a millisecond or two to parse. Lists of 10,000 entries have a handful, the same in each entry. */
+/** 2,000 take a millisecond or two to parse. A list of 10,000 entries has a handful, the same ones in each entry. */
 const newFieldsMax = 2_000
 const tooVaried = refuseField(
   'body',
   `The body holds more than ${newFieldsMax} different fields; send fewer at once.`,
 )
-/** 5,000: numbers that may not be exact are compared digit by digit, and every value beside them is visited again. */
+/** 5,000: if a number may not be exact, the text is parsed again and every value in it is visited a second time. */
 const valuesBesideOddMax = 5_000
 const tooManyBesideOdd = refuseField(
   'body',
@@ -49,7 +50,7 @@ const tooManyBesideOdd = refuseField(
 )
 const notUtf8 = refuseField('body', 'The body is not valid UTF-8; JSON is always sent as UTF-8.')
 
-/** The one walk through a body. */
+/** The state of the walk through a body. */
 interface Walk {
   /** Whether strings may contain forbidden characters. */
   readonly readStrings: boolean
@@ -57,8 +58,8 @@ interface Walk {
 }
 
 /**
- * Counts the members of all objects; NaN, which makes every sum NaN, as soon as something must be refused. Texts that
- * may hold card data are noted on the way. `name`: of the member that has the value.
+ * Counts the members of all objects. Returns NaN, which makes every sum NaN, if something must be refused. Also
+ * collects texts that may be card data. `name` is the name of the member that has the value.
  */
 function countMembers(value: unknown, name: string, level: number, walk: Walk): number {
   if (typeof value === 'string') {
@@ -88,7 +89,7 @@ function countMembers(value: unknown, name: string, level: number, walk: Walk): 
 
 const isClean = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed()
 
-/** Keys that become the prototype when the object is copied carelessly. */
+/** Names that pollute the prototype when an object is copied carelessly. */
 function isPoison(key: string, owner: JsonObject): boolean {
   if (key === '__proto__') return true
   if (key !== 'constructor') return false
@@ -96,7 +97,7 @@ function isPoison(key: string, owner: JsonObject): boolean {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
 }
 
-/** Filtered before it is cut: most of a card number must not pass as the end of an ordinary name. */
+/** Card numbers are filtered before the name is cut, because the filter would miss a number that was cut in two. */
 export function cutName(name: string): string {
   // An empty name would be invisible.
   if (name === '') return '""'
@@ -105,19 +106,18 @@ export function cutName(name: string): string {
 }
 
 /**
- * The part of a long text that is read in order to show its start: four times as much as is shown, not a megabyte.
- * Digits at the cut may begin a card number, and masking earlier digits may shift them into the shown part, so they are
- * removed.
+ * The beginning of a long text: four times as much as is shown, instead of up to a megabyte. Digits at the cut are
+ * removed, because they may begin a card number, and masking of earlier digits may move them into the shown part.
  */
 const startOf = (text: string, shownMax: number): string =>
   text.length <= shownMax * 4 ? text : text.slice(0, shownMax * 4).replace(/[0-9 .+%-]+$/, '')
 
-/** Values are shown only to be recognised. */
+/** Values are shown only so that the reader recognises them. */
 const shownMax = 64
 
-/** A value as JSON writes it, without card numbers, and cut where it is long. */
+/** The value as JSON, without card numbers, and cut if it is long. */
 export function quoteValue(value: unknown): string {
-  // Filtered before it is cut: the first half of a card number must not pass as an ordinary number.
+  // Filtered before it is cut, because the filter would miss half a card number.
   const start = typeof value === 'string' ? startOf(value, shownMax) : value
   const whole = scrubCardNumbers(JSON.stringify(start))
   if (whole.length <= shownMax) return start === value ? whole : `${whole.slice(0, -1)}…"`
@@ -130,7 +130,7 @@ export const joinPath = (parent: string, name: string | number): string => {
   return parent === '' ? short : `${parent}.${short}`
 }
 
-/** The first thing in document order that must be refused, with its path. Only called when there is one. */
+/** The first value or name, in document order, that must be refused, with its path. Only called if there is one. */
 export function findFlaw(value: unknown, path = '', level = 1): FieldError | undefined {
   const field = path === '' ? 'body' : path
   if (typeof value === 'string' && !isClean(value)) {
@@ -162,7 +162,7 @@ function findKeyFlaw(key: string, owner: JsonObject, path: string): FieldError |
     return { field, error: `${field} is a name that is never taken.` }
   }
   if (isClean(key)) return undefined
-  // The name itself cannot be repeated, so it is shown with its invalid characters escaped.
+  // The name cannot be repeated as it is, so its invalid characters are replaced.
   const field = joinPath(path, key.replaceAll('\u0000', '\u2400').toWellFormed())
   return {
     field,
@@ -174,7 +174,7 @@ const quote = 34
 const colon = 58
 const comma = 44
 const backslash = 92
-/** `[` and `{`, `]` and `}` differ in one bit only. */
+/** `[` and `{` differ in one bit only, and so do `]` and `}`. */
 const caseBit = 32
 const opening = 123
 const closing = 125
@@ -183,7 +183,7 @@ const zero = 48
 const nine = 57
 const point = 46
 const exponent = 101
-/** Every number of up to 15 digits is exact; longer ones may not be. */
+/** A double represents every number of up to 15 digits exactly; longer ones may not be exact. */
 const exactDigitsMax = 15
 
 interface Scan {
@@ -192,15 +192,15 @@ interface Scan {
   /** The most members of one object. */
   readonly mostMembers: number
   readonly levels: number
-  /** Commas, lists and objects: about as many as there are values. */
+  /** Commas, lists and objects, which is about the number of values. */
   readonly values: number
-  /** Some number is so long, or has an exponent, that it may not be exact. */
+  /** Some number is so long, or has an exponent, that a double may not represent it exactly. */
   readonly odd: boolean
 }
 
 /**
- * One pass over the text before it is parsed; it stops as soon as a limit is exceeded. Its result for text that is not
- * JSON does not matter.
+ * One pass over the text before it is parsed, which stops as soon as a limit is exceeded. For text that is not JSON the
+ * result does not matter.
  */
 function scanText(text: string): Scan {
   let members = 0
@@ -248,7 +248,7 @@ function endOfString(text: string, start: number): number {
   return text.length
 }
 
-/** The path of the first name that its object has twice. The text is valid JSON with such a name in it. */
+/** The path of the first duplicate name. The text must be valid JSON with a duplicate name in it. */
 function findDuplicate(text: string): string {
   const open: { path: string; names: Set<string> | undefined; index: number; name: string }[] = []
   for (let at = 0; at < text.length; at++) {
@@ -275,7 +275,8 @@ function findDuplicate(text: string): string {
 
 export function readJson(bytes: Buffer): ReadJson | Refusal {
   const text = bytes.toString('utf8')
-  // Decoding replaces invalid UTF-8 by U+FFFD; only then is it checked whether the character itself was sent.
+  // Decoding replaces invalid UTF-8 by U+FFFD. Only then is the slower check needed whether the character itself was
+  // sent.
   if (text.includes('\ufffd') && !isUtf8(bytes)) return notUtf8
   const written = scanText(text)
   if (written.levels > parsedLevelsMax) return tooDeep

@@ -6,7 +6,7 @@ const part = (disposition: string, content: string, type?: string) =>
   `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n${type ? `Content-Type: ${type}\r\n` : ''}\r\n${content}\r\n`
 const body = (...parts: readonly string[]) => Buffer.from(`${parts.join('')}--${boundary}--\r\n`)
 
-/** What a browser of today sends, byte by byte. */
+/** The bytes that a current browser sends. */
 test('a form with fields and files is read', async () => {
   const form = new FormData()
   form.set('text', 'Grüße\r\nzwei Zeilen')
@@ -30,12 +30,12 @@ test('a form with fields and files is read', async () => {
   })
 })
 
-test('a file field that was left empty brings no file', () => {
+test('an empty file field gives no file', () => {
   const empty = body(part('name="files"; filename=""', '', 'application/octet-stream'))
   expect(readMultipart(empty, boundary)).toEqual({ form: {}, files: [] })
 })
 
-test('what was cut off leaves the parts before it', () => {
+test('a truncated body gives its complete parts', () => {
   const whole = body(
     part('name="csrf"', 'c'),
     part('name="files"; filename="x.png"', 'y'.repeat(100), 'image/png'),

@@ -1,6 +1,6 @@
 /**
- * Describes a schema in words for a developer: what is allowed at a path, which names are known there, and whether the
- * value may be shown at all. Reads schemas only, never values.
+ * Describes schemas in words for error texts: what is allowed at a path, which names are known there, and whether the
+ * value may be shown. Reads schemas only, never values.
  */
 import { editDistance } from '#domain/edit-distance.ts'
 export type JsonSchema = Readonly<Record<string, unknown>>
@@ -12,7 +12,7 @@ export interface SchemaBook {
   readonly byId: ReadonlyMap<string, JsonSchema>
 }
 
-/** Longer lists are cut: the reference has them in full. */
+/** Longer lists are cut; the API reference has them in full. */
 const listedMax = 12
 
 const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null
@@ -31,8 +31,8 @@ function resolveReference(reference: unknown, root: JsonSchema, book: SchemaBook
 }
 
 /**
- * The schema itself and all schemas that apply to the same value through it. A condition (`if`) only tests the value,
- * so it does not count.
+ * The schema and all schemas that it applies to the same value (`allOf`, `$ref`, …). A condition (`if`) only tests the
+ * value and is not included.
  */
 function expand(start: readonly unknown[], root: JsonSchema, book: SchemaBook): JsonSchema[] {
   const seen = new Set<JsonSchema>()
@@ -117,7 +117,7 @@ const describeText = (schema: JsonSchema, book: SchemaBook): string => {
   return `text${range}${describePattern(schema)}`
 }
 
-/** Few developers read a regular expression at a glance, so the field's purpose stands beside the pattern. */
+/** Shows the field's description beside the pattern, because few developers read a regular expression at a glance. */
 function describePattern({ pattern, description }: JsonSchema): string {
   if (pattern === undefined) return ''
   const meaning = typeof description === 'string' ? ` (${description.replace(/\.$/, '')})` : ''
@@ -132,7 +132,7 @@ const describeNumber = (schema: JsonSchema, noun: string): string => {
   return `${noun}${describeRange(lowest, highest, '')}`
 }
 
-/** By JSON type: one line a type. */
+/** One line per JSON type. */
 const words: Readonly<Record<string, (schema: JsonSchema, book: SchemaBook) => string>> = {
   string: describeText,
   integer: schema => describeNumber(schema, 'a whole number'),
@@ -150,7 +150,7 @@ export function listValues(values: readonly unknown[]): string {
   return values.length > listedMax ? `${shown.join(', ')}, … (${values.length} in all)` : shown.join(', ')
 }
 
-/** What these schemas allow together, or undefined when they do not say. */
+/** What these schemas allow together; undefined if they do not restrict the value. */
 export function describeAllowed(schemas: readonly JsonSchema[], book: SchemaBook): string | undefined {
   const constants = schemas.flatMap(schema => (Object.hasOwn(schema, 'const') ? [schema.const] : []))
   const values = [...new Set([...constants, ...schemas.flatMap(schema => asList(schema.enum))])]
@@ -166,7 +166,7 @@ export function describeAllowed(schemas: readonly JsonSchema[], book: SchemaBook
   return distinct.length > 0 ? distinct.join(' or ') : undefined
 }
 
-/** Few enough changes to be a typing error: one for short names, two for longer ones. */
+/** Names within typing-error distance: one change for short names, two for longer ones. */
 export function nearestNames(name: string, known: readonly string[]): string[] {
   if (name.length > 40) return []
   const most = name.length < 5 ? 1 : 2

@@ -1,6 +1,6 @@
 /**
- * Members that may be spelt in a second way: a schema names it in `alsoSpelt`, and handlers see only the documented
- * one. Where both are sent, the second stays and is refused as unknown.
+ * Alternative spellings of members: a schema names them in `alsoSpelt`, and handlers see only the documented one. If a
+ * request has both, the alternative stays and is refused as unknown.
  */
 import { isRecord } from '#domain/json.ts'
 

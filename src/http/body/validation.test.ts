@@ -112,7 +112,7 @@ describe('names the field, the value and what is allowed', () => {
       /at most 3 entries/,
     ],
     [
-      'unknown where other names are for objects: the value may be a secret in the wrong place',
+      'unknown beside members that are objects: the value may be a misplaced secret',
       { ...good, methods: { type: 'x', securityCode: '123' } },
       'methods.securityCode',
       /^methods\.securityCode is not a field that is known here; known are type, and an object under any other name\.$/,
@@ -148,7 +148,7 @@ describe('names the field, the value and what is allowed', () => {
       /is 7; allowed is text of at most 5 characters or null/,
     ],
     [
-      'alternatives, the fitting one',
+      'alternatives, the matching one',
       { ...good, note: 'too long' },
       'note',
       /is "too long"; allowed is text of at most 5/,
@@ -179,7 +179,7 @@ test('a valid body has no errors', () => {
   ).toEqual([])
 })
 
-test('sensitive values are never shown, below a sensitive object neither', () => {
+test('sensitive values are never shown, nor values within a sensitive object', () => {
   const [first, ...rest] = errorsOf({ ...good, card: { number: '4111 1111', name: 'Q' } })
   expect(first).toEqual({
     field: 'card.number',
@@ -189,20 +189,20 @@ test('sensitive values are never shown, below a sensitive object neither', () =>
   expect(JSON.stringify(rest)).not.toContain('"Q')
 })
 
-test('a card number in an innocent field is masked, and before the value is cut', () => {
+test('a card number in any field is masked before the value is cut', () => {
   const [first] = errorsOf({ ...good, transId: `${'x'.repeat(50)} 4111111111111111 ${'y'.repeat(50)}` })
   expect(first?.error).toContain('x 411111******')
   expect(first?.error).not.toContain('4111111111')
   expect(first?.error.length).toBeLessThan(200)
 })
 
-test('of a long text only the beginning is read, and digits at its end are not shown', () => {
+test('only the beginning of a long text is read, and digits at the cut are not shown', () => {
   const errorOf = (transId: string) => errorsOf({ ...good, transId })[0]?.error
   expect(errorOf('4 '.repeat(500_000))).toMatch(/^transId is "…"; /)
   expect(errorOf(`${'x'.repeat(250)}411111${'1'.repeat(500_000)}`)).not.toContain('4111')
 })
 
-test('the first error in document order comes first, what is missing last', () => {
+test('errors are in document order, missing members last', () => {
   const fields = errorsOf({ zzz: 1, amount: { currency: 'X', value: 0 }, flag: 1 }).map(({ field }) => field)
   expect(fields).toEqual(['zzz', 'amount.currency', 'amount.value', 'flag', 'transId'])
 })
@@ -212,7 +212,7 @@ test('at most 20 errors are rendered', () => {
   expect(errorsOf({ ...good, ...unknown })).toHaveLength(20)
 })
 
-test('a huge body gets its first error without a thorough look', () => {
+test('a huge body gets only its first error, without the thorough validation', () => {
   expect(errorsOf({ ...good, aaa: 1, bbb: 2 }, 1_000_000)).toHaveLength(1)
 })
 
@@ -224,7 +224,7 @@ describe('conditions between fields', () => {
     ),
     'body',
   )
-  test('only the fields that the condition asks for are named', () => {
+  test('only the fields that the condition requires are named', () => {
     expect(conditional({ type: 'DELAYED' }, 10)).toEqual([
       { field: 'hours', error: 'hours is missing; allowed is a whole number.' },
     ])
@@ -253,7 +253,7 @@ describe('conditions between fields', () => {
   })
 })
 
-test('of a thousand mistakes only those that are shown are put into words, because words cost the most', () => {
+test('of a thousand errors only the shown ones are put into words, because that costs the most', () => {
   let worded = 0
   const counted = {
     never: {

@@ -1,6 +1,6 @@
 /**
  * Compiles the schemas of the endpoint table once. Values are validated as they were sent: no coercion, no defaults, no
- * removal. A quick validator decides; only for a refusal does a thorough one collect every error.
+ * removal. A fast validator decides; only for a refusal a thorough one collects every error.
  */
 
 import type { ValidateFunction } from 'ajv'
@@ -12,37 +12,37 @@ import { explainErrors } from '#http/body/explain.ts'
 import type { Formats, SchemaBook } from '#http/body/schema-words.ts'
 import { annotationKeywords } from '#schemas/parts/fields.ts'
 
-/** No errors: the value is accepted. `length` is the length of the text it came from. */
+/** Returns the errors; none means that the value is accepted. `length` is that of the value's text. */
 export type Check = (value: unknown, length: number) => readonly FieldError[]
 
 export interface Validation {
   /** The check is compiled when it is first used, or by `warmUp` where it is `frequent`. */
   compile(schema: TSchema, wholeName: string, options?: { readonly frequent: boolean }): Check
   /**
-   * Compiles the schemas of frequent checks that no request has used yet, one at a time so that requests in between are not
-   * held up for long. The others wait for their first request: compiling all of them takes as long as the rest of a start.
-   * Begins after a pause, because a server that has just started has more urgent things to do.
+   * Compiles the schemas of frequent checks that no request has used yet, one at a time, so that requests are not held
+   * up for long. The other schemas are compiled by their first request, because compiling all of them takes as long as
+   * the rest of a start. Begins after a pause, because a server that has just started has more urgent work.
    */
   warmUp(): void
 }
 
 /**
- * 64 KiB: a long order fits. Beyond it a hostile body could make the thorough validator collect an error for every few
- * bytes, so only the quick one's first error is reported.
+ * 64 KiB, enough for a long order. With a longer hostile body the thorough validator might collect an error for every
+ * few bytes, so only the fast one's first error is reported.
  */
 const thoroughLengthMax = 65_536
 
-/** Our own keywords for people and renderers, which the validator ignores. */
+/** Our own keywords for documentation, which the validator ignores. */
 const silentKeywords = [...annotationKeywords, 'example', 'externalDocs', 'discriminator', 'xml']
 
-/** 3 s: the start, the take-over of work from dead processes and the first requests come first. */
+/** 3 s: the start, the recovery of dead processes' work and the first requests come first. */
 const warmUpPauseMs = 3_000
 
 const accepted: readonly FieldError[] = []
 
 /**
- * What a compiled check returns: `verdict` only whether the value is accepted, `firstError` and `allErrors` what is
- * wrong with it. Most endpoints only ever need the verdict, which has the shortest code.
+ * What a compiled check reports: `verdict` only whether the value is accepted, `firstError` and `allErrors` also the
+ * errors. Most endpoints need only the verdict, whose code is the shortest.
  */
 type ReportLevel = 'verdict' | 'firstError' | 'allErrors'
 
@@ -58,7 +58,8 @@ function createAjv(options: {
     // The optimiser takes half of the compile time and does not make the code faster.
     code: { optimize: false },
     strict: true,
-    // Conditions name members that are typed elsewhere in the schema, which these two checks would report as mistakes.
+    // Conditions refer to members that are declared elsewhere in the schema, which these two checks would report as
+    // mistakes.
     strictRequired: false,
     strictTypes: false,
     coerceTypes: false,
@@ -94,9 +95,7 @@ function createCompiler(options: Parameters<typeof createAjv>[0]): Compiler {
   }
 }
 
-/**
- * Compiled checks are reused by the next server of this process with the same schemas: tests start hundreds of them.
- */
+/** Compiled checks are shared by all servers of this process, because tests start hundreds of them. */
 const compilers: Readonly<Record<ReportLevel, WeakMap<Formats, Compiler>>> = {
   verdict: new WeakMap(),
   firstError: new WeakMap(),

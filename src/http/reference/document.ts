@@ -1,4 +1,4 @@
-/** What the API is called, and the part of OpenAPI 3.1 that our documents use, for the builder and the reference page. */
+/** The name of the API, and types for the part of OpenAPI 3.1 that our documents use. */
 
 /** The name, version and tags of the API, shared by the served document, the checked-in one and the page. */
 export const about = {
@@ -60,7 +60,7 @@ export interface SchemaObject {
   readonly maxProperties?: number
   readonly examples?: readonly unknown[]
   readonly 'x-sensitive'?: boolean
-  /** The members are the keys of payment methods and all have the same shape. */
+  /** The member names are keys of payment methods, and all members have the same shape. */
   readonly 'x-by-method'?: boolean
 }
 
@@ -93,7 +93,7 @@ export interface ResponseObject {
 }
 
 /**
- * OpenAPI cannot say which answer belongs to which request; this extension pairs them by the examples' name.
+ * OpenAPI cannot express which answer belongs to which request; this extension pairs them by the name of the example.
  */
 export interface ExamplePair {
   readonly name: string

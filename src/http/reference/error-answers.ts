@@ -1,6 +1,6 @@
 /**
- * Which errors an endpoint may answer with, by its dialect and by what it accepts: status, body, headers, in
- * words. dialects.ts renders them at run time; here they are only described.
+ * Describes the errors that an endpoint may answer with, from its dialect and what it accepts: status, body, headers
+ * and text. dialects.ts renders them at run time.
  */
 import type { TSchema } from 'typebox'
 import type { Dialect, Endpoint } from '#http/endpoint.ts'
@@ -71,7 +71,7 @@ const problem = (name: string, description: string): Described => ({
   schema: problemDetails,
 })
 
-/** A row per status; a dialect with another format has its own row in `spoken`. */
+/** One row per status. A dialect with another format has its own row in `spoken`. */
 const common: Readonly<Record<number, Described>> = {
   400: problem(
     'Invalid',
@@ -144,7 +144,7 @@ const spoken: Readonly<Record<Dialect, Readonly<Record<number, Described>>>> = {
 }
 
 /**
- * Dialects whose 422 is a problem; the others answer with the result of the operation, which the endpoint
+ * Dialects whose 422 has problem details. The others answer with the result of the operation, which the endpoint
  * declares.
  */
 const refusesWithProblem: readonly Dialect[] = ['customer', 'service']

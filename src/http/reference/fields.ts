@@ -1,4 +1,4 @@
-/** Shows a schema as a list of its fields: type, limits, what is required, and nested objects that unfold. */
+/** Renders a schema as a list of fields with type, limits and whether they are required; nested objects unfold. */
 
 import { type Html, html } from '#http/html.ts'
 import type { OpenApiDocument, SchemaObject } from '#http/reference/document.ts'
@@ -6,13 +6,13 @@ import { renderInline } from '#http/reference/prose.ts'
 
 export interface FieldView {
   readonly schemas: OpenApiDocument['components']['schemas']
-  /** Objects shown once, in a section of their own; other places unfold a copy or link to it. */
+  /** Objects with a section of their own; elsewhere a copy unfolds, or a link leads to it. */
   readonly shared: ReadonlySet<string>
   /** The label of a mandatory field: required in requests, always present in answers. */
   readonly present: 'required' | 'always'
 }
 
-/** An object with fewer fields than this is repeated where it is used: following a link would cost the reader more. */
+/** An object with fewer fields than this is repeated wherever it is used, because following a link takes longer. */
 const smallObject = 7
 
 const schemaReference = /"#\/components\/schemas\/([^"]+)"/g
@@ -31,7 +31,7 @@ function resolve(
   return { name, schema: { ...view.schemas[name], ...beside } }
 }
 
-/** What unfolds below a field: the object itself, the items of an array, or the values of a map. */
+/** The schema that unfolds below a field: the object itself, the items of an array, or the values of a map. */
 function inside(schema: SchemaObject): SchemaObject | undefined {
   if (schema.items !== undefined) return schema.items
   if (typeof schema.additionalProperties === 'object') return schema.additionalProperties
@@ -47,7 +47,7 @@ function countFields(schema: SchemaObject, view: FieldView): number {
   return [...fields, ...hidden].reduce((sum, child) => sum + countFields(child, view), fields.length)
 }
 
-/** One member for each of hundreds of methods, all of the same shape: a sentence is clearer than the list. */
+/** The object has one member per method, hundreds of the same shape, so a sentence is clearer than a list. */
 const isListByMethod = (schema: SchemaObject): boolean => schema['x-by-method'] === true
 
 /** Objects that are used at least twice and are not small get a section of their own. */
@@ -137,7 +137,7 @@ function renderLimits(schema: SchemaObject): Html {
   }${folded && html`<details><summary>One of ${folded.length} values</summary><p>${showValues(folded)}</p></details>`}`
 }
 
-/** More values than this are folded: they would bury the fields around them. */
+/** More values than this are folded, because they would hide the fields around them. */
 const shownValues = 12
 /** More than this are not listed on the page. */
 const foldedValues = 300
@@ -146,8 +146,8 @@ const showValues = (values: readonly unknown[]): Html[] =>
   values.map((value, index) => html`${index > 0 && ' '}<code>${String(value)}</code>`)
 
 /**
- * The fields of an object, in compact HTML, because there are hundreds. With a path the script gives every field an
- * address of its own, so that readers can link to a field.
+ * The fields of an object, as compact HTML, because there are hundreds. With a path the script gives every field its
+ * own address, so that readers can link to it.
  */
 export function renderFields(schema: SchemaObject, view: FieldView, path?: string): Html {
   const { schema: resolved } = resolve(schema, view)
@@ -188,7 +188,7 @@ export interface NamedField {
   readonly name: string
   readonly field: SchemaObject
   readonly required: boolean
-  /** In words, when the field must be there only in some cases. */
+  /** The case in which the field is required, in words. */
   readonly requiredWhen?: string | undefined
 }
 

@@ -1,7 +1,4 @@
-/**
- * The chapters before the operations: how to begin, sign in, read errors, repeat safely, and what limits
- * there are.
- */
+/** The chapters before the operations: getting started, authentication, errors, safe retries and limits. */
 
 import { type Html, html } from '#http/html.ts'
 import { renderCurl, variables } from '#http/reference/curl.ts'
@@ -28,8 +25,7 @@ export const renderChapter = ({ id, title, render }: Chapter, view: OperationVie
 const codeBlock = (code: Html): Html => html`<pre data-copy tabindex="0"><code>${code}</code></pre>`
 
 /**
- * The first request a reader should try: the first operation in the table that needs credentials and creates
- * something.
+ * The first request for readers to try: the first operation in the table that needs credentials and creates something.
  */
 function renderFirstRequest(view: OperationView): Html | undefined {
   const first = listOperations(view.document).find(

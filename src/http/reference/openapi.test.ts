@@ -92,7 +92,7 @@ const only = (endpoint: DescribedEndpoint): OperationObject => {
 describe('schemas', () => {
   const { schemas } = build(post, get).components
 
-  test('a PascalCase title becomes a component, once, also where it is optional', () => {
+  test('a PascalCase title becomes one component, even if it is optional somewhere', () => {
     expect(Object.keys(schemas)).toEqual(expect.arrayContaining(['Parcel', 'Stored', 'Weight']))
     expect(schemas.Parcel?.properties?.weight).toEqual({ $ref: '#/components/schemas/Weight' })
     expect(schemas.Stored?.properties?.weight).toEqual({ $ref: '#/components/schemas/Weight' })
@@ -104,7 +104,7 @@ describe('schemas', () => {
     expect(schemas.Parcel?.properties?.colour).toEqual({ type: 'string', enum: ['red', 'blue'] })
   })
 
-  test('two different schemas with one title are a mistake', () => {
+  test('two different schemas with one title are an error', () => {
     const other = Type.Object({ stones: Type.Integer() }, { title: 'Weight' })
     expect(() => build(post, { ...get, answers: { 200: other } })).toThrow(
       'two different schemas have the title Weight',
@@ -132,7 +132,7 @@ describe('operations', () => {
     expect(Object.keys(only({ ...endpoint, dialect }).responses).map(Number)).toEqual(statuses)
   })
 
-  test('an example is filled from the answers it builds on, its path keeps the name of the field', () => {
+  test('an example is filled from earlier answers, and its path keeps the name of the field', () => {
     const operation = build(post, get).paths['/parcels/{id}']?.get
     expect(operation?.['x-examples']).toMatchObject([{ name: 'stored', path: '/parcels/{parcelId}' }])
     expect(operation?.responses['200']).toMatchObject({
@@ -156,21 +156,25 @@ describe('operations', () => {
   })
 })
 
-test.each(['/openapi.json', '/docs'])('%s is made in steps: others are answered in between', async path => {
-  const make = () => describeApi({ ...about, endpoints: [post, get], baseUrl: 'https://pay.example/api/v2' })
-  let turns = 0
-  let isMade = false
-  const page = referencePages(make)
-    [path]?.()
-    .then(made => {
-      isMade = true
-      return made
-    })
-  for (; !isMade; turns++) await nextTurn()
-  // At least one for each endpoint.
-  expect(turns).toBeGreaterThanOrEqual(2)
-  expect((await page)?.body).toContain('createParcel')
-})
+test.each(['/openapi.json', '/docs'])(
+  '%s is rendered in steps, between which other requests are answered',
+  async path => {
+    const make = () =>
+      describeApi({ ...about, endpoints: [post, get], baseUrl: 'https://pay.example/api/v2' })
+    let turns = 0
+    let isMade = false
+    const page = referencePages(make)
+      [path]?.()
+      .then(made => {
+        isMade = true
+        return made
+      })
+    for (; !isMade; turns++) await nextTurn()
+    // At least one for each endpoint.
+    expect(turns).toBeGreaterThanOrEqual(2)
+    expect((await page)?.body).toContain('createParcel')
+  },
+)
 
 describe('the reference page', () => {
   const { html, css, js } = finishAtOnce(renderReference(build(post, get)))
@@ -181,7 +185,7 @@ describe('the reference page', () => {
     expect(html).not.toContain('<b>never')
   })
 
-  test('has no inline script, style or handler and asks no foreign origin', () => {
+  test('has no inline script, style or handler and makes no request to another origin', () => {
     expect(html).not.toMatch(/<script(?! src="\/docs\/reference\.js")/)
     expect(html).not.toMatch(/<style|\sstyle=|\son\w+=|javascript:/)
     expect([...html.matchAll(/(?:src|href)="([^"#]+)/g)].map(([, address]) => address)).toEqual(

@@ -1,6 +1,6 @@
 /**
- * Builds the OpenAPI 3.1 document from the table of endpoints. Pure: the same table gives the same document,
- * so that the served, the checked-in and the linted document cannot differ. It has no special cases for operations.
+ * Builds the OpenAPI 3.1 document from the table of endpoints, without special cases for single operations. Pure: the
+ * same table always gives the same document, so the served, the checked-in and the linted one cannot differ.
  */
 
 import assert from 'node:assert/strict'
@@ -21,10 +21,10 @@ import { examplePath, type Fields, fillPlaceholders, findExample } from '#http/r
 import { createSchemaComponents, type SchemaComponents } from '#http/reference/schema-components.ts'
 import { finishAtOnce, type Steps } from '#http/reference/steps.ts'
 
-/** What the document needs of an endpoint; the handler and its services do not matter here. */
+/** The part of an endpoint that the document needs. */
 export type DescribedEndpoint = Omit<Endpoint, 'handle'>
 
-/** A message to the merchant: its schema and an example. */
+/** A webhook message to the merchant: its schema and an example. */
 export interface DescribedWebhook {
   readonly name: string
   readonly summary: string
@@ -42,7 +42,7 @@ export interface OpenApiOptions {
   readonly webhooks?: readonly DescribedWebhook[]
   /** Schemas that replace those with the same title in the document, by title. */
   readonly describedAs?: ReadonlyMap<string, object>
-  /** Order and description of the tags; a tag that only an endpoint names comes last. */
+  /** Order and description of the tags. Other tags of endpoints follow. */
   readonly tags?: readonly { readonly name: string; readonly description: string }[]
 }
 
@@ -99,7 +99,7 @@ const referToHeaders = (names: readonly string[]): Record<string, Reference> =>
 
 export const buildOpenApi = (options: OpenApiOptions): OpenApiDocument => finishAtOnce(describeApi(options))
 
-/** One endpoint at a time. */
+/** Describes one endpoint per step. */
 export function* describeApi(options: OpenApiOptions): Steps<OpenApiDocument> {
   const { baseUrl, description, endpoints, title, version } = options
   const components = createSchemaComponents(options.describedAs)
@@ -219,7 +219,7 @@ interface NamedExample {
   readonly answer: unknown
 }
 
-/** Names each example after its summary and fills its placeholders from the answers it builds on. */
+/** Names each example after its summary and fills its placeholders from the answers of earlier examples. */
 function nameExamples(endpoint: DescribedEndpoint, endpoints: readonly DescribedEndpoint[]): NamedExample[] {
   const names = new Set<string>()
   return endpoint.examples.map(example => {
@@ -232,7 +232,7 @@ function nameExamples(endpoint: DescribedEndpoint, endpoints: readonly Described
     names.add(name)
     const fields = collectFields(example, endpoints)
     const path = examplePath(endpoint, example)
-    // Throws when the path needs a field that no earlier answer has.
+    // Throws if the path needs a field that no earlier answer has.
     fillPlaceholders(path, fields)
     return {
       pair: { name, summary, status, path, ...(query ? { query } : {}), ...(after ? { after } : {}) },
@@ -318,7 +318,7 @@ function describeAnswers(
 ): Record<string, ResponseObject> {
   const names = [
     ...everyAnswer,
-    // A request without credentials counts against nobody's limit.
+    // A request without credentials counts against no merchant's limit.
     ...(endpoint.access === 'open' ? [] : ['RateLimit', 'RateLimit-Policy']),
     ...(endpoint.idempotent ? ['Idempotent-Replayed'] : []),
   ]
@@ -363,7 +363,7 @@ function describeErrors(
         headers: referToHeaders(error.headers),
         content: { [error.mediaType]: media },
       }
-      // An error with an example of its own is described in place, the others once for all.
+      // An error with its own example is described in place, the others are shared components.
       if (media.examples !== undefined) return [error.status, response]
       parts.responses[error.name] ??= response
       return [error.status, referTo('responses', error.name)]

@@ -1,6 +1,4 @@
-/**
- * Shows one operation: what it does and who may call it, an example of request and answer, the request, the answers.
- */
+/** Renders one operation: its description, who may call it, examples, the request and the answers. */
 
 import { type Html, html } from '#http/html.ts'
 import { listPathVariables, renderCurl } from '#http/reference/curl.ts'
@@ -164,7 +162,7 @@ function sharedName({ schema: { $ref } }: MediaObject, view: OperationView): str
   return name !== undefined && view.shared.has(name) ? name : undefined
 }
 
-/** Headers that every answer carries are described once, in the guide. */
+/** Headers of every answer, which the guide describes once. */
 const describedInGuide = new Set(['traceparent', 'X-Api-Version'])
 
 function renderHeaders(response: ResponseObject): Html | undefined {

@@ -1,7 +1,6 @@
 /**
- * Examples build on each other: `{payId}` in a path or body stands for that field of an earlier answer.
- * Filling them is needed twice, with the written answers for the document and with real ones when the tests
- * run the examples.
+ * Examples build on each other: `{payId}` in a path or body stands for that field of an earlier answer. The document
+ * fills placeholders from the written answers, tests that run the examples from real ones.
  */
 
 import assert from 'node:assert/strict'
@@ -22,7 +21,7 @@ function readField(fields: Fields, path: string): unknown {
   return value
 }
 
-/** A string that is nothing but a placeholder keeps the JSON type of what fills it. */
+/** A string that is only a placeholder takes the JSON type of the value that fills it. */
 export function fillPlaceholders(value: unknown, fields: Fields): unknown {
   if (typeof value === 'string') {
     const only = whole.exec(value)?.[1]
@@ -37,15 +36,15 @@ export function fillPlaceholders(value: unknown, fields: Fields): unknown {
 }
 
 /**
- * The path of an example with its parameters named by what fills them: `/payments/{id}` becomes
+ * The path of an example, with its parameters named after the fields that fill them: `/payments/{id}` becomes
  * `/payments/{payId}`.
  */
 export const examplePath = (endpoint: Pick<Endpoint, 'path'>, example: Example): string =>
   endpoint.path.replace(placeholder, (parameter, name: string) => example.params?.[name] ?? parameter)
 
 /**
- * The endpoints that one environment serves, with examples that come after nothing else: where the test clock does not
- * exist, an example that depends on it is still shown.
+ * The endpoints that an environment serves, without references to endpoints that it does not: an example that depends
+ * on the test clock is shown in live too.
  */
 export function keepServed<E extends Pick<Endpoint, 'operationId' | 'examples'>>(served: readonly E[]): E[] {
   const known = new Set(served.map(({ operationId }) => operationId))

@@ -1,7 +1,7 @@
 /** Descriptions and examples of the reference page as HTML: paragraphs, lists, code and coloured JSON. */
 import { escapeHtml, Html, html } from '#http/html.ts'
 
-/** Prose as descriptions are written: paragraphs, lines that begin with "- ", `code` and **strong**. */
+/** Renders the markup of descriptions: paragraphs, lines that begin with "- ", `code` and **strong**. */
 export function renderProse(text: string): Html {
   const blocks = text.trim().split(/\n\s*\n/)
   return html`${blocks.map(block => {
@@ -24,7 +24,7 @@ export function renderInline(text: string): Html {
 
 const jsonToken = /("(?:\\.|[^"\\])*")(?=(\s*:)?)|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g
 
-/** Highlights JSON. The text itself does not change, so that it can be copied. */
+/** Highlights JSON without changing the text, so that it can be copied. */
 export function highlightJson(text: string): Html {
   let coloured = ''
   let end = 0

@@ -29,7 +29,7 @@ export interface ReferencePage {
 
 const readBeside = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 
-/** In this order: later styles may refine earlier ones. */
+/** In this order, because later styles refine earlier ones. */
 const styles = ['base', 'navigation', 'content', 'fields', 'media']
 
 const icon =
@@ -136,7 +136,9 @@ function* renderGroup({ name, description, anchor, operations }: TagGroup, view:
 ${rendered}`
 }
 
-/** Objects that several operations share are described once; the script copies them to where they are opened. */
+/**
+ * Objects that several operations share are described once; the script copies them to the places where they are opened.
+ */
 function* renderObjects(view: OperationView): Steps<Html | undefined> {
   if (view.shared.size === 0) return undefined
   const sent = listSent(view.document)
@@ -155,14 +157,14 @@ function renderObject(name: string, sent: ReadonlySet<string>, view: OperationVi
   }${renderFields(schema, { ...view, present: sent.has(name) ? 'required' : 'always' }, anchor)}</section>`
 }
 
-/** Allows only the page's own style and script: it cannot make any other request. */
+/** Allows only the page's own style and script, so that it cannot make any other request. */
 const contentSecurityPolicy =
   "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 /**
- * The OpenAPI document and the reference page as the server serves them, rendered on first request. In steps: both
- * take a tenth of a second and more, and whoever asks need not have credentials.
+ * The OpenAPI document and the reference page as the server serves them. Rendered on the first request, in steps,
+ * because both take a tenth of a second or more and can be requested without credentials.
  */
 export function referencePages(describe: () => Steps<OpenApiDocument>): Record<string, () => Promise<Page>> {
   const describeOnce = makeOnce(() => finishInSteps(describe()))
@@ -188,7 +190,7 @@ export function referencePages(describe: () => Steps<OpenApiDocument>): Record<s
   }
 }
 
-/** Requests that arrive while it is being made share the result. */
+/** Concurrent requests share one result. */
 function makeOnce<Made>(make: () => Promise<Made>): () => Promise<Made> {
   let made: Promise<Made> | undefined
   return () => {

@@ -1,13 +1,13 @@
 /**
- * Turns the schemas that validate requests into the schemas of the OpenAPI document: a PascalCase `title` becomes a
- * named component, keywords of our own become extensions, and shapes that code generators handle badly are simplified.
+ * Turns our validation schemas into the schemas of the OpenAPI document: a PascalCase `title` makes a named component,
+ * our own keywords become extensions, and shapes that code generators handle badly are simplified.
  */
 
 import assert from 'node:assert/strict'
 import { isRecord, textAt } from '#domain/json.ts'
 import type { SchemaObject } from '#http/reference/document.ts'
 
-/** Keywords of JSON Schema 2020-12 that mean the same in OpenAPI 3.1. Everything else becomes `x-…`. */
+/** Keywords of JSON Schema 2020-12 with the same meaning in OpenAPI 3.1. All others become `x-…`. */
 const keywords = new Set(
   `$ref type title description default examples deprecated discriminator externalDocs readOnly
    writeOnly enum const format pattern
@@ -29,7 +29,7 @@ const schemaSingles = new Set([
 ])
 
 const pascalCase = /^[A-Z][A-Za-z0-9]+$/
-/** The pattern that TypeBox gives to a record with any key: the same as additionalProperties. */
+/** TypeBox's pattern for a record with any key, which is equivalent to additionalProperties. */
 const anyKey = '^.*$'
 
 export interface SchemaComponents {
@@ -37,7 +37,7 @@ export interface SchemaComponents {
   readonly schemas: Record<string, SchemaObject>
 }
 
-/** `describedAs` has the schemas that replace those of the same title in the document. */
+/** `describedAs`: schemas that replace those with the same title in the document. */
 export function createSchemaComponents(
   describedAs: ReadonlyMap<string, object> = new Map(),
 ): SchemaComponents {
@@ -50,7 +50,7 @@ export function createSchemaComponents(
     const { title, description, ...shape } = rendered
     if (title === undefined || !pascalCase.test(title)) return rendered
 
-    // TypeBox copies a schema to mark it optional, so identity is lost, and shapes are compared instead.
+    // TypeBox copies a schema to mark it as optional, so the shapes are compared instead of the objects.
     const fingerprint = JSON.stringify(shape)
     const known = fingerprints.get(title)
     assert(
@@ -63,7 +63,7 @@ export function createSchemaComponents(
       schemas[title] = description === undefined ? shape : { description, ...shape }
       return { $ref }
     }
-    // One place may describe a shared object in its own words; 3.1 allows that beside a reference.
+    // A place may describe a shared object differently; OpenAPI 3.1 allows a description beside a reference.
     return description === schemas[title]?.description ? { $ref } : { $ref, description }
   }
 
@@ -74,7 +74,7 @@ function renderKeywords(schema: object, render: (schema: object) => SchemaObject
   const rendered: Record<string, unknown> = {}
   for (const [keyword, value] of Object.entries(schema)) {
     if (value === undefined || keyword === '$id' || keyword.startsWith('~')) continue
-    // A property may be the schema `false`, which nothing matches.
+    // A property may have the schema `false`, which matches nothing.
     if (schemaMaps.has(keyword) && isRecord(value)) {
       rendered[keyword] = Object.fromEntries(
         Object.entries(value).map(([name, child]) => [name, isRecord(child) ? render(child) : child]),
@@ -91,15 +91,15 @@ function renderKeywords(schema: object, render: (schema: object) => SchemaObject
       rendered[`x-${toKebab(keyword)}`] = value
     }
   }
-  // Built keyword by keyword from a valid schema; the type cannot follow that.
+  // Built keyword by keyword from a valid schema, which the compiler cannot follow.
   return rendered as SchemaObject
 }
 
 const toKebab = (name: string): string => name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
 
 /**
- * Writes closed lists as `enum` with a type, and free maps as `additionalProperties`: the same set of values, more
- * compactly.
+ * Writes closed lists as `enum` with a type and free maps as `additionalProperties`, which is equivalent and more
+ * compact.
  */
 function simplify(schema: SchemaObject): SchemaObject {
   const { anyOf, patternProperties, ...rest } = schema

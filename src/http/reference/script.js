@@ -1,5 +1,5 @@
-// What the reference page can do better with a script: filter, copy, unfold shared objects, mark the place.
-// Nothing on the page depends on it.
+// Improves the reference page: filtering, copying, unfolding shared objects, marking the current section. The page
+// works without.
 const entries = [...document.querySelectorAll('nav li a')].map(link => {
   const target = document.getElementById(link.hash.slice(1))
   return { item: link.parentElement, link, target, words: '' }
@@ -9,7 +9,7 @@ function filterBy(text) {
   const wanted = text.toLowerCase().split(/\s+/).filter(Boolean)
   let shown = 0
   for (const entry of entries) {
-    // Everything an entry says is searched, so that the name of a field finds the operations that take it.
+    // The whole text of an entry is searched, so that the name of a field finds the operations that have it.
     entry.words ||= `${entry.link.textContent} ${entry.target?.textContent ?? ''}`.toLowerCase()
     const fits = wanted.every(word => entry.words.includes(word))
     entry.item.hidden = !fits
@@ -40,7 +40,7 @@ function startFilter() {
   })
 }
 
-/** 1.5 s: long enough to be read, short enough not to be taken for the button's name. */
+/** 1.5 s: long enough to read, too short to be taken for the button's name. */
 const noticeMs = 1500
 
 function addCopyButton(source) {
@@ -49,7 +49,7 @@ function addCopyButton(source) {
   button.className = 'copy'
   button.textContent = 'Copy'
   button.setAttribute('aria-live', 'polite')
-  // Read before the button joins, so that its own name is never copied.
+  // Read before the button is added, so that its own text is never copied.
   const text = source.textContent
   button.addEventListener('click', async () => {
     const done = await navigator.clipboard.writeText(text).then(
@@ -86,7 +86,7 @@ function unfoldShared(details) {
   const fields = document.getElementById(details.dataset.object)?.querySelector(':scope > .fields')
   if (!fields) return
   const copy = fields.cloneNode(true)
-  // The copy's links still lead to the original, which is the one that keeps its addresses.
+  // The copy has no ids, so its links lead to the original.
   for (const element of copy.querySelectorAll('[id]')) element.removeAttribute('id')
   details.querySelector(':scope > .pointer')?.replaceWith(copy)
   details.removeAttribute('data-object')

@@ -1,6 +1,6 @@
 /**
- * Splits long work that anybody may request into steps, between which the process answers other requests. Each `yield`
- * ends a step.
+ * Splits long work that can be requested without credentials into steps, so that the process answers other requests in
+ * between. Each `yield` ends a step.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
@@ -22,7 +22,7 @@ export async function finishInSteps<Result>(steps: Steps<Result>): Promise<Resul
   }
 }
 
-/** One step for each entry. */
+/** Maps entries, one per step. */
 export function* mapInSteps<Entry, Made>(
   entries: Iterable<Entry>,
   make: (entry: Entry) => Made,

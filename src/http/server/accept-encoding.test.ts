@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { accepts } from '#http/server/send.ts'
 
-// Each line: what a client says, and whether it takes gzip.
+// Each line: the header Accept-Encoding, and whether the client accepts gzip.
 test.each([
   ['gzip', true],
   ['gzip, deflate, br', true],

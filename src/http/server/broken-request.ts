@@ -1,6 +1,6 @@
 /**
  * Answers input that is not a readable HTTP request. This happens below the routes, so the bytes are written directly
- * to the socket, but never where they could be mistaken for the answer to another request or for a part of one.
+ * to the socket, but never where they could be taken for (a part of) the answer to another request.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -8,7 +8,7 @@ import { renderRefusal } from '#http/answers/dialects.ts'
 import { Refusal, refuseField } from '#http/answers/refusal.ts'
 import { readTrace } from '#http/server/trace.ts'
 
-/** Not imported: an import evaluates all exports of node:http, including a web client of 10 MB (measured). */
+/** Not imported, because an import evaluates all exports of node:http, including a web client of 10 MB (measured). */
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 const statuses: Readonly<Record<string, number>> = {
@@ -16,22 +16,22 @@ const statuses: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 }
 
-/** 1 s for a client that is still sending to read its answer: closing on unread bytes would reset the connection. */
+/** 1 s for a client that is still sending to read our answer: closing with unread bytes would reset the connection. */
 const lingerMs = 1_000
 
 type Broken = Error & { readonly code?: string; readonly rawPacket?: unknown }
 type Response = ServerResponse<IncomingMessage>
 
-/** Node stores the outstanding answer of a connection in this property; there is no other way to get it. */
+/** Node keeps the outstanding answer of a connection in this property; there is no other access to it. */
 const owedAnswer = (socket: Socket): Response | undefined =>
   (socket as Socket & { readonly _httpMessage?: Response | null })._httpMessage ?? undefined
 
 export function answerBrokenRequest(error: Broken, socket: Socket): void {
-  // More data of a request that was already answered: it is discarded until the client has received its answer.
+  // More data of a request that was already answered is discarded until the client has received its answer.
   if (socket.writableEnded && error.code !== 'ECONNRESET') return
   const owed = owedAnswer(socket)
-  // The error is in a later request, or occurred after the head of an answer: cutting the connection shows the client
-  // that the outcome is unknown.
+  // The error is in a later request, or an answer has already begun: closing the connection tells the client that the
+  // outcome is unknown.
   const wouldMix = owed !== undefined && (owed.headersSent || owed.req.complete)
   if (error.code === 'ECONNRESET' || !socket.writable || wouldMix) {
     socket.destroy()
@@ -52,8 +52,8 @@ export function answerBrokenRequest(error: Broken, socket: Socket): void {
 }
 
 /**
- * An `Expect` that we cannot meet. Node would answer it with an empty 417; RFC 9110 defines no expectation other than
- * 100-continue, which Node answers itself.
+ * Answers an `Expect` other than 100-continue, which Node handles itself and which is the only one that RFC 9110
+ * defines. Node would answer it with an empty 417.
  */
 export function answerExpectations(server: Pick<Server, 'on'>): void {
   server.on('checkExpectation', (request: IncomingMessage, response: Response) => {
@@ -73,8 +73,8 @@ export function answerExpectations(server: Pick<Server, 'on'>): void {
 }
 
 /**
- * Headers that decide the caller and the meaning of the request; Node uses the first one, a proxy in front may have
- * used the last.
+ * Headers that determine the caller and the meaning of a request. If one occurs twice, Node uses the first, but a proxy
+ * in front may have used the last.
  */
 const onceOnly: ReadonlyMap<string, string> = new Map(
   ['Authorization', 'Host', 'Content-Type', 'X-API-Key', 'Idempotency-Key', 'Origin'].map(name => [
@@ -90,8 +90,8 @@ export const refuseMissingHost = ({ httpVersion, headers }: IncomingMessage): Re
     : undefined
 
 /**
- * HTTP/1.0 has no Transfer-Encoding: a proxy in between may see the end of such a request elsewhere than we do, and
- * take what follows for another request (request smuggling). RFC 9112 requires closing the connection.
+ * HTTP/1.0 has no Transfer-Encoding: a proxy may see the end of such a request elsewhere than we do and take the rest
+ * for another request (request smuggling). RFC 9112 requires closing the connection.
  */
 export function refuseOldChunks(
   { httpVersion, headers }: IncomingMessage,
@@ -102,11 +102,11 @@ export function refuseOldChunks(
   return refuseField('Transfer-Encoding', 'Transfer-Encoding is not part of HTTP/1.0; send Content-Length.')
 }
 
-/** Refuses a header that may occur only once and occurs twice. */
+/** Refuses a repeated header that may occur only once. */
 export function refuseRepeatedHeader(
   request: Pick<IncomingMessage, 'headers' | 'rawHeaders'>,
 ): Refusal | undefined {
-  // Names and values in turn, as they were sent. In nearly every request each occurs once.
+  // rawHeaders holds names and values in turn. In nearly every request each name occurs once, which is quick to check.
   const { rawHeaders } = request
   let names = 0
   for (const _ in request.headers) names += 1
@@ -122,8 +122,8 @@ export function refuseRepeatedHeader(
 }
 
 /**
- * An answer to HEAD has no body, so a body may only be sent if the verb is known to be another one: the verb is at the
- * beginning of the first bytes of a connection, or of a packet that looks like a request.
+ * An answer to HEAD has no body, so a body is sent only if the verb is certainly another one. The verb is known if
+ * these are the first bytes of the connection, or if the packet begins like a request.
  */
 function mayHaveBody(owed: Response | undefined, { rawPacket }: Broken, { bytesRead }: Socket): boolean {
   if (owed) return owed.req.method !== 'HEAD'

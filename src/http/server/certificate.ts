@@ -1,4 +1,4 @@
-/** How connections are encrypted, and how a renewed certificate is taken up while the server runs. */
+/** TLS settings, and the reload of a renewed certificate while the server runs. */
 import type { Server } from 'node:https'
 import type { FastifyInstance } from 'fastify'
 import { textAt } from '#domain/json.ts'
@@ -11,11 +11,11 @@ export interface Certificate {
 }
 
 export interface TlsOptions extends Certificate {
-  /** The certificate as it is on the disk now, asked once a minute; the first one stays in use unless given. */
+  /** Reads the certificate from the disk, once a minute. Absent: the first one stays in use. */
   readonly readAgain?: () => Certificate
 }
 
-/** TLS 1.3, and of TLS 1.2 only suites with forward secrecy that encrypt and authenticate in one: no CBC. */
+/** TLS 1.3, and only those suites of TLS 1.2 that have forward secrecy and authenticated encryption (no CBC). */
 export const tlsSettings = {
   minVersion: 'TLSv1.2',
   honorCipherOrder: true,
@@ -32,10 +32,10 @@ export const tlsSettings = {
   ].join(':'),
 } as const
 
-/** 1 min: certificates are renewed days before they end. */
+/** 1 min: certificates are renewed days before they expire. */
 const lookAgainMs = 60_000
 
-/** Connections that are open keep the certificate they began with. */
+/** Open connections keep the certificate with which they began. */
 export function followCertificate(
   app: FastifyInstance,
   tls: TlsOptions,
@@ -43,7 +43,7 @@ export function followCertificate(
 ): void {
   const { readAgain } = tls
   if (readAgain === undefined) return
-  // A server that was made with a certificate is one of these; Fastify's type does not show it.
+  // With a certificate Fastify creates a TLS server, which its type does not show.
   const server = app.server as unknown as Server
   let used: Certificate = tls
   let fault: string | undefined
@@ -51,7 +51,7 @@ export function followCertificate(
     try {
       const { key, cert } = readAgain()
       if (key !== used.key || cert !== used.cert) {
-        // It throws before it changes anything if the two do not belong together.
+        // Throws before it changes anything if key and certificate do not belong together.
         server.setSecureContext({ key, cert, ...tlsSettings })
         used = { key, cert }
         logger.info({ component: 'certificate' }, 'the renewed certificate is in use')
@@ -59,7 +59,7 @@ export function followCertificate(
       fault = undefined
     } catch (error) {
       const reason = textAt(error, 'message')
-      // At the second look: at the first one the two files may just be being written.
+      // Logged only the second time, because the two files may just be being written.
       if (fault !== undefined)
         logger.error(
           { code: 'CERTIFICATE_NOT_RENEWED', reason },

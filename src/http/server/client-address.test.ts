@@ -5,18 +5,24 @@ import { createClientAddresses } from '#http/server/client-address.ts'
 test.each<
   [name: string, proxies: number | string[], peer: string, forwarded: string | undefined, client: string]
 >([
-  ['nobody is trusted', 0, '192.0.2.1', '198.51.100.7', '192.0.2.1'],
+  ['no proxy is trusted', 0, '192.0.2.1', '198.51.100.7', '192.0.2.1'],
   ['one hop takes the rightmost entry', 1, '10.0.0.1', '6.6.6.6, 198.51.100.7', '198.51.100.7'],
   ['two hops take the one before', 2, '10.0.0.1', '6.6.6.6, 198.51.100.7, 10.0.0.2', '198.51.100.7'],
   ['a shorter list ends at its first entry', 5, '10.0.0.1', '198.51.100.7', '198.51.100.7'],
   ['proxies by network', ['10.0.0.0/8'], '10.0.0.1', '6.6.6.6, 198.51.100.7, 10.9.9.9', '198.51.100.7'],
-  ['a peer that is no proxy is not believed', ['10.0.0.0/8'], '192.0.2.1', '198.51.100.7', '192.0.2.1'],
-  ['mapped addresses are what they map', ['10.0.0.1'], '::ffff:10.0.0.1', '198.51.100.7', '198.51.100.7'],
+  [
+    'the header of a peer that is no proxy is ignored',
+    ['10.0.0.0/8'],
+    '192.0.2.1',
+    '198.51.100.7',
+    '192.0.2.1',
+  ],
+  ['IPv4-mapped addresses count as IPv4', ['10.0.0.1'], '::ffff:10.0.0.1', '198.51.100.7', '198.51.100.7'],
   ['IPv6 proxies', ['2001:db8::/32'], '2001:db8::1', '2001:4860::7', '2001:4860::7'],
   ['with a port', 1, '10.0.0.1', '198.51.100.7:4711', '198.51.100.7'],
   ['IPv6 with a port', 1, '10.0.0.1', '[2001:db8::7]:4711', '2001:db8::7'],
-  ['nonsense leaves the proxy', 1, '10.0.0.1', `x${'y'.repeat(9_000)}`, '10.0.0.1'],
-  ['nonsense on the left is not looked at', 1, '10.0.0.1', '<script>, 198.51.100.7', '198.51.100.7'],
+  ['an unreadable entry leaves the proxy’s address', 1, '10.0.0.1', `x${'y'.repeat(9_000)}`, '10.0.0.1'],
+  ['an unreadable entry further left is ignored', 1, '10.0.0.1', '<script>, 198.51.100.7', '198.51.100.7'],
   ['an empty header', 1, '10.0.0.1', '', '10.0.0.1'],
   ['no header', 1, '10.0.0.1', undefined, '10.0.0.1'],
 ])('the address of the client is found where %s', (_, proxies, peer, forwarded, client) => {

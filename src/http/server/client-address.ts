@@ -1,6 +1,6 @@
 /**
- * The client's address: that of the connection, or the one reported by trusted proxies. Entries of `X-Forwarded-For`
- * are trusted from the right, because a proxy appends what it saw and the rest comes from the client.
+ * The client's address: that of the connection, or the one reported by trusted proxies. `X-Forwarded-For` is read from
+ * the right, because each proxy appends the address that it saw; anything further left may be made up by the client.
  */
 import { BlockList, isIP } from 'node:net'
 import { plainAddress } from '#domain/network-address.ts'
@@ -9,20 +9,20 @@ import { plainAddress } from '#domain/network-address.ts'
 export type TrustedProxies = number | readonly string[]
 
 export interface ClientAddresses {
-  /** The client's address; `peer` is that of the connection, `forwarded` the header as it came. */
+  /** The client's address. `peer` is the connection's address, `forwarded` the header X-Forwarded-For. */
   find(peer: string | undefined, forwarded: string | string[] | undefined): string
   /** Whether the other end of a connection is a trusted proxy. */
   isProxy(peer: string | undefined): boolean
 }
 
-/** 20: no chain of proxies is longer, and a longer header is not read to its end. */
+/** 20: no chain of proxies is longer. The rest of a longer header is not read. */
 const hopsMax = 20
 
 const unknownAddress = '0.0.0.0'
 
 /** Some proxies write the port as well: 192.0.2.1:4711 or [2001:db8::1]:4711. */
 function readEntry(entry: string): string | undefined {
-  // 60: more than the longest address in brackets with its port. Longer text is not an address.
+  // 60 characters: more than the longest address in brackets with a port.
   if (entry.length > 60) return undefined
   const [, bracketed, dotted] = /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?$/.exec(entry) ?? []
   return plainAddress(bracketed ?? dotted ?? entry)
@@ -54,7 +54,7 @@ export function createClientAddresses(proxies: TrustedProxies = 0): ClientAddres
       for (let hop = 0; hop < hopsMax && end >= 0 && isTrusted(address, hop); hop++) {
         const comma = header.lastIndexOf(',', end - 1)
         const named = readEntry(header.slice(comma + 1, end).trim())
-        // If a proxy names no readable address, the proxy itself is the last known one.
+        // If an entry is no address, the proxy that added it is the last known address.
         if (named === undefined) break
         address = named
         // `lastIndexOf` from -1 would begin at 0 again.

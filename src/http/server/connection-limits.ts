@@ -1,7 +1,7 @@
 /**
- * How many connections one address may hold, and how many requests it may send on one without waiting for answers. Without
- * these limits one client could open all connections that the server accepts and lock everybody else out. Trusted proxies
- * are exempt, because the connections of all clients come from their address.
+ * Limits the connections per address, and the pipelined requests per connection. Without these limits one client could
+ * use up all connections of the server and lock out all others. Trusted proxies are exempt, because the connections of
+ * all clients come from their address.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -12,12 +12,12 @@ import type { Timers } from '#http/server/timers.ts'
 export type DropReason = 'address_open' | 'address_idle' | 'idle_time' | 'pipelined' | 'server_full'
 
 export interface ConnectionLimits {
-  /** The contract: 1,000 connections of one address, 100 of them without a request. */
+  /** By the API contract 1,000 connections per address, 100 of them without a request. */
   readonly openPerAddress: number
   readonly idlePerAddress: number
-  /** Longer than this without a request, a connection is ended. */
+  /** A connection without a request for longer than this is closed. */
   readonly idleMs: number
-  /** Requests of one connection that wait for their answers. */
+  /** Requests on one connection that wait for their answers. */
   readonly pipelined: number
 }
 
@@ -41,9 +41,9 @@ interface Connection {
   readonly socket: Socket
   readonly network: string
   running: number
-  /** Whether it has brought a request. */
+  /** Whether it has had a request. */
   served: boolean
-  /** How many sweeps in a row have found it without a request. */
+  /** In how many sweeps in a row it was without a request. */
   idleSweeps: number
 }
 
@@ -51,14 +51,14 @@ interface Connection {
 const sweepMs = 500
 
 /**
- * 2: between two sweeps the server reads whatever has arrived, so a connection whose first request is on its way, is
- * not taken for an idle one, however busy the process is.
+ * 2: between two sweeps the server reads everything that has arrived, so that even in a busy process a connection whose
+ * first request is on its way is not taken for an idle one.
  */
 const idleSweepsMin = 2
 
 /**
- * 8 sweeps, which is 4 s: a connection that has served a request is kept by its client for the next one. Closing it the
- * moment it falls idle would cut requests that are on their way, so a burst of a shop gets time to settle.
+ * 8 sweeps, which is 4 s: clients reuse a connection for their next request, and closing it as soon as it is idle would
+ * cut off requests that are on their way. After a burst of requests a shop has time to close its connections.
  */
 const servedSweepsMin = 8
 
@@ -97,7 +97,7 @@ export function limitConnections({ server, addresses, limits, timers, onDrop }: 
 
   function admit(socket: Socket): void {
     const peer = socket.remoteAddress
-    // Already closed, or a trusted proxy.
+    // The socket is already closed, or it is a trusted proxy.
     if (peer === undefined || addresses.isProxy(peer)) return
     const network = networkOf(plainAddress(peer) ?? peer)
     const open = openOf.get(network) ?? 0
@@ -140,13 +140,13 @@ interface Watch {
 }
 
 function watchRequests(server: Ports['server'], { bySocket, byPort, most, onTooMany }: Watch): void {
-  // Requests over TLS name the inner socket; its outer one has the same port at the other end.
+  // Requests over TLS have the inner socket. The outer one, which we counted, has the same remote port.
   server.on('secureConnection', socket => {
     const connection = byPort.get(`${socket.remoteAddress} ${socket.remotePort}`)
     if (connection) bySocket.set(socket, connection)
   })
-  // All that stands in one packet, some two thousand requests, is read and handled before anybody else has a turn.
-  // Node's types say only that listeners are functions; those of this event are called with request and response.
+  // Node handles all requests of one packet, some two thousand, before any other event, so they are counted before the
+  // handlers. Node's types say only that listeners are functions; those of this event take request and response.
   const handlers = server.listeners('request') as readonly Listener[]
   server.removeAllListeners('request')
   server.on('request', (request, response) => {

@@ -1,4 +1,4 @@
-/** Closes the server once the requests under way are answered, but not later than the deadline. */
+/** Closes the server once the requests in flight are answered, but not later than the deadline. */
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Timers } from '#http/server/timers.ts'
@@ -10,15 +10,15 @@ export function createDrain(app: FastifyInstance, timers: Timers): (deadlineMs: 
     open.add(socket)
     socket.once('close', () => open.delete(socket))
   }
-  // With TLS the first bytes belong to the handshake, so there the connection counts from its end.
+  // With TLS the first bytes belong to the handshake, so connections are noted after it.
   app.server.on('setSecureContext' in app.server ? 'secureConnection' : 'connection', note)
 
   return async deadlineMs => {
     const cancel = timers.after(deadlineMs, () => app.server.closeAllConnections())
     try {
-      // Stops listening, closes idle connections and waits for the others; each of their answers says `close`.
+      // Stops listening, closes idle connections and waits for the others, whose answers have `Connection: close`.
       const closed = app.close()
-      // Node does not count a connection that never sent a byte as idle: it would delay the end until the deadline.
+      // Node does not regard a connection that never sent a byte as idle, so it would delay the end until the deadline.
       for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
       await closed
     } finally {

@@ -1,7 +1,7 @@
 /**
- * Calls an endpoint from within the process, as a merchant, without credentials: the console does what the API does,
- * with the same validation, idempotency and answers. The caller is passed in the context of the call itself, which no
- * request from a socket can have.
+ * Calls an endpoint from within the process as a merchant, without credentials, so that the console has the validation,
+ * idempotency and answers of the API. The caller is passed in an AsyncLocalStorage, which no request from a socket can
+ * set.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Readable } from 'node:stream'
@@ -22,11 +22,11 @@ export interface InsideRequest {
 export interface InsideAnswer {
   readonly status: number
   readonly text: string
-  /** The answer of an earlier request with the same key: nothing was done now. */
+  /** The answer is that of an earlier request with the same key; nothing was done now. */
   readonly isReplay: boolean
 }
 
-/** An answer that comes in pieces, so that a long one is never held as a whole. */
+/** A streamed answer, so that a long one is never held in memory as a whole. */
 export interface InsideStream {
   readonly status: number
   readonly stream: Readable
@@ -57,7 +57,7 @@ export function createCallInside(app: FastifyInstance, basePath: string): CallIn
     insideCaller.run(caller, async () => {
       const answer = await app.inject({ ...toInjection(request), payloadAsStream: true })
       const pieces = answer.stream()
-      // If the reader stops, the endpoint's work ends too: otherwise it would wait for ever.
+      // If the reader stops, the endpoint must stop too; otherwise it would wait forever.
       pieces.once('close', () => answer.raw.res.destroy())
       return { status: answer.statusCode, stream: pieces }
     })

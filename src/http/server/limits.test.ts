@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { connectionsWithin, defaultLimits, limitsOfOne, readOpenFilesMax } from '#http/server/limits.ts'
 
-test('one process has the limits of the port, several have an equal part of them each', () => {
+test('one process gets the limits of the port, several get an equal share each', () => {
   const { openPerAddress, idlePerAddress } = defaultLimits
   expect(limitsOfOne(1)).toEqual({ openPerAddress, idlePerAddress })
   expect(limitsOfOne(3)).toEqual({ openPerAddress: 333, idlePerAddress: 33 })

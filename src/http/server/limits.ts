@@ -19,21 +19,21 @@ export interface HttpLimits {
 export const defaultLimits: HttpLimits = {
   /** The contract: 1 MiB. */
   bodyBytes: 1_048_576,
-  /** 16 KiB: four times the longest credential, and what common proxies let through. */
+  /** 16 KiB: four times the longest credential, and the limit of common proxies. */
   headerBytes: 16_384,
   /** 10,000 open connections at about 10 kB each: a tenth of a gigabyte at worst. */
   connections: 10_000,
-  /** 10 s for the headers: a client that needs longer for them holds a connection on purpose. */
+  /** 10 s for the headers: a client that needs longer holds the connection on purpose. */
   headersTimeoutMs: 10_000,
-  /** 30 s for all of a request: 1 MiB over a slow line (35 kB/s) still arrives. */
+  /** 30 s for a whole request: 1 MiB over a slow line (35 kB/s) still arrives. */
   requestTimeoutMs: 30_000,
-  /** 5 s: what `Keep-Alive` announces. Clients that read it close an idle connection long before we do. */
+  /** 5 s, announced in `Keep-Alive`. Clients that read it close an idle connection long before we do. */
   keepAliveHintMs: 5_000,
-  /** 10 s: the contract ends idle connections within 12 s. */
+  /** 10 s: by the API contract idle connections end within 12 s. */
   keepAliveTimeoutMs: 10_000,
-  /** 75 s: longer than the 60 s after which common balancers give up an idle connection, so that they close first. */
+  /** 75 s: longer than the 60 s of common load balancers, so that they close idle connections first. */
   proxyKeepAliveTimeoutMs: 75_000,
-  /** The contract, for each address that is not a trusted proxy. */
+  /** By the API contract, for each address that is not a trusted proxy. */
   openPerAddress: 1_000,
   idlePerAddress: 100,
   // 20: hardly any client sends a second request before it has the answer to the first.
@@ -41,8 +41,8 @@ export const defaultLimits: HttpLimits = {
 }
 
 /**
- * The limits per address are those of the port, however many processes are behind it: each has an equal part of them. The
- * processes get connections in turn, but a busy one gets fewer, so an address may reach its limit a little earlier.
+ * The limits per address apply to the port; each process behind it has an equal share. The processes get connections in
+ * turn, but a busy one gets fewer, so an address may reach its limit a little earlier.
  */
 export function limitsOfOne(processes: number): Pick<HttpLimits, 'openPerAddress' | 'idlePerAddress'> {
   const partOf = (limit: number): number => Math.max(1, Math.floor(limit / processes))
@@ -53,13 +53,14 @@ export function limitsOfOne(processes: number): Pick<HttpLimits, 'openPerAddress
 }
 
 /**
- * A connection is an open file, and a process may have only so many. Half of them are for callers: the request of each may
- * need another one, to the database or to a provider, and without it the payments of those who are connected would fail.
+ * A connection is an open file, and the number of files per process is limited. Half of them are for callers, because
+ * each caller's request may need another connection, to the database or to a provider, without which its payment would
+ * fail.
  */
 export const connectionsWithin = (openFiles: number): number =>
   Math.min(defaultLimits.connections, Math.floor(openFiles / 2))
 
-/** How many files this process may have open. Node has raised that to the most it is allowed. Infinite where the system has no /proc. */
+/** The limit of open files, which Node has raised to the allowed maximum. Infinite on systems without /proc. */
 export function readOpenFilesMax(file = '/proc/self/limits'): number {
   try {
     const [, max] = /^Max open files +(\d+)/m.exec(readFileSync(file, 'utf8')) ?? []

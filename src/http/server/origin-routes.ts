@@ -9,7 +9,7 @@ export interface OriginOptions {
   readonly logger: Logger
   /** Why the gateway cannot serve at the moment; empty when it can. */
   readonly readiness: () => Promise<readonly string[]>
-  /** What an operator should know although the gateway can serve; shown with its readiness. */
+  /** Findings for operators that do not prevent serving; shown with the readiness. */
   readonly readinessDetails?: () => Readonly<Record<string, unknown>>
   /** Path → page, for example /openapi.json and /docs. Each is rendered once, on first request. */
   readonly pages: Readonly<Record<string, () => Page | Promise<Page>>>
@@ -39,7 +39,7 @@ async function askReadiness({ readiness, logger, sender }: OriginOptions): Promi
   }
 }
 
-/** Encoded once, too: the API document has almost a megabyte, and anybody may request it. */
+/** Renders and encodes a page once: the API document has almost a megabyte and can be requested without credentials. */
 const showOnce = (render: () => Page | Promise<Page>, sender: Sender): Origin => {
   let page: (Omit<Page, 'body'> & { readonly body: Buffer }) | undefined
   return async reply => {
@@ -80,7 +80,7 @@ function listRoutes(options: OriginOptions): Record<string, Origin> {
   return routes
 }
 
-/** Returns the paths it has taken. */
+/** Returns the paths of the routes. */
 export function addOriginRoutes(app: FastifyInstance, options: OriginOptions): string[] {
   const routes = listRoutes(options)
   for (const [path, handle] of Object.entries(routes)) app.get(path, (_, reply) => handle(reply))

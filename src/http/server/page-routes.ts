@@ -1,6 +1,7 @@
 /**
- * Pages for people at the origin: data like endpoints, but they answer in HTML, read forms and need no credentials. The
- * content of pages is made elsewhere; this file only reads requests and writes answers. Knows nothing about payments.
+ * HTML pages at the origin. Like endpoints they are data, but they answer in HTML, read forms and need no API
+ * credentials. Other rooms make the content; this file only reads requests and writes answers. Knows nothing about
+ * payments.
  */
 
 import { Readable } from 'node:stream'
@@ -15,21 +16,21 @@ import type { Logger } from '#http/telemetry/log.ts'
 export interface PageRequest {
   /** Values of the path's parameters. */
   readonly params: Readonly<Record<string, string>>
-  /** Fields of the form; empty for GET. Undefined where the body is not a readable form. */
+  /** The fields of the form; empty for GET. Undefined: the body is not a readable form. */
   readonly form: Readonly<Record<string, string>> | undefined
-  /** Of a form that brings files. */
+  /** The files of a form with uploads. */
   readonly files?: readonly UploadedFile[]
-  /** The form cannot be read because it is larger than the route takes. */
+  /** The form was not read, because it is larger than the route allows. */
   readonly isTooLarge?: boolean
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** Where the request came from. */
+  /** The client's address. */
   readonly address: string
-  /** GET also for HEAD, whose answer is the same without its body. */
+  /** GET also for HEAD, whose answer is that of GET without the body. */
   readonly verb: string
-  /** Of a parameter that is given twice the first value counts. */
+  /** The first value of a repeated parameter. */
   readonly query: Readonly<Record<string, string>>
-  /** The path and query as they came. */
+  /** The path and query as they were sent. */
   readonly url: string
 }
 
@@ -46,7 +47,7 @@ export interface PageRoute {
   /** With `{name}` for parameters. */
   readonly path: string
   readonly handle: (request: PageRequest) => Promise<PageAnswer>
-  /** What is shown when the handler throws. */
+  /** The page to show if the handler throws. */
   readonly fail: (request: PageRequest, fault: unknown) => PageAnswer
   readonly upload?: Upload
 }
@@ -54,17 +55,17 @@ export interface PageRoute {
 /** A route whose form may contain files. */
 export interface Upload {
   readonly bytesMax: number
-  /** From visitors that are not admitted no more is read than the longest text of a form. */
+  /** Whether the visitor may upload files. From others no more is read than the longest text of a form. */
   readonly admits: (headers: PageRequest['headers']) => Promise<boolean>
 }
 
 /** 16 KiB: a filled-in form has a few hundred bytes. */
 const formBytesMax = 16_384
 
-/** 96 KiB: 20,000 letters of four bytes, the longest text that any form takes, with the names of its fields. */
+/** 96 KiB: 20,000 characters of four bytes, the longest text of any form, with the names of its fields. */
 export const textBytesMax = 98_304
 
-/** The status of a form that is larger than its route takes. */
+/** The status for a form that is larger than its route allows. */
 const tooLarge = 413
 
 const formType = 'application/x-www-form-urlencoded'
@@ -77,7 +78,7 @@ export function addPageRoutes(
   app.register(async scope => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser(formType, { parseAs: 'buffer' }, (_, bytes, done) => done(null, bytes))
-    // Anything else counts as an unreadable form: people get a page, never a bare protocol error.
+    // Any other body counts as an unreadable form: people get a page, never a bare protocol error.
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_, __, done) => done(null, undefined))
     scope.addContentTypeParser('multipart/form-data', readUpload)
     for (const route of routes) {
@@ -95,7 +96,7 @@ export function addPageRoutes(
   })
 }
 
-/** Collects the bytes of a form that brings files, up to what this route and this visitor are allowed. */
+/** Collects the bytes of a form with files, up to the limit of this route and visitor. */
 async function readUpload(request: FastifyRequest, payload: Readable): Promise<Multipart | undefined> {
   const { upload } = request.routeOptions.config
   const boundary = boundaryOf(request.headers['content-type'])
@@ -104,11 +105,12 @@ async function readUpload(request: FastifyRequest, payload: Readable): Promise<M
   const bytesMax = isAdmitted ? upload.bytesMax : Math.min(textBytesMax, upload.bytesMax)
   const chunks: Buffer[] = []
   let length = 0
-  // The connection must stay open if the body is not read to its end, because the answer uses it.
+  // Keep the connection open if the body is not read to its end, because the answer needs it.
   for await (const chunk of payload.iterator({ destroyOnReturn: false })) {
     if (length < bytesMax) chunks.push(chunk.subarray(0, bytesMax - length))
     length += chunk.length
-    // Browsers read an answer only after they have sent everything, but we do not wait for an unauthenticated client.
+    // Browsers read an answer only after they have sent everything, so we read on, but not for an unauthenticated
+    // client.
     if (length > bytesMax && !isAdmitted) break
   }
   if (isAdmitted && length > bytesMax)
@@ -119,7 +121,7 @@ async function readUpload(request: FastifyRequest, payload: Readable): Promise<M
 interface Exchange {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
-  /** Replaces the page's own status. */
+  /** Overrides the status of the page. */
   readonly status?: number | undefined
 }
 
@@ -155,12 +157,12 @@ async function answerPage(
 
 const htmlType = 'text/html; charset=utf-8'
 
-/** 1,400 bytes fit into one packet, compressed or not. */
+/** 1,400 bytes fit into one packet even without compression. */
 const packedMin = 1_400
 
 /**
- * The lowest level: a tenth larger than the best, in a fifth of the time. Pages have no secrets beside text from
- * outside, which compression could leak.
+ * The lowest level: a tenth larger than the best one, in a fifth of the time. Compression cannot leak secrets here,
+ * because pages have none beside text from outside.
  */
 const packing = { level: 1 } as const
 
@@ -181,7 +183,7 @@ function pack(
 }
 
 function readBody(body: unknown): Pick<PageRequest, 'form' | 'files'> {
-  // Fastify gives what the parsers above returned: bytes, a parsed form with files, or undefined.
+  // Fastify passes on what the parsers above returned: bytes, a parsed form with files, or undefined.
   if (!Buffer.isBuffer(body)) return { form: undefined, ...(body as Multipart | undefined) }
   const form = readForm(body)
   return { form: form instanceof Refusal ? undefined : form }

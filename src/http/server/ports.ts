@@ -1,4 +1,4 @@
-/** The dependencies of the HTTP layer: merchants and stored answers, without knowledge of how they are stored. */
+/** The interfaces that the HTTP layer needs: merchants, idempotency keys, audit. Other rooms implement them. */
 import type { LiveKey } from '#domain/api-key.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Answer, IdempotencyKey } from '#http/endpoint.ts'
@@ -13,11 +13,11 @@ export interface Credentials {
   find(
     merchantId: string,
   ): Promise<{ readonly merchant: Merchant; readonly keys: readonly LiveKey[] } | undefined>
-  /** For the scheme that sends a bare API key. More than one only if the table was tampered with. */
+  /** For requests with a bare API key. Finds more than one only if the table was tampered with. */
   findByKeyId(keyId: string): Promise<readonly MerchantKey[]>
-  /** The same for keys of earlier releases, whose text names no id. */
+  /** The same for keys of earlier releases, whose text contains no id. */
   findByKeyHash(keyHash: string): Promise<readonly MerchantKey[]>
-  /** Called with the id of a merchant whose record or keys changed, so that caches can forget it. */
+  /** The listener is called with the id of a merchant whose record or keys have changed, so that caches drop it. */
   onChange(listener: (merchantId: string) => void): void
 }
 
@@ -31,30 +31,33 @@ export interface KeyStore {
   find(merchantId: string, key: IdempotencyKey): Promise<StoredKey | undefined>
 }
 
-/** Called for accepted and refused logins, for the audit trail. Neither may block. */
+/** Receives logins for the audit trail. Neither method may block. */
 export interface AccessWatch {
-  /** A live key was used, by itself or through its access token, from an address that its list may or may not allow. */
+  /**
+   * A live key was used, directly or through an access token; `allowed` says whether its address list allows the
+   * address.
+   */
   onKeyUse(use: {
     readonly merchantId: string
     readonly keyId: string
     readonly address: string
     readonly allowed: boolean
   }): void
-  /** The client is what the caller claims to be. */
+  /** `client` is what the caller claims to be. */
   onFailedLogin(client: string, address: string): void
 }
 
-/** Thrown by an operation whose first commit found the key already there; idempotency.ts handles it. */
+/** Thrown by an operation whose first commit found the Idempotency-Key already stored; idempotency.ts handles it. */
 export class KeyTaken extends Error {
   constructor() {
     super('the Idempotency-Key is already joined to an operation')
   }
 }
 
-/** Thrown by handlers for an object the caller may not see or that does not exist: the same 404 for both. */
+/** Thrown by handlers for an object that does not exist or that the caller may not see: the same 404 for both. */
 export class NotFound extends Error {}
 
-/** Thrown by handlers that already have too much work for this caller: 429. */
+/** Thrown by handlers that already do too much work for this caller: 429. */
 export class TooMany extends Error {
   readonly retryAfterSeconds: number
 
@@ -64,7 +67,7 @@ export class TooMany extends Error {
   }
 }
 
-/** Thrown by handlers when a value passes the schema but breaks a rule that only the handler can check. */
+/** Thrown by handlers for a value that passes the schema but breaks a rule that only the handler can check: 400. */
 export class InvalidField extends Error {
   readonly field: string
   /** Other fields of the same request that are wrong too. */
@@ -77,5 +80,5 @@ export class InvalidField extends Error {
   }
 }
 
-/** After how many seconds a request that failed with this error may be sent again: 503. Undefined: a bug, 500. */
+/** The seconds after which a request that failed with this error may be retried (503). Undefined: a bug (500). */
 export type RetryAfterOf = (error: unknown) => number | undefined

@@ -1,6 +1,6 @@
 /**
- * Routes at the origin for machines that sign what they send: the bytes are passed on unchanged, because a signature
- * covers bytes and not the parsed content. Knows nothing about payments.
+ * Routes at the origin for signed requests, such as providers' webhooks: the bytes are passed on unchanged, because the
+ * signature covers the bytes and not the parsed content. Knows nothing about payments.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -12,7 +12,7 @@ import { sendBytes, sendRefusal } from '#http/server/send.ts'
 export interface RawRequest {
   /** Values of the path's parameters. */
   readonly params: Readonly<Record<string, string>>
-  /** Lower-case names; of repeated headers the first value. */
+  /** Lower-case names; the first value of a repeated header. */
   readonly headers: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
   readonly body: Buffer
@@ -74,7 +74,7 @@ async function answerRaw(
   }
 }
 
-/** Undefined: the body was read, and the error is a different one. */
+/** The refusal of a body that could not be read; undefined for other errors. */
 function refuseUnread(
   { code, statusCode }: { readonly code?: string; readonly statusCode?: number },
   route: RawRoute,

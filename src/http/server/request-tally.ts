@@ -1,6 +1,7 @@
 /**
  * Counts requests and their latencies. prom-client's own classes build a key from the labels for every observation,
- * which costs as much as routing the request; here an observation is two additions, and the text is built on request.
+ * which costs as much as routing the request. Here an observation is two additions, and the samples are built when
+ * metrics are collected.
  */
 import type { Metric } from 'prom-client'
 
@@ -9,9 +10,9 @@ const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 const classes = ['1xx', '2xx', '3xx', '4xx', '5xx']
 
 interface Tally {
-  /** By class of status. */
+  /** Counts by class of status. */
   readonly statuses: Float64Array
-  /** By bucket, not added up; the last holds what is above all bounds. */
+  /** Counts by bucket, not cumulative. The last bucket is for latencies above all bounds. */
   readonly buckets: Float64Array
   seconds: number
 }
@@ -71,7 +72,7 @@ export class RequestTally {
     })
   }
 
-  /** In the form that a registry expects. */
+  /** The metrics in the form that prom-client's registry expects. */
   metrics(): Metric[] {
     const latencyName = 'tollgate_http_request_duration_seconds'
     const asked = [
@@ -88,7 +89,7 @@ export class RequestTally {
         samples: () => this.#latencySamples(latencyName),
       },
     ]
-    // The registry needs a name and `get()`; the declared type asks for the whole of prom-client's own classes.
+    // The registry needs only a name and `get()`, but its type demands prom-client's own classes.
     return asked.map(({ name, help, type, samples }) => ({
       name,
       get: async () => ({ name, help, type, values: samples(), aggregator: 'sum' }),

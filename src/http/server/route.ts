@@ -1,6 +1,6 @@
 /**
- * The steps of one request in the HTTP layer: authenticate → limit → read → validate → idempotency → handler → answer.
- * Everything that does not depend on the request is prepared here once per endpoint.
+ * The steps of a request: authenticate → rate limit → read → validate → idempotency → handler → answer. Everything that
+ * does not depend on the request is prepared once per endpoint.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
@@ -29,13 +29,13 @@ import { pourAnswer, type Sender, sendAnswer, sendRefusal } from '#http/server/s
 import type { Logger } from '#http/telemetry/log.ts'
 import { Type } from '#schemas/parts/type.ts'
 
-/** Runs work with the services of a merchant, or with the default services. */
+/** Runs `work` with the services of a merchant, or with the default services. */
 export type WithServices<Services> = <T>(
   merchantId: string | undefined,
   work: (services: Services) => Promise<T>,
 ) => Promise<T>
 
-/** What all routes share. */
+/** The dependencies that all routes share. */
 export interface Rooms<Services> {
   readonly withServices: WithServices<Services>
   readonly authentication: Authentication
@@ -48,18 +48,18 @@ export interface Rooms<Services> {
 }
 
 export interface Prepared {
-  /** Endpoints of any services: the shared ones are combined at start and suit all of them. */
+  /** `never`, because the table has endpoints of every type of services; those of this server suit all of them. */
   readonly endpoint: Endpoint<never>
   readonly checkBody: Check
-  /** True if an empty object is valid: then the body may be omitted. */
+  /** True if an empty object is valid, so that the body may be omitted. */
   readonly bodyOptional: () => boolean
-  /** Members of the body that may be spelt in a second way. */
+  /** Members of the body that have an alternative spelling. */
   readonly spellings: readonly Spelling[]
   readonly checkQuery: Check
   readonly checkParams: Check | undefined
 }
 
-/** For endpoints without a body or query: every field is unknown. */
+/** The schema for an endpoint without body or query: every field is unknown. */
 const nothingKnown: TSchema = Type.Object({}, { additionalProperties: false })
 
 export function prepareEndpoint<Services>(endpoint: Endpoint<Services>, validation: Validation): Prepared {
@@ -75,7 +75,7 @@ export function prepareEndpoint<Services>(endpoint: Endpoint<Services>, validati
   }
 }
 
-/** The error format of the request's endpoint; problem details where there is no endpoint. */
+/** The error format of the request's endpoint; problem details if there is no endpoint. */
 export const dialectOf = ({ routeOptions }: FastifyRequest): Dialect =>
   routeOptions.config.prepared?.endpoint.dialect ?? 'customer'
 
@@ -128,7 +128,7 @@ const noErrors: readonly FieldError[] = []
 interface Body {
   readonly value: unknown
   readonly length: number
-  /** For JSON: texts that may contain stray card data. */
+  /** For JSON bodies: texts that may be stray card data. */
   readonly suspects?: readonly Suspect[]
 }
 
@@ -158,7 +158,7 @@ function findErrors(
   const { endpoint, checkBody, checkParams, checkQuery } = prepared
   const url = request.raw.url ?? ''
   if (url.includes('%')) {
-    // Only percent-encoding can put U+0000 into an address.
+    // U+0000 can get into an address only by percent-encoding.
     const flaw = findFlaw(request.params) ?? findFlaw(request.query)
     if (flaw) return refuseField(flaw.field, flaw.error)
     const unreadable = findUnreadable(url)
@@ -179,7 +179,7 @@ function findErrors(
 const unreadableMember =
   'is not readable; what follows a percent sign must be UTF-8, and the sign itself is written %25.'
 
-/** The first parameter that cannot be percent-decoded and would be used literally, which nobody intends. */
+/** The first query parameter that cannot be percent-decoded. It would be used literally, which is never intended. */
 function findUnreadable(url: string): string | undefined {
   const start = url.indexOf('?') + 1
   const members = start === 0 ? [] : url.slice(start).split('&')
@@ -206,7 +206,7 @@ function findFaultsBeside(
   if (!findFaults || wrong.length === 0) return noErrors
   const named = new Set(wrong.map(({ field }) => field))
   const others = Object.entries(isRecord(query) ? query : {}).filter(([name]) => !named.has(name))
-  // The table has endpoints of every query type, so the type of this one's query is gone here.
+  // The table holds endpoints of every query type, so this endpoint's query type is lost here.
   return findFaults(Object.fromEntries(others) as never).map(fault => ({
     field: fault.field,
     error: nameField(fault),
@@ -249,10 +249,10 @@ async function answerRequest<Services>(
     address: request.clientAddress,
     accept: request.headers.accept,
     intentId: request.caller?.intentId,
-    // Checked against this endpoint's own schemas above. An open endpoint has no merchant and does not use one.
+    // Validated against this endpoint's schemas above. An open endpoint has no merchant and does not use one.
   } as Call<never, never, never>
   return rooms.withServices(merchant?.merchantId, services => {
-    // Every endpoint of the table works with the services of its server; their type is gone here.
+    // Every endpoint of the table fits the services of its server; their type is lost here.
     const handle = () => endpoint.handle(call, services as never)
     if (described === undefined || merchant === undefined) return handle()
     return rooms.idempotency.run(merchant.merchantId, described, handle)
@@ -260,18 +260,18 @@ async function answerRequest<Services>(
 }
 
 /**
- * Words with which a message continues after the field's name, as in "amount is …"; any other begins a sentence of its
- * own.
+ * Words with which a message continues after the name of the field, as in "amount is …". Any other message is a
+ * sentence of its own.
  */
 const continuesSentence = /^(?:is|are|has|holds|must|may|cannot|lies|goes|exists|needs) /
 
-/** Every error text names its field, even if a handler only gave the path. */
+/** Adds the name of the field to an error text that does not contain it. */
 function nameField({ field, message }: Fault): string {
   if (continuesSentence.test(message)) return `${field} ${message}`
   return message.includes(field) ? message : `${field}: ${message}`
 }
 
-/** Errors are caught here, once: rendered in the dialect, logged with the trace id, and without internal details. */
+/** Turns every error into a refusal without internal details, and logs it with the trace id. */
 export function toRefusal(
   error: unknown,
   request: FastifyRequest,
@@ -300,7 +300,7 @@ export function toRefusal(
   return refuseFault()
 }
 
-/** Where errors are problem details, so are refusals by handlers, even when they are replayed under their key. */
+/** In these dialects refusals by handlers are problem details too, even when they are replayed. */
 const problemDialects: readonly string[] = ['customer', 'service']
 
 const asProblem = (answered: Answer): Answer => ({
@@ -308,7 +308,7 @@ const asProblem = (answered: Answer): Answer => ({
   headers: { ...answered.headers, 'content-type': 'application/problem+json' },
 })
 
-/** The beginning was already sent, so an error can only be logged; the caller sees that the connection was cut. */
+/** Streams an answer. Once its beginning was sent, an error can only be logged; the caller sees a cut connection. */
 async function pour(
   reply: FastifyReply,
   answered: Answer,
@@ -317,7 +317,7 @@ async function pour(
   try {
     return await pourAnswer(reply, answered, sender)
   } catch (error) {
-    // The client closed the connection in the middle of the answer. Anything may be thrown; only a stream's error has this code.
+    // The client closed the connection in the middle of the answer.
     if (textAt(error, 'code') === 'ERR_STREAM_PREMATURE_CLOSE') return reply
     toRefusal(error, reply.request, faults)
     return reply
@@ -326,10 +326,10 @@ async function pour(
   }
 }
 
-/** An answer may be replayed under its key, so members are removed here and not where it is built. */
+/** Members are removed here and not where the answer is built, because replayed answers must be filtered too. */
 function hideFromDevice(answered: Answer, { hiddenFromDevices }: Endpoint<never>): Answer {
   if (hiddenFromDevices === undefined) return answered
-  // Every answer of ours is a JSON object.
+  // All our answers are JSON objects.
   const members = Object.entries(JSON.parse(answered.json) as object)
   const shown = members.filter(([name]) => !hiddenFromDevices.includes(name))
   return { ...answered, json: JSON.stringify(Object.fromEntries(shown)) }

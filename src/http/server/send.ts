@@ -1,4 +1,4 @@
-/** Sends an answer or a refusal, with the headers of every answer of this server. */
+/** Sends answers and refusals with the headers that all answers of this server have. */
 
 import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
@@ -25,17 +25,17 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     prepared?: Prepared
-    /** Of a page whose form may bring files. */
+    /** Set for a page whose form may contain files. */
     upload?: Upload | undefined
   }
 }
 
 export interface Sender {
-  /** On every answer. */
+  /** Headers of every answer. */
   readonly security: Readonly<Record<string, string>>
-  /** On every answer of the API. */
+  /** Headers of every API answer. */
   readonly api: Readonly<Record<string, string>>
-  /** Another process should serve from now on; this one still does. */
+  /** New requests should go to another process, although this one still serves. */
   isLeaving(): boolean
   isDraining(): boolean
 }
@@ -46,13 +46,13 @@ export interface Page {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** It is informational; the path prefix selects the version. */
+/** Informational; the path prefix selects the version. */
 const apiVersion = '2.5.0'
-/** A year: the minimum for preload lists of browsers. */
+/** One year: the minimum for browsers' preload lists. */
 const strictTransport = 'max-age=31536000'
-/** JSON is never a page: even if a browser is tricked into rendering it, nothing may load or run. */
+/** JSON is never a page. If a browser is tricked into rendering it, nothing may load or run. */
 const nothingLoads = "default-src 'none'; frame-ancestors 'none'"
-/** Our own pages at the origin: scripts and styles are our own files, nothing inline and nothing external. */
+/** For our own pages at the origin: scripts and styles only from our own files, nothing inline, nothing external. */
 const ownFilesOnly =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -70,7 +70,7 @@ export function createSender(options: {
   }
   return {
     security,
-    // no-store: answers about money are for the caller only.
+    // no-store, because answers about money are for the caller only.
     api: { ...security, 'cache-control': 'no-store', 'x-api-version': apiVersion },
     isLeaving: options.isLeaving,
     isDraining: options.isDraining,
@@ -86,8 +86,8 @@ interface Sending {
 }
 
 /**
- * Written past Fastify's reply, straight to the response: the headers are known to be lower case and final, and its
- * bookkeeping for each of them would cost as much as the validation of a body.
+ * Writes directly to the response, bypassing Fastify's reply: the headers are final and in lower case, and Fastify's
+ * bookkeeping for them would cost as much as the validation of a body.
  */
 function send(reply: FastifyReply, sending: Sending, sender: Sender): FastifyReply {
   const { quota, trace } = reply.request
@@ -105,7 +105,7 @@ function send(reply: FastifyReply, sending: Sending, sender: Sender): FastifyRep
   if (sender.isLeaving()) headers.connection = 'close'
   reply.hijack()
   reply.raw.writeHead(sending.status, headers)
-  // A HEAD request gets the length of the body and not the body.
+  // HEAD: the length of the body, but not the body.
   if (reply.request.method === 'HEAD') reply.raw.end()
   else reply.raw.end(sending.body)
   return reply
@@ -124,17 +124,17 @@ export const sendAnswer = (reply: FastifyReply, answer: Answer, sender: Sender):
     sender,
   )
 
-/** For callers that set all security headers themselves: pages for people, and the files they load. */
+/** For callers that set all security headers themselves: HTML pages and their files. */
 export const sendBytes = send
 
 /**
- * 60 s without a byte read, noticed within another 60 s: a client that stops reading must not hold the resources of a
+ * 60 s without a byte read, detected within another 60 s: a client that stops reading must not hold the resources of a
  * streamed answer.
  */
 const stalledMs = 60_000
 
 const endWhenStalled = ({ raw }: FastifyReply): void => {
-  // Calls from within the process have no socket; the request that forwards their pieces has one.
+  // Calls from within the process have no socket; the request that forwards their answer has one.
   if (raw.socket instanceof Socket) raw.socket.setTimeout(stalledMs)
 }
 

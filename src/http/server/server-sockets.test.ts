@@ -1,4 +1,4 @@
-/** What only a real connection shows: broken requests below the routes, and how a server that stops lets go. */
+/** Tests that need a real connection: malformed requests below the routes, connection limits, draining, TLS. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
@@ -11,7 +11,7 @@ const listen = async (own: Toy): Promise<number> => {
   await own.app.listen({ port: 0, host: '127.0.0.1' })
   return (own.app.server.address() as AddressInfo).port
 }
-/** Says the first part at once, the rest when asked to; hears until the other side closes. */
+/** Sends the first part at once, the rest on demand; reads until the other side closes. */
 const talk = async (port: number, start: string) => {
   let heard = ''
   const socket = connect(port, '127.0.0.1')
@@ -25,7 +25,7 @@ const talk = async (port: number, start: string) => {
 }
 const ask = (url: string) => `GET ${url} HTTP/1.1\r\nhost: x\r\nauthorization: ${shop.authorization}\r\n`
 
-test('431 for headers above 16 KiB, 400 for what is not HTTP', async () => {
+test('431 for headers above 16 KiB, 400 for input that is not HTTP', async () => {
   const own = await createToy()
   const port = await listen(own)
   const long = await talk(port, `GET / HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(20_000)}\r\n\r\n`)
@@ -61,7 +61,7 @@ test('400 for a request of HTTP/1.1 that names no host, 200 for one of HTTP/1.0'
   await own.app.close()
 })
 
-test('400 for chunks under HTTP/1.0, and what stands behind them is not answered', async () => {
+test('400 for a chunked body in HTTP/1.0, and the bytes after it are not answered', async () => {
   const own = await createToy()
   const port = await listen(own)
   const head =
@@ -74,7 +74,7 @@ test('400 for chunks under HTTP/1.0, and what stands behind them is not answered
   await own.app.close()
 })
 
-test('431 in answer to HEAD has no body, also when the verb came in an earlier packet', async () => {
+test('431 in answer to HEAD has no body, also when the method came in an earlier packet', async () => {
   const own = await createToy()
   const port = await listen(own)
   const line = `x-long: ${'x'.repeat(20_000)}\r\n\r\n`
@@ -92,13 +92,13 @@ test('431 in answer to HEAD has no body, also when the verb came in an earlier p
 test('a client that is still sending gets its 431 once', async () => {
   const own = await createToy()
   const port = await listen(own)
-  // 8 MiB: more than the buffers of a connection hold, so that much of it comes after the answer.
+  // 8 MiB exceed the buffers of a connection, so most of it arrives after the answer.
   const long = await talk(port, `GET / HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(8 * 1_048_576)}`)
   expect((await long.heard()).split('HTTP/1.1 ')).toEqual(['', expect.stringMatching(/^431 .*"traceId"/s)])
   await own.app.close()
 })
 
-test('nonsense behind a request that is being answered cuts the connection without a word', async () => {
+test('garbage after a request in flight closes the connection without an answer', async () => {
   const own = await createToy()
   const port = await listen(own)
   own.handle = () => new Promise(() => {})
@@ -109,7 +109,7 @@ test('nonsense behind a request that is being answered cuts the connection witho
   await own.app.close()
 })
 
-test('drain: those in flight finish and are told to close, new ones are refused, ready says no', async () => {
+test('drain: requests in flight finish with Connection: close, new ones are refused, and the server is not ready', async () => {
   const own = await createToy()
   const port = await listen(own)
   let finish: (value: Answer) => void = () => {}
@@ -134,7 +134,7 @@ test('drain: those in flight finish and are told to close, new ones are refused,
   expect(own.clock.waiting).toBe(0)
 })
 
-test('drain: whoever is not done at the deadline is cut off', async () => {
+test('drain: a request that is unfinished at the deadline is cut off', async () => {
   const own = await createToy()
   const port = await listen(own)
   own.handle = () => new Promise(() => {})
@@ -147,7 +147,7 @@ test('drain: whoever is not done at the deadline is cut off', async () => {
   await drained
 })
 
-test('417 an Expect that is not 100-continue, in our own form', async () => {
+test('417 for an Expect other than 100-continue, with our own error body', async () => {
   const own = await createToy()
   const port = await listen(own)
   const asked = await talk(port, `${ask('/api/v2/toys/1')}expect: tea\r\n\r\n`)
@@ -168,7 +168,7 @@ test('one address can hold only a limited number of connections', async () => {
   const port = await listen(own)
   const sockets = Array.from({ length: 5 }, () => connect(port, '127.0.0.1'))
   await Promise.all(sockets.map(socket => once(socket, 'connect')))
-  // Waiting for those that are cut, whichever they are.
+  // Waits for the connections that are cut; which ones is not defined.
   await expect.poll(() => sockets.filter(socket => socket.closed || socket.readableEnded).length).toBe(2)
   expect(await dropped(own)).toContain('{reason="address_open"} 2')
   const other = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' })
@@ -204,7 +204,7 @@ test('a client that sends many requests without waiting for answers is cut off, 
   await own.app.close()
 })
 
-test('clients are told to give an idle connection up long before it is ended', async () => {
+test('Keep-Alive tells clients to close an idle connection long before the server does', async () => {
   const own = await createToy()
   const port = await listen(own)
   const answered = await fetch(`http://127.0.0.1:${port}/api/v2/toys/1`, {
@@ -217,7 +217,7 @@ test('clients are told to give an idle connection up long before it is ended', a
   await own.app.close()
 })
 
-test('of too many idle connections the oldest go, and after a while all of them', async () => {
+test('above the limit of an address its oldest idle connections are closed, after the idle time all of them', async () => {
   const own = await createToy({ limits: { idlePerAddress: 2 } })
   const port = await listen(own)
   const open: Socket[] = []
@@ -239,7 +239,7 @@ test('of too many idle connections the oldest go, and after a while all of them'
   await own.app.close()
 })
 
-test('a connection with a request is not idle, and one of a trusted proxy counts for nobody', async () => {
+test('a connection with a request is not idle, and one of a trusted proxy does not count towards an address', async () => {
   for (const trustedProxies of [undefined, ['127.0.0.0/8']]) {
     const own = await createToy({
       limits: { idlePerAddress: 0, openPerAddress: trustedProxies ? 0 : 1 },
@@ -261,7 +261,7 @@ test('a connection with a request is not idle, and one of a trusted proxy counts
   }
 })
 
-test('a renewed certificate is taken up while the server runs, one without its key is not', async () => {
+test('a renewed certificate is loaded while the server runs, one without its key is not', async () => {
   const [first, second, foreign] = [makeCertificate(), makeCertificate(), makeCertificate()]
   let onDisk = first
   const own = await createToy({ tls: { ...first, readAgain: () => onDisk } })
@@ -289,7 +289,7 @@ test('a renewed certificate is taken up while the server runs, one without its k
   await own.app.close()
 })
 
-test('TLS 1.2 without CBC, TLS 1.3 as it is', async () => {
+test('TLS 1.2 without CBC ciphers, TLS 1.3 with its defaults', async () => {
   const own = await createToy({ tls: makeCertificate() })
   const port = await listen(own)
   const shake = async (options: object): Promise<string> => {

@@ -78,7 +78,7 @@ describe('request bodies', () => {
     expect((await post('/payment', body)).json()).toEqual({ got: body })
   })
 
-  test('an endpoint without a body takes none, an empty object, and nothing else', async () => {
+  test('an endpoint without a body accepts no body or an empty object, and nothing else', async () => {
     expect(
       (await toy.app.inject({ method: 'POST', url: '/api/v2/toys/1/cancel', headers: shop })).statusCode,
     ).toBe(200)
@@ -86,7 +86,7 @@ describe('request bodies', () => {
     expect((await post('/toys/1/cancel', { a: 1 })).json()).toMatchObject({ field: 'a' })
   })
 
-  test('where an empty object would do, no body does', async () => {
+  test('a body may be missing where an empty object is valid', async () => {
     const response = await toy.app.inject({ method: 'PATCH', url: '/api/v2/toys/1', headers: shop })
     expect(response.json()).toEqual({ got: {} })
   })
@@ -127,7 +127,7 @@ describe('request addresses', () => {
     expect([response.statusCode, response.headers.allow]).toEqual([405, allow])
   })
 
-  test('OPTIONS tells what is allowed, HEAD is GET without its body', async () => {
+  test('OPTIONS lists the allowed methods, HEAD is GET without its body', async () => {
     const options = await toy.app.inject({ method: 'OPTIONS', url: '/api/v2/toys/1' })
     expect([options.statusCode, options.headers.allow]).toEqual([204, 'GET, PATCH, HEAD, OPTIONS'])
     const head = await toy.app.inject({ method: 'HEAD', url: '/api/v2/toys/1', headers: shop })
@@ -135,7 +135,7 @@ describe('request addresses', () => {
   })
 })
 
-describe('what handlers throw, in every dialect', () => {
+describe('errors thrown by handlers, in every dialect', () => {
   const thrown: readonly [name: string, error: Error, status: number][] = [
     ['NotFound', new NotFound(), 404],
     ['InvalidField', new InvalidField('amount.value', 'too much 4111111111111111'), 400],
@@ -164,7 +164,7 @@ describe('what handlers throw, in every dialect', () => {
     expect((await post('/payment', goodBody)).json()).toEqual({ field: 'amount', error })
   })
 
-  test('a fault is logged once, with the trace id of its answer', async () => {
+  test('an unexpected error is logged once, with the trace id of its answer', async () => {
     toy.handle = () => Promise.reject(new Error('boom'))
     const response = await post('/customer', goodBody)
     const faults = toy.lines.filter(line => line.includes('"level":"error"'))
@@ -202,7 +202,7 @@ describe('headers of answers', () => {
     }
   })
 
-  test('strict transport behind a proxy that ends TLS, whose word about the address is taken', async () => {
+  test('Strict-Transport-Security behind a trusted proxy that terminates TLS, whose forwarded address is used', async () => {
     const proxied = await createToy({ trustedProxies: 1 })
     proxied.handle = async ({ address }) => answer(200, { address })
     const response = await proxied.app.inject({
@@ -213,7 +213,7 @@ describe('headers of answers', () => {
     expect(response.json()).toEqual({ address: '9.9.9.9' })
   })
 
-  test('the answer’s own headers and bytes are sent as they are', async () => {
+  test('headers and bytes of an answer are sent unchanged', async () => {
     toy.handle = async () => ({ status: 201, json: '{"a" : 1}', headers: { location: '/x' } })
     const response = await post('/payment', goodBody)
     expect([response.statusCode, response.body, response.headers.location]).toEqual([201, '{"a" : 1}', '/x'])
@@ -276,7 +276,7 @@ describe('Idempotency-Key over HTTP', () => {
     expect(response.json()).toEqual(body)
   })
 
-  test('a key that cannot be one: 400 in the dialect', async () => {
+  test('a malformed key: 400 in the dialect', async () => {
     expect((await post('/payment', goodBody, { 'idempotency-key': '' })).json()).toMatchObject({
       field: 'Idempotency-Key',
     })
@@ -285,7 +285,7 @@ describe('Idempotency-Key over HTTP', () => {
     )
   })
 
-  test('the path as it was meant is the scope', async () => {
+  test('the normalised path is the scope', async () => {
     let seen = ''
     toy.handle = async call => {
       seen = call.key?.path ?? ''
@@ -329,7 +329,7 @@ describe('addresses outside the API', () => {
     expect((await broken.app.inject('/health/ready')).statusCode).toBe(503)
   })
 
-  test('pages are made once, HTML may load files of ours, the origin leads to the reference', async () => {
+  test('pages are rendered once, HTML may load our own files, the root redirects to the reference', async () => {
     let made = 0
     const page = () => ({ contentType: 'text/html; charset=utf-8', body: `made ${++made}` })
     const { app } = await createToy({ pages: { '/docs': page } })
@@ -366,7 +366,7 @@ describe('addresses outside the API', () => {
   })
 })
 
-test('one access line per request, with the route and not the address', async () => {
+test('one access log line per request, with the route instead of the path', async () => {
   await get('/api/v2/toys/4111111111111111?x=4111111111111111', shop)
   await get('/api/v2/secret-4111111111111111')
   const lines = toy.lines.map(line => JSON.parse(line) as Record<string, unknown>)

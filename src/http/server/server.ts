@@ -1,5 +1,5 @@
 /**
- * Creates the HTTP server of one environment from the endpoint table. Knows nothing about payments, the database or
+ * Creates the HTTP server of one environment from the table of endpoints. Knows nothing about payments, the database or
  * settings.
  */
 
@@ -57,13 +57,13 @@ import type { Metrics } from '#http/telemetry/metrics.ts'
 export interface HttpServerOptions<Services> extends ClientCheck {
   readonly endpoints: readonly Endpoint<Services>[]
   readonly services: Services
-  /** For installations where merchants have services of their own. */
+  /** For installations with several cells, where a merchant's services depend on its cell. */
   readonly withServices?: Rooms<Services>['withServices']
   readonly basePath?: string
   readonly accessTokens: AccessTokens
   readonly watch: AccessWatch
   readonly keyStore: KeyStore
-  /** Keys for fingerprints of bodies, the newest first; older ones recognise stored idempotency keys. */
+  /** Keys for the fingerprints of bodies, newest first. Older ones are needed to recognise stored idempotency keys. */
   readonly fingerprintKeys: () => readonly [KeyObject, ...KeyObject[]]
   readonly formats: Formats
   /** Shared schemas that others refer to by $id. */
@@ -72,20 +72,20 @@ export interface HttpServerOptions<Services> extends ClientCheck {
   readonly logger: Logger
   readonly metrics: Metrics
   readonly readiness: () => Promise<readonly string[]>
-  /** Shown with the readiness: what an operator should look at. */
+  /** Findings for operators, shown with the readiness. */
   readonly readinessDetails?: () => Readonly<Record<string, unknown>>
   readonly retryAfterOf: RetryAfterOf
-  /** What other processes counted against the same limits; alone unless given. */
+  /** The counts of other processes for the same limits. Absent: this process is the only one. */
   readonly counts?: CountExchange
-  /** The metrics of all processes behind the port; those of this one unless given. */
+  /** The metrics of all processes behind the port. Defaults to those of this process. */
   readonly collectMetrics?: () => Promise<string>
   readonly pages?: Readonly<Record<string, () => Page | Promise<Page>>>
-  /** Pages for people. */
+  /** HTML pages. */
   readonly pageRoutes?: readonly PageRoute[]
-  /** Routes for machines that sign their requests. */
+  /** Routes for signed requests, such as providers' webhooks. */
   readonly rawRoutes?: readonly RawRoute[]
   readonly tls?: TlsOptions | undefined
-  /** Proxies in front that terminate TLS and whose report of the caller's address is trusted. */
+  /** Proxies in front of us that terminate TLS and are trusted to report the client's address. */
   readonly trustedProxies?: TrustedProxies | undefined
   readonly nowMs: () => number
   readonly timers?: Timers
@@ -95,23 +95,23 @@ export type HttpServer = FastifyInstance & {
   /** Calls an endpoint from within the process, as a merchant. */
   readonly callInside: CallInside
   /**
-   * Announces that it is leaving (readiness 503, `Connection: close`) and serves for another `serveForMs`, so that a
-   * proxy can send its traffic elsewhere. Then it stops accepting requests, lets those in flight finish and closes;
+   * Graceful shutdown. Announces it (readiness 503, `Connection: close`) and serves for another `serveForMs`, so that a
+   * proxy can send its traffic elsewhere. Then refuses new requests, lets those in flight finish, and closes;
    * connections that are still open at the deadline are cut.
    */
   drain(how: { readonly serveForMs: number; readonly deadlineMs: number }): Promise<void>
 }
 
-/** 1 KiB: a transId of 64 characters, every one of them four percent-encoded bytes, is 768 characters long. */
+/** 1 KiB: a transId of 64 characters of four percent-encoded bytes each is 768 characters long. */
 const pathParameterMax = 1_024
 
 /**
- * 1 s between two checks for connections that exceed their time; with Node's own 30 s they would live four times as
- * long.
+ * 1 s between two checks for connections that exceed their time limits; with Node's default of 30 s they would live
+ * four times as long.
  */
 const checkingMs = 1_000
 
-/** Bodies are checked by our own validation; without this the framework loads two compilers that are not used. */
+/** We validate bodies ourselves. Without this, Fastify loads two compilers that are never used. */
 const refuseSchemas = () => () => {
   throw new Error('routes have no schemas of the framework')
 }
@@ -129,7 +129,7 @@ function createFastify<Services>(
     bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: trustedProxies === undefined ? limits.keepAliveHintMs : limits.proxyKeepAliveTimeoutMs,
-    // A request that arrives while the server closes is refused by the route, in its dialect.
+    // The route refuses requests that arrive while the server closes, in its own dialect.
     return503OnClosing: false,
     forceCloseConnections: 'idle' as const,
     clientErrorHandler: answerBrokenRequest,
@@ -140,7 +140,7 @@ function createFastify<Services>(
   const http = {
     maxHeaderSize: limits.headerBytes,
     connectionsCheckingInterval: checkingMs,
-    // We refuse these requests ourselves, in the usual format.
+    // We refuse requests without Host ourselves, in the usual format.
     requireHostHeader: false,
   }
   const handshakeTimeout = limits.headersTimeoutMs
@@ -154,11 +154,11 @@ function createFastify<Services>(
   if (trustedProxies === undefined)
     app.server.keepAliveTimeoutBuffer = limits.keepAliveTimeoutMs - limits.keepAliveHintMs
   app.server.maxConnections = limits.connections
-  // Fastify types servers with and without TLS differently; the routes use what both have.
+  // Fastify has different types for servers with and without TLS; the routes use only what both have.
   return app as unknown as FastifyInstance
 }
 
-/** Fastify's own complaints about a request, as refusals. */
+/** Fastify's own errors about a request, as refusals. */
 const frameworkRefusals: Readonly<Record<string, (bodyBytesMax: number) => Refusal>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: bodyBytesMax =>
     new Refusal('tooLarge', `The body may have ${nameBytes(bodyBytesMax)} at most.`),
@@ -193,17 +193,17 @@ function refuseFrameworkError(
   request: FastifyRequest,
   faults: Pick<HttpServerOptions<never>, 'logger' | 'retryAfterOf'>,
 ): Refusal {
-  // Whatever was thrown: errors that are not Fastify's have neither member.
+  // Anything may have been thrown; only Fastify's errors have these members.
   const code = textAt(error, 'code')
   const statusCode = memberOf(error, 'statusCode')
   const known = code === undefined ? undefined : frameworkRefusals[code]
   if (known) return known(request.routeOptions.bodyLimit ?? defaultLimits.bodyBytes)
-  // The connection broke while the body was read; so nobody receives this answer, and it is not our error.
+  // The connection broke while the body was read. The client cannot receive this answer, and it is no error of ours.
   if (statusCode === 400) return refuseField('body', 'The body did not arrive completely.')
   return toRefusal(error, request, faults)
 }
 
-/** Each media type has a scope of its own, in which no other type is read. The bytes are passed on unchanged. */
+/** Accepts only this media type in the scope and passes the bytes on unchanged. */
 function readBytes(scope: FastifyInstance, mediaType: string): void {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser(mediaType, { parseAs: 'buffer' }, (request, bytes, done) => {
@@ -216,7 +216,9 @@ function readBytes(scope: FastifyInstance, mediaType: string): void {
 
 const quietRoutes = ['/health/live', '/health/ready', '/metrics']
 
-/** One line and one count per request. The route is named by its pattern: an address may hold data that must not be logged. */
+/**
+ * One log line and one count per request, with the route's pattern: an address may hold data that must not be logged.
+ */
 function addAccessLog(app: FastifyInstance, logger: Logger, metrics: Metrics): void {
   app.addHook('onResponse', (request, reply, done) => {
     const { config } = request.routeOptions
@@ -235,7 +237,7 @@ function addAccessLog(app: FastifyInstance, logger: Logger, metrics: Metrics): v
       claimedMerchantId: reply.statusCode === 401 ? claimOf(request) : undefined,
       operationId,
     }
-    // Probes come every second and are of no interest as long as they succeed.
+    // Health probes come every second and matter only if they fail.
     if (quietRoutes.includes(config.url) && reply.statusCode < 500) logger.debug(line, 'request')
     else logger.info(line, 'request')
     done()

@@ -1,6 +1,6 @@
-/** Timers as a dependency, so that tests can control them. */
+/** Timers as an injected dependency, so that tests can control them. */
 export interface Timers {
-  /** Calls back after the time; the returned function cancels it. */
+  /** Calls back after the delay. The returned function cancels the timer. */
   after(delayMs: number, callback: () => void): () => void
 }
 
@@ -14,7 +14,7 @@ export const systemTimers: Timers = {
 export const wait = (delayMs: number, timers: Timers): Promise<void> =>
   new Promise(resolve => timers.after(delayMs, resolve))
 
-/** The promise's value, or undefined when the time is over first. The timer never outlives the answer. */
+/** The promise's value, or undefined after a timeout. The timer is always cancelled. */
 export async function within<T>(
   delayMs: number,
   promise: Promise<T>,

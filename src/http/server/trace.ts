@@ -1,18 +1,18 @@
-/** Trace ids in the W3C form: taken over from the caller when valid, else made here. Nothing else reads `traceparent`. */
+/** W3C trace ids: the caller's if it is valid, otherwise a new one. No other code reads `traceparent`. */
 import { randomFillSync } from 'node:crypto'
 
 export interface Trace {
   readonly traceId: string
-  /** What the answer carries: the trace id with a span id of our own. */
+  /** The header of the answer: the trace id with our own span id. */
   readonly traceparent: string
 }
 
-/** Any version but ff; versions after 00 may append fields, which are ignored as the standard asks. */
+/** Any version but ff. Versions after 00 may append fields, which the standard tells us to ignore. */
 const traceparentForm = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/
 const zeroTrace = '0'.repeat(32)
 const zeroSpan = '0'.repeat(16)
 
-/** 24 bytes make one trace id and one span id; 512 of them are drawn at once because each draw costs a system call. */
+/** 24 bytes are one trace id and one span id. 512 of them are drawn at once, because each draw costs a system call. */
 const bytesEach = 24
 const pool = Buffer.alloc(bytesEach * 512)
 let drawn = pool.length
@@ -35,7 +35,7 @@ export function readTrace(header: string | readonly string[] | undefined): Trace
   const givenId = given?.[1]
   if (!given || givenId === undefined || givenId === zeroTrace || given[2] === zeroSpan) {
     const traceId = fresh.slice(0, 32)
-    // 00: not sampled. We keep logs, not spans.
+    // 00: not sampled, because we keep logs, not spans.
     return { traceId, traceparent: `00-${traceId}-${span}-00` }
   }
   return { traceId: givenId, traceparent: `00-${givenId}-${span}-${given[3]}` }

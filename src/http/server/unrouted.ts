@@ -1,5 +1,6 @@
 /**
- * Answers requests that match no route: 405 with `Allow` where the address exists for another verb, OPTIONS, else 404.
+ * Answers requests that match no route: OPTIONS, 405 with `Allow` if the address exists for another verb, otherwise
+ * 404.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal, refuseNotFound } from '#http/answers/refusal.ts'

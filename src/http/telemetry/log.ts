@@ -1,6 +1,6 @@
 /**
- * Structured logs without card numbers: only the fields named here are written, never a body or a header, and
- * every finished line passes the card number filter before it leaves the process.
+ * Structured logs without card numbers: only the fields listed here are written, never a body or a header, and every
+ * finished line passes the card number filter before it leaves the process.
  */
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
@@ -8,7 +8,7 @@ import { openStandardOutput } from '#output.ts'
 
 export type { Logger } from 'pino'
 
-/** Copied as they are when they are text, numbers or booleans; everything else a caller passes is left out. */
+/** The allow list. Fields with text, numbers or booleans are copied; everything else is left out. */
 const allowedFields: ReadonlySet<string> = new Set([
   'traceId',
   'verb',
@@ -40,7 +40,7 @@ const allowedFields: ReadonlySet<string> = new Set([
   'auditHash',
 ])
 
-/** Longer texts are cut: a log line is for reading. */
+/** Longer texts are cut, because log lines are for reading. */
 const textMax = 2_000
 /** A chain of causes deeper than this adds nothing. */
 const causesMax = 3
@@ -48,7 +48,7 @@ const causesMax = 3
 const isPlain = (value: unknown): value is string | number | boolean =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 
-// Filtered before it is cut, because a cut could turn a card number into half of one, which passes the last filter.
+// Filtered before it is cut, because the last filter would miss a card number that was cut in half.
 const cutText = (text: string): string =>
   text.length <= textMax ? text : scrubCardNumbers(text).slice(0, textMax)
 
@@ -78,7 +78,7 @@ export function keepAllowedFields(given: Readonly<Record<string, unknown>>): Rec
   if (!(error instanceof Error)) return kept
   const { code, ...described } = describeError(error)
   if (code === undefined) return { ...kept, ...described }
-  // The line's own code names the alarm; that of the underlying error must not replace it.
+  // The line's own code names the alarm and must not be replaced by the code of the underlying error.
   return { ...kept, ...described, ...(kept.code === undefined ? { code } : { errCode: code }) }
 }
 
@@ -86,12 +86,12 @@ export const scrubLines = (out: DestinationStream): DestinationStream => ({
   write: line => out.write(scrubCardNumbers(line)),
 })
 
-/** 64 KiB of lines are some two hundred requests: a system call for each line would cost more than formatting it. */
+/** 64 KiB are the lines of some two hundred requests. A system call per line would cost more than formatting it. */
 const batchLength = 65_536
-/** 100 ms: nobody watching the log notices, and a crash of the whole process loses no more. */
+/** 100 ms: too short to notice in a log, and the most that a crash of the process can lose. */
 const batchMs = 100
 
-/** Writes lines together; an error, and the end of the process, write at once. */
+/** Writes lines in batches. Errors and the end of the process flush at once. */
 export function batchLines(out: DestinationStream & { end?(): void }): DestinationStream {
   let waiting: string[] = []
   let length = 0
@@ -121,7 +121,7 @@ export function batchLines(out: DestinationStream & { end?(): void }): Destinati
 
 const urgent = /^\{"level":"(?:error|fatal)"/
 
-/** Of level error, because alarms may be among the lines that are missing. */
+/** Has level error, because alarms may be among the dropped lines. */
 const describeDropped = (count: number, worker: number | undefined): string =>
   `{"level":"error"${writeTime()}${worker === undefined ? '' : `,"worker":${worker}`},"count":${count}` +
   ',"code":"LOG_LINES_DROPPED","msg":"lines are missing here: nobody read the log, or it could not be written"}\n'
@@ -132,7 +132,10 @@ const standardOutput = ({ worker, onDropped }: Pick<LogOptions, 'worker' | 'onDr
 let stampedMs = 0
 let stamp = ''
 
-/** As text: the filter could take thirteen digits in a row for a card number. Formatted once per millisecond. */
+/**
+ * An ISO text, because the filter could take a timestamp of 13 digits for a card number. Formatted once per
+ * millisecond.
+ */
 function writeTime(): string {
   const now = Date.now()
   if (now !== stampedMs) {
@@ -144,11 +147,11 @@ function writeTime(): string {
 
 export interface LogOptions {
   readonly level: string
-  /** Standard output unless given. */
+  /** Defaults to standard output. */
   readonly out?: DestinationStream
-  /** Which of several processes behind one port writes this. */
+  /** The number of this process, if several are behind one port. */
   readonly worker?: number
-  /** Counts lines that standard output did not take. */
+  /** Called with the number of lines that standard output did not accept. */
   readonly onDropped?: (lines: number) => void
 }
 
@@ -157,7 +160,7 @@ export function createLogger(options: LogOptions): Logger {
   const logger = pino(
     {
       level,
-      // No process id and host name: the log collector knows where the lines come from.
+      // No process id and host name: the log collector adds the source.
       base: null,
       timestamp: writeTime,
       formatters: {

@@ -6,41 +6,41 @@ import { RequestTally } from '#http/server/request-tally.ts'
 export interface Metrics {
   readonly registry: Registry
   countRequest(operationId: string, status: number, seconds: number): void
-  /** One outcome of one kind of operation: approved, declined, unknown … */
+  /** Counts an outcome of a type of operation: approved, declined, unknown … */
   countOutcome(operation: string, outcome: string): void
   observeBatch(changes: number): void
-  /** The longest of all cells is shown. */
+  /** The metric is the longest lag of all cells. */
   setWebhookLag(cell: number, seconds: number): void
-  /** The largest of all cells is shown. */
+  /** The metric is the largest difference of all cells. */
   setClockDifference(cell: number, seconds: number): void
   /** An event that will not be delivered unless it is replayed. */
   countWebhookFailure(): void
   webhookFailures(): number
-  /** A connection that was ended because one address, or the whole server, had too many, or because it was idle too long. */
+  /** A connection that was closed because its address or the server had too many, or because it was idle too long. */
   countDroppedConnection(reason: DropReason): void
-  /** Lines of the log that nobody took. */
+  /** Log lines that standard output did not accept. */
   countDroppedLines(lines: number): void
-  /** A browser's report that a page tried to load something that its policy forbids. */
+  /** A browser's report of a violation of a page's content security policy. */
   countCspReport(directive: string): void
-  /** One delivery of a provider: accepted, repeated, forged … */
+  /** A notice delivered by a provider: accepted, repeated, forged … */
   countNotice(verdict: string): void
-  /** One fact of a notice: applied, unmatched, failed … */
+  /** A fact of a notice: applied, unmatched, failed … */
   countNoticeItem(result: string): void
   /**
-   * How many differences between our books and the settlements of providers are in one of the three lists; those of all
-   * cells are added up.
+   * The number of differences between our books and providers' settlements in one of the three lists, summed over all
+   * cells.
    */
   setDifferences(cell: number, list: string, found: number): void
 }
 
-/** Powers of two up to the largest batch that the group commit makes. */
+/** Powers of two up to the largest batch of the group commit. */
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64]
 
 let processMetrics: readonly Metric[] | undefined
 
 /**
- * Memory, garbage collection and event loop of this process. Created once: each creation leaves behind a timer and an
- * observer that never end, and tests start hundreds of gateways in one process.
+ * Memory, garbage collection and event loop of this process. Created once, because each creation leaves a timer and an
+ * observer behind, and tests start hundreds of gateways in one process.
  */
 function readProcess(): readonly Metric[] {
   if (processMetrics) return processMetrics
@@ -51,8 +51,8 @@ function readProcess(): readonly Metric[] {
 }
 
 /**
- * What every worker measures for the whole installation: the workers say the same, so that the highest value is shown
- * instead of their sum.
+ * For metrics that every process measures for the whole installation: their values are the same, so the highest one is
+ * shown instead of their sum.
  */
 const ofInstallation = { aggregator: 'max' } as const
 
@@ -66,7 +66,9 @@ class CellValues {
   }
 }
 
-/** Added up here and handed to prom-client when it is asked: it builds a key from the labels for every single count. */
+/**
+ * Counted here and passed to prom-client on collection, because it builds a key from the labels for every single count.
+ */
 function tallyOutcomes(registry: Registry): Metrics['countOutcome'] {
   const tallies = new Map<
     string,
@@ -90,7 +92,7 @@ function tallyOutcomes(registry: Registry): Metrics['countOutcome'] {
   }
 }
 
-/** What is measured in each cell by itself and shown for all of them. */
+/** Metrics that are measured per cell and shown for all cells together. */
 function gaugeCells(
   registry: Registry,
 ): Pick<Metrics, 'setWebhookLag' | 'setClockDifference' | 'setDifferences'> {

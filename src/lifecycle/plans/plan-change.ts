@@ -1,5 +1,4 @@
-/** Changing, pausing and resuming a payment plan. Due days that passed during a pause are not charged later. */
-
+/** Changing, pausing and resuming a payment plan. Due days that passed during a pause are never charged. */
 import type { Money } from '#domain/money/money.ts'
 import { dayOf } from '#domain/time/calendar.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
@@ -9,7 +8,7 @@ export interface PlanPatch {
   readonly amount?: Money
   readonly expiryDate?: string
   readonly metadata?: Readonly<Record<string, unknown>>
-  /** What is charged from now on: a card, and what its scheme calls the agreement, or an account. */
+  /** The method to charge from now on: a card with the scheme's reference to the agreement, or an account. */
   readonly moveTo?: Pick<Plan, 'methodId' | 'cardId' | 'schemeReferenceId'> & {
     readonly charged: ChargedMethod
   }
@@ -42,7 +41,7 @@ export function patchPlan(plan: Plan, patch: PlanPatch, now: Date): Plan {
   return expiryDate === undefined ? changed : { ...changed, nextPaymentDate: nextDueDay(changed, now) }
 }
 
-/** Keeps the next due day unless the plan now ends before it; a plan that had none gets the next one from today on. */
+/** Keeps the next due day unless the plan now ends before it. A plan without one gets the first due day after today. */
 function nextDueDay(plan: Plan, now: Date): string | undefined {
   const { nextPaymentDate, recurring } = plan
   if (nextPaymentDate === undefined) return nextPaymentAfter(plan, dayOf(now))
@@ -51,7 +50,7 @@ function nextDueDay(plan: Plan, now: Date): string | undefined {
     : nextPaymentDate
 }
 
-/** A plan that is paused already stays so. */
+/** Pausing a paused plan is accepted and changes nothing. */
 export const decidePause = ({ status }: Plan): Decision =>
   status === 'ACTIVE' || status === 'PAUSED' ? accept : refuse('PLAN_NOT_ACTIVE')
 
@@ -62,7 +61,7 @@ export const pausePlan = (plan: Plan, now: Date): Plan => ({
   version: plan.version + 1,
 })
 
-/** Nothing is charged at once before the day from which the customer has agreed to be charged. */
+/** A charge at once is refused before the start date that the customer has agreed to. */
 export function decideResume(
   plan: Plan,
   { chargeNow, now }: { readonly chargeNow: boolean; readonly now: Date },

@@ -1,4 +1,4 @@
-/** Turns of plans as tables: what a timer finds to do, and what an outcome makes of the plan. */
+/** Turns of plans as tables: what the plan's timer does, and how an outcome changes the plan. */
 import { describe, expect, test } from 'vitest'
 import type { PayId } from '#domain/ids.ts'
 import { paymentOf } from '#lifecycle/example-payment.test-support.ts'
@@ -21,12 +21,12 @@ const at = (text: string) => new Date(`${text}T00:00:00Z`)
 describe('when a plan acts next', () => {
   test.each<[string, Partial<Plan>, string | undefined]>([
     ['a charge', { recurring: automatic }, '2027-02-28'],
-    ['its first repetition', { recurring: automatic, tries: 1 }, '2027-03-01'],
-    ['its second', { recurring: automatic, tries: 2 }, '2027-03-03'],
-    ['its third', { recurring: automatic, tries: 3 }, '2027-03-07'],
+    ['its first retry', { recurring: automatic, tries: 1 }, '2027-03-01'],
+    ['its second retry', { recurring: automatic, tries: 2 }, '2027-03-03'],
+    ['its third retry', { recurring: automatic, tries: 3 }, '2027-03-07'],
     ['an end after it', { recurring: { ...automatic, expiryDate: '2027-12-31' } }, '2027-02-28'],
     [
-      'an end before a repetition',
+      'an end before a retry',
       { recurring: { ...automatic, expiryDate: '2027-02-28' }, tries: 2 },
       '2027-03-01',
     ],
@@ -35,12 +35,24 @@ describe('when a plan acts next', () => {
       { recurring: { ...automatic, expiryDate: '2027-12-31' }, nextPaymentDate: undefined },
       '2028-01-01',
     ],
-    ['by hand', { recurring: { frequency: 'MONTHLY' } }, undefined],
-    ['by hand with an end', { recurring: { expiryDate: '2027-02-28' } }, '2027-03-01'],
+    ['charged by the merchant', { recurring: { frequency: 'MONTHLY' } }, undefined],
+    ['charged by the merchant, with an end', { recurring: { expiryDate: '2027-02-28' } }, '2027-03-01'],
     ['no schedule', { recurring: undefined }, undefined],
-    ['by hand, asked to charge', { recurring: undefined, askedOn: '2027-02-28' }, '2027-02-28'],
-    ['by hand, asked and declined', { recurring: undefined, askedOn: '2027-02-28', tries: 1 }, undefined],
-    ['by hand, asked for an earlier day', { recurring: undefined, askedOn: '2027-02-20' }, undefined],
+    [
+      'charged by the merchant, who asked for a charge at once',
+      { recurring: undefined, askedOn: '2027-02-28' },
+      '2027-02-28',
+    ],
+    [
+      'charged by the merchant, whose charge at once was declined',
+      { recurring: undefined, askedOn: '2027-02-28', tries: 1 },
+      undefined,
+    ],
+    [
+      'charged by the merchant, who asked for a charge on an earlier day',
+      { recurring: undefined, askedOn: '2027-02-20' },
+      undefined,
+    ],
   ])('%s', (_, change, day) => {
     expect(nextMoment(examplePlan(change))).toEqual(day && at(day))
   })
@@ -61,7 +73,7 @@ describe('what a plan does when its timer fires', () => {
   })
   test.each<[string, Partial<Plan>, now: Date, object]>([
     ['too early', {}, new Date(at('2027-02-28').getTime() - 1), { kind: 'wait', until: at('2027-02-28') }],
-    ['before a repetition', { tries: 1 }, at('2027-02-28'), { kind: 'wait', until: at('2027-03-01') }],
+    ['before a retry', { tries: 1 }, at('2027-02-28'), { kind: 'wait', until: at('2027-03-01') }],
     [
       'while a charge is under way',
       { chargingPayId: 'b'.repeat(32) as PayId },
@@ -70,7 +82,12 @@ describe('what a plan does when its timer fires', () => {
     ],
     ['of a cancelled plan', { status: 'CANCELLED' }, at('2027-02-28'), { kind: 'rest' }],
     ['of a suspended plan', { status: 'SUSPENDED' }, at('2027-02-28'), { kind: 'rest' }],
-    ['of a plan by hand', { recurring: { frequency: 'MONTHLY' } }, at('2027-02-28'), { kind: 'rest' }],
+    [
+      'of a plan that the merchant charges',
+      { recurring: { frequency: 'MONTHLY' } },
+      at('2027-02-28'),
+      { kind: 'rest' },
+    ],
     [
       'after the last day',
       { recurring: { ...automatic, expiryDate: '2027-02-27' } },
@@ -78,7 +95,7 @@ describe('what a plan does when its timer fires', () => {
       { kind: 'complete' },
     ],
     [
-      'on the last day, by hand',
+      'on the last day of a plan that the merchant charges',
       { recurring: { expiryDate: '2027-02-28' } },
       at('2027-02-28'),
       { kind: 'wait', until: at('2027-03-01') },
@@ -92,20 +109,20 @@ describe('a charge that the merchant makes', () => {
   const ending = { recurring: { frequency: 'MONTHLY', expiryDate: '2027-03-30' } } as const
   test.each<[string, Partial<Plan>, day: string, paid: string, next: string | undefined]>([
     ['on the day', {}, '2027-02-28', '2027-02-28', '2027-03-31'],
-    ['ahead of it', {}, '2027-02-03', '2027-02-28', '2027-03-31'],
+    ['before the day', {}, '2027-02-03', '2027-02-28', '2027-03-31'],
     ['late', {}, '2027-03-05', '2027-03-05', '2027-03-31'],
-    ['so late that another day has passed', {}, '2027-04-02', '2027-04-02', '2027-04-30'],
+    ['so late that another due day has passed', {}, '2027-04-02', '2027-04-02', '2027-04-30'],
     ['the last one', ending, '2027-02-28', '2027-02-28', undefined],
   ])('%s', (_, change, day, paid, next) => {
     const { initialPayId } = examplePlan()
     expect(manualTurn(examplePlan(change), day)).toEqual({ initialPayId, paid, next })
   })
-  test('counts by the terms that hold once it is approved', () => {
+  test('moves the plan by the terms at the time of the approval', () => {
     const { initialPayId } = examplePlan()
     const paid = '2027-02-28'
     expect(nextAfterManual(examplePlan(), { initialPayId, paid })).toBe('2027-03-31')
     expect(nextAfterManual(examplePlan(ending), { initialPayId, paid, next: '2027-03-31' })).toBeUndefined()
-    // Written by a version that did not note the day.
+    // Written by an earlier release, which did not store the day.
     expect(nextAfterManual(examplePlan(), { initialPayId, next: '2027-03-31' })).toBe('2027-03-31')
   })
   test('leaves the schedule alone where the gateway charges, or where nothing is due', () => {
@@ -114,7 +131,7 @@ describe('a charge that the merchant makes', () => {
   })
 })
 
-describe('what a plan does with the outcome of a charge', () => {
+describe('how the outcome of a charge changes the plan', () => {
   const turn = (tries: number): AutomaticTurn => ({
     initialPayId: examplePlan().initialPayId,
     next: '2027-03-31',
@@ -153,7 +170,7 @@ describe('what a plan does with the outcome of a charge', () => {
       wakeAt: at('2027-03-16'),
     })
   })
-  test('the end that the plan has by then counts, not the one it had when the charge began', () => {
+  test('the plan’s current end applies, not the one at the time of the charge', () => {
     const begun = { ...turn(0), next: undefined, expiryDate: '2027-03-15' }
     const later = { plan: endingOn('2027-12-31'), now }
     expect(settleTurn(paid, begun, later)).toMatchObject({
@@ -175,7 +192,7 @@ describe('what a plan does with the outcome of a charge', () => {
     },
   )
   test.each([paid, failed('21000351')])(
-    'a plan that was resumed meanwhile goes on where it was resumed: nothing is made up (%#)',
+    'a plan that was resumed meanwhile keeps the due day of its resumption: no missed day is charged (%#)',
     payment => {
       const resumed = { plan: { ...plan, nextPaymentDate: '2027-06-30' }, now: at('2027-06-15') }
       expect(settleTurn(payment, turn(0), resumed)).toEqual({
@@ -196,7 +213,7 @@ describe('what a plan does with the outcome of a charge', () => {
     ['21000305', 0, undefined],
     ['21000354', 1, undefined],
     ['21000402', 0, undefined],
-    // A simulation's own code that only ends like a soft one.
+    // A simulated decline whose code only ends like a soft one.
     ['21001351', 0, undefined],
   ])('a charge declined with %s after %i tries is repeated on %s', (code, tries, wakeAt) => {
     expect(settleTurn(failed(code), turn(tries), { plan, now })).toEqual({
@@ -208,7 +225,7 @@ describe('what a plan does with the outcome of a charge', () => {
   })
 })
 
-test('a charge that the merchant asked for once is not repeated where they charge the plan themselves', () => {
+test('a charge at once is not retried if the merchant charges the plan', () => {
   const byHand = examplePlan({ recurring: { frequency: 'MONTHLY' }, askedOn: '2027-02-28' })
   const now = at('2027-02-28')
   const move = decideMove(byHand, now)
@@ -233,21 +250,26 @@ describe('a failed charge that turns out to be paid and is kept', () => {
   const byHand = (paid: string) => ({ initialPayId: 'a'.repeat(32) as PayId, paid })
   test.each<[string, Partial<Plan>, Parameters<typeof settleLate>[1], object | undefined]>([
     [
-      'is not tried again',
+      'is not retried',
       { tries: 1 },
       charge('2027-02-28'),
       { status: 'ACTIVE', nextPaymentDate: '2027-03-31' },
     ],
     [
-      'leaves a plan suspended that was suspended for it',
+      'does not resume a plan that was suspended because of it',
       { status: 'SUSPENDED', tries: 4 },
       charge('2027-02-28'),
       { status: 'SUSPENDED', nextPaymentDate: '2027-03-31', tries: 0 },
     ],
-    ['by hand pays its day too', {}, byHand('2027-02-28'), { nextPaymentDate: '2027-03-31' }],
-    ['of a day that the plan has left behind moves nothing', {}, charge('2027-01-31'), undefined],
     [
-      'of a plan that has ended moves nothing',
+      'made by the merchant covers its due day too',
+      {},
+      byHand('2027-02-28'),
+      { nextPaymentDate: '2027-03-31' },
+    ],
+    ['for an earlier due day changes nothing', {}, charge('2027-01-31'), undefined],
+    [
+      'of a plan that has ended changes nothing',
       { nextPaymentDate: undefined },
       charge('2027-02-28'),
       undefined,

@@ -1,16 +1,20 @@
 /**
- * One turn of a plan: the payment of one due day, with its retries after a decline. These rules say when a turn begins and
- * how its outcome changes the plan. A turn with an unknown outcome blocks the next one.
+ * One turn of a plan: the payment for one due day, with its retries after a decline. These rules decide when a turn
+ * begins and how its outcome changes the plan. A turn with an unknown outcome blocks the next one.
  */
 import { addDays, dayOf, startOfDay } from '#domain/time/calendar.ts'
 import type { PlanTurn } from '#lifecycle/details.ts'
 import { approvingOperation, type Payment } from '#lifecycle/payment.ts'
 import { isOver, nextPaymentAfter, type Plan, type PlanStatus } from '#lifecycle/plans/plan.ts'
 
-/** Days after the due day on which a declined payment is tried: at once, then after 1, 3 and 7, as the contract says. */
+/**
+ * The days of the tries, counted from the due day: on the day, then after 1, 3 and 7 days, as the API contract says.
+ */
 export const tryDays = [0, 1, 3, 7] as const
 
-/** Insufficient funds, limits, an issuer that cannot be reached: declines that may succeed a few days later. */
+/**
+ * Soft declines may succeed a few days later: insufficient funds, exceeded limits, an issuer that cannot be reached.
+ */
 const softDeclines = /^2[0-9]{3}03(?:51|61|65|91|96)$/
 
 export type AutomaticTurn = PlanTurn & Required<Pick<PlanTurn, 'automatic'>>
@@ -21,7 +25,10 @@ export const turnOf = ({ own }: Pick<Payment, 'own'>): PlanTurn | undefined => o
 
 type Schedule = Pick<Plan, 'recurring' | 'nextPaymentDate' | 'askedOn' | 'tries'>
 
-/** The merchant has asked for a charge at once that has not been made yet: the gateway makes it, whoever charges the plan. */
+/**
+ * A charge at once that the merchant asked for and that was not tried yet. The gateway makes it even without
+ * autoCharge.
+ */
 const isAsked = ({ nextPaymentDate, askedOn, tries }: Schedule): boolean =>
   askedOn !== undefined && askedOn === nextPaymentDate && tries === 0
 
@@ -34,7 +41,7 @@ export function nextMoment(schedule: Schedule): Date | undefined {
   return end && end.getTime() < charge.getTime() ? end : charge
 }
 
-/** What is to be done about a plan at that moment. */
+/** What the gateway does with a plan when its timer fires. */
 export type PlanMove =
   | { readonly kind: 'charge'; readonly turn: AutomaticTurn }
   | { readonly kind: 'complete' }
@@ -42,7 +49,7 @@ export type PlanMove =
   | { readonly kind: 'rest' }
 
 export function decideMove(plan: Plan, now: Date): PlanMove {
-  // A charge is under way; settling it sets the next time.
+  // While a charge is under way, its settlement sets the next timer.
   if (plan.status !== 'ACTIVE' || plan.chargingPayId !== undefined) return { kind: 'rest' }
   if (isOver(plan, dayOf(now))) return { kind: 'complete' }
   const until = nextMoment(plan)
@@ -60,8 +67,8 @@ const automaticTurn = (plan: Plan, dueDate: string): AutomaticTurn => ({
 })
 
 /**
- * For plans that the merchant charges: a charge settles everything that is due by now, and an early charge settles the next
- * due day. For plans that the gateway charges, the merchant's own charges are additional.
+ * For plans that the merchant charges: one charge covers all days that are due by now, and an early charge covers the
+ * next due day. For plans that the gateway charges, the merchant's own charges are additional and give undefined.
  */
 export function manualTurn(plan: Plan, day: string): PlanTurn | undefined {
   const { recurring, nextPaymentDate } = plan
@@ -70,7 +77,7 @@ export function manualTurn(plan: Plan, day: string): PlanTurn | undefined {
   return { initialPayId: plan.initialPayId, next: nextPaymentAfter(plan, paid), paid }
 }
 
-/** The due day after a charge by the merchant, by the terms of the plan as they are now. */
+/** The next due day after a charge by the merchant, according to the plan's current terms. */
 export const nextAfterManual = (plan: Plan, { paid, next }: PlanTurn): string | undefined =>
   paid === undefined ? next : nextPaymentAfter(plan, paid)
 
@@ -78,13 +85,16 @@ export interface TurnResult {
   readonly status: PlanStatus
   readonly nextPaymentDate?: string
   readonly tries: number
-  /** When the timer of the plan fires next. Not in the past, even if several due days were missed: they are charged in order. */
+  /**
+   * When the plan's timer fires next: now at the earliest. If several due days were missed, they are charged one by
+   * one.
+   */
   readonly wakeAt?: Date
 }
 
 /**
- * The plan, as it is now, after the payment of an automatic turn has been settled. While the payment was under way the
- * plan may have been cancelled or paused, which it stays, or resumed on a later day, which then is the next one.
+ * How a settled automatic payment changes the plan. While the payment was under way, the plan may have been cancelled
+ * or paused, and then stays so, or paused and resumed with a later due day, which is then kept.
  */
 export function settleTurn(
   payment: Payment,
@@ -99,7 +109,7 @@ export function settleTurn(
     return wake(plan, { nextPaymentDate: next, tries: 0 }, now)
   }
   const again = isResumed ? { nextPaymentDate, tries: 0 } : { nextPaymentDate: dueDate, tries: tries + 1 }
-  // The charge that the merchant asked for is not repeated where they charge the plan themselves.
+  // If the merchant charges the plan, the one charge that they asked us to make is not retried.
   if (!plan.recurring?.autoCharge) return wake(plan, again, now)
   const isSoft = softDeclines.test(approvingOperation(payment).responseCode)
   if (!isSoft || tries + 1 >= tryDays.length) {
@@ -109,8 +119,9 @@ export function settleTurn(
 }
 
 /**
- * The plan when a charge that had failed turns out to be paid and is kept: its due day is not charged again. A plan that was
- * suspended meanwhile stays so until the merchant resumes it. Undefined: the plan waits for a later day already, or for none.
+ * A failed charge turned out to be paid, and the money is kept: its due day is not charged again. A plan that was
+ * suspended meanwhile stays so until the merchant resumes it. Undefined: the plan's next due day is already later, or
+ * it has none.
  */
 export function settleLate(plan: Plan, { automatic, paid }: PlanTurn, now: Date): Plan | undefined {
   const day = automatic?.dueDate ?? paid

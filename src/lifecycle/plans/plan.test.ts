@@ -1,4 +1,4 @@
-/** Rules of plans as tables: when a payment is due, and what may be charged. */
+/** Rules of plans as tables: when the next payment is due, and what may be charged. */
 import { describe, expect, test } from 'vitest'
 import { createdAt, examplePlan } from '#lifecycle/plans/plan.test-support.ts'
 import {
@@ -34,15 +34,15 @@ describe('a charge', () => {
   const eur = (value: number) => ({ value, currency: 'EUR' })
   test.each<[string, Partial<Plan>, value: number, day: string, refusal: string | undefined]>([
     ['fixed', {}, 1000, '2027-02-28', undefined],
-    ['more than fixed', {}, 1001, '2027-02-28', 'PLAN_AMOUNT_DIFFERS'],
-    ['less than fixed', {}, 999, '2027-02-28', 'PLAN_AMOUNT_DIFFERS'],
+    ['more than the fixed amount', {}, 1001, '2027-02-28', 'PLAN_AMOUNT_DIFFERS'],
+    ['less than the fixed amount', {}, 999, '2027-02-28', 'PLAN_AMOUNT_DIFFERS'],
     ['flexible', { recurring: { useCase: 'FLEXIBLE_AMOUNT' } }, 5, '2027-02-28', undefined],
     ['without a use case', { recurring: undefined }, 5, '2027-02-28', undefined],
-    ['after a verification', { amount: eur(0) }, 5, '2027-02-28', undefined],
+    ['after an account verification', { amount: eur(0) }, 5, '2027-02-28', undefined],
     ['on the first day', { recurring: period }, 5, '2027-02-01', undefined],
-    ['before it', { recurring: period }, 5, '2027-01-31', 'OUTSIDE_PLAN_PERIOD'],
+    ['before the first day', { recurring: period }, 5, '2027-01-31', 'OUTSIDE_PLAN_PERIOD'],
     ['on the last day', { recurring: period }, 5, '2027-06-30', undefined],
-    ['after it', { recurring: period }, 5, '2027-07-01', 'OUTSIDE_PLAN_PERIOD'],
+    ['after the last day', { recurring: period }, 5, '2027-07-01', 'OUTSIDE_PLAN_PERIOD'],
     ['completed', { status: 'COMPLETED' }, 1000, '2027-02-28', 'OUTSIDE_PLAN_PERIOD'],
     ['pending', { status: 'PENDING' }, 1000, '2027-02-28', 'PLAN_NOT_ACTIVE'],
     ['suspended', { status: 'SUSPENDED' }, 1000, '2027-02-28', 'PLAN_NOT_ACTIVE'],
@@ -98,7 +98,7 @@ describe('the end of a plan', () => {
   ])('whether a plan that is %s can be cancelled: %s', (status, cancellable) => {
     expect(isCancellable(examplePlan({ status }))).toBe(cancellable)
   })
-  test('a cancellation says when and why, and adds its metadata', () => {
+  test('a cancellation stores its time and reason, and adds its metadata', () => {
     const plan = examplePlan({ metadata: { a: 1, b: 2 } })
     expect(cancelPlan(plan, { reason: 'moved', metadata: { b: 3 } }, now)).toEqual({
       ...plan,
@@ -111,7 +111,7 @@ describe('the end of a plan', () => {
       version: 3,
     })
   })
-  test('nothing is due any more once it is completed or suspended', () => {
+  test('a completed or suspended plan has no due day', () => {
     expect(endPlan(examplePlan(), 'COMPLETED', now)).toMatchObject({ status: 'COMPLETED', version: 3 })
     expect(endPlan(examplePlan(), 'SUSPENDED', now).nextPaymentDate).toBeUndefined()
   })

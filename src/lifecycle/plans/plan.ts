@@ -1,6 +1,6 @@
 /**
- * Payment plans: permission to charge a customer again. Which payments begin a plan, when the next payment is due, and what
- * may be charged. Pure.
+ * Payment plans: the customer's permission to be charged again. Decides which payments begin a plan, when the next
+ * payment is due and what may be charged.
  */
 
 import type { CustomerId, MerchantId, PayId, PlanId, StoredMethodId } from '#domain/ids.ts'
@@ -9,12 +9,15 @@ import { dayOf, type Frequency, lastDueDay, nextDueDay } from '#domain/time/cale
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import type { AccountInstrument, Payment, PaymentStatus } from '#lifecycle/payment.ts'
 
-/** PAUSED: the merchant wants nothing charged for now. COMPLETED: its last day is over. SUSPENDED: it can no longer be charged, and was not ended by the merchant. */
+/**
+ * PAUSED: the merchant has stopped charges for now. COMPLETED: the plan's last day is over. SUSPENDED: charges failed
+ * for good or can no longer be made; the merchant may resume the plan.
+ */
 export type PlanStatus = 'PENDING' | 'ACTIVE' | 'PAUSED' | 'SUSPENDED' | 'CANCELLED' | 'COMPLETED'
 
 export type PlanType = 'RECURRING' | 'UNSCHEDULED'
 
-/** What was agreed with the customer, as it was sent. */
+/** The terms agreed with the customer, as the merchant sent them. */
 export interface RecurringTerms {
   readonly frequency?: Frequency
   readonly startDate?: string
@@ -23,7 +26,7 @@ export interface RecurringTerms {
   readonly autoCharge?: boolean
 }
 
-/** The type of the stored method; for an account also the data that the vault does not hold, such as the mandate. */
+/** The type of the stored method and, for an account, the data that the vault does not hold, such as the mandate. */
 export interface ChargedMethod {
   readonly type: string
   readonly account?: Omit<AccountInstrument, 'last4Digits' | 'accountHolderName' | 'pseudoAccountNumber'>
@@ -40,17 +43,17 @@ export interface Plan {
   readonly customerId?: CustomerId
   readonly merchantCustomerId?: string
   readonly methodId?: StoredMethodId
-  /** The vault's key to the card that is charged. */
+  /** The vault's id of the card that is charged. */
   readonly cardId?: string
   readonly schemeReferenceId?: string
-  /** Where the plan was moved to another stored method: how it is charged since. */
+  /** Set once the plan was moved to another stored method: that method. */
   readonly charged?: ChargedMethod
   readonly nextPaymentDate?: string
-  /** The day on which the merchant last asked for a charge at once, whether that day was charged before or not. */
+  /** The day on which the merchant last asked for a charge at once. That day may have been charged since. */
   readonly askedOn?: string
   /** The automatic charge that is under way. */
   readonly chargingPayId?: PayId
-  /** How often the payment of that date has been declined. */
+  /** How often the payment for `nextPaymentDate` has been declined. */
   readonly tries: number
   readonly metadata?: Readonly<Record<string, unknown>>
   readonly createdAt: Date
@@ -60,7 +63,7 @@ export interface Plan {
   readonly version: number
 }
 
-/** The last payment of a plan and how many were approved, as its record shows them. */
+/** A plan's last payment and its number of approved payments, as the plan record shows them. */
 export interface PlanHistory {
   readonly numberOfPayments: number
   readonly lastPayment?: {
@@ -81,20 +84,20 @@ export interface CredentialTerms {
 export const credentialTerms = (details: Payment['details']): CredentialTerms | undefined =>
   details.credentialOnFile
 
-/** Only the payment that the customer makes begins a plan; those made within it do not. */
+/** Only the customer's initial payment begins a plan; later payments of the plan do not. */
 export const beginsPlan = (details: Payment['details']): boolean =>
   credentialTerms(details)?.initialPayment === true
 
-/** A later payment under an agreement that the merchant starts: so they say, or it is one of a series. */
+/** A later payment that the merchant initiates: one of a recurring series, or an unscheduled one marked as MIT. */
 export const isMerchantInitiated = ({ type, initialPayment, unscheduled }: CredentialTerms): boolean =>
   type === 'RECURRING' ? initialPayment === false : initialPayment !== true && unscheduled?.subType === 'MIT'
 
 type Terms = Pick<Plan, 'recurring' | 'createdAt'>
 
-/** Due days are counted from the agreed start; without one, from the day of the initial payment. */
+/** Due days are counted from the agreed start date, or else from the day of the initial payment. */
 const anchorOf = ({ recurring, createdAt }: Terms): string => recurring?.startDate ?? dayOf(createdAt)
 
-/** The first due day after the given one that lies within the plan. None without a frequency. */
+/** The first due day after the given day, undefined if it lies beyond the plan's end or the plan has no frequency. */
 export function nextPaymentAfter(terms: Terms, day: string): string | undefined {
   const { frequency, expiryDate } = terms.recurring ?? {}
   if (frequency === undefined) return undefined
@@ -102,7 +105,7 @@ export function nextPaymentAfter(terms: Terms, day: string): string | undefined 
   return due === undefined || (expiryDate !== undefined && due > expiryDate) ? undefined : due
 }
 
-/** The last day on which a plan with an end charges; its end itself where the days are not agreed. */
+/** The last day on which a plan with an end charges; the end itself if no due days are agreed. */
 export function lastPaymentOf(terms: Terms): string | undefined {
   const { frequency, expiryDate, useCase } = terms.recurring ?? {}
   if (expiryDate === undefined || frequency === undefined || useCase === 'FLEXIBLE_FREQUENCY')
@@ -110,11 +113,14 @@ export function lastPaymentOf(terms: Terms): string | undefined {
   return lastDueDay({ anchor: anchorOf(terms), frequency }, expiryDate)
 }
 
-/** A day counts to its end. */
+/** The plan still covers the whole of its last day. */
 export const isOver = ({ recurring }: Pick<Plan, 'recurring'>, day: string): boolean =>
   recurring?.expiryDate !== undefined && day > recurring.expiryDate
 
-/** The amount that every payment must have. A zero-amount first payment, made to verify the card, sets none. */
+/**
+ * The amount that every payment of a FIXED plan must have. An initial payment of 0, which verifies the card, fixes
+ * none.
+ */
 export const fixedAmount = ({ recurring, amount }: Pick<Plan, 'recurring' | 'amount'>): Money | undefined =>
   recurring?.useCase === 'FIXED' && amount.value > 0 ? amount : undefined
 
@@ -130,11 +136,11 @@ export function decidePlanCharge(plan: Plan, amount: Money, day: string): Decisi
   return differs ? refuse('PLAN_AMOUNT_DIFFERS') : accept
 }
 
-/** An unscheduled payment: any active plan allows it until its last day. */
+/** Any active plan allows unscheduled payments until its last day. */
 export const decideUnscheduled = (plan: Plan, day: string): Decision =>
   plan.status === 'ACTIVE' && !isOver(plan, day) ? accept : refuse('PLAN_NOT_ACTIVE')
 
-/** Whether a cancellation changes anything. Undefined: the plan has completed and can no longer be cancelled. */
+/** Whether a cancellation changes the plan. Undefined: the plan is completed and can no longer be cancelled. */
 export const isCancellable = ({ status }: Plan): boolean | undefined =>
   status === 'COMPLETED' ? undefined : status !== 'CANCELLED'
 

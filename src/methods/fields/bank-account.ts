@@ -1,4 +1,4 @@
-/** Bank accounts by IBAN, as direct debits and refunds to an account name them. */
+/** Bank accounts by IBAN, for direct debits and for refunds to an account. */
 import { nameMax } from '#schemas/parts/address.ts'
 import { closed, formatted, optional, text } from '#schemas/parts/fields.ts'
 
@@ -28,7 +28,7 @@ export const bankAccount = closed(
   { title: 'BankAccount', description: 'An account and its holder.' },
 )
 
-/** As records show it: masked. */
+/** Masked, for payment records. */
 export const bankAccountRecord = closed(
   {
     last4Digits: optional(text(4, 'Last four characters of the IBAN.')),

@@ -12,7 +12,7 @@ const payableNumber = formatted(
   { sensitive: true },
 )
 const expiryDate = (options = {}) => formatted('expiry-date', "The card's last month, YYYYMM.", options)
-/** Answers write it with a capital H, so some clients send it that way. */
+/** Answers spell it cardHolderName, so some clients send that. */
 const cardholderName = text(45, 'Name on the card.', {
   minLength: 2,
   format: 'printable',
@@ -20,7 +20,7 @@ const cardholderName = text(45, 'Name on the card.', {
   alsoSpelt: 'cardHolderName',
 })
 const brand = text(32, 'Brand in lower case, for example visa or mastercard.', { pattern: '^[a-z0-9_ -]+$' })
-/** However a shop spells it: records always show it in lower case. */
+/** Any spelling is accepted; records show it in lower case. */
 const namedBrand = text(32, 'Brand, for example visa or mastercard.', { pattern: '^[A-Za-z0-9_ -]+$' })
 const securityCode = text(4, 'Three or four digits, never stored.', {
   pattern: '^[0-9]{3,4}$',
@@ -79,7 +79,7 @@ const threeDsPublic = {
 export const threeDsData = closed(
   {
     ...threeDsPublic,
-    // 28 characters hold the 20 bytes of the schemes; 64 leaves room for longer ones.
+    // 28 characters are the schemes' 20 bytes; 64 leaves room for longer ones.
     authenticationValue: optional(
       text(64, 'Proof of the authentication, Base64.', { pattern: '^[0-9A-Za-z+/=]+$', sensitive: true }),
     ),
@@ -106,7 +106,7 @@ const dccRecord = closed(
   { title: 'DccRecord', description: 'The offer, and its terms where the cardholder took it.' },
 )
 
-/** As in `POST /payments`. The number is required for DIRECT and refused for HOSTED, whose page asks for it. */
+/** The card in `POST /payments`. The number is required for DIRECT and refused for HOSTED, whose page asks for it. */
 export const cardRequest = closed(
   {
     number: optional(payableNumber),
@@ -186,7 +186,7 @@ const recipientData = closed(
   { title: 'RecipientData', description: 'Who gets the money.' },
 )
 
-/** As in a refund without reference: nothing is known about the card yet, so all of it is required. */
+/** The card in a refund without reference: no earlier payment knows it, so all its fields are required. */
 export const cardCredit = closed(
   {
     number,
@@ -221,7 +221,7 @@ export const cardFailure = closed(
   { title: 'CardFailure', description: 'Why the acquirer declined.' },
 )
 
-/** Refunds have an approval code of their own. */
+/** Refunds have their own approval code. */
 export const cardReturned = closed(
   { ...cardResult.properties, providerApprovalCode },
   { title: 'CardReturned', description: 'Result of a refund or reversal from the acquirer.' },
@@ -232,7 +232,7 @@ export const cardReturnFailure = closed(
   { title: 'CardReturnFailure', description: 'Why the acquirer declined a refund or reversal.' },
 )
 
-/** As records show it: masked. The contract writes cardHolderName with a capital H here. */
+/** Masked, for payment records. The API contract spells cardHolderName with a capital H here. */
 export const cardRecord = closed(
   {
     first6Digits: optional(text(6, 'First six digits.')),

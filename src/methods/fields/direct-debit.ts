@@ -1,4 +1,4 @@
-/** The SEPA direct debit: the account, and the mandate that allows debiting it. */
+/** The SEPA direct debit: the account and its mandate. */
 
 import { bankAccount, bankAccountRecord } from '#methods/fields/bank-account.ts'
 import { providerTransactionId } from '#methods/fields/provider-fields.ts'

@@ -1,12 +1,11 @@
 /**
- * The method objects of the contract by the method's key: what each operation accepts and returns under
- * `paymentMethods`. A method with fields of its own gets its lines here and appears in every request and answer made
- * from these tables.
+ * The method objects of the API by the method's key: what each operation accepts and returns under `paymentMethods`. A
+ * method with its own fields is listed here and then appears in all requests and answers built from these tables.
  *
- * The catalogue has hundreds of methods without such fields, each with an object that stays empty. They are not listed:
- * an object under any other key must fit one schema (`others`), and the check against the payment's method refuses the
- * keys that are not its own. So validation, error texts and the published description stay the same size however many
- * rows the catalogue gets, and this folder need not know the rows.
+ * The objects of the hundreds of other methods stay empty and are not listed: an object under any other key must match
+ * one schema (`others`), and the check against the payment's method refuses the keys of other methods. So validation,
+ * error texts and the published description do not grow with the catalogue, and this folder does not depend on the
+ * rows.
  */
 
 import type { TObject, TProperties } from 'typebox'
@@ -112,14 +111,14 @@ export const refundObjects = {
   providerZ: optional(providerZRefund),
 }
 
-/** No others: a refund without a payment can only go to a card or an account. */
+/** A refund without a payment can go to a card or an account only. */
 export const creditObjects = { card: optional(cardCredit), directDebit: optional(directDebitCredit) }
 
-/** What an object under any other key may hold. */
+/** The schemas of objects under any other key. */
 export const otherObject = emptyObject
 export const otherRefundObject = voucherRefund
 
-/** What the result of each operation shows about the provider. */
+/** The provider's facts in the result of each operation. */
 export const resultObjects = {
   create: {
     card: optional(cardResult),
@@ -205,7 +204,7 @@ export const recordObjects = {
 }
 export const otherRecordObject = otherRecord
 
-/** What the record of a payment may say about a method. */
+/** The schema of a method's object in payment records. */
 export function recordObject(key: string): TObject {
   // Every entry is an object schema; TOptional hides that from the type.
   const objects: TProperties = recordObjects
@@ -214,7 +213,7 @@ export function recordObject(key: string): TObject {
 
 export type MethodOperationName = keyof typeof resultObjects
 
-/** What the contract allows the result of an operation to show about a method; everything else stays internal. */
+/** The schema of a method's object in the result of an operation. Facts that it does not list stay internal. */
 export function resultObject(
   operation: MethodOperationName,
   key: string,
@@ -233,18 +232,18 @@ export const resultFields = (
   outcome: 'done' | 'failed',
 ): readonly string[] => Object.keys(resultObject(operation, key, outcome).properties)
 
-/** Members of a method object that a DIRECT payment requires and that a HOSTED payment leaves to the page. */
+/** Members of method objects that DIRECT payments require and that HOSTED payments leave to the page. */
 export const directMembers: Readonly<
   Record<string, { readonly needed: readonly string[]; readonly pageOnly: readonly string[] }>
 > = {
   card: { needed: ['number'], pageOnly: ['number', 'expiryDate', 'cardholderName', 'securityCode'] },
-  // The page fills in the given fields of the account and asks for the others.
+  // The page prefills the given fields of the account and asks for the others.
   directDebit: { needed: ['account'], pageOnly: [] },
 }
 
 /**
- * What a customer knows and may therefore send from their own device. Everything else about a payment is decided by the
- * merchant: whether 3-D Secure is skipped, what a card is authorised for, which mandate allows a debit.
+ * The members that a customer's device may send, because the customer knows them. The merchant decides everything else:
+ * whether 3-D Secure is skipped, what a card is authorised for, which mandate allows a debit.
  */
 export const deviceMembers: Readonly<Record<string, readonly string[]>> = {
   card: ['number', 'expiryDate', 'cardholderName', 'securityCode', 'brand'],
@@ -253,7 +252,7 @@ export const deviceMembers: Readonly<Record<string, readonly string[]>> = {
   providerT: ['transferType'],
 }
 
-/** Members that are no part of a record: card and account data, and what has a place of its own. */
+/** Members that are not stored with the fields: card and account data, and members that are stored elsewhere. */
 const unkeptMembers: Readonly<Record<string, readonly string[]>> = {
   card: ['number', 'expiryDate', 'cardholderName', 'brand', 'securityCode', 'dcc'],
   directDebit: ['account'],
@@ -280,12 +279,12 @@ export const neededObjects: Readonly<Partial<Record<MethodOperationName, readonl
 }
 
 /**
- * What a capture says about the rest of the authorisation: `open`, further captures may follow; `closed`, no further
- * capture, the rest lapses by itself; `reversed`, the rest is given back at once.
+ * What happens to the rest of the authorisation after a capture. `open`: further captures may follow. `closed`: no
+ * further capture, and the rest lapses. `reversed`: the rest is released at once.
  */
 export type RestAfterCapture = 'open' | 'closed' | 'reversed'
 
-/** Each method has its own field for it; the rules need one value. */
+/** Reads it from the method's own field. */
 export function readRest(sent: CaptureRequest['paymentMethods']): RestAfterCapture {
   if (sent?.providerK?.completeType === 'YES') return 'reversed'
   const isClosed =

@@ -1,9 +1,9 @@
-/** The fields that many method objects share, and the objects of all the methods that have none of their own. */
+/** Fields that many method objects share, and the objects of methods without their own fields. */
 
 import { closed, freeTextMax, optional, text } from '#schemas/parts/fields.ts'
 import { Type } from '#schemas/parts/type.ts'
 
-/** 128: ids of providers are 16 to 64 characters long, with room to grow. */
+/** 128: providers' ids have 16 to 64 characters, with room to grow. */
 const providerIdMax = 128
 
 export const providerId = (description: string) => text(providerIdMax, description)
@@ -63,7 +63,7 @@ export const otherResult = closed(
 export const otherFailure = closed(
   {
     providerResponseCode: optional(providerResponseCode),
-    // Some providers explain by number; the contract allows both.
+    // Some providers send a number instead of a text; the API contract allows both.
     providerResponseText: optional(
       Type.Union([Type.String(), Type.Number()], { description: "The provider's own words." }),
     ),

@@ -8,7 +8,7 @@ import {
 } from '#methods/fields/provider-fields.ts'
 import { choice, closed, freeTextMax, givenUrl, optional, text, url } from '#schemas/parts/fields.ts'
 
-/** 4096: such tokens are signed texts of one to two thousand characters. */
+/** 4096: these tokens are signed texts of one to two thousand characters. */
 const accessToken = text(4096, 'The client token. It is good for 60 minutes.', {
   minLength: 1,
   format: 'printable',

@@ -1,7 +1,7 @@
 /** Provider M: a mobile wallet with a card behind it. */
 import { choice, closed, freeTextMax, optional, text } from '#schemas/parts/fields.ts'
 
-/** The lengths of a card's holder and of a city elsewhere. */
+/** With the same limits as cardholder names and cities elsewhere. */
 const holder = {
   textfield1: optional(text(45, 'Name of the cardholder.', { sensitive: true })),
   textfield2: optional(text(64, 'City of the cardholder.')),
@@ -21,8 +21,8 @@ export const providerMRefund = closed(holder, {
 })
 
 /**
- * 16 KiB: four times the largest payload of a wallet, certificates included. The text is passed on as it is, because it
- * is signed or encrypted by the wallet.
+ * 16 KiB: four times the largest wallet payload, including certificates. The text is passed on unchanged, because the
+ * wallet has signed or encrypted it.
  */
 const payloadMax = 16_384
 

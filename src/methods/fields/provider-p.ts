@@ -31,7 +31,7 @@ export const providerPResult = closed(
   { title: 'ProviderPResult', description: 'Result from provider P.' },
 )
 
-/** The contract has a number here, and text everywhere else. */
+/** The API contract defines a number here, and text everywhere else. */
 export const providerPConfirmed = closed(
   { providerResponseCode: optional(Type.Number({ description: "The provider's own code as a number." })) },
   { title: 'ProviderPConfirmed', description: 'Result of the confirmation from provider P.' },

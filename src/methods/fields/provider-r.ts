@@ -1,4 +1,4 @@
-/** Provider R: purchase on invoice; a capture says how the goods were sent. */
+/** Provider R: purchase on invoice. A capture names the shipment. */
 
 import { providerId, providerResponseCode, providerResponseText } from '#methods/fields/provider-fields.ts'
 import { billingAddress, shipping } from '#schemas/parts/address.ts'
@@ -46,7 +46,7 @@ export const providerRConfirmed = closed(
   { title: 'ProviderRConfirmed', description: 'Result of the confirmation from provider R.' },
 )
 
-/** The contract has a number here, and text everywhere else. */
+/** The API contract defines a number here, and text everywhere else. */
 const refundCode = optional(Type.Number({ description: "The provider's own code as a number." }))
 
 export const providerRRefunded = closed(

@@ -1,4 +1,4 @@
-/** Provider Z: a wallet with a permission to charge, and a charge, a reversal or a refund under it. */
+/** Provider Z: a wallet with a charge permission, under which charges, reversals and refunds are made. */
 
 import { providerId, providerResponseCode, providerResponseText } from '#methods/fields/provider-fields.ts'
 import { closed, freeTextMax, optional, text } from '#schemas/parts/fields.ts'

@@ -2,8 +2,8 @@
 import { closed, optional, text } from '#schemas/parts/fields.ts'
 
 /**
- * The object of every method that has no refund object of its own. The schema cannot know which key is a voucher's:
- * the check against the method's row refuses these members for any other family.
+ * The refund object of every method without its own one. The schema does not know which keys are vouchers, so the check
+ * against the method's row refuses these members for other families.
  */
 export const voucherRefund = closed(
   {

@@ -30,7 +30,7 @@ export const billingAddress = closed(place, {
 })
 export type BillingAddress = Static<typeof billingAddress>
 
-/** The form in a refund without reference, which may also name the resident. */
+/** For a refund without reference: it may also name the resident. */
 export const refundBillingAddress = closed(
   {
     firstName: optional(text(nameMax, 'First name.')),

@@ -1,4 +1,4 @@
-/** Amounts of money as the contract writes them: whole numbers of the currency's smallest unit. */
+/** Amounts of money: integers of the currency's smallest unit. */
 import type { Static } from 'typebox'
 import { maximumAmount } from '#domain/money/money.ts'
 import { closed, formatted, optional, whole } from '#schemas/parts/fields.ts'
@@ -6,7 +6,7 @@ import { closed, formatted, optional, whole } from '#schemas/parts/fields.ts'
 const currency = formatted('currency', 'ISO 4217 code of an active currency.')
 
 const part = (description: string) => optional(whole(0, maximumAmount, description))
-/** Some shops write a discount as a negative number and some as a positive one; both are only passed on. */
+/** Some shops send discounts as negative numbers, some as positive ones; both are only passed on. */
 const signedPart = (description: string) => optional(whole(-maximumAmount, maximumAmount, description))
 
 const parts = {
@@ -33,13 +33,13 @@ export const amount = closed(
 )
 export type Amount = Static<typeof amount>
 
-/** Creating a payment may verify a card with a zero amount; create-payment.ts says which requests may do so. */
+/** An amount of zero verifies a card; create-payment.ts restricts it to the requests that may do so. */
 export const createAmount = closed(
   { value: value(0), currency, ...parts },
   { title: 'CreateAmount', description: 'As Amount; 0 is only for the verification of an account.' },
 )
 
-/** An operation within a record, where the verification of an account shows 0. */
+/** For operations in records, where an account verification has the amount 0. */
 export const operationAmount = closed(
   { value: value(0), currency },
   { title: 'OperationAmount', description: 'What the operation was about.' },

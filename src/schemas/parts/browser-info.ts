@@ -4,12 +4,12 @@ import { closed, flag, formatted, freeTextMax, optional, text, when, whole } fro
 
 /** 2048: the longest browser header that EMV 3-D Secure supports. */
 const acceptHeaders = optional(text(2048, "The browser's Accept header."))
-/** 45: an IPv6 address that ends in an IPv4 one. */
+/** 45: the longest IPv6 address, which ends with an IPv4 one. */
 const address = text(45, "The browser's IP address.")
 /** 999,999: six digits, EMV 3-D Secure's limit for a screen. */
 const pixelsMax = 999_999
 
-/** What is only known if the browser runs scripts. */
+/** Members that are known only if the browser runs scripts. */
 const knownByScript = ['javaEnabled', 'colorDepth', 'screenHeight', 'screenWidth', 'timeZoneOffset']
 
 export const browserInfo = closed(
@@ -32,7 +32,7 @@ export const browserInfo = closed(
   {
     title: 'BrowserInfo',
     description: "The customer's browser.",
-    // The empty schemas repeat the names for a strict validator, which demands a declaration of every required name.
+    // The empty schemas repeat the names, because a strict validator requires a declaration of every required name.
     ...when(
       { properties: { javaScriptEnabled: { const: true } }, required: ['javaScriptEnabled'] },
       { properties: Object.fromEntries(knownByScript.map(name => [name, {}])), required: knownByScript },
@@ -41,7 +41,7 @@ export const browserInfo = closed(
 )
 export type BrowserInfo = Static<typeof browserInfo>
 
-/** The form in a refund without reference. The contract spells the address this way. */
+/** For a refund without reference, where the API contract spells the address differently. */
 export const refundBrowserInfo = closed(
   {
     acceptHeaders,

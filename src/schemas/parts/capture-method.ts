@@ -2,9 +2,9 @@
 import type { Static } from 'typebox'
 import { choice, closed, flag, optional, when, whole } from '#schemas/parts/fields.ts'
 
-/** 696 hours: 29 days, the contract's own limit. */
+/** 696 hours: 29 days, the limit of the API contract. */
 const delayedHoursMax = 696
-/** 999: above the 50 captures a payment can have, so that the rule, not the schema, refuses. */
+/** 999: more than the 50 captures that a payment can have, so that the rule refuses and not the schema. */
 const sequenceMax = 999
 
 const delayed = closed(
@@ -20,7 +20,7 @@ export const captureMethod = closed(
   {
     title: 'CaptureMethod',
     description: 'When the money is taken.',
-    // Without DELAYED, the hours would be ignored silently.
+    // Without DELAYED the hours would be ignored silently, so they are refused.
     ...when(
       { properties: { type: { const: 'DELAYED' } }, required: ['type'] },
       { properties: { delayed: {} }, required: ['delayed'] },
@@ -39,7 +39,7 @@ const manual = closed(
   { title: 'ManualCapture', description: 'Where this capture stands among several.' },
 )
 
-/** The form in the capture call, which only has the position in the sequence. */
+/** For the capture request, which has only the position in the sequence. */
 export const partialCapture = closed(
   { manual: optional(manual) },
   { title: 'PartialCapture', description: 'Where this capture stands among several.' },

@@ -1,4 +1,4 @@
-/** Line-item data that some acquirers require with a capture. It is passed on; none of our rules read it. */
+/** Line-item data that some acquirers require with captures. It is passed on; no rule of ours reads it. */
 import type { Static } from 'typebox'
 import { maximumAmount } from '#domain/money/money.ts'
 import { nameMax } from '#schemas/parts/address.ts'
@@ -35,7 +35,7 @@ const common = closed(
     tax: optional(
       closed(
         {
-          // Percent or hundredths of it: acquirers differ, so the number is passed on as it is.
+          // In percent or hundredths of a percent: acquirers differ, so the number is passed on unchanged.
           taxRate: optional(Type.Number({ minimum: 0, maximum: 100_000, description: 'Rate of the tax.' })),
           taxTypeIndicator: optional(choice(['ValueAddedTax', 'SalesTax', 'Other'], 'Kind of tax.')),
         },

@@ -1,15 +1,15 @@
 /**
- * The few shapes that schemas are written with, so that a property fits one line and no object is left open by mistake.
- * `sensitive: true` marks a value that no error text may repeat, `alsoSpelt` a second name that requests may use; both
- * are annotations and check nothing.
+ * Helpers for writing schemas, so that a property fits on one line and no object is left open by mistake. Two
+ * annotations, which validate nothing: `sensitive: true` marks a value that no error text may repeat, `alsoSpelt` an
+ * alternative name in requests.
  */
 import type { TObjectOptions, TProperties, TSchema, TSchemaOptions, TStringOptions } from 'typebox'
 import { Type } from '#schemas/parts/type.ts'
 
-/** Keywords of ours that a strict validator has to know. */
+/** Our own keywords, which must be declared to a strict validator. */
 export const annotationKeywords: readonly string[] = ['sensitive', 'alsoSpelt']
 
-/** 255: enough for any reference or remark of a shop, not for a document. */
+/** 255: enough for references and remarks, too little for documents. */
 export const freeTextMax = 255
 
 export const text = (maxLength: number, description: string, options: TStringOptions = {}) =>
@@ -19,10 +19,10 @@ export const text = (maxLength: number, description: string, options: TStringOpt
 export const formatted = (format: string, description: string, options: TStringOptions = {}) =>
   Type.String({ format, description, ...options })
 
-/** An address that we generate: ASCII only. */
+/** A URL that we generate: ASCII only. */
 export const url = (description: string) => Type.String({ format: 'uri', maxLength: 2048, description })
 
-/** An address from a merchant: the URL standard accepts letters of any script, which `uri` does not. */
+/** A URL from a merchant: the URL standard accepts letters of any script, which `uri` does not. */
 export const givenUrl = (description: string) => Type.String({ format: 'iri', maxLength: 2048, description })
 
 export const choice = <Values extends string[]>(values: readonly [...Values], description: string) =>
@@ -36,7 +36,10 @@ export const flag = (description: string, options: TSchemaOptions = {}) =>
 
 export const optional = Type.Optional
 
-/** An empty filter is a mistake of the caller's, such as a variable that was not set: nothing would ever match it. */
+/**
+ * A filter that must not be empty: an empty one is a mistake of the caller, such as an unset variable, and never
+ * matches.
+ */
 export const filled = (maxLength: number, description: string) =>
   optional(text(maxLength, description, { minLength: 1 }))
 
@@ -47,7 +50,7 @@ export const emailFilter = (description: string) =>
 export const closed = <Properties extends TProperties>(properties: Properties, options: TObjectOptions) =>
   Type.Object(properties, { ...options, additionalProperties: false })
 
-/** The body of a request whose address says everything. `{}` and no body at all are the same. */
+/** The body of a request that needs none. `{}` and no body are equivalent. */
 export const noMembers = closed({}, { title: 'NoMembers', description: 'Has no members.' })
 
 /** An object whose additional members must all match one schema. */
@@ -57,7 +60,7 @@ export const closedBut = <Properties extends TProperties>(
   options: TObjectOptions,
 ) => Type.Object(properties, { ...options, additionalProperties: others })
 
-/** A condition between members: what must be true if `condition` is met, and what otherwise. */
+/** A condition between members: `consequence` must hold if `condition` is met, `otherwise` if it is not. */
 export const when = (condition: object, consequence: object, otherwise?: object) => ({
   if: condition,
   // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema, and nobody awaits a schema.

@@ -1,6 +1,6 @@
 /**
- * The formats that schemas name: the check, and the phrase an error message uses for what is allowed.
- * Schema compilers register all of them; a schema with a format that is missing here does not compile.
+ * The formats used in schemas: the check, and the phrase for error texts. Schema compilers register all of them; a
+ * schema with an unknown format does not compile.
  */
 import { isCardNumber, isOneTimeToken, isPseudoCardNumber } from '#domain/cards/card-numbers.ts'
 import { isPseudoAccountNumber } from '#domain/cards/pseudo-accounts.ts'

@@ -1,4 +1,4 @@
-/** What the merchant knows about the customer's account and order, for fraud checks and 3-D Secure. */
+/** The merchant's data about the customer's account and order, for fraud checks and 3-D Secure. */
 import type { Static } from 'typebox'
 import { maximumAmount } from '#domain/money/money.ts'
 import { choice, closed, flag, formatted, freeTextMax, optional, text, whole } from '#schemas/parts/fields.ts'

@@ -1,6 +1,6 @@
 /**
- * Fields of a request that are meant for the connector alone. All code between the endpoint and the connector stores
- * them and passes them on without knowing their names.
+ * Request fields that only connectors read. All code between endpoint and connector stores them and passes them on
+ * without knowing their names.
  */
 
 export const hintFields = ['simulationMode'] as const
@@ -9,7 +9,7 @@ export type HintField = (typeof hintFields)[number]
 
 export type Hints = { readonly [Field in HintField]?: string }
 
-/** The hints among stored fields; undefined where there are none. */
+/** The hints among stored fields; undefined if there are none. */
 export function hintsOf(fields: Readonly<Record<string, unknown>> | undefined): Hints | undefined {
   const given = hintFields.filter(field => typeof fields?.[field] === 'string')
   return given.length === 0

@@ -1,7 +1,7 @@
-/** The identifiers and short labels that appear in many requests and answers. */
+/** Identifiers and short labels of many requests and answers. */
 import { choice, formatted, freeTextMax, text } from '#schemas/parts/fields.ts'
 
-/** The shape of payId and xId: what domain/ids.ts parses. */
+/** The form of payId and xId, which domain/ids.ts parses. */
 export const ownId = (description: string) => text(32, description, { pattern: '^[0-9a-f]{32}$' })
 
 export const payId = ownId('Our id of the payment, the same for its whole life.')
@@ -55,7 +55,10 @@ export const methodType = text(40, 'Type of the payment method, as listed in the
   pattern: '^[A-Z0-9_]+$',
 })
 
-/** As a request names it. Any spelling passes here, because only the code that knows the catalogue can suggest the type that was meant. */
+/**
+ * The type in requests. Any spelling passes here, because only the code that knows the catalogue can suggest the
+ * intended type.
+ */
 export const namedType = text(40, 'Type of the payment method, such as CARD; GET /payment-methods lists all.')
 
 export const integrationType = choice(

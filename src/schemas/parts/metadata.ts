@@ -1,6 +1,6 @@
 /**
- * The merchant's own key/value data. It is returned unchanged, so values that could not be are refused: the schema
- * counts keys, `checkMetadata` checks what a schema cannot express.
+ * The merchant's own key/value data. It is returned unchanged, so values that cannot be are refused: the schema counts
+ * keys, and `checkMetadata` checks what a schema cannot express.
  */
 import type { Static } from 'typebox'
 import { Type } from '#schemas/parts/type.ts'
@@ -19,12 +19,12 @@ export const metadata = Type.Record(Type.String(), Type.Unknown(), {
 })
 export type Metadata = Static<typeof metadata>
 
-/** The fault in the words of an error message, or undefined when there is none. */
+/** The error text, or undefined if the metadata is valid. */
 export function checkMetadata(value: unknown): string | undefined {
   const path = findInexactNumber(value, '')
   if (path !== undefined)
     return `the number at ${path} cannot be kept exactly; send it as text or stay within ±9007199254740991`
-  // A request's own keys are counted by the schema; those of an update add up with the stored ones.
+  // The schema counts the keys of a request; those of an update are counted together with the stored ones.
   const keys = Object.keys(Object(value)).length
   if (keys > metadataKeysMax) return `has ${keys} keys in all; at most ${metadataKeysMax} are allowed`
   const bytes = Buffer.byteLength(JSON.stringify(value))
@@ -32,7 +32,7 @@ export function checkMetadata(value: unknown): string | undefined {
   return undefined
 }
 
-/** The JSON parser has already rounded such a number, so it is recognised by its size alone. */
+/** The JSON parser has already rounded such a number, so it is detected by its size. */
 function findInexactNumber(value: unknown, path: string): string | undefined {
   if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER ? path : undefined
   if (typeof value !== 'object' || value === null) return undefined

@@ -1,4 +1,4 @@
-/** What the customer buys. Nothing here is added up or compared with the amount: it is passed on and shown. */
+/** The order. It is passed on and shown; nothing in it is added up or compared with the amount. */
 import type { Static } from 'typebox'
 import { maximumAmount } from '#domain/money/money.ts'
 import {
@@ -14,11 +14,11 @@ import {
 import { orderDescription } from '#schemas/parts/identifiers.ts'
 import { Type } from '#schemas/parts/type.ts'
 
-/** 500: the longest basket that the contract allows. */
+/** 500: the limit of the API contract. */
 const itemsMax = 500
-/** Far above any count of articles and any weight in grams that a shop sells at once. */
+/** Far above any quantity, even in grams, that a shop sells at once. */
 const quantityMax = 1_000_000_000
-/** A hundred times the percentage, so this is 1,000 %. */
+/** In hundredths of a percent, so this is 1,000 %. */
 const taxRateMax = 100_000
 
 /** Per unit and in the smallest unit. Negative for items that are discounts. */

@@ -14,7 +14,7 @@ export type Urls = Static<typeof urls>
 
 const appUrl = (description: string) => formatted('app-uri', description, { maxLength: 2048 })
 
-/** An app may use a scheme of its own for the customer's return. */
+/** An app may use its own URL scheme for the customer's return. */
 export const appUrls = closed(
   {
     return: optional(

@@ -5,7 +5,7 @@ import { transId } from '#schemas/parts/identifiers.ts'
 import { Type } from '#schemas/parts/type.ts'
 import { responseCode, responseDescription } from '#schemas/result.ts'
 
-/** 10,000: the contract's limit for one request. */
+/** 10,000: the limit of the API contract for one request. */
 const cardsMax = 10_000
 
 const reference = text(64, 'The name under which the result comes back.', {

@@ -1,4 +1,4 @@
-/** `POST /services/binLookup`: the first digits of a card, and what is known about such cards. */
+/** `POST /services/binLookup`: the first digits of a card, and the facts about such cards. */
 import type { Static } from 'typebox'
 import { choice, closed, flag, formatted, optional, text } from '#schemas/parts/fields.ts'
 import { Type } from '#schemas/parts/type.ts'

@@ -1,6 +1,4 @@
-/**
- * `POST /services/dccQuote`: an amount and a card; whether the card can pay in its own currency, and on which terms.
- */
+/** `POST /services/dccQuote`: whether a card can pay an amount in its own currency, and on which terms. */
 import type { Static } from 'typebox'
 import { plainAmount } from '#schemas/parts/amount.ts'
 import { choice, closed, flag, formatted, optional, text } from '#schemas/parts/fields.ts'

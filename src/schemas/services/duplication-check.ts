@@ -1,4 +1,4 @@
-/** `POST /services/duplicationCheck`: the order that is about to be paid, and the payments it already has. */
+/** `POST /services/duplicationCheck`: an order that is about to be paid, and its existing payments. */
 import type { Static } from 'typebox'
 import { plainAmount } from '#schemas/parts/amount.ts'
 import { choice, closed, flag, formatted, freeTextMax, optional, text, whole } from '#schemas/parts/fields.ts'
@@ -23,7 +23,7 @@ export const duplicationCheck = closed(
     transId: optional(transId),
     order: orderNames,
     amount: plainAmount,
-    // 96 hours: the contract's limit. A long weekend fits.
+    // 96 hours: the limit of the API contract, enough for a long weekend.
     lookbackHours: optional(whole(1, 96, 'How far to look back; 24 hours if absent.')),
   },
   { title: 'DuplicationCheck', description: 'An order that is about to be paid.' },

@@ -1,4 +1,4 @@
-/** Chargebacks, returned debits and settlement reports of Adyen at a real gateway. */
+/** Adyen's chargebacks, returned debits and settlement reports, through a real gateway. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen/gateway.ts'
 import type { LedgerPayment } from '#test/support/adyen/ledger.ts'
@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop.stop())
 
-/** A payment that is captured here and there. */
+/** A payment that is captured in our books and at the double. */
 async function captured(
   change: AnyJson = {},
 ): Promise<{ payId: string; payment: LedgerPayment; body: AnyJson }> {
@@ -27,7 +27,7 @@ const disputesOf = async (payId: string): Promise<AnyJson[]> =>
   (await shop.gateway.call('GET', `/disputes?payId=${payId}`)).body.data
 
 describe('a chargeback', () => {
-  test('opens a dispute, is reversed, and comes a second time', async () => {
+  test('opens a dispute, is reversed, and is followed by a second chargeback', async () => {
     const { payId, payment } = await captured()
     const due = { defensePeriodEndsAt: '2099-07-31T03:03:07+02:00' }
     shop.double.ledger.dispute(payment, 'NOTIFICATION_OF_CHARGEBACK', 'DISPUTE1', due)
@@ -53,7 +53,7 @@ describe('a chargeback', () => {
     expect(await disputesOf(payId)).toHaveLength(1)
   })
 
-  test('is under review once evidence was sent in the Customer Area, and keeps its reason to its end', async () => {
+  test('is under review once evidence was sent in the Customer Area, and keeps its reason', async () => {
     const { payId, payment } = await captured()
     const reason = { chargebackReasonCode: '13.3', chargebackSchemeCode: 'visa' }
     const { ledger } = shop.double
@@ -95,7 +95,7 @@ describe('a chargeback', () => {
   })
 })
 
-test('a debit that comes back is a return, not a dispute', async () => {
+test('a chargeback of a debit is a return, not a dispute', async () => {
   const account = { number: 'DE89370400440532013000', accountHolderName: 'Ada Lovelace' }
   const { payId, payment } = await captured({
     paymentMethods: { integrationType: 'DIRECT', type: 'DIRECTDEBIT', directDebit: { account } },
@@ -107,7 +107,7 @@ test('a debit that comes back is a return, not a dispute', async () => {
   expect((await shop.record(payId)).amount).toMatchObject({ returnedValue: 1000 })
 })
 
-test('a report that is ready is listed with the address at which Adyen keeps it', async () => {
+test('a finished report is listed with its address at Adyen', async () => {
   const address =
     'https://ca-test.adyen.com/reports/download/MerchantAccount/Shop/settlement_detail_report_batch_4.csv'
   shop.double.ledger.report('settlement_detail_report_batch_4.csv', address)

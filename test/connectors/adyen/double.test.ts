@@ -1,4 +1,4 @@
-/** The connector over real HTTP against a double of Adyen that keeps books of its own and fails in every way. */
+/** The connector over real HTTP against a double of Adyen that keeps its own ledger and injects faults. */
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { adyen } from '#connectors/adyen/connector.ts'
 import {
@@ -100,7 +100,7 @@ const follow = (
   })
 
 describe('a card', () => {
-  test('is authorised, captured in part, which releases the rest, and refunded; every notice belongs to its operation', async () => {
+  test('is authorised, captured in part (which releases the rest) and refunded; every notice matches its operation', async () => {
     const { transactionId, payment } = await authorizeCard()
     const captured = await connector.capture?.(follow('CAPTURE', transactionId, 400), signal)
     const refunded = await connector.refund?.(
@@ -118,7 +118,7 @@ describe('a card', () => {
     expect(payment).toMatchObject({ authorised: 1000, captured: 400, released: 600, refunded: 100 })
   })
 
-  test('an increment and a partial reversal tell the new total', async () => {
+  test('an increment and a partial reversal send the new total', async () => {
     const { transactionId, payment } = await authorizeCard()
     await connector.increment?.(follow('INCREMENTAL', transactionId, 500, { newTotal: 1500 }), signal)
     expect(payment.authorised).toBe(1500)
@@ -142,7 +142,7 @@ describe('a card', () => {
     expect(said((await connector.authorize(request, signal)).authorization)).toBe(detail)
   })
 
-  test('with 3-D Secure goes to the issuer by a form and is completed with what comes back', async () => {
+  test('with 3-D Secure goes to the issuer by a form and is completed with the returned result', async () => {
     const request = authorizationOf('CARD', { card: { ...card, number: new Secret(challengeCard) } })
     const { authorization } = await connector.authorize(request, signal)
     if (authorization.kind !== 'action' || authorization.action.type !== 'redirect')
@@ -154,7 +154,7 @@ describe('a card', () => {
     expect(said(outcome?.authorization)).toBe('approved')
   })
 
-  test('is captured with the authorisation where nobody captures by hand', async () => {
+  test('is captured with the authorisation if the capture is automatic', async () => {
     const request = authorizationOf('CARD', { card, captureReference: xIdOf(2) })
     const { authorization, capture } = await connector.authorize(request, signal)
     expect([said(authorization), said(capture)]).toEqual(['approved', 'approved'])
@@ -186,7 +186,7 @@ describe('a page of Adyen', () => {
     ['IDEAL', 'redirect', 'refuse', '0305'],
     ['IDEAL', 'redirect', 'cancel', '0703'],
   ] as const)(
-    '%s, %s: %s is %s, however often the customer comes back',
+    '%s, %s: %s is %s, however often the customer returns',
     async (type, page, verdict, expected) => {
       const request = authorizationOf(type)
       const { authorization } = await connector.authorize(request, signal)
@@ -254,7 +254,7 @@ describe('faults', () => {
     },
   )
 
-  test('a session whose answer is lost has no effect and is made again', async () => {
+  test('a session whose answer is lost has no effect and is created again', async () => {
     double.fail(/sessions$/, 'lostAfter')
     const first = await connector.authorize(authorizationOf('BLIK'), signal)
     expect(said(first.authorization)).toBe('unreached')
@@ -262,7 +262,7 @@ describe('faults', () => {
     expect(said(second.authorization)).toBe('action')
   })
 
-  test('a silent provider is given up, and what it did is undone by our reference', async () => {
+  test('a call without an answer times out, and its payment is undone by our reference', async () => {
     double.fail(/payments$/, 'silent')
     const abort = new AbortController()
     double.onSilence = () => abort.abort()
@@ -275,14 +275,14 @@ describe('faults', () => {
     expect(readOwed().map(tell)).toEqual(['AUTHORIZATION approved', 'AUTHORIZATION 0402'])
   })
 
-  test('undoing what never arrived is a decline too', async () => {
+  test('undoing a payment that never arrived is a decline too', async () => {
     const request = authorizationOf('CARD', { card })
     const inquiry = { ...request, operation: 'AUTHORIZATION' as const, sentAt: now }
     await connector.undo?.(inquiry, signal)
     expect(readOwed().map(tell)).toEqual(['AUTHORIZATION 0402'])
   })
 
-  test('a provider that is not listening counts as unreached', async () => {
+  test('a refused connection is unreached', async () => {
     await double.close()
     const { authorization } = await connector.authorize(authorizationOf('CARD', { card }), signal)
     expect(said(authorization)).toBe('unreached')
@@ -300,7 +300,7 @@ describe('faults', () => {
     expect(findings.map(({ name, ok }) => `${name} ${ok}`)).toContain(finding)
   })
 
-  test('a right account passes its check', async () => {
+  test('a correct account passes its check', async () => {
     expect((await connector.check(signal)).every(({ ok }) => ok)).toBe(true)
   })
 })

@@ -1,6 +1,6 @@
 /**
- * Notices, customers who come back or never do, and lost answers, through a real gateway and a double of Adyen; after each
- * test the two books agree to the cent.
+ * Notices, customers who return or never do, and lost answers, through a real gateway and a double of Adyen. After each
+ * test both books agree to the cent.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
@@ -41,7 +41,7 @@ afterEach(async () => {
 })
 
 describe('notices', () => {
-  test('that overtake the answer are applied once', async () => {
+  test('that arrive before the answer are applied once', async () => {
     shop.double.beforeAnswer = () => shop.double.notify()
     const payId = await authorized()
     await follow(payId, 'captures', 1000)
@@ -49,12 +49,12 @@ describe('notices', () => {
     expect(await statusOf(payId)).toBe('OK')
   })
 
-  test('of a decline that overtake its answer count it once towards the limits', async () => {
+  test('of a decline that arrive before its answer count it once against the limits', async () => {
     const { merchants } = shop.gateway.gateway
     await merchants.set(shop.gateway.merchantId, { declinesPerCard: '5/PT1H' })
     shop.double.ledger.declining.add('AUTHORIZATION')
     shop.double.beforeAnswer = () => shop.settle()
-    // Not one of the published test cards, whose declines never count.
+    // Not a published test card, because their declines are never counted.
     const { body } = await post('/payments', cardPayment({ card: { number: '4532015112830366' } }))
     expect(body.status).toBe('FAILED')
     const rows = await queryRows(
@@ -64,7 +64,7 @@ describe('notices', () => {
     expect(rows).toEqual([{ count: 1 }])
   })
 
-  test('twice and in the wrong order do no harm', async () => {
+  test('that are repeated or out of order change nothing', async () => {
     const payId = await authorized()
     await follow(payId, 'captures', 1000)
     const [authorisation, captured] = shop.double.ledger.owed.splice(0)
@@ -85,14 +85,14 @@ describe('notices', () => {
     expect(stdout).not.toContain(first.pspReference)
   })
 
-  test('a second payment under one reference raises its alarm once, however often its notice is tried again', async () => {
+  test('a second payment under one reference raises its alarm once, however often its notice is retried', async () => {
     await authorized()
     const [first] = shop.double.ledger.owed.splice(0)
     const alarms = () => shop.gateway.logged.filter(line => line.includes('PAID_TWICE')).length
     const before = alarms()
     await shop.double.notify([first, { ...first, pspReference: 'D0SECONDPAYMENT9' }])
     let second: AnyJson
-    // At least three times: the gateway looks for what is due by itself as well.
+    // At least three times, because the gateway's own worker runs due items as well.
     do {
       await shop.apply()
       await queryRows(
@@ -112,26 +112,23 @@ describe('notices', () => {
     ['CANCEL_OR_REFUND', 0],
     ['CAPTURE_FAILED', 1000],
     ['EXPIRE', 0],
-  ])(
-    '%s of a second payment under one reference is not taken for the end of the first',
-    async (eventCode, captured) => {
-      const payId = await authorized()
-      if (captured > 0) await follow(payId, 'captures', captured)
-      const [first] = shop.double.ledger.owed
-      await shop.settle()
-      const before = await shop.record(payId)
-      const second = 'D0SECONDPAYMENT2'
-      const isEnd = eventCode === 'EXPIRE'
-      const names = isEnd
-        ? { pspReference: second }
-        : { pspReference: 'D00MODIFICATION1', originalReference: second }
-      await shop.double.notify([{ ...first, ...names, eventCode }])
-      await shop.apply()
-      expect(await shop.record(payId)).toEqual(before)
-      const { stdout } = await shop.commands.run('notices', 'list', '--unmatched')
-      expect(stdout).toContain(before.operations[0].xId)
-    },
-  )
+  ])('%s of a second payment under one reference does not end the first one', async (eventCode, captured) => {
+    const payId = await authorized()
+    if (captured > 0) await follow(payId, 'captures', captured)
+    const [first] = shop.double.ledger.owed
+    await shop.settle()
+    const before = await shop.record(payId)
+    const second = 'D0SECONDPAYMENT2'
+    const isEnd = eventCode === 'EXPIRE'
+    const names = isEnd
+      ? { pspReference: second }
+      : { pspReference: 'D00MODIFICATION1', originalReference: second }
+    await shop.double.notify([{ ...first, ...names, eventCode }])
+    await shop.apply()
+    expect(await shop.record(payId)).toEqual(before)
+    const { stdout } = await shop.commands.run('notices', 'list', '--unmatched')
+    expect(stdout).toContain(before.operations[0].xId)
+  })
 
   test('a capture that fails later makes the payment AUTHORIZED again', async () => {
     const payId = await authorized()
@@ -146,7 +143,7 @@ describe('notices', () => {
     expect(await statusOf(payId)).toBe('AUTHORIZED')
   })
 
-  test('a capture of a part that fails later leaves the rest released, which is nothing for the doctor', async () => {
+  test('a partial capture that fails later leaves the rest released, and the doctor finds nothing', async () => {
     const payId = await authorized()
     const { body } = await follow(payId, 'captures', 600)
     await shop.settle()
@@ -162,7 +159,7 @@ describe('notices', () => {
     expect((await examine(shop.gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
   })
 
-  test('a refund that fails later is given back to the payment', async () => {
+  test('a refund that fails later is refundable again', async () => {
     const payId = await authorized()
     await follow(payId, 'captures', 1000)
     await shop.settle()
@@ -185,7 +182,7 @@ describe('notices', () => {
     expect((await shop.record(payId)).amount).toMatchObject({ refundedValue: 250 })
   })
 
-  test('the failure of a refund from the Customer Area that is told before the refund is not taken for that of ours', async () => {
+  test('the failure of a refund from the Customer Area, reported before the refund, is not taken for a failure of ours', async () => {
     const payId = await authorized()
     await follow(payId, 'captures', 1000)
     await shop.settle()
@@ -203,7 +200,7 @@ describe('notices', () => {
     expect(await refunds()).toEqual(['ours OK'])
     await shop.double.notify([made])
     await shop.apply()
-    // Told too early, it waits for its next turn.
+    // The notice came too early and waits for its next try.
     await queryRows(
       shop.gateway.databaseUrl,
       'UPDATE notice_item SET due_at = now() WHERE due_at IS NOT NULL',
@@ -248,7 +245,7 @@ describe('notices', () => {
   test('a capture that Adyen refuses leaves the payment AUTHORIZED', async () => {
     const payId = await authorized()
     const payment = ledgerOf(shop, await shop.record(payId))
-    // Adyen holds less than we think: somebody has released it there.
+    // Adyen holds less than our books say, because a part was released there.
     payment.authorised = 500
     await follow(payId, 'captures', 1000)
     await shop.settle()
@@ -257,11 +254,11 @@ describe('notices', () => {
   })
 })
 
-/** Adyen's id of an operation, as the answer shows it. */
+/** Adyen's id of an operation, from our answer. */
 const capturePspOf = (body: AnyJson): string => body.paymentMethods?.card?.providerTransactionId ?? ''
 
 describe('customers on Adyen’s page', () => {
-  /** Follows redirects as a browser does, until the customer is back at the shop or has a page of ours to read. */
+  /** Follows redirects as a browser does, until the customer is back at the shop or sees a page of ours. */
   async function browse(address: string, verdict: 'approve' | 'refuse' | 'cancel'): Promise<string> {
     let url = address
     let isDecided = false
@@ -278,7 +275,7 @@ describe('customers on Adyen’s page', () => {
     return url
   }
 
-  /** Where a page sends the customer on by a form. */
+  /** The address to which a page sends the customer with a form. */
   const readForm = (html: string): string | undefined =>
     /<form[^>]*action="([^"]+)"/.exec(html)?.[1]?.replaceAll('&amp;', '&')
 
@@ -286,7 +283,7 @@ describe('customers on Adyen’s page', () => {
     ['BLIK', 'approve', 'OK'],
     ['BLIK', 'refuse', 'AUTHORIZE_REQUEST'],
     ['IDEAL', 'approve', 'OK'],
-    // A customer of ours may try again, until the payment's time is over.
+    // On our hosted page the customer may try again until the payment expires.
     ['IDEAL', 'refuse', 'AUTHORIZE_REQUEST'],
     ['IDEAL', 'cancel', 'AUTHORIZE_REQUEST'],
   ] as const)('%s: %s on Adyen’s page is %s', async (type, verdict, status) => {
@@ -300,7 +297,7 @@ describe('customers on Adyen’s page', () => {
     expect(await statusOf(body.payId)).toBe(status)
   })
 
-  test('a customer who never comes back has paid all the same: the notice says so', async () => {
+  test('a customer who pays and never returns: the notice completes the payment', async () => {
     const { body } = await post('/payments', methodPayment('IDEAL'))
     const [payment] = [...shop.double.ledger.payments.values()]
       .filter(({ state }) => state === 'open')
@@ -334,7 +331,8 @@ describe('customers on Adyen’s page', () => {
     expect(await statusOf(body.payId)).toBe('AUTHORIZED')
   })
 
-  // 3-D Secure only proves who pays: without the result that the customer brings, Adyen never asks the issuer.
+  // 3-D Secure only authenticates: without the customer's result Adyen never requests the authorisation from the
+  // issuer.
   test.each([
     ['without a result', '', false],
     ['with a result that Adyen never gave out', '?redirectResult=forged', false],
@@ -370,13 +368,13 @@ describe('customers on Adyen’s page', () => {
   })
 })
 
-test('a QR code that Adyen sends with a pending payment is shown to the customer, who pays it', async () => {
+test('a QR code of a pending payment is shown to the customer, who pays it', async () => {
   const amount = { value: 1000, currency: 'BRL' }
   const { body } = await post('/payments', methodPayment('PIX', { amount }))
   expect(body.status).toBe('AUTHORIZE_REQUEST')
   const record = await shop.record(body.payId)
   const payment = ledgerOf(shop, record)
-  // The code that the customer's app reads is Adyen's, also for a merchant who shows it on a page of their own.
+  // Merchants who show the code on their own page get Adyen's code too.
   const qrCode = `QR-${payment.pspReference}`
   expect([body, record].map(({ paymentMethods }) => paymentMethods.pix.qrCode)).toEqual([qrCode, qrCode])
   const page = await (await fetch(body._links.redirect.href)).text()
@@ -389,7 +387,7 @@ test('a QR code that Adyen sends with a pending payment is shown to the customer
 describe('lost answers', () => {
   const kinds: readonly AdyenFault[] = ['lostBefore', 'lostAfter', 'html500', 'truncated', 'wrongEcho']
 
-  /** Time passes, and everything that waits for it is done. */
+  /** Advances the clock and runs everything that becomes due. */
   async function pass(milliseconds: number): Promise<void> {
     clock.move(milliseconds)
     await shop.work(clock.nowMs())
@@ -419,7 +417,7 @@ describe('lost answers', () => {
     expect(await statusOf(payId)).toBe('OK')
   })
 
-  test('a part that Adyen approved is undone, and its notice needs nobody', async () => {
+  test('a partial approval is undone, and its notice needs no operator', async () => {
     shop.double.fail(/payments$/, 'lostAfter')
     const { body } = await post('/payments', cardPayment(manual))
     const [told] = shop.double.ledger.owed.splice(0)
@@ -427,7 +425,7 @@ describe('lost answers', () => {
     await shop.apply()
     await shop.settle()
     expect(await statusOf(body.payId)).toBe('FAILED')
-    // Its next try, which real time would bring.
+    // Makes its next try due.
     const { databaseUrl } = shop.gateway
     await queryRows(databaseUrl, 'UPDATE notice_item SET due_at = now() WHERE due_at IS NOT NULL')
     await shop.apply()
@@ -438,7 +436,7 @@ describe('lost answers', () => {
     expect(left).toEqual([])
   })
 
-  test('a capture whose answer was lost is not FAILED because our key is refused by then', async () => {
+  test('a capture whose answer was lost is not FAILED if our key is refused by then', async () => {
     const payId = await authorized()
     shop.double.fail(/captures$/, 'lostAfter')
     const { body } = await follow(payId, 'captures', 1000)

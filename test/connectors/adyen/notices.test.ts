@@ -1,4 +1,4 @@
-/** Adyen's notices at a real gateway: its acknowledgement, forged items, its reports, and the account's check. */
+/** Adyen's notices at a real gateway: acknowledgement, forged items, reports, and the check of the account. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen/gateway.ts'
 import { cardPayment } from '#test/support/gateway.ts'
@@ -21,13 +21,13 @@ const item = (pspReference: string) => ({
   success: 'true',
 })
 
-test('200 [accepted] for several items, and again when they are sent again', async () => {
+test('200 [accepted] for several items, and again when they are redelivered', async () => {
   const items = [item('N1'), item('N2')]
   expect(await shop.double.notify(items)).toEqual({ status: 200, text: '[accepted]' })
   expect(await shop.double.notify(items)).toEqual({ status: 200, text: '[accepted]' })
 })
 
-test('401 when one item of several is forged, and nothing of it is kept', async () => {
+test('401 when one item of several is forged, and nothing is stored', async () => {
   const message = shop.double.sign([item('N3'), item('N4')])
   message.notificationItems[1].NotificationRequestItem.amount.value = 1
   expect(await shop.double.post(message)).toMatchObject({ status: 401 })
@@ -35,7 +35,7 @@ test('401 when one item of several is forged, and nothing of it is kept', async 
   expect(JSON.stringify(listed)).not.toContain('N3')
 })
 
-test('what is larger or has more parts than any message of Adyen is refused before it is parsed', async () => {
+test('a body that is larger or has more parts than any message of Adyen is refused before it is parsed', async () => {
   const message = shop.double.sign([item('N5')])
   const { additionalData } = message.notificationItems[0].NotificationRequestItem
   const named = Array.from({ length: 3_100 }, (_, index) => [`k${index}`, ''])
@@ -72,7 +72,7 @@ describe('a report that is ready', () => {
   const addressOf = (file: string) =>
     `${shop.double.origin}/reports/download/MerchantAccount/ExampleShopECOM/${file}`
 
-  /** As Adyen writes it: a payment, and what was paid out with it. */
+  /** A captured payment, and a report in Adyen's format with its settlement and payout. */
   async function settled(): Promise<{ payId: string; report: string }> {
     const { body } = await shop.gateway.call('POST', '/payments', cardPayment())
     expect(body.status).toBe('OK')
@@ -92,7 +92,7 @@ describe('a report that is ready', () => {
     }
   }
 
-  /** Everything is tried again, as it is later by itself. */
+  /** Announces a report and makes all retries due. */
   async function announce(file: string, url: string): Promise<{ state: string; detail: string | null }[]> {
     shop.double.ledger.report(file, url)
     await shop.double.notify()
@@ -120,7 +120,7 @@ describe('a report that is ready', () => {
     const found = await shop.commands.json('reconcile', '--account', shop.accountId, ...days)
     expect(JSON.stringify(found.theirsWithoutOurs)).not.toContain('CAPTURE')
     expect(JSON.stringify(found.oursWithoutTheirs)).not.toContain(payId)
-    // Announced again under another batch number of the notice, it is fetched and adds nothing.
+    // Announced again under another batch number, the report is fetched and adds nothing.
     shop.double.reports.set(`settlement_detail_report_again.csv`, report)
     const again = 'settlement_detail_report_again.csv'
     expect(await announce(again, addressOf(again))).toMatchObject([{ state: 'REPEATED' }])
@@ -150,7 +150,7 @@ describe('a report that is ready', () => {
     expect(await announce(late, addressOf(late))).toMatchObject([{ state: 'APPLIED' }])
   })
 
-  test('is asked for again while the key is refused, and the inbox says why', async () => {
+  test('is requested again while the key is refused, and the inbox shows the reason', async () => {
     const file = 'settlement_detail_report_batch_10.csv'
     const key = shop.commands.file('old-key', 'revoked')
     await shop.commands.run('provider', 'set', shop.accountId, '--secret', `reportApiKey=@${key}`)

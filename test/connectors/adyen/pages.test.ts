@@ -1,4 +1,7 @@
-/** Customers on Adyen's pages: back, never back, twice, too late; and approvals that were undone before anybody heard of them. */
+/**
+ * Customers on Adyen's pages who return once, twice, never or too late; and approvals that were undone before their
+ * notice.
+ */
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
@@ -17,7 +20,7 @@ const servedElsewhere = 'SATISPAY'
 beforeAll(async () => {
   clock = createTestClock(Date.now())
   shop = await startAdyenGateway({ gateway: { clock } })
-  // Before the gateway is used for the first time: it looks for new accounts only every few seconds.
+  // Before the gateway is used for the first time, because it caches accounts.
   const serving = ['--connector', 'simulator', '--name', 'Other', '--set', `types=${servedElsewhere}`]
   await shop.commands.json('provider', 'add', shop.gateway.merchantId, ...serving)
 })
@@ -33,7 +36,7 @@ const urls = { return: 'https://shop.example/return', cancel: 'https://shop.exam
 const open = (url: string) => fetch(url, { redirect: 'manual' })
 const go = async (url: string): Promise<string> => (await open(url)).headers.get('location') ?? ''
 
-/** Time passes, and everything that waits for it is done. */
+/** Advances the clock and runs everything that becomes due. */
 async function pass(milliseconds: number): Promise<void> {
   clock.move(milliseconds)
   await shop.settle()
@@ -55,7 +58,7 @@ describe('Adyen’s page', () => {
     ['IDEAL', {}],
     ['BLIK', { amount: { value: 1000, currency: 'PLN' } }],
   ])(
-    '%s: paid, back and on to the shop; reload and coming back twice change nothing',
+    '%s: paid, returned and redirected to the shop; reloading and returning twice change nothing',
     async (type, change) => {
       const { payId, own, page } = await visit(type, change)
       expect(await go(own)).toBe(page)
@@ -75,14 +78,14 @@ describe('Adyen’s page', () => {
     expect(await shop.record(payId)).toMatchObject({ status: 'FAILED', responseCode })
   })
 
-  test('paid, and the customer never comes back: the notice finishes it', async () => {
+  test('paid, and the customer never returns: the notice completes the payment', async () => {
     const { payId, page } = await visit('IDEAL')
     await go(`${page}/approve`)
     await shop.settle()
     expect(await statusOf(payId)).toBe('OK')
   })
 
-  test('paid by notice, then back: nothing changes', async () => {
+  test('paid by notice, then the customer returns: nothing changes', async () => {
     const { payId, page } = await visit('BLIK', { amount: { value: 1000, currency: 'PLN' } })
     const back = await go(`${page}/approve`)
     await shop.settle()
@@ -91,7 +94,7 @@ describe('Adyen’s page', () => {
     expect(await statusOf(payId)).toBe('OK')
   })
 
-  test('back with empty hands is PENDING until the notice', async () => {
+  test('a return without parameters is PENDING until the notice', async () => {
     const { payId, page } = await visit('IDEAL')
     const back = new URL(await go(`${page}/approve`))
     back.search = ''
@@ -106,14 +109,14 @@ describe('Adyen’s page', () => {
     const { status, body } = await shop.gateway.call('POST', `/payments/${payId}/cancellations`, {})
     expect([status, body.status, body.responseCode]).toEqual([200, 'FAILED', '23000704'])
     expect(shop.double.requests.at(-1)?.path).toBe('/v72/cancels')
-    // Adyen cannot close its page; what is paid on it all the same goes back.
+    // Adyen cannot close its page; money paid on it later is given back.
     await go(`${page}/approve`)
     await pass(0)
     await pass(0)
     expect((await shop.record(payId)).amount).toMatchObject({ capturedValue: 1000, refundedValue: 1000 })
   })
 
-  test('paid on two pages: the one that was left behind is undone, and its notices are finished', async () => {
+  test('paid on two pages: the payment on the abandoned page is undone, and its notices are finished', async () => {
     const { paymentMethods: _, captureMethod: __, ...order } = cardPayment()
     const { body } = await shop.gateway.call('POST', '/payments/sessions', {
       ...order,
@@ -144,10 +147,10 @@ describe('Adyen’s page', () => {
   test.each([
     ['AUTOMATIC', 'PROVIDERK', { capturedValue: 1000, refundedValue: 1000 }],
     ['MANUAL', 'PROVIDERK', { authorizedValue: 1000, reversedValue: 1000 }],
-    // By another account of the merchant.
+    // Served by another account of the merchant.
     ['AUTOMATIC', servedElsewhere, { capturedValue: 1000, refundedValue: 1000 }],
   ])(
-    'paid on a page that was left for another one, after the payment has expired: the money goes back (%s, %s)',
+    'paid on an abandoned page after the payment has expired: the money is given back (%s, %s)',
     async (captureType, second, sums) => {
       const { paymentMethods: _, ...order } = cardPayment({ captureMethod: { type: captureType } })
       const expirationTime = new Date(clock.nowMs() + 3_600_000).toISOString()
@@ -179,7 +182,7 @@ describe('Adyen’s page', () => {
     },
   )
 
-  test('a page that could not be ended at Adyen is not called cancelled', async () => {
+  test('a payment whose page could not be ended at Adyen is not cancelled', async () => {
     const { payId, page } = await visit('BLIK', { amount: { value: 1000, currency: 'PLN' } })
     shop.double.fail(/\/cancels$/, 'turnedAway')
     shop.double.fail(/\/cancels$/, 'turnedAway')
@@ -190,7 +193,7 @@ describe('Adyen’s page', () => {
     expect(await statusOf(payId)).toBe('OK')
   })
 
-  test('a payment that stays open longer than Adyen’s offer gets a new page', async () => {
+  test('a payment that stays open longer than Adyen’s page gets a new one', async () => {
     const { payId, own, page } = await visit('IDEAL')
     const { reference } = shop.double.requests.findLast(({ path }) => path.endsWith('/payments'))?.body ?? {}
     shop.double.ledger.owed.push({
@@ -210,7 +213,7 @@ describe('Adyen’s page', () => {
     expect(await statusOf(payId)).toBe('OK')
   })
 
-  test('paid after the payment has expired: the money goes back by itself', async () => {
+  test('paid after the payment has expired: the money is given back automatically', async () => {
     const { payId, page } = await visit('BLIK', {
       amount: { value: 1000, currency: 'PLN' },
       expirationTime: new Date(clock.nowMs() + 3_600_000).toISOString(),
@@ -226,7 +229,7 @@ describe('Adyen’s page', () => {
   })
 })
 
-test('the refund of a payment on a page that was left behind is not booked on the payment that went on', async () => {
+test('a refund of the payment on an abandoned page is not booked on the payment that continued', async () => {
   const other = await startAdyenGateway()
   try {
     const { paymentMethods: _, captureMethod: __, ...order } = cardPayment()
@@ -254,7 +257,7 @@ test('the refund of a payment on a page that was left behind is not booked on th
   }
 })
 
-test('a plan that was begun on Adyen’s page is charged by Adyen’s token, without the customer', async () => {
+test('a plan that was begun on Adyen’s page is charged with Adyen’s token, without the customer', async () => {
   const other = await startAdyenGateway({ rawCards: false })
   try {
     const { body } = await other.gateway.call('POST', '/payments', {
@@ -287,26 +290,23 @@ test('a plan that was begun on Adyen’s page is charged by Adyen’s token, wit
 test.each([
   ['comes back', true],
   ['never comes back', false],
-])(
-  'a plan that a wallet’s customer began is charged by Adyen’s token, also if the customer %s',
-  async (_, isBack) => {
-    const { body } = await shop.gateway.call('POST', '/payments', {
-      ...cardPayment(planPayment()),
-      urls,
-      paymentMethods: { integrationType: 'HOSTED', type: 'PROVIDERP' },
-    })
-    const back = await go(`${await go(body._links.redirect.href)}/approve`)
-    await (isBack ? go(back) : shop.settle())
-    const charge = await shop.gateway.call('POST', `/payment-plans/${body.paymentPlanId}/charge`, {
-      transId: `wallet-charge-${isBack}`,
-    })
-    expect([charge.status, charge.body.status]).toEqual([200, 'OK'])
-    expect(shop.double.requests.at(-1)?.body).toMatchObject({
-      shopperInteraction: 'ContAuth',
-      paymentMethod: { type: 'paypal', storedPaymentMethodId: expect.stringMatching(/^TOKEN-D/) },
-    })
-  },
-)
+])('a plan begun with a wallet is charged with Adyen’s token, if the customer %s', async (_, isBack) => {
+  const { body } = await shop.gateway.call('POST', '/payments', {
+    ...cardPayment(planPayment()),
+    urls,
+    paymentMethods: { integrationType: 'HOSTED', type: 'PROVIDERP' },
+  })
+  const back = await go(`${await go(body._links.redirect.href)}/approve`)
+  await (isBack ? go(back) : shop.settle())
+  const charge = await shop.gateway.call('POST', `/payment-plans/${body.paymentPlanId}/charge`, {
+    transId: `wallet-charge-${isBack}`,
+  })
+  expect([charge.status, charge.body.status]).toEqual([200, 'OK'])
+  expect(shop.double.requests.at(-1)?.body).toMatchObject({
+    shopperInteraction: 'ContAuth',
+    paymentMethod: { type: 'paypal', storedPaymentMethodId: expect.stringMatching(/^TOKEN-D/) },
+  })
+})
 
 test.each([
   ['AUTOMATIC', 'no capture, because Adyen gives that one no reference'],
@@ -331,8 +331,8 @@ test.each([
   )
 })
 
-describe('an approval that nobody heard of', () => {
-  /** The answer is lost and the notices stay away until Adyen has undone the payment at our request. */
+describe('an approval whose answer and notices were lost', () => {
+  /** The answer is lost, and the notices are held back until Adyen has undone the payment at our request. */
   async function undone(): Promise<{ payId: string; items: AnyJson[] }> {
     shop.double.fail(/payments$/, 'lostAfter')
     const { body } = await shop.gateway.call(
@@ -360,7 +360,7 @@ describe('an approval that nobody heard of', () => {
       await shop.apply()
     }
     expect(await statusOf(payId)).toBe(status)
-    // Adyen repeats until it is heard.
+    // Adyen redelivers until it gets a 2xx.
     await shop.double.notify(items)
     await shop.apply()
   })
@@ -385,7 +385,7 @@ describe('an approval that nobody heard of', () => {
             ),
           )
           .toHaveLength(count)
-      // Each has read the payment before the other writes.
+      // Each process has read the payment before the other writes.
       await shop.double.notify([items[0]])
       await expectWaiting(1)
       shop.double.noticeUrl = here.replace(shop.gateway.url, other.url)

@@ -1,4 +1,4 @@
-/** Card payments through a real gateway and a double of Adyen; after each test the two books agree to the cent. */
+/** Card payments through a real gateway and a double of Adyen. After each test both books agree to the cent. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen/gateway.ts'
 import { type AdyenPayments, ledgerOf, manual, payThrough } from '#test/support/adyen/payments.ts'
@@ -68,7 +68,7 @@ describe('a card', () => {
     }
   })
 
-  test('a capture is PENDING until its notice comes; a part releases the rest', async () => {
+  test('a capture is PENDING until its notice arrives; a partial one releases the rest', async () => {
     const payId = await authorized()
     const { body } = await follow(payId, 'captures', 400)
     expect(body.status).toBe('PENDING')
@@ -80,7 +80,7 @@ describe('a card', () => {
     expect([again.status, again.body.responseCode]).toEqual([422, '20200006'])
   })
 
-  test('a part that is captured in the Customer Area releases the rest as well', async () => {
+  test('a partial capture in the Customer Area releases the rest as well', async () => {
     const payId = await authorized()
     await shop.settle()
     shop.double.ledger.capture(ledgerOf(shop, await shop.record(payId)), 400, 'by hand')
@@ -91,7 +91,7 @@ describe('a card', () => {
     })
   })
 
-  test('a notice of another amount decides nothing, and the right one after it does', async () => {
+  test('a notice with another amount is not applied, the correct one after it is', async () => {
     const payId = await authorized()
     await follow(payId, 'captures', 1000)
     const [owed] = shop.double.ledger.owed.slice(-1)
@@ -103,7 +103,7 @@ describe('a card', () => {
     expect(await shop.record(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
   })
 
-  test('400 for a demanded challenge without a way back, before Adyen is asked', async () => {
+  test('400 for a demanded challenge without a return address, before Adyen is called', async () => {
     const asked = shop.double.requests.length
     const card = { threeDsPolicy: { challengePreference: 'MANDATE_CHALLENGE' } }
     const { status, body } = await post('/payments', cardPayment({ ...manual, card }))
@@ -125,7 +125,7 @@ describe('a card', () => {
     expect(logged).toContain(body.xId)
   })
 
-  test('an answer in words of another version is unknown; log and record name the word', async () => {
+  test('an answer with a value of another API version is unknown; log and record name the value', async () => {
     shop.double.fail(/\/payments$/, 'newWords')
     const { body } = await post('/payments', cardPayment(manual))
     expect(body.status).toBe('PENDING')
@@ -137,7 +137,7 @@ describe('a card', () => {
   })
 
   test.each(['newWords', 'wrongEcho'] as const)(
-    'a card whose answer was not understood (%s) is undone where no notice comes',
+    'a card payment whose answer was not understood (%s) is undone if no notice arrives',
     async fault => {
       shop.double.fail(/\/payments$/, fault)
       const { body } = await post('/payments', cardPayment(manual))
@@ -151,7 +151,7 @@ describe('a card', () => {
     },
   )
 
-  test('a card without an answer stays PENDING while Adyen turns the undo away, and is undone by the next one', async () => {
+  test('a card payment without an answer stays PENDING while Adyen refuses the undo, and is undone by the next one', async () => {
     shop.double.fail(/\/payments$/, 'lostAfter')
     const { body } = await post('/payments', cardPayment(manual))
     expect(body.status).toBe('PENDING')
@@ -168,7 +168,7 @@ describe('a card', () => {
     expect(await statusOf(body.payId)).toBe('FAILED')
   })
 
-  test('what nobody knows is undone at the merchant account that took it, whatever the setting says by then', async () => {
+  test('an unknown payment is undone at the merchant account that took it, even if the setting has changed', async () => {
     const other = await startAdyenGateway({ gateway: { clock } })
     try {
       const { double, commands, accountId } = other
@@ -176,7 +176,7 @@ describe('a card', () => {
       const { body } = await other.gateway.call('POST', '/payments', cardPayment(manual))
       expect(body.status).toBe('PENDING')
       await commands.run('provider', 'set', accountId, '--set', 'merchantAccount=AnotherShopECOM')
-      // Another process has not read the account before the change.
+      // This process has not cached the account before the change.
       const heir = await startTestGateway({ clock, beside: other.gateway })
       clock.move(20 * 60_000)
       await heir.gateway.timerWorker.runDue()
@@ -190,7 +190,7 @@ describe('a card', () => {
     }
   })
 
-  test('a capture is told by the merchant account that took the payment, also after the setting was changed', async () => {
+  test('a capture notice of the merchant account that took the payment is applied after the setting was changed', async () => {
     const other = await startAdyenGateway({ gateway: { clock } })
     try {
       const { double, commands, accountId, gateway } = other
@@ -201,7 +201,7 @@ describe('a card', () => {
       const heir = await startTestGateway({ clock, beside: gateway })
       double.noticeUrl = `${heir.url}/providers/${accountId}/notices`
       const [, owed] = double.ledger.owed.splice(0)
-      // The same words about the same payment from an account that never had it.
+      // The same notice from a merchant account that never had the payment.
       await double.notify([{ ...owed, merchantAccountCode: 'StrangeECOM', pspReference: 'S000000000000001' }])
       await applyNotices(heir, gateway)
       expect(await other.record(body.payId)).toMatchObject({ amount: { capturedValue: 0 } })
@@ -218,7 +218,7 @@ describe('a card', () => {
     ['is known', []],
     ['was lost', ['lostAfter']],
   ] as const)(
-    'a capture that fails later stays failed, and needs nobody, where the notice of its success comes last and its answer %s',
+    'a capture that fails later stays failed, without an operator, if the notice of its success comes last and its answer %s',
     async (_, faults) => {
       const payId = await authorized()
       await shop.settle()
@@ -236,7 +236,7 @@ describe('a card', () => {
     },
   )
 
-  test('a refund is PENDING until its notice comes', async () => {
+  test('a refund is PENDING until its notice arrives', async () => {
     const payId = await authorized()
     await follow(payId, 'captures', 1000)
     await shop.settle()
@@ -246,7 +246,7 @@ describe('a card', () => {
     expect((await shop.record(payId)).amount).toMatchObject({ capturedValue: 1000, refundedValue: 300 })
   })
 
-  test('an increment, a reversal of a part and one of the rest', async () => {
+  test('an increment, a partial reversal and a reversal of the rest', async () => {
     const payId = await authorized()
     await follow(payId, 'incrementals', 500)
     await shop.settle()
@@ -260,7 +260,7 @@ describe('a card', () => {
     expect(await statusOf(payId)).toBe('REVERSED')
   })
 
-  // Adyen is told the new total. Two totals that were counted from the same sum would overwrite each other.
+  // Adyen takes the new total. Two totals computed from the same sum would overwrite each other.
   test.each([
     ['incrementals', 'incrementals'],
     ['incrementals', 'reversals'],
@@ -280,7 +280,7 @@ describe('a card', () => {
     expect(authorizedValue - reversedValue).toBe(total)
   })
 
-  test('422 for a DIRECT card where the account has no raw cards', async () => {
+  test('422 for a DIRECT card if the account allows no raw cards', async () => {
     await shop.commands.run('provider', 'set', shop.accountId, '--set', 'rawCards=false')
     const other = await startAdyenGateway({ rawCards: false })
     try {
@@ -302,7 +302,7 @@ describe('a card', () => {
   })
 })
 
-test('a card on file is set up with the customer, and charged later with the reference of the scheme', async () => {
+test('a card on file is set up with the customer, and charged later with the scheme reference', async () => {
   const { body } = await post('/payments', cardPayment(planPayment()))
   expect(body.status).toBe('OK')
   const callOf = (reference: string) =>

@@ -35,7 +35,7 @@ const addedAs = async (key: string, ...more: string[]): Promise<string> => {
   return JSON.parse(stdout).accountId
 }
 
-test('the check of an account with a right key finds nothing wrong', async () => {
+test('the check of an account with a correct key finds nothing wrong', async () => {
   const accountId = await addedAs('sk_test_double')
   const { findings, ok } = await commands.json('provider', 'check', accountId)
   expect(ok).toBe(true)
@@ -44,7 +44,7 @@ test('the check of an account with a right key finds nothing wrong', async () =>
   )
 })
 
-test('the check names a wrong key', async () => {
+test('the check reports a wrong key', async () => {
   const accountId = await addedAs('sk_test_wrong')
   const { code, stdout } = await commands.run('provider', 'check', accountId, '--json')
   expect(code).toBe(1)

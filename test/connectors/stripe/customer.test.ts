@@ -1,6 +1,6 @@
 /**
- * The customer's way to Stripe's page and back through a real gateway, and Stripe's notices: in order, reversed, twice,
- * early, never and forged. Whatever arrives, both books agree.
+ * Customers on Stripe's page, through a real gateway, and Stripe's notices: in order, reversed, twice, early, never and
+ * forged. In every case both books agree.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openPage } from '#test/support/browser/customer-page.ts'
@@ -21,7 +21,7 @@ import {
 /** Stripe's own deadlines are real time, so this clock begins there. */
 const clock = createTestClock(Date.now())
 let shop: StripeShop
-/** Takes card numbers as well. */
+/** A shop whose account allows raw cards. */
 let direct: StripeShop
 beforeAll(async () => {
   shop = await openStripeShop({ clock, requestsPerSecond: 10_000 })
@@ -30,9 +30,9 @@ beforeAll(async () => {
 afterAll(async () => {
   clock.move(60 * secondMs)
   for (const { gateway } of [shop, direct]) {
-    // An inquiry about a page that was ended finds nothing to ask, and that is the end of it.
+    // The last inquiry about an ended page finds nothing to do.
     await gateway.gateway.timerWorker.runDue()
-    // What is taken back is told of a second time.
+    // An undone operation rightly has a second event.
     const { 'an operation is told of once': _, ...broken } = await findBrokenRules(gateway.databaseUrl)
     expect(broken).toEqual({})
   }
@@ -46,7 +46,7 @@ const expectSameBooks = (payId: string, of: StripeShop = shop) => expectSameBook
 const open = async (url: string) => fetch(url, { redirect: 'manual' })
 const go = async (url: string): Promise<string> => (await open(url)).headers.get('location') ?? ''
 
-/** Chooses the method on our own page, and returns where the page sends the customer. */
+/** Chooses the method on our own page, and returns the address to which the page sends the customer. */
 async function chooseCard(url: string): Promise<string> {
   const own = await openPage(url)
   expect(own.html).not.toContain('name="securityCode"')
@@ -57,7 +57,7 @@ async function chooseCard(url: string): Promise<string> {
 
 interface Visit {
   readonly payId: string
-  /** Our own page, which sends the customer on. */
+  /** Our own page, which redirects the customer. */
   readonly own: string
   /** Stripe's page. */
   readonly page: string
@@ -73,7 +73,7 @@ async function visit(type = 'IDEAL', more: Record<string, unknown> = {}): Promis
 }
 
 describe('Stripe’s page', () => {
-  test('paid, back, and on to the shop; reload and coming back twice change nothing', async () => {
+  test('paid, returned and redirected to the shop; reloading and returning twice change nothing', async () => {
     const { payId, own, page } = await visit()
     expect(await go(own)).toBe(page)
     const back = await go(`${page}?choice=yes`)
@@ -88,7 +88,7 @@ describe('Stripe’s page', () => {
     await expectSameBooks(payId)
   })
 
-  test('left by its own link: cancelled, and nobody can pay there any more', async () => {
+  test('left by its cancel link: cancelled, and it can no longer be paid', async () => {
     const { payId, page } = await visit()
     await go(await go(`${page}?choice=no`))
     expect(await read(payId)).toMatchObject({ status: 'FAILED', responseCode: '23000703' })
@@ -97,7 +97,7 @@ describe('Stripe’s page', () => {
     await expectSameBooks(payId)
   })
 
-  test('paid, and the customer never comes back: the notice finishes it', async () => {
+  test('paid, and the customer never returns: the notice completes the payment', async () => {
     const { payId, page } = await visit()
     await go(`${page}?choice=yes`)
     await deliver()
@@ -105,7 +105,7 @@ describe('Stripe’s page', () => {
     await expectSameBooks(payId)
   })
 
-  test.each(['reversed', 'twice'] as const)('notices %s lead to the same', async manner => {
+  test.each(['reversed', 'twice'] as const)('notices %s have the same result', async manner => {
     const { payId, page } = await visit()
     await go(`${page}?choice=yes`)
     await deliver(manner)
@@ -113,7 +113,7 @@ describe('Stripe’s page', () => {
     await expectSameBooks(payId)
   })
 
-  test('no notice, no return: the inquiry finds it', async () => {
+  test('neither notice nor return: the inquiry finds the payment', async () => {
     const { payId, page } = await visit()
     await go(`${page}?choice=yes`)
     shop.double.takeEvents()
@@ -166,7 +166,7 @@ describe('Stripe’s page', () => {
     expect(await read(payId)).toMatchObject({ status: 'FAILED', responseCode: '23000402' })
   })
 
-  test('a payment that stays open longer than Stripe’s page gets a new one, however its end is learnt', async () => {
+  test('a payment that stays open longer than Stripe’s page gets a new one, by notice or by inquiry', async () => {
     const expirationTime = new Date(clock.nowMs() + 3 * 86_400_000).toISOString()
     const { payId, own, page, sessionId } = await visit('IDEAL', { expirationTime })
     shop.double.books.expireSession(sessionId)
@@ -188,7 +188,7 @@ describe('Stripe’s page', () => {
   })
 })
 
-test('200 the list of methods has the names that customers read', async () => {
+test('200 the list of methods has the names that customers see', async () => {
   const { body } = await shop.gateway.call('GET', '/payment-methods')
   const named = (type: string) => body.data.find((row: { type: string }) => row.type === type)?.name
   expect(named('PROVIDERK')).toBe('Klarna')
@@ -196,7 +196,7 @@ test('200 the list of methods has the names that customers read', async () => {
 })
 
 describe('our own page without card numbers', () => {
-  test('sends the customer of a card on to Stripe, for each try to another page', async () => {
+  test('sends customers who choose a card to Stripe, with a new page for each try', async () => {
     const card = { paymentMethods: { integrationType: 'HOSTED', type: 'CARD' } }
     const { body } = await shop.gateway.call('POST', '/payments', order('CARD', card))
     const { fields } = shop.double.calls.findLast(({ path }) => path.endsWith('/checkout/sessions')) ?? {
@@ -216,7 +216,7 @@ describe('our own page without card numbers', () => {
   })
 })
 
-test('a plan that was begun on Stripe’s page is charged by Stripe’s token, without the customer', async () => {
+test('a plan that was begun on Stripe’s page is charged with Stripe’s token, without the customer', async () => {
   const { body } = await shop.gateway.call('POST', '/payments', {
     ...order('CARD', { paymentMethods: { integrationType: 'HOSTED', type: 'CARD' } }),
     credentialOnFile: {
@@ -243,7 +243,7 @@ test('a plan that was begun on Stripe’s page is charged by Stripe’s token, w
   await expectSameBooks(charge.body.payId)
 })
 
-test('cancelling a payment first ends Stripe’s page; one that was paid goes on as paid', async () => {
+test('cancelling a payment first ends Stripe’s page; if it was paid, the payment continues as paid', async () => {
   const left = await visit()
   const cancel = (payId: string) => shop.gateway.call('POST', `/payments/${payId}/cancellations`, {})
   expect((await cancel(left.payId)).status).toBe(200)
@@ -257,13 +257,13 @@ test('cancelling a payment first ends Stripe’s page; one that was paid goes on
   await expectSameBooks(paid.payId)
 })
 
-test('a customer opens another page of Stripe while the first is ended for a cancellation: that one is ended too', async () => {
+test('a second page of Stripe that the customer opens during a cancellation is ended too', async () => {
   const session = { transId: 'two pages', amount: { value: 1000, currency: 'EUR' }, urls }
   const { body } = await shop.gateway.call('POST', '/payments/sessions', session)
   const own = body._links.redirect.href
   await chooseCard(own)
   let second = ''
-  // The customer chooses again in another tab, at the moment at which the first page has ended.
+  // The customer chooses again in another tab just when the first page has ended.
   shop.double.beforeAnswer = async () => {
     shop.double.beforeAnswer = undefined
     second = await chooseCard(own)
@@ -277,7 +277,7 @@ test('a customer opens another page of Stripe while the first is ended for a can
   await expectSameBooks(body.payId)
 })
 
-test('a customer turns back while Stripe’s page cannot be ended: what is paid there later goes back by itself', async () => {
+test('if Stripe’s page cannot be ended when the customer turns back, money paid there later is given back', async () => {
   const { payId, own, page } = await visit()
   shop.double.arm('POST', /\/expire$/, 'error page')
   const back = await fetch(`${own}/cancel`, {

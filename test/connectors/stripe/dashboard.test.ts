@@ -1,6 +1,6 @@
 /**
- * What Stripe tells by itself: refunds, captures and cancellations in the dashboard, disputes, and debits that are paid or
- * returned days later. Whatever arrives, both books agree.
+ * Stripe's notices of events that we did not cause: refunds, captures and cancellations in the dashboard, disputes, and
+ * debits that are paid or returned days later. In every case both books agree.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AnyJson } from '#test/support/any-json.ts'
@@ -19,7 +19,7 @@ import {
 /** Stripe's own deadlines are real time, so this clock begins there. */
 const clock = createTestClock(Date.now())
 let shop: StripeShop
-/** Takes card numbers as well. */
+/** A shop whose account allows raw cards. */
 let direct: StripeShop
 beforeAll(async () => {
   shop = await openStripeShop({ clock, requestsPerSecond: 10_000 })
@@ -28,9 +28,9 @@ beforeAll(async () => {
 afterAll(async () => {
   clock.move(60 * secondMs)
   for (const { gateway } of [shop, direct]) {
-    // An inquiry about a page that was ended finds nothing to ask, and that is the end of it.
+    // The last inquiry about an ended page finds nothing to do.
     await gateway.gateway.timerWorker.runDue()
-    // What is taken back is told of a second time.
+    // An undone operation rightly has a second event.
     const { 'an operation is told of once': _, ...broken } = await findBrokenRules(gateway.databaseUrl)
     expect(broken).toEqual({})
   }
@@ -43,7 +43,7 @@ const deliver = (manner?: Manner, to: StripeShop = shop) => deliverTo(to, manner
 const expectSameBooks = (payId: string, of: StripeShop = shop) => expectSameBooksAt(of, payId)
 let mandates = 0
 
-describe('what Stripe tells by itself', () => {
+describe('notices of events in the dashboard', () => {
   const pay = async (more: Record<string, unknown> = {}) => {
     const { body } = await direct.gateway.call('POST', '/payments', cardPayment(more))
     const record = await read(body.payId, direct)
@@ -59,7 +59,7 @@ describe('what Stripe tells by itself', () => {
     const refund = direct.double.books.refund({ payment_intent: intentId, amount: '300' })
     const before = direct.double.calls.length
     await deliver('twice', direct)
-    // All of it was captured, so the event is about money back, and nobody need be asked.
+    // The payment was captured in full, so the event can only be a refund, and no call is needed.
     expect(direct.double.calls.slice(before)).toEqual([])
     const record = await read(payId, direct)
     expect(record.amount.refundedValue).toBe(300)
@@ -72,7 +72,7 @@ describe('what Stripe tells by itself', () => {
 
   // Endpoints of API versions before 2022-11-15 name the refunds in the event of their charge, the later ones do not.
   test.each(['alone', 'before the refund’s own event', 'after it'])(
-    'a refund in the dashboard that is told by its charge is recorded once: %s',
+    'a dashboard refund reported by its charge is recorded once: %s',
     async place => {
       const { payId, intentId } = await pay()
       const { double, noticeUrl } = direct
@@ -109,7 +109,7 @@ describe('what Stripe tells by itself', () => {
 
   // API versions from 2022-11-15 on.
   test.each(['alone', 'before the refunds’ own events', 'after them'])(
-    'refunds in the dashboard that their charge does not name are asked for and recorded once: %s',
+    'dashboard refunds that their charge does not list are fetched and recorded once: %s',
     async place => {
       const { payId, intentId } = await pay()
       const { double, noticeUrl } = direct
@@ -134,9 +134,9 @@ describe('what Stripe tells by itself', () => {
     },
   )
 
-  // Stripe lists what a capture of a part has released as a refund, also where the charge names its refunds.
+  // Stripe lists the rest that a partial capture has released as a refund, even if the charge lists its refunds.
   test.each(['by its charge alone', 'with the refunds in it'])(
-    'what a capture of a part has released is no refund when one is made in the dashboard: %s',
+    'the rest released by a partial capture is not booked as a refund when one is made in the dashboard: %s',
     async how => {
       const { payId, intentId } = await pay({ captureMethod: { type: 'MANUAL' } })
       const { double, noticeUrl, gateway } = direct
@@ -168,7 +168,7 @@ describe('what Stripe tells by itself', () => {
     },
   )
 
-  test('what a cancellation in the dashboard releases is no refund, though Stripe lists it as one', async () => {
+  test('a cancellation in the dashboard is not booked as a refund, although Stripe lists it as one', async () => {
     const { payId, intentId } = await pay({ captureMethod: { type: 'MANUAL' } })
     const { double, noticeUrl } = direct
     double.books.cancel(intentId, {})
@@ -188,7 +188,7 @@ describe('what Stripe tells by itself', () => {
     expect(left).toEqual([])
   })
 
-  test('a refund of ours that fails later turns to FAILED', async () => {
+  test('a refund of ours that fails later becomes FAILED', async () => {
     const { payId } = await pay()
     const refund = await direct.gateway.call('POST', `/payments/${payId}/refunds`, {
       transId: 'r',
@@ -200,7 +200,7 @@ describe('what Stripe tells by itself', () => {
     await deliver('reversed', direct)
     expect((await read(payId, direct)).amount.refundedValue).toBe(0)
     await expectSameBooks(payId, direct)
-    // The older news, which came last, needs nobody.
+    // The older notice, which came last, needs no operator.
     const left = await queryRows(
       direct.gateway.databaseUrl,
       "SELECT item_key FROM notice_item WHERE state = 'UNMATCHED'",
@@ -209,7 +209,7 @@ describe('what Stripe tells by itself', () => {
     expect(direct.gateway.logged.filter(line => line.includes('PAID_TWICE'))).toEqual([])
   })
 
-  test('an authorisation that Stripe ends because its time ran out lapses, as by our own clock', async () => {
+  test('an authorisation that expires at Stripe lapses, as by our own clock', async () => {
     const { payId, intentId } = await pay({ captureMethod: { type: 'MANUAL' } })
     direct.double.books.cancel(intentId, { cancellation_reason: 'automatic' })
     await deliver('twice', direct)
@@ -240,7 +240,7 @@ describe('what Stripe tells by itself', () => {
   })
 
   test.each(['in order', 'reversed', 'twice'] as const)(
-    'a capture of a part in the dashboard releases the rest, told %s',
+    'a partial capture in the dashboard releases the rest, notices %s',
     async manner => {
       const { payId, intentId } = await pay({ captureMethod: { type: 'MANUAL' } })
       direct.double.books.capture(intentId, { amount_to_capture: '600' })
@@ -254,7 +254,7 @@ describe('what Stripe tells by itself', () => {
   )
 
   test.each(['in order', 'reversed', 'twice'] as const)(
-    'what our own first capture left is captured in the dashboard, told %s',
+    'the rest after our own first capture is captured in the dashboard, notices %s',
     async manner => {
       const { payId, intentId } = await pay({ captureMethod: { type: 'MANUAL' } })
       const first = { transId: 'first', amount: { value: 400, currency: 'EUR' } }
@@ -271,7 +271,7 @@ describe('what Stripe tells by itself', () => {
     },
   )
 
-  test('a capture in the dashboard is recorded although only the intent is told of', async () => {
+  test('a capture in the dashboard is recorded from the notice of the intent alone', async () => {
     const { payId, intentId } = await pay({ captureMethod: { type: 'MANUAL' } })
     direct.double.books.capture(intentId, { amount_to_capture: '700' })
     const [whole] = direct.double.takeEvents().filter(({ payload }) => payload.includes('intent.succeeded'))
@@ -284,7 +284,7 @@ describe('what Stripe tells by itself', () => {
     await expectSameBooks(payId, direct)
   })
 
-  test('a notice without our key is not taken for somebody else’s capture while ours has no answer', async () => {
+  test('a notice without our key is not taken for a dashboard capture while ours has no answer', async () => {
     const { payId } = await pay({ captureMethod: { type: 'MANUAL' } })
     direct.double.arm('POST', /\/capture$/, 'lost after')
     const ours = { transId: 'ours', amount: { value: 1000, currency: 'EUR' } }
@@ -386,7 +386,7 @@ describe('a dispute', () => {
     expect((await read(payId, direct)).amount.disputedValue).toBe(0)
   })
 
-  test.each(['won', 'lost'])('is lost, appealed, and %s by the appeal', async end => {
+  test.each(['won', 'lost'])('is lost, appealed, and %s in the appeal', async end => {
     const { payId, list } = await dispute()
     const { providerDisputeId, disputeId } = list[0]
     for (const status of ['lost', 'appeal_needs_response', 'appeal_under_review', end]) {

@@ -1,6 +1,6 @@
 /**
- * Every request that the connector can make, for every method and option, against Stripe's own document; and every value of
- * the answers' enumerations against our readers.
+ * Validates every request that the connector can make, for every method and option, against Stripe's OpenAPI document,
+ * and every enumeration value of the answers against our readers.
  */
 import { describe, expect, test } from 'vitest'
 import type { AuthorizationRequest, Connector, HttpRequest, Inquiry } from '#connectors/contract.ts'
@@ -36,7 +36,7 @@ import { scriptHttp } from '#test/support/stripe/scripted-http.ts'
 const signal = AbortSignal.timeout(60_000)
 const nowMs = Date.parse('2026-11-16T10:05:00Z')
 
-/** Answers every call with an object that lets the operation go on, so that all its calls are seen. */
+/** A connector whose calls are all answered so that the operation continues, and are recorded. */
 function openConnector(): { connector: Connector; requests: HttpRequest[] } {
   const http = scriptHttp(({ url, verb }) => {
     const { pathname } = new URL(url)
@@ -162,17 +162,17 @@ async function everyFollowUp(connector: Connector): Promise<void> {
   await connector.check(signal)
 }
 
-/** Codes of methods that came after 2023; the library of today names them all. */
+/** Codes of methods added after 2023, all of which the current library has. */
 const newestCodes = new Set(
   unionIn('PaymentIntents', 'AllowedPaymentMethodType', 'PaymentIntentCreateParams'),
 )
 
 describe('requests', () => {
-  test('every code of a method is one of the newest list of Stripe', () => {
+  test('every method code is in Stripe’s current list', () => {
     expect(servedTypes.filter(type => !newestCodes.has(stripeCode(type) ?? ''))).toEqual([])
   })
 
-  test('every request is one of the document, field by field', async () => {
+  test('every request conforms to the document, field by field', async () => {
     if (!materialIsThere) return sayItIsAbsent()
     const document = openDocument(newestCodes)
     const requests = await everyRequest()
@@ -184,7 +184,7 @@ describe('requests', () => {
     expect(newerFields.filter(field => !document.used.has(field))).toEqual([])
   })
 
-  test('the document check refuses what is misspelt, missing or of another type', () => {
+  test('the document check rejects misspelt and missing fields and wrong types', () => {
     if (!materialIsThere) return sayItIsAbsent()
     const document = openDocument(newestCodes)
     const post = (path: string, body: string): readonly string[] =>
@@ -197,7 +197,7 @@ describe('requests', () => {
     expect(post('/v1/nothing', '')).toEqual(['no post /v1/nothing'])
   })
 
-  test('every POST has its key, every call the version and the secret key, and no address a card number', async () => {
+  test('every POST has an idempotency key, every call the API version and secret key, and no URL a card number', async () => {
     const requests = await everyRequest()
     for (const { verb, headers, url, body } of requests) {
       expect(headers).toMatchObject({
@@ -257,13 +257,13 @@ describe('answers', () => {
     expect(readRefund({ ...refund, status: 'tomorrow' }, asked).kind).toBe('unknown')
   })
 
-  test('every status of a dispute has a place', () => {
+  test('every status of a dispute is mapped', () => {
     const statuses = unionIn('Disputes', 'Status', 'export declare namespace Dispute ')
     expect(statuses).toHaveLength(10)
     expect(statuses.filter(status => !(status in disputeStatuses))).toEqual([])
   })
 
-  test('every error code of a payment is in our table, or belongs to another product of Stripe', () => {
+  test('every error code is in our table or belongs to another product of Stripe', () => {
     const codes = unionIn('PaymentIntents', 'Code', 'namespace LastPaymentError')
     const missing = codes.filter(code => !errorDetails.has(code) && !declineDetails.has(code))
     expect(missing.filter(code => !otherProducts.test(code))).toEqual([])

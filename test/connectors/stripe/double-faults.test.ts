@@ -42,7 +42,7 @@ describe('a lost answer', () => {
     ['error page after', 'unknown', 'approved'],
     ['truncated', 'unknown', 'approved'],
   ])('of an authorisation (%s) is %s, and the look-up says %s', async (fault, first, then) => {
-    // Search lags behind: only the list by time can prove anything.
+    // Search lags, so only the list by time can prove anything.
     double.searchIsFresh = false
     double.arm('POST', /payment_intents$/, fault)
     expect((await connector.authorize(card, signal())).authorization.kind).toBe(first)
@@ -50,7 +50,7 @@ describe('a lost answer', () => {
     expect(double.calls.filter(({ verb }) => verb === 'POST').length).toBeLessThanOrEqual(1)
   })
 
-  test('that comes too late is unknown, and found afterwards', async () => {
+  test('that comes too late is unknown, and is found by the look-up', async () => {
     double.arm('POST', /payment_intents$/, 'slow')
     const limit = new AbortController()
     const held = double.untilHeld()
@@ -64,7 +64,7 @@ describe('a lost answer', () => {
     )
   })
 
-  test('about another amount shows it', async () => {
+  test('with another amount echoes that amount', async () => {
     double.arm('POST', /payment_intents$/, 'wrong echo')
     expect((await connector.authorize(card, signal())).authorization).toMatchObject({
       provider: { echo: { amount: { value: 11_000 } } },
@@ -129,7 +129,7 @@ describe('a lost answer', () => {
     ).toBe(then)
   })
 
-  test('of a follow-up is answered again under the same key, without doing it twice', async () => {
+  test('of a follow-up is returned again under the same key, without a second effect', async () => {
     const id = transactionIdOf(await connector.authorize(card, signal()))
     const capture = follow('CAPTURE', id, { reference: xId('c1'), value: 300, newTotal: 300 })
     double.arm('POST', /capture$/, 'lost after')
@@ -174,7 +174,7 @@ describe('disputes and settlement', () => {
     expect(factsSoFar()).toMatchObject([{ dispute: { status: 'LOST' } }])
   })
 
-  test('the lines of the balance are the captures and refunds, less what Stripe keeps', async () => {
+  test('the balance lines are the captures and refunds, less Stripe’s fees', async () => {
     const id = transactionIdOf(await connector.authorize({ ...card, captureReference }, signal()))
     await connector.refund?.(
       follow('REFUND', id, { reference: xId('f1'), value: 300, newTotal: 300 }),
@@ -198,7 +198,7 @@ describe('disputes and settlement', () => {
     ])
   })
 
-  test('the check says that the key is right', async () => {
+  test('the check accepts the key', async () => {
     expect((await connector.check(signal())).every(({ ok }) => ok)).toBe(true)
   })
 })

@@ -1,4 +1,4 @@
-/** The connector over real HTTP against the double of Stripe: cards, pages and debits, and both books at the end. */
+/** The connector over real HTTP against the double of Stripe: cards, pages and debits. In the end both books agree. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Connector, Inquiry } from '#connectors/contract.ts'
 import { createProviderHttp, type ProviderHttpPool } from '#connectors/http.ts'
@@ -81,13 +81,13 @@ describe('a card', () => {
       ['INCREMENTAL', xId('e1'), 500],
       ['CAPTURE', xId('c1'), 400],
       ['CAPTURE', xId('c2'), 1000],
-      // The last capture left a rest, which Stripe has released.
+      // Stripe has released the rest after the last capture.
       ['REVERSAL', undefined, 100],
       ['REFUND', xId('f1'), 300],
     ])
   })
 
-  test('is captured at once where the request says so', async () => {
+  test('is captured at once if the request asks for it', async () => {
     const outcome = await connector.authorize({ ...card, captureReference }, signal())
     expect(outcome.capture).toMatchObject({
       kind: 'approved',
@@ -128,7 +128,7 @@ describe('a card', () => {
     ).toMatchObject({ kind: 'declined', detail: '0312' })
   })
 
-  test('in a challenge is approved when the customer comes back, and declined when they fail', async () => {
+  test('with a challenge is approved when the customer returns, and declined when they fail', async () => {
     for (const [choice, kind] of [
       ['yes', 'approved'],
       ['no', 'declined'],
@@ -154,7 +154,7 @@ describe('a card', () => {
     }
   })
 
-  test('of a customer who is not there is not left in a challenge', async () => {
+  test('without the customer is not left in a challenge', async () => {
     const { authorization } = await connector.authorize(
       withCard(challengedCard, { customerPresent: false }),
       signal(),
@@ -181,7 +181,7 @@ describe('a page', () => {
     form: {},
   })
 
-  test('is paid, and the customer comes back', async () => {
+  test('is paid, and the customer returns', async () => {
     const { url, provider, expiresAt } = await open()
     expect(expiresAt?.getTime()).toBeGreaterThan(Date.now() + 80_000_000)
     const answer = await fetch(`${url}?choice=yes`, { redirect: 'manual' })
@@ -191,7 +191,7 @@ describe('a page', () => {
     expect(double.books.ledger()).toEqual([{ reference, captured: 1000, refunded: 0, status: 'succeeded' }])
   })
 
-  test('is left by its own link, and cannot be paid afterwards', async () => {
+  test('is left by its cancel link, and cannot be paid afterwards', async () => {
     const { url, provider } = await open()
     const answer = await fetch(`${url}?choice=no`, { redirect: 'manual' })
     const query = Object.fromEntries(new URL(answer.headers.get('location') ?? '').searchParams)
@@ -201,7 +201,7 @@ describe('a page', () => {
     expect(double.books.ledger()).toEqual([])
   })
 
-  test('that is paid already cannot be ended, and says so', async () => {
+  test('that is already paid cannot be ended: the outcome is the payment’s', async () => {
     const { url, provider } = await open()
     await fetch(`${url}?choice=yes`, { redirect: 'manual' })
     const ended = await connector.cancelAction?.(inquiryOf('AUTHORIZATION', { provider }), signal())
@@ -217,7 +217,7 @@ describe('a page', () => {
     expect((await connector.inquire?.(returned(provider), signal()))?.authorization.kind).toBe('approved')
   })
 
-  test('whose answer was lost can be asked for again: the same key brings the same page', async () => {
+  test('whose answer was lost can be requested again: the same key returns the same page', async () => {
     double.arm('POST', /sessions$/, 'lost after')
     expect((await connector.authorize(page, signal())).authorization.kind).toBe('unreached')
     await open()
@@ -241,7 +241,7 @@ describe('a debit', () => {
     expect(facts.map(fact => fact.outcome.kind)).toEqual(['pending', kind])
   })
 
-  test('that the bank sends back is a return', async () => {
+  test('that the bank takes back is a return', async () => {
     const id = transactionIdOf(await connector.authorize(debit, signal()))
     double.books.succeed(double.books.findIntent(id))
     double.takeEvents()

@@ -1,6 +1,6 @@
 /**
- * The same operation as another system in production sends it to Stripe (the field probe). Every field that only one of the
- * two sends is listed here and explained in the table of the connector's README.
+ * Compares our requests with those of another production system to Stripe (the field probe). Every field that only one
+ * of the two sends is listed here and explained in the connector's README.
  */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -56,7 +56,7 @@ const ours = ({ verb, url, body }: HttpRequest): Sample => toSample(verb, url, S
 
 type Work = (connector: ReturnType<typeof stripe.open>) => Promise<unknown> | undefined
 
-/** The first request of an operation that makes several, unless told otherwise. */
+/** Our request for an operation; the first one by default, if there are several. */
 async function sendOurs(work: Work, which = 0): Promise<Sample> {
   const http = scriptHttp(({ url }) =>
     answered(url.includes('sessions') ? sessionOf('open') : intentOf('succeeded')),
@@ -261,7 +261,7 @@ test.each(onThePage)('%s is the method that we open a page for as %s', async (na
   )
 })
 
-/** What the probe has and we do not send. Explained in the README. */
+/** Requests of the probe that we do not send. Explained in the README. */
 const notCompared: readonly string[] = [
   'authorize AchBankTransfer',
   'authorize ApplePay',
@@ -277,7 +277,7 @@ const notCompared: readonly string[] = [
   'tokenize',
 ]
 
-test('every request of the probe is compared, or named as one that we do not send', () => {
+test('every request of the probe is compared or listed as not sent', () => {
   if (!materialIsThere) return sayItIsAbsent()
   const { flows } = parseObject(readMaterial('field-probe.json'))
   const probes = Object.entries(isObject(flows) ? flows : {}).flatMap(([flow, cases]) =>

@@ -1,6 +1,6 @@
 /**
- * Payments through a real gateway to the double of Stripe, and both books to the cent. Lost answers of other operations and
- * crashes are the subject of the conformance suite.
+ * Payments through a real gateway to the double of Stripe; both books agree to the cent. The conformance suite covers
+ * lost answers of other operations and crashes.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
@@ -36,7 +36,7 @@ const create = (change: Parameters<typeof cardPayment>[0] = {}) =>
   shop.gateway.call('POST', '/payments', cardPayment(change))
 const read = async (payId: string) => (await shop.gateway.call('GET', `/payments/getByPayId/${payId}`)).body
 
-/** What the double holds for a payment of ours, found by the reference of its authorisation. */
+/** The double's payment for one of ours, by the reference of its authorisation. */
 function bookedAs(record: { operations: { xId: string }[] }) {
   const references = record.operations.map(({ xId }) => xId)
   return shop.double.books.ledger().filter(({ reference }) => references.includes(reference ?? ''))
@@ -52,7 +52,7 @@ async function expectSameBooks(payId: string): Promise<void> {
   })
 }
 
-/** Asks until the times of inquiry are through. */
+/** Runs all inquiries. */
 async function settle(): Promise<void> {
   for (const step of [10 * secondMs, 20 * secondMs, 30 * secondMs, 5 * minuteMs, 15 * minuteMs]) {
     clock.move(step)
@@ -73,7 +73,7 @@ describe('a card number', () => {
     await expectSameBooks(body.payId)
   })
 
-  test('200 raised and captured twice', async () => {
+  test('200 incremented and captured twice', async () => {
     const { body } = await create(manual)
     const call = (path: string, value: number) =>
       shop.gateway.call('POST', `/payments/${body.payId}/${path}`, { transId: path, amount: euros(value) })
@@ -86,7 +86,7 @@ describe('a card number', () => {
     await expectSameBooks(body.payId)
   })
 
-  test('two increments at once: Stripe is told the new total, so the second is refused until the first has its answer', async () => {
+  test('two concurrent increments: Stripe takes the new total, so the second is refused until the first is answered', async () => {
     const { body } = await create(manual)
     const raise = (transId: string, value: number) =>
       shop.gateway.call('POST', `/payments/${body.payId}/incrementals`, { transId, amount: euros(value) })
@@ -116,9 +116,9 @@ describe('a card number', () => {
     await expectSameBooks(body.payId)
   })
 
-  // Stripe shows only what was captured in all, which may be either of the two.
+  // Stripe shows only the captured total, which may come from either of the two.
   test.each(['before', 'after'] as const)(
-    'two captures of the same amount without an answer, of which one arrived: notices come %s the inquiry',
+    'two unanswered captures of the same amount, one of which arrived: notices come %s the inquiry',
     async when => {
       const { body } = await create(manual)
       const capture = (transId: string) =>
@@ -136,7 +136,7 @@ describe('a card number', () => {
     },
   )
 
-  test('the rest is released too where the answer to the last capture was lost', async () => {
+  test('the rest is released even if the answer to the last capture was lost', async () => {
     const { body } = await create(manual)
     shop.double.arm('POST', /capture$/, 'lost after')
     const last = { transId: 'c', amount: euros(400), captureMethod: { manual: { final: true } } }
@@ -177,7 +177,7 @@ describe('a card number', () => {
 })
 
 describe('a card on file', () => {
-  test('is set up with the customer, and charged later with the reference of the scheme', async () => {
+  test('is set up with the customer, and charged later with the scheme reference', async () => {
     const { body } = await create(planPayment())
     const { paymentPlanId, paymentMethods } = await read(body.payId)
     expect(shop.double.calls.at(-1)?.fields).toMatchObject({ setup_future_usage: 'off_session' })
@@ -197,7 +197,7 @@ describe('a card on file', () => {
     await expectSameBooks(charge.body.payId)
   })
 
-  test('is set up by the confirm of a payment that was created for a later order', async () => {
+  test('is set up by the confirm of a two-step payment', async () => {
     const { body } = await create(planPayment({ payment: { card: { eventToken: 'ORDER' } } }))
     const path = `/payments/${body.payId}/confirms`
     const { body: confirmed } = await shop.gateway.call('POST', path, {
@@ -223,7 +223,7 @@ describe('a card on file', () => {
   })
 })
 
-test('settlement lines fit the captures and refunds, and the books are reconciled', async () => {
+test('settlement lines match the captures and refunds, and the books reconcile', async () => {
   const commands = commandsHere(shop.gateway.databaseUrl, {
     TOLLGATE_MASTER_KEY: masterKeyOf(shop.gateway.databaseUrl),
   })
@@ -260,7 +260,7 @@ test('settlement lines fit the captures and refunds, and the books are reconcile
     ['REFUND', -300],
   ])
   expect(ofPayment(byHand.payId)).toEqual([['CAPTURE', 1000]])
-  // Stripe books the whole authorisation, and what was not captured of it as taken back.
+  // Stripe books the whole authorisation, and the uncaptured rest as taken back.
   const wholeAndRest = (rest: number) => [
     ['CAPTURE', rest],
     ['CAPTURE', 1000],
@@ -273,7 +273,7 @@ test('settlement lines fit the captures and refunds, and the books are reconcile
   commands.remove()
 })
 
-test('payments that Stripe settles in another currency are reconciled by what the customer paid', async () => {
+test('payments that Stripe settles in another currency are reconciled by the customer’s amount', async () => {
   const dollars = (value: number) => ({ value, currency: 'USD' })
   const act = (payId: string, operation: string, value: number, final = false) =>
     shop.gateway.call('POST', `/payments/${payId}/${operation}`, {

@@ -1,4 +1,4 @@
-/** All recorded answers of Stripe's test system through our readers, with what each must mean. */
+/** All recorded answers of Stripe's test system, with the outcome that our readers must find. */
 import { expect, test } from 'vitest'
 import { followUpOf, reference } from '#connectors/stripe/examples.test-support.ts'
 import { readIntent, readRelease, readTotal } from '#connectors/stripe/translate/intents.ts'
@@ -9,7 +9,7 @@ import { type Recording, readRecordings } from '#test/support/stripe/recordings.
 
 const asked: Asked = { reference, amount: { value: 1000, currency: 'USD' }, captureReference: reference }
 
-/** One word for each recorded answer. Objects that are not ours to read are named by their kind. */
+/** The outcome of a recorded answer. Objects that we do not read are named by their kind. */
 function meaningOf({ path, verb, answer }: Recording): string {
   const reading = readAnswer(answer)
   if (reading.kind === 'none') return reading.outcome.kind
@@ -35,7 +35,7 @@ function meaningOf({ path, verb, answer }: Recording): string {
 
 const domain = ['apple_pay_domain', 'list', 'payment_method_domain', 'list']
 const setUp = ['setup_intent', 'ephemeral_key']
-/** An intent on which nothing was tried: somebody may still pay it. */
+/** An intent without a try, which can still be paid. */
 const untried = 'post pending'
 
 const expected: Readonly<Record<string, readonly string[]>> = {
@@ -76,7 +76,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
   update_payment_intent_new_currency: [untried],
 }
 
-test('every recorded answer means what it must', () => {
+test('every recorded answer has the expected outcome', () => {
   if (!materialIsThere) return sayItIsAbsent()
   const found: Record<string, string[]> = {}
   for (const recording of readRecordings()) {

@@ -1,5 +1,5 @@
 /**
- * What Adyen wants the customer to do next, as one of the two actions our pages support: a redirect or instructions.
+ * Translates Adyen's next action for the customer into one of the two that our pages support: redirect or instructions.
  */
 import { dateAt, type Loose, present, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import type { CustomerAction, Instructions } from '#connectors/contract.ts'
@@ -9,7 +9,7 @@ export interface ReadAction {
   readonly expiresAt?: Date
 }
 
-/** `wait`: the customer acts in an app of their own and we wait. Undefined: our pages cannot show this action. */
+/** `wait`: the customer acts in their own app. Undefined: our pages cannot show this action. */
 export function readAction(action: Loose | undefined): ReadAction | 'wait' | undefined {
   switch (textAt(action, 'type')) {
     case 'redirect':
@@ -25,7 +25,7 @@ export function readAction(action: Loose | undefined): ReadAction | 'wait' | und
     case 'await':
       return 'wait'
     default:
-      // Fingerprints, challenges and SDKs run Adyen's scripts on the page; we ask for redirects instead.
+      // Fingerprints, challenges and SDK actions need Adyen's scripts on the page; we request redirects instead.
       return undefined
   }
 }
@@ -60,7 +60,7 @@ const readInstructions = (action: Loose | undefined): Instructions => ({
   downloadUrl: textAt(action, 'downloadUrl') ?? textAt(action, 'instructionsUrl'),
 })
 
-/** Only what Adyen returned is shown; the deadline is part of the instructions, because the customer has to keep it. */
+/** The instructions that Adyen returned, with the deadline, which the customer must meet. */
 const show = (instructions: Instructions, expiresAt: Date | undefined): ReadAction => ({
   action: { type: 'instructions', instructions: present({ ...instructions, deadline: expiresAt }) ?? {} },
   ...(expiresAt === undefined ? {} : { expiresAt }),

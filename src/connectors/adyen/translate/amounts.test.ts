@@ -11,7 +11,7 @@ import { maximumAmount } from '#domain/money/money.ts'
 
 const payable = currencies.map(({ code }) => code).filter(code => adyenExponent(code) !== undefined)
 
-test('every amount that Adyen can express comes back as it went, in every currency', () => {
+test('every amount that Adyen can express converts there and back unchanged, in every currency', () => {
   const amount = fc.record({
     value: fc.integer({ min: 0, max: maximumAmount }),
     currency: fc.constantFrom(...payable),
@@ -51,6 +51,6 @@ test.each([
   ['a fraction', { value: 1.5, currency: 'EUR' }],
   ['text', { value: '100', currency: 'EUR' }],
   ['a fraction of our unit', { value: 50_001, currency: 'CLP' }],
-  ['a currency that nobody pays with', { value: 100, currency: 'CLF' }],
+  ['a currency that is not used for payments', { value: 100, currency: 'CLF' }],
   ['a currency that does not exist', { value: 100, currency: 'XYZ' }],
 ])('%s from Adyen is not taken for an amount', (_, amount) => expect(fromAdyenAmount(amount)).toBeUndefined())

@@ -1,13 +1,13 @@
 /**
- * Amounts at Adyen: a whole number of the smallest unit, which is not ISO's for every currency. An amount that Adyen's
- * unit cannot express exactly is refused before anything is stored, so a conversion never rounds.
+ * Converts amounts to Adyen's smallest unit and back. For some currencies it is not that of ISO 4217. An amount that
+ * cannot be expressed exactly is refused before anything is stored, so a conversion never rounds.
  */
 import { strict as assert } from 'node:assert'
 import { integerAt, type Loose, textAt } from '#connectors/adyen/loose.ts'
 import { exponentOf } from '#domain/money/currencies.ts'
 import { exact, type Money } from '#domain/money/money.ts'
 
-/** Where Adyen counts differently from ISO 4217, by its page of currency codes (IDR: not confirmed in a document). */
+/** Decimals that differ from ISO 4217, from Adyen's page of currency codes (IDR: not confirmed by a document). */
 const deviations: ReadonlyMap<string, number> = new Map([
   ['CLP', 2],
   ['CVE', 0],
@@ -15,7 +15,7 @@ const deviations: ReadonlyMap<string, number> = new Map([
   ['IDR', 0],
 ])
 
-/** Units of account and bond currencies, which are not used for payments. */
+/** Units of account and funds codes, in which no payment is made. */
 const notPayable: ReadonlySet<string> = new Set('BOV CHE CHW CLF COU MXV USN UYI UYW XAD'.split(' '))
 
 export const adyenExponent = (currency: string): number | undefined =>
@@ -26,7 +26,7 @@ export interface AdyenAmount {
   readonly value: number
 }
 
-/** Undefined: the amount has no exact counterpart. */
+/** Undefined: Adyen cannot express the amount exactly. */
 export function tryAdyenAmount({ value, currency }: Money): AdyenAmount | undefined {
   const converted = rescale(value, exponentOf(currency), adyenExponent(currency))
   return converted === undefined ? undefined : { currency, value: converted }
@@ -38,7 +38,7 @@ export function toAdyenAmount(money: Money): AdyenAmount {
   return amount
 }
 
-/** Undefined where the member is missing, malformed or not a whole number of our unit. */
+/** Undefined: the amount is missing, malformed or not a whole number of our unit. */
 export function fromAdyenAmount(amount: Loose | undefined): Money | undefined {
   const currency = textAt(amount, 'currency')
   const value = integerAt(amount, 'value')

@@ -13,7 +13,7 @@ export const answered = (status: number, body: unknown): HttpAnswer => ({
   body: typeof body === 'string' ? body : JSON.stringify(body),
 })
 
-/** One word for an outcome: its kind, or the detail of a decline. */
+/** The kind of an outcome, or the detail of a decline. */
 export const said = (outcome: Outcome | AuthorizationOutcome['authorization']): string =>
   outcome.kind === 'declined' ? outcome.detail : outcome.kind
 

@@ -1,4 +1,4 @@
-/** Answers to a payment at Adyen: approved, declined, or something for the customer to do. */
+/** Answers to a payment at Adyen: approved, declined, or an action for the customer. */
 import { describe, expect, test } from 'vitest'
 import { answered, asked, echo, payment, said } from '#connectors/adyen/translate/answers.test-support.ts'
 import { type Asked, fromPayment } from '#connectors/adyen/translate/answers.ts'
@@ -8,7 +8,7 @@ import type { AnyJson } from '#test/support/any-json.ts'
 
 describe('answers to /payments', () => {
   const redirect = { type: 'redirect', url: 'https://bank.example/', method: 'GET' }
-  // Every value of `resultCode` in Checkout v72, with the members that come with it.
+  // Every value of `resultCode` in Checkout v72, with its accompanying members.
   const results: readonly (readonly [string, object, string])[] = [
     ['Authorised', {}, 'approved'],
     ['Refused', { refusalReasonCode: '12' }, '0351'],
@@ -39,7 +39,7 @@ describe('answers to /payments', () => {
       )
   })
 
-  test('every action of the document is shown, awaited or unknown, and none is lost', ({ skip }) => {
+  test('every action of the document is shown, awaited or unknown', ({ skip }) => {
     if (!hasAdyenDocuments) skip(absenceNote)
     const { schemas } = readAdyenDocument('CheckoutService-v72.json').components
     const types: string[] = schemas.PaymentResponse.properties.action.oneOf.flatMap(
@@ -74,7 +74,7 @@ describe('answers to /payments', () => {
     expect(payment({ resultCode, ...echo, action })).toBe(outcome)
   })
 
-  test('after a redirect Adyen’s own reference of the payment is echo enough, another one is not', () => {
+  test('after a redirect the payment’s own PSP reference is a sufficient echo, another one is not', () => {
     const answer = answered(200, { resultCode: 'Authorised', pspReference: 'PSP1' })
     const kindFor = (pspReference: string) =>
       fromPayment(answer, { ...asked, pspReference }).authorization.kind
@@ -82,7 +82,7 @@ describe('answers to /payments', () => {
   })
 
   test.each([
-    ['a result code of tomorrow', { resultCode: 'Teleported', ...echo }],
+    ['an unknown result code', { resultCode: 'Teleported', ...echo }],
     ['no result code', { ...echo }],
     ['another reference', { resultCode: 'Authorised', ...echo, merchantReference: xIdOf(9) }],
     ['another amount', { resultCode: 'Authorised', ...echo, amount: { value: 999, currency: 'EUR' } }],
@@ -119,14 +119,14 @@ describe('answers to /payments', () => {
     expect(said(unreached.authorization)).toBe('unreached')
   })
 
-  test('a refused key is named in the record', () => {
+  test('the payment record says that the key was refused', () => {
     const { authorization } = fromPayment(answered(401, ''), asked)
     expect(authorization).toMatchObject({
       provider: { responseText: 'Adyen refused the API key (HTTP 401)', responseCode: '401' },
     })
   })
 
-  test('a refused merchant account is named too, and nothing is concluded where a lost request is repeated', () => {
+  test('the payment record says that the merchant account was refused; a lost request stays open', () => {
     const body = { errorCode: '901', message: 'Invalid Merchant Account' }
     expect(fromPayment(answered(422, body), asked).authorization).toMatchObject({
       callRefused: true,
@@ -134,7 +134,7 @@ describe('answers to /payments', () => {
     })
   })
 
-  test('an approval carries everything that the payment record shows', () => {
+  test('an approval carries all facts that the payment record shows', () => {
     const additionalData = {
       authCode: '065696',
       networkTxReference: 'MCC123456',
@@ -170,7 +170,7 @@ describe('answers to /payments', () => {
     })
   })
 
-  test('an approval that Adyen captures by itself answers for the capture too', () => {
+  test('an approval with automatic capture is the answer for the capture too', () => {
     const both: Asked = { ...asked, captureReference: xIdOf(2) }
     const { capture } = fromPayment(answered(200, { resultCode: 'Authorised', ...echo }), both)
     expect(capture).toMatchObject({
@@ -180,7 +180,7 @@ describe('answers to /payments', () => {
     expect(fromPayment(answered(200, { resultCode: 'Pending', ...echo }), both).capture).toBeUndefined()
   })
 
-  test('an approval of only a part shows by its amount', () => {
+  test('a partial approval echoes the smaller amount', () => {
     const amount = { value: 400, currency: 'EUR' }
     const body = { resultCode: 'PartiallyAuthorised', ...echo, amount }
     expect(fromPayment(answered(200, body), asked).authorization).toMatchObject({
@@ -190,7 +190,7 @@ describe('answers to /payments', () => {
   })
 })
 
-describe('what the customer has to do', () => {
+describe('actions for the customer', () => {
   const actionOf = (action: AnyJson) =>
     fromPayment(answered(200, { resultCode: 'RedirectShopper', ...echo, action }), asked).authorization
 
@@ -246,7 +246,7 @@ describe('what the customer has to do', () => {
     })
   })
 
-  test('the customer gets the account to transfer to', () => {
+  test('the customer gets the bank account for the transfer', () => {
     expect(
       actionOf({
         type: 'bankTransfer',

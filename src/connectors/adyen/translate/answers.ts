@@ -1,6 +1,6 @@
 /**
- * Translates Adyen's answers into outcomes. Pure. An answer that does not belong to the request, or has an unknown
- * value, is *unknown*; only a request that Adyen certainly did not process is declined.
+ * Translates Adyen's answers into outcomes. An answer that does not belong to the request, or has an unexpected value,
+ * is `unknown`; an error is `declined` only if Adyen certainly did not process the request. Pure.
  */
 
 import { dateAt, isRecord, type Loose, listAt, parseJson, recordAt, textAt } from '#connectors/adyen/loose.ts'
@@ -28,15 +28,15 @@ import type { XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money/money.ts'
 import type { Declined } from '#lifecycle/outcome.ts'
 
-/** The request that an answer has to match. */
+/** The request that an answer must match. */
 export interface Asked {
   readonly reference: XId
   readonly amount: Money
-  /** The request asked Adyen to capture with the authorisation. */
+  /** Set if the request was also to capture. */
   readonly captureReference?: XId
-  /** Adyen's reference of the payment, where an earlier answer has named it. */
+  /** Adyen's reference of the payment, known from an earlier answer. */
   readonly pspReference?: string
-  /** The answer is about what the customer's browser brought, which may be the result of another payment. */
+  /** The answer is about parameters from the customer's browser, which may belong to another payment. */
   readonly isBrought?: true
 }
 
@@ -46,7 +46,7 @@ const unknown: Outcome = { kind: 'unknown' }
 
 const notUnderstood = (reason: string): Outcome => ({ kind: 'unknown', reason: reason.slice(0, 200) })
 
-/** Either the body of an answer in the 200s, or what the lack of one means. */
+/** The body of a 2xx answer, or the outcome that follows from any other answer. */
 type Reading = { readonly body: Loose } | { readonly outcome: Outcome }
 
 function readAnswer(answer: HttpAnswer, asked: Asked): Reading {
@@ -59,7 +59,7 @@ function readAnswer(answer: HttpAnswer, asked: Asked): Reading {
 
 function readError(status: number, body: unknown, asked: Asked): Outcome {
   const errorCode = textAt(body, 'errorCode')
-  // Adyen rejected the call without processing it; the same call may be repeated.
+  // 429: rejected without processing, so the call may be repeated.
   if (status === 429) return { kind: 'unreached' }
   const isRefusedCaller = status === 401 || status === 403 || (status < 500 && isUnknownAccount(errorCode))
   if (!isRefusedCaller && (status < 400 || status >= 500 || errorCode === undefined)) return unknown
@@ -77,7 +77,7 @@ function readError(status: number, body: unknown, asked: Asked): Outcome {
   }
 }
 
-/** Which of our settings is wrong, for readers of the record and the log. */
+/** Names the wrong setting, for readers of the payment record and the log. */
 function sayRefusal(status: number, errorCode: string | undefined, message: string | undefined): string {
   if (status === 401) return 'Adyen refused the API key (HTTP 401)'
   if (isUnknownAccount(errorCode)) return `Adyen refused the merchant account (HTTP ${status}, error 901)`
@@ -86,7 +86,7 @@ function sayRefusal(status: number, errorCode: string | undefined, message: stri
   return message ?? `Adyen refused the request (HTTP ${status})`
 }
 
-/** The members that Adyen echoes must equal what was sent; an omitted member proves nothing. */
+/** Members that Adyen echoes must equal the request; an omitted member proves nothing. */
 function belongs(body: Loose, asked: Asked, sent: AdyenAmount | undefined): boolean {
   const reference = textAt(body, 'merchantReference') ?? textAt(body, 'reference')
   const amount = recordAt(body, 'amount')
@@ -99,8 +99,9 @@ function belongs(body: Loose, asked: Asked, sent: AdyenAmount | undefined): bool
 }
 
 /**
- * Adyen's own reference, known from the first answer, identifies the payment as well as ours does. The amount does so only in the
- * answer to a request of ours: a customer may have paid another order of the same amount, and bring that result here.
+ * Whether the answer names our payment: by our reference, or by Adyen's own one if an earlier answer told it. The
+ * amount is enough only in the direct answer to our request, because a customer may bring the result of another order
+ * of the same amount.
  */
 const isEchoed = (body: Loose, { pspReference, isBrought }: Asked): boolean =>
   ['merchantReference', 'reference', ...(isBrought ? [] : ['amount'])].some(
@@ -114,7 +115,7 @@ export function fromPayment(answer: HttpAnswer, asked: Asked): AuthorizationOutc
   return fromResult(reading.body, asked)
 }
 
-/** All fourteen result codes of `/payments` and `/payments/details`; any other is unknown. */
+/** All fourteen result codes of `/payments` and `/payments/details`; any other one is unknown. */
 function fromResult(body: Loose, asked: Asked): AuthorizationOutcome {
   const resultCode = textAt(body, 'resultCode')
   if (resultCode === 'PartiallyAuthorised') return { authorization: partlyApproved(body, asked) }
@@ -141,7 +142,7 @@ function fromResult(body: Loose, asked: Asked): AuthorizationOutcome {
     case 'ChallengeShopper':
       return { authorization: fromAction(body, asked) }
     default:
-      // Results of an authentication without a payment, which we never request, and codes of later versions.
+      // Results of authentication-only requests, which we never make, and codes of later API versions.
       return { authorization: notUnderstood(`resultCode is ${resultCode ?? 'missing'}`) }
   }
 }
@@ -153,12 +154,12 @@ function approved(body: Loose, asked: Asked): AuthorizationOutcome {
     provider: { echo: echoOf(asked), ...facts, responseCode: facts.responseCode ?? '0' },
   }
   if (asked.captureReference === undefined) return { authorization }
-  // Adyen reports no capture that it makes by itself; if it fails, CAPTURE_FAILED reports it.
+  // Adyen sends no notice of an automatic capture, only CAPTURE_FAILED if it fails.
   const echo = { reference: asked.captureReference, amount: asked.amount }
   return { authorization, capture: { kind: 'approved', provider: { ...facts, echo } } }
 }
 
-/** The engine sees by the smaller amount that only a part was approved. */
+/** A partial approval: the engine detects it by the smaller echoed amount. */
 function partlyApproved(body: Loose, asked: Asked): Outcome {
   const amount = fromAdyenAmount(recordAt(body, 'amount'))
   const reference = textAt(body, 'merchantReference')
@@ -184,7 +185,7 @@ function fromAction(body: Loose, asked: Asked): Outcome | CustomerActionOutcome 
   return read === undefined ? unknown : toActionOutcome(read, body, asked)
 }
 
-/** A QR code or an account to pay to comes with "pending" too: without it the customer could never pay. */
+/** "Pending" may come with a QR code or a bank account, which the customer needs to pay. */
 function fromWaiting(body: Loose, asked: Asked): Outcome | CustomerActionOutcome {
   const read = readAction(recordAt(body, 'action'))
   return read === undefined || read === 'wait' ? pending(body, asked) : toActionOutcome(read, body, asked)
@@ -197,8 +198,8 @@ const toActionOutcome = (read: ReadAction, body: Loose, asked: Asked): CustomerA
 })
 
 /**
- * A session that was just made. Until a customer has its address nothing can be paid on it, so a session whose answer
- * was lost counts as never created.
+ * The answer to a new session. Nothing can be paid on a session before a customer has its address, so a lost answer
+ * counts as `unreached`.
  */
 export function fromNewSession(answer: HttpAnswer, asked: Asked): AuthorizationOutcome {
   const reading = readAnswer(answer, asked)
@@ -219,7 +220,7 @@ export function fromNewSession(answer: HttpAnswer, asked: Asked): AuthorizationO
   }
 }
 
-/** All six states of a session; for an unreadable answer the notice decides. */
+/** All six states of a session. After an unreadable answer the notice decides. */
 export function fromSessionResult(answer: HttpAnswer, asked: Asked): AuthorizationOutcome {
   const reading = readAnswer(answer, asked)
   const waiting: AuthorizationOutcome = {
@@ -248,7 +249,7 @@ function fromSessionPayments(body: Loose, asked: Asked): AuthorizationOutcome | 
   return approved({ ...paid, additionalData: body.additionalData }, asked)
 }
 
-/** `received` for every modification; only `amountUpdates` can answer at once, for accounts that asked for it. */
+/** Modifications are answered `received`; only `amountUpdates` may be decided at once, if Adyen enabled that. */
 export function fromModification(answer: HttpAnswer, asked: Asked, sent: AdyenAmount | undefined): Outcome {
   const reading = readAnswer(answer, asked)
   if ('outcome' in reading) return reading.outcome
@@ -266,7 +267,7 @@ export function fromModification(answer: HttpAnswer, asked: Asked, sent: AdyenAm
   }
 }
 
-/** The technical cancel names our reference as `paymentReference`, and its result comes as a notice. */
+/** A technical cancel echoes our reference as `paymentReference`; its result comes as a notice. */
 export function fromTechnicalCancel(answer: HttpAnswer, asked: Asked): Outcome {
   const reading = readAnswer(answer, asked)
   if ('outcome' in reading) return reading.outcome.kind === 'declined' ? unknown : reading.outcome
@@ -276,7 +277,7 @@ export function fromTechnicalCancel(answer: HttpAnswer, asked: Asked): Outcome {
     : unknown
 }
 
-/** For a page that we end: Adyen cancels what may have been paid on it, and later payments are refunded. */
+/** Ending a page: Adyen cancels what may have been paid on it, and we give back what is paid on it later. */
 export function fromEndedPage(answer: HttpAnswer, asked: Asked): Outcome {
   const outcome = fromTechnicalCancel(answer, asked)
   return outcome.kind === 'pending'

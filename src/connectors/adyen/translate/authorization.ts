@@ -1,4 +1,6 @@
-/** Translates an authorisation into the body of `/payments` or, where the customer has data to enter, of `/sessions`. Pure. */
+/**
+ * Translates an authorisation into a body for `/payments` or, if the customer must enter data, for `/sessions`. Pure.
+ */
 
 import { type Loose, present, textAt } from '#connectors/adyen/loose.ts'
 import { type AdyenMethod, findAdyenMethod, findTokenCode } from '#connectors/adyen/methods.ts'
@@ -15,7 +17,7 @@ export interface AdyenTerms {
 
 export type AuthorizationCall =
   | { readonly path: '/payments' | '/sessions'; readonly body: Loose }
-  /** We have no data that can be sent, and no customer is present who could be sent to a page. */
+  /** The required data is missing, and no customer is present who could enter it on a page. */
   | { readonly path: 'none'; readonly reason: string }
 
 export function toAuthorizationCall(request: AuthorizationRequest, terms: AdyenTerms): AuthorizationCall {
@@ -30,7 +32,7 @@ export function toAuthorizationCall(request: AuthorizationRequest, terms: AdyenT
     : { path: 'none', reason: 'Without the customer Adyen needs a card number or a stored payment method' }
 }
 
-/** Undefined: only Adyen's page can ask for what is missing. */
+/** Undefined: data is missing, which only Adyen's page can ask for. */
 function toPaymentMethod(
   request: AuthorizationRequest,
   method: AdyenMethod,
@@ -93,7 +95,7 @@ function toPaymentRequest(request: AuthorizationRequest, terms: AdyenTerms, paym
   }
 }
 
-/** Later payments need Adyen's token, unless they are charged by a number that we keep ourselves. */
+/** Whether Adyen must store the method: later payments need its token, unless we store the number ourselves. */
 const isStoredByAdyen = ({ credentialOnFile, card, account, payment }: AuthorizationRequest): boolean =>
   credentialOnFile?.initial === true &&
   card === undefined &&
@@ -111,7 +113,7 @@ function toSessionRequest(request: AuthorizationRequest, terms: AdyenTerms, meth
   }
 }
 
-/** Required by the API even if no customer is present; no customer is ever sent to it. */
+/** The API requires a return URL even if no customer is present. No customer is ever sent to this one. */
 const nowhere = 'https://localhost/'
 
 function toShared(request: AuthorizationRequest, terms: AdyenTerms): Loose {
@@ -123,7 +125,7 @@ function toShared(request: AuthorizationRequest, terms: AdyenTerms): Loose {
     amount: toAdyenAmount(amount),
     returnUrl: payment.returnUrl ?? nowhere,
     ...present(toShopper(payment)),
-    // 0: Adyen captures together with the authorisation, whatever the account's default is.
+    // 0: Adyen captures with the authorisation, overriding the account's default.
     ...(isManual ? {} : { captureDelayHours: 0 }),
     ...toStoredCredential(request),
     ...present({ additionalData: present(toAdditionalData(request, isManual)) }),
@@ -135,7 +137,7 @@ function toAdditionalData(request: AuthorizationRequest, isManual: boolean): Loo
   const { method, paymentFacilitator } = payment
   return {
     manualCapture: isManual ? 'true' : undefined,
-    // An authorisation whose amount may still change has to say so from the start.
+    // An authorisation whose amount may change later must be declared as a pre-authorisation.
     authorisationType:
       isManual && method.family === 'card' && method.operations.includes('increment') ? 'PreAuth' : undefined,
     scaExemption: exemptions[threeDs?.exemption ?? ''],
@@ -156,7 +158,7 @@ const exemptions: Readonly<Record<string, string>> = {
   SECURE_CORPORATE: 'secureCorporate',
 }
 
-/** The first payment is made by the customer; later ones say under which agreement they are made. */
+/** The customer makes the first payment; later ones are ContAuth under the model of their agreement. */
 function toStoredCredential({ credentialOnFile, payment }: AuthorizationRequest): Loose {
   const byCustomer = payment.channel === 'MOTO' ? 'Moto' : 'Ecommerce'
   if (credentialOnFile === undefined) return { shopperInteraction: byCustomer }
@@ -180,7 +182,7 @@ function toChallengePreference(threeDs: ThreeDsRequest | undefined): Loose {
   return indicator === undefined ? {} : { threeDS2RequestData: { threeDSRequestorChallengeInd: indicator } }
 }
 
-/** 3-D Secure by redirect: our page sends the customer to the issuer, and no script of Adyen runs on it. */
+/** 3-D Secure by redirect: our page sends the customer to the issuer and runs none of Adyen's scripts. */
 function toThreeDs({ threeDs, customerPresent }: AuthorizationRequest): Loose {
   if (threeDs?.imported !== undefined) return {}
   if (threeDs?.skip === true || !customerPresent)
@@ -210,7 +212,7 @@ function toMpiData(threeDs: ThreeDsRequest | undefined): Loose | undefined {
   })
 }
 
-/** Adyen's id of a stored method works only together with the shopper it was stored for, so the token contains both. */
+/** Adyen's id of a stored method is valid only with its shopper reference, so our token contains both. */
 export const toProviderToken = (id: string, shopperReference: string): string => `${id} ${shopperReference}`
 
 export function readProviderToken(

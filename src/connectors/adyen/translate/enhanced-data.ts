@@ -1,6 +1,6 @@
 /**
- * Level 2 and 3 data of captures and refunds by card, in the form that schemes accept. It lowers the fees of a payment
- * and decides nothing, so data that does not fit is left out. Adyen has no members for the rest of a rental bill.
+ * Level 2 and 3 data for captures and refunds of cards, in the schemes' format. It only lowers fees, so data that does
+ * not fit is left out. Adyen has no members for the other fields of a rental bill.
  */
 
 import {
@@ -36,11 +36,11 @@ export function toEnhancedSchemeData({ amount, payment }: FollowUpRequest): Loos
 const inAdyensUnit = (value: number, currency: string): number | undefined =>
   tryAdyenAmount({ value, currency })?.value
 
-/** ASCII, not starting with a space and not all zeros. */
+/** Printable ASCII that neither starts with a space nor consists of zeros. */
 const isPrintable = (text: string, length: number): boolean =>
   text.length <= length && /^(?!0+$)[!-~][ -~]*$/.test(text)
 
-/** Level 3: all lines or none, and only where they add up to what is captured or refunded. */
+/** Level 3: all lines or none, and only if they add up to the captured or refunded amount. */
 function toDetailLines(
   items: readonly unknown[],
   { value, currency }: FollowUpRequest['amount'],

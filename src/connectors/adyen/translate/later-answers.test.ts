@@ -1,4 +1,4 @@
-/** Answers about a page of Adyen's and about changes of a payment: sessions and modifications. */
+/** Adyen's answers about sessions and modifications. */
 import { describe, expect, test } from 'vitest'
 import { answered, asked, said } from '#connectors/adyen/translate/answers.test-support.ts'
 import {
@@ -31,7 +31,7 @@ describe('answers about sessions', () => {
 
   test.each([
     ['lost', { kind: 'lost', reason: 'reset' } as const, 'unreached'],
-    ['a fault', answered(500, ''), 'unreached'],
+    ['a server error', answered(500, ''), 'unreached'],
     ['truncated', answered(201, '{"id":"CS1"'), 'unreached'],
     ['of another amount', answered(201, { ...session, amount: { value: 1, currency: 'EUR' } }), 'unreached'],
     ['without an address', answered(201, { ...session, url: undefined }), 'unreached'],
@@ -65,7 +65,7 @@ describe('answers about sessions', () => {
   })
 
   test.each([
-    ['a new state', answered(200, { status: 'teleported', reference: asked.reference })],
+    ['an unknown state', answered(200, { status: 'teleported', reference: asked.reference })],
     ['another reference', answered(200, { status: 'completed', reference: xIdOf(9), payments: [paid] })],
     ['completed without a payment', answered(200, { status: 'completed', reference: asked.reference })],
     [
@@ -76,7 +76,7 @@ describe('answers about sessions', () => {
         payments: [{ ...paid, amount: { value: 1, currency: 'EUR' } }],
       }),
     ],
-    ['a fault', answered(500, '')],
+    ['a server error', answered(500, '')],
     ['no answer', { kind: 'lost', reason: 'reset' } as const],
   ])('%s leaves the outcome to the notice', (_, answer) => {
     expect(said(fromSessionResult(answer, asked).authorization)).toBe('pending')
@@ -115,7 +115,7 @@ describe('answers to captures, refunds, reversals and increments', () => {
     expect(said(fromModification(answer, asked, sent))).toBe('unknown')
   })
 
-  test('the new total is what the answer must echo', () => {
+  test('the answer must echo the new total', () => {
     const total = { value: 1400, currency: 'EUR' }
     expect(said(fromModification(answered(201, { ...received, amount: total }), asked, total))).toBe(
       'pending',
@@ -124,7 +124,7 @@ describe('answers to captures, refunds, reversals and increments', () => {
 
   const cancelled = { status: 'received', paymentReference: asked.reference, pspReference: 'MOD1' }
 
-  test('undoing a payment by our reference is pending until its notice comes', () => {
+  test('undoing a payment by our reference is pending until its notice arrives', () => {
     expect(said(fromTechnicalCancel(answered(201, cancelled), asked))).toBe('pending')
     expect(said(fromEndedPage(answered(201, cancelled), asked))).toBe('0704')
   })

@@ -1,4 +1,4 @@
-/** Translates what happens to a payment after its authorisation into Adyen's modifications. Pure. */
+/** Translates captures, refunds, reversals and increments into Adyen's modifications. Pure. */
 
 import { type Loose, present } from '#connectors/adyen/loose.ts'
 import { type AdyenAmount, toAdyenAmount } from '#connectors/adyen/translate/amounts.ts'
@@ -11,7 +11,7 @@ import type { XId } from '#domain/ids.ts'
 export interface ModificationCall {
   readonly path: string
   readonly body: Loose
-  /** What the answer must echo; absent for a cancellation, which names no amount. */
+  /** The amount that the answer must echo. Absent for a cancellation, which names none. */
   readonly sent?: AdyenAmount
 }
 
@@ -36,8 +36,8 @@ export const toCapture: Modify = (request, pspReference, { merchantAccount }) =>
 }
 
 /**
- * Adyen knows which capture is meant only for PayPal; elsewhere the member is refused. A capture that Adyen made with the
- * authorisation has no reference of its own, and we know it by that of the payment.
+ * Adyen takes `capturePspReference` for PayPal only and refuses it elsewhere. An automatic capture has no reference of
+ * its own; our records hold the payment's reference instead, which is not sent.
  */
 function toRefundedCapture({ payment, captureTransactionId }: FollowUpRequest, pspReference: string): Loose {
   const isNamed = captureTransactionId !== undefined && captureTransactionId !== pspReference
@@ -60,7 +60,7 @@ export const toRefund: Modify = (request, pspReference, { merchantAccount }) => 
   }
 }
 
-/** Adyen takes what is to be authorised in all, not the difference. */
+/** Adyen takes the new authorised total, not the difference. */
 function toAmountUpdate(
   { reference, amount }: FollowUpRequest,
   total: number,
@@ -71,16 +71,16 @@ function toAmountUpdate(
   return { path, body: { merchantAccount, reference, amount: sent }, sent }
 }
 
-/** A partial reversal lowers the authorised amount at Adyen, while our sum of approvals still includes it. */
+/** `newTotal` is our sum of approvals. Adyen's authorised amount is lower by what was reversed. */
 export const toIncrement: Modify = (request, pspReference, terms) => {
   const total = request.newTotal - (request.payment.reversedValue ?? 0)
   return toAmountUpdate(request, total, at(pspReference, 'amountUpdates'), terms)
 }
 
-/** Everything that is still open is cancelled; a partial reversal lowers the authorised amount. */
+/** Reversing the whole rest is a cancellation; a partial reversal lowers the authorised amount. */
 export const toReversal: Modify = (request, pspReference, terms) => {
   const { authorizedValue, capturedValue } = request.payment
-  // The total of a reversal is what was reversed in all.
+  // `newTotal` of a reversal is the reversed total.
   const rest = authorizedValue - request.newTotal
   return rest <= capturedValue
     ? {
@@ -90,7 +90,7 @@ export const toReversal: Modify = (request, pspReference, terms) => {
     : toAmountUpdate(request, rest, at(pspReference, 'amountUpdates'), terms)
 }
 
-/** Cancels whatever was authorised under our reference, if we never received Adyen's. */
+/** Cancels a payment by our reference, when we never received Adyen's. */
 export const toTechnicalCancel = (reference: XId, { merchantAccount }: AdyenTerms): ModificationCall => ({
   path: '/cancels',
   body: { merchantAccount, paymentReference: reference, reference },

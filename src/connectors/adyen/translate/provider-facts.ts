@@ -1,4 +1,4 @@
-/** What Adyen returns about a payment besides its result, by the names of our records. */
+/** Translates Adyen's other facts about a payment into the names of our payment records. */
 
 import { type Loose, present, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import { toProviderToken } from '#connectors/adyen/translate/authorization.ts'
@@ -12,7 +12,7 @@ export function toFacts(body: unknown): Omit<ProviderFacts, 'echo'> {
     ...present({
       transactionId: textAt(body, 'pspReference'),
       responseCode: textAt(body, 'refusalReasonCode'),
-      // 255: the contract's limit.
+      // 255: the limit of our API contract.
       responseText: refusal?.slice(0, 255),
       approvalCode:
         approvalCode !== undefined && /^[0-9]{1,15}$/.test(approvalCode) ? Number(approvalCode) : undefined,
@@ -27,10 +27,10 @@ export function toFacts(body: unknown): Omit<ProviderFacts, 'echo'> {
   }
 }
 
-/** Brands that have another name at Adyen. */
+/** Adyen's names of brands, where they differ from ours. */
 const brands: Readonly<Record<string, string>> = { mc: 'mastercard', cup: 'unionpay', diners: 'dinersclub' }
 
-/** The masked card, which we do not know ourselves when it was entered on Adyen's page. */
+/** The masked card, which only Adyen knows if it was entered on Adyen's page. */
 function toCardFields(body: unknown, data: Loose | undefined): Loose {
   const method = recordAt(body, 'paymentMethod')
   const brand = textAt(method, 'type') === 'scheme' ? textAt(method, 'brand') : undefined

@@ -15,7 +15,7 @@ test('every refusal has a response code that the contract explains', () => {
   }
 })
 
-test('every code and every reason stands once', () => {
+test('every code and every reason is listed once', () => {
   expect(new Set(refusals.map(([code]) => code)).size).toBe(refusals.length)
   expect(new Set(refusals.map(([, reason]) => reason.toLowerCase())).size).toBe(refusals.length)
 })

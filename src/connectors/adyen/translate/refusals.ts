@@ -1,6 +1,9 @@
-/** Adyen's refusal reasons and error codes as the last four digits of our response codes: one table each, one default. */
+/**
+ * Maps Adyen's refusal reasons and error codes to the last four digits of our response codes: one table and default
+ * each.
+ */
 
-/** For a reason that is new or missing: the issuer declined without a reason. */
+/** The default for new and missing reasons: the issuer declined without a reason. */
 export const generalDecline = '0305'
 export const cancelledByCustomer = '0703'
 export const cancelledByMerchant = '0704'
@@ -55,7 +58,7 @@ export const refusals: readonly (readonly [code: string, reason: string, detail:
   ['43', 'Online PIN required', notPermitted],
   ['44', 'Try another interface', notPermitted],
   ['45', 'Chip downgrade mode', notPermitted],
-  // Adyen charges fees for further tries: the advice must be to stop.
+  // Adyen charges a fee for each further try, so the code must advise to stop.
   ['46', 'Transaction blocked by Adyen to prevent excessive retry fees', invalidTransaction],
   ['50', 'Token Revoked', notPermitted],
 ]
@@ -65,11 +68,11 @@ const byReason: ReadonlyMap<string, string> = new Map(
   refusals.map(([, reason, detail]) => [reason.toLowerCase(), detail]),
 )
 
-/** Answers name the code; notices only the reason, in whatever case. */
+/** Answers have the code; notices have only the reason, in any letter case. */
 export const detailOfRefusal = (code: string | undefined, reason?: string): string =>
   byCode.get(code ?? '') ?? byReason.get((reason ?? '').toLowerCase()) ?? generalDecline
 
-/** Errors of validation: Adyen processed nothing. Only codes that say more than "invalid" are listed. */
+/** Validation errors, after which Adyen processed nothing. Only codes more specific than "invalid" are listed. */
 const errorDetails: ReadonlyMap<string, string> = new Map([
   // Invalid card number
   ['101', '0314'],
@@ -83,19 +86,19 @@ const errorDetails: ReadonlyMap<string, string> = new Map([
   ['138', '0313'],
 ])
 
-/** HTTP 401 and 403: the key is wrong, revoked, or lacks a role. */
+/** HTTP 401 and 403: the API key is wrong or revoked, or lacks a role. */
 export const credentialsRefused = systemMalfunction
 
 export const detailOfError = (errorCode: string | undefined): string =>
   errorDetails.get(errorCode ?? '') ?? invalidTransaction
 
-/** "Request already processed or in progress": the first request under this key may yet succeed. */
+/** "Request already processed or in progress": the first request under this key may still succeed. */
 export const isAlreadyInProgress = (errorCode: string | undefined): boolean => errorCode === '704'
 
 /** "Invalid Merchant Account": it does not exist, or the key does not belong to it. */
 export const isUnknownAccount = (errorCode: string | undefined): boolean => errorCode === '901'
 
-/** Why a bank sends a debit back, as the contract maps ISO 20022's reasons. */
+/** Return reasons of ISO 20022, as our API contract maps them. */
 const returnDetails: ReadonlyMap<string, string> = new Map([
   ['AM04', '0351'],
   ['AC01', '0314'],

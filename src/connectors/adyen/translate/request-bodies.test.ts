@@ -1,4 +1,4 @@
-/** What the bodies of single requests to Adyen contain; requests.test.ts holds all of them against Adyen's document. */
+/** The bodies of single requests to Adyen. requests.test.ts validates all of them against Adyen's document. */
 import { describe, expect, test } from 'vitest'
 import {
   account,
@@ -18,14 +18,14 @@ import type { AuthorizationRequest, CredentialUse } from '#connectors/contract.t
 import { methodOf, xIdOf } from '#lifecycle/example-payment.test-support.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 
-describe('what is sent', () => {
+describe('request bodies', () => {
   const bodyOf = (request: AuthorizationRequest, change = {}) => {
     const call = toAuthorizationCall(request, { ...terms, ...change })
     if (call.path === 'none') throw new Error(call.reason)
     return { path: call.path, ...call.body } as Record<string, unknown>
   }
 
-  test('a card goes to /payments only where the account allows raw cards', () => {
+  test('a card goes to /payments only if the account allows raw cards', () => {
     expect(bodyOf(authorizationOf('CARD', { card }))).toMatchObject({
       path: '/payments',
       reference: xIdOf(1),
@@ -111,7 +111,7 @@ describe('what is sent', () => {
     expect(bodyOf({ ...request, payment })).toMatchObject({ shopperStatement: 'Muller Sohne *1' })
   })
 
-  test('a stored method is charged by Adyen’s token and the shopper it belongs to', () => {
+  test('a stored method is charged with Adyen’s token and shopper reference', () => {
     const credentialOnFile: CredentialUse = {
       type: 'RECURRING',
       initial: false,
@@ -143,7 +143,7 @@ describe('what is sent', () => {
     expect(authenticationData).toBeUndefined()
   })
 
-  test('a card that was not given cannot be charged without the customer', () => {
+  test('a card payment without a card cannot be made without the customer', () => {
     const call = toAuthorizationCall(authorizationOf('CARD', { customerPresent: false }), terms)
     expect(call.path).toBe('none')
   })
@@ -160,7 +160,7 @@ describe('what is sent', () => {
       ).body.enhancedSchemeData
     const levelTwoThree = { totalTaxAmount: 64, customerReferenceNumber: 'PO 4711' }
     expect(sentFor('CARD')).toEqual({ levelTwoThree })
-    // A reference that schemes refuse is left out, and other methods have no such data.
+    // A reference that the schemes refuse is left out, and other methods have no such data.
     const unfit = { schemeA: { billingAndInvoiceInformation: { customerReference: '0000' } } }
     expect(sentFor('CARD', { carRental: unfit })).toEqual({ levelTwoThree: { totalTaxAmount: 64 } })
     expect(sentFor('PROVIDERK')).toBeUndefined()
@@ -176,7 +176,7 @@ describe('what is sent', () => {
       return (body.enhancedSchemeData as AnyJson)?.levelTwoThree
     }
 
-    test('are level 3 where they add up to the amount', () => {
+    test('are sent as level 3 if they add up to the amount', () => {
       expect(linesFor([line, second])).toEqual({
         totalTaxAmount: 64,
         customerReferenceNumber: 'PO 4711',
@@ -194,8 +194,8 @@ describe('what is sent', () => {
 
     test.each<[string, readonly AnyJson[]]>([
       ['do not add up', [line]],
-      ['hold half a piece', [line, { ...second, quantity: 0.5 }]],
-      ['have a name that schemes refuse', [line, { ...second, name: '鞋带' }]],
+      ['have a fractional quantity', [line, { ...second, quantity: 0.5 }]],
+      ['have a name that the schemes refuse', [line, { ...second, name: '鞋带' }]],
       ['have no price', [line, { name: 'Laces', quantity: 1 }]],
     ])('are left out where they %s', (_, items) =>
       expect(linesFor(items)).toEqual({ totalTaxAmount: 64, customerReferenceNumber: 'PO 4711' }),
@@ -213,16 +213,16 @@ describe('what is sent', () => {
     expect(call.body).toMatchObject({ reference: xIdOf(2), amount: { value, currency: 'EUR' } })
   })
 
-  test('an increment after a partial reversal counts from what is left', () => {
+  test('an increment after a partial reversal adds to the reduced amount', () => {
     const request = followUpOf('INCREMENTAL', { newTotal: 1400 }, { reversedValue: 300 })
     expect(toIncrement(request, 'PSP0000000000001', terms).sent?.value).toBe(1100)
   })
 
-  test('a telephone order is marked as one', () => {
+  test('a telephone order is marked as Moto', () => {
     expect(bodyOf(authorizationOf('CARD', { card }, { channel: 'MOTO' })).shopperInteraction).toBe('Moto')
   })
 
-  test('reversing all that is left is a cancellation', () => {
+  test('reversing the whole rest is a cancellation', () => {
     const request = followUpOf('REVERSAL', { newTotal: 700 }, { capturedValue: 300 })
     expect(toReversal(request, 'PSP0000000000001', terms).path).toBe('/payments/PSP0000000000001/cancels')
   })

@@ -1,4 +1,4 @@
-/** Every request that this connector can make, generated and held against Adyen's own document. */
+/** Generates every request that this connector can make and validates it against Adyen's document. */
 import { describe, expect, test } from 'vitest'
 import { adyen } from '#connectors/adyen/connector.ts'
 import {
@@ -59,7 +59,7 @@ const threeDsCases: readonly (ThreeDsRequest | undefined)[] = [
   })),
 ]
 
-/** Methods × what is known about the customer × how it is captured × which credentials × how it is authenticated. */
+/** Methods × customer data × capture methods × stored credentials × authentications. */
 function* everyAuthorization(): Generator<AuthorizationRequest> {
   for (const type of adyenTypes)
     for (const context of [{}, { ...richContext, enhancedData }])
@@ -106,7 +106,7 @@ describe('requests checked against Checkout v72', () => {
     expect(counts['/sessions']).toBeGreaterThan(2000)
   })
 
-  test('every other call fits: what follows a payment, the customer’s return, disputes, the check', async ({
+  test('every other call fits: modifications, the customer’s return, disputes, the check', async ({
     skip,
   }) => {
     if (!hasAdyenDocuments) skip(absenceNote)
@@ -140,7 +140,7 @@ describe('requests checked against Checkout v72', () => {
     ])
   })
 
-  test('the documents refuse what is misspelt, missing or of another type', ({ skip }) => {
+  test('the documents reject misspelt and missing members and wrong types', ({ skip }) => {
     if (!hasAdyenDocuments) skip(absenceNote)
     const check = openCalls('CheckoutService-v72.json')
     const post = (path: string, body: AnyJson) =>
@@ -154,7 +154,7 @@ describe('requests checked against Checkout v72', () => {
   })
 })
 
-/** What is asked after the first call of a payment, for every method and with all that a merchant can say. */
+/** The calls after an authorisation, for every method and with every optional field. */
 async function everyOtherCall(): Promise<readonly HttpRequest[]> {
   const calls: HttpRequest[] = []
   const exchange = async (request: HttpRequest): Promise<HttpAnswer> => {

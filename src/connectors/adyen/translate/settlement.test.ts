@@ -63,17 +63,17 @@ const dollars = (value: number) => ({ value, currency: 'USD' })
 
 test.each<[string, string, SettlementLine['paid'], number]>([
   ['Settled', 'USD,,10.00,0.92,EUR,,9.00,,0.15,0.02,0.03', dollars(1000), 920],
-  // A line moves money one way in both currencies, whichever column of the gross amount holds it.
+  // Money moves in the same direction in both currencies, whichever column holds the gross amount.
   ['Settled', 'USD,10.00,,0.92,EUR,,9.00,,0.15,0.02,0.03', dollars(1000), 920],
   ['Refunded', 'USD,3.00,,0.93,EUR,2.89,,0.10,,,', dollars(-300), -279],
   ['RefundedReversed', 'USD,,3.00,0.93,EUR,,2.79,,,,', dollars(300), 279],
   ['Chargeback', 'JPY,1500,,0.006,EUR,16.5,,7.5,,,', { value: -1500, currency: 'JPY' }, -900],
   ['Settled', 'JPY,,1.00,0.006,EUR,,0.00,,,,', { value: 1, currency: 'JPY' }, 0],
-  // In the currency of settlement it is the gross amount.
+  // The payment is in the settlement currency, so there is no second amount.
   ['Settled', 'EUR,,5.00,1,EUR,,4.88,,0.04,0.01,0.07', undefined, 500],
   ['Settled', ',,,,EUR,,4.88,,,,', undefined, 488],
   ['Settled', 'USD,,,0.92,EUR,,9.00,,,,', undefined, 900],
-  // No payment of ours is in a currency that we do not know.
+  // Our payments have no unknown currencies.
   ['Settled', 'ZZZ,,5.00,1,EUR,,4.88,,,,', undefined, 488],
   ['MerchantPayout', 'USD,100.00,,0.92,EUR,92.00,,,,,', undefined, -9200],
 ])('what the customer paid is read from a line “%s” with %s', async (type, cells, paid, gross) => {
@@ -88,7 +88,7 @@ test('a report without the columns of the gross amount is read', async () => {
   expect([line?.gross, line?.paid]).toEqual([500, undefined])
 })
 
-test('a capture that Adyen made by itself is found by the authorisation', async () => {
+test('an automatic capture is identified by its authorisation', async () => {
   const [line] = await read([headings, row('Settled', 'EUR,,5.00,1,EUR,,4.88,,,,', xIdOf(1), '' as never)])
   expect(line?.reference).toBe(xIdOf(1))
 })
@@ -99,7 +99,7 @@ test('a cell with a line break belongs to its line', async () => {
   expect(await read([headings, broken, plain])).toEqual(await read([headings, plain, plain]))
 })
 
-test('how the file is cut into pieces, its line ends and empty lines do not matter', async () => {
+test('chunk boundaries, line endings and empty lines do not matter', async () => {
   const lines = [`\uFEFF${headings}`, row('Settled', 'GBP,,5.00,1,GBP,,4.88,,0.04,0.01,0.07'), '']
   const whole = await read(lines)
   expect(whole).toHaveLength(1)

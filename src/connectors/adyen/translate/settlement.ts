@@ -1,6 +1,6 @@
 /**
- * Reads Adyen's settlement details report (CSV) into lines. Columns are found by their headings: Adyen adds columns by
- * setting, and orders them differently from account to account.
+ * Parses Adyen's settlement details report (CSV) into lines. Columns are found by their headings, because accounts have
+ * different columns in different orders.
  */
 import type { SettlementLine } from '#connectors/contract.ts'
 import { readRecords } from '#connectors/csv-lines.ts'
@@ -27,7 +27,10 @@ const types: Readonly<Record<string, LineType>> = {
   MerchantPayout: 'PAYOUT',
 }
 
-/** The same movement of money: many at once, one of several parts, or paid out by the acquirer and not by Adyen. */
+/**
+ * Suffixes that do not change the kind of movement: in bulk, an instalment, or paid out by the acquirer instead of
+ * Adyen.
+ */
 const waysOfSettling = /(Bulk|Installment)?(ExternallyWithInfo)?$/
 
 const typeOf = (kind: string): LineType => types[kind.replace(waysOfSettling, '')] ?? 'CORRECTION'
@@ -75,7 +78,7 @@ function toLine(cell: Cell, number: number): SettlementLine {
   const amount = (heading: string): number =>
     parseDecimal(cell(heading), currency, `line ${number}, ${heading}`)
   const net = exact(amount('Net Credit (NC)') - amount('Net Debit (NC)'))
-  // A pure fee line has no gross amount.
+  // A fee line has no gross amount.
   const fee =
     type === 'FEE' ? exact(0 - net) : feeColumns.map(amount).reduce((sum, next) => exact(sum + next), 0)
   const gross = exact(net + fee)
@@ -85,7 +88,7 @@ function toLine(cell: Cell, number: number): SettlementLine {
     settlementId: batch === '' ? 'unknown' : batch,
     date: (cell('Booking Date') || cell('Creation Date')).slice(0, 10),
     type,
-    // A capture that Adyen made automatically carries only our reference of the authorisation.
+    // An automatic capture carries only our reference of the authorisation.
     reference: parseXId(cell('Modification Merchant Reference')) ?? parseXId(cell('Merchant Reference')),
     transactionId: modification || cell('Psp Reference') || undefined,
     gross,
@@ -98,8 +101,8 @@ function toLine(cell: Cell, number: number): SettlementLine {
 }
 
 /**
- * The gross amount in the currency of the payment. Its sign is that of the amount in the currency of settlement: money moves
- * in one direction, whichever of both columns a report puts it into.
+ * The gross amount in the payment's currency. It takes the sign of the settled amount, because reports do not always
+ * put both amounts into the matching column (debit or credit).
  */
 function readPaid(cell: Cell, number: number, settled: Money): Money | undefined {
   const currency = cell('Gross Currency')
@@ -112,7 +115,7 @@ function readPaid(cell: Cell, number: number, settled: Money): Money | undefined
   return { value: isTurned ? -value : value, currency }
 }
 
-/** Decimal text to the smallest unit, by digits and not by fractions. */
+/** Converts a decimal text to the smallest unit by its digits, without floating point. */
 function parseDecimal(text: string, currency: string, where: string): number {
   if (text.trim() === '') return 0
   const exponent = exponentOf(currency)

@@ -1,4 +1,4 @@
-/** What is known about customer, order and browser, in the names of Checkout: the part that `/payments` and `/sessions` share. */
+/** Translates customer, order and browser into the fields that `/payments` and `/sessions` share. */
 
 import { flagAt, isRecord, type Loose, listAt, present, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import type { Need } from '#connectors/adyen/methods.ts'
@@ -7,7 +7,7 @@ import type { AuthorizationRequest, PaymentContext } from '#connectors/contract.
 import { findCountryByAlpha3 } from '#domain/countries.ts'
 import { toStatementText } from '#domain/text.ts'
 
-/** Everything but the characters that Adyen allows for `shopperStatement`. */
+/** The characters that Adyen does not allow in `shopperStatement`. */
 const notOnStatements = /[^A-Za-z0-9 .,'_\-?+*/]/g
 
 export function toShopper(payment: PaymentContext): Loose {
@@ -37,7 +37,7 @@ export function toShopper(payment: PaymentContext): Loose {
   }
 }
 
-/** Adyen wants at least three characters, always the same for one person; for a guest, the payment id is used. */
+/** Adyen requires at least three characters that are stable for one person. A guest gets the payment id. */
 export function toShopperReference({ customer, payId }: PaymentContext): string {
   const own = textAt(customer, 'merchantCustomerId') ?? textAt(customer, 'gatewayCustomerId')
   return own !== undefined && own.length >= 3 ? own : payId
@@ -62,7 +62,7 @@ const toTaxId = (customer: Loose | undefined): string | undefined =>
 const alpha2 = (address: Loose | undefined): string | undefined =>
   findCountryByAlpha3(textAt(address, 'country') ?? '')?.alpha2
 
-/** An address is sent completely or not at all: Adyen refuses a request whose address lacks one of these. */
+/** An incomplete address is left out, because Adyen refuses a request whose address lacks one of these fields. */
 export function toAddress(address: Loose | undefined): Loose | undefined {
   const street = textAt(address, 'streetName')
   const city = textAt(address, 'city')
@@ -72,12 +72,12 @@ export function toAddress(address: Loose | undefined): Loose | undefined {
   const state = textAt(address, 'state')
   return {
     street,
-    // Required by Adyen; some streets have no numbers, and some shops write the number into the street.
+    // Required by Adyen. Some addresses have no number, and some shops write it into the street.
     houseNumberOrName: textAt(address, 'streetNumber') ?? 'N/A',
     city,
     postalCode,
     country,
-    // Codes such as CA or NSW; Adyen does not accept names of states.
+    // Adyen takes codes such as CA or NSW, not names of states.
     ...(state !== undefined && state.length <= 3 ? { stateOrProvince: state } : {}),
   }
 }
@@ -88,7 +88,7 @@ function toDeliveryAddress(shipping: Loose | undefined): Loose | undefined {
   return place === undefined ? undefined : { ...place, ...toShopperName(address) }
 }
 
-/** All eight members or none: 3-D Secure refuses an incomplete description of the browser. */
+/** All eight required members or none: 3-D Secure refuses incomplete browser data. */
 export function toBrowserInfo({ browser, language }: PaymentContext): Loose | undefined {
   const timeZoneOffset = Number(textAt(browser, 'timeZoneOffset') ?? Number.NaN)
   const info = {
@@ -122,7 +122,7 @@ function toLineItem(item: Loose, currency: string): Loose {
       id: textAt(item, 'id') ?? textAt(item, 'sku'),
       sku: textAt(item, 'sku'),
       description: textAt(item, 'name') ?? textAt(item, 'description'),
-      // Adyen counts whole pieces; half a metre of cloth is one piece.
+      // Adyen takes whole quantities only, so half a metre of cloth becomes one piece.
       quantity: typeof quantity === 'number' ? Math.max(1, Math.round(quantity)) : undefined,
       amountExcludingTax: price(item.netPrice, currency),
       amountIncludingTax: price(item.grossPrice, currency),
@@ -137,7 +137,7 @@ function toLineItem(item: Loose, currency: string): Loose {
   )
 }
 
-/** A price that Adyen's unit cannot express is left out: prices are only descriptive. */
+/** A price that Adyen's unit cannot express is left out, because prices are only descriptive. */
 const price = (value: unknown, currency: string): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value)
     ? tryAdyenAmount({ value, currency })?.value

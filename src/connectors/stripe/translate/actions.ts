@@ -1,12 +1,10 @@
-/**
- * What the customer has to do before Stripe can decide: a redirect, or a payment by instructions that our page shows.
- */
+/** Translates the customer's next action into a redirect or into instructions that our page shows. */
 import type { AuthorizationOutcome, CustomerActionOutcome, Instructions } from '#connectors/contract.ts'
 import { dateAt, listAt, textAt, type Wire, wireAt } from '#connectors/stripe/translate/wire.ts'
 
 type Provider = CustomerActionOutcome['provider']
 
-/** Pending for an action that our page cannot show: Stripe showed it to the customer, or asks their banking app. */
+/** An action that our page cannot show is pending: Stripe's page showed it, or the customer's banking app does. */
 export function actionOf(intent: Wire, provider: Provider): AuthorizationOutcome['authorization'] {
   const next = wireAt(intent, 'next_action')
   const type = textAt(next, 'type')
@@ -36,7 +34,7 @@ function isCard(intent: Wire): boolean {
   return Array.isArray(types) && types[0] === 'card'
 }
 
-/** Where each kind of action keeps the address to which the customer goes. */
+/** The members that hold the address to open, for each type of action. */
 const addresses: Readonly<Record<string, readonly string[]>> = {
   redirect_to_url: ['url'],
   alipay_handle_redirect: ['url'],
@@ -94,7 +92,7 @@ function qrCodeOf(details: Wire): Instructions {
   }
 }
 
-/** Each chain of shops has a number of its own; the first that is there is shown. */
+/** Each chain of shops has its own number; the first one present is shown. */
 function konbiniNumber(details: Wire): string | undefined {
   const stores = wireAt(details, 'stores')
   return ['seven_eleven', 'familymart', 'lawson', 'ministop', 'seicomart']

@@ -1,4 +1,4 @@
-/** Amounts there and back, for every currency. */
+/** Converting amounts to Stripe's unit and back, for every currency. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { exponent, fromStripeAmount, toStripeAmount } from '#connectors/stripe/translate/amounts.ts'
@@ -7,7 +7,7 @@ import { maximumAmount } from '#domain/money/money.ts'
 
 const taken = currencies.filter(({ code }) => exponent(code) !== undefined)
 
-test('every amount that Stripe can express comes back as it went', () => {
+test('every amount that Stripe can express converts there and back unchanged', () => {
   const cases = fc.record({
     currency: fc.constantFrom(...taken.map(({ code }) => code)),
     value: fc.integer({ min: 0, max: maximumAmount }),
@@ -32,7 +32,7 @@ test('exactly the amounts with no more decimals than Stripe counts can be expres
 test.each([
   ['EUR', 1050, 1050],
   ['JPY', 500, 500],
-  // Whole units that Stripe wants with two zeros.
+  // No decimals by ISO, but two zero decimals at Stripe.
   ['ISK', 5, 500],
   ['UGX', 5, 500],
   // Two decimals by ISO, none at Stripe.
@@ -41,7 +41,7 @@ test.each([
   // Three decimals, the last of which must be zero.
   ['KWD', 5120, 5120],
   ['KWD', 5124, undefined],
-  // Four decimals, funds codes and what is no currency.
+  // Four decimals, funds codes and unknown currencies.
   ['CLF', 10_000, undefined],
   ['CHE', 100, undefined],
   ['XXX', 100, undefined],
@@ -49,7 +49,7 @@ test.each([
   expect(toStripeAmount({ value, currency })).toBe(amount)
 })
 
-test('an answer without an amount, or in no currency, is no money', () => {
+test('an answer without an amount or currency has no money', () => {
   expect(fromStripeAmount(undefined, 'eur')).toBeUndefined()
   expect(fromStripeAmount(100, undefined)).toBeUndefined()
   expect(fromStripeAmount(100.5, 'eur')).toBeUndefined()

@@ -1,20 +1,19 @@
 /**
- * Amounts as Stripe counts them. Stripe deviates from ISO 4217 for a few currencies, so every amount is converted on
- * its way out and back, without fractions.
+ * Converts amounts to Stripe's smallest unit and back, in integers. For a few currencies Stripe deviates from ISO 4217.
  */
 import { exponentOf } from '#domain/money/currencies.ts'
 import type { Money } from '#domain/money/money.ts'
 
-/** Stripe counts the ariary in whole units although ISO gives it two decimals. */
+/** Stripe's ariary has no decimals, ISO's has two. */
 const fewerDecimals: Readonly<Record<string, number>> = { MGA: 0 }
 
-/** Whole currencies that Stripe still takes with two decimals, which must be zero. */
+/** Currencies without decimals that Stripe takes with two decimals, which must be zero. */
 const moreDecimals: Readonly<Record<string, number>> = { ISK: 2, UGX: 2 }
 
-/** Units of account and funds codes: no customer pays in them. */
+/** Units of account and funds codes, in which no payment is made. */
 const notPayable: ReadonlySet<string> = new Set(['BOV', 'CHE', 'CHW', 'COU', 'MXV', 'USN', 'UYI', 'XAD'])
 
-/** Decimals of the amounts on the wire; undefined: Stripe does not take the currency. */
+/** The decimals of Stripe's amounts; undefined: Stripe does not take the currency. */
 function wireExponent(currency: string): number | undefined {
   const iso = exponentOf(currency)
   // No Stripe currency has four decimals.
@@ -23,8 +22,8 @@ function wireExponent(currency: string): number | undefined {
 }
 
 /**
- * How fine an amount may be. The last of three decimals must be zero at Stripe, so those currencies have two that count:
- * the engine refuses 1.234 KWD before anything is written.
+ * The usable decimals of a currency. Stripe requires the last of three decimals to be zero, so only two are usable: the
+ * engine refuses 1.234 KWD before anything is written.
  */
 export function exponent(currency: string): number | undefined {
   const wire = wireExponent(currency)
@@ -42,7 +41,7 @@ export function toStripeAmount({ value, currency }: Money): number | undefined {
   return wire === 3 && amount !== undefined && amount % 10 !== 0 ? undefined : amount
 }
 
-/** Undefined: not an amount of this currency. Stripe writes currencies in lower case. */
+/** Undefined: the amount is missing or not exact in our unit. Stripe writes currencies in lower case. */
 export function fromStripeAmount(
   amount: number | undefined,
   currency: string | undefined,
@@ -55,7 +54,7 @@ export function fromStripeAmount(
   return value === undefined ? undefined : { value, currency: code }
 }
 
-/** Multiplies by a power of ten; undefined where a digit would be lost. */
+/** Multiplies by a power of ten; undefined if a digit would be lost. */
 function shift(value: number, places: number): number | undefined {
   const step = steps[Math.abs(places)]
   if (step === undefined || !Number.isSafeInteger(value)) return undefined

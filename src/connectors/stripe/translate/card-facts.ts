@@ -1,11 +1,11 @@
-/** What Stripe returns about an approved card payment, by the names of our contract. */
+/** Translates Stripe's facts about an approved payment into the names of our contract. */
 import { isReusable } from '#connectors/stripe/methods.ts'
 import { idAt, textAt, type Wire, wireAt } from '#connectors/stripe/translate/wire.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 
 export type CardFacts = Pick<ProviderFacts, 'approvalCode' | 'schemeReferenceId' | 'providerToken' | 'fields'>
 
-/** Result of the authentication in the letters of EMV 3-D Secure. */
+/** Stripe's authentication results as transStatus of EMV 3-D Secure. */
 const transStatuses: Readonly<Record<string, string>> = {
   authenticated: 'Y',
   attempt_acknowledged: 'A',
@@ -21,8 +21,8 @@ export function cardFacts(intent: Wire): CardFacts {
   const card = wireAt(details, 'card')
   const approval = textAt(card, 'authorization_code')
   const schemeReferenceId = textAt(card, 'network_transaction_id')
-  // Several captures were requested, but the account or the card does not allow them: a partial capture will be the
-  // last one.
+  // Multicapture was requested, but the account or the card does not allow it, so a partial capture will be the last
+  // one.
   const capturesOnce = textAt(card, 'multicapture', 'status') === 'unavailable'
   const fields = {
     ...threeDsFields(wireAt(card, 'three_d_secure')),
@@ -30,7 +30,7 @@ export function cardFacts(intent: Wire): CardFacts {
   }
   const providerToken = tokenOf(intent, details)
   return {
-    // The contract has a number here; an approval code with letters is omitted.
+    // The API contract defines a number here, so an approval code with letters is omitted.
     ...(approval !== undefined && /^[1-9][0-9]{0,5}$/.test(approval)
       ? { approvalCode: Number(approval) }
       : {}),
@@ -53,7 +53,7 @@ function threeDsFields(authentication: Wire | undefined): Record<string, unknown
   }
 }
 
-/** A method that was set up for later is charged again by the ids of customer and method, which belong together. */
+/** Charging a stored method needs both the customer's and the method's id, so our token contains both. */
 function tokenOf(intent: Wire, details: Wire | undefined): string | undefined {
   const customer = idAt(intent, 'customer')
   const method = idAt(intent, 'payment_method')
@@ -63,7 +63,7 @@ function tokenOf(intent: Wire, details: Wire | undefined): string | undefined {
   return type === undefined || isReusable(type) ? `${customer}/${method}` : undefined
 }
 
-/** The two ids of a stored method; undefined for a token that is not ours. */
+/** The two ids in a token; undefined for a token of another provider. */
 export function splitToken(
   token: string,
 ): { readonly customer: string; readonly method: string } | undefined {

@@ -1,4 +1,4 @@
-/** Every code of Stripe's ends in a response code that a merchant can read. */
+/** Every decline code of Stripe maps to a response code with a description. */
 import { expect, test } from 'vitest'
 import {
   declineDetails,
@@ -46,7 +46,7 @@ test.each([
   expect(detailOfCancellation(reason)).toBe(detail)
 })
 
-test('a debit that came back says why', () => {
+test('a returned debit has the reason', () => {
   expect(detailOfReturn('insufficient_funds')).toBe('0351')
   expect(detailOfReturn('a reason of tomorrow')).toBe('0305')
 })

@@ -1,16 +1,16 @@
 /**
- * Every decline code of Stripe, and the last four digits of our response code for it. `decline_code` is the more
- * exact of Stripe's two codes and is looked up first. An unlisted code is a general decline.
+ * Maps Stripe's decline codes to the last four digits of our response codes. `decline_code` is the more precise of
+ * Stripe's two codes and is looked up first. An unlisted code is a general decline.
  */
 
-/** Do not honour: the issuer gives no reason. */
+/** "Do not honour": the issuer gives no reason. */
 export const generalDecline = '0305'
 export const timedOut = '0402'
 export const cancelledByCustomer = '0703'
 export const malfunction = '0396'
 export const notPermitted = '0312'
 
-/** Detail to the codes that mean it: https://docs.stripe.com/declines/codes, cards and local methods. */
+/** The decline codes for each detail, from https://docs.stripe.com/declines/codes, for cards and local methods. */
 const declineCodesByDetail: Readonly<Record<string, string>> = {
   '0302': 'call_issuer approve_with_id',
   '0304': 'pickup_card',
@@ -43,7 +43,7 @@ const declineCodesByDetail: Readonly<Record<string, string>> = {
   '0396': 'processing_error reenter_transaction',
 }
 
-/** `code` of an error object, for answers without a `decline_code`. Codes of other products of Stripe are left out. */
+/** `code` of error objects, for answers without `decline_code`. Codes of Stripe's other products are left out. */
 const errorCodesByDetail: Readonly<Record<string, string>> = {
   [generalDecline]: `
     card_declined authentication_required payment_intent_authentication_failure setup_intent_authentication_failure
@@ -106,7 +106,7 @@ const cancellationReasons: Readonly<Record<string, string>> = {
   expired: timedOut,
 }
 
-/** Why a bank sent a debit back, as the reason of what Stripe calls a dispute. */
+/** Return reasons of debits, which Stripe reports as dispute reasons. */
 export const debitReturnReasons: Readonly<Record<string, string>> = {
   insufficient_funds: '0351',
   incorrect_account_details: '0314',

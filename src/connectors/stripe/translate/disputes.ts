@@ -1,4 +1,4 @@
-/** Disputes as Stripe reports them, and the two answers to one: accept it, or send evidence. */
+/** Translates Stripe's disputes, and the evidence that is sent for them. */
 import type {
   DisputeFacts,
   DisputeReason,
@@ -19,7 +19,7 @@ import {
   wireAt,
 } from '#connectors/stripe/translate/wire.ts'
 
-/** Every status of Stripe. `warning` is an inquiry before a chargeback; an appeal follows a dispute that was lost. */
+/** All dispute statuses of Stripe. `warning_…` is an inquiry before a chargeback; an appeal follows a lost dispute. */
 export const disputeStatuses: Readonly<Record<string, readonly [DisputeStage, DisputeStatus]>> = {
   warning_needs_response: ['INQUIRY', 'OPEN'],
   warning_under_review: ['INQUIRY', 'UNDER_REVIEW'],
@@ -52,8 +52,8 @@ const reasonGroups: Readonly<Record<string, DisputeReason>> = {
 }
 
 /**
- * Undefined: a status or an amount that we cannot read. Nothing is guessed about money that may be lost. `before` is the
- * status that an event has ended.
+ * Undefined: the status or amount is unknown to us; we guess nothing about money that may be lost. `before` is the
+ * previous status, if an event reports it.
  */
 export function readDispute(dispute: Wire, before?: string): DisputeFacts | undefined {
   const id = textAt(dispute, 'id')
@@ -61,7 +61,7 @@ export function readDispute(dispute: Wire, before?: string): DisputeFacts | unde
   const place = disputeStatuses[textAt(dispute, 'status') ?? '']
   if (id === undefined || amount === undefined || place === undefined) return undefined
   const [named, status] = place
-  // An appeal ends with the same words as the dispute before it, which must not be taken for the earlier decision.
+  // An appeal ends with the same statuses as the dispute before it and must not be mistaken for the earlier decision.
   const stage = wasAppealed(dispute, before) ? 'PRE_ARBITRATION' : named
   const reason = textAt(dispute, 'reason') ?? 'general'
   const due = dateAt(dispute, 'evidence_details', 'due_by')
@@ -83,8 +83,9 @@ const wasAppealed = (dispute: Wire, before = ''): boolean =>
   before.startsWith('appeal_') || wireAt(dispute, 'evidence', 'appeal', 'card') !== undefined
 
 /**
- * Whether the bank has sent a debit back, which Stripe reports as a dispute. Recognised by the method where Stripe names it (it
- * does for cards and wallets), by reasons that only debits have, else by the id: charges without a card begin with py_.
+ * Whether a dispute at Stripe is really a debit returned by the bank. Recognised by the method, which Stripe names for
+ * cards and wallets, or else by reasons that only debits have, or else by the charge's id: those of other methods than
+ * cards begin with py_.
  */
 export function isDebitReturn(dispute: Wire): boolean {
   const type =
@@ -95,7 +96,7 @@ export function isDebitReturn(dispute: Wire): boolean {
   return idAt(dispute, 'charge')?.startsWith('py_') === true
 }
 
-/** Stripe has one place for each kind of document. Files are put into them in this order. */
+/** Stripe has one field per kind of document. Files are assigned to the fields in this order. */
 export const filePlaces = [
   'uncategorized_file',
   'customer_communication',
@@ -108,7 +109,7 @@ export const filePlaces = [
   'duplicate_charge_documentation',
 ] as const
 
-/** 20,000 characters: Stripe's limit for text. */
+/** Stripe's limit for the text. */
 const evidenceTextMax = 20_000
 
 export const toEvidence = ({ text }: Pick<Evidence, 'text'>, fileIds: readonly string[]): Form => ({

@@ -1,4 +1,4 @@
-/** Payment Intents: what is sent, and what every answer means. */
+/** Payment intents: the requests, and the outcome of every answer. */
 import { describe, expect, test } from 'vitest'
 import {
   authorizationOf,
@@ -23,8 +23,8 @@ import { Secret } from '#domain/secret.ts'
 const sent = (...args: Parameters<typeof toIntent>): Record<string, string> =>
   Object.fromEntries(new URLSearchParams(toForm(toIntent(...args))))
 
-describe('what is sent for an authorisation or capture', () => {
-  test('a card that is captured at once is sent with its order', () => {
+describe('requests for authorisations and captures', () => {
+  test('a card payment that is captured at once is sent with its order', () => {
     const body = sent(authorizationOf('CARD', { card: testCard, captureReference }), 'card', 1000)
     expect(body).toEqual({
       amount: '1000',
@@ -46,7 +46,7 @@ describe('what is sent for an authorisation or capture', () => {
     })
   })
 
-  test('a card to be captured later asks for several captures and increments', () => {
+  test('a card payment that is captured later requests multicapture and increments', () => {
     const body = sent(authorizationOf('CARD', { card: testCard }), 'card', 1000)
     expect(body).toMatchObject({
       capture_method: 'manual',
@@ -119,7 +119,7 @@ describe('what is sent for an authorisation or capture', () => {
     expect(body['payment_method_options[card][request_three_d_secure]']).toBe(wanted)
   })
 
-  test('a merchant-initiated payment names the first one and waits for nobody', () => {
+  test('a merchant-initiated payment names the initial one and is off-session', () => {
     const body = sent(
       authorizationOf('CARD', {
         card: { number: testCard.number, expiryDate: '203012' },
@@ -142,7 +142,7 @@ describe('what is sent for an authorisation or capture', () => {
     expect(body.error_on_requires_action).toBeUndefined()
   })
 
-  test('a stored method is charged by the ids of customer and method', () => {
+  test('a stored method is charged with the ids of customer and method', () => {
     const credentialOnFile = {
       type: 'UNSCHEDULED',
       initial: false,
@@ -153,7 +153,7 @@ describe('what is sent for an authorisation or capture', () => {
     expect(body).toMatchObject({ customer: 'cus_1', payment_method: 'pm_1', off_session: 'true' })
   })
 
-  test('a card of a customer who is not there fails rather than wait for a challenge', () => {
+  test('a card payment without the customer fails instead of waiting for a challenge', () => {
     const body = sent(authorizationOf('CARD', { card: testCard, customerPresent: false }), 'card', 1000)
     expect(body).toMatchObject({ error_on_requires_action: 'true' })
     expect(body.return_url).toBeUndefined()
@@ -187,16 +187,16 @@ describe('what is sent for an authorisation or capture', () => {
     expect(new URLSearchParams(form).get('final_capture')).toBe(final ?? null)
   })
 
-  test('a capture of a method that is captured once never asks for more', () => {
+  test('a method that is captured once never asks for further captures', () => {
     const request = followUpOf('CAPTURE', { payment: paymentOf('PROVIDERK', { authorizedValue: 1000 }) })
     expect(toForm(toCapture(request, 'klarna', 400))).not.toContain('final_capture')
   })
 })
 
-describe('what an answer means', () => {
+describe('outcomes of answers', () => {
   const asked = { reference, amount: { value: 1000, currency: 'EUR' }, captureReference }
 
-  test('succeeded answers for authorisation and capture', () => {
+  test('succeeded is the answer for authorisation and capture', () => {
     const charge = {
       id: 'ch_1',
       payment_method_details: {
@@ -242,16 +242,16 @@ describe('what an answer means', () => {
     ['requires_capture', 'approved'],
     ['processing', 'pending'],
     ['requires_confirmation', 'pending'],
-    // Nothing was tried so far.
+    // There was no try so far.
     ['requires_payment_method', 'pending'],
     ['canceled', 'declined'],
-    ['a status of tomorrow', 'unknown'],
+    ['an unknown status', 'unknown'],
   ])('%s is %s', (status, kind) => {
     const { authorization, capture } = readIntent(intentOf(status), asked)
     expect([authorization.kind, capture]).toEqual([kind, undefined])
   })
 
-  test('another amount or reference is echoed as it came, for the engine to see', () => {
+  test('another amount or reference is echoed unchanged, so that the engine detects it', () => {
     const { authorization } = readIntent(
       intentOf('requires_capture', { amount: 999, metadata: { tollgate: captureReference } }),
       asked,
@@ -261,7 +261,7 @@ describe('what an answer means', () => {
     })
   })
 
-  test('an intent without id, amount or currency is not believed', () => {
+  test('an intent without id, amount or currency is unknown', () => {
     for (const missing of ['id', 'amount', 'currency']) {
       expect(readIntent(intentOf('succeeded', { [missing]: undefined }), asked).authorization.kind).toBe(
         'unknown',
@@ -328,7 +328,7 @@ describe('what an answer means', () => {
     expect(readIntent(intent, asked).authorization.kind).toBe('pending')
   })
 
-  test('a capture is what the total has grown by', () => {
+  test('a capture has the amount by which the total has grown', () => {
     const request = followUpOf('CAPTURE', { newTotal: 700 })
     const total = { name: 'amount_received', id: 'pi_1' } as const
     const capture = (received: number) =>
@@ -354,7 +354,7 @@ describe('what an answer means', () => {
     expect(readRelease(intentOf('requires_capture'), rest, 'pi_1').kind).toBe('unknown')
   })
 
-  test('the capture is known by the intent itself', () => {
+  test('the reference of the capture is read from the intent', () => {
     const intent = intentOf('succeeded', {
       metadata: { tollgate: reference, tollgate_capture: captureReference },
     })
@@ -364,7 +364,7 @@ describe('what an answer means', () => {
     })
   })
 
-  test('a method that was set up for later brings its token', () => {
+  test('a method that was set up for later payments returns its token', () => {
     const intent = intentOf('succeeded', {
       customer: 'cus_1',
       payment_method: 'pm_1',

@@ -1,6 +1,6 @@
 /**
- * Payment Intents: what is authorised without Stripe's page (a card number, an IBAN, a stored method), and what follows
- * an approval: capture, increment, cancel. Captures and increments do not change the intent's metadata.
+ * Payment intents: authorisations without Stripe's page (with a card number, an IBAN or a stored method), captures,
+ * increments and cancellations. Captures and increments do not change the intent's metadata.
  */
 import type { AuthorizationOutcome, AuthorizationRequest, FollowUpRequest } from '#connectors/contract.ts'
 import { cardCode, isReusable, sepaDebitCode } from '#connectors/stripe/methods.ts'
@@ -62,7 +62,7 @@ export function toIntent(request: AuthorizationRequest, code: string, amount: nu
   }
 }
 
-/** Without a return address the customer cannot be sent to a challenge, so the payment has to fail instead of waiting. */
+/** Without a return address the customer cannot be sent to a challenge, so the payment must fail instead of waiting. */
 function toReturn({ payment, customerPresent, credentialOnFile }: AuthorizationRequest): Form {
   if (credentialOnFile?.initiator === 'MERCHANT') return {}
   return customerPresent && payment.returnUrl !== undefined
@@ -99,7 +99,7 @@ function toMethod(request: AuthorizationRequest, code: string): Form {
   }
 }
 
-/** Stripe keeps a mandate of its own: accepted in the customer's browser where we know it, on paper otherwise. */
+/** Stripe creates its own mandate: accepted online if we know the customer's browser, otherwise offline. */
 function toAcceptance({ payment: { browser } }: AuthorizationRequest): Form {
   const ip = textAt(browser, 'ipAddress')
   const agent = textAt(browser, 'userAgent')
@@ -121,7 +121,7 @@ function toCardOptions(request: AuthorizationRequest): Form {
   return {
     ...cardOptions(request),
     network: payment.method.type === 'CARTESBANCAIRES' ? 'cartes_bancaires' : undefined,
-    // Links the payment to the first one, which the cardholder made; needs Stripe's permission.
+    // Links the payment to the initial one, which the cardholder made. Needs Stripe's permission.
     mit_exemption: scheme === undefined ? undefined : { network_transaction_id: scheme },
     three_d_secure: toThreeDSecure(threeDs),
   }
@@ -155,7 +155,7 @@ export function readIntent(intent: Wire, asked: Asked): AuthorizationOutcome {
   }
 }
 
-/** The intent also carries the capture's reference, for look-ups by the authorisation's reference alone. */
+/** The capture's reference is also in the intent's metadata, for look-ups by the authorisation's reference alone. */
 function readAutomaticCapture(intent: Wire, asked: Asked): Outcome | undefined {
   const captureReference = asked.captureReference ?? captureReferenceAt(intent)
   if (captureReference === undefined) return undefined
@@ -173,7 +173,7 @@ function readAutomaticCapture(intent: Wire, asked: Asked): Outcome | undefined {
 
 type Named = Pick<ProviderFacts, 'echo' | 'transactionId'>
 
-/** Without an error nothing was tried so far: the customer may still pay. */
+/** Without an error there was no try yet, so the customer may still pay. */
 function readFailedTry(intent: Wire, { echo, transactionId }: Named): Outcome {
   const error = wireAt(intent, 'last_payment_error')
   if (error === undefined) return { kind: 'pending', provider: { echo, transactionId } }
@@ -191,9 +191,9 @@ function readCancelled(intent: Wire, { echo, transactionId }: Named): Outcome {
   )
 }
 
-// ── What follows an approval ──────────────────────────────────────────────────────────────────────────────────────
+// ── Follow-ups ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Only cards can be captured several times; every other method releases the rest with its first capture. */
+/** Only cards allow several captures; every other method releases the rest with its first capture. */
 export function toCapture(request: FollowUpRequest, code: string, amount: number): Form {
   const { payment, newTotal, final, authorization } = request
   const several = payment.method.operations.includes('multi_capture') && !authorization?.fields?.capturesOnce
@@ -209,8 +209,8 @@ export function toCapture(request: FollowUpRequest, code: string, amount: number
 }
 
 /**
- * Stripe answers with totals. What this operation added is the total without what came before, so that an answer about
- * another amount is not mistaken for ours.
+ * Stripe answers with totals. The echoed amount is the total minus the amounts before this operation, so that an answer
+ * about another amount is not mistaken for ours.
  */
 export function readTotal(
   intent: Wire,
@@ -235,22 +235,22 @@ export function readTotal(
   }
 }
 
-/** Captured in part, and nothing can be captured any more. */
+/** Whether the intent was captured in part and is closed, so that the rest is released. */
 export const hasReleasedRest = (intent: Wire): boolean =>
   textAt(intent, 'status') === 'succeeded' &&
   (numberAt(intent, 'amount_received') ?? 0) < (numberAt(intent, 'amount') ?? 0)
 
-/** What was never captured of an intent. */
+/** The uncaptured amount of an intent. */
 const uncaptured = (intent: Wire): number =>
   (numberAt(intent, 'amount') ?? 0) - (numberAt(intent, 'amount_received') ?? 0)
 
-/** All of it was captured, so nothing of it can have been released. */
+/** Whether all of the intent was captured, so that nothing can have been released. */
 export const isCapturedWhole = (intent: Wire): boolean =>
   textAt(intent, 'status') === 'succeeded' && uncaptured(intent) <= 0
 
 /**
- * The whole rest is released; an intent that was captured in part counts as succeeded then, and so does one whose rest
- * somebody has captured meanwhile.
+ * The answer to a cancellation, which releases the whole rest. An intent that was captured in part becomes `succeeded`,
+ * like one whose rest was captured meanwhile, so the uncaptured amount must match.
  */
 export function readRelease(intent: Wire, asked: Asked, id: string): Outcome {
   const status = textAt(intent, 'status')
@@ -269,7 +269,7 @@ export function readRelease(intent: Wire, asked: Asked, id: string): Outcome {
   }
 }
 
-/** Whether a stored method or an account can be charged without Stripe's page. */
+/** Whether the payment needs no page of Stripe, because the card, account or stored method is known. */
 export const needsNoPage = (
   { card, account, credentialOnFile }: AuthorizationRequest,
   code: string,

@@ -15,14 +15,14 @@ describe('order lines on Stripe’s page', () => {
   }
   const shoe = { name: 'Running shoe', quantity: 2, grossPrice: 400, netPrice: 336 }
 
-  test('lines that add up to the amount are each shown', () => {
+  test('all lines are shown if they add up to the amount', () => {
     expect(shown([shoe, { name: 'Shipping', type: 'shipping_fee', quantity: 1, grossPrice: 200 }])).toEqual([
       ['Running shoe', 2, 400],
       ['Shipping', 1, 200],
     ])
   })
 
-  test('a line with a discount or half a piece shows its total', () => {
+  test('a line with a discount or a fractional quantity shows its total', () => {
     const lines = [
       { ...shoe, discountAmount: 50 },
       { description: 'Silk', quantity: 2.5, grossPrice: 140, totalDiscountAmount: 50 },
@@ -46,21 +46,21 @@ describe('order lines on Stripe’s page', () => {
     ['have no name', [shoe, { grossPrice: 200 }]],
     ['have no price', [{ ...shoe, grossPrice: 500 }, { name: 'Gift' }]],
     [
-      'cost parts of a cent',
+      'have a price with a fraction of a cent',
       [
         { name: 'Thread', quantity: 0.1, grossPrice: 10_003 },
         { name: 'x', grossPrice: 0 },
       ],
     ],
     [
-      'are more than Stripe takes',
+      'are more than Stripe allows',
       Array.from({ length: 101 }, (_, n) => ({ name: `${n}`, grossPrice: n < 100 ? 10 : 0 })),
     ],
   ])('lines that %s never change the amount: one line has it all', (_, items) =>
     expect(shown(items)).toEqual([['Shoes', 1, 1000]]),
   )
 
-  test('prices are in the unit of Stripe', () => {
+  test('prices are in Stripe’s unit', () => {
     const amount = { value: 10, currency: 'ISK' }
     const order = { items: [{ name: 'Skyr', grossPrice: 10 }] }
     const [line] = toPageLines({ amount, payment: paymentOf('IDEAL', { order }) }, 1000)
@@ -85,7 +85,7 @@ describe('order lines in the enhanced data of a card capture', () => {
       }),
     })
 
-  test('tax, lines and references go along', () => {
+  test('tax, lines and references are sent', () => {
     const request = captureOf([shoe, laces])
     const details: Stripe.PaymentIntentCaptureParams.AmountDetails | undefined = toAmountDetails(request)
     expect(details).toEqual({
@@ -106,7 +106,7 @@ describe('order lines in the enhanced data of a card capture', () => {
 
   test.each<[string, readonly Item[]]>([
     ['do not add up', [shoe]],
-    ['have half a piece', [shoe, { ...laces, quantity: 0.5 }]],
+    ['have a fractional quantity', [shoe, { ...laces, quantity: 0.5 }]],
     ['have no price without tax', [shoe, { name: 'Laces', quantity: 1, grossPrice: 100 }]],
   ])('lines that %s are left out, and the tax stays', (_, items) =>
     expect(toAmountDetails(captureOf(items))).toEqual({

@@ -1,6 +1,6 @@
 /**
- * The lines of the merchant's order: what the customer reads on Stripe's page, and level 2 and 3 data of a captured card. All
- * lines are sent or none, and only where they add up to the amount: what is charged never depends on them.
+ * The lines of the merchant's order, shown on Stripe's page and sent as level 2 and 3 data of card captures. All lines
+ * are sent or none, and only if they add up to the amount, so they never change the charged amount.
  */
 import type { AuthorizationRequest, FollowUpRequest } from '#connectors/contract.ts'
 import { toStripeAmount } from '#connectors/stripe/translate/amounts.ts'
@@ -13,7 +13,7 @@ const nameOf = (item: Wire): string | undefined =>
 const discountOf = (item: Wire, quantity: number): number =>
   numberAt(item, 'totalDiscountAmount') ?? quantity * (numberAt(item, 'discountAmount') ?? 0)
 
-/** All of them, or undefined if one cannot be expressed in Stripe's format. */
+/** Maps all items; undefined if one cannot be expressed in Stripe's format. */
 function mapAll<T>(items: readonly Wire[], map: (item: Wire) => T | undefined): readonly T[] | undefined {
   const mapped = items.map(map).filter(line => line !== undefined)
   return mapped.length > 0 && mapped.length === items.length ? mapped : undefined
@@ -21,7 +21,7 @@ function mapAll<T>(items: readonly Wire[], map: (item: Wire) => T | undefined): 
 
 // ── The page ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Stripe's own limit. */
+/** Stripe's limit. */
 const pageLinesMax = 100
 
 type PageLine = {
@@ -33,7 +33,7 @@ type PageLine = {
   }
 }
 
-/** One line with the whole amount where the order has no lines, or its lines do not make up the amount. */
+/** The order's lines, or one line with the whole amount if there are none or they do not add up to it. */
 export function toPageLines(
   { amount, payment }: Pick<AuthorizationRequest, 'amount' | 'payment'>,
   value: number,
@@ -56,7 +56,10 @@ const pageLine = (name: string, quantity: number, unitAmount: number, currency: 
   },
 })
 
-/** Stripe's page supports neither line discounts nor fractional quantities: such a line shows its total. */
+/**
+ * Stripe's page supports neither line discounts nor fractional quantities; such a line becomes one piece with its
+ * total.
+ */
 function toPageLine(item: Wire, currency: string): PageLine | undefined {
   const name = nameOf(item)
   const quantity = numberAt(item, 'quantity') ?? 1
@@ -74,12 +77,12 @@ function toPageLine(item: Wire, currency: string): PageLine | undefined {
 
 // ── Level 2 and 3 ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Stripe's own limit. */
+/** Stripe's limit. */
 const detailLinesMax = 200
 
 /**
- * Only where the merchant sent enhanced data with the capture of a card. `enforce_arithmetic_validation: false`: if
- * Stripe's sums differ, it drops the lines and still captures.
+ * Only for card captures with enhanced data. `enforce_arithmetic_validation: false`: if Stripe's sums differ, Stripe
+ * drops the lines and still captures.
  */
 export function toAmountDetails({ amount, payment }: FollowUpRequest) {
   const { enhancedData, method, order, shipping } = payment
@@ -100,7 +103,7 @@ export function toAmountDetails({ amount, payment }: FollowUpRequest) {
   }
 }
 
-/** The merchant's own numbers of order and customer, which schemes want beside the amounts. */
+/** The merchant's references of order and customer, which the schemes expect with the amounts. */
 export function toPaymentDetails({ payment }: FollowUpRequest) {
   const { enhancedData, method, order, transId } = payment
   if (enhancedData === undefined || method.family !== 'card') return undefined
@@ -114,7 +117,7 @@ export function toPaymentDetails({ payment }: FollowUpRequest) {
 const inStripesUnit = (value: number, currency: string): number | undefined =>
   Number.isInteger(value) && value >= 0 ? toStripeAmount({ value, currency }) : undefined
 
-/** Prices without tax: with the tax they make up what is captured. */
+/** The lines with prices before tax; together with the tax they must add up to the captured amount. */
 function toDetailLines(
   items: readonly Wire[],
   { value, currency }: FollowUpRequest['amount'],

@@ -1,4 +1,4 @@
-/** Answers that bring no object: errors, error pages, silence. */
+/** Answers without an object: errors, error pages, no answer. */
 import { expect, test } from 'vitest'
 import { answered, reference } from '#connectors/stripe/examples.test-support.ts'
 import { provesArrival, readAnswer, readRefusal } from '#connectors/stripe/translate/outcomes.ts'
@@ -21,7 +21,7 @@ test.each<[string, Parameters<typeof readAnswer>[0], Partial<Outcome>]>([
   ['an error page with a good status', answered('<html></html>', 200), { kind: 'unknown' }],
   ['half an answer', answered('{"id":"pi_1","sta', 200), { kind: 'unknown' }],
   ['a list instead of an object', answered('[]', 200), { kind: 'unknown' }],
-  ['a fault of Stripe', answered(error({ type: 'api_error' }), 500), { kind: 'unknown' }],
+  ['a server error of Stripe', answered(error({ type: 'api_error' }), 500), { kind: 'unknown' }],
   ['a status without an error', answered({}, 400), { kind: 'unknown' }],
   ['a teapot', answered(error({ type: 'tea' }), 418), { kind: 'unknown' }],
   [
@@ -48,7 +48,7 @@ test.each<[string, Parameters<typeof readAnswer>[0], Partial<Outcome>]>([
     },
   ],
   [
-    'a wrong request',
+    'an invalid request',
     answered(error({ type: 'invalid_request_error', code: 'amount_too_small' }), 400),
     { kind: 'declined', detail: '0313' },
   ],

@@ -1,4 +1,4 @@
-/** What an answer of Stripe means for the operation that was asked for: approved, declined, pending, unreached, unknown. */
+/** Translates Stripe's answers into outcomes. */
 import type { AuthorizationOutcome, HttpAnswer } from '#connectors/contract.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { detailOfDecline, malfunction, notPermitted } from '#connectors/stripe/translate/declines.ts'
@@ -7,28 +7,28 @@ import type { XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money/money.ts'
 import type { Declined, Outcome, ProviderFacts } from '#lifecycle/outcome.ts'
 
-/** What was asked, for the comparison with what Stripe echoes. */
+/** The request, to be compared with Stripe's echo. */
 export interface Asked {
   readonly reference: XId
   readonly amount: Money
-  /** Set where the authorisation captures in the same message. */
+  /** Set if the authorisation also captures. */
   readonly captureReference?: XId
 }
 
 export const unknown: Outcome = { kind: 'unknown' }
-/** An answer that was received but has values of another API version. */
+/** An answer that we could not understand, probably of another API version. */
 export const notUnderstood = (reason: string): Outcome => ({ kind: 'unknown', reason: reason.slice(0, 200) })
 export const unreached: Outcome = { kind: 'unreached' }
 
-/** A parsed answer that is certainly Stripe's, or the outcome that follows from its absence. */
+/** A parsed answer of Stripe, or the outcome if there is none. */
 export type Reading =
   | { readonly kind: 'object'; readonly object: Wire; readonly headers: Readonly<Record<string, string>> }
   | { readonly kind: 'refused'; readonly status: number; readonly error: Wire }
   | { readonly kind: 'none'; readonly outcome: Outcome }
 
 /**
- * 500 and above: Stripe calls these indeterminate. An error page or a truncated answer instead of JSON says nothing
- * either, whatever its status.
+ * Stripe calls answers from 500 on indeterminate. An error page or a truncated answer says nothing either, whatever its
+ * status.
  */
 export function readAnswer(answer: HttpAnswer): Reading {
   if (answer.kind === 'unreached') return { kind: 'none', outcome: unreached }
@@ -42,19 +42,19 @@ export function readAnswer(answer: HttpAnswer): Reading {
     : { kind: 'refused', status: answer.status, error }
 }
 
-/** The same key came with another body: the first request has arrived, and only a look-up shows its outcome. */
+/** Stripe has seen the key with another body, so the first request has arrived and a look-up must find its outcome. */
 export const provesArrival = ({ status, error }: { status: number; error: Wire }): boolean =>
   textAt(error, 'type') === 'idempotency_error' && status !== 409
 
-/** An error that Stripe answers before or instead of doing what was asked. */
+/** An error that Stripe returns instead of processing the request. */
 export function readRefusal({ status, error }: { status: number; error: Wire }, asked: Asked): Outcome {
-  // 409: another request with the same key is under way. 429: not processed, but treating it as certain here would be a
-  // guess.
+  // 409: another request with the same key is still being processed.
   if (status === 409 || textAt(error, 'type') === 'idempotency_error') return unknown
   if (status === 429) return unreached
   if (status === 401 || status === 403)
     return { ...declined(asked, malfunction, describeError(error)), callRefused: true }
-  // The payment is not in the account of this key, which may have been changed: that says nothing about an earlier request.
+  // 404: the account of this key, which may have been replaced, does not have the payment. That says nothing about an
+  // earlier request.
   if (status === 404) return { ...declined(asked, notPermitted, describeError(error)), callRefused: true }
   if (status !== 400 && status !== 402) return unknown
   const intent = wireAt(error, 'payment_intent')
@@ -62,7 +62,7 @@ export function readRefusal({ status, error }: { status: number; error: Wire }, 
   return declined(asked, detail, describeError(error), textAt(intent, 'id'))
 }
 
-/** The answer to our own request is the echo where Stripe refuses without showing the object. */
+/** A declined outcome that echoes our own request, because Stripe refuses without returning the object. */
 export const declined = (
   { reference, amount }: Pick<Asked, 'reference' | 'amount'>,
   detail: string,
@@ -79,10 +79,10 @@ export const declined = (
   },
 })
 
-/** 200: enough for a sentence of Stripe's and its code. */
+/** 200 characters: enough for Stripe's code and message. */
 const textMax = 200
 
-/** Stripe's code and sentence, without what could be a card number or a key in a sentence that quotes what was sent. */
+/** Stripe's code and message. Card numbers and keys, which a message may quote, are replaced. */
 export function describeError(error: Wire | undefined): string | undefined {
   const code = textAt(error, 'decline_code') ?? textAt(error, 'code') ?? textAt(error, 'type')
   const words = [code, textAt(error, 'message')].filter(word => word !== undefined).join(': ')
@@ -90,8 +90,9 @@ export function describeError(error: Wire | undefined): string | undefined {
 }
 
 /**
- * The echo of an object that carries our reference. Undefined where it has no amount: then nothing can be trusted. An
- * object without our reference echoes what was asked only if we asked for it by its own id.
+ * The reference and amount that an object echoes; undefined if it has no amount, so that it cannot be trusted. An
+ * object without our reference takes that of the request, which is correct only for objects that we requested by their
+ * id.
  */
 export function echoOf(
   object: Wire,

@@ -1,16 +1,16 @@
-/** The options of a card payment that sessions and intents share: capture, 3-D Secure, stored credentials. */
+/** Options of card payments that sessions and intents share: capture, 3-D Secure, increments. */
 import type { AuthorizationRequest } from '#connectors/contract.ts'
 import { canCaptureLater, cardCode } from '#connectors/stripe/methods.ts'
 import type { Form } from '#connectors/stripe/translate/wire.ts'
 
-/** Captured in the same message where a reference for the capture was given, and where the method cannot wait. */
+/** Automatic if the request also captures, or if the method has no separate capture. */
 export const captureMethodOf = (
   { captureReference }: AuthorizationRequest,
   code: string,
 ): 'automatic' | 'manual' =>
   captureReference === undefined && canCaptureLater(code) ? 'manual' : 'automatic'
 
-/** `if_available`: the issuer and Stripe's contract decide, and the payment does not fail where they say no. */
+/** `if_available`: the payment does not fail if the issuer or Stripe's contract does not allow the feature. */
 export function cardOptions(request: AuthorizationRequest): Form {
   const { operations } = request.payment.method
   const later = captureMethodOf(request, cardCode) === 'manual'
@@ -21,13 +21,13 @@ export function cardOptions(request: AuthorizationRequest): Form {
   }
 }
 
-/** `any`: 3-D Secure where the card can do it. `challenge`: and the cardholder must be asked. */
+/** `any`: 3-D Secure if the card supports it. `challenge`: with a challenge of the cardholder. */
 const challenges: Readonly<Record<string, string>> = {
   REQUEST_CHALLENGE: 'any',
   MANDATE_CHALLENGE: 'challenge',
 }
 
-/** Stripe's own default, `automatic`, is left out: it asks for 3-D Secure where rules or issuers want it. */
+/** Undefined leaves Stripe's default, `automatic`: 3-D Secure if rules or issuers require it. */
 function challengeOf({ threeDs }: AuthorizationRequest): string | undefined {
   return threeDs?.skip === true ? undefined : challenges[threeDs?.challengePreference ?? '']
 }

@@ -1,4 +1,4 @@
-/** Refunds: money back from a captured intent. What Stripe calls succeeded may still fail days later. */
+/** Translates refunds. A refund that has succeeded at Stripe may still fail days later. */
 import type { FollowUpRequest } from '#connectors/contract.ts'
 import { generalDecline } from '#connectors/stripe/translate/declines.ts'
 import { type Asked, declined, echoOf, unknown } from '#connectors/stripe/translate/outcomes.ts'
@@ -11,7 +11,7 @@ export const toRefund = (request: FollowUpRequest, intentId: string, amount: num
   metadata: { [referenceKey]: request.reference },
 })
 
-/** Why a refund failed, where Stripe says it. Everything else is a general decline. */
+/** Stripe's reasons for failed refunds. Any other one is a general decline. */
 const failureReasons: Readonly<Record<string, string>> = {
   lost_or_stolen_card: '0343',
   expired_or_canceled_card: '0354',
@@ -22,7 +22,7 @@ const failureReasons: Readonly<Record<string, string>> = {
   unknown: generalDecline,
 }
 
-/** No later refund will reach this card either. */
+/** Reasons after which no later refund can reach this card either. */
 const deadCards: ReadonlySet<string> = new Set(['lost_or_stolen_card', 'expired_or_canceled_card'])
 
 export const detailOfRefund = (refund: Wire): string =>

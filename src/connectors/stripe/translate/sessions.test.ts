@@ -1,4 +1,4 @@
-/** Checkout Sessions: what is sent, and what every state of a session means. */
+/** Checkout Sessions: the requests, and the outcome of every state. */
 import { expect, test } from 'vitest'
 import {
   authorizationOf,
@@ -45,12 +45,12 @@ test('a page for one method, with our reference on session and intent', () => {
   })
 })
 
-test('a method that cannot wait for its capture is captured at once', () => {
+test('a method without separate capture is captured at once', () => {
   expect(sent(authorizationOf('IDEAL'), 'ideal')['payment_intent_data[capture_method]']).toBe('automatic')
   expect(sent(authorizationOf('CARD'), 'card')['payment_intent_data[capture_method]']).toBe('manual')
 })
 
-test('a card that is kept becomes the card of a customer', () => {
+test('a card to be stored gets a customer object', () => {
   const credentialOnFile = { type: 'RECURRING', initial: true, initiator: 'CUSTOMER' } as const
   expect(sent(authorizationOf('CARD', { credentialOnFile }), 'card')).toMatchObject({
     'payment_intent_data[setup_future_usage]': 'off_session',
@@ -58,7 +58,7 @@ test('a card that is kept becomes the card of a customer', () => {
   })
 })
 
-test('fields that some methods require are sent for them', () => {
+test('methods with required options get them', () => {
   expect(sent(authorizationOf('WECHATPAY'), 'wechat_pay')).toMatchObject({
     'payment_method_options[wechat_pay][client]': 'web',
   })
@@ -85,9 +85,9 @@ test.each([
   ['complete', { payment_status: 'paid', payment_intent: 'pi_1' }, 'approved', 'approved'],
   ['complete', { payment_status: 'unpaid', payment_intent: 'pi_1' }, 'pending', undefined],
   ['complete', { payment_status: 'no_payment_required' }, 'pending', undefined],
-  // A try that failed on the page can be repeated there.
+  // After a failed try the customer can try again on the page.
   ['open', { payment_intent: failed }, 'action', undefined],
-  ['a status of tomorrow', {}, 'unknown', undefined],
+  ['an unknown status', {}, 'unknown', undefined],
   ['open', { amount_total: undefined }, 'unknown', undefined],
   ['open', { url: null }, 'unknown', undefined],
 ])('a session that is %s with %o is %s, its capture %s', (status, more, kind, capture) => {

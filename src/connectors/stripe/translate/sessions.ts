@@ -1,6 +1,6 @@
 /**
- * Checkout Sessions: Stripe's own page, where the customer gives what the method needs. No card number passes through us.
- * The session's intent appears once the customer has confirmed, and carries our reference from then on.
+ * Checkout Sessions: Stripe's hosted page, where the customer enters the data of the method; no card number passes
+ * through us. The session gets its intent, which carries our reference, once the customer has confirmed.
  */
 import type {
   AuthorizationOutcome,
@@ -33,11 +33,11 @@ interface SessionTerms {
   readonly code: string
   readonly amount: number
   readonly returnUrl: string
-  /** Of a bank transfer, which Stripe ties to a customer. */
+  /** For a bank transfer, which needs a customer object at Stripe. */
   readonly customer?: string
 }
 
-/** The parameter with which Stripe's page brings back a customer who chose to leave it. */
+/** The parameter of the return address for customers who use the page's cancel link. */
 export const leftKey = 'left'
 
 export function toSession(request: AuthorizationRequest, terms: SessionTerms): Form {
@@ -66,7 +66,7 @@ export function toSession(request: AuthorizationRequest, terms: SessionTerms): F
     ...(customer === undefined
       ? {
           customer_email: textAt(payment.customer, 'email'),
-          // A method can only be charged again as the method of a customer.
+          // A stored method can be charged again only with its customer object.
           customer_creation: keeps ? 'always' : undefined,
         }
       : { customer }),
@@ -80,7 +80,7 @@ export function withParameter(url: string, name: string, value: string): string 
   return changed.href
 }
 
-/** What some methods cannot do without. */
+/** Options that some methods require. */
 function optionsOf(request: AuthorizationRequest, code: string): Form | undefined {
   if (code === cardCode) return { card: cardOptions(request) }
   if (code === 'wechat_pay') return { wechat_pay: { client: 'web' } }
@@ -98,7 +98,7 @@ function optionsOf(request: AuthorizationRequest, code: string): Form | undefine
   return undefined
 }
 
-/** Stripe has virtual accounts in these countries; customers of others pay to an Irish one. */
+/** The countries of Stripe's virtual accounts. Customers from other countries pay to an Irish one. */
 const transferCountries: readonly string[] = ['BE', 'DE', 'ES', 'FR', 'IE', 'NL']
 
 function transferCountry({ payment }: AuthorizationRequest): string {
@@ -106,7 +106,7 @@ function transferCountry({ payment }: AuthorizationRequest): string {
   return country !== undefined && transferCountries.includes(country) ? country : 'IE'
 }
 
-/** Fetched whole: `expand[]=payment_intent.latest_charge`. */
+/** Expects a session that was fetched with `expand[]=payment_intent.latest_charge`. */
 export function readSession(session: Wire, asked: Asked): AuthorizationOutcome {
   const id = textAt(session, 'id')
   const echo = echoOf(session, asked, 'amount_total')
@@ -127,7 +127,7 @@ export function readSession(session: Wire, asked: Asked): AuthorizationOutcome {
   }
 }
 
-/** Of a notice, which shows the intent by its id only; the id of the charge is not known then. */
+/** For a session in a notice, which holds only the intent's id, so the charge's id is unknown. */
 function paidSession(session: Wire, asked: Asked & { echo: ProviderFacts['echo'] }): AuthorizationOutcome {
   const { echo } = asked
   const captureReference = asked.captureReference ?? captureReferenceAt(session)

@@ -1,4 +1,4 @@
-/** Settlement lines from both formats that Stripe offers. */
+/** Settlement lines from both of Stripe's formats. */
 import { expect, test } from 'vitest'
 import type { SettlementLine } from '#connectors/contract.ts'
 import { xId } from '#connectors/stripe/examples.test-support.ts'
@@ -78,7 +78,7 @@ test.each([
 const header =
   'balance_transaction_id,created_utc,available_on_utc,currency,gross,fee,net,reporting_category,source_id,automatic_payout_id,refund_metadata[tollgate]'
 
-test('the report that the dashboard exports is read', async () => {
+test('the CSV report of the dashboard is read', async () => {
   const text = [
     `\uFEFF${header}`,
     'txn_1,2026-09-20 09:46:40,2026-09-21 00:00:00,eur,10.00,0.44,9.56,charge,ch_1,po_1,',
@@ -94,7 +94,7 @@ test('the report that the dashboard exports is read', async () => {
   ])
 })
 
-test('a description with line breaks and quotation marks is one cell of its line', async () => {
+test('a description with line breaks and quotation marks is one cell', async () => {
   const text = [
     `${header},description`,
     'txn_1,2026-09-20 09:46:40,2026-09-21 00:00:00,eur,10.00,0.44,9.56,charge,ch_1,,,"Two shirts,',
@@ -105,7 +105,7 @@ test('a description with line breaks and quotation marks is one cell of its line
   expect(await read(text)).toEqual(lines)
 })
 
-test('the two lines of a refund that failed name the same refund and add up to nothing', async () => {
+test('the two lines of a failed refund name the same refund and add up to zero', async () => {
   const failure = { ...refund, id: 'txn_3', type: 'refund_failure', reporting_category: 'refund_failure' }
   const both = await read(JSON.stringify([refund, { ...failure, amount: 400, net: 400 }]))
   expect(both.map(({ type, transactionId, gross }) => [type, transactionId, gross])).toEqual([
@@ -168,7 +168,7 @@ test.each<[string, object, SettlementLine['paid']]>([
     dollars(435),
   ],
   [
-    'what was not captured',
+    'the uncaptured rest',
     { ...refund, reporting_category: 'partial_capture_reversal', source: inDollars('refund', 435) },
     dollars(-435),
   ],
@@ -188,7 +188,7 @@ test.each<[string, object, SettlementLine['paid']]>([
     { ...converted, source: { ...inDollars('charge', 1), currency: 'zzz' } },
     undefined,
   ],
-  // Of disputes Stripe does not say what the customer paid.
+  // Stripe does not state the customer's currency for disputes.
   [
     'a dispute',
     { ...refund, type: 'adjustment', reporting_category: 'dispute', source: inDollars('dispute', 435) },
@@ -216,7 +216,7 @@ test.each<[string, string, string, SettlementLine['paid']]>([
   ['a charge with its currency alone', '10.00,0.44,9.56,charge,ch_1', ',usd', undefined],
   ['a charge in a currency that we do not know', '10.00,0.44,9.56,charge,ch_1', '1,zzz', undefined],
   // Stripe documents the columns for charges and refunds only.
-  ['what was not captured', '-4.00,0,-4.00,partial_capture_reversal,re_1', '10.87,usd', undefined],
+  ['the uncaptured rest', '-4.00,0,-4.00,partial_capture_reversal,re_1', '10.87,usd', undefined],
   ['a refund that failed', '4.00,0,4.00,refund_failure,re_1', '-4.35,usd', undefined],
   ['a dispute', '-4.00,15.00,-19.00,dispute,dp_1', '-4.35,usd', undefined],
 ])('what the customer paid is read from the report’s line of %s', async (_, cells, facing, paid) => {
@@ -272,7 +272,7 @@ test.each([
   ['reserve_hold', undefined, 'RESERVE'],
   ['payout_failure', undefined, 'PAYOUT'],
   ['refund_failure', 're_1', 'REFUND'],
-  ['a type of tomorrow', undefined, 'CORRECTION'],
+  ['an unknown type', undefined, 'CORRECTION'],
 ])('%s of %s is %s', (type, source, expected) => {
   expect(lineType(type, source)).toBe(expected)
 })

@@ -1,6 +1,6 @@
 /**
- * Settlement lines from Stripe's balance transactions: the JSON of `GET /v1/balance_transactions` (a list, an array or a
- * line each) and the itemised CSV report that can be downloaded from the dashboard.
+ * Parses Stripe's balance transactions into settlement lines: JSON from `GET /v1/balance_transactions` (a list object,
+ * an array or one object per line) or the itemised CSV report of the dashboard.
  */
 import type { SettlementLine } from '#connectors/contract.ts'
 import { readRecords } from '#connectors/csv-lines.ts'
@@ -26,14 +26,14 @@ type LineType = SettlementLine['type']
 
 const setOf = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/))
 
-/** Its source is the refund as which Stripe lists what was not captured; the charge is that of the capture. */
+/** The line that releases the uncaptured rest. Its source is a refund object, its charge that of the capture. */
 const restCategory = 'partial_capture_reversal'
 
-/** What Stripe calls type, and in reports reporting_category. Everything else is a correction. */
+/** Our line types for Stripe's `type` or, in reports, `reporting_category`. Everything else is a correction. */
 const typesByMeaning: readonly (readonly [LineType, ReadonlySet<string>])[] = [
-  // A capture of a part is a charge of the whole authorisation, and a line that takes back what was not captured.
+  // A partial capture is a charge of the whole authorisation and a second line that takes the uncaptured rest back.
   ['CAPTURE', setOf(`charge payment ${restCategory}`)],
-  // A refund that failed has a second line, which brings its money back.
+  // A failed refund has a second line, which returns its money.
   ['REFUND', setOf('refund refund_failure payment_refund payment_reversal')],
   ['CHARGEBACK', setOf('dispute dispute_reversal')],
   [
@@ -51,15 +51,15 @@ const typesByMeaning: readonly (readonly [LineType, ReadonlySet<string>])[] = [
 ]
 
 export function lineType(type: string, source: string | undefined): LineType {
-  // The money of a dispute moves as an adjustment whose source is the dispute.
+  // Disputed money moves as an adjustment whose source is the dispute.
   if (type === 'adjustment' && /^d[pu]_/.test(source ?? '')) return 'CHARGEBACK'
   return typesByMeaning.find(([, names]) => names.has(type))?.[0] ?? 'CORRECTION'
 }
 
-/** A charge carries the reference of its authorisation, and that of its capture where both were one message. */
+/** The metadata key of our reference. A charge of an automatic capture also carries the capture's reference. */
 const referenceKeys: Partial<Record<LineType, string>> = { CAPTURE: captureKey, REFUND: referenceKey }
 
-/** An amount that our smallest unit cannot express would make reconciliation impossible. */
+/** Throws for an amount that our smallest unit cannot express, because it would make reconciliation impossible. */
 function exactly(amount: number | undefined, currency: string | undefined, id: string): number {
   const money = fromStripeAmount(amount, currency)
   if (money === undefined)
@@ -67,7 +67,7 @@ function exactly(amount: number | undefined, currency: string | undefined, id: s
   return money.value
 }
 
-/** What the customer paid or got back, with the sign of the line; nothing where that is the line's own amount. */
+/** The amount in the customer's currency, with the sign of the line. Left out if the line is in that currency. */
 function paidBeside(
   gross: number,
   currency: string,
@@ -78,7 +78,7 @@ function paidBeside(
   return { paid: { value: gross < 0 ? -value : value, currency: amount.currency } }
 }
 
-/** Charges and refunds are in the currency that the customer saw. Of disputes Stripe does not say it. */
+/** Stripe states the customer's currency for charges and refunds, but not for disputes. */
 const paidTypes: ReadonlySet<LineType> = new Set(['CAPTURE', 'REFUND'])
 const paidObjects: ReadonlySet<string> = new Set(['charge', 'refund'])
 
@@ -114,7 +114,7 @@ export function toSettlementLine(transaction: Wire): SettlementLine {
   }
 }
 
-/** The columns of the report that we read, by Stripe's names. */
+/** Stripe's names of the report columns that we read. */
 const column = {
   id: 'balance_transaction_id',
   created: 'created_utc',
@@ -147,7 +147,7 @@ function majorToMinor(text: string | undefined, currency: string, id: string): n
   return sign === '-' && value !== 0 ? -value : value
 }
 
-/** Stripe fills these columns for charges and refunds; of other lines it does not say what they would mean. */
+/** The categories whose customer-facing amounts Stripe documents. */
 const paidCategories: ReadonlySet<string> = new Set(['charge', 'refund'])
 
 function paidOf(row: Row, id: string): Money | undefined {
@@ -189,7 +189,7 @@ export function rowToSettlementLine(row: Row): SettlementLine {
   }
 }
 
-/** JSON begins with a bracket; everything else has to be the report. */
+/** A file that begins with a bracket is JSON; any other one must be the CSV report. */
 export async function* readSettlement(file: AsyncIterable<Uint8Array>): AsyncIterable<SettlementLine> {
   let names: readonly string[] | undefined
   let json = ''
@@ -225,7 +225,7 @@ function cellsOf(names: readonly string[], line: string): Row {
   return Object.fromEntries(names.map((name, index) => [name, cells[index]]))
 }
 
-/** A list object of the API, an array of transactions, or one transaction a line. */
+/** A list object of the API, an array of transactions, or one transaction per line. */
 function transactionsOf(json: string): readonly Wire[] {
   const whole = parseWire(`{"list":${json}}`)
   const list = whole?.list

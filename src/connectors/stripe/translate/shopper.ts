@@ -1,4 +1,4 @@
-/** Customer and shipping, from the payment's context into Stripe's fields. */
+/** Translates customer, shipping and texts of a payment into Stripe's fields. */
 import type { PaymentContext } from '#connectors/contract.ts'
 import { type Form, textAt, type Wire, wireAt } from '#connectors/stripe/translate/wire.ts'
 import { findCountryByAlpha3 } from '#domain/countries.ts'
@@ -29,7 +29,7 @@ function toPhone(phone: Wire | undefined): string | undefined {
   return country === undefined || number === undefined ? undefined : `+${country}${number}`
 }
 
-/** Without a cardholder name, the customer's name is used. */
+/** Uses the customer's name if the cardholder's is unknown. */
 export function toBillingDetails(payment: PaymentContext, holderName?: string): Form | undefined {
   const { customer, billing } = payment
   const form = {
@@ -41,7 +41,10 @@ export function toBillingDetails(payment: PaymentContext, holderName?: string): 
   return Object.values(form).some(value => value !== undefined) ? form : undefined
 }
 
-/** Stripe wants a name and a first line; an address without them is left out rather than refused. */
+/**
+ * Stripe requires a name and a first address line; an address without them is left out, so that the payment is not
+ * refused.
+ */
 export function toShipping({ shipping }: PaymentContext): Form | undefined {
   const place = wireAt(shipping, 'address')
   const address = toAddress(place)
@@ -50,13 +53,13 @@ export function toShipping({ shipping }: PaymentContext): Form | undefined {
   return { name, address, phone: toPhone(wireAt(place, 'phone')), carrier: textAt(shipping, 'type') }
 }
 
-/** What the merchant sees in Stripe's dashboard. 500: far below Stripe's own limit. */
+/** The description in Stripe's dashboard. 500 characters: far below Stripe's limit. */
 export const toDescription = ({ order, transId }: PaymentContext): string =>
   (textAt(order, 'description') ?? transId).slice(0, 500)
 
 /**
- * What the customer reads on the statement: 22 plain characters, without those that Stripe refuses, and with a letter. Cards take
- * it as a suffix of the account's own descriptor.
+ * The text on the customer's statement: at most 22 plain characters that Stripe accepts, with at least one letter. For
+ * cards it is a suffix of the account's own descriptor.
  */
 export function toDescriptor({ descriptor }: PaymentContext, card: boolean): Form {
   const text = toStatementText(descriptor, /[<>\\'"*]/g)
@@ -71,9 +74,7 @@ const locales: ReadonlySet<string> = new Set(
   tr vi zh zh-HK zh-TW`.split(/\s+/),
 )
 
-/**
- * The language without its region if Stripe does not support the region; otherwise Stripe uses the browser's language.
- */
+/** The language, without its region if Stripe does not support that. Undefined: Stripe uses the browser's language. */
 export function toLocale(language: string | undefined): string | undefined {
   if (language === undefined) return undefined
   if (locales.has(language)) return language

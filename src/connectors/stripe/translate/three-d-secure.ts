@@ -1,10 +1,8 @@
-/**
- * An authentication that the merchant made elsewhere, in the fields that Stripe has for it. The proof is never stored.
- */
+/** Translates an authentication that the merchant made elsewhere. Its cryptogram is never stored. */
 import type { ThreeDsRequest } from '#connectors/contract.ts'
 import type { Form } from '#connectors/stripe/translate/wire.ts'
 
-/** Versions that Stripe knows, by the first two numbers. */
+/** Stripe's versions of 3-D Secure, by their first two numbers. */
 const versions: Readonly<Record<string, string>> = {
   '1.0': '1.0.2',
   '2.1': '2.1.0',
@@ -12,10 +10,10 @@ const versions: Readonly<Record<string, string>> = {
   '2.3': '2.3.1',
 }
 
-/** `low_risk` is the only exemption that Stripe passes on with foreign authentication data. */
+/** The only exemption that Stripe passes on with imported authentication data is `low_risk`. */
 const exemptions: Readonly<Record<string, string>> = { TRANSACTION_RISK_ANALYSIS: 'low_risk' }
 
-/** Stripe needs the proof, the transaction id and the version; without them it authenticates by itself. */
+/** Stripe needs the cryptogram, transaction id and version; without them it authenticates the cardholder itself. */
 export function toThreeDSecure(threeDs: ThreeDsRequest | undefined): Form | undefined {
   const data = threeDs?.imported
   const version = data?.acsProtocolVersion

@@ -1,6 +1,6 @@
 /**
- * Stripe's wire format: forms in requests, JSON in answers. A missing member of an answer is undefined, never an
- * exception.
+ * Stripe's wire format: forms in requests, JSON in answers. A missing member of an answer is undefined and never
+ * throws.
  */
 
 import { foreignXId, parseXId, type XId } from '#domain/ids.ts'
@@ -10,7 +10,7 @@ export type Wire = Readonly<Record<string, unknown>>
 
 export const isWire = (value: unknown): value is Wire => isRecord(value)
 
-/** Undefined for anything but a JSON object: an error page, a truncated answer, nothing. */
+/** Undefined for anything but a JSON object, such as an error page or a truncated or empty answer. */
 export function parseWire(body: string): Wire | undefined {
   try {
     const value: unknown = JSON.parse(body)
@@ -46,7 +46,7 @@ export function listAt(object: Wire | undefined, ...path: readonly string[]): re
   return Array.isArray(value) ? value.filter(isWire) : []
 }
 
-/** Stripe shows a related object as its id, or completely if it was expanded. */
+/** Stripe represents a related object by its id or, if expanded, as the whole object. */
 export const idAt = (object: Wire | undefined, name: string): string | undefined =>
   textAt(object, name) ?? textAt(object, name, 'id')
 
@@ -56,21 +56,19 @@ export function dateAt(object: Wire | undefined, ...path: readonly string[]): Da
   return seconds === undefined ? undefined : new Date(seconds * 1000)
 }
 
-/** The metadata key of our reference in every object that our operations create. */
+/** The metadata key of our reference, in every object that we create. */
 export const referenceKey = 'tollgate'
 
 /**
- * Set on the intent of a Checkout Session: a card that fails on Stripe's page can be tried again there, so a failed try of
+ * Marks intents of Checkout Sessions. After a failed try the customer can try again on Stripe's page, so the failure of
  * such an intent does not end the payment.
  */
 export const pageKey = 'tollgate_page'
 
-/** The reference of the capture that the authorisation makes in the same message, so that a notice answers for both. */
+/** The metadata key of an automatic capture's reference, so that one notice settles authorisation and capture. */
 export const captureKey = 'tollgate_capture'
 
-/**
- * A reference that cannot be ours still counts as one: an object with it must not be mistaken for the one we requested.
- */
+/** An object with a reference that is not ours gets `foreignXId`, so that it is not mistaken for the requested one. */
 export function referenceAt(object: Wire | undefined): XId | undefined {
   const text = textAt(object, 'metadata', referenceKey) ?? textAt(object, 'client_reference_id')
   return text === undefined ? undefined : (parseXId(text) ?? foreignXId)
