@@ -298,6 +298,32 @@ test('a booked payout and a returned one reconcile', async () => {
   await expectReconciled()
 })
 
+test('422 above the limit on payouts, for which one that came back does not count', async () => {
+  await gateway.gateway.merchants.set(gateway.merchantId, { payoutLimit: '500EUR/P1D' })
+  try {
+    const payOut = (transId: string) =>
+      gateway.call('POST', '/payments/refunds', {
+        transId,
+        amount: { value: 400, currency: 'EUR' },
+        paymentMethods: {
+          directDebit: { account: { number: testIbans.good, accountHolderName: 'Ann Müller' } },
+        },
+      })
+    expect(await payOut('limited-1')).toMatchObject({ status: 200 })
+    const { files } = await commands.json(
+      ...['bank', 'batch', '--account', accountId, '--out', join(commands.folder, 'limited')],
+    )
+    const endToEndId = /<EndToEndId>(\w+)</.exec(readFileSync(files[0].path, 'utf8'))?.[1]
+    await arrive({ cents: 400, direction: 'DBIT', endToEndId })
+    expect(await payOut('limited-2')).toMatchObject({ status: 422, body: { responseCode: '20200016' } })
+    expect(await arrive({ cents: 400, endToEndId, reason: 'AC04' })).toMatchObject({ returned: 1 })
+    expect(await payOut('limited-3')).toMatchObject({ status: 200 })
+    expect(await givenBack('limited-3')).toEqual([{ type: 'pain.001.001.09', payments: 1, sum: 400 }])
+  } finally {
+    await gateway.gateway.merchants.set(gateway.merchantId, { payoutLimit: null })
+  }
+})
+
 const givenBack = async (folder: string) => {
   const { files } = await commands.json(
     ...['bank', 'batch', '--account', accountId, '--out', join(commands.folder, folder)],

@@ -10,6 +10,7 @@ import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { merchantNow } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { lateTimers } from '#operations/payments/notices/paid-late.ts'
+import { releaseFailedPayout } from '#operations/payments/try-limits.ts'
 import { approvalTimers } from '#operations/timer.ts'
 import type { BankAccountKey } from '#storage/bank/batches.ts'
 import type { BankItem } from '#storage/bank/items.ts'
@@ -52,21 +53,26 @@ export async function takeBackItem(
   { engine }: Bank,
 ): Promise<boolean> {
   const { merchantId, payId, xId } = item
-  const isTakenBack = await engine.queue.update({ merchantId, payId }, stored => {
+  const taken = await engine.queue.update({ merchantId, payId }, stored => {
     const now = merchantNow(engine.clock, account.merchant)
     const sent = findOperation(stored, xId)
     const provider = sent?.provider && { ...sent.provider, ...reasonFacts(reason) }
     const next = takeBack(stored, { xId, detail: detailOf(reason), provider, now })
-    if (!next) return { result: sent?.state === 'FAILED' }
+    if (!next) return { result: sent?.state === 'FAILED' ? stored : undefined }
     const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
     // If the transfer had given back a late payment, the timers try that again.
     const setTimers = [
       ...approvalTimers(stored, next, account.merchant),
       ...lateTimers(next, account.merchant, now),
     ]
-    return { next: emitted.payment, alongside: { ...emitted.alongside, setTimers }, result: true }
+    return {
+      next: emitted.payment,
+      alongside: { ...emitted.alongside, setTimers },
+      result: emitted.payment,
+    }
   })
-  return isTakenBack === true
+  if (taken) await releaseFailedPayout(account.merchant, taken, engine)
+  return taken !== undefined
 }
 
 /**

@@ -37,3 +37,21 @@ export async function exceedsLimit(
   if (plan?.turn || integrationType === 'HOSTED') return false
   return velocity.blocks(merchant, triedBy(payment), now)
 }
+
+/**
+ * A payout that failed no longer counts towards the merchant's limit, no matter what failed it. Never throws, because
+ * the failure is already stored.
+ */
+export async function releaseFailedPayout(
+  merchant: Merchant,
+  { kind, status, payId }: Payment,
+  { velocity, onAlarm }: Engine,
+): Promise<void> {
+  if (kind !== 'CREDIT' || status !== 'FAILED') return
+  try {
+    await velocity.releasePayout(merchant, payId)
+  } catch (error) {
+    const message = "a failed payout could not be released from the merchant's limit"
+    onAlarm({ code: 'DECLINE_NOT_COUNTED', message, payId, error })
+  }
+}

@@ -285,6 +285,15 @@ describe('payouts', () => {
     expect(await payOut(shop, 100)).toMatchObject({ status: 200 })
   })
 
+  test('a payout that never reached its provider does not count', async () => {
+    const shop = await openLimited({ payoutLimit: '1000EUR/P1D' })
+    const unreached = { number: '4000000000000259', cardholderName: 'Ada Lovelace', expiryDate: '203012' }
+    expect(
+      (await payOut(shop, 1000, { paymentMethods: { card: { ...unreached, brand: 'visa' } } })).body,
+    ).toMatchObject({ status: 'FAILED', responseCode: '21000391' })
+    expect(await payOut(shop, 1000)).toMatchObject({ status: 200 })
+  })
+
   test('several at once do not pass the limit together', async () => {
     const shop = await openLimited({ payoutLimit: '1000EUR/P1D' })
     const answers = await Promise.all(Array.from({ length: 8 }, () => payOut(shop, 300)))

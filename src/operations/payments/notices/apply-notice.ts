@@ -30,6 +30,7 @@ import { applyListedRefunds, recordReturn } from '#operations/payments/notices/r
 import { toInquiry } from '#operations/payments/provider-calls/payment-context.ts'
 import { type OutcomeRecord, recordIfFirst } from '#operations/payments/provider-calls/record-outcome.ts'
 import { undoExtra, undoPart } from '#operations/payments/provider-calls/undo-part.ts'
+import { releaseFailedPayout } from '#operations/payments/try-limits.ts'
 import { approvalTimers } from '#operations/timer.ts'
 
 /**
@@ -330,7 +331,7 @@ async function applyTakenBack(
   engine: Engine,
 ): Promise<Applied | Overtaken> {
   if (!operation || (reported && isOther(reported, payment, operation))) return 'unmatched'
-  const { merchantId, payId } = payment
+  const target = { merchantId: payment.merchantId, payId: payment.payId }
   const { xId } = operation
   // For an undecided operation the notice is the outcome.
   if (isUndecided(operation)) {
@@ -346,10 +347,11 @@ async function applyTakenBack(
     } as const
     return decide({ merchant, payment, xId, outcome }, engine)
   }
-  const result = await engine.queue.update<Applied>({ merchantId, payId }, stored => {
+  const taken = await engine.queue.update<{ applied: Applied; payment: Payment }>(target, stored => {
     const now = merchantNow(engine.clock, merchant)
     const next = takeBack(stored, { xId, detail, provider, now })
-    if (!next) return { result: findOperation(stored, xId)?.state === 'FAILED' ? 'repeated' : 'unmatched' }
+    const isRepeated = findOperation(stored, xId)?.state === 'FAILED'
+    if (!next) return { result: { applied: isRepeated ? 'repeated' : 'unmatched', payment: stored } }
     const emitted = emitEvent(next, { subject: resultSubject(next, xId, now), owed: true, now }, engine)
     return {
       next: emitted.payment,
@@ -357,8 +359,9 @@ async function applyTakenBack(
         ...emitted.alongside,
         setTimers: [...approvalTimers(stored, next, merchant), ...lateTimers(next, merchant, now)],
       },
-      result: 'applied',
+      result: { applied: 'applied', payment: emitted.payment },
     }
   })
-  return result ?? 'unmatched'
+  if (taken) await releaseFailedPayout(merchant, taken.payment, engine)
+  return taken?.applied ?? 'unmatched'
 }

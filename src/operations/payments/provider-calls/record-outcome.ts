@@ -27,6 +27,7 @@ import { isDatabaseLost } from '#operations/lost-database.ts'
 import { answerOperation, type OperationAnswer } from '#operations/payments/answer.ts'
 import { returnTimers } from '#operations/payments/notices/debit-return.ts'
 import { CommitRefused, type Step } from '#operations/payments/payment-queue.ts'
+import { releaseFailedPayout } from '#operations/payments/try-limits.ts'
 import { triedBy } from '#operations/payments/velocity.ts'
 import { movePlan } from '#operations/plans/plan-book.ts'
 import { approvalTimers, expiryTimer, type TimerKey, timerAt } from '#operations/timer.ts'
@@ -49,6 +50,8 @@ export interface Recorded {
   readonly answer: OperationAnswer
   /** False if another source has decided the operation: the first outcome counts, and this one was not written. */
   readonly isFirst: boolean
+  /** As it is stored now. */
+  readonly payment: Payment
 }
 
 /** Writes the outcome and returns the answer to the request, also if another outcome was written before. */
@@ -108,7 +111,10 @@ async function writeOutcome(record: OutcomeRecord, engine: Engine): Promise<Reco
     throw new Error(
       `payment ${payment.payId} of ${merchant.merchantId} is gone, although operation ${xId} was under way`,
     )
-  if (recorded.isFirst) await countDecline(record, engine)
+  if (recorded.isFirst) {
+    await countDecline(record, engine)
+    await releaseFailedPayout(merchant, recorded.payment, engine)
+  }
   return recorded
 }
 
@@ -140,11 +146,10 @@ async function countDecline(
 ): Promise<void> {
   const decision = 'kind' in outcome ? outcome : outcome.authorization
   if (decision.kind !== 'declined' || decision.pageEnded) return
-  const type = findOperation(payment, xId)?.type
+  if (findOperation(payment, xId)?.type !== 'AUTHORIZATION') return
   const now = at ?? merchantNow(engine.clock, merchant)
   try {
-    if (type === 'AUTHORIZATION') await engine.velocity.countDecline(merchant, triedBy(payment), now)
-    if (type === 'CREDIT') await engine.velocity.releasePayout(merchant, payment.payId)
+    await engine.velocity.countDecline(merchant, triedBy(payment), now)
   } catch (error) {
     const message = "a decline could not be counted towards the merchant's limits"
     engine.onAlarm({ code: 'DECLINE_NOT_COUNTED', message, payId: payment.payId, xId, error })
@@ -162,7 +167,7 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Reco
   const before = findOperation(stored, xId)
   // Another request, here or in another process, has recorded an outcome: the first one counts.
   if (!before || !isUndecided(before))
-    return { result: { answer: answerOperation(stored, xId), isFirst: false } }
+    return { result: { answer: answerOperation(stored, xId), isFirst: false, payment: stored } }
   const now = record.at ?? merchantNow(engine.clock, merchant)
   const settled = settleAll(stored, xId, record.outcome, now)
   const changed = settled.operations.filter(operation => !stored.operations.includes(operation))
@@ -191,7 +196,7 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Reco
         ? { keyAnswer: { merchantId: stored.merchantId, ...before.key, answer } }
         : {}),
     },
-    result: { answer, isFirst: true },
+    result: { answer, isFirst: true, payment: emitted.payment },
   }
 }
 
