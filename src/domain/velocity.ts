@@ -52,3 +52,17 @@ function parsePayoutLimit(text: string): PayoutLimit | undefined {
   const fits = value >= 1 && value <= maximumAmount && isActiveCurrency(currency) && isWindow(window)
   return fits ? { amount: { value, currency }, window } : undefined
 }
+
+/**
+ * Makes room in a full map of counts or blocks: forgets the tenth that was written first. Forgetting one at a time would
+ * be slow, because the first key of a map takes longer to find the more keys before it were deleted.
+ */
+export function makeRoom(map: Map<string, unknown>, most: number): void {
+  if (map.size < most) return
+  let left = Math.ceil(most / 10)
+  for (const name of map.keys()) {
+    if (left === 0) return
+    map.delete(name)
+    left -= 1
+  }
+}

@@ -26,3 +26,13 @@ test('one card from many addresses is counted too', () => {
   expect(limits.allows(['address c', 'card 1'])).toBe(false)
   expect(limits.allows(['address c', 'card 2'])).toBe(true)
 })
+
+test('counts of 100,000 other keys do not erase the count of one that goes on', () => {
+  const limits = createLimits({ most: 4, nowMs: () => 0 })
+  for (let n = 0; n < 120_000; n += 1) {
+    if (n % 40_000 === 0) limits.count(['address a'])
+    limits.count([`address ${n}`])
+  }
+  limits.count(['address a'])
+  expect(limits.allows(['address a'])).toBe(false)
+})

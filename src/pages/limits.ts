@@ -3,6 +3,7 @@
  * card; too many of them close the pages for that address or card. Tries that never reached a provider are our own outages
  * and do not count. Counts of other processes arrive within a second.
  */
+import { makeRoom } from '#domain/velocity.ts'
 import { noOthers, type SharedCounts, toCountKey } from '#http/authentication/shared-counts.ts'
 
 export interface Limits {
@@ -13,7 +14,10 @@ export interface Limits {
 
 /** 10 minutes: a person who mistyped has long given up or found the mistake by then. */
 const windowMs = 600_000
-/** 100,000 keys of about 100 bytes: 10 MB at most. When full, all counts start again, which only errs in the customer's favour. */
+/**
+ * 100,000 keys of about 100 bytes: 10 MB at most. When full, those that were counted longest ago are forgotten, so that
+ * counts from many addresses cannot erase the count of one that goes on.
+ */
 const rememberedMax = 100_000
 
 export interface LimitOptions {
@@ -30,8 +34,9 @@ export function createLimits({ most, nowMs, shared = noOthers }: LimitOptions): 
     return known && nowMs() - known.since < windowMs ? known : undefined
   }
   const add = (key: string, used: number): void => {
-    if (counted.size > rememberedMax) counted.clear()
     const { count, since } = current(key) ?? { count: 0, since: nowMs() }
+    counted.delete(key)
+    makeRoom(counted, rememberedMax)
     counted.set(key, { count: count + used, since })
   }
   shared.onOthers(add)

@@ -22,7 +22,7 @@ export interface Block extends Subject {
 export interface VelocityStore {
   /** Counts a decline. If the limit is reached, returns the time until which payments are refused. */
   countDecline(subject: Subject, limit: DeclineLimit, at: Date): Promise<Date | undefined>
-  /** Blocks that changed since that real time, or all, and the time to pass next. */
+  /** Blocks that changed since that real time, or all that have not expired, and the time to pass next. */
   readChanges(since: Date | undefined): Promise<{ readonly blocks: readonly Block[]; readonly until: Date }>
   /** Returns false, and writes nothing, if the payout would exceed the limit. */
   reservePayout(payout: {
@@ -81,10 +81,11 @@ export function createVelocityStore({ readers, writers }: Database): VelocitySto
         return blockedUntil
       }),
 
+    // No merchant's clock is behind real time, so a block that is over by real time is over for every merchant.
     async readChanges(since) {
       const { rows } = await readers.query<BlockRow & { until: Date }>(
         `SELECT now() - ${overlap} AS until, v.merchant_id, v.kind, v.subject, v.blocked_until
-         FROM (SELECT 1) one LEFT JOIN velocity v ON CASE WHEN $1::timestamptz IS NULL THEN v.blocked_until IS NOT NULL
+         FROM (SELECT 1) one LEFT JOIN velocity v ON CASE WHEN $1::timestamptz IS NULL THEN v.blocked_until > now()
            ELSE v.changed_at >= $1 END`,
         [since],
       )

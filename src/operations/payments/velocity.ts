@@ -6,7 +6,7 @@
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { networkOf, plainAddress } from '#domain/network-address.ts'
-import { type DeclineLimit, defaultDeclinesPerCard, noLimit } from '#domain/velocity.ts'
+import { type DeclineLimit, defaultDeclinesPerCard, makeRoom, noLimit } from '#domain/velocity.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import { createTurns, type Place } from '#operations/payments/turns.ts'
 import type { Block, Subject, VelocityKind, VelocityStore } from '#storage/velocity.ts'
@@ -69,7 +69,10 @@ export interface VelocityDeps {
   readonly countProcesses: () => number
 }
 
-/** 100,000 cards and addresses of about 150 bytes. When the map is full, this process learns no further blocks. */
+/**
+ * 100,000 cards and addresses of about 150 bytes. When the map is full, the blocks that were learned first are
+ * forgotten: most of them have expired.
+ */
 const blocksMax = 100_000
 
 /** The limits of merchants that have not set their own. */
@@ -91,17 +94,19 @@ function limitOf(
   return defaults[environment][kind]
 }
 
+function learn({ blockedUntil, ...subject }: Block, blocked: Map<string, Date>): void {
+  const name = nameOf(subject)
+  blocked.delete(name)
+  if (!blockedUntil) return
+  makeRoom(blocked, blocksMax)
+  blocked.set(name, blockedUntil)
+}
+
 export function createVelocity(deps: VelocityDeps): Velocity {
   const { store, environment, publishedCardIds, countProcesses } = deps
   const blocked = new Map<string, Date>()
   const turns = createTurns()
   let since: Date | undefined
-
-  function learn({ blockedUntil, ...subject }: Block): void {
-    const name = nameOf(subject)
-    blocked.delete(name)
-    if (blockedUntil && blocked.size < blocksMax) blocked.set(name, blockedUntil)
-  }
 
   /** The card and the address of a try, each with its limit. */
   function judged(merchant: Merchant, { cardId, address }: Tried): [Subject, DeclineLimit][] {
@@ -136,7 +141,7 @@ export function createVelocity(deps: VelocityDeps): Velocity {
       const counted = judged(merchant, tried).filter(([{ kind }]) => only === undefined || kind === only)
       if (counted.length === 0 || isPublished(merchant, tried)) return
       for (const [subject, limit] of counted)
-        learn({ ...subject, blockedUntil: await store.countDecline(subject, limit, now) })
+        learn({ ...subject, blockedUntil: await store.countDecline(subject, limit, now) }, blocked)
     },
 
     async reservePayout({ merchantId, payoutLimits }, { payoutId, amount, now }) {
@@ -154,7 +159,7 @@ export function createVelocity(deps: VelocityDeps): Velocity {
     async refresh() {
       const { blocks, until } = await store.readChanges(since)
       since = until
-      for (const block of blocks) learn(block)
+      for (const block of blocks) learn(block, blocked)
     },
 
     reap: () => store.reap(),

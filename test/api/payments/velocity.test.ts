@@ -128,6 +128,20 @@ describe('declines of one card', () => {
   })
 })
 
+test('422 for a card that is blocked after 100,000 others', async () => {
+  const shop = await openLimited({ declinesPerCard: '1/PT1H' })
+  await queryRows(
+    gateway.databaseUrl,
+    `INSERT INTO velocity (merchant_id, kind, subject, declines, blocked_until)
+     SELECT $1, 'CARD', 'card ' || n, '{}', now() + interval '1 hour' FROM generate_series(1, 100000) n`,
+    [shop.merchantId],
+  )
+  await gateway.gateway.engine.velocity.refresh()
+  expect(await decline(shop)).toBe('21000305')
+  expect(await shop.create('CARD', { card })).toMatchObject(tooMany)
+  await queryRows(gateway.databaseUrl, 'DELETE FROM velocity WHERE merchant_id = $1', [shop.merchantId])
+})
+
 const payment = (transId: string) => ({
   transId,
   amount: { value: 100, currency: 'EUR' },
