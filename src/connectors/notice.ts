@@ -123,6 +123,7 @@ export interface DisputeActions {
   findOpened?(capture: Inquiry, at: Date): Promise<DisputeFacts | undefined>
   /** How long after its opening a dispute is decided. */
   readonly decisionMs?: number
+  /** Undefined: not decided yet; the provider is asked again as long after this. */
   findDecision?(
     dispute: DisputeFacts,
     kept: Readonly<Record<string, string | number | boolean>>,

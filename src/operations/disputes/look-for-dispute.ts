@@ -24,7 +24,9 @@ export async function lookForDispute({ timer, merchant, at }: DueTimer, engine: 
     ? await disputes.findDecision?.(known, known.kept, at)
     : await disputes.findOpened?.(inquiry, at)
   if (facts) await applyDispute({ merchant, payId, capture: xId }, { facts, now: at }, engine)
-  const next = facts && !isFinal(facts.status) ? disputes.decisionMs : undefined
+  // No facts about a known dispute: the provider has not decided it yet.
+  const latest = facts ?? known
+  const next = latest && !isFinal(latest.status) ? disputes.decisionMs : undefined
   await engine.commit(
     next === undefined
       ? { dropTimers: [timer] }

@@ -1,8 +1,11 @@
 /** Disputes of the simulator over HTTP: opened, answered and decided by the test clock. */
 import { strict as assert } from 'node:assert'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { PayId } from '#domain/ids.ts'
 import { writeCursor } from '#endpoints/page-cursor.ts'
 import { accept } from '#operations/disputes/answer-dispute.ts'
+import { lookForDispute } from '#operations/disputes/look-for-dispute.ts'
+import type { Engine } from '#operations/engine.ts'
 import { ProviderSilent } from '#operations/lost-database.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
@@ -281,4 +284,26 @@ test('503 and not a refusal if it is unknown whether the provider took the answe
   expect((await read(shop, dispute.disputeId)).status).toBe('OPEN')
   expect((await answer(false))?.status).toBe(200)
   expect((await read(shop, dispute.disputeId)).status).toBe('ACCEPTED')
+})
+
+test('a provider that has not decided yet is asked again, 21 days later', async () => {
+  const { shop, payId, dispute } = await openDisputed()
+  const { engine } = gateway.gateway
+  const merchant = await findMerchant(shop, gateway)
+  const undecided: Engine['providers'] = {
+    ...engine.providers,
+    open: async (...asked) => {
+      const account = await engine.providers.open(...asked)
+      const disputes = { ...account?.connector.disputes, findDecision: async () => undefined }
+      return account && { ...account, connector: { ...account.connector, disputes } }
+    },
+  }
+  const key = { merchantId: merchant.merchantId, payId: payId as PayId, xId: dispute.xId }
+  const at = new Date(Date.parse(dispute.creationDate) + 21 * 86_400_000)
+  const due = { timer: { ...key, kind: 'RETURN', attempt: 0 }, merchant, at } as const
+  await lookForDispute(due, { ...engine, providers: undecided })
+  await shop.advance('P41D')
+  expect((await read(shop, dispute.disputeId)).status).toBe('OPEN')
+  await shop.advance('P1D')
+  expect((await read(shop, dispute.disputeId)).status).toBe('LOST')
 })
