@@ -73,17 +73,3 @@ export interface PageShape<Row, Shown> {
   readonly positionOf: (row: Row) => readonly string[]
   readonly scope: CursorScope
 }
-
-/** A comma list of known words; 400 names the parameter. */
-export function readWordList<Word extends string>(
-  field: string,
-  text: string | undefined,
-  known: readonly Word[],
-): readonly Word[] | undefined {
-  if (text === undefined) return undefined
-  return text.split(',').map(word => {
-    const found = known.find(one => one === word.trim())
-    if (found) return found
-    throw new InvalidField(field, `${field} names "${word.trim()}"; allowed: ${known.join(', ')}`)
-  })
-}

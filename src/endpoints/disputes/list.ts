@@ -3,8 +3,8 @@
 import { parsePayId } from '#domain/ids.ts'
 import { isInstant } from '#domain/time/dates.ts'
 import { disputeEndpoint, disputeExample } from '#endpoints/disputes/shared.ts'
-import { collectFaults, readAll, readRange } from '#endpoints/filters.ts'
-import { readCursor, readWordList, toPage } from '#endpoints/page-cursor.ts'
+import { collectFaults, oneOf, readAll, readList, readRange } from '#endpoints/filters.ts'
+import { readCursor, toPage } from '#endpoints/page-cursor.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import { showDispute } from '#operations/disputes/answer-dispute.ts'
@@ -65,6 +65,6 @@ export const listDisputesEndpoint = endpoint<Services, undefined, undefined, typ
 
 const readFilters = (query: DisputeQuery) =>
   readAll({
-    statuses: () => readWordList('status', query.status, disputeStatuses),
+    statuses: () => readList('status', query.status, oneOf(disputeStatuses)),
     range: () => readRange(query),
   })

@@ -2,8 +2,8 @@
 
 import { parsePayId } from '#domain/ids.ts'
 import { isDate } from '#domain/time/dates.ts'
-import { collectFaults, contradict, readAll } from '#endpoints/filters.ts'
-import { readCursor, readWordList, toPage } from '#endpoints/page-cursor.ts'
+import { collectFaults, contradict, oneOf, readAll, readList } from '#endpoints/filters.ts'
+import { readCursor, toPage } from '#endpoints/page-cursor.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { answer, endpoint } from '#http/endpoint.ts'
 import {
@@ -68,7 +68,7 @@ const anyText = () => true
 
 const readFilters = (query: SettlementQuery) =>
   readAll({
-    types: () => readWordList('type', query.type, settlementTypes),
+    types: () => readList('type', query.type, oneOf(settlementTypes)),
     days: () => readDays(query),
   })
 
