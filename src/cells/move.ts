@@ -25,7 +25,7 @@ const holdMs = 20_000
 /** 5 s: well before the lease expires. */
 const renewMs = 5_000
 
-/** 3 tries: rows added during the copy come from a process that missed the announcement. */
+/** 3 tries: rows added during a move come from a process that missed the announcement. */
 const maximumTries = 3
 
 /** Named gaps, where tests let the mover die. */
@@ -168,6 +168,8 @@ async function copyAndSwitch(
       const rows = await withOpenMove({ from: source.url, to: target.url, merchantId }, async open => {
         await open.commitCopy()
         await testCrash?.('copied')
+        // Before the switch: afterwards a row that was added since the copy could not be copied any more.
+        await open.deleteOld()
         if (!(await store.endMove({ merchantId, to })))
           throw new MoveFault(`${merchantId} was not moved: it took too long; try again`)
         await testCrash?.('switched')
@@ -178,7 +180,9 @@ async function copyAndSwitch(
       if (rows !== undefined) return rows
       throw new MoveFault(`${merchantId} is not in ${source.name}, where the directory has it`)
     } catch (error) {
-      if (!(error instanceof MovedMeanwhile) || tries === maximumTries) throw error
+      if (!(error instanceof MovedMeanwhile)) throw error
+      if (tries === maximumTries)
+        throw new MoveFault(`${merchantId} was not moved: ${error.message} during each try; try again`)
     }
   }
 }

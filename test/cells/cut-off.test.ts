@@ -67,6 +67,16 @@ const endTimeOfMove = (merchantId: string): Promise<unknown> =>
     ),
   )
 
+/** As a process writes it that was frozen while the others acknowledged the move. */
+const addKey = (merchantId: string, key: string): Promise<unknown> =>
+  withClient(stage.databaseUrl, client =>
+    client.query(
+      `INSERT INTO idempotency_key (merchant_id, verb, path, key, fingerprint, created_at)
+       VALUES ($1, 'POST', '/api/v2/payments', $2, repeat('a', 64), now())`,
+      [merchantId, key],
+    ),
+  )
+
 async function placesOf(merchantId: string): Promise<readonly string[]> {
   const names: string[] = []
   for (const { name, url } of stage.cells) {
@@ -140,6 +150,40 @@ test('a copy to which the directory is switched after all is kept when the move 
   expect(await placesOf(merchantId)).toEqual(['cell_00', 'cell_02'])
   await moveMerchant({ cells: stage.cells, merchantId, to: 2 })
   expect(await placesOf(merchantId)).toEqual(['cell_02'])
+})
+
+test('a row that is added in the old cell after the copy is copied as well before the old rows are deleted', async () => {
+  const { merchantId } = await openShop()
+  let added = false
+  await moveMerchant({
+    ...{ cells: stage.cells, merchantId, to: 2 },
+    testCrash: async point => {
+      if (point !== 'copied' || added) return
+      added = true
+      await addKey(merchantId, 'late')
+    },
+  })
+  expect(await placesOf(merchantId)).toEqual(['cell_02'])
+  const { rows } = await withClient(stage.cells[2]?.url ?? '', client =>
+    client.query('SELECT key FROM idempotency_key WHERE merchant_id = $1', [merchantId]),
+  )
+  expect(rows).toEqual([{ key: 'late' }])
+})
+
+test('a merchant stays in its cell while rows are added there again and again', async () => {
+  const { merchantId } = await openShop()
+  let tries = 0
+  const moved = moveMerchant({
+    ...{ cells: stage.cells, merchantId, to: 2 },
+    testCrash: async point => {
+      if (point !== 'copied') return
+      tries += 1
+      await addKey(merchantId, `late ${tries}`)
+    },
+  })
+  await expect(moved).rejects.toThrow('rows were added to idempotency_key')
+  expect(tries).toBe(3)
+  expect(await placesOf(merchantId)).toEqual(['cell_00'])
 })
 
 test('the doctor names what is left over and removes nothing', async () => {

@@ -33,12 +33,13 @@ export const withMoveLock = <T>(
     return row?.held ? work(ask) : undefined
   })
 
-/**
- * The two open transactions of a move. `commitCopy` makes the copy permanent, `commitDeletion` deletes the old rows.
- */
+/** The two open transactions of a move, in the order in which the mover ends them. */
 export interface OpenMove {
   readonly rows: number
+  /** Makes the copy permanent. */
   commitCopy(): Promise<void>
+  /** Deletes the old rows for this transaction only. Throws MovedMeanwhile if one of them was not copied. */
+  deleteOld(): Promise<void>
   commitDeletion(): Promise<void>
 }
 
@@ -51,14 +52,17 @@ export const withOpenMove = <T>(
     withClient(to, async fresh => {
       // Closing the connections rolls back.
       if (!(await lockMerchant(old, merchantId))) return undefined
-      const rows = await copyMerchant(old, fresh, merchantId)
+      const copied = await copyMerchant(old, fresh, merchantId)
       return work({
-        rows,
+        rows: [...copied.values()].reduce((sum, count) => sum + count, 0),
         commitCopy: async () => void (await fresh.query('COMMIT')),
-        async commitDeletion() {
-          await deleteRows(old, await listMerchantTables(old), merchantId)
-          await old.query('COMMIT')
+        async deleteOld() {
+          const deleted = await deleteRows(old, await listMerchantTables(old), merchantId)
+          for (const [name, count] of deleted) {
+            if (count !== copied.get(name)) throw new MovedMeanwhile(`rows were added to ${name}`)
+          }
         },
+        commitDeletion: async () => void (await old.query('COMMIT')),
       })
     }),
   )
@@ -93,8 +97,12 @@ async function lockMerchant(client: pg.Client, merchantId: string): Promise<bool
   return rows.length > 0
 }
 
-/** Copies in a transaction in the new cell, which stays open. Returns the number of rows. */
-async function copyMerchant(from: pg.Client, to: pg.Client, merchantId: string): Promise<number> {
+/** Copies in a transaction in the new cell, which stays open. Returns the number of rows of each table. */
+async function copyMerchant(
+  from: pg.Client,
+  to: pg.Client,
+  merchantId: string,
+): Promise<ReadonlyMap<string, number>> {
   const tables = await listMerchantTables(from)
   await to.query('BEGIN')
   await deleteRows(to, tables, merchantId)
@@ -110,7 +118,7 @@ async function copyMerchant(from: pg.Client, to: pg.Client, merchantId: string):
     if (rows[0]?.count !== copied.get(name)) throw new MovedMeanwhile(`rows were added to ${name}`)
   }
   await forgetProcesses(to, merchantId)
-  return [...copied.values()].reduce((sum, count) => sum + count, 0)
+  return copied
 }
 
 async function copyTable(from: pg.Client, to: pg.Client, table: Table, merchantId: string): Promise<number> {
@@ -176,7 +184,16 @@ function quote(merchantId: string): string {
   return `'${merchantId}'`
 }
 
-async function deleteRows(client: pg.Client, tables: readonly Table[], merchantId: string): Promise<void> {
-  for (const { name } of tables.toReversed())
-    await client.query(`DELETE FROM ${name} WHERE merchant_id = $1`, [merchantId])
+/** Returns the number of deleted rows of each table. */
+async function deleteRows(
+  client: pg.Client,
+  tables: readonly Table[],
+  merchantId: string,
+): Promise<ReadonlyMap<string, number>> {
+  const deleted = new Map<string, number>()
+  for (const { name } of tables.toReversed()) {
+    const { rowCount } = await client.query(`DELETE FROM ${name} WHERE merchant_id = $1`, [merchantId])
+    deleted.set(name, rowCount ?? 0)
+  }
+  return deleted
 }
