@@ -124,32 +124,45 @@ export async function openCell(cell: CellOptions): Promise<Cell> {
     err => logger.error({ err }, 'an idle database connection broke; a new one is opened when it is needed'),
     { silenceMs: options.databaseSilenceMs, process: presence.process },
   )
+  let stopListening = (): void => undefined
   try {
     const weak = await checkDatabase(database, presence.process, options.environment)
     const installation = createInstallation(database)
     await claimEnvironment(installation, options.environment)
     const keys = await openDerivedKeys(options.masterKey, installation)
-    // A new root secret changes the hashes of all API keys, so every process is notified at once.
-    cell.changes.add(
-      () =>
-        void keys
-          .refresh()
-          .catch(err =>
-            cell.logger.error(
-              { err },
-              'the root secret could not be read again; this process keeps the one it has',
-            ),
-          ),
-    )
+    stopListening = refreshOnChange(keys, cell)
     const faults = shareFaults(createFaultStore<FaultRule>(database), presence.announce)
     announcements.push(faults.load)
     await faults.load()
-    return await assembleCell(cell, { presence, database, weak, keys, faults })
+    const assembled = await assembleCell(cell, { presence, database, weak, keys, faults })
+    return {
+      ...assembled,
+      async stop() {
+        stopListening()
+        await assembled.stop()
+      },
+    }
   } catch (error) {
+    stopListening()
     await presence.close()
     await database.close()
     throw error
   }
+}
+
+/**
+ * A new root secret changes the hashes of all API keys, so every process is notified at once. Returns a function that
+ * ends the listening.
+ */
+function refreshOnChange(keys: DerivedKeys, { changes, logger }: Shared): () => void {
+  const onChange = (): void =>
+    void keys
+      .refresh()
+      .catch(err =>
+        logger.error({ err }, 'the root secret could not be read again; this process keeps the one it has'),
+      )
+  changes.add(onChange)
+  return () => void changes.delete(onChange)
 }
 
 /**

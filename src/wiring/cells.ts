@@ -176,9 +176,15 @@ function createOpener({
 
   async function openNow(address: CellAddress): Promise<void> {
     const cell = await openCell({ ...shared, address, home: home.database, gate: gateOf(address.number) })
-    await cell.claim()
+    try {
+      await cell.claim()
+      if (started) await startPatiently(cell, shared)
+    } catch (error) {
+      await cell.stop()
+      throw error
+    }
+    // Served only once its workers run: a cell that counts as opened is not opened again.
     opened.set(address.number, cell)
-    if (started) await startPatiently(cell, shared)
   }
 
   /** Migrates first: a cell that was unavailable at the start may still have the schema of the previous release. */

@@ -244,6 +244,41 @@ test('a cell that was away while the release was changed gets the new schema whe
   await older.drop()
 })
 
+test('a cell that opens late serves only once its workers run, and each try that fails leaves no connection open', async () => {
+  const [, cell] = stage.cells
+  if (!cell) return expect.fail('there are two cells')
+  const tell = (text: string) => queryRows<{ count: number }>(cell.url, text)
+  const countTries = async () =>
+    (await tell('SELECT max(process) AS count FROM gateway_process'))[0]?.count ?? 0
+  const line = await startDatabaseProxy(stage.otherUrl)
+  const away = new URL(line.url)
+  const folder = away.searchParams.get('host') ?? expect.fail('the proxy listens in a folder')
+  away.searchParams.set('host', `${folder}-later`)
+  const before = await countTries()
+  // Without its heartbeat a process cannot claim its work.
+  await tell(
+    `CREATE FUNCTION refuse_beat() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no beat'; END $$`,
+  )
+  await tell('CREATE TRIGGER refuse_beat BEFORE UPDATE ON gateway_process EXECUTE FUNCTION refuse_beat()')
+  const gateway = await startTestGateway({ ...stage, cells: cellsAt(away.href) })
+  symlinkSync(folder, `${folder}-later`)
+  await expect.poll(countTries, { timeout: 30_000 }).toBeGreaterThan(before + 2)
+  const connections = `SELECT count(*)::integer AS count FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'tollgate presence'`
+  expect((await tell(connections))[0]?.count).toBeLessThanOrEqual(1)
+  // Without the table of deliveries the workers cannot start.
+  await tell('ALTER TABLE event_delivery RENAME TO event_delivery_away')
+  await tell('DROP FUNCTION refuse_beat CASCADE')
+  const claimed = await countTries()
+  await expect.poll(countTries, { timeout: 30_000 }).toBeGreaterThan(claimed + 2)
+  expect((await pay(gateway, 0)).status).toBe(503)
+  await tell('ALTER TABLE event_delivery_away RENAME TO event_delivery')
+  await expect.poll(async () => (await pay(gateway, 0)).status, { timeout: 30_000 }).toBe(200)
+  await gateway.stop()
+  rmSync(`${folder}-later`)
+  await line.close()
+})
+
 test('a new root secret that reaches only one of two cells is finished by repeating it', async () => {
   const ring = stage.masterKey
   const open = async (number: number) =>

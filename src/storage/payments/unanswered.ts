@@ -151,6 +151,20 @@ export function createWorkFinder(database: Database): WorkFinder {
   }
 }
 
+/** Takes the lock of the gateways alone, if no other one has it. */
+async function tryAlone(client: PoolClient): Promise<boolean> {
+  try {
+    const { rows } = await client.query<{ alone: boolean }>(
+      `SELECT pg_try_advisory_lock(${cellLock('$1')}) AS alone`,
+      [gatewayLock],
+    )
+    return rows[0]?.alone === true
+  } catch (error) {
+    client.release(true)
+    throw error
+  }
+}
+
 /**
  * The claim of the gateways on this database: an advisory lock that they share, each for as long as its connection
  * lives. A gateway that starts and finds no claim knows that it is alone.
@@ -209,11 +223,7 @@ function createGatewayClaim(database: Database): Pick<WorkFinder, 'claimAlone' |
   return {
     async claimAlone() {
       const client = await database.readers.connect()
-      const { rows } = await client.query<{ alone: boolean }>(
-        `SELECT pg_try_advisory_lock(${cellLock('$1')}) AS alone`,
-        [gatewayLock],
-      )
-      const alone = rows[0]?.alone === true
+      const alone = await tryAlone(client)
       // Take the shared lock before releasing the exclusive one, so that no other gateway can get in between.
       await hold(client)
       if (alone) await client.query(`SELECT pg_advisory_unlock(${cellLock('$1')})`, [gatewayLock])
