@@ -3,8 +3,10 @@
  * announcements.
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { withClient } from '#storage/cells/create-cell.ts'
 import { hasSessionSettings, isRefusedByPooler, openDatabase } from '#storage/database.ts'
 import { migrate } from '#storage/migrate.ts'
+import { announce } from '#storage/processes/announcements.ts'
 import { openPresence, type Presence } from '#storage/processes/presence.ts'
 import { createTestClock } from '#test/support/clock.ts'
 import { startDatabaseProxy } from '#test/support/database/database-proxy.ts'
@@ -121,6 +123,28 @@ test('a new connection that falls silent before it listens is closed', async () 
   proxy.thaw()
   await presence.close()
   await proxy.close()
+})
+
+test('an acknowledgement that could not be written is written with a later heartbeat', async () => {
+  const errors: unknown[] = []
+  const onError = (error: unknown) => errors.push(error)
+  const presence = await openPresence(gateway.databaseUrl, { ...quiet, onError, beatMs: 20 })
+  const tell = (text: string) => queryRows<{ heard: number }>(gateway.databaseUrl, text)
+  await tell(
+    `CREATE FUNCTION refuse_heard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not heard'; END $$`,
+  )
+  await tell(`CREATE TRIGGER refuse_heard BEFORE UPDATE OF heard ON gateway_process FOR EACH ROW
+    WHEN (OLD.process = ${presence.process}) EXECUTE FUNCTION refuse_heard()`)
+  const number = await announce(async (text, values = []) =>
+    withClient(gateway.databaseUrl, async client => (await client.query(text, values)).rows),
+  )
+  await vi.waitFor(() => expect(errors.map(String)).toContain('error: not heard'), 30_000)
+  await tell('DROP FUNCTION refuse_heard CASCADE')
+  await vi.waitFor(async () => {
+    const [row] = await tell(`SELECT heard FROM gateway_process WHERE process = ${presence.process}`)
+    expect(Number(row?.heard)).toBe(number)
+  }, 10_000)
+  await presence.close()
 })
 
 test('an operation that a dead process had sent is settled by another one, and its key answers', async () => {

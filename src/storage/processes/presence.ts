@@ -223,6 +223,40 @@ function createPulse(aliveForMs: number): Pick<Presence, 'isAlive' | 'countInter
   }
 }
 
+interface Hearing {
+  /**
+   * Acts on an announcement and acknowledges it. One may arrive during another, and twice: by notification and by
+   * heartbeat. The next heartbeat repeats what has failed, because the sender waits for the acknowledgement.
+   */
+  acknowledge(number: number | undefined): Promise<void>
+  /** The last announcement that this process has acted on. */
+  heard(): number
+}
+
+function createHearing(from: {
+  readonly process: number
+  readonly heard: number
+  readonly ask: Ask
+  readonly onAnnouncement: () => Promise<void>
+}): Hearing {
+  const { process, ask, onAnnouncement } = from
+  let heard = from.heard
+  let acknowledged = heard
+  return {
+    async acknowledge(number) {
+      if (number === undefined || number <= acknowledged) return
+      if (number > heard) await onAnnouncement()
+      heard = Math.max(heard, number)
+      await ask('UPDATE gateway_process SET heard = greatest(heard, $2) WHERE process = $1', [
+        process,
+        number,
+      ])
+      acknowledged = Math.max(acknowledged, number)
+    },
+    heard: () => heard,
+  }
+}
+
 export async function openPresence(url: string, options: PresenceOptions): Promise<Presence> {
   const { onError, onMerchantChange, onAnnouncement = async () => {}, onClock } = options
   const { beatMs = defaultBeatMs, aliveForMs = defaultAliveForMs } = options
@@ -230,12 +264,12 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
   // Until the first heartbeat, assume that there is another process.
   let others = 1
   let schema = ''
-  let heard = 0
+  let hearing: Hearing | undefined
   const { ask, close } = openConnection(url, {
     error: onError,
     notification(channel, payload) {
       if (channel === 'tollgate_merchant') onMerchantChange(payload)
-      else void acknowledge(readAnnouncement(payload, schema)).catch(onError)
+      else void hearing?.acknowledge(readAnnouncement(payload, schema)).catch(onError)
     },
   })
   const [row] = await ask<{ process: number; schema: string; heard: number }>(
@@ -245,18 +279,9 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
   )
   if (!row) throw new Error('the database gave this process no number')
   const { process } = row
-  ;({ schema, heard } = row)
-
-  /**
-   * Acts on an announcement and acknowledges it. One may arrive during another, and twice: by notification and by
-   * heartbeat.
-   */
-  async function acknowledge(number: number | undefined): Promise<void> {
-    if (number === undefined || number <= heard) return
-    await onAnnouncement()
-    heard = Math.max(heard, number)
-    await ask('UPDATE gateway_process SET heard = greatest(heard, $2) WHERE process = $1', [process, number])
-  }
+  ;({ schema } = row)
+  hearing = createHearing({ process, heard: row.heard, ask, onAnnouncement })
+  const { acknowledge, heard } = hearing
 
   async function beat(): Promise<void> {
     const begunAt = performance.now()
@@ -266,7 +291,7 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
     if (!found)
       await ask('INSERT INTO gateway_process (process, heard) OVERRIDING SYSTEM VALUE VALUES ($1, $2)', [
         process,
-        heard,
+        heard(),
       ])
     pulse.beat(begunAt, found)
     // A notification is lost if its connection fails, so the heartbeat checks too. It does not wait for the
@@ -280,7 +305,7 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
     refresh: beat,
     others: () => others,
     isAlive: pulse.isAlive,
-    isCurrent: () => pulse.isAlive() && pulse.lastAnnounced() <= heard,
+    isCurrent: () => pulse.isAlive() && pulse.lastAnnounced() <= heard(),
     countInterruptions: pulse.countInterruptions,
     ...removalOf(process, ask),
     async announce() {
