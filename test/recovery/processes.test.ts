@@ -147,6 +147,20 @@ test('an acknowledgement that could not be written is written with a later heart
   await presence.close()
 })
 
+test('a process whose machine was suspended does not count as alive before its next heartbeat', async () => {
+  const presence = await openPresence(gateway.databaseUrl, { ...quiet, beatMs: 600_000 })
+  expect(presence.isAlive()).toBe(true)
+  // The monotonic clock stands still while the machine is suspended, and the time of day does not.
+  const wokeUpAt = Date.now() + 6_000
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(wokeUpAt)
+  expect(presence.isAlive()).toBe(false)
+  const before = presence.countInterruptions()
+  await presence.refresh()
+  expect([presence.isAlive(), presence.countInterruptions()]).toEqual([true, before + 1])
+  clock.mockRestore()
+  await presence.close()
+})
+
 test('an operation that a dead process had sent is settled by another one, and its key answers', async () => {
   let died = () => {}
   const dead = new Promise<void>(resolve => {

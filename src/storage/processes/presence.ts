@@ -200,24 +200,39 @@ async function writeBeat(
   return found
 }
 
+interface Moment {
+  readonly monotonicMs: number
+  readonly timeOfDayMs: number
+}
+
+const readMoment = (): Moment => ({ monotonicMs: performance.now(), timeOfDayMs: Date.now() })
+
+/**
+ * The time since a moment by the clock that shows more: the monotonic clock stands still while the machine is
+ * suspended, and the time of day may be set back. If the time of day is set forward, the process only waits for its
+ * next heartbeat.
+ */
+const msSince = ({ monotonicMs, timeOfDayMs }: Moment): number =>
+  Math.max(performance.now() - monotonicMs, Date.now() - timeOfDayMs)
+
 /** Keeps track of this process's own heartbeats. */
 function createPulse(aliveForMs: number): Pick<Presence, 'isAlive' | 'countInterruptions'> & {
   /** The number of the last announcement, as of the last heartbeat. */
   lastAnnounced(): number
   /** `found`: the result of the heartbeat; undefined if others had deleted the row of this process. */
-  beat(begunAt: number, found: { readonly last: number } | undefined): void
+  beat(begunAt: Moment, found: { readonly last: number } | undefined): void
 } {
-  let beatAt = performance.now()
+  let beatAt = readMoment()
   let last = 0
   let interruptions = 0
   return {
-    isAlive: () => performance.now() - beatAt < aliveForMs,
+    isAlive: () => msSince(beatAt) < aliveForMs,
     countInterruptions: () => interruptions,
     lastAnnounced: () => last,
     beat(begunAt, found) {
       last = found?.last ?? last
       // Other processes judge by the time at which the database wrote the heartbeat, which is now at the latest.
-      if (!found || performance.now() - beatAt >= aliveForMs) interruptions += 1
+      if (!found || msSince(beatAt) >= aliveForMs) interruptions += 1
       beatAt = begunAt
     },
   }
@@ -284,7 +299,7 @@ export async function openPresence(url: string, options: PresenceOptions): Promi
   const { acknowledge, heard } = hearing
 
   async function beat(): Promise<void> {
-    const begunAt = performance.now()
+    const begunAt = readMoment()
     const found = await writeBeat(ask, process, onClock)
     others = found?.others ?? others
     // Others have declared this process dead, taken over its work and deleted its row.
