@@ -72,7 +72,7 @@ export function readDispute(name: string, item: Loose, amount: Money): NoticeFac
 }
 
 /** Events that occur in several stages. Their reason code tells the stage. */
-const eventsOfAnyStage: ReadonlySet<string> = new Set([
+export const eventsOfAnyStage: ReadonlySet<string> = new Set([
   'INFORMATION_SUPPLIED',
   'DISPUTE_DEFENSE_PERIOD_ENDED',
 ])

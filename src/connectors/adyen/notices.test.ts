@@ -142,6 +142,23 @@ describe('deduplication keys', () => {
     ['reference of ours', { merchantReference: 'f'.repeat(32) }],
     ['merchant account', { merchantAccountCode: 'AnotherShopECOM' }],
   ])('an item with another %s has another key', (_, change) => expect(keyOf(change)).not.toBe(keyOf({})))
+
+  // Mastercard disputes pass through both: evidence for the bank's question, then evidence against the chargeback.
+  test.each(['INFORMATION_SUPPLIED', 'DISPUTE_DEFENSE_PERIOD_ENDED'])(
+    '%s of an inquiry and of its chargeback have different keys',
+    eventCode => {
+      const keyAt = (additionalData: AnyJson) => keyOf({ eventCode, additionalData })
+      const inquiry = keyAt({ rfiReasonCode: '30', disputeStatus: 'Responded' })
+      const chargeback = keyAt({ chargebackReasonCode: '4853', disputeStatus: 'Pending' })
+      expect(chargeback).not.toBe(inquiry)
+      expect(keyAt({ chargebackReasonCode: ' 4853', chargebackSchemeCode: 'mc' })).toBe(chargeback)
+    },
+  )
+
+  test('a notice of a dispute whose unsigned members were changed has the key of the genuine one', () => {
+    const keyAt = (additionalData: AnyJson) => keyOf({ eventCode: 'CHARGEBACK', additionalData })
+    expect(keyAt({ rfiReasonCode: '30', disputeStatus: 'Won' })).toBe(keyAt({ disputeStatus: 'Undefended' }))
+  })
 })
 
 describe('the fact of an item', () => {

@@ -3,7 +3,7 @@
  * forged. Every event of Webhooks v1 becomes a fact or is known to be irrelevant. Pure.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { readDispute } from '#connectors/adyen/dispute-notices.ts'
+import { eventsOfAnyStage, readDispute } from '#connectors/adyen/dispute-notices.ts'
 import { dateAt, isRecord, type Loose, listAt, parseJson, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import { isSuccess, readModification } from '#connectors/adyen/modification-notices.ts'
 import { fromAdyenAmount } from '#connectors/adyen/translate/amounts.ts'
@@ -93,17 +93,23 @@ function isSigned(text: string, signature: string | undefined, { hmacKey }: Noti
 
 function toNoticeItem(item: Loose, keys: NoticeKeys): NoticeItem {
   const name = textAt(item, 'eventCode') ?? ''
-  // A redelivered item is identical. An item that differs in a signed member is another item: one with a wrong amount
-  // must not use up the key of the right one.
-  const key = toSignedText({ ...item, success: isSuccess(item) })
   const fact = readFact(item, name)
   const merchantAccount = textAt(item, 'merchantAccountCode')
   const isOurs = merchantAccount === keys.merchantAccount
   return {
-    key,
+    key: keyOf(item, name, fact),
     occurredAt: dateAt(item, 'eventDate'),
     fact: isOurs ? fact : foreign(fact, merchantAccount, name),
   }
+}
+
+/**
+ * Adyen sends an item again as it was. An item that differs in any signed member is a different one: a wrong amount must
+ * not use up the key of the right one. Events of any stage occur once in each, and only an unsigned member says in which.
+ */
+function keyOf(item: Loose, name: string, fact: NoticeFact): string {
+  const signed = toSignedText({ ...item, success: isSuccess(item) })
+  return fact.kind === 'dispute' && eventsOfAnyStage.has(name) ? `${signed}:${fact.dispute.stage}` : signed
 }
 
 /** A notice of another merchant account concerns only payments that were made there before the setting was changed. */

@@ -67,6 +67,20 @@ describe('a chargeback', () => {
     expect((await disputesOf(payId))[0]).toMatchObject({ ...known, status: 'WON' })
   })
 
+  test('that follows an inquiry is under review, though evidence was sent for the inquiry too', async () => {
+    const { payId, payment } = await captured()
+    const inquiry = { chargebackReasonCode: undefined, rfiReasonCode: '30' }
+    const { ledger } = shop.double
+    ledger.dispute(payment, 'REQUEST_FOR_INFORMATION', 'DISPUTE5', inquiry)
+    ledger.dispute(payment, 'INFORMATION_SUPPLIED', 'DISPUTE5', inquiry)
+    ledger.dispute(payment, 'CHARGEBACK', 'DISPUTE5')
+    await shop.settle()
+    expect((await disputesOf(payId))[0]).toMatchObject({ stage: 'CHARGEBACK', status: 'OPEN' })
+    ledger.dispute(payment, 'INFORMATION_SUPPLIED', 'DISPUTE5', { disputeStatus: 'Pending' })
+    await shop.settle()
+    expect((await disputesOf(payId))[0]).toMatchObject({ stage: 'CHARGEBACK', status: 'UNDER_REVIEW' })
+  })
+
   test('is answered with evidence, which Adyen gets as a document', async () => {
     const { payId, payment } = await captured()
     shop.double.ledger.dispute(payment, 'CHARGEBACK', 'DISPUTE2', {
