@@ -31,7 +31,7 @@ export type { DisputeFacts, DisputeReason, DisputeStage, DisputeStatus } from '#
 export interface NoticeItem {
   /** Deduplicates deliveries: unique within the account, and the same when the item is delivered again. */
   readonly key: string
-  /** The provider's time of the event, for display only. */
+  /** The provider's time: of two results of one dispute, the later counts. */
   readonly occurredAt?: Date
   readonly fact: NoticeFact
 }

@@ -116,6 +116,33 @@ describe('a later report of the provider', () => {
       expect(tell(late, won)).toBeUndefined()
   })
 
+  test.each(['WON', 'LOST'] as const)('a delayed notice does not replace the later result %s', status => {
+    const decided = tell({ status, reportedAt: later(3) })
+    if (!decided) throw new Error('not decided')
+    const other = status === 'WON' ? 'LOST' : 'WON'
+    expect(tell({ status: other, reportedAt: later(2) }, decided)).toBeUndefined()
+    expect(
+      tell({ status, amount: { value: 1, currency: 'EUR' }, reportedAt: later(2) }, decided),
+    ).toBeUndefined()
+    expect(tell({ status: other, reportedAt: later(4) }, decided)?.dispute.status).toBe(other)
+    // A provider that does not date its reports is believed.
+    expect(tell({ status: other }, decided)?.dispute.status).toBe(other)
+  })
+
+  test('a delayed notice of a state that comes after the stored one counts', () => {
+    const open = tell({ evidenceDueBy: later(48), reportedAt: later(3) })
+    expect(tell({ status: 'LOST', reportedAt: later(2) }, open)?.dispute.status).toBe('LOST')
+    expect(tell({ evidenceDueBy: later(24), reportedAt: later(2) }, open)).toBeUndefined()
+  })
+
+  test('the merchant’s answer does not make an earlier notice a later one', () => {
+    const { payment, dispute } = open({ reportedAt: later(3) })
+    const sent = submitEvidence(payment, dispute, { kept: {}, now: later(5) })
+    const reviewed = { status: 'UNDER_REVIEW', amount: { value: 1, currency: 'EUR' } } as const
+    expect(tell({ ...reviewed, reportedAt: later(2) }, sent)).toBeUndefined()
+    expect(tell({ ...reviewed, reportedAt: later(4) }, sent)?.payment.sums.disputed).toBe(1)
+  })
+
   test('a second chargeback opens a won dispute again', () => {
     const won = tell({ status: 'WON' })
     if (!won) throw new Error('not won')

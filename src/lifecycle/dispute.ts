@@ -20,6 +20,8 @@ export interface DisputeFacts {
   readonly reasonCode: string
   readonly reasonGroup: DisputeReason
   readonly evidenceDueBy?: Date
+  /** The provider's time of the report; absent where it does not date its reports. */
+  readonly reportedAt?: Date
 }
 
 /** dsp_ and 32 hex digits. */
@@ -41,9 +43,11 @@ export interface DisputeEvent {
     | 'ACCEPTED'
   readonly stage: DisputeStage
   readonly status: DisputeStatus
+  /** The provider's time of the report, which orders later ones; the record does not show it. */
+  readonly reportedAt?: string
 }
 
-export interface Dispute extends DisputeFacts {
+export interface Dispute extends Omit<DisputeFacts, 'reportedAt'> {
   readonly merchantId: MerchantId
   readonly disputeId: DisputeId
   readonly payId: PayId
@@ -81,21 +85,30 @@ const progress: Readonly<Record<DisputeStatus, number>> = {
 export const isFinal = (status: DisputeStatus): boolean => progress[status] >= progress.EXPIRED
 
 /**
- * Whether a notice reports a change. Notices arrive in any order, so one with an earlier state than the stored one does
- * not.
+ * Notices arrive in any order: one with an earlier state than the stored one is ignored. Between states of the same rank, such
+ * as WON and LOST, the provider's time decides: a lost dispute may be withdrawn and a won one lost, but a delayed notice of the
+ * earlier result must not replace the later one.
  */
-function isNewState(known: DisputeFacts, reported: DisputeFacts): boolean {
+function isNewState(known: Dispute, reported: DisputeFacts): boolean {
   const [before, after] = [stages.indexOf(known.stage), stages.indexOf(reported.stage)]
   if (before !== after) return after > before
-  if (known.status !== reported.status) return progress[reported.status] >= progress[known.status]
+  const advance = progress[reported.status] - progress[known.status]
+  if (advance !== 0) return advance > 0
+  if (isReportedBefore(reported, known)) return false
+  if (known.status !== reported.status) return true
   return (
     known.amount.value !== reported.amount.value ||
     known.evidenceDueBy?.getTime() !== reported.evidenceDueBy?.getTime()
   )
 }
 
-/** A later notice may omit the reason and the deadline; the stored ones then stay. */
-function withKnownFields(reported: DisputeFacts, known: DisputeFacts): DisputeFacts {
+function isReportedBefore({ reportedAt }: DisputeFacts, known: Dispute): boolean {
+  const last = known.events.findLast(event => event.reportedAt !== undefined)?.reportedAt
+  return reportedAt !== undefined && last !== undefined && reportedAt.getTime() < Date.parse(last)
+}
+
+/** A later notice may not repeat why there is a dispute, nor until when to answer: what is known stays. */
+function withKnownFields(reported: DisputeFacts, known: Dispute): DisputeFacts {
   const isReasonKnown = reported.reasonGroup === 'OTHER' && known.reasonCode !== ''
   const { reasonCode, reasonGroup } = isReasonKnown ? known : reported
   const isSameStage = reported.stage === known.stage
@@ -223,7 +236,7 @@ const closingEvents = (status: DisputeStatus): readonly DisputeNews[] => {
   return status === 'LOST' || status === 'EXPIRED' ? ['dispute.lost'] : []
 }
 
-const toFacts = (facts: DisputeFacts): DisputeFacts => ({
+const toFacts = (facts: DisputeFacts): Omit<DisputeFacts, 'reportedAt'> => ({
   providerDisputeId: facts.providerDisputeId,
   stage: facts.stage,
   status: facts.status,
@@ -233,11 +246,16 @@ const toFacts = (facts: DisputeFacts): DisputeFacts => ({
   evidenceDueBy: facts.evidenceDueBy,
 })
 
-const toEvent = (type: DisputeEvent['type'], { stage, status }: DisputeFacts, now: Date): DisputeEvent => ({
+const toEvent = (
+  type: DisputeEvent['type'],
+  { stage, status, reportedAt }: DisputeFacts,
+  now: Date,
+): DisputeEvent => ({
   at: now.toISOString(),
   type,
   stage,
   status,
+  ...(reportedAt && { reportedAt: reportedAt.toISOString() }),
 })
 
 /** The disputed capture: the one that the provider names, or else the last successful one. */

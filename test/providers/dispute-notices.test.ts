@@ -54,7 +54,12 @@ async function sell(): Promise<Sale> {
 
 let keys = 0
 
-async function notify(accountId: string, subject: NoticeSubject, change: Partial<DisputeFacts> = {}) {
+async function notify(
+  accountId: string,
+  subject: NoticeSubject,
+  change: Partial<DisputeFacts> = {},
+  occurredAt?: Date,
+) {
   const dispute: DisputeFacts = {
     providerDisputeId: 'du_1',
     stage: 'CHARGEBACK',
@@ -66,7 +71,8 @@ async function notify(accountId: string, subject: NoticeSubject, change: Partial
     ...change,
   }
   keys += 1
-  const item: NoticeItem = { key: `notice-${keys}`, fact: { kind: 'dispute', subject, dispute } }
+  const fact = { kind: 'dispute', subject, dispute } as const
+  const item: NoticeItem = { key: `notice-${keys}`, ...(occurredAt && { occurredAt }), fact }
   const url = `${gateway.url}/providers/${accountId}/notices`
   const { status } = await fetch(url, { method: 'POST', body: tell(secret, [item]) })
   expect(status).toBe(202)
@@ -103,6 +109,22 @@ test('by our reference: opened, won, and opened again by a second chargeback', a
   expect((await sale.shop.read(sale.payId)).amount.disputedValue).toBe(1000)
   await notify(sale.accountId, subject, { stage: 'PRE_ARBITRATION', status: 'LOST' })
   expect(await told(sale)).toEqual(['dispute.opened', 'dispute.won', 'dispute.opened', 'dispute.lost'])
+})
+
+test('the later of two results counts, also where it arrives first', async () => {
+  const sale = await sell()
+  const subject = { reference: sale.capture.xId as XId }
+  const at = (hour: number) => new Date(Date.UTC(2026, 0, 1, hour))
+  await notify(sale.accountId, subject, { status: 'LOST' }, at(2))
+  await notify(sale.accountId, subject, { status: 'WON' }, at(1))
+  const [lost] = await disputes(sale)
+  expect(lost).toMatchObject({ status: 'LOST' })
+  expect(Object.keys(lost?.events[0])).toEqual(['at', 'type', 'stage', 'status'])
+  expect((await sale.shop.read(sale.payId)).amount.disputedValue).toBe(1000)
+  // The cardholder has withdrawn the dispute.
+  await notify(sale.accountId, subject, { status: 'WON' }, at(3))
+  expect(await disputes(sale)).toMatchObject([{ status: 'WON' }])
+  expect(await told(sale)).toEqual(['dispute.opened', 'dispute.lost', 'dispute.won'])
 })
 
 test('by the provider’s id of the capture, and by its id of the payment', async () => {

@@ -174,5 +174,5 @@ export const showDispute = (dispute: Dispute) => ({
   providerDisputeId: dispute.providerDisputeId,
   creationDate: dispute.createdAt.toISOString(),
   updatedAt: dispute.updatedAt.toISOString(),
-  events: dispute.events,
+  events: dispute.events.map(({ at, type, stage, status }) => ({ at, type, stage, status })),
 })

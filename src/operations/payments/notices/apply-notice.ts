@@ -62,9 +62,13 @@ export interface NoticeDeps {
 
 export const createApplyNotice =
   (deps: NoticeDeps) =>
-  async (account: NoticeAccount, { fact }: NoticeItem): Promise<Applied> => {
-    if (fact.kind === 'ignored') return 'ignored'
-    if (fact.kind === 'report') return deps.applyReport?.(account, fact) ?? 'ignored'
+  async (account: NoticeAccount, { fact: notified, occurredAt }: NoticeItem): Promise<Applied> => {
+    if (notified.kind === 'ignored') return 'ignored'
+    if (notified.kind === 'report') return deps.applyReport?.(account, notified) ?? 'ignored'
+    const fact =
+      notified.kind === 'dispute'
+        ? { ...notified, dispute: { ...notified.dispute, reportedAt: occurredAt } }
+        : notified
     return applyUntilDone(account, fact, deps)
   }
 
