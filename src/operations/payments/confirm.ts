@@ -6,6 +6,7 @@ import type { CardData } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { type ConfirmCommand, decideConfirm, recordConfirm } from '#lifecycle/confirm.ts'
+import { type Decision, refuse } from '#lifecycle/decision.ts'
 import { lastOperation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { keyReference, keyRow } from '#operations/key.ts'
@@ -22,6 +23,7 @@ import {
 } from '#operations/payments/provider-calls/choose-account.ts'
 import { type Sending, toAuthorization } from '#operations/payments/provider-calls/fail-over.ts'
 import { toConfirm } from '#operations/payments/provider-calls/question.ts'
+import { triedBy } from '#operations/payments/velocity.ts'
 
 type Begun =
   | { readonly answered: OperationAnswer }
@@ -29,6 +31,17 @@ type Begun =
 
 /** Undefined: the merchant has no such payment. */
 export async function confirm(
+  request: FollowUp<ConfirmCommand>,
+  engine: Engine,
+): Promise<OperationAnswer | undefined> {
+  const { merchant, payId } = request
+  const found = await engine.payments.byPayId(merchant.merchantId, payId)
+  if (!found) return undefined
+  // A confirm charges the card as a new payment does, so the limits on declines hold here too.
+  return engine.velocity.inTurn(merchant, triedBy(found), () => confirmInTurn(request, engine))
+}
+
+async function confirmInTurn(
   request: FollowUp<ConfirmCommand>,
   engine: Engine,
 ): Promise<OperationAnswer | undefined> {
@@ -72,7 +85,7 @@ async function record(
 ): Promise<Step<Begun>> {
   checkObjects(payment, command, 'confirm')
   const now = merchantNow(engine.clock, merchant)
-  const decision = decideConfirm(payment, command, now)
+  const decision = decideWithinLimits(payment, { merchant, command, now }, engine)
   const choice = await accountOf(payment, merchant, engine)
   if (!decision.accepted || !choice.account) {
     const { payId, merchantId } = payment
@@ -101,6 +114,16 @@ async function record(
     ...(row ? { alongside: { key: row } } : {}),
     result: { sending: { payment: next, account, message: toConfirm(next, lastOperation(next)) } },
   }
+}
+
+/** A confirm that is otherwise allowed is refused after too many declines of its card or from its address. */
+function decideWithinLimits(
+  payment: Payment,
+  { merchant, command, now }: Pick<FollowUp<ConfirmCommand>, 'merchant' | 'command'> & { readonly now: Date },
+  { velocity }: Pick<Engine, 'velocity'>,
+): Decision {
+  const decision = decideConfirm(payment, command, now)
+  return decision.accepted && velocity.blocks(merchant, triedBy(payment), now) ? refuse('VELOCITY') : decision
 }
 
 /** The provider account of the first step; if that step called no provider, an account is chosen now. */

@@ -142,6 +142,49 @@ test('422 for a card that is blocked after 100,000 others', async () => {
   await queryRows(gateway.databaseUrl, 'DELETE FROM velocity WHERE merchant_id = $1', [shop.merchantId])
 })
 
+describe('confirms of a card that came with an earlier step', () => {
+  const twoLimits: [string, Limits][] = [
+    ['card', { declinesPerCard: '2/PT1H' }],
+    ['address', { declinesPerAddress: '2/PT1H' }],
+  ]
+
+  async function openOrder(shop: Shop): Promise<string> {
+    const browserInfo = { ipAddress: '203.0.113.11' }
+    const { body } = await shop.create('CARD', { card: { ...card, eventToken: 'ORDER' }, browserInfo })
+    return body.payId
+  }
+
+  test.each(twoLimits)('422 above the limit of the %s, and the payment stays open', async (_, limits) => {
+    const shop = await openLimited(limits)
+    const payIds = [await openOrder(shop), await openOrder(shop), await openOrder(shop)]
+    const [first = '', second = '', third = ''] = payIds
+    for (const payId of [first, second])
+      expect((await shop.act(payId, 'confirms', 1000, { simulationMode: '0305' })).body).toMatchObject({
+        status: 'FAILED',
+        responseCode: '21000305',
+      })
+    expect(await shop.act(third, 'confirms', 1000)).toMatchObject(tooMany)
+    expect(await shop.read(third)).toMatchObject({ status: 'AUTHORIZE_REQUEST', operations: [{}] })
+    await shop.advance('PT2H')
+    expect(await shop.act(third, 'confirms', 1000)).toMatchObject({ status: 200 })
+  })
+
+  test('many at once exceed the limit by at most itself', async () => {
+    const shop = await openLimited({ declinesPerCard: '2/PT1H' })
+    const payIds = await Promise.all(Array.from({ length: 12 }, () => openOrder(shop)))
+    const answers = await Promise.all(
+      payIds.map(async payId => {
+        const { body } = await shop.act(payId, 'confirms', 1000, { simulationMode: '0305' })
+        return body.responseCode
+      }),
+    )
+    const declined = answers.filter(code => code === '21000305').length
+    expect(declined).toBeGreaterThanOrEqual(2)
+    expect(declined).toBeLessThanOrEqual(4)
+    expect(answers.filter(code => code === '20200016')).toHaveLength(12 - declined)
+  })
+})
+
 const payment = (transId: string) => ({
   transId,
   amount: { value: 100, currency: 'EUR' },

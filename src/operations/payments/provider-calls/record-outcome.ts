@@ -146,7 +146,8 @@ async function countDecline(
 ): Promise<void> {
   const decision = 'kind' in outcome ? outcome : outcome.authorization
   if (decision.kind !== 'declined' || decision.pageEnded) return
-  if (findOperation(payment, xId)?.type !== 'AUTHORIZATION') return
+  const type = findOperation(payment, xId)?.type
+  if (type !== 'AUTHORIZATION' && type !== 'CONFIRM') return
   const now = at ?? merchantNow(engine.clock, merchant)
   try {
     await engine.velocity.countDecline(merchant, triedBy(payment), now)
