@@ -192,6 +192,7 @@ function routeEndpoints(cells: CellFinder): EndpointStore {
       return {
         mark: found.map(({ mark }) => mark).join(' '),
         endpoints: found.flatMap(({ endpoints }) => endpoints),
+        deliveriesWait: found.some(({ deliveriesWait }) => deliveriesWait),
       }
     },
   }

@@ -26,7 +26,7 @@ export function createDeliveries(
     store,
     sender: options.sender ?? createSender({ policy: choosePolicy(options) }),
     openSecret: (owner, sealed) => openWebhookSecret(keys.webhookSecrets, owner, sealed),
-    hasEndpoints: () => !endpointBook.isEmpty(),
+    mayHaveDeliveries: endpointBook.mayHaveDeliveries,
     onFailed: ({ merchantId, payId, eventId, endpointId }) => {
       metrics.countWebhookFailure()
       logger.error(

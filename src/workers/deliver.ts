@@ -33,9 +33,9 @@ export interface DeliveryDeps {
   readonly store: DeliveryStore
   readonly sender: Sender
   readonly openSecret: (owner: SecretOwner, sealed: Buffer) => Uint8Array
-  /** Whether any merchant has webhook endpoints. */
-  readonly hasEndpoints: () => boolean
-  /** Called for every message that failed for good: only a replay sends it again. */
+  /** Whether deliveries to added endpoints may wait. */
+  readonly mayHaveDeliveries: () => boolean
+  /** Called for every message that failed for good and is sent only if it is replayed. */
   readonly onFailed: (delivery: Delivery) => void
   readonly clock: Clock
   /** A random number from 0 to 1. */
@@ -79,7 +79,7 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
       limit,
       lanes: lanes.list(),
       laneFree: laneStart,
-      endpoints: deps.hasEndpoints(),
+      endpoints: deps.mayHaveDeliveries(),
       merchantId,
     })
     return claimed.map(start)
@@ -168,15 +168,18 @@ export function createPump({ run, isStopped, onError }: Pump): () => void {
  * answer.
  */
 function createAttempts(
-  deps: Omit<DeliveryDeps, 'hasEndpoints'>,
+  deps: Omit<DeliveryDeps, 'mayHaveDeliveries'>,
 ): (delivery: Delivery, isStopped: () => boolean) => Promise<boolean> {
   const { store, sender, clock, gate = openGate } = deps
   const record = createRecorder(store)
   const secretsOf = createSecretCache(deps.openSecret)
 
   async function send(delivery: Delivery): Promise<Sent> {
-    const { url } = delivery
-    if (url === null) return { status: undefined, answer: noAddress, retryAfter: undefined, durationMs: 0 }
+    const { url, endpointId } = delivery
+    if (url === null) {
+      const answer = endpointId === undefined ? noAddress : removedEndpoint
+      return { status: undefined, answer, retryAfter: undefined, durationMs: 0 }
+    }
     return sender.send(
       buildMessage({ ...delivery, url }, { secrets: secretsOf(delivery), nowMs: clock.nowMs() }),
     )
@@ -230,6 +233,8 @@ function createAttempts(
 
 const noAddress =
   'not sent: neither the payment (urls.webhook) nor the merchant (tollgate merchant set … --webhook-url) names an address'
+
+const removedEndpoint = 'not sent: the endpoint has been removed'
 
 interface Waiting {
   readonly attempt: Attempt

@@ -9,8 +9,11 @@ import type { EndpointStore, WebhookEndpoint } from '#storage/events/endpoints.t
 export interface EndpointBook {
   /** Whether an endpoint of the merchant wants events of this type. */
   wants(merchantId: MerchantId, type: EventType): boolean
-  /** Whether no merchant has an endpoint. */
-  isEmpty(): boolean
+  /**
+   * Whether deliveries to endpoints may wait: there are endpoints, or there were, because a commit that is under way while
+   * the last one is removed may still write a delivery to it.
+   */
+  mayHaveDeliveries(): boolean
   load(): Promise<void>
   /** Reloads the endpoints if the mark is new; resolves when they are loaded. */
   notice(mark: string): Promise<void> | undefined
@@ -24,17 +27,19 @@ export function createEndpointBook(store: Pick<EndpointStore, 'readAll'>): Endpo
     mark: '',
     byMerchant: new Map(),
   }
+  let mayHaveDeliveries = false
   let loading: Promise<void> | undefined
 
   async function load(): Promise<void> {
-    const { mark, endpoints } = await store.readAll()
+    const { mark, endpoints, deliveriesWait } = await store.readAll()
     known = { mark, byMerchant: Map.groupBy(endpoints, ({ merchantId }) => merchantId) }
+    mayHaveDeliveries ||= deliveriesWait || endpoints.length > 0
   }
 
   return {
     wants: (merchantId, type) =>
       known.byMerchant.get(merchantId)?.some(({ types }) => types?.includes(type) ?? true) === true,
-    isEmpty: () => known.byMerchant.size === 0,
+    mayHaveDeliveries: () => mayHaveDeliveries,
     load,
     notice(mark) {
       if (mark === known.mark) return undefined

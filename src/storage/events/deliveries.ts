@@ -19,7 +19,7 @@ export interface Delivery {
   readonly receiver: string
   /** The stored JSON text. */
   readonly body: string
-  /** The payment's own address, else the merchant's current one; null if there is none. */
+  /** The payment's own address, else the merchant's of today, or the endpoint's; null when there is none. */
   readonly url: string | null
   readonly kind: WebhookKind
   readonly dueAt: Date
@@ -42,7 +42,7 @@ export interface Claim {
   /** The free places of each lane; lanes that are not listed have `laneFree`. */
   readonly lanes: readonly (Lane & { readonly free: number })[]
   readonly laneFree: number
-  /** Whether there are webhook endpoints that may have deliveries. */
+  /** Whether deliveries to added endpoints may wait. */
   readonly endpoints: boolean
   /** All merchants unless given. */
   readonly merchantId?: MerchantId
@@ -91,7 +91,7 @@ interface Queue {
   /** The column that identifies a receiver of the merchant; messages to one receiver share a lane. */
   readonly lane: string
   readonly key: readonly string[]
-  /** Tables that the claim joins to a row `t`: its event and its receiver. */
+  /** The event of a row and who it is for, joined at the claim to the claimed row `r`; `joined` compares with `t`. */
   readonly joins: string
   readonly joined: string
   readonly returning: string
@@ -111,7 +111,7 @@ const events: Queue = {
   attempts: 'event_attempt',
   lane: 'receiver',
   key: eventKey,
-  joins: 'merchant m',
+  joins: ', merchant m',
   joined: 'm.merchant_id = t.merchant_id',
   returning: `t.event_id AS "eventId", t.receiver, t.body::text, coalesce(t.url, m.webhook_url) AS url,
     m.webhook_kind AS kind, ${secretsOf('webhook_secret', 's.merchant_id = t.merchant_id')}`,
@@ -124,10 +124,13 @@ const deliveries: Queue = {
   attempts: 'event_delivery_attempt',
   lane: 'endpoint_id',
   key: [...eventKey, 'endpoint_id'],
-  joins: 'merchant m, event v, webhook_endpoint w',
+  // A commit that was under way while its endpoint was removed may have written it: claimed without an address, it fails.
+  joins: `LEFT JOIN webhook_endpoint w ON w.merchant_id = r.merchant_id AND w.endpoint_id = r.endpoint_id,
+    merchant m, event v`,
   joined: `m.merchant_id = t.merchant_id AND v.merchant_id = t.merchant_id AND v.pay_id = t.pay_id
-    AND v.sequence = t.sequence AND w.merchant_id = t.merchant_id AND w.endpoint_id = t.endpoint_id`,
-  returning: `v.event_id AS "eventId", t.endpoint_id AS receiver, t.endpoint_id AS "endpointId", v.body::text, w.url, w.kind,
+    AND v.sequence = t.sequence`,
+  returning: `v.event_id AS "eventId", t.endpoint_id AS receiver, t.endpoint_id AS "endpointId", v.body::text, w.url,
+    coalesce(w.kind, m.webhook_kind) AS kind,
     ${secretsOf('webhook_endpoint_secret', 's.merchant_id = t.merchant_id AND s.endpoint_id = t.endpoint_id')}`,
   sentTo: 'url = coalesce(i.url, t.url),',
 }
@@ -172,7 +175,7 @@ const claimStatement = (queue: Queue): string => {
     SELECT ${key.map(name => `t.${name}`).join(', ')} FROM ready r JOIN ${table} t USING (${names})
     WHERE t.due_at <= $1 AND ${isFree('t')} FOR UPDATE OF t SKIP LOCKED)
   UPDATE ${table} t SET leased_until = $1::timestamptz + $2 * interval '1 millisecond', leased_by = ${thisProcess}
-    FROM mine r, ${joins}
+    FROM mine r ${joins}
   WHERE ${key.map(name => `t.${name} = r.${name}`).join(' AND ')} AND ${joined}
   RETURNING t.merchant_id AS "merchantId", t.pay_id AS "payId", t.sequence, t.due_at AS "dueAt", t.tries, t.round,
     m.clock_offset_ms AS "clockOffsetMs", ${returning}`

@@ -32,8 +32,12 @@ export interface EndpointStore {
     endpointId: string,
     secret: EndpointSecret & { readonly overlapHours: number },
   ): Promise<boolean>
-  /** All endpoints, and the mark that changes with them. */
-  readAll(): Promise<{ readonly mark: string; readonly endpoints: readonly WebhookEndpoint[] }>
+  /** All endpoints, the mark that shows whether they have changed since, and whether deliveries to any wait. */
+  readAll(): Promise<{
+    readonly mark: string
+    readonly endpoints: readonly WebhookEndpoint[]
+    readonly deliveriesWait: boolean
+  }>
 }
 
 interface EndpointRow {
@@ -109,12 +113,21 @@ export function createEndpointStore({ readers, writers }: Database): EndpointSto
     },
 
     async readAll() {
-      const { rows } = await readers.query<{ mark: string | null; endpoints: EndpointRow[] }>(
+      const { rows } = await readers.query<{
+        mark: string | null
+        endpoints: EndpointRow[]
+        deliveries_wait: boolean
+      }>(
         `SELECT (SELECT value FROM installation WHERE name = '${endpointsName}') AS mark,
-           coalesce((SELECT json_agg(e) FROM (${selection}) e), '[]') AS endpoints`,
+           coalesce((SELECT json_agg(e) FROM (${selection}) e), '[]') AS endpoints,
+           EXISTS (SELECT 1 FROM event_delivery WHERE due_at IS NOT NULL) AS deliveries_wait`,
       )
       const [found] = rows
-      return { mark: found?.mark ?? '', endpoints: (found?.endpoints ?? []).map(toEndpoint) }
+      return {
+        mark: found?.mark ?? '',
+        endpoints: (found?.endpoints ?? []).map(toEndpoint),
+        deliveriesWait: found?.deliveries_wait === true,
+      }
     },
   }
 }

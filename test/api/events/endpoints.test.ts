@@ -1,7 +1,9 @@
 /** Added endpoints: the events they get, their secrets, and their own retries and replays. */
+import pg from 'pg'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { NewEndpoint } from '#operations/events/endpoint-administration.ts'
+import { expectWaiting } from '#test/support/database/database.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { type Heard, type Receiver, startReceiver } from '#test/support/receiver.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
@@ -128,6 +130,28 @@ test('a removed endpoint gets no more events, and its waiting deliveries have fa
   await shop.advance('PT1S')
   expect(receiver.heard).toHaveLength(1)
   expect((await eventsOf(shop, body.payId))[0]).toMatchObject({
+    deliveries: [{ endpointId, status: 'FAILED' }],
+  })
+})
+
+test('what a commit under way writes for an endpoint that is removed meanwhile fails like the rest', async () => {
+  const { endpointId } = await add('/books')
+  const { body } = await shop.create('CARD')
+  await receiver.reached(1)
+  const holder = new pg.Client(gateway.databaseUrl)
+  await holder.connect()
+  await holder.query('BEGIN')
+  await holder.query('SELECT FROM payment WHERE pay_id = $1 FOR UPDATE', [body.payId])
+  const sampled = shop.call('POST', `/test/payments/${body.payId}/events`, { type: 'payment.captured' })
+  await expectWaiting(gateway.databaseUrl)
+  expect(await gateway.gateway.merchants.endpoints.remove(endpointId)).toBe(true)
+  await holder.query('COMMIT')
+  await holder.end()
+  expect((await sampled).status).toBe(200)
+  expect((await shop.call('POST', '/test/clock', { advance: 'PT1S' })).status).toBe(200)
+  expect(receiver.heard).toHaveLength(1)
+  expect((await eventsOf(shop, body.payId))[0]).toMatchObject({
+    status: 'FAILED',
     deliveries: [{ endpointId, status: 'FAILED' }],
   })
 })

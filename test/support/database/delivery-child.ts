@@ -30,7 +30,7 @@ async function start(databaseUrl: string, masterKey: string): Promise<void> {
     store: createDeliveryStore(database),
     sender: createSender({ policy: addressPolicies.test }),
     openSecret: (owner, sealed) => openWebhookSecret(keys.webhookSecrets, owner, sealed),
-    hasEndpoints: () => true,
+    mayHaveDeliveries: () => true,
     onFailed: () => undefined,
     clock: { nowMs: Date.now, waitMs: delay },
     chance: Math.random,
