@@ -18,9 +18,7 @@ export async function erasePaymentsOf(
 }
 
 export interface RetentionWorker {
-  /**
-   * Erases personal data past its retention period, of all merchants or of one. Returns the number of payments erased.
-   */
+  /** Erases personal data past its retention period, of all merchants or of one. Returns how many payments are done with. */
   run(merchantId?: MerchantId): Promise<number>
 }
 
@@ -40,13 +38,12 @@ export function createRetentionWorker(deps: {
         if (!merchant) continue
         const now = merchantNow(clock, merchant)
         await erasure.eraseOverdueIntents(retention, now)
-        for (;;) {
-          const payIds = await erasure.findOverdue(retention, now)
+        for (let after: string | undefined; ; ) {
+          const payIds = await erasure.findOverdue(retention, now, after)
           for (const payId of payIds) await erasure.erasePayment(merchantId, payId)
-          const last = payIds.at(-1)
-          if (last === undefined) break
-          await erasure.markErased(merchantId, last)
-          erased += payIds.length
+          after = payIds.at(-1)
+          if (after === undefined) break
+          erased += await erasure.markErased(retention, payIds, now)
         }
       }
       return erased

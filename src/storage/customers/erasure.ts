@@ -17,9 +17,13 @@ export interface Erasure {
   /** Stored answers to changes of the customer record. */
   eraseCustomerAnswers(merchantId: MerchantId, customerId: CustomerId): Promise<void>
   listRetentions(): Promise<readonly Retention[]>
-  /** The next payments whose retention has ended, the oldest first. */
-  findOverdue(retention: Retention, now: Date): Promise<readonly string[]>
-  markErased(merchantId: MerchantId, payId: string): Promise<void>
+  /** The next payments whose retention has ended, in the order of their ids: from the mark on, or after the one given. */
+  findOverdue(retention: Retention, now: Date, after: string | undefined): Promise<readonly string[]>
+  /**
+   * Moves the mark over these erased payments, up to the first whose retention has not ended, and returns how many it passed.
+   * A payment is older than its id where a charge of a plan was made late: it is dated when it was due.
+   */
+  markErased(retention: Retention, payIds: readonly string[], now: Date): Promise<number>
   /** Intents that have led to no payment and whose retention has ended. */
   eraseOverdueIntents(retention: Retention, now: Date): Promise<void>
 }
@@ -80,22 +84,28 @@ export function createErasure({ readers, writers }: Database): Erasure {
       return rows.map(row => ({ merchantId: row.merchant_id, personalDataFor: row.personal_data_for }))
     },
 
-    async findOverdue({ merchantId, personalDataFor }, now) {
+    async findOverdue({ merchantId, personalDataFor }, now, after) {
       const { rows } = await readers.query<{ pay_id: string }>(
         `SELECT p.pay_id FROM merchant m JOIN payment p ON p.merchant_id = m.merchant_id
            AND (m.erased_up_to IS NULL OR p.pay_id > m.erased_up_to)
          WHERE m.merchant_id = $1 AND p.created_at < $2::timestamptz - $3::interval
+           AND ($4::uuid IS NULL OR p.pay_id > $4)
          ORDER BY p.pay_id LIMIT ${overdueAtOnce}`,
-        [merchantId, now, personalDataFor],
+        [merchantId, now, personalDataFor, after],
       )
       return rows.map(row => row.pay_id)
     },
 
-    async markErased(merchantId, payId) {
+    async markErased(retention, payIds, now) {
+      const { merchantId } = retention
+      const firstKept = await findFirstKept(readers, { retention, before: payIds.at(-1), now })
+      const passed = firstKept === undefined ? payIds : payIds.filter(payId => payId < firstKept)
+      if (passed.length === 0) return 0
       await writers.query(
         `UPDATE merchant SET erased_up_to = greatest(erased_up_to, $2::uuid) WHERE merchant_id = $1`,
-        [merchantId, payId],
+        [merchantId, passed.at(-1)],
       )
+      return passed.length
     },
 
     async eraseOverdueIntents({ merchantId, personalDataFor }, now) {
@@ -109,6 +119,21 @@ export function createErasure({ readers, writers }: Database): Erasure {
       )
     },
   }
+}
+
+/** The first payment beyond the mark whose retention has not ended. */
+async function findFirstKept(
+  reader: Database['readers'],
+  { retention, before, now }: { retention: Retention; before: string | undefined; now: Date },
+): Promise<string | undefined> {
+  const { rows } = await reader.query<{ pay_id: string }>(
+    `SELECT p.pay_id FROM merchant m JOIN payment p ON p.merchant_id = m.merchant_id
+       AND (m.erased_up_to IS NULL OR p.pay_id > m.erased_up_to)
+     WHERE m.merchant_id = $1 AND p.created_at >= $2::timestamptz - $3::interval AND p.pay_id < $4
+     ORDER BY p.pay_id LIMIT 1`,
+    [retention.merchantId, now, retention.personalDataFor, before],
+  )
+  return rows[0]?.pay_id
 }
 
 const rewrite = (json: string | null): string | null =>

@@ -152,6 +152,21 @@ test('a retention blanks payments by the merchant’s clock, once they are older
   expect((await shop.read(young.payId)).customerInfo.lastName).toBeUndefined()
 })
 
+test('a retention blanks a payment that was made before a charge with an earlier date', async () => {
+  const shop = await openShop(gateway)
+  await gateway.gateway.merchants.set(shop.merchantId, { personalDataFor: 'P30D' })
+  const before = await pay(shop)
+  const charge = await pay(shop, {}, 'late-charge')
+  // As a plan's charge that was made two days late: it is dated when it was due.
+  const shift = `UPDATE payment SET created_at = created_at - interval '2 days' WHERE pay_id = $1`
+  await queryRows(gateway.databaseUrl, shift, [charge.payId])
+  await shop.advance('P29D')
+  expect((await shop.read(charge.payId)).customerInfo.lastName).toBeUndefined()
+  expect((await shop.read(before.payId)).customerInfo.lastName).toBe('Quillfeather')
+  await shop.advance('P2D')
+  expect((await shop.read(before.payId)).customerInfo.lastName).toBeUndefined()
+})
+
 const intentOf = (transId: string) => ({
   transId,
   amount: { value: 500, currency: 'EUR' },
