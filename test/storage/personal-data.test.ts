@@ -52,6 +52,7 @@ const fates: Readonly<Record<string, Readonly<Partial<Record<Fate, string>>>>> =
     'not personal':
       'bin merchant_currency cardholder_currency exchange_rate markup_percentage rate_source trans_id',
   },
+  deleted_customer: { 'of the merchant': 'merchant_customer_id' },
   dispute: {
     'not personal':
       'dispute_id provider_dispute_id currency stage status reason_code reason_group kept events',

@@ -110,7 +110,10 @@ async function deleteCustomer(
     await suspendPlans(client, { merchantId, customerId, heldId, methodId })
   }
   await client.query(
-    `WITH gone AS (DELETE FROM customer WHERE merchant_id = $1 AND customer_id = $2 RETURNING created_at)
+    `WITH gone AS (DELETE FROM customer WHERE merchant_id = $1 AND customer_id = $2
+         RETURNING merchant_id, customer_id, merchant_customer_id, created_at),
+       remembered AS (INSERT INTO deleted_customer (merchant_id, customer_id, merchant_customer_id)
+         SELECT merchant_id, customer_id, merchant_customer_id FROM gone)
      UPDATE customer_block b SET older = older - 1 FROM gone WHERE b.merchant_id = $1 AND b.first_at > gone.created_at`,
     [merchantId, customerId],
   )

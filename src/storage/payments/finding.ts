@@ -158,14 +158,16 @@ const byTransId = (value: string, merchant: string): string => `p.pay_id IN (
 
 /**
  * By customer. A payment gets its customer when it is approved; the customer id that it names is there from the start
- * and has an index.
+ * and has an index. It keeps both when the customer is deleted.
  */
 const byCustomer = (
   value: string,
   merchant: string,
 ): string => `p.customer_id = ${value} AND (${chargedCustomer} = replace(${value}::text, '-', '')
   OR ${merchantCustomer} = (SELECT c.merchant_customer_id FROM customer c
-    WHERE c.merchant_id = ${merchant} AND c.customer_id = ${value}))`
+      WHERE c.merchant_id = ${merchant} AND c.customer_id = ${value}
+    UNION ALL SELECT d.merchant_customer_id FROM deleted_customer d
+      WHERE d.merchant_id = ${merchant} AND d.customer_id = ${value} LIMIT 1))`
 
 const lastCode = `(SELECT o.response_code FROM operation o WHERE o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
   ORDER BY o.sequence DESC LIMIT 1)`

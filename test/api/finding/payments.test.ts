@@ -82,6 +82,24 @@ test('200 by our own ids of the customer and of the plan', async () => {
   expect(await namesFor(`?paymentPlanId=${paymentPlanId}`)).toEqual(['customer'])
 })
 
+test.each(['', '?erase=payments'])('200 by the id of a customer who was deleted%s', async query => {
+  const other = await openShop(gateway)
+  const customerInfo = { merchantCustomerId: 'c-1', email: 'ada@example.com' }
+  const [first, second] = [
+    await other.create('CARD', { customerInfo }),
+    await other.create('CARD', { customerInfo, transId: 'second' }),
+  ]
+  const customerId = first.body.customerInfo.gatewayCustomerId
+  const found = async (id: string) =>
+    (await list(`?gatewayCustomerId=${id}`, other)).body.data.map((one: AnyJson) => one.payId)
+  expect((await other.call('DELETE', `/customers/${customerId}${query}`)).status).toBe(200)
+  expect(await found(customerId)).toEqual([second.body.payId, first.body.payId])
+  // Another customer by the same name of the merchant's is not that one.
+  const third = await other.create('CARD', { customerInfo, transId: 'third' })
+  expect(await found(customerId)).toEqual([second.body.payId, first.body.payId])
+  expect(await found(third.body.customerInfo.gatewayCustomerId)).toEqual([third.body.payId])
+})
+
 test('200 from is inclusive, to is exclusive', async () => {
   const { creationDate } = await shop.read(made.manual ?? '')
   const { creationDate: later } = await shop.read(made.customer ?? '')
