@@ -188,6 +188,20 @@ describe('Stripe’s page', () => {
   })
 })
 
+test('the end of a page on which a try has failed ends no payment that stays open longer', async () => {
+  const expirationTime = new Date(clock.nowMs() + 3 * 86_400_000).toISOString()
+  const { payId, own, page, sessionId } = await visit('IDEAL', { expirationTime })
+  shop.double.books.payOnPage(sessionId, 'generic_decline')
+  shop.double.books.expireSession(sessionId)
+  await deliver()
+  expect(await read(payId)).toMatchObject({ status: 'AUTHORIZE_REQUEST', responseCode: '60000100' })
+  const second = await go(own)
+  expect(second).not.toBe(page)
+  await go(await go(`${second}?choice=yes`))
+  await deliver()
+  expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+})
+
 test('200 the list of methods has the names that customers see', async () => {
   const { body } = await shop.gateway.call('GET', '/payment-methods')
   const named = (type: string) => body.data.find((row: { type: string }) => row.type === type)?.name

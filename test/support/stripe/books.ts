@@ -339,6 +339,12 @@ export class StripeBooks {
     if (session.status !== 'open')
       throw invalid('Only Checkout Sessions with a status of open can be expired.')
     session.status = 'expired'
+    // The intent of a session cannot be cancelled by itself: it ends with its session, as this one does after a failed try.
+    if (session.intent) {
+      session.intent.status = 'canceled'
+      session.intent.cancellation = 'expired'
+      this.#tell('payment_intent.canceled', this.showIntent(session.intent))
+    }
     this.#tell('checkout.session.expired', this.showSession(session))
     return session
   }

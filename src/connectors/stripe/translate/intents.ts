@@ -7,7 +7,7 @@ import { cardCode, isReusable, sepaDebitCode } from '#connectors/stripe/methods.
 import { actionOf } from '#connectors/stripe/translate/actions.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { cardFacts, splitToken } from '#connectors/stripe/translate/card-facts.ts'
-import { detailOfCancellation, detailOfDecline } from '#connectors/stripe/translate/declines.ts'
+import { detailOfCancellation, detailOfDecline, timedOut } from '#connectors/stripe/translate/declines.ts'
 import { toAmountDetails, toPaymentDetails } from '#connectors/stripe/translate/order-lines.ts'
 import {
   type Asked,
@@ -32,6 +32,7 @@ import {
   type Form,
   idAt,
   numberAt,
+  pageKey,
   referenceKey,
   textAt,
   type Wire,
@@ -183,12 +184,12 @@ function readFailedTry(intent: Wire, { echo, transactionId }: Named): Outcome {
 
 function readCancelled(intent: Wire, { echo, transactionId }: Named): Outcome {
   const reason = textAt(intent, 'cancellation_reason')
-  return declined(
-    echo,
-    detailOfCancellation(reason),
-    `canceled: ${reason ?? 'no reason given'}`,
-    transactionId,
-  )
+  const detail = detailOfCancellation(reason)
+  const ended = declined(echo, detail, `canceled: ${reason ?? 'no reason given'}`, transactionId)
+  // Stripe ends the intent of a page together with the page: the customer may still pay on another one.
+  return detail === timedOut && textAt(intent, 'metadata', pageKey) !== undefined
+    ? { ...ended, pageEnded: true }
+    : ended
 }
 
 // ── Follow-ups ────────────────────────────────────────────────────────────────────────────────────────────────────
