@@ -65,6 +65,12 @@ const chunk = 20
 /** 1 s to 15 min, for answers that arrive after their notice; then hourly, for payments that arrive much later. */
 const retrySeconds = [1, 2, 5, 10, 30, 60, 300, 900]
 const laterSeconds = 3_600
+/**
+ * After a day of that, what fits nothing is tried daily. It belongs to another system with the same account at the provider:
+ * the notices of 90 days, each tried hourly, would keep a worker from those of our payments.
+ */
+const hourlyTries = 24
+const foreignSeconds = 86_400
 
 /** How long raw notices are kept. */
 export const keptDays = 90
@@ -90,7 +96,7 @@ export function createNoticeWorker(deps: NoticeWorkerDeps): NoticeWorker {
     await deps.testCrash?.('afterApply')
     deps.onApplied(result)
     if (result === 'unmatched')
-      await store.postpone(item, { state: 'UNMATCHED', afterMs: pauseMs(item.attempt), detail })
+      await store.postpone(item, { state: 'UNMATCHED', afterMs: unmatchedPauseMs(item.attempt), detail })
     else await store.finish(item, states[result])
   }
 
@@ -128,3 +134,6 @@ export function createNoticeWorker(deps: NoticeWorkerDeps): NoticeWorker {
 const states = { applied: 'APPLIED', repeated: 'REPEATED', ignored: 'IGNORED' } as const
 
 const pauseMs = (attempt: number): number => (retrySeconds[attempt] ?? laterSeconds) * 1_000
+
+const unmatchedPauseMs = (attempt: number): number =>
+  attempt < retrySeconds.length + hourlyTries ? pauseMs(attempt) : foreignSeconds * 1_000

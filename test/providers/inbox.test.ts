@@ -185,6 +185,31 @@ test('a notice that matches nothing is listed as unmatched, and applied once it 
   commands.remove()
 })
 
+test('a fact that matches no payment is tried hourly for a day and then daily, one that failed on our side hourly', async () => {
+  answers = { foreign: 'unmatched', broken: new Error('the provider did not say it') }
+  await deliver(tell(secret, [item('foreign'), item('broken')]))
+  await gateway.gateway.notices.runDue()
+  const pauses = async (attempt: number) => {
+    await queryRows(
+      gateway.databaseUrl,
+      `UPDATE notice_item SET attempt = ${attempt}, due_at = now() WHERE due_at IS NOT NULL`,
+    )
+    await gateway.gateway.notices.runDue()
+    const rows = await queryRows(
+      gateway.databaseUrl,
+      `SELECT item_key, round(extract(epoch FROM due_at - now()) / 60)::int AS minutes FROM notice_item
+       WHERE due_at IS NOT NULL`,
+    )
+    return Object.fromEntries(rows.map(({ item_key, minutes }) => [item_key, minutes]))
+  }
+  expect(await pauses(8)).toEqual({ foreign: 60, broken: 60 })
+  expect(await pauses(31)).toEqual({ foreign: 60, broken: 60 })
+  expect(await pauses(32)).toEqual({ foreign: 1_440, broken: 60 })
+  answers = {}
+  await makeDue()
+  await gateway.gateway.notices.runDue()
+})
+
 test('an item that fails on our side is retried', async () => {
   answers.failing = new Error('the database went away')
   await deliver(tell(secret, [item('failing')]))
