@@ -38,8 +38,10 @@ export class NotNow extends Error {
 }
 
 export interface NoticeWorker {
-  /** Applies the due items and returns their number. */
+  /** Applies the due items and returns their number. It does not wait for accounts whose provider is slow. */
   runDue(): Promise<number>
+  /** Waits for the accounts that take long. Returns whether there were any. */
+  finish(): Promise<boolean>
 }
 
 export interface NoticeWorkerDeps {
@@ -61,6 +63,12 @@ const leaseMs = 12_000
 
 /** 20 items per claim. Each item's lease is renewed before it is applied, so all are finished within their leases. */
 const chunk = 20
+
+/** 250 ms: time for all items of a chunk, unless an account waits for an answer of its provider. */
+const patienceMs = 250
+
+/** 50: each holds a call to a provider. With more, all accounts wait until one has ended. */
+const slowMax = 50
 
 /** 1 s to 15 min, for answers that arrive after their notice; then hourly, for payments that arrive much later. */
 const retrySeconds = [1, 2, 5, 10, 30, 60, 300, 900]
@@ -117,18 +125,39 @@ export function createNoticeWorker(deps: NoticeWorkerDeps): NoticeWorker {
     }
   }
 
+  const underWay = new Map<string, Promise<void>>()
+
+  /** One after the other: a provider's notices build on each other. */
+  async function runAccount(accountId: string, items: readonly ClaimedItem[]): Promise<void> {
+    for (const item of items) await runSafely(item)
+    underWay.delete(accountId)
+  }
+
   return {
     async runDue() {
-      const claimed = await store.claim(chunk, leaseMs)
+      if (underWay.size >= slowMax) await Promise.race(underWay.values())
+      const claimed = await store.claim(chunk, leaseMs, [...underWay.keys()])
       const byAccount = Map.groupBy(claimed, ({ accountId }) => accountId)
-      await Promise.all(
-        [...byAccount.values()].map(async items => {
-          for (const item of items) await runSafely(item)
-        }),
+      for (const [accountId, items] of byAccount) underWay.set(accountId, runAccount(accountId, items))
+      await waitAtMost(
+        [...byAccount.keys()].map(accountId => underWay.get(accountId)),
+        patienceMs,
       )
       return claimed.length
     },
+    async finish() {
+      const slow = [...underWay.values()]
+      await Promise.all(slow)
+      return slow.length > 0
+    },
   }
+}
+
+async function waitAtMost(work: readonly (Promise<void> | undefined)[], milliseconds: number): Promise<void> {
+  const patience = Promise.withResolvers<void>()
+  const timer = setTimeout(patience.resolve, milliseconds)
+  await Promise.race([Promise.all(work), patience.promise])
+  clearTimeout(timer)
 }
 
 const states = { applied: 'APPLIED', repeated: 'REPEATED', ignored: 'IGNORED' } as const

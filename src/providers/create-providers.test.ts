@@ -7,7 +7,7 @@ async function wakeAfter(turns: number, first: () => Promise<number>): Promise<n
   let runs = 0
   const errors: unknown[] = []
   const loop = keepRunning(
-    { runDue: () => (++runs === 1 ? first() : Promise.resolve(0)) },
+    { runDue: () => (++runs === 1 ? first() : Promise.resolve(0)), finish: async () => false },
     { onError: error => errors.push(error) },
   )
   const finished = loop.runDue()

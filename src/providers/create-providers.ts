@@ -6,7 +6,13 @@ import type { Connector, ConnectorDefinition } from '#connectors/contract.ts'
 import { definitions as registered } from '#connectors/registry.ts'
 import type { Gate } from '#operations/merchants/gate.ts'
 import { newId } from '#operations/merchants/open-merchants.ts'
-import { type Applied, type ApplyNotice, createNoticeWorker, keptDays } from '#providers/apply-notices.ts'
+import {
+  type Applied,
+  type ApplyNotice,
+  createNoticeWorker,
+  keptDays,
+  type NoticeWorker,
+} from '#providers/apply-notices.ts'
 import { type AccountDirectory, createDirectory } from '#providers/directory.ts'
 import { createInbox, type Inbox, type InboxDeps, type Verdict } from '#providers/inbox.ts'
 import { openProviderHttp, toolsOf } from '#providers/open-providers.ts'
@@ -85,7 +91,7 @@ export function createProviders(parts: ProviderParts): RunningProviders {
 
 /** One run at a time. A wake-up during a run starts another run after it, even if the run fails. */
 export function keepRunning(
-  worker: { runDue(): Promise<number> },
+  worker: NoticeWorker,
   { onError }: Pick<ProviderParts, 'onError'>,
 ): { wake(): void; runDue(): Promise<void>; stop(): Promise<void> } {
   let running: Promise<void> | undefined
@@ -111,12 +117,15 @@ export function keepRunning(
   return {
     wake,
     async runDue() {
-      wake()
-      await running
+      do {
+        wake()
+        await running
+      } while (await worker.finish())
     },
     async stop() {
       stopped = true
       await running
+      await worker.finish()
     },
   }
 }

@@ -16,15 +16,15 @@ let gateway: TestGateway
 let account: { accountId: string; merchantId: MerchantId }
 /** The applied keys in order, and the result of applying each key, which tests can set. */
 let applied: string[]
-let answers: Record<string, Applied | Error>
+let answers: Record<string, Applied | Error | (() => Promise<Applied>)>
 let crashAt: string | undefined
 
-const apply: ApplyNotice = async ({ accountId }, { key }) => {
-  expect(accountId).toBe(account.accountId)
+const apply: ApplyNotice = async ({ merchantId }, { key }) => {
+  expect(merchantId).toBe(account.merchantId)
   applied.push(key)
   const answer = answers[key] ?? 'applied'
   if (answer instanceof Error) throw answer
-  return answer
+  return typeof answer === 'string' ? answer : answer()
 }
 
 const options = {
@@ -219,6 +219,28 @@ test('an item that fails on our side is retried', async () => {
   await makeDue()
   await gateway.gateway.notices.runDue()
   expect(await states()).toMatchObject({ failing: 'APPLIED' })
+})
+
+test('a provider that does not answer holds up no notices of other accounts', async () => {
+  const { accountId } = await addAccount(gateway)
+  const [begun, release, others] = [0, 1, 2].map(() => Promise.withResolvers<Applied>())
+  answers.hanging = () => {
+    begun?.resolve('applied')
+    return release?.promise ?? Promise.reject()
+  }
+  answers.other = async () => {
+    others?.resolve('applied')
+    return 'applied'
+  }
+  await deliver(tell(secret, [item('hanging'), item('behind it')]))
+  await begun?.promise
+  await deliver(tell(secret, [item('other')]), accountId)
+  await others?.promise
+  expect(applied).toEqual(['hanging', 'other'])
+  release?.resolve('applied')
+  await gateway.gateway.notices.runDue()
+  expect(applied).toEqual(['hanging', 'other', 'behind it'])
+  expect(await states()).toMatchObject({ hanging: 'APPLIED', other: 'APPLIED', 'behind it': 'APPLIED' })
 })
 
 test('a process that crashes before the commit has not answered, and the provider redelivers', async () => {

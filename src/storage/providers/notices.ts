@@ -51,8 +51,8 @@ export interface ListedItem extends ItemKey {
 export interface NoticeStore {
   /** Stores a notice atomically and durably. Returns how many of its items are new. */
   insert(notice: NewNotice): Promise<number>
-  /** Claims due items under a lease, in the order of their arrival. */
-  claim(limit: number, leaseMs: number): Promise<readonly ClaimedItem[]>
+  /** Claims due items under a lease, in the order of their arrival; none of the accounts in `except`. */
+  claim(limit: number, leaseMs: number, except: readonly string[]): Promise<readonly ClaimedItem[]>
   /** False: the lease has expired, and another process may have claimed the item. */
   renew(item: ItemKey, leaseMs: number): Promise<boolean>
   /** Undefined once the raw notice was deleted after 90 days. */
@@ -110,17 +110,18 @@ export function createNoticeStore({ readers, writers }: Pick<Database, 'readers'
       )
       return rowCount ?? 0
     },
-    async claim(limit, leaseMs) {
+    async claim(limit, leaseMs, except) {
       const { rows } = await writers.query<ClaimedItem>(
         `WITH due AS (SELECT merchant_id, provider_account_id, item_key FROM notice_item
            WHERE due_at <= now() AND (leased_until IS NULL OR leased_until < now())
+             AND provider_account_id <> ALL($3)
            ORDER BY due_at, position LIMIT $1 FOR UPDATE SKIP LOCKED),
          claimed AS (UPDATE notice_item t SET leased_until = now() + $2 * interval '1 millisecond'
            FROM due WHERE t.merchant_id = due.merchant_id AND t.provider_account_id = due.provider_account_id
              AND t.item_key = due.item_key RETURNING t.*)
          SELECT ${columns}, notice_id AS "noticeId", position, attempt,
            CASE WHEN state = 'UNMATCHED' THEN detail END AS "needsPerson" FROM claimed ORDER BY received_at, position`,
-        [limit, leaseMs],
+        [limit, leaseMs, except],
       )
       return rows
     },
