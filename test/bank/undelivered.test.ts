@@ -246,13 +246,20 @@ test('a surplus under way, or an id that is no surplus, can be neither sent agai
     }
 })
 
-test('a return without our reference pays nothing, although its text names the payment: it is listed', async () => {
-  await batch()
-  const { transId, payId } = await sentBack()
-  const payer = { name: 'Ann Mueller', iban: testIbans.good }
-  const report = await importEntries({ cents: 250, text: transId, reason: 'AC04', payer })
-  expect(report).toMatchObject({ booked: 0, returned: 0, unmatched: [{ text: transId }], undelivered: [] })
-  const { body } = await stage.gateway.call('GET', `/payments/getByPayId/${payId}`)
-  expect(body).toMatchObject({ status: 'OK', amount: { receivedValue: 1250 } })
-  expect((await batch()).files).toEqual([])
-})
+test.each<[string, Partial<TestEntry>]>([
+  ['with its reason', { reason: 'AC04' }],
+  ['as the reversal of an entry', { isReversal: true }],
+  ['by its transaction code', { subFamily: 'RRTN' }],
+])(
+  'a return without our reference, told %s, pays nothing although its text names the payment: it is listed',
+  async (_, told) => {
+    await batch()
+    const { transId, payId } = await sentBack()
+    const payer = { name: 'Ann Mueller', iban: testIbans.good }
+    const report = await importEntries({ cents: 250, text: transId, payer, ...told })
+    expect(report).toMatchObject({ booked: 0, returned: 0, unmatched: [{ text: transId }], undelivered: [] })
+    const { body } = await stage.gateway.call('GET', `/payments/getByPayId/${payId}`)
+    expect(body).toMatchObject({ status: 'OK', amount: { receivedValue: 1250 } })
+    expect((await batch()).files).toEqual([])
+  },
+)

@@ -34,6 +34,8 @@ export interface TransactionFact {
    */
   readonly wholeBlock?: WholeBlock
   readonly returned?: { readonly reason?: string }
+  /** It takes back an earlier entry: what comes in was not sent by a customer. */
+  readonly takesBack?: true
   /** The requested amount before charges were added or deducted. */
   readonly originalAmount?: Money
   /** The bank's charges, in the smallest unit of the amount's currency. */

@@ -137,6 +137,7 @@ function toTransaction(source: Source): TransactionFact {
     ...optional('messageId', textOf(refs, 'MsgId')),
     ...wholeBlockOf(source),
     ...(returned ? { returned: optional('reason', reasonOf(returned)) } : {}),
+    ...(returned || takesBack(entry, details) ? { takesBack: true } : {}),
     ...(original ? { originalAmount: readAmount(original, 'a transaction') } : {}),
     charges: chargesOf(details) + (alone ? chargesOf(entry) : 0),
     remittance: remittanceOf(find(details, 'RmtInf'), alone ? textOf(entry, 'AddtlNtryInf') : undefined),
@@ -227,6 +228,16 @@ function wholeBlockOf({ details, batch, alone }: Source): Pick<TransactionFact, 
   const payments = Number(textOf(batch, 'NbOfTxs') ?? Number.NaN)
   return { wholeBlock: { ...name, ...(Number.isSafeInteger(payments) ? { payments } : {}) } }
 }
+
+/** Reversals of transfers: a return by the payee's bank, and one that was asked for. */
+const reversalCodes: ReadonlySet<string> = new Set(['RRTN', 'RPCR'])
+
+/** Some banks tell of a return in this way only, without its reason. */
+const takesBack = (entry: XmlNode, details: XmlNode | undefined): boolean =>
+  ['true', '1'].includes(textOf(entry, 'RvslInd') ?? '') ||
+  [entry, details].some(node =>
+    reversalCodes.has(textOf(node, 'BkTxCd', 'Domn', 'Fmly', 'SubFmlyCd') ?? ''),
+  )
 
 const reasonOf = (returned: XmlNode): string | undefined =>
   textOf(returned, 'Rsn', 'Cd') ?? textOf(returned, 'Rsn', 'Prtry')

@@ -138,7 +138,7 @@ async function applyTransaction(
   if (item) return applyToItem(fact, item, account, bank)
   // A debit that we did not cause (bank charges, the owner's cheque) is only listed. So is a return: its text may be
   // that of the returned transfer and name a payment, but the money does not come from a customer.
-  const isSent = fact.direction === 'CRDT' && !fact.returned
+  const isSent = fact.direction === 'CRDT' && !fact.returned && !fact.takesBack
   return isSent ? receiveTransfer({ fact, entry, transfers, account }, bank) : undefined
 }
 

@@ -14,6 +14,10 @@ export interface TestEntry {
   readonly blockId?: string
   /** For a batch that is booked as one sum by a bank that does not name the payment information. */
   readonly messageId?: string
+  /** The entry takes back an earlier one. */
+  readonly isReversal?: boolean
+  /** Of the bank's transaction code, such as RRTN. */
+  readonly subFamily?: string
   readonly payer?: { readonly name: string; readonly iban: string }
 }
 
@@ -36,6 +40,10 @@ function entryOf(entry: TestEntry): string {
   const payer = entry.payer
     ? `<RltdPties><Dbtr><Pty><Nm>${entry.payer.name}</Nm></Pty></Dbtr><DbtrAcct><Id><IBAN>${entry.payer.iban}</IBAN></Id></DbtrAcct></RltdPties>`
     : ''
+  const reversal = entry.isReversal ? '<RvslInd>true</RvslInd>' : ''
+  const code = entry.subFamily
+    ? `<BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>ICDT</Cd><SubFmlyCd>${entry.subFamily}</SubFmlyCd></Fmly></Domn></BkTxCd>`
+    : ''
   const details = [
     blockId ? `<Btch><PmtInfId>${blockId}</PmtInfId></Btch>` : '',
     messageId ? `<Btch><MsgId>${messageId}</MsgId></Btch>` : '',
@@ -43,8 +51,8 @@ function entryOf(entry: TestEntry): string {
       ? `<TxDtls>${refs}<Amt Ccy="EUR">${euros(cents)}</Amt>${charges ? `<Chrgs><Rcrd><Amt Ccy="EUR">${euros(charges)}</Amt></Rcrd></Chrgs>` : ''}${payer}${text ? `<RmtInf><Ustrd>${text}</Ustrd></RmtInf>` : ''}${reason ? `<RtrInf><Rsn><Cd>${reason}</Cd></Rsn></RtrInf>` : ''}</TxDtls>`
       : '',
   ].join('')
-  return `<Ntry><Amt Ccy="EUR">${euros(cents)}</Amt><CdtDbtInd>${direction}</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts>
-<BookgDt><Dt>${date}</Dt></BookgDt><AcctSvcrRef>${reference}</AcctSvcrRef><NtryDtls>${details}</NtryDtls></Ntry>`
+  return `<Ntry><Amt Ccy="EUR">${euros(cents)}</Amt><CdtDbtInd>${direction}</CdtDbtInd>${reversal}<Sts><Cd>BOOK</Cd></Sts>
+<BookgDt><Dt>${date}</Dt></BookgDt><AcctSvcrRef>${reference}</AcctSvcrRef>${code}<NtryDtls>${details}</NtryDtls></Ntry>`
 }
 
 export function statement(
