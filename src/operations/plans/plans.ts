@@ -10,7 +10,8 @@ import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import { planTimer } from '#operations/plans/plan-book.ts'
 import { commitWithPlanEvent } from '#operations/plans/plan-event.ts'
 import { pageSize } from '#schemas/customer.ts'
-import type { Page, PlanConditions, PlanEntry, PlanPayment, PlanReader } from '#storage/plans/plans.ts'
+import type { Page, PlanPayment } from '#storage/plans/plan-payments.ts'
+import type { PlanConditions, PlanEntry, PlanReader } from '#storage/plans/plans.ts'
 
 export const toRecord = (plan: PlanEntry) => ({
   paymentPlanId: plan.planId,
