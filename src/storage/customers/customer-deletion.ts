@@ -109,6 +109,7 @@ async function deleteCustomer(
   for (const { held_id: heldId, method_id: methodId } of rows) {
     await suspendPlans(client, { merchantId, customerId, heldId, methodId })
   }
+  await suspendRest(client, merchantId, customerId)
   await client.query(
     `WITH gone AS (DELETE FROM customer WHERE merchant_id = $1 AND customer_id = $2
          RETURNING merchant_id, customer_id, merchant_customer_id, created_at),
@@ -121,6 +122,10 @@ async function deleteCustomer(
   return { forgotten: await forgetNumbers(client, merchantId, heldIds) }
 }
 
+/** The time of a change to the plans of merchant $1, in the merchant's time. */
+const changedAt = `greatest(pl.updated_at, (SELECT now() + clock_offset_ms * interval '1 millisecond' FROM merchant
+  WHERE merchant_id = $1))`
+
 /**
  * Suspends the plans of a deleted card or account. They keep the id of the stored method. A plan that was never moved
  * charges the account of its initial payment.
@@ -131,14 +136,29 @@ async function suspendPlans(
 ): Promise<void> {
   await client.query(
     `UPDATE payment_plan pl SET status = CASE WHEN pl.status IN ('ACTIVE', 'PAUSED') THEN 'SUSPENDED' ELSE pl.status END,
-       card_id = NULL, ended_method_id = $4, version = version + 1,
-       updated_at = greatest(pl.updated_at, (SELECT now() + clock_offset_ms * interval '1 millisecond' FROM merchant
-         WHERE merchant_id = $1))
+       card_id = NULL, ended_method_id = $4, version = version + 1, updated_at = ${changedAt}
      WHERE ${byOtherIndex('pl.merchant_id')} = $1 AND pl.customer_id = $2 AND pl.status NOT IN ('CANCELLED', 'COMPLETED')
        AND (pl.card_id = $3 OR (pl.charged_account ->> 'accountId')::uuid = $3
          OR pl.charged_method IS NULL AND pl.card_id IS NULL AND EXISTS (SELECT 1 FROM payment p WHERE p.merchant_id = pl.merchant_id
            AND p.pay_id = pl.initial_pay_id AND p.account_id = $3))`,
     [method.merchantId, method.customerId, method.heldId, method.methodId],
+  )
+}
+
+/**
+ * The plans of a deleted customer that lead to no stored method: those of wallets, those whose method the provider stores, and
+ * those on a card that the customer did not want to be kept for the next payment.
+ */
+async function suspendRest(
+  client: PoolClient,
+  merchantId: MerchantId,
+  customerId: CustomerId,
+): Promise<void> {
+  await client.query(
+    `UPDATE payment_plan pl SET status = 'SUSPENDED', card_id = NULL, version = version + 1, updated_at = ${changedAt}
+     WHERE ${byOtherIndex('pl.merchant_id')} = $1 AND pl.customer_id = $2
+       AND (pl.status IN ('ACTIVE', 'PAUSED') OR pl.status = 'SUSPENDED' AND pl.card_id IS NOT NULL)`,
+    [merchantId, customerId],
   )
 }
 

@@ -1,4 +1,4 @@
-/** Reading the payments of a plan, and what a payment says about an account that is on file. */
+/** Reads the payments of a plan, and the bank data of a stored account from its last payment. */
 import type { MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
 import type { AccountInstrument, PaymentStatus } from '#lifecycle/payment.ts'
 import { pageSize } from '#schemas/customer.ts'
@@ -24,11 +24,11 @@ export interface Page<Item> {
 }
 
 export interface PlanPaymentReader {
-  /** The newest first; undefined when the merchant has no such plan. */
+  /** The newest first; undefined if the merchant has no such plan. */
   listPayments(merchantId: MerchantId, planId: PlanId, page: number): Promise<Page<PlanPayment> | undefined>
-  /** Whether another payment has paid, or is paying, that due day; one that the merchant asked for besides does not count. */
+  /** Whether another payment has paid, or is paying, that due day. Extra charges by the merchant do not count. */
   isDayTaken(merchantId: MerchantId, planId: PlanId, dueDate: string, payId: PayId): Promise<boolean>
-  /** Bank and mandate with which this stored account was last paid from. */
+  /** The bank data and mandate of the last payment from this stored account. */
   findLastAccount(
     merchantId: MerchantId,
     account: { readonly accountId: string; readonly last4Digits: string },

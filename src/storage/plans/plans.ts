@@ -29,7 +29,7 @@ export interface ChargeablePlan {
   /** Absent if the plan is charged without a card, or the card's number was deleted. */
   readonly card?: { readonly cardId: string; readonly expiryDate?: string; readonly cardHolderName?: string }
   readonly account?: AccountInstrument
-  /** The stored card or account was deleted, so it must not be charged, even if other data of it remain. */
+  /** The stored card or account, or its customer, was deleted, so it must not be charged, even if other data of it remain. */
   readonly methodDeleted?: boolean
   /** The provider account that stores the card or account, and its token for it. */
   readonly atProvider?: { readonly account: string; readonly token: string }
@@ -219,6 +219,10 @@ const providerToken = `CASE WHEN p.provider_account IS NOT NULL AND pl.card_id I
   (SELECT o.provider->>'providerToken' FROM operation o WHERE o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
    AND o.provider->>'providerToken' IS NOT NULL LIMIT 1) END`
 
+/** What a wallet or a provider charges is not stored here: permission to charge it ends with the customer. */
+const methodDeleted = `(pl.ended_method_id IS NOT NULL AND m.method_id IS NULL OR pl.customer_id IS NOT NULL
+  AND NOT EXISTS ${lookUp('SELECT 1 FROM customer c WHERE c.merchant_id = pl.merchant_id AND c.customer_id = pl.customer_id')})`
+
 const comparisons: Readonly<Record<keyof PlanConditions, string>> = {
   status: `${shownStatus} = ?`,
   type: 'pl.type = ?',
@@ -237,7 +241,7 @@ export function createPlanReader({ readers }: Database): PlanReader {
                  p.details->'urls'->>'webhook' AS webhook, p.card_id AS instrument_card_id,
                  v.expiry_date AS vault_expiry_date, m.expiry_date AS stored_expiry_date,
                  m.card_holder_name AS stored_holder_name, m.last4_digits AS stored_last4_digits,
-                 m.account_holder_name, pl.ended_method_id IS NOT NULL AND m.method_id IS NULL AS method_deleted, p.provider_account, ${providerToken} AS provider_token
+                 m.account_holder_name, ${methodDeleted} AS method_deleted, p.provider_account, ${providerToken} AS provider_token
                FROM ${wantedRows} CROSS JOIN LATERAL ${lookUp(`SELECT * FROM payment_plan pl
                  WHERE pl.merchant_id = w.merchant_id AND pl.plan_id = w.id`)} pl
                ${withInitial} ${withMethod}

@@ -218,3 +218,27 @@ test.each(['the customer', 'the stored method'])(
     expect((await readPlan(on.shop, on.planId)).status).toBe('SUSPENDED')
   },
 )
+
+/** Nothing of these methods is stored with the customer: the provider knows what is charged. */
+const wallet = { integrationType: 'DIRECT', type: 'PROVIDERM' }
+
+test('a plan of a wallet is SUSPENDED with the deletion of its customer, and never charged again', async () => {
+  const shop = await openShop(gateway)
+  const recurring = { frequency: 'MONTHLY', useCase: 'FIXED', autoCharge: true }
+  const { card: _, ...payment } = { ...planPayment({ recurring }) }
+  const { body } = await shop.create('PROVIDERM', { ...payment, paymentMethods: wallet })
+  const planId = body.paymentPlanId
+  expect(await chargePlan(shop, planId)).toMatchObject(done('OK'))
+  await shop.call('DELETE', `/customers/${body.customerInfo.gatewayCustomerId}`)
+
+  const suspended = await readPlan(shop, planId)
+  expect(suspended).toMatchObject({ status: 'SUSPENDED', numberOfPayments: 2 })
+  expect(suspended).not.toHaveProperty('nextPaymentDate')
+  expect(await shop.call('POST', `/payment-plans/${planId}/resume`, {})).toMatchObject(refused('27000001'))
+  expect(await chargePlan(shop, planId)).toMatchObject(refused('27000001'))
+  expect(
+    await payUnscheduled({ shop, planId, customerId: '', methodId: '' }, { paymentPlanId: planId }),
+  ).toMatchObject(refused('27000001'))
+  await shop.advance('P40D')
+  expect(await readPlan(shop, planId)).toEqual(suspended)
+})
