@@ -189,7 +189,32 @@ async function forgetNumbers(
     )
     forgotten.push(...rows.map(row => row.held_id))
   }
+  if (forgotten.length > 0) await suspendPlansWithoutNumber(client, merchantId, forgotten)
   return forgotten
+}
+
+/**
+ * Plans of nobody, and of customers who have not stored the card, charge a number without being its keeper. They lead to it
+ * still, because it may be stored again, but only the merchant can resume them then.
+ */
+async function suspendPlansWithoutNumber(
+  client: PoolClient,
+  merchantId: MerchantId,
+  forgotten: readonly string[],
+): Promise<void> {
+  const found = [
+    'pl.card_id::text = ANY ($2::uuid[]::text[])',
+    `pl.card_id IS NULL AND pl.charged_method IS NULL AND EXISTS (
+       SELECT 1 FROM payment p WHERE p.merchant_id = pl.merchant_id AND p.pay_id = pl.initial_pay_id
+         AND p.account_id::text = ANY ($2::uuid[]::text[]))`,
+  ]
+  for (const condition of found) {
+    await client.query(
+      `UPDATE payment_plan pl SET status = 'SUSPENDED', version = version + 1, updated_at = ${changedAt}
+       WHERE ${byOtherIndex('pl.merchant_id')} = $1 AND pl.status IN ('ACTIVE', 'PAUSED') AND ${condition}`,
+      [merchantId, forgotten],
+    )
+  }
 }
 
 /** 5: each failure means that another transaction succeeded, and there are few of them. */

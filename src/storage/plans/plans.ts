@@ -29,7 +29,7 @@ export interface ChargeablePlan {
   /** Absent if the plan is charged without a card, or the card's number was deleted. */
   readonly card?: { readonly cardId: string; readonly expiryDate?: string; readonly cardHolderName?: string }
   readonly account?: AccountInstrument
-  /** The stored card or account, or its customer, was deleted, so it must not be charged, even if other data of it remain. */
+  /** The stored card or account, its number or its customer was deleted, so it must not be charged, even if other data of it remain. */
   readonly methodDeleted?: boolean
   /** The provider account that stores the card or account, and its token for it. */
   readonly atProvider?: { readonly account: string; readonly token: string }
@@ -219,9 +219,15 @@ const providerToken = `CASE WHEN p.provider_account IS NOT NULL AND pl.card_id I
   (SELECT o.provider->>'providerToken' FROM operation o WHERE o.merchant_id = p.merchant_id AND o.pay_id = p.pay_id
    AND o.provider->>'providerToken' IS NOT NULL LIMIT 1) END`
 
+/** The number was destroyed, or is kept for one waiting payment only. */
+const isForgotten = (vault: string): string =>
+  `(${vault}.merchant_id IS NOT NULL AND (${vault}.sealed IS NULL OR ${vault}.delete_after_use_at IS NOT NULL))`
+
 /** What a wallet or a provider charges is not stored here: permission to charge it ends with the customer. */
-const methodDeleted = `(pl.ended_method_id IS NOT NULL AND m.method_id IS NULL OR pl.customer_id IS NOT NULL
-  AND NOT EXISTS ${lookUp('SELECT 1 FROM customer c WHERE c.merchant_id = pl.merchant_id AND c.customer_id = pl.customer_id')})`
+const methodDeleted = `(pl.ended_method_id IS NOT NULL AND m.method_id IS NULL OR ${isForgotten('v')} OR ${isForgotten('va')}
+  OR pl.customer_id IS NOT NULL AND NOT EXISTS ${lookUp(
+    'SELECT 1 FROM customer c WHERE c.merchant_id = pl.merchant_id AND c.customer_id = pl.customer_id',
+  )})`
 
 const comparisons: Readonly<Record<keyof PlanConditions, string>> = {
   status: `${shownStatus} = ?`,
@@ -245,7 +251,8 @@ export function createPlanReader({ readers }: Database): PlanReader {
                FROM ${wantedRows} CROSS JOIN LATERAL ${lookUp(`SELECT * FROM payment_plan pl
                  WHERE pl.merchant_id = w.merchant_id AND pl.plan_id = w.id`)} pl
                ${withInitial} ${withMethod}
-               LEFT JOIN vault_card v ON v.merchant_id = pl.merchant_id AND v.card_id = pl.card_id`,
+               LEFT JOIN vault_card v ON v.merchant_id = pl.merchant_id AND v.card_id = pl.card_id
+               LEFT JOIN vault_account va ON va.merchant_id = pl.merchant_id AND va.account_id = ${accountId}`,
         values: wantedValues(wanted),
       })
       return rows

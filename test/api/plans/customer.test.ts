@@ -242,3 +242,33 @@ test('a plan of a wallet is SUSPENDED with the deletion of its customer, and nev
   await shop.advance('P40D')
   expect(await readPlan(shop, planId)).toEqual(suspended)
 })
+
+test.each<Kept>(['CARD', 'DIRECTDEBIT'])(
+  'a plan without a customer is SUSPENDED when the number of its %s dies with a customer',
+  async type => {
+    const shop = await openShop(gateway)
+    const recurring = { frequency: 'MONTHLY', useCase: 'FIXED' }
+    const { card, ...payment } = { ...planPayment({ recurring }) }
+    const change = type === 'CARD' ? { ...payment, card } : payment
+    const kept = await shop.create(type, {
+      customerInfo: payment.customerInfo,
+      ...(type === 'CARD' && { card }),
+    })
+    const plans = await Promise.all(
+      [{}, {}].map(
+        async () => (await shop.create(type, { ...change, customerInfo: undefined })).body.paymentPlanId,
+      ),
+    )
+    const [active, paused] = plans
+    expect(await shop.call('POST', `/payment-plans/${paused}/pause`, {})).toMatchObject({ status: 200 })
+    await shop.call('DELETE', `/customers/${kept.body.customerInfo.gatewayCustomerId}`)
+
+    for (const planId of plans) {
+      expect(await readPlan(shop, planId)).toMatchObject({ status: 'SUSPENDED' })
+      expect(await shop.call('POST', `/payment-plans/${planId}/resume`, {})).toMatchObject(
+        refused('27000001'),
+      )
+    }
+    expect(await chargePlan(shop, active)).toMatchObject(refused('27000001'))
+  },
+)
