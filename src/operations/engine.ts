@@ -99,6 +99,7 @@ export const alarmCodes = [
   'PAID_TWICE',
   'UNDONE_NOT_RECORDED',
   'NOT_GIVEN_BACK',
+  'PLAN_NOT_CHARGED',
 ] as const
 
 export interface Alarm {

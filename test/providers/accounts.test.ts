@@ -7,6 +7,7 @@ import type { AnyJson } from '#test/support/any-json.ts'
 import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { beginPlan } from '#test/support/plans.ts'
 import { type Change, openShop, type Shop } from '#test/support/shop.ts'
 
 let gateway: TestGateway
@@ -146,3 +147,28 @@ test('an account of another merchant takes no payments', async () => {
   ).toMatchObject({ code: 1 })
   expect(await pay(stranger)).not.toHaveProperty('provider')
 })
+
+test.each([true, false])(
+  'a plan whose charge no account takes any more is SUSPENDED and says so; resumed (at once: %s), it is charged',
+  async chargeNow => {
+    const { shop, accounts } = await openWith('A')
+    const [a = ''] = accounts
+    const recurring = { frequency: 'MONTHLY', useCase: 'FIXED', autoCharge: true }
+    const { body } = await beginPlan(shop, { recurring })
+    const path = `/payment-plans/${body.paymentPlanId}`
+    await commands.json('provider', 'disable', a)
+    const poll = { timeout: 30_000, interval: 100 }
+    await expect.poll(async () => (await shop.create('CARD')).status, poll).toBe(422)
+
+    await shop.advance('P32D')
+    expect((await shop.call('GET', path)).body).toMatchObject({ status: 'SUSPENDED', numberOfPayments: 1 })
+    const { data } = (await shop.call('GET', `/events?page=1&payId=${body.payId}`)).body
+    expect(data[0]).toMatchObject({ type: 'plan.suspended', payId: body.payId })
+
+    await commands.json('provider', 'enable', a)
+    await expect.poll(async () => (await shop.create('CARD')).status, poll).toBe(200)
+    expect((await shop.call('POST', `${path}/resume`, { chargeNow })).status).toBe(200)
+    if (!chargeNow) await shop.advance('P31D')
+    expect((await shop.call('GET', path)).body).toMatchObject({ status: 'ACTIVE', numberOfPayments: 2 })
+  },
+)

@@ -2,7 +2,7 @@
 import type { AccountData, AuthorizationRequest, Unsent, WalletData } from '#connectors/contract.ts'
 import type { PlanId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import type { Refusal } from '#domain/response-codes.ts'
+import { describe, type Refusal, refusalCodes } from '#domain/response-codes.ts'
 import { type CreateCommand, firstStep, openPayment } from '#lifecycle/create.ts'
 import { isErased } from '#lifecycle/customer.ts'
 import { lastOperation, type Payment, type PaymentKind } from '#lifecycle/payment.ts'
@@ -84,6 +84,9 @@ export interface CreatePayment {
   /** No request waits for the answer: the merchant gets an event. */
   readonly unattended?: boolean
 }
+
+/** A charge that the gateway makes by itself was refused before its first record: no request waits for the refusal. */
+export class ChargeRefused extends Error {}
 
 export async function createPayment(request: CreatePayment, engine: Engine): Promise<OperationAnswer> {
   for (let attempt = 0; attempt < maximumPseudoNumberTries; attempt += 1) {
@@ -382,6 +385,7 @@ const isPresent = ({ command, kind }: CreatePayment): boolean =>
 
 function refuse(request: CreatePayment, refusal: Refusal, engine: Engine): Promise<OperationAnswer> {
   const { merchantId, transId, refNr, metadata } = request.command
+  if (request.plan?.turn) throw new ChargeRefused(describe(refusalCodes[refusal]).description)
   const paymentIntentId = request.intent?.intentId
   const subject = { merchantId, transId, xId: newXId(engine), refNr, metadata, paymentIntentId }
   const answer = answerRefusal(refusal, subject)

@@ -9,7 +9,8 @@ import type { Merchant } from '#domain/merchant.ts'
 import { endPlan, type Plan } from '#lifecycle/plans/plan.ts'
 import { type AutomaticTurn, decideMove } from '#lifecycle/plans/plan-turn.ts'
 import type { Engine } from '#operations/engine.ts'
-import { createPayment } from '#operations/payments/create-payment.ts'
+import { ChargeRefused, createPayment } from '#operations/payments/create-payment.ts'
+import { MethodMisfit } from '#operations/payments/follow-up.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import { openInstruments, toChargeCommand } from '#operations/plans/charge-plan.ts'
 import { commitWithPlanEvent } from '#operations/plans/plan-event.ts'
@@ -51,20 +52,22 @@ async function charge(found: ChargeablePlan, due: Due, engine: Engine): Promise<
   const details = webhook === undefined ? {} : { urls: { webhook } }
   const begin = { planId: plan.planId, turn: { expectedVersion: plan.version, timer } }
   for (const transId of transIds(plan, turn, engine)) {
-    const command = toChargeCommand(found, {
-      merchant,
-      transId,
-      amount: plan.amount,
-      details,
-      planTurn: turn,
-    })
     try {
+      const command = toChargeCommand(found, {
+        merchant,
+        transId,
+        amount: plan.amount,
+        details,
+        planTurn: turn,
+      })
       await createPayment({ merchant, command, ...instruments, plan: begin, at, unattended: true }, engine)
       return
     } catch (error) {
       const conflict = error instanceof CommitRefused ? error.conflict : undefined
       if (conflict === 'plan_changed') return lookAgain(due, engine)
       if (conflict === 'card_gone') return end(plan, 'SUSPENDED', due, engine)
+      if (error instanceof ChargeRefused || error instanceof MethodMisfit)
+        return suspend(plan, error, due, engine)
       if (conflict !== 'trans_id_taken') throw error
     }
   }
@@ -117,6 +120,29 @@ async function end(
     { event, engine },
   )
   if (!committed) await lookAgain(due, engine)
+}
+
+/**
+ * Suspends a plan whose charge no provider account takes, or none can express. The merchant must act and then resumes
+ * it; a plan that stayed active would fail each minute without any event.
+ */
+async function suspend(
+  plan: Plan,
+  { message: reason }: Error,
+  due: Omit<Due, 'turn'>,
+  engine: Engine,
+): Promise<void> {
+  const { at: now } = due
+  const suspended: Plan = { ...plan, status: 'SUSPENDED', updatedAt: now, version: plan.version + 1 }
+  const event = { type: 'plan.suspended', owed: true, now } as const
+  const { committed } = await commitWithPlanEvent(
+    plan,
+    { changePlan: { plan: suspended, expectedVersion: plan.version }, dropTimers: [due.timer] },
+    { event, engine },
+  )
+  if (!committed) return lookAgain(due, engine)
+  const message = `plan ${plan.planId} is suspended, because its charge was refused before any provider was asked: ${reason}`
+  engine.onAlarm({ code: 'PLAN_NOT_CHARGED', message, payId: plan.initialPayId })
 }
 
 /**
