@@ -187,6 +187,10 @@ function routeEndpoints(cells: CellFinder): EndpointStore {
     remove: endpointId => change(endpointId, endpoints => endpoints.remove(endpointId)),
     rotateSecret: (endpointId, secret) =>
       change(endpointId, endpoints => endpoints.rotateSecret(endpointId, secret)),
+    async readMark() {
+      const marks = await Promise.all(cells.all().map(({ endpoints }) => endpoints.readMark()))
+      return marks.join(' ')
+    },
     async readAll() {
       const found = await Promise.all(cells.all().map(({ endpoints }) => endpoints.readAll()))
       return {

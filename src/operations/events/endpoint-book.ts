@@ -15,11 +15,13 @@ export interface EndpointBook {
    */
   mayHaveDeliveries(): boolean
   load(): Promise<void>
+  /** Call this before a change whose event an endpoint may want that another process has just added. */
+  refresh(): Promise<void>
   /** Reloads the endpoints if the mark is new; resolves when they are loaded. */
   notice(mark: string): Promise<void> | undefined
 }
 
-export function createEndpointBook(store: Pick<EndpointStore, 'readAll'>): EndpointBook {
+export function createEndpointBook(store: Pick<EndpointStore, 'readAll' | 'readMark'>): EndpointBook {
   let known: {
     readonly mark: string
     readonly byMerchant: ReadonlyMap<MerchantId, readonly WebhookEndpoint[]>
@@ -36,17 +38,22 @@ export function createEndpointBook(store: Pick<EndpointStore, 'readAll'>): Endpo
     mayHaveDeliveries ||= deliveriesWait || endpoints.length > 0
   }
 
+  function notice(mark: string): Promise<void> | undefined {
+    if (mark === known.mark) return undefined
+    loading ??= load().finally(() => {
+      loading = undefined
+    })
+    return loading
+  }
+
   return {
     wants: (merchantId, type) =>
       known.byMerchant.get(merchantId)?.some(({ types }) => types?.includes(type) ?? true) === true,
     mayHaveDeliveries: () => mayHaveDeliveries,
     load,
-    notice(mark) {
-      if (mark === known.mark) return undefined
-      loading ??= load().finally(() => {
-        loading = undefined
-      })
-      return loading
+    async refresh() {
+      await notice(await store.readMark())
     },
+    notice,
   }
 }

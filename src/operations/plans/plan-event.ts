@@ -22,6 +22,7 @@ export async function commitWithPlanEvent(
 ): Promise<Committed> {
   const { merchantId, initialPayId: payId } = plan
   const { type, owed, now } = event
+  if (!owed) await engine.endpoints.refresh()
   if (!owed && !engine.endpoints.wants(merchantId, type)) return engine.commit(change)
   try {
     const done = await engine.queue.update({ merchantId, payId }, payment => {

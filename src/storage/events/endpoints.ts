@@ -32,6 +32,8 @@ export interface EndpointStore {
     endpointId: string,
     secret: EndpointSecret & { readonly overlapHours: number },
   ): Promise<boolean>
+  /** A mark that every change renews. */
+  readMark(): Promise<string>
   /** All endpoints, the mark that shows whether they have changed since, and whether deliveries to any wait. */
   readAll(): Promise<{
     readonly mark: string
@@ -110,6 +112,14 @@ export function createEndpointStore({ readers, writers }: Database): EndpointSto
         [endpointId, secretId, sealed, overlapHours],
       )
       return rowCount === 1
+    },
+
+    async readMark() {
+      const { rows } = await readers.query<{ value: string }>({
+        name: 'endpoints_mark',
+        text: `SELECT value FROM installation WHERE name = '${endpointsName}'`,
+      })
+      return rows[0]?.value ?? ''
     },
 
     async readAll() {

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import type { NewEndpoint } from '#operations/events/endpoint-administration.ts'
 import { expectWaiting } from '#test/support/database/database.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { beginPlan } from '#test/support/plans.ts'
 import { type Heard, type Receiver, startReceiver } from '#test/support/receiver.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
 import { findBrokenRules } from '#test/support/simulation/invariants.ts'
@@ -185,4 +186,17 @@ test('a second process learns of a new endpoint with its next commit', async () 
   expect(receiver.heard[0]?.body.payId).toBe(body.payId)
   await beside.stop()
   expect(endpointId).toMatch(/^we_/)
+})
+
+test('the end of a plan reaches an endpoint that another process has just added', async () => {
+  const { body } = await beginPlan(shop)
+  const beside = await startTestGateway({ beside: gateway })
+  await add('/books')
+  // The only commit of this request, and the first of the process since the endpoint was added.
+  const path = `/payment-plans/${body.paymentPlanId}/cancel`
+  const { status } = await beside.call('POST', path, {}, { authorization: shop.authorization })
+  expect(status).toBe(200)
+  await receiver.reached(1)
+  expect(receiver.heard[0]?.body).toMatchObject({ type: 'plan.cancelled', paymentPlanId: body.paymentPlanId })
+  await beside.stop()
 })
