@@ -75,14 +75,21 @@ const isAnyCardNumber = (text: string): boolean => isPseudoCardNumber(text) || i
 const isAnyAccountNumber = (text: string): boolean => isPseudoAccountNumber(text) || isIban(text)
 
 async function admitCard(
-  { merchant: { merchantId }, number, expiryDate }: TokenRequest,
+  request: TokenRequest,
   attempt: number,
-  { vault, cards }: Needs,
+  { vault, cards }: Pick<Needs, 'vault' | 'cards'>,
 ): Promise<Admission | undefined> {
+  const { number, expiryDate } = request
+  const { merchantId } = request.merchant
   const admitted = await vault.admit(merchantId, number, { expiryDate, attempt })
   if (!admitted) return undefined
   const { cardId, last4Digits, brand, row } = admitted
   const kept = (await cards.read(merchantId, [cardId])).get(cardId)
+  if (!row && !kept?.isHeld) {
+    // Another process has destroyed the number that this one remembers: it is stored again.
+    vault.forget(merchantId, cardId)
+    return admitCard(request, attempt, { vault, cards })
+  }
   // A known card gets the new expiry date.
   if (kept && expiryDate !== undefined) await cards.renew(merchantId, cardId, expiryDate)
   const pseudoNumber = kept?.pseudoNumber ?? row?.pseudoNumber

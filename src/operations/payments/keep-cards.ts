@@ -10,9 +10,10 @@ type Needs = Pick<LookUps, 'cards'> & Pick<Engine, 'vault'>
 /** Returns the stored cards by card id. */
 export async function keepCards(
   { merchantId }: Merchant,
-  admitted: readonly AdmittedCard[],
+  cardsToKeep: readonly AdmittedCard[],
   { cards, vault }: Needs,
 ): Promise<ReadonlyMap<string, KeptCard>> {
+  const admitted = await admitForgotten(merchantId, cardsToKeep, { cards, vault })
   const fresh = admitted.filter(({ row }) => row !== undefined)
   const rows = fresh.flatMap(({ row }) => (row ? [row] : []))
   // A pseudo number collided: store the cards one by one, so that only the colliding card gets another number.
@@ -21,6 +22,25 @@ export async function keepCards(
   return cards.read(
     merchantId,
     admitted.map(({ cardId }) => cardId),
+  )
+}
+
+/** Admits cards again whose numbers this process has cached but another process has destroyed, so that they are stored again. */
+async function admitForgotten(
+  merchantId: Merchant['merchantId'],
+  admitted: readonly AdmittedCard[],
+  { cards, vault }: Needs,
+): Promise<readonly AdmittedCard[]> {
+  const remembered = admitted.filter(({ row }) => row === undefined).map(({ cardId }) => cardId)
+  if (remembered.length === 0) return admitted
+  const known = await cards.read(merchantId, remembered)
+  return Promise.all(
+    admitted.map(async card => {
+      const { cardId, number, expiryDate, row } = card
+      if (row !== undefined || known.get(cardId)?.isHeld) return card
+      vault.forget(merchantId, cardId)
+      return (await vault.admit(merchantId, number, { expiryDate })) ?? card
+    }),
   )
 }
 

@@ -10,6 +10,8 @@ export interface KeptCard {
   readonly cardId: string
   readonly pseudoNumber: string
   readonly expiryDate?: string
+  /** False once the number was destroyed, or is kept for one waiting payment only: its pseudo number is unknown. */
+  readonly isHeld: boolean
 }
 
 export interface CardBook {
@@ -39,11 +41,17 @@ export function createCardBook({ writers }: Database): CardBook {
         card_id: string
         pseudo_number: string
         expiry_date: string | null
+        is_held: boolean
       }>({ ...readStatement, values: [merchantId, cardIds] })
       return new Map(
         rows.map(row => [
           row.card_id,
-          { cardId: row.card_id, pseudoNumber: row.pseudo_number, expiryDate: row.expiry_date ?? undefined },
+          {
+            cardId: row.card_id,
+            pseudoNumber: row.pseudo_number,
+            expiryDate: row.expiry_date ?? undefined,
+            isHeld: row.is_held,
+          },
         ]),
       )
     },
@@ -61,14 +69,14 @@ const keepStatement = {
     FROM ${recordset('$1', cardColumns)}
     ORDER BY merchant_id, card_id
     ON CONFLICT (merchant_id, card_id) DO UPDATE
-    SET sealed = excluded.sealed, key_version = excluded.key_version, destroyed_at = NULL
-    WHERE vault_card.sealed IS NULL`,
+    SET sealed = excluded.sealed, key_version = excluded.key_version, destroyed_at = NULL, delete_after_use_at = NULL
+    WHERE vault_card.sealed IS NULL OR vault_card.delete_after_use_at IS NOT NULL`,
 }
 
 const readStatement = {
   name: 'vault_card_read',
-  text: `SELECT card_id, pseudo_number, expiry_date FROM vault_card
-    WHERE merchant_id = $1 AND card_id = ANY($2::uuid[])`,
+  text: `SELECT card_id, pseudo_number, expiry_date, sealed IS NOT NULL AND delete_after_use_at IS NULL AS is_held
+    FROM vault_card WHERE merchant_id = $1 AND card_id = ANY($2::uuid[])`,
 }
 
 const renewStatement = {

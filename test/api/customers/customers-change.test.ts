@@ -207,17 +207,28 @@ describe('deleting a customer', () => {
     expect(await sealedOf(order.payId)).toMatchObject({ sealed: null, delete_after_use_at: null })
   })
 
-  test('another process that has cached the card stores it again', async () => {
+  const number = '4111111111111111'
+  const expiryDate = '203012'
+  test.each<[string, string, () => object, expiryDate?: string]>([
+    ['a payment', '/payments', () => ({ ...cardRequest(), transId: newName() })],
+    ['the token service', '/services/tokenService', () => ({ type: 'CARD', number }), expiryDate],
+    [
+      'the account updater',
+      '/services/accountUpdater',
+      () => ({ transId: newName(), cards: [{ number }] }),
+      expiryDate,
+    ],
+  ])('another process that has cached the card stores it again for %s', async (_, path, request, sent) => {
     const neighbour = await startTestGateway({ beside: gateway, clock: createTestClock() })
     try {
       const authorization = { authorization: shop.authorization }
       const id = await pay(newName())
-      const request = () => ({ ...cardRequest(), transId: newName() })
-      expect((await neighbour.call('POST', '/payments', request(), authorization)).status).toBe(200)
+      const payment = { ...cardRequest(), transId: newName() }
+      expect((await neighbour.call('POST', '/payments', payment, authorization)).status).toBe(200)
       const [{ pseudoCardNumber }] = await methodsOf(shop, id)
       await remove(`/customers/${id}`)
-      expect((await neighbour.call('POST', '/payments', request(), authorization)).status).toBe(200)
-      const card = { number: pseudoCardNumber, expiryDate: undefined }
+      expect((await neighbour.call('POST', path, request(), authorization)).status).toBe(200)
+      const card = { number: pseudoCardNumber, expiryDate: sent }
       expect((await shop.create('CARD', { card })).status).toBe(200)
     } finally {
       await neighbour.stop()
