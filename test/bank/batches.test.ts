@@ -7,8 +7,8 @@ import { dayOf } from '#domain/time/calendar.ts'
 import { targetDayAfter } from '#domain/time/target-calendar.ts'
 import { seedDebits } from '#test/support/bank/debits.ts'
 import { type BankStage, openBankStage } from '#test/support/bank/stage.ts'
-import type { CommandsHere } from '#test/support/command-here.ts'
-import type { TestGateway } from '#test/support/gateway.ts'
+import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
+import { masterKeyOf, type TestGateway } from '#test/support/gateway.ts'
 
 let stage: BankStage
 let gateway: TestGateway
@@ -51,5 +51,21 @@ describe('bank batch', () => {
     const copies = await commands.json('bank', 'files', '--account', accountId, '--out', folder('c'))
     expect(copies.files[0].sha256).toBe(file.sha256)
     expect(readFileSync(copies.files[0].path, 'utf8')).toBe(text)
+  })
+
+  test('refuses a past day in live: no bank takes its files, and no other batch would hold their payments', async () => {
+    const live = commandsHere(gateway.databaseUrl, {
+      TOLLGATE_ENVIRONMENT: 'live',
+      TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl),
+      TOLLGATE_TRUSTED_PROXY: 'true',
+      TOLLGATE_PUBLIC_URL: 'https://pay.example',
+    })
+    const batch = (day: string) =>
+      live.run('bank', 'batch', '--account', accountId, '--date', day, '--out', folder('d'))
+    expect(await batch('2025-11-20')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('--date is 2025-11-20, but a batch cannot be made on a past day'),
+    })
+    live.remove()
   })
 })

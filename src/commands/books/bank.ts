@@ -10,6 +10,7 @@ import { jsonOption } from '#commands/options.ts'
 import { print, toVisible } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import { isDate } from '#domain/time/dates.ts'
+import { bankTimeOf } from '#domain/time/target-calendar.ts'
 import type { Act } from '#operations/audit/audit.ts'
 import type { Unmatched } from '#operations/bank/apply-entry.ts'
 import type { GivenFile } from '#operations/bank/give-out.ts'
@@ -60,7 +61,9 @@ function addFileCommands(bank: Command, readConfig: () => Config): void {
     .addOption(folderOption())
     .addOption(jsonOption())
     .action(async ({ account: accountId, date, out, json }: BatchOptions) => {
-      const files = await withBank(readConfig(), {
+      const config = readConfig()
+      refusePastDay(date, config)
+      const files = await withBank(config, {
         work: inOne(async opened => {
           const { makeBatch } = await import('#operations/bank/make-batch.ts')
           const { giveOutNew } = await import('#operations/bank/give-out.ts')
@@ -137,6 +140,15 @@ function addSimulateCommand(bank: Command, readConfig: () => Config): void {
 function parseDay(text: string): string {
   if (isDate(text)) return text
   throw new InvalidArgumentError('It must be a day that exists, written YYYY-MM-DD.')
+}
+
+/** Banks refuse such files, and a batch cannot be made again. In test the clock of a merchant is moved, also to try past days. */
+function refusePastDay(day: string | undefined, { environment }: Config): void {
+  const today = bankTimeOf(new Date()).day
+  if (environment === 'live' && day !== undefined && day < today)
+    throw new CommandFault(
+      `--date is ${day}, but a batch cannot be made on a past day; name today (${today}) or a later day`,
+    )
 }
 
 function printFiles(files: readonly GivenFile[], json: boolean, none: string): void {

@@ -18,6 +18,10 @@ describe('collection dates', () => {
     ['exactly at the cut-off hour', '2026-11-16', 12, '2026-11-18'],
     ['a Friday morning', '2026-11-13', 9, '2026-11-16'],
     ['a Friday afternoon', '2026-11-13', 15, '2026-11-17'],
+    ['a Saturday morning', '2026-11-14', 9, '2026-11-16'],
+    ['a Sunday evening', '2026-11-15', 20, '2026-11-17'],
+    ['Good Friday in the morning', '2026-04-03', 9, '2026-04-07'],
+    ['Labour Day in the afternoon', '2026-05-01', 15, '2026-05-05'],
     ['Maundy Thursday in the morning', '2026-04-02', 9, '2026-04-07'],
     ['Christmas Eve in the afternoon', '2026-12-24', 15, '2026-12-29'],
   ])('a file of %s is collected on the first day allowed', (_, day, hour, expected) => {
