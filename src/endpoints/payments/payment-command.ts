@@ -4,6 +4,7 @@ import { isRecord, memberOf } from '#domain/json.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { Secret } from '#domain/secret.ts'
 import { normalizeAddresses } from '#domain/text.ts'
+import { dayOf } from '#domain/time/calendar.ts'
 import { parseInstant } from '#domain/time/dates.ts'
 import { readAccount, readCard } from '#endpoints/payments/instruments.ts'
 import { InvalidField } from '#http/server/ports.ts'
@@ -55,7 +56,7 @@ export function toCommand(body: PaymentBody, choice: Choice): CreateCommand {
   const { merchant, method, integrationType, object, confirmsLater, now } = choice
   const { transId, refNr, amount, captureMethod, simulationMode, urls, ...rest } = body
   const { value, currency, ...amountDetails } = amount
-  checkAgreement(body, method)
+  checkAgreement(body, method, now)
   return {
     merchantId: merchant.merchantId,
     transId,
@@ -155,6 +156,7 @@ export function readExpiry(expirationTime: string | undefined, now: Date): Date 
 function checkAgreement(
   { credentialOnFile, amount }: Pick<CreatePayment, 'credentialOnFile' | 'amount'>,
   method: Method,
+  now: Date,
 ): void {
   if (!credentialOnFile?.initialPayment) return
   const refuse = (field: string, error: string): never => {
@@ -168,6 +170,10 @@ function checkAgreement(
   const { startDate, expiryDate, frequency, autoCharge } = recurring ?? {}
   if (startDate !== undefined && expiryDate !== undefined && expiryDate < startDate) {
     refuse('recurring.expiryDate', `is ${expiryDate}; it must not lie before startDate, ${startDate}`)
+  }
+  // Such a plan would end with its first payment.
+  if (expiryDate !== undefined && expiryDate < dayOf(now)) {
+    refuse('recurring.expiryDate', `is ${expiryDate}; it must not lie before today, ${dayOf(now)}`)
   }
   if (!autoCharge) return
   if (type !== 'RECURRING') refuse('recurring.autoCharge', 'goes with the type RECURRING only')

@@ -195,4 +195,15 @@ describe('400 requests that cannot begin a plan', () => {
     expect(status).toBe(400)
     expect(body.field).toBe('credentialOnFile.initialPayment')
   })
+
+  test('a last day that has passed: the plan would end with its first payment', async () => {
+    const { status, body } = await beginPlan(await openShop(gateway), {
+      recurring: { frequency: 'MONTHLY', useCase: 'FIXED', expiryDate: '2020-12-31' },
+    })
+    expect([status, body.field, body.error]).toEqual([
+      400,
+      'credentialOnFile.recurring.expiryDate',
+      expect.stringContaining('is 2020-12-31; it must not lie before today'),
+    ])
+  })
 })
