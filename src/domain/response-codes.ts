@@ -123,7 +123,7 @@ const fixed: readonly ResponseCode[] = [
   row('20200015', 'It is no longer open.', 'stop'),
   row('20200016', 'Too many declines or too much paid out in a short time; no provider was asked.', 'wait'),
   row('20200017', 'The amount is above what is neither refunded nor disputed.', 'correct the request'),
-  row('27000001', 'The payment plan is not active.', 'stop'),
+  row('27000001', 'The payment plan must be active, or for a resume paused or suspended.', 'stop'),
   row('27000002', 'The charge lies outside the period of the payment plan.', 'stop'),
   row('27000003', 'The amount is not the one of the payment plan.', 'correct the request'),
   row('28000001', 'The quote is expired, used already or not yours.', 'correct the request'),

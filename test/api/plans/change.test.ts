@@ -214,6 +214,12 @@ test('422 27000001 a plan that has ended', async () => {
     expect(await answer).toMatchObject(refused('27000001'))
 })
 
+test('422 27000001 resuming a plan that is ACTIVE says which status it must have', async () => {
+  const answer = await act(await start(), 'resume')
+  expect(answer).toMatchObject(refused('27000001'))
+  expect(answer.body.responseDescription).toContain('for a resume paused or suspended')
+})
+
 test.each([
   [{}, 'body'],
   [{ colour: 1 }, 'colour'],
