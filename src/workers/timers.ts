@@ -53,7 +53,7 @@ const work: Record<TimerKind, (due: DueTimer, engine: Engine) => Promise<unknown
   LAPSE: lapseAuthorization,
   EXPIRE: expirePayment,
   RETURN: async (due, engine) => (await lookForDispute(due, engine)) || returnDebit(due, engine),
-  PLAN: runPlan,
+  PLAN: unlessAskedToWait(runPlan),
   ANNOUNCE: announceDebit,
   APPROVE: approveDebit,
   GIVE_BACK: unlessAskedToWait(giveBackDue),

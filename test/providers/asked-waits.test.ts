@@ -114,6 +114,27 @@ describe('background calls', () => {
     expect(ledgerOf(shop, await shop.record(body.payId)).captured).toBe(1000)
   })
 
+  test('the charge of a plan waits and is then made', async () => {
+    const credentialOnFile = {
+      type: 'RECURRING',
+      initialPayment: true,
+      recurring: { frequency: 'DAILY', useCase: 'FIXED', autoCharge: true },
+    }
+    const { body } = await pay({ credentialOnFile, captureMethod: { type: 'MANUAL' } })
+    await shop.settle()
+    const plan = async () =>
+      (await shop.gateway.call('GET', `/payment-plans/${body.paymentPlanId}/payments?page=1`)).body.data.map(
+        ({ status }: { status: string }) => status,
+      )
+    clock.move(24 * hourMs)
+    await throttle()
+    await shop.work(clock.nowMs())
+    expect(await plan()).toEqual(['AUTHORIZED'])
+    clock.move(waitMs)
+    await shop.work(clock.nowMs())
+    expect(await plan()).toEqual(['AUTHORIZED', 'AUTHORIZED'])
+  })
+
   test('a report is fetched when the time is over', async () => {
     const file = 'settlement_detail_report_batch_1.csv'
     shop.double.ledger.report(file, `${shop.double.origin}/reports/download/MerchantAccount/Shop/${file}`)
