@@ -307,8 +307,14 @@ test('a line with a unique reference is stored once, even if files assign it to 
   const named = line({ isNamedOnce: true, settlementId: today, reference: operation('CAPTURE').xId as XId })
   const paidOut = { ...named, settlementId: 'po_1' }
   expect(await importLines([named, named, paidOut])).toMatchObject({ lines: 3, added: 1, repeated: 2 })
+  const settlements = async () =>
+    (await shop.call('GET', '/settlements')).body.data.map((one: AnyJson) => one.settlementId)
+  expect(await settlements()).toEqual([today])
   expect(await importLines([paidOut])).toMatchObject({ lines: 1, added: 0, repeated: 1, unmatched: 0 })
-  expect((await shop.call('GET', '/settlements')).body.data).toMatchObject([{ settlementId: today }])
+  // Until a file names the payout the day stands for it, and no later file takes the payout away.
+  expect(await settlements()).toEqual(['po_1'])
+  for (const settlementId of [today, 'po_2']) await importLines([{ ...named, settlementId }])
+  expect(await settlements()).toEqual(['po_1'])
   expect((await reconcile()).amountsDiffer).toEqual([])
   await forget()
 })

@@ -100,7 +100,7 @@ export interface SettlementRange extends SettledAccount {
 }
 
 export interface SettlementStore {
-  /** A line that was imported before is not changed. */
+  /** A line that was imported before is not changed, except that a payout takes the place of its day. */
   insert(account: SettledAccount, lines: readonly NewLine[]): Promise<Inserted>
   list(merchantId: MerchantId, filter: LineFilter): Promise<readonly StoredLine[]>
   reconcile(range: SettlementRange): Promise<Reconciliation>
@@ -136,6 +136,7 @@ export function createSettlementStore({
       const entries = lines.flatMap(({ entry }) => entry ?? [])
       await giveNewKeys(writers, account, entries)
       const values = [account.merchantId, account.accountId, toRecordset(lineColumns, lines.map(fromLine))]
+      await writers.query(namePayouts, values)
       const { rowCount } = await writers.query(insertStatement, values)
       await matchLines(writers, account)
       const { rows } = await writers.query<{ unmatched: number }>(unmatchedStatement, values)
@@ -206,6 +207,14 @@ const insertStatement = `WITH fresh AS MATERIALIZED (SELECT r.* FROM ${given} WH
   SELECT $1, $2, r.settlement_id, r.date, r.type, r.gross, r.fee, r.net, r.currency, r.paid, r.paid_currency,
     r.provider_reference, r.reference, r.transaction_id
   FROM fresh r ON CONFLICT DO NOTHING`
+
+/** A file that knew no payout yet counted the line to its day. */
+const namePayouts = `WITH found AS MATERIALIZED (SELECT l.provider_reference, r.settlement_id FROM ${given}
+    CROSS JOIN LATERAL ${lookUp(`SELECT provider_reference FROM settlement_line k WHERE k.merchant_id = $1
+      AND k.provider_account_id = $2 AND k.provider_reference = r.provider_reference AND k.settlement_id = k.date::text`)} l
+    WHERE r.is_named_once AND r.settlement_id <> r.date::text)
+  UPDATE settlement_line l SET settlement_id = f.settlement_id FROM found f
+  WHERE l.merchant_id = $1 AND l.provider_account_id = $2 AND l.provider_reference = f.provider_reference`
 
 const unmatchedStatement = `SELECT count(*)::int AS unmatched FROM ${given} JOIN settlement_line l
     ON l.merchant_id = $1 AND l.provider_account_id = $2 AND l.settlement_id = r.settlement_id AND l.type = r.type
