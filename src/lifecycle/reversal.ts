@@ -16,6 +16,7 @@ import {
   type Payment,
   withOperation,
 } from '#lifecycle/payment.ts'
+import { receivedValue } from '#lifecycle/receive.ts'
 
 export function decideReversal(payment: Payment, command: FollowUpCommand, now: Date): Decision {
   const { method, status, sums } = payment
@@ -43,12 +44,13 @@ export function reserveReversal(payment: Payment, command: FollowUpCommand, reco
 }
 
 /**
- * Only a payment that waits for its customer or for the merchant's confirm can be cancelled. A try without an answer
- * may have been approved, so it must be settled first.
+ * Only a payment that waits for its customer or for the merchant's confirm can be cancelled. A try that is at the provider,
+ * was left open there, or whose answer was lost, may be approved, so it must be settled first. A transfer of which a part has
+ * arrived waits for its customer alone: no provider decides about it.
  */
 export function decideCancellation(payment: Payment): Decision {
   const isSent = payment.operations.some(({ state }) => state === 'SENT')
-  if (isSent || (payment.status === 'PENDING' && !awaitsCustomer(payment)))
-    return refuse('OUTCOME_OUTSTANDING')
-  return payment.status === 'AUTHORIZE_REQUEST' || awaitsCustomer(payment) ? accept : refuse('NOT_OPEN')
+  const isPartPaid = awaitsCustomer(payment) && receivedValue(payment) !== undefined
+  if (isSent || (payment.status === 'PENDING' && !isPartPaid)) return refuse('OUTCOME_OUTSTANDING')
+  return payment.status === 'AUTHORIZE_REQUEST' || isPartPaid ? accept : refuse('NOT_OPEN')
 }

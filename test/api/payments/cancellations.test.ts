@@ -85,6 +85,13 @@ test('422 20200014 a payment without an answer of its provider, as for refund, c
   expect((await change({ refNr: 'later' })).status).toBe(200)
 })
 
+test('422 20200014 what its customer has left open at the provider: it may still be approved there', async () => {
+  const { payId } = (await open.HOSTED?.()) ?? { payId: '' }
+  expect((await shop.customer(payId, 'pending')).status).toBe('PENDING')
+  expect(await cancel(payId)).toMatchObject(refused('20200014'))
+  expect((await shop.customer(payId, 'approve')).status).toBe('OK')
+})
+
 test('the answer echoes the metadata of its own request, and the record shows the reason', async () => {
   const request = { amount, urls, metadata: { basket: 7 } }
   const first = await shop.call('POST', '/payments/sessions', { ...request, transId: 'first' })
