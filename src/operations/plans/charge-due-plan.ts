@@ -6,13 +6,15 @@
 
 import type { PlanId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { startOfDay } from '#domain/time/calendar.ts'
 import { endPlan, type Plan } from '#lifecycle/plans/plan.ts'
 import { type AutomaticTurn, decideMove } from '#lifecycle/plans/plan-turn.ts'
-import type { Engine } from '#operations/engine.ts'
+import { type Engine, merchantNow } from '#operations/engine.ts'
 import { ChargeRefused, createPayment } from '#operations/payments/create-payment.ts'
 import { MethodMisfit } from '#operations/payments/follow-up.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import { openInstruments, toChargeCommand } from '#operations/plans/charge-plan.ts'
+import { planTimers } from '#operations/plans/plan-book.ts'
 import { commitWithPlanEvent } from '#operations/plans/plan-event.ts'
 import { type DueTimer, type TimerKey, timerAt } from '#operations/timer.ts'
 import type { ChargeablePlan } from '#storage/plans/plans.ts'
@@ -32,7 +34,8 @@ export async function runPlan({ timer, merchant, at }: DueTimer, engine: Engine)
       if (found) await end(found.plan, 'COMPLETED', { timer, merchant, at }, engine)
       return
     case 'charge':
-      if (found) await charge(found, { turn: move.turn, timer, merchant, at }, engine)
+      if (found)
+        await (merchant.disabled ? holdBack : charge)(found, { turn: move.turn, timer, merchant, at }, engine)
   }
 }
 
@@ -72,6 +75,24 @@ async function charge(found: ChargeablePlan, due: Due, engine: Engine): Promise<
     }
   }
   throw new Error(`no unused transId was found for a charge of plan ${plan.planId}`)
+}
+
+/** An hour: how soon after it is enabled again a merchant's plans go on. */
+const disabledPauseMs = 3_600_000
+
+/**
+ * A disabled merchant takes no new payments, so none of its customers is charged. Of the due days that pass meanwhile the newest
+ * one waits for the merchant to be enabled; the others are not made up, as after a pause.
+ */
+async function holdBack({ plan }: ChargeablePlan, { turn, ...due }: Due, engine: Engine): Promise<void> {
+  const now = merchantNow(engine.clock, due.merchant)
+  const { next } = turn
+  if (next === undefined || startOfDay(next).getTime() > now.getTime())
+    return wait(plan, { until: new Date(now.getTime() + disabledPauseMs), ...due }, engine)
+  const moved = { ...plan, nextPaymentDate: next, tries: 0, updatedAt: due.at, version: plan.version + 1 }
+  const changePlan = { plan: moved, expectedVersion: plan.version }
+  const { committed } = await engine.commit({ changePlan, ...planTimers(moved, due.merchant) })
+  if (!committed) await lookAgain(due, engine)
 }
 
 /** The transId names plan, day and try; if the merchant has used it already, random digits replace day and try. */

@@ -1,7 +1,7 @@
 /** Automatic charges: a year of months, declines and their retries, lost answers, the end. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
-import { createTestClock } from '#test/support/clock.ts'
+import { createTestClock, hourMs } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { beginPlan, chargePlan, listPayments, moveTo, readPlan } from '#test/support/plans.ts'
 import { done, openShop, refused, type Shop } from '#test/support/shop.ts'
@@ -251,6 +251,30 @@ describe('the end of an automatic plan', () => {
     expect((await history(shop, planId)).length).toBe(1)
     expect((await readPlan(shop, planId)).status).toBe('SUSPENDED')
   })
+})
+
+test('customers of a disabled merchant are not charged; once it is enabled, the newest due day is', async () => {
+  const clock = createTestClock(Date.UTC(2027, 0, 31, 15, 30))
+  const own = await startTestGateway({ clock })
+  const { merchants, timerWorker: timers } = own.gateway
+  const shop = await openShop(own)
+  const recurring = { frequency: 'DAILY', useCase: 'FIXED', autoCharge: true }
+  const planId = (await beginPlan(shop, { recurring })).body.paymentPlanId
+  const pass = async (hours: number) => {
+    for (let hour = 0; hour < hours; hour += 1) {
+      clock.move(hourMs)
+      while ((await timers.runDue()) > 0);
+    }
+  }
+  await merchants.set(shop.merchantId, { disabled: true })
+  await pass(60)
+  await merchants.set(shop.merchantId, { disabled: false })
+  expect(await history(shop, planId)).toEqual(['2027-01-31 OK 0000'])
+  expect(await readPlan(shop, planId)).toMatchObject({ status: 'ACTIVE', nextPaymentDate: '2027-02-03' })
+  await pass(24)
+  expect((await history(shop, planId)).slice(1)).toEqual(['2027-02-03 OK 0000', '2027-02-04 OK 0000'])
+  expect((await examine(own.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
+  await own.stop()
 })
 
 test('the merchant’s own charges do not replace automatic ones', async () => {
