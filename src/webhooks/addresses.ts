@@ -2,8 +2,10 @@
  * Decides to which addresses a webhook may be sent: by the resolved IP address, never by name, because then every
  * notation is the same number. An address that is not known to be public is refused.
  */
+import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import type { AddressPolicy } from '#webhooks/policies.ts'
+import { isWebAddress, normalizeAddress } from '#domain/text.ts'
+import { type AddressPolicy, refuseUrl } from '#webhooks/policies.ts'
 
 /** The global unicast range of today; the rest of IPv6 is local, embeds IPv4 or is unused. */
 const globalUnicast = ipaddr.parseCIDR('2000::/3')
@@ -58,4 +60,41 @@ function isGlobal(address: ipaddr.IPv6): boolean {
   // ISATAP: an IPv4 address behind 0:5efe or 200:5efe.
   const { parts } = address
   return !(parts[5] === 0x5efe && (parts[4] === 0 || parts[4] === 0x200))
+}
+
+/** RFC 6761: this name and those below it never leave the machine. */
+export function isLocalName(name: string): boolean {
+  const plain = name.replace(/\.$/, '').toLowerCase()
+  return plain === 'localhost' || plain.endsWith('.localhost')
+}
+
+/**
+ * Undefined unless every delivery to this host will certainly be refused, else why. A name may lead elsewhere tomorrow, so it is
+ * judged when the connection is made. Test takes all: there shops try what is refused, and each attempt shows the reason.
+ */
+export function refuseForever({ hostname }: URL, policy: AddressPolicy): string | undefined {
+  if (!policy.httpsOnly) return undefined
+  const host = hostname.replace(/^\[|\]$/g, '')
+  if (isLocalName(host)) return `${host} is this machine, and live reports to public addresses only`
+  return isIP(host) === 0 ? undefined : refuseAddress(host, policy)
+}
+
+/** 2,048: the longest address of the contract. */
+const addressMax = 2_048
+
+/**
+ * The address of an endpoint as it is stored, or why it cannot be used: the same rule as at every delivery, so that an
+ * address that can never be called is refused right away.
+ */
+export function readEndpointAddress(
+  text: string,
+  policy: AddressPolicy,
+): { readonly address: string } | { readonly refusal: string } {
+  if (!isWebAddress(text)) return { refusal: 'it must be an http or https address without credentials in it' }
+  const address = normalizeAddress(text)
+  if (address.length > addressMax)
+    return { refusal: `it has ${address.length} characters; allowed are ${addressMax} at most` }
+  const url = new URL(address)
+  const refusal = refuseUrl(url, policy) ?? refuseForever(url, policy)
+  return refusal === undefined ? { address } : { refusal }
 }

@@ -1,7 +1,5 @@
 /** The checks of a webhook address that need only the URL, per environment; addresses.ts checks the IP address. */
 
-import { isWebAddress, normalizeAddress } from '#domain/text.ts'
-
 export interface AddressPolicy {
   readonly httpsOnly: boolean
   readonly loopback: boolean
@@ -38,23 +36,4 @@ export function refuseUrl(url: URL, policy: AddressPolicy): string | undefined {
   if (policy.httpsOnly && url.protocol !== 'https:') return 'only https addresses are called in live'
   if (url.username !== '' || url.password !== '') return 'an address must not hold credentials'
   return undefined
-}
-
-/** 2,048: the longest address of the contract. */
-const addressMax = 2_048
-
-/**
- * Normalises the address of an endpoint, or says why it cannot be used. The rule is that of every delivery, so that an
- * address that can never be called is refused at once.
- */
-export function readEndpointAddress(
-  text: string,
-  policy: AddressPolicy,
-): { readonly address: string } | { readonly refusal: string } {
-  if (!isWebAddress(text)) return { refusal: 'it must be an http or https address without credentials in it' }
-  const address = normalizeAddress(text)
-  if (address.length > addressMax)
-    return { refusal: `it has ${address.length} characters; allowed are ${addressMax} at most` }
-  const refusal = refuseUrl(new URL(address), policy)
-  return refusal === undefined ? { address } : { refusal }
 }

@@ -4,7 +4,7 @@
  */
 import { Resolver } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
-import { refuseAddress } from '#webhooks/addresses.ts'
+import { isLocalName, refuseAddress } from '#webhooks/addresses.ts'
 import { type AddressPolicy, AddressRefused } from '#webhooks/policies.ts'
 
 /** All addresses of a name; rejects when it has none. */
@@ -21,8 +21,7 @@ export function createResolve(): Resolve {
   const resolver = new Resolver(resolverOptions)
   return async name => {
     const plain = name.replace(/\.$/, '').toLowerCase()
-    // RFC 6761: this name never leaves the machine.
-    if (plain === 'localhost' || plain.endsWith('.localhost')) return ['127.0.0.1', '::1']
+    if (isLocalName(plain)) return ['127.0.0.1', '::1']
     const answers = await Promise.allSettled([resolver.resolve4(plain), resolver.resolve6(plain)])
     const found = answers.flatMap(answer => (answer.status === 'fulfilled' ? answer.value : []))
     if (found.length > 0) return found

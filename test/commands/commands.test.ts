@@ -1,4 +1,5 @@
 /** The command line as scripts and people use it: outputs and exit codes, with a server running and without. */
+import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -242,6 +243,7 @@ test.each([
   expect(stderr).toMatch(/^tollgate: [^\n]+\n(\([^\n]+\)\n)?$/)
 })
 
+const liveKey = { TOLLGATE_ENVIRONMENT: 'live', TOLLGATE_MASTER_KEY: randomBytes(32).toString('base64') }
 const secretUrl = 'postgres://u:hunter2@127.0.0.1:1/shop'
 
 test.each([[['merchant', 'set', 'mer_x', '--enable']], [['key', 'rotate', 'mer_x']]])(
@@ -265,6 +267,20 @@ test.each<[string, string[], Record<string, string>, number, string]>([
   ['a folder that is a file', ['migrate'], { TOLLGATE_DATA: '/dev/null' }, 1, 'TOLLGATE_DATA'],
   ['a target that is no address', ['move-to', 'shop'], {}, 2, 'the target must be an address such as'],
   ['an endpoint that is no address', ['webhook', 'add', 'mer_x', '--url', 'ftp://x'], {}, 2, '--url ftp://x'],
+  [
+    'an endpoint that live never calls',
+    ['webhook', 'add', 'mer_x', '--url', 'https://127.0.0.1/'],
+    liveKey,
+    2,
+    '--url https://127.0.0.1/ cannot be used: 127.0.0.1 is not a public address',
+  ],
+  [
+    'an address that live never calls',
+    ['merchant', 'set', 'mer_x', '--webhook-url', 'https://localhost/'],
+    liveKey,
+    2,
+    '--webhook-url https://localhost/ cannot be used: localhost is this machine',
+  ],
   ['bad configuration', ['serve'], { PORT: 'x' }, 2, 'PORT is "x"'],
   ['an open address', [], { HOST: '0.0.0.0' }, 2, 'plain HTTP is for loopback only'],
   ['live without a key', [], { TOLLGATE_ENVIRONMENT: 'live' }, 2, 'TOLLGATE_MASTER_KEY_FILE must be set'],

@@ -6,7 +6,8 @@ import { jsonOption, parseWhole } from '#commands/options.ts'
 import type { Config } from '#config.ts'
 import { type EventType, eventTypeNames, isEventType } from '#domain/event-types.ts'
 import type { WebhookKind } from '#domain/merchant.ts'
-import { addressPolicies, readEndpointAddress } from '#webhooks/policies.ts'
+import { readEndpointAddress } from '#webhooks/addresses.ts'
+import { addressPolicies } from '#webhooks/policies.ts'
 
 /** 720 hours: 30 days, as for keys. */
 const overlapHoursMax = 720

@@ -17,6 +17,8 @@ import type { WebhookKind } from '#domain/merchant.ts'
 import { isWebAddress, nameMax, normalizeAddress, readName } from '#domain/text.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import type { MerchantSettings } from '#storage/merchants.ts'
+import { refuseForever } from '#webhooks/addresses.ts'
+import { addressPolicies } from '#webhooks/policies.ts'
 
 type ListedMerchant = Awaited<ReturnType<MerchantAdministration['list']>>[number]
 
@@ -110,9 +112,7 @@ async function changeMerchant(id: string, { json, ...options }: SetOptions, conf
   if (Object.keys(options).length === 0) {
     throw new UsageFault('nothing to set; see "tollgate merchant set --help" for what can be set')
   }
-  if (config.environment === 'live' && options.webhookUrl?.startsWith('http:')) {
-    throw new UsageFault('--webhook-url must begin with https:// in the live environment')
-  }
+  checkWebhookUrl(options.webhookUrl, config)
   const changed = await withMerchants(config, async merchants => {
     const [current] = await merchants.list(id)
     if (!current || !(await merchants.set(id, toChange(options, current.theme)))) throw noSuchMerchant(id)
@@ -120,6 +120,14 @@ async function changeMerchant(id: string, { json, ...options }: SetOptions, conf
   })
   if (json) for (const merchant of changed) printJson(toJson(merchant))
   else printTable(changed)
+}
+
+function checkWebhookUrl(url: string | undefined, { environment }: Config): void {
+  if (url === undefined || url === noUrl) return
+  if (environment === 'live' && url.startsWith('http:'))
+    throw new UsageFault('--webhook-url must begin with https:// in the live environment')
+  const refusal = refuseForever(new URL(url), addressPolicies[environment])
+  if (refusal !== undefined) throw new UsageFault(`--webhook-url ${url} cannot be used: ${refusal}`)
 }
 
 function toChange(options: Omit<SetOptions, 'json'>, theme: ListedMerchant['theme']): MerchantSettings {

@@ -14,7 +14,8 @@ import {
 import { eventTypeNames, isEventType } from '#domain/event-types.ts'
 import { html, type Part } from '#http/html.ts'
 import type { WebhookEndpoint } from '#storage/events/endpoints.ts'
-import { addressPolicies, readEndpointAddress } from '#webhooks/policies.ts'
+import { readEndpointAddress } from '#webhooks/addresses.ts'
+import { addressPolicies } from '#webhooks/policies.ts'
 
 const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}/endpoints`
 const endpointsOf = (visit: MerchantVisit) => visit.deps.merchantsAs(visit.audit).endpoints

@@ -97,6 +97,22 @@ describe('an address for results that is not https', () => {
     })
   })
 
+  test.each(['https://127.0.0.1/hook', 'https://[fd00::1]/', 'https://localhost/hook'])(
+    '400 nor one to which nothing would ever be sent: %s',
+    async webhook => {
+      const shown = { return: 'https://shop.example/thanks', cancel: 'https://shop.example/basket' }
+      for (const path of ['/payments/sessions', '/payments/links', '/payment-intents']) {
+        expect(await shop.call('POST', path, { ...order, urls: { ...shown, webhook } })).toMatchObject({
+          status: 400,
+          body: {
+            field: 'urls.webhook',
+            error: expect.stringContaining(`"${webhook}"; allowed is a public https`),
+          },
+        })
+      }
+    },
+  )
+
   test.each(['return', 'cancel'] as const)('400 nor is the customer sent there: urls.%s', async name => {
     const secure = { return: 'https://shop.example/thanks', cancel: 'https://shop.example/basket' }
     const changed = { ...order, urls: { ...secure, [name]: urls[name] } }
