@@ -28,7 +28,8 @@ const alternativeNames = sequence(
   tag(0x04, sequence(tag(0x82, Buffer.from('localhost')), tag(0x87, Buffer.from([127, 0, 0, 1])))),
 )
 
-export function makeCertificate(): { cert: string; key: string } {
+/** `notAfter`: with which second it ends, in a hundred years unless given. */
+export function makeCertificate(notAfter = new Date('2120-01-01T00:00:00Z')): { cert: string; key: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
   const content = sequence(
     tag(0xa0, tag(0x02, Buffer.from([2]))),
@@ -36,7 +37,7 @@ export function makeCertificate(): { cert: string; key: string } {
     tag(0x02, Buffer.from([1]), randomBytes(8)),
     algorithm,
     name,
-    sequence(time('20200101000000Z'), time('21200101000000Z')),
+    sequence(time('20200101000000Z'), time(notAfter.toISOString().replace(/[-:T]|\.\d+/g, ''))),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
     tag(0xa3, sequence(alternativeNames)),

@@ -5,6 +5,7 @@ import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import { parseTime } from '#commands/options.ts'
 import { toVisible } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
+import { warnOfEnd } from '#domain/time/certificate-end.ts'
 import { examineVault, leaveVault } from '#operations/merchants/examine-keys.ts'
 import type { SealOptions } from '#operations/merchants/examine-seals.ts'
 import { openDatabase as connect } from '#storage/database.ts'
@@ -54,6 +55,7 @@ async function diagnose(config: Config, { json, since }: DoctorOptions): Promise
     const results: CheckResult[] = []
     await warnOfClocks(database)
     await warnOfKeys(config, database)
+    warnOfCertificate(config)
     for (const { name, url } of database.cells) {
       if (!json && database.cells.length > 1) console.log(`${name}:`)
       results.push(...(await examine(url, { since, onResult, onProgress: progress.show })))
@@ -91,6 +93,12 @@ async function warnOfKeys({ masterKeys }: Config, { masterKeyFile }: OpenDatabas
     ? [masterKeyFile, 'run keys rotate again']
     : ['TOLLGATE_MASTER_KEY', 'run keys rotate, then remove all but the first']
   console.error(`warning: ${source} holds ${keys.length} master keys: a change was not finished; ${next}`)
+}
+
+/** Only a warning: a certificate says nothing about the data. */
+function warnOfCertificate({ tls }: Config): void {
+  const warning = tls && warnOfEnd(tls.cert, tls.files.cert, Date.now())
+  if (warning !== undefined) console.error(`warning: ${warning}`)
 }
 
 /** A skipped check is not a success, so the last line must mention it for people who read only that. */

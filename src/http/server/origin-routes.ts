@@ -10,7 +10,7 @@ export interface OriginOptions {
   /** Why the gateway cannot serve at the moment; empty when it can. */
   readonly readiness: () => Promise<readonly string[]>
   /** Findings for operators that do not prevent serving; shown with the readiness. */
-  readonly readinessDetails?: () => Readonly<Record<string, unknown>>
+  readonly readinessDetails?: () => Readonly<Record<string, unknown>> | undefined
   /** Path → page, for example /openapi.json and /docs. Each is rendered once, on first request. */
   readonly pages: Readonly<Record<string, () => Page | Promise<Page>>>
   readonly sender: Sender

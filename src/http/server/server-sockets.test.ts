@@ -289,6 +289,45 @@ test('a renewed certificate is loaded while the server runs, one without its key
   await own.app.close()
 })
 
+test('a certificate that is about to end is named in the log, the readiness and the metrics, until it is renewed', async () => {
+  const hour = 60 * 60_000
+  const own = await createToy()
+  expect((await own.app.inject('/metrics')).body).not.toMatch(/^tollgate_certificate_end/m)
+  const endsAfter = (hours: number) => makeCertificate(new Date(own.clock.nowMs() + hours * hour))
+  await own.app.close()
+  let onDisk = endsAfter(14 * 24 + 1)
+  const { app, clock, lines } = await createToy({ tls: { ...onDisk, readAgain: () => onDisk } })
+  const said = (): readonly string[] =>
+    lines.flatMap(line => line.match(/"level":"(?:warn|error)".*certificate (?:ends|has ended)/) ?? [])
+  const levels = () => said().map(line => line.slice(9, 14))
+  await clock.advance(59 * 60_000)
+  expect(levels()).toEqual([])
+  await clock.advance(2 * 60_000)
+  expect(levels()).toEqual(['warn"'])
+  await clock.advance(25 * hour)
+  expect(levels()).toEqual(['warn"', 'warn"'])
+  const { details } = (await app.inject('/health/ready')).json()
+  expect(details.certificateEndsAt).toMatch(/^\d{4}-\d\d-\d\dT/)
+  const shown = `tollgate_certificate_end_timestamp_seconds ${Date.parse(details.certificateEndsAt) / 1000}`
+  expect((await app.inject('/metrics')).body).toContain(shown)
+  onDisk = endsAfter(100 * 24)
+  await clock.advance(30 * hour)
+  expect(levels()).toEqual(['warn"', 'warn"'])
+  await app.close()
+})
+
+test('a certificate that has ended is an error in the log at the start and every hour', async () => {
+  const first = await createToy()
+  const ended = makeCertificate(new Date(first.clock.nowMs() - 1_000))
+  await first.app.close()
+  const own = await createToy({ tls: ended })
+  const count = () => own.lines.join('').split('"code":"CERTIFICATE_ENDED"').length - 1
+  expect(count()).toBe(1)
+  await own.clock.advance(61 * 60_000)
+  expect(count()).toBe(2)
+  await own.app.close()
+})
+
 test('TLS 1.2 without CBC ciphers, TLS 1.3 with its defaults', async () => {
   const own = await createToy({ tls: makeCertificate() })
   const port = await listen(own)

@@ -25,7 +25,12 @@ import {
   refuseOldChunks,
   refuseRepeatedHeader,
 } from '#http/server/broken-request.ts'
-import { followCertificate, type TlsOptions, tlsSettings } from '#http/server/certificate.ts'
+import {
+  type FollowedCertificate,
+  followCertificate,
+  type TlsOptions,
+  tlsSettings,
+} from '#http/server/certificate.ts'
 import {
   type ClientAddresses,
   createClientAddresses,
@@ -317,11 +322,17 @@ function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sen
   }
 }
 
+const addCertificate = (
+  details: Readonly<Record<string, unknown>> | undefined,
+  certificate: FollowedCertificate | undefined,
+) => (certificate ? { ...details, certificateEndsAt: certificate.endsAt() } : details)
+
 export async function createHttpServer<Services>(options: HttpServerOptions<Services>): Promise<HttpServer> {
   const { endpoints, basePath = '/api/v2', logger, metrics, readiness, pages = {} } = options
   const { pageRoutes = [], rawRoutes = [] } = options
   let leaving = false
   let draining = false
+  let certificate: FollowedCertificate | undefined
   const secure = options.tls !== undefined || options.trustedProxies !== undefined
   const addresses = createClientAddresses(options.trustedProxies)
   const setUp = createSetUp(addresses)
@@ -340,7 +351,7 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
     app.decorateRequest(name, undefined)
   const originPaths = addOriginRoutes(app, {
     ...{ logger, readiness, pages, sender },
-    readinessDetails: options.readinessDetails,
+    readinessDetails: () => addCertificate(options.readinessDetails?.(), certificate),
     metricsType: metrics.registry.contentType,
     collectMetrics: options.collectMetrics ?? (() => metrics.registry.metrics()),
   })
@@ -371,7 +382,7 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   app.addHook('onListen', async () => rooms.validation.warmUp())
 
   const timers = options.timers ?? systemTimers
-  if (options.tls) followCertificate(app, options.tls, { timers, logger })
+  if (options.tls) certificate = followCertificate(app, options.tls, { ...options, timers })
   const drain = createDrain(app, timers)
   app.decorate('callInside', createCallInside(app, basePath))
   app.decorate('drain', async ({ serveForMs, deadlineMs }: Parameters<HttpServer['drain']>[0]) => {

@@ -13,6 +13,8 @@ export interface Metrics {
   setWebhookLag(cell: number, seconds: number): void
   /** The metric is the largest difference of all cells. */
   setClockDifference(cell: number, seconds: number): void
+  /** Seconds since 1970. */
+  setCertificateEnd(seconds: number): void
   /** An event that will not be delivered unless it is replayed. */
   countWebhookFailure(): void
   webhookFailures(): number
@@ -133,6 +135,18 @@ function gaugeCells(
   }
 }
 
+/** Without a certificate it has no value: a zero would say that one ended in 1970. */
+function gaugeCertificate(registry: Registry): Metrics['setCertificateEnd'] {
+  const gauge = new Gauge({
+    name: 'tollgate_certificate_end_timestamp_seconds',
+    help: 'When the TLS certificate in use ends, in seconds since 1970.',
+    ...ofInstallation,
+    registers: [registry],
+  })
+  gauge.remove()
+  return seconds => gauge.set(seconds)
+}
+
 export function createMetrics(options: { registry: Registry; processMetrics: boolean }): Metrics {
   const registers = [options.registry]
   if (options.processMetrics) for (const metric of readProcess()) options.registry.registerMetric(metric)
@@ -181,6 +195,7 @@ export function createMetrics(options: { registry: Registry; processMetrics: boo
     countOutcome,
     observeBatch: changes => batches.observe(changes),
     ...gaugeCells(options.registry),
+    setCertificateEnd: gaugeCertificate(options.registry),
     countWebhookFailure() {
       failures += 1
       webhookFailures.inc()
