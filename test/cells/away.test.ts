@@ -3,10 +3,11 @@ import { rmSync, symlinkSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openMerchants } from '#cells/open-merchants.ts'
 import { rotateRoot } from '#operations/merchants/rotate-root.ts'
+import { dumpDatabase } from '#storage/backup/dump.ts'
 import { inCell } from '#storage/cells/address.ts'
 import { withClient } from '#storage/cells/create-cell.ts'
 import { createDirectoryStore } from '#storage/cells/directory-store.ts'
-import { openDatabase } from '#storage/database.ts'
+import { isConnectionLost, openDatabase } from '#storage/database.ts'
 import { migrate } from '#storage/migrate.ts'
 import { openRotationStore } from '#storage/vault/key-rotation.ts'
 import { signUp } from '#test/support/browser/console.ts'
@@ -177,6 +178,15 @@ test('commands say that a cell is away, and do not call it unexpected', async ()
   for (const name of ['First', 'Second', 'Third', 'Fourth', 'Fifth'])
     expect(await commands.json('merchant', 'create', '--name', name)).toHaveProperty('apiKey')
   commands.remove()
+})
+
+test('a backup of a frozen cell ends with a fault instead of waiting for ever', async () => {
+  const cell = cellsAt(proxy.url)[0]
+  if (!cell) throw new Error('there is a second cell')
+  proxy.freeze()
+  const dump = dumpDatabase(cell, undefined, { connectMs: 300 })
+  await expect(dump.next()).rejects.toSatisfy(isConnectionLost)
+  proxy.thaw()
 })
 
 test('commands neither deny what may be in a cell that is away, nor list the others as if they were all', async () => {

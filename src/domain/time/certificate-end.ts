@@ -1,8 +1,10 @@
 /** When a TLS certificate ends, and from when on it should have been renewed: for the server's log and for `doctor`. */
 import { X509Certificate } from 'node:crypto'
 
+const dayMs = 24 * 60 * 60 * 1000
+
 /** 14 days: renewed ones replace their predecessors earlier, after two thirds of 90 days for example. */
-const nearEndMs = 14 * 24 * 60 * 60 * 1000
+const nearEndMs = 14 * dayMs
 
 /** A fifth of its time: some certificates live for days only. */
 const nearEndShare = 0.2

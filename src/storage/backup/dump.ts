@@ -23,12 +23,21 @@ export interface Dumped {
 /** 1,000 rows are about a megabyte: flat memory, few round trips. */
 const rowsAtOnce = 1_000
 
+/** 10 s: a frozen database accepts connections but never answers, and a nightly backup must not wait for it for ever. */
+const connectTimeoutMs = 10_000
+
 /** Yields the header, then each table's name and its rows, then an end line that proves that the dump is complete. */
 export async function* dumpDatabase(
   { url, number }: { readonly url: string; readonly number: number },
   onTable: (dumped: Dumped) => void = () => {},
+  { connectMs = connectTimeoutMs }: { readonly connectMs?: number } = {},
 ): AsyncGenerator<string> {
-  const client = new pg.Client({ connectionString: url })
+  // Keepalive notices a machine that falls silent later; how long a statement takes says nothing.
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: connectMs,
+    keepAlive: true,
+  })
   client.on('error', () => {})
   await client.connect()
   const hash = createHash('sha256')
