@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { globalPages, merchantPages } from '#console/routes.ts'
 import { provesBody } from '#console/sections/inbox.ts'
 import { listActs, type Person, signUp } from '#test/support/browser/console.ts'
-import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
@@ -195,6 +195,38 @@ test.each([
   ['amount with a small currency', () => '10,00 eur.'],
 ])('200 the search finds a payment by its %s', async (_, typed) => {
   expect(await read(`/console/search?q=${encodeURIComponent(typed())}`)).toContain(`/payments/${payId}`)
+})
+
+test('200 the search finds a payment by the xId of each operation, and by what its provider calls it', async () => {
+  const { merchantId, apiKey } = await gateway.gateway.merchants.create('A shop with a provider')
+  const authorization = basic(merchantId, apiKey)
+  const call = (path: string, body: object) => gateway.call('POST', path, body, { authorization })
+  const found = async (payment: string, typed: string) =>
+    (await read(`/console/search?q=${encodeURIComponent(typed)}`)).includes(`/payments/${payment}`)
+  const operations = async (payment: string) =>
+    (await gateway.call('GET', `/payments/getByPayId/${payment}`, undefined, { authorization })).body
+      .operations
+  const findAll = async (payment: string) => {
+    await call(`/payments/${payment}/refunds`, { transId: 'back', amount: { value: 5, currency: 'EUR' } })
+    const xIds: string[] = (await operations(payment)).map(({ xId }: { xId: string }) => xId)
+    expect(xIds).toHaveLength(3)
+    for (const xId of xIds) expect([xId, await found(payment, ` ${xId.toUpperCase()}.`)]).toEqual([xId, true])
+  }
+  const simulated = (await call('/payments', cardPayment())).body.payId
+  await findAll(simulated)
+  const form = { connector: 'simulator', name: 'Sandbox' }
+  expect((await owner.post(`/console/m/${merchantId}/providers/new`, form)).status).toBe(303)
+  const paid = (await call('/payments', cardPayment())).body.payId
+  await findAll(paid)
+  const [named] = await queryRows<{ reference: string }>(
+    gateway.databaseUrl,
+    `SELECT reference FROM provider_reference WHERE merchant_id = '${merchantId}' AND reference !~ '^[0-9a-f]{32}$'`,
+  )
+  expect(await found(paid, named?.reference ?? 'none')).toBe(true)
+  const stranger = await signUp(gateway, { role: 'viewer', merchants: [gateway.merchantId] })
+  const [{ xId }] = await operations(paid)
+  for (const typed of [xId, named?.reference])
+    expect(await (await stranger.get(`/console/search?q=${typed}`)).text()).toContain('Nothing.')
 })
 
 test.each([

@@ -223,7 +223,7 @@ async function showSearch(visit: Visit) {
   // A card number in the address would stay in the browser's history. Some order numbers look like one, so it is searched first.
   const digits = typed.replace(/[\s-]/g, '')
   if (payments.length === 0 && isCardNumber(digits)) return seeOther(`/console/search?q=${digits.slice(-4)}`)
-  const main = html`${renderAway(away)}<p>Found for <q>${typed}</q>:</p>${renderTable(payments, foundColumns(visit.merchants), 'Nothing. Search for a payId, transId, refNr, merchantCustomerId, e-mail, the last four digits, or an amount such as 12.34.', 'Found payments')}${
+  const main = html`${renderAway(away)}<p>Found for <q>${typed}</q>:</p>${renderTable(payments, foundColumns(visit.merchants), 'Nothing. Search for a payId, an xId or the id of a provider, a transId, refNr, merchantCustomerId, e-mail, the last four digits, or an amount such as 12.34.', 'Found payments')}${
     isCut &&
     html`<p class="quiet">These are the newest ${payments.length}; the lists of payments find the others.</p>`
   }`

@@ -5,7 +5,7 @@
 import { currencies, isActiveCurrency } from '#domain/money/currencies.ts'
 import type { Database } from '#storage/database.ts'
 import { email, lastDigits, merchantCustomer } from '#storage/payments/found-by.ts'
-import { inLists } from '#storage/planner.ts'
+import { byOtherIndex, inLists } from '#storage/planner.ts'
 
 export interface FoundPayment {
   readonly merchantId: string
@@ -91,8 +91,14 @@ const references: readonly Guess[] = [
   `${merchantCustomer} IS NOT NULL AND ${merchantCustomer} = $2`,
 ].map(where => ({ read: typed => typed, where }))
 
+/** What a provider calls an operation, ours or its own: it is what people copy from the provider's pages. */
+const byProvider = `p.pay_id = ANY (ARRAY(SELECT r.pay_id FROM provider_account a JOIN provider_reference r
+  ON r.merchant_id = a.merchant_id AND r.provider_account = a.provider_account_id AND r.reference = $2
+  WHERE a.merchant_id = w.merchant_id))`
+
 const guesses: readonly Guess[] = [
   { read: readPayId, where: 'p.pay_id = $2::uuid' },
+  { read: typed => readPayId(typed) ?? typed, where: byProvider },
   ...references,
   { read: readEmail, where: `${email} IS NOT NULL AND lower${email} = lower($2)` },
   { read: readLastDigits, where: `${lastDigits} IS NOT NULL AND ${lastDigits} = $2` },
@@ -108,6 +114,29 @@ interface Question {
 const columns = `p.merchant_id AS "merchantId", p.pay_id AS "payId", p.trans_id AS "transId", p.status, p.method, p.amount,
   p.currency, p.created_at AS "createdAt"`
 
+/** 1 min before: an id is older than the moment in which its operation is sent, and clocks differ a little. 10 min after. */
+const sentAround = { beforeMs: 60_000, afterMs: 10 * 60_000 }
+
+/** The contract's last day. */
+const lastBornMs = Date.UTC(2199, 11, 31)
+
+/** Ids begin with their milliseconds. */
+const bornAt = (id: string): number => Number.parseInt(id.slice(0, 12), 16)
+const firstId = (milliseconds: number): string =>
+  `${Math.max(0, milliseconds).toString(16).padStart(12, '0').slice(-12)}${'0'.repeat(20)}`
+
+/**
+ * Payments of an xId, which has no index of its own: an operation was sent soon after its id was drawn, or that was together with
+ * the id of its payment.
+ */
+const byXId = `SELECT ${columns} FROM payment p JOIN (
+    SELECT o.merchant_id, o.pay_id FROM operation o WHERE o.sent_at >= $2::timestamptz AND o.sent_at < $3
+      AND o.x_id = $4::uuid AND ${byOtherIndex('o.merchant_id')} = ANY ($1::text[])
+    UNION SELECT o.merchant_id, o.pay_id FROM unnest($1::text[]) w(merchant_id) CROSS JOIN LATERAL (
+      SELECT o.merchant_id, o.pay_id FROM operation o WHERE o.merchant_id = w.merchant_id
+        AND o.pay_id >= $5::uuid AND o.pay_id < $6::uuid AND o.x_id = $4::uuid) o
+  ) f ON f.merchant_id = p.merchant_id AND f.pay_id = p.pay_id`
+
 export function createPaymentSearch({ readers }: Pick<Database, 'readers'>): PaymentSearch {
   /** One query per merchant, because every index begins with the merchant. */
   async function tryGuess({ merchants, limit }: Question, { read, where }: Guess, typed: string) {
@@ -121,6 +150,16 @@ export function createPaymentSearch({ readers }: Pick<Database, 'readers'>): Pay
     )
     return rows
   }
+  async function findByXId(merchants: readonly string[], typed: string): Promise<readonly FoundPayment[]> {
+    const id = readPayId(typed)?.toLowerCase()
+    const born = id === undefined ? 0 : bornAt(id)
+    // A text of 32 hex digits may be anything; the ids of this gateway are of its time.
+    if (id === undefined || born > lastBornMs) return []
+    const { beforeMs, afterMs } = sentAround
+    const [from, to] = [born - beforeMs, born + afterMs]
+    const values = [merchants, new Date(from), new Date(to), id, firstId(from), firstId(born + 1_000)]
+    return (await readers.query<FoundPayment>(byXId, values)).rows
+  }
   async function tryAll(question: Question, tried: readonly Guess[], texts: readonly string[]) {
     const tries = [...new Set(texts)].flatMap(text => tried.map(guess => tryGuess(question, guess, text)))
     return (await Promise.all(tries)).flat()
@@ -129,7 +168,11 @@ export function createPaymentSearch({ readers }: Pick<Database, 'readers'>): Pay
     async find(merchants, typed, limit) {
       const question = { merchants, limit }
       const plain = tidy(typed)
-      const found = await tryAll(question, guesses, [typed, plain])
+      const [guessed, byOperation] = await Promise.all([
+        tryAll(question, guesses, [typed, plain]),
+        findByXId(merchants, plain),
+      ])
+      const found = [...guessed, ...byOperation]
       // The indexes of references are case-sensitive, so upper and lower case are tried too.
       const cases = [plain.toUpperCase(), plain.toLowerCase()].filter(text => text !== plain)
       const all = found.length > 0 ? found : await tryAll(question, references, cases)
