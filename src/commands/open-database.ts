@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { listCells, prepareCells } from '#cells/prepare.ts'
-import { commandActor } from '#commands/audit-trail.ts'
+import { commandActor, type Noted, withNote } from '#commands/audit-trail.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import type { Config } from '#config.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
@@ -197,7 +197,7 @@ function describePlace(databaseUrl: string): string {
 export async function withMerchants<T>(
   config: Config,
   work: (merchants: MerchantAdministration) => Promise<T>,
-  how: Pick<OpenOptions, 'begins'> = {},
+  { note, ...how }: Pick<OpenOptions, 'begins'> & { readonly note?: Noted } = {},
 ): Promise<T> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const onProgress = (line: string): void => console.error(line)
@@ -210,7 +210,7 @@ export async function withMerchants<T>(
     const actor = commandActor()
     const opened = await openMerchants({ environment, cells, masterKey, actor })
     try {
-      return await work(opened.merchants)
+      return await withNote(database.url, note, () => work(opened.merchants))
     } finally {
       await opened.close()
     }

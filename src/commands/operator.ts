@@ -1,7 +1,7 @@
 /** `operator`: the people of the console, and the links with which they set up how to sign in. */
 import type { Command } from 'commander'
 import { openMerchants } from '#cells/open-merchants.ts'
-import { auditCommand } from '#commands/audit-trail.ts'
+import { auditCommand, type Noted, withNote } from '#commands/audit-trail.ts'
 import { CommandFault, UsageFault } from '#commands/faults.ts'
 import { noSuchMerchant } from '#commands/merchants/merchant.ts'
 import { type OpenOptions, openDatabase } from '#commands/open-database.ts'
@@ -51,7 +51,8 @@ function describeAdd(operator: Command, readConfig: () => Config): void {
         if (made) await audit('operator.add', email, { after: { role, merchants: person.merchants } })
         return made
       }
-      const path = await withStore(config, add, { begins: true })
+      const note = { command: 'operator add', object: email }
+      const path = await withStore(config, add, { begins: true, note })
       if (path === undefined)
         throw new CommandFault(`${email} is an operator already; "tollgate operator link" makes a new link`)
       printLink(config, { email, role: person.role, path }, json)
@@ -105,14 +106,16 @@ function describeSet(operator: Command, readConfig: () => Config): void {
     .option('--json', 'print one line of JSON')
     .action(async ({ email, json, ...words }: Words) => {
       const change = toChange(words)
-      const person = await withStore(readConfig(), async (_, store, { audit, requireMerchants }) => {
+      const set = async (_: People, store: PeopleStore, { audit, requireMerchants }: Tools) => {
         const known = await findPerson(store, email)
         await requireMerchants(change.merchants)
         await store.set(known.operatorId, change)
         const before = Object.entries(rightsOf(known)).filter(([right]) => Object.hasOwn(change, right))
         await audit('operator.set', email, { before: Object.fromEntries(before), after: change })
         return findPerson(store, email)
-      })
+      }
+      const note = { command: 'operator set', object: email }
+      const person = await withStore(readConfig(), set, { note })
       console.log(json ? JSON.stringify(toShown(person)) : `${person.email}: ${person.role}`)
     })
 }
@@ -124,11 +127,12 @@ function describeRemove(operator: Command, readConfig: () => Config): void {
     .requiredOption('--email <email>', 'their e-mail address')
     .option('--json', 'print one line of JSON')
     .action(async ({ email, json }: Words) => {
-      await withStore(readConfig(), async (_, store, { audit }) => {
+      const remove = async (_: People, store: PeopleStore, { audit }: Tools) => {
         const person = await findPerson(store, email)
         await store.remove(person.operatorId)
         await audit('operator.remove', email, { before: rightsOf(person) })
-      })
+      }
+      await withStore(readConfig(), remove, { note: { command: 'operator remove', object: email } })
       console.log(json ? JSON.stringify({ email, removed: true }) : `${email} is removed`)
     })
 }
@@ -154,7 +158,7 @@ interface Tools {
 async function withStore<T>(
   config: Config,
   work: (people: People, store: PeopleStore, tools: Tools) => Promise<T>,
-  how: Pick<OpenOptions, 'begins'> = {},
+  { note, ...how }: Pick<OpenOptions, 'begins'> & { readonly note?: Noted } = {},
 ): Promise<T> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const onProgress = (line: string): void => console.error(line)
@@ -175,7 +179,9 @@ async function withStore<T>(
         }
       },
     }
-    return await withPeople({ databaseUrl, masterKey }, (people, store) => work(people, store, tools))
+    return await withPeople({ databaseUrl, masterKey }, (people, store) =>
+      withNote(databaseUrl, note, () => work(people, store, tools)),
+    )
   } finally {
     await database.close()
   }

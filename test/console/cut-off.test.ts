@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createFormStore } from '#storage/console/forms.ts'
 import { type Database, openDatabase } from '#storage/database.ts'
 import { type Person, signUp } from '#test/support/browser/console.ts'
-import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { commandsHere } from '#test/support/command-here.ts'
+import { cardPayment, masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
@@ -141,4 +142,31 @@ test('422 acts that the API answered with 500 are in the audit trail with an unk
   })
   expect(await trailOf('link-lost')).toEqual([{ actor, act: 'link.create', after: unknown }])
   expect(await trailOf('console-lost')).toEqual([{ actor, act: 'test.payment', after: unknown }])
+})
+
+test('a command whose row could not be written leaves one a little later; one that was refused leaves none', async () => {
+  const commands = commandsHere(gateway.databaseUrl, {
+    TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl),
+  })
+  const email = 'cut@example.com'
+  const keyId = (await commands.json('key', 'create', gateway.merchantId, '--name', 'To be ended')).keyId
+  await withoutTrail(async () => {
+    for (const words of [
+      ['operator', 'add', '--email', email, '--role', 'viewer'],
+      ['key', 'revoke', keyId],
+    ])
+      expect([words, (await commands.run(...words)).code]).toEqual([words, 1])
+    expect((await commands.run('key', 'revoke', '0'.repeat(32))).stderr).toContain('there is no key')
+  })
+  await findLater()
+  const cutOff = (command: string) =>
+    expect.objectContaining({ act: 'command.cut-off', after: { command, status: 'UNKNOWN' } })
+  expect(await trailOf(email)).toEqual([cutOff('operator add')])
+  expect(await trailOf(keyId)).toEqual([expect.objectContaining({ act: 'key.create' }), cutOff('key revoke')])
+  expect(await trailOf('0'.repeat(32))).toEqual([])
+  await commands.json('operator', 'set', '--email', email, '--role', 'support')
+  await findLater()
+  const again = await trailOf(email)
+  expect(again).toEqual([cutOff('operator add'), expect.objectContaining({ act: 'operator.set' })])
+  commands.remove()
 })

@@ -15,6 +15,7 @@ import { watchLifetime } from '#commands/serve/lifetime.ts'
 import type { Config } from '#config.ts'
 import { parseInstant } from '#domain/time/dates.ts'
 import { addDuration } from '#domain/time/duration.ts'
+import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import type { EventStatus } from '#storage/events/events.ts'
 import type { GatewayClient } from '#webhooks/gateway-client.ts'
 import { deriveSecret, listenForEvents, type ShownEvent } from '#webhooks/listen.ts'
@@ -215,14 +216,16 @@ function addSecretRotation(program: Command, readConfig: () => Config): void {
     .addOption(new Option('--json', 'print one line of JSON'))
     .action(async (id: string, { overlapHours, json }: { overlapHours: number; json?: true }) => {
       const config = readConfig()
-      const webhookSecret = await withMerchants(config, async merchants => {
+      const rotate = async (merchants: MerchantAdministration) => {
         const made = await merchants.rotateWebhookSecret(id, overlapHours)
         if (made === undefined) {
           throw new CommandFault(`there is no merchant "${id}"; "tollgate merchant list" shows all`)
         }
         await keepDemoSecret(config.dataDirectory, id, made)
         return made
-      })
+      }
+      const note = { command: 'webhook-secret rotate', object: id }
+      const webhookSecret = await withMerchants(config, rotate, { note })
       if (json) return say(JSON.stringify({ merchantId: id, webhookSecret, overlapHours }))
       say(`merchant id: ${id}`)
       say(`webhook secret: ${webhookSecret}`)

@@ -51,9 +51,9 @@ function addAdd(webhook: Command, readConfig: () => Config): void {
     .action(async (merchantId: string, { url, types, kind, json }: AddOptions) => {
       const config = readConfig()
       const address = checkAddress(url, config)
-      const added = await withMerchants(config, merchants =>
-        merchants.endpoints.add({ merchantId, url: address, types, kind }),
-      )
+      const add = (merchants: Merchants) => merchants.endpoints.add({ merchantId, url: address, types, kind })
+      const note = { command: 'webhook add', object: merchantId }
+      const added = await withMerchants(config, add, { note })
       if (!added) throw unknownMerchant(merchantId)
       if (json) return say(JSON.stringify(added))
       say(`endpoint id: ${added.endpointId}`)
@@ -92,11 +92,13 @@ function addRemove(webhook: Command, readConfig: () => Config): void {
     .description('Removes an endpoint. Events that still wait for it are not sent any more.')
     .addOption(jsonOption())
     .action(async (ids: readonly string[], { json }: { json?: true }) => {
-      const endpointId = await withMerchants(readConfig(), async merchants => {
+      const remove = async (merchants: Merchants) => {
         const found = await findEndpoint(ids, merchants)
         await merchants.endpoints.remove(found)
         return found
-      })
+      }
+      const note = { command: 'webhook remove', object: ids.join(' ') }
+      const endpointId = await withMerchants(readConfig(), remove, { note })
       say(json ? JSON.stringify({ endpointId, removed: true }) : `${endpointId} is removed.`)
     })
 }
@@ -116,10 +118,12 @@ function addRotateSecret(webhook: Command, readConfig: () => Config): void {
     )
     .addOption(jsonOption())
     .action(async (ids: readonly string[], { overlapHours, json }: { overlapHours: number; json?: true }) => {
-      const made = await withMerchants(readConfig(), async merchants => {
+      const rotate = async (merchants: Merchants) => {
         const endpointId = await findEndpoint(ids, merchants)
         return { endpointId, webhookSecret: await merchants.endpoints.rotateSecret(endpointId, overlapHours) }
-      })
+      }
+      const note = { command: 'webhook rotate-secret', object: ids.join(' ') }
+      const made = await withMerchants(readConfig(), rotate, { note })
       if (json) return say(JSON.stringify({ ...made, overlapHours }))
       say(`endpoint id: ${made.endpointId}`)
       say(`webhook secret: ${made.webhookSecret}`)

@@ -9,7 +9,7 @@ import { printJson, printRows } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import { scopes as allScopes, type Scope } from '#domain/api-key.ts'
 import { KeyRequestFault, readExpiry, readNetworks, readScopes } from '#operations/merchants/key-request.ts'
-import type { CreatedKey } from '#operations/merchants/merchants.ts'
+import type { CreatedKey, MerchantAdministration } from '#operations/merchants/merchants.ts'
 import type { ListedKey } from '#storage/api-keys.ts'
 
 /** 720 hours: 30 days. With a longer overlap the old key would not really be replaced. */
@@ -60,7 +60,7 @@ function addCreate(key: Command, readConfig: () => Config): void {
     .addOption(jsonOption())
     .action(async (merchantId: string, { json, ...options }: CreateOptions) => {
       const { name, scopes = allScopes, allowFrom = [], expires: expiresAt } = options
-      const created = await withMerchants(readConfig(), async merchants => {
+      const create = async (merchants: MerchantAdministration) => {
         const made = await merchants.createKey(merchantId, {
           name,
           scopes,
@@ -69,7 +69,9 @@ function addCreate(key: Command, readConfig: () => Config): void {
         })
         if (!made) throw noSuchMerchant(merchantId)
         return made
-      })
+      }
+      const note = { command: 'key create', object: merchantId }
+      const created = await withMerchants(readConfig(), create, { note })
       if (json) return printJson(toJson(created))
       console.log(`key id: ${created.keyId}`)
       console.log(`API key: ${created.apiKey}`)
@@ -110,7 +112,8 @@ function addRevoke(key: Command, readConfig: () => Config): void {
     )
     .addOption(jsonOption())
     .action(async (keyId: string, { json }: { json?: true }) => {
-      const revoked = await withMerchants(readConfig(), merchants => merchants.revokeKey(keyId))
+      const note = { command: 'key revoke', object: keyId }
+      const revoked = await withMerchants(readConfig(), merchants => merchants.revokeKey(keyId), { note })
       if (!revoked) throw new CommandFault(`there is no key "${keyId}", or it was revoked before`)
       if (json) return printJson({ keyId, merchantId: revoked.merchantId, revoked: true })
       console.log(`revoked: ${keyId} of ${revoked.merchantId}`)
@@ -133,12 +136,13 @@ function addRotate(key: Command, readConfig: () => Config): void {
     .addOption(jsonOption())
     .action(async (id: string, { overlapHours, json }: { overlapHours: number; json?: true }) => {
       const config = readConfig()
-      const apiKey = await withMerchants(config, async merchants => {
+      const rotate = async (merchants: MerchantAdministration) => {
         const made = await merchants.rotateKey(id, overlapHours)
         if (made === undefined) throw noSuchMerchant(id)
         await keepDemoKey(config.dataDirectory, id, made)
         return made
-      })
+      }
+      const apiKey = await withMerchants(config, rotate, { note: { command: 'key rotate', object: id } })
       if (json) return printJson({ merchantId: id, apiKey, overlapHours })
       console.log(`merchant id: ${id}`)
       console.log(`API key: ${apiKey}`)

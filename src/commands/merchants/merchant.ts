@@ -41,7 +41,8 @@ export function addMerchantCommands(program: Command, readConfig: () => Config):
     .requiredOption('--name <name>', 'what people call it', parseName)
     .addOption(jsonOption())
     .action(async ({ name, json }: { name: string; json?: true }) => {
-      const created = await withMerchants(readConfig(), merchants => merchants.create(name), { begins: true })
+      const how = { begins: true, note: { command: 'merchant create', object: name } }
+      const created = await withMerchants(readConfig(), merchants => merchants.create(name), how)
       if (json) return printJson(created)
       for (const line of listCredentials(created)) console.log(line)
       console.error('Keep the key and the secret now: they are not shown again.')
@@ -113,11 +114,12 @@ async function changeMerchant(id: string, { json, ...options }: SetOptions, conf
     throw new UsageFault('nothing to set; see "tollgate merchant set --help" for what can be set')
   }
   checkWebhookUrl(options.webhookUrl, config)
-  const changed = await withMerchants(config, async merchants => {
+  const change = async (merchants: MerchantAdministration) => {
     const [current] = await merchants.list(id)
     if (!current || !(await merchants.set(id, toChange(options, current.theme)))) throw noSuchMerchant(id)
     return merchants.list(id)
-  })
+  }
+  const changed = await withMerchants(config, change, { note: { command: 'merchant set', object: id } })
   if (json) for (const merchant of changed) printJson(toJson(merchant))
   else printTable(changed)
 }

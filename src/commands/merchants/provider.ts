@@ -1,10 +1,10 @@
 /** `provider`: a merchant's accounts at providers, with their settings and sealed credentials. */
 import { type Command, Option } from 'commander'
-import { commandActor } from '#commands/audit-trail.ts'
+import { commandActor, type Noted, withNote } from '#commands/audit-trail.ts'
 import { CommandFault, UsageFault } from '#commands/faults.ts'
 import { parseName } from '#commands/merchants/merchant.ts'
 import { collectPair, type Pairs, readSecrets } from '#commands/merchants/provider-options.ts'
-import { openDatabase } from '#commands/open-database.ts'
+import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import { jsonOption } from '#commands/options.ts'
 import { overCells } from '#commands/over-cells.ts'
 import { findOrigin } from '#commands/serve/served.ts'
@@ -49,7 +49,8 @@ export function addProviderCommands(program: Command, readConfig: () => Config):
     .action(async (merchantId: string, { connector, name, set = {}, secret, json }: AddOptions) => {
       const secrets = await readSecrets(secret)
       const account = { connector, name, settings: set, secrets }
-      const added = await withProviders(readConfig(), providers => providers.add(merchantId, account))
+      const note = { command: 'provider add', object: merchantId }
+      const added = await withProviders(readConfig(), providers => providers.add(merchantId, account), note)
       if (json) return printJson(toIdentity(added))
       console.log(`account id: ${added.accountId}`)
       console.log(`notice URL: ${added.noticeUrl}`)
@@ -112,7 +113,8 @@ function addChangeCommands(provider: Command, readConfig: () => Config): void {
         throw new UsageFault('nothing to set; give --name, --set or --secret')
       const secrets = secret && (await readSecrets(secret))
       const edit = { name, settings: set, secrets }
-      const changed = await withProviders(readConfig(), providers => providers.set(accountId, edit))
+      const note = { command: 'provider set', object: accountId }
+      const changed = await withProviders(readConfig(), providers => providers.set(accountId, edit), note)
       if (json) printJson(toJson(changed))
       else printAccount(changed)
     })
@@ -131,7 +133,9 @@ function addChangeCommands(provider: Command, readConfig: () => Config): void {
       .description(sentence)
       .addOption(jsonOption())
       .action(async (accountId: string, { json }: { json?: true }) => {
-        const changed = await withProviders(readConfig(), providers => providers.set(accountId, { enabled }))
+        const note = { command: `provider ${verb}`, object: accountId }
+        const set = (providers: Providers) => providers.set(accountId, { enabled })
+        const changed = await withProviders(readConfig(), set, note)
         if (json) printJson(toJson(changed))
         else printAccounts([changed])
       })
@@ -142,7 +146,8 @@ function addChangeCommands(provider: Command, readConfig: () => Config): void {
     .description('Removes an account with its secrets and rules. One with open payments cannot be removed.')
     .addOption(jsonOption())
     .action(async (accountId: string, { json }: { json?: true }) => {
-      const removed = await withProviders(readConfig(), providers => providers.remove(accountId))
+      const note = { command: 'provider remove', object: accountId }
+      const removed = await withProviders(readConfig(), providers => providers.remove(accountId), note)
       if (json) printJson(toIdentity(removed))
       else console.log(`removed: ${removed.accountId}`)
     })
@@ -175,10 +180,22 @@ function addCheckCommand(provider: Command, readConfig: () => Config): void {
     })
 }
 
+async function workInAll<T>(
+  database: OpenDatabase,
+  workIn: (cell: { readonly url: string }) => Promise<T>,
+): Promise<T> {
+  try {
+    return await overCells(database, workIn, { isMissing: error => error instanceof UnknownHere })
+  } catch (error) {
+    throw error instanceof AccountFault ? new CommandFault(error.message, { cause: error }) : error
+  }
+}
+
 /** Opens the accounts for one piece of work and closes everything again. */
 export async function withProviders<T>(
   config: Config,
   work: (providers: Providers) => Promise<T>,
+  note?: Noted,
 ): Promise<T> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
@@ -196,9 +213,7 @@ export async function withProviders<T>(
         await opened.close()
       }
     }
-    return await overCells(database, workIn, { isMissing: error => error instanceof UnknownHere })
-  } catch (error) {
-    throw error instanceof AccountFault ? new CommandFault(error.message, { cause: error }) : error
+    return await withNote(auditUrl, note, () => workInAll(database, workIn))
   } finally {
     await database.close()
   }

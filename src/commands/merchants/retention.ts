@@ -6,6 +6,7 @@ import { jsonOption } from '#commands/options.ts'
 import { printJson } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import { addDuration } from '#domain/time/duration.ts'
+import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 
 /** 1 day: anything shorter would erase data that a payment under way still needs. */
 const shortestMs = 86_400_000
@@ -29,9 +30,9 @@ export function addRetentionCommands(program: Command, readConfig: () => Config)
     .addOption(jsonOption())
     .action(async (merchantId: string, { personalData, json }: { personalData: string; json?: true }) => {
       const personalDataFor = personalData === forEver ? null : personalData
-      const found = await withMerchants(readConfig(), merchants =>
-        merchants.set(merchantId, { personalDataFor }),
-      )
+      const note = { command: 'retention set', object: merchantId }
+      const set = (merchants: MerchantAdministration) => merchants.set(merchantId, { personalDataFor })
+      const found = await withMerchants(readConfig(), set, { note })
       if (!found) throw noSuchMerchant(merchantId)
       if (json) return printJson({ merchantId, personalData: personalDataFor })
       console.log(

@@ -57,7 +57,8 @@ export function addRouteCommands(program: Command, readConfig: () => Config): vo
     .description('Removes a rule. Payments that were routed by it stay with their account.')
     .addOption(jsonOption())
     .action(async (ruleId: string, { json }: { json?: true }) => {
-      await withProviders(readConfig(), providers => providers.removeRule(ruleId))
+      const note = { command: 'route remove', object: ruleId }
+      await withProviders(readConfig(), providers => providers.removeRule(ruleId), note)
       if (json) printJson({ ruleId, removed: true })
       else console.log(`removed: ${ruleId}`)
     })
@@ -90,8 +91,10 @@ function addAddCommand(route: Command, readConfig: () => Config): void {
     .action(async (merchantId: string, { json, account: accountId, ...rest }: AddOptions) => {
       if (rest.amountFrom !== undefined && rest.amountTo !== undefined && rest.amountFrom > rest.amountTo)
         throw new UsageFault('--amount-from must not be above --amount-to')
-      const rule = await withProviders(readConfig(), providers =>
-        providers.addRule(merchantId, { accountId, ...rest }),
+      const rule = await withProviders(
+        readConfig(),
+        providers => providers.addRule(merchantId, { accountId, ...rest }),
+        { command: 'route add', object: merchantId },
       )
       // Typed by a person: addRule refuses an id that no merchant has.
       const added = { ...rule, merchantId: merchantId as ListedRule['merchantId'] }

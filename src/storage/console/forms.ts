@@ -24,6 +24,11 @@ export interface FormStore {
    * holds the lock, or a process that stopped held it less than 5 minutes ago.
    */
   hold(hash: string): Promise<(() => Promise<void>) | undefined>
+  /**
+   * For an act without a form: `cutOff` becomes a row of the audit trail unless the returned function is called within
+   * minutes.
+   */
+  note(cutOff: AuditEntry): Promise<() => Promise<void>>
   /** Writes the `cutOff` entries of all forms whose requests have been abandoned. */
   recordCutOff(): Promise<void>
 }
@@ -108,6 +113,13 @@ export const createFormStore = ({ writers }: Pick<Database, 'writers'>): FormSto
         hash,
         holder,
       ])
+    }
+  },
+  async note(cutOff) {
+    const key = randomBytes(32).toString('hex')
+    await writers.query(insertInto('/console/acts', '$2::text'), [key, JSON.stringify(cutOff)])
+    return async () => {
+      await writers.query(`DELETE FROM idempotency_key WHERE ${notes} AND key = $1`, [key])
     }
   },
   recordCutOff: () =>
