@@ -71,7 +71,7 @@ function describeLink(operator: Command, readConfig: () => Config): void {
       const config = readConfig()
       const made = await withStore(config, async (people, store, { audit }) => {
         const person = await findPerson(store, email)
-        await audit('operator.link', email)
+        await audit('operator.link', person.email)
         return { path: await people.makeLink(person.operatorId), role: person.role }
       })
       printLink(config, { email, ...made }, json)
@@ -109,9 +109,13 @@ function describeSet(operator: Command, readConfig: () => Config): void {
       const set = async (_: People, store: PeopleStore, { audit, requireMerchants }: Tools) => {
         const known = await findPerson(store, email)
         await requireMerchants(change.merchants)
-        await store.set(known.operatorId, change)
+        const changed = await store.set(known.operatorId, change)
+        if (changed && changed.endedLinks > 0)
+          console.error(
+            'The link that was not used yet has ended, because it was made for fewer merchants: "tollgate operator link" makes a new one.',
+          )
         const before = Object.entries(rightsOf(known)).filter(([right]) => Object.hasOwn(change, right))
-        await audit('operator.set', email, { before: Object.fromEntries(before), after: change })
+        await audit('operator.set', known.email, { before: Object.fromEntries(before), after: change })
         return findPerson(store, email)
       }
       const note = { command: 'operator set', object: email }
@@ -130,7 +134,7 @@ function describeRemove(operator: Command, readConfig: () => Config): void {
       const remove = async (_: People, store: PeopleStore, { audit }: Tools) => {
         const person = await findPerson(store, email)
         await store.remove(person.operatorId)
-        await audit('operator.remove', email, { before: rightsOf(person) })
+        await audit('operator.remove', person.email, { before: rightsOf(person) })
       }
       await withStore(readConfig(), remove, { note: { command: 'operator remove', object: email } })
       console.log(json ? JSON.stringify({ email, removed: true }) : `${email} is removed`)

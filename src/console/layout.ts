@@ -184,6 +184,8 @@ export const notices: Readonly<Record<string, string>> = {
   cancelled: 'Cancelled.',
   replayed: 'The event is sent again.',
   saved: 'Saved.',
+  linkended:
+    'Saved. The link that was not used yet has ended, because it was made for fewer merchants: make a new one.',
   removed: 'Removed.',
   ended: 'The session has ended.',
   paid: 'A test payment was made.',

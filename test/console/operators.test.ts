@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAuditStore } from '#storage/audit/audit.ts'
 import { openDatabase } from '#storage/database.ts'
 import { listActs, type Person, signUp } from '#test/support/browser/console.ts'
-import { commandsHere } from '#test/support/command-here.ts'
+import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
 
@@ -151,5 +151,36 @@ test('the command accepts only existing merchants: with a mistyped id a person w
     commands.run('operator', 'set', '--email', 'typed@example.com', '--merchants', merchants)
   expect(await set('mer_typo')).toMatchObject(unknown)
   expect(await set('all')).toMatchObject({ code: 0 })
+  commands.remove()
+})
+
+const linkTo = async (commands: CommandsHere, words: readonly string[]): Promise<string> =>
+  new URL((await commands.json('operator', ...words)).link).pathname
+
+test('a link that was not used ends when its person gets more merchants, and stays for any other change', async () => {
+  const commands = commandsHere(gateway.databaseUrl, {
+    TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl),
+  })
+  const email = 'widened@example.com'
+  const other = (await gateway.gateway.merchants.create('Of other people')).merchantId
+  const both = `${gateway.merchantId},${other}`
+  const status = async (path: string) => (await fetch(`${gateway.url}${path}`)).status
+  const first = await linkTo(commands, ['add', '--email', email, '--role', 'viewer', '--merchants', both])
+  const set = (...words: string[]) => commands.run('operator', 'set', '--email', email, ...words)
+  await set('--refund-limit', '20000EUR', '--role', 'support')
+  await set('--merchants', gateway.merchantId)
+  expect(await status(first)).toBe(200)
+  expect((await set('--merchants', both)).stderr).toContain('"tollgate operator link" makes a new one')
+  expect(await status(first)).toBe(410)
+  const second = await linkTo(commands, ['link', '--email', email])
+  const [row] = await queryRows<{ id: string }>(
+    gateway.databaseUrl,
+    `SELECT replace(operator_id::text, '-', '') AS id FROM operator WHERE email = '${email}'`,
+  )
+  const page = `/console/operators/${row?.id}`
+  const same = await owner.post(page, { role: 'owner', merchants: both })
+  expect([same.headers.get('location'), await status(second)]).toEqual([`${page}?done=saved`, 200])
+  const all = await owner.post(page, { role: 'owner', merchants: '' })
+  expect([all.headers.get('location'), await status(second)]).toEqual([`${page}?done=linkended`, 410])
   commands.remove()
 })

@@ -184,14 +184,15 @@ async function changeOperator(visit: Visit): Promise<PageAnswer> {
     return showOperator(visit, renderProblem(problem), 422)
   }
   const { role, merchants, refundLimits } = rights
-  await visit.deps.peopleStore.set(person.operatorId, {
+  const set = await visit.deps.peopleStore.set(person.operatorId, {
     role,
     merchants: merchants ?? null,
     refundLimits: refundLimits ?? null,
   })
   const before = { role: person.role, merchants: person.merchants, refundLimits: person.refundLimits }
   await visit.audit({ act: 'operator.set', object: person.email, before, after: rights })
-  return seeOther(`/console/operators/${person.operatorId}?done=saved`)
+  const notice = set && set.endedLinks > 0 ? 'linkended' : 'saved'
+  return seeOther(`/console/operators/${person.operatorId}?done=${notice}`)
 }
 
 async function newLink(visit: Visit): Promise<PageAnswer> {

@@ -48,7 +48,11 @@ export interface PeopleStore {
   list(): Promise<readonly Operator[]>
   findByEmail(email: string): Promise<Operator | undefined>
   find(operatorId: string): Promise<Operator | undefined>
-  set(operatorId: string, change: OperatorChange): Promise<boolean>
+  /**
+   * How many open links have ended: one that is made for a person of some merchants is known to people who may see no others, and
+   * must not open those that the person gets now. Undefined: there is no such person.
+   */
+  set(operatorId: string, change: OperatorChange): Promise<{ readonly endedLinks: number } | undefined>
   remove(operatorId: string): Promise<boolean>
   insertLink(link: { tokenHash: string; operatorId: string; expiresAt: Date }): Promise<void>
   /** Undefined: unknown, used, or expired. */
@@ -175,13 +179,19 @@ function createOperators(pool: Pool) {
     findByEmail: (email: string) => first('lower(o.email) = lower($1)', email),
     find: (operatorId: string) => first('o.operator_id = $1', operatorId),
     async set(operatorId: string, { role, merchants, refundLimits }: OperatorChange) {
-      const { rowCount } = await pool.query(
-        `UPDATE operator SET role = coalesce($2, role),
-           merchants = CASE WHEN $3 THEN $4::text[] ELSE merchants END,
-           refund_limits = CASE WHEN $5 THEN $6::text[] ELSE refund_limits END WHERE operator_id = $1`,
+      const { rows } = await pool.query<{ endedLinks: number }>(
+        `WITH before AS (SELECT operator_id, merchants FROM operator WHERE operator_id = $1 FOR UPDATE),
+         changed AS (UPDATE operator o SET role = coalesce($2, role),
+           merchants = CASE WHEN $3 THEN $4::text[] ELSE o.merchants END,
+           refund_limits = CASE WHEN $5 THEN $6::text[] ELSE refund_limits END FROM before b
+           WHERE o.operator_id = b.operator_id RETURNING o.operator_id, o.merchants),
+         ended AS (DELETE FROM operator_link l USING before b, changed c WHERE l.operator_id = b.operator_id
+           AND b.operator_id = c.operator_id AND NOT (b.merchants IS NULL OR coalesce(c.merchants <@ b.merchants, false))
+           AND l.used_at IS NULL AND l.expires_at > now() RETURNING 1)
+         SELECT (SELECT count(*)::integer FROM ended) AS "endedLinks" FROM changed`,
         [operatorId, role, merchants !== undefined, merchants, refundLimits !== undefined, refundLimits],
       )
-      return rowCount === 1
+      return rows[0]
     },
     async remove(operatorId: string) {
       const { rowCount } = await pool.query('DELETE FROM operator WHERE operator_id = $1', [operatorId])
