@@ -184,3 +184,23 @@ test('a link that was not used ends when its person gets more merchants, and sta
   expect([all.headers.get('location'), await status(second)]).toEqual([`${page}?done=linkended`, 410])
   commands.remove()
 })
+
+test('an owner of some merchants does not see what people did who had others then', async () => {
+  const commands = commandsHere(gateway.databaseUrl, {
+    TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl),
+  })
+  const scoped = await signUp(gateway, { role: 'owner', merchants: [gateway.merchantId] })
+  const mover = await signUp(gateway, { role: 'admin' })
+  const other = (await gateway.gateway.merchants.create('Not theirs')).merchantId
+  expect((await mover.post(`/console/m/${other}/keys`, { name: 'of another merchant' })).status).toBe(200)
+  const set = (merchants: string) =>
+    commands.json('operator', 'set', '--email', mover.email, '--merchants', merchants)
+  await set(gateway.merchantId)
+  await commands.json('operator', 'set', '--email', mover.email, '--role', 'support')
+  expect((await mover.post(at('/test/clock'), { advance: 'PT1S', key: 'seen' })).status).toBeLessThan(400)
+  const trail = await (await scoped.get('/console/audit')).text()
+  expect(trail).toContain(mover.email)
+  expect(trail).not.toContain('of another merchant')
+  expect(await read('/console/audit')).toContain('of another merchant')
+  commands.remove()
+})

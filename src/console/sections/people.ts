@@ -1,6 +1,6 @@
 /** The person's own sessions and passkeys, and the audit trail. */
 import { loadConsoleAssets } from '#console/assets.ts'
-import type { GlobalPage, Visit } from '#console/context.ts'
+import { type GlobalPage, isJson, type Visit } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
 import { siteOf } from '#console/outside.ts'
 import { sessionLimits } from '#console/people.ts'
@@ -14,7 +14,7 @@ import {
 } from '#console/views/parts.ts'
 import { html, type Part } from '#http/html.ts'
 import type { PageAnswer } from '#http/server/page-routes.ts'
-import type { AuditRow } from '#storage/audit/audit.ts'
+import type { ActorSince, AuditRow } from '#storage/audit/audit.ts'
 
 async function showSessions(visit: Visit, problem?: string): Promise<PageAnswer> {
   const sessions = await visit.deps.peopleStore.listSessions(visit.operator.operatorId, sessionLimits)
@@ -63,12 +63,33 @@ const auditColumns: readonly TypedColumn<AuditRow>[] = [
   { title: 'Change', show: showChange },
 ]
 
+/**
+ * A person with access to some merchants sees what the people of these merchants did: since they are people of these alone,
+ * because what they did before may be about others.
+ */
+async function listActors(visit: Visit, scope: readonly string[]): Promise<readonly ActorSince[]> {
+  const people = await listKnown(visit)
+  const rows = await visit.deps.auditStore.list({ objects: people.map(({ email }) => email) })
+  return people.map(({ email }) => {
+    const began = rows.findLast(row => row.object === email && beganWithin(row, scope))
+    return { actor: email, after: began?.number ?? 0 }
+  })
+}
+
+/** A person was added under this address, or had more merchants until then. All of them are written as null or not at all. */
+function beganWithin({ act, before, after }: AuditRow, scope: readonly string[]): boolean {
+  if (act !== 'operator.set') return act === 'operator.add'
+  const [earlier, later] = [before, after].map(rights => (isJson(rights) ? rights.merchants : undefined))
+  if (earlier === undefined && later === undefined) return false
+  return !(Array.isArray(earlier) && earlier.every(merchant => scope.includes(merchant)))
+}
+
 async function showAudit(visit: Visit): Promise<PageAnswer> {
   const { before: typed = '' } = visit.request.query
   const act = visit.request.query.act?.replaceAll('\0', '').toWellFormed()
   const before = /^\d{1,15}$/.test(typed) ? Number(typed) : undefined
-  // A person with access to some merchants sees what the people of these merchants did.
-  const actors = visit.operator.merchants && (await listKnown(visit)).map(({ email }) => email)
+  const { merchants: scope } = visit.operator
+  const actors = scope && (await listActors(visit, scope))
   const found = await visit.deps.auditStore.list({
     limit: auditShown + 1,
     actors,

@@ -35,12 +35,17 @@ export interface AuditConditions {
   readonly act?: string
   /** Only actions on these objects; all unless given. */
   readonly objects?: readonly string[]
-  /** Only actions of these actors; all unless given. */
-  readonly actors?: readonly string[] | undefined
+  /** Only actions of these actors, and only rows with a higher number than the one beside the actor; all unless given. */
+  readonly actors?: readonly ActorSince[] | undefined
   /** Only rows with a lower number. */
   readonly before?: number | undefined
   /** At most this many, the newest. */
   readonly limit?: number
+}
+
+export interface ActorSince {
+  readonly actor: string
+  readonly after: number
 }
 
 export interface AuditStore {
@@ -159,9 +164,13 @@ export function createAuditStore({ readers, writers }: Pick<Database, 'readers' 
       const { rows } = await readers.query<StoredRow>(
         `SELECT * FROM (SELECT ${columns} FROM audit WHERE ($1::timestamptz IS NULL OR at >= $1)
            AND ($2::text IS NULL OR act = $2) AND ($4::text[] IS NULL OR object = ANY ($4))
-           AND ($5::text[] IS NULL OR actor = ANY ($5)) AND ($6::bigint IS NULL OR number < $6)
+           AND ($5::text[] IS NULL OR EXISTS (SELECT FROM unnest($5::text[], $7::bigint[]) k (known, after)
+             WHERE k.known = actor AND number > k.after)) AND ($6::bigint IS NULL OR number < $6)
            ORDER BY number DESC LIMIT $3) newest ORDER BY number`,
-        [since, act, limit, objects, actors, before],
+        [
+          ...[since, act, limit, objects, actors?.map(({ actor }) => actor), before],
+          actors?.map(({ after }) => after),
+        ],
       )
       return rows.map(toRow)
     },
