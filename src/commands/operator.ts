@@ -106,6 +106,8 @@ function describeSet(operator: Command, readConfig: () => Config): void {
     .option('--json', 'print one line of JSON')
     .action(async ({ email, json, ...words }: Words) => {
       const change = toChange(words)
+      if (Object.keys(change).length === 0)
+        throw new UsageFault('nothing to set; give --role, --merchants or --refund-limit')
       const set = async (_: People, store: PeopleStore, { audit, requireMerchants }: Tools) => {
         const known = await findPerson(store, email)
         await requireMerchants(change.merchants)

@@ -235,6 +235,7 @@ test.each([
   [['merchant', 'set', 'mer_x', '--frame-origins', 'https://a.example/path'], 'without a path, or none.'],
   [['merchant', 'set', 'mer_x', '--frame-origins', 'http://a.example'], 'without a path, or none.'],
   [['merchant', 'set', 'mer_x', '--dcc', 'yes'], 'Allowed choices are on, off.'],
+  [['operator', 'set', '--email', 'ada@example.com'], 'nothing to set; give --role, --merchants or'],
   [['key', 'rotate', 'mer_x', '--overlap-hours', '721'], 'It must be a whole number from 0 to 720.'],
 ])('%j is wrong usage: exit code 2, one sentence', async (words, sentence) => {
   const { code, stdout, stderr } = await tollgateHere(words)
@@ -265,6 +266,13 @@ test.each<[string, string[], Record<string, string>, number, string]>([
     'the database 127.0.0.1:1/shop of',
   ],
   ['a folder that is a file', ['migrate'], { TOLLGATE_DATA: '/dev/null' }, 1, 'TOLLGATE_DATA'],
+  [
+    'a folder that takes no others',
+    ['migrate'],
+    { TOLLGATE_DATA: '/proc/tollgate/data' },
+    1,
+    'cannot be used',
+  ],
   ['a target that is no address', ['move-to', 'shop'], {}, 2, 'the target must be an address such as'],
   ['an endpoint that is no address', ['webhook', 'add', 'mer_x', '--url', 'ftp://x'], {}, 2, '--url ftp://x'],
   [

@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, expect, inject, test, vi } from 'vitest'
 import { chooseAccount } from '#storage/embedded/account.ts'
 import { findBinaries } from '#storage/embedded/binaries.ts'
+import { describeFullDisk } from '#storage/embedded/cluster.ts'
 import { accepts } from '#storage/embedded/connection.ts'
 import { EmbeddedPostgresError, openEmbeddedPostgres } from '#storage/embedded/index.ts'
 import { waitUntil } from '#storage/embedded/processes.ts'
@@ -32,6 +33,14 @@ import {
 const isRoot = process.getuid?.() === 0
 
 afterEach(cleanUpAll)
+
+test('a disk without room for a new database is named, whatever initdb says', () => {
+  const folder = makeFolder()
+  expect(describeFullDisk(folder, 1)).toBeUndefined()
+  expect(describeFullDisk(folder, Number.MAX_SAFE_INTEGER)).toMatch(
+    /^The disk of \/.* is full: it has \d+ MB free, and the database needs \d+ MB\. Make room, or choose/,
+  )
+})
 
 test('works below a folder with mode 0700 or names that folder, and works after a change of accounts', async () => {
   const parent = makeFolder()

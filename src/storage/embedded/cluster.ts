@@ -13,6 +13,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statfsSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { textAt } from '#domain/json.ts'
@@ -78,10 +79,26 @@ function createCluster({ directory, cluster, binaries, account, onProgress }: In
   })
   if (made.error !== undefined || made.status !== 0) {
     rmSync(draft, { recursive: true, force: true })
-    throw new EmbeddedPostgresError(explainFailure(binaries, made), { cause: made.error })
+    const full = describeFullDisk(directory, newDatabaseNeeds)
+    throw new EmbeddedPostgresError(full ?? explainFailure(binaries, made), { cause: made.error })
   }
   renameSync(draft, cluster)
   syncFolder(directory)
+}
+
+/** 60 MB: what a new database takes, with something to spare. */
+const newDatabaseNeeds = 60_000_000
+
+/** A sentence if the disk of the folder has less room than is needed, whatever an error says. */
+export function describeFullDisk(directory: string, needed: number): string | undefined {
+  const { bavail, bsize } = statfsSync(directory)
+  const free = bavail * bsize
+  if (free >= needed) return undefined
+  const [has, needs] = [free, needed].map(bytes => Math.floor(bytes / 1_000_000))
+  return (
+    `The disk of ${directory} is full: it has ${has} MB free, and the database needs ${needs} MB. ` +
+    'Make room, or choose another folder with TOLLGATE_DATA.'
+  )
 }
 
 function explainFailure(
