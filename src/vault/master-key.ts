@@ -100,7 +100,8 @@ async function makeMasterKey(path: string): Promise<void> {
   }
 }
 
-async function syncFolder(path: string): Promise<void> {
+/** Makes a rename in the folder durable: without it a power failure may undo the rename. */
+export async function syncFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return
   const folder = await open(path)
   await folder.sync().finally(() => folder.close())

@@ -1,10 +1,12 @@
 /** Batches with a real database: the contents of files, the stored rows, and crashes, which change neither. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { dayOf } from '#domain/time/calendar.ts'
 import { targetDayAfter } from '#domain/time/target-calendar.ts'
+import { giveOutAgain } from '#operations/bank/give-out.ts'
 import { seedDebits } from '#test/support/bank/debits.ts'
 import { type BankStage, openBankStage } from '#test/support/bank/stage.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
@@ -67,5 +69,31 @@ describe('bank batch', () => {
       stderr: expect.stringContaining('--date is 2025-11-20, but a batch cannot be made on a past day'),
     })
     live.remove()
+  })
+
+  test('writes a file again whole when several processes do so at once', async () => {
+    const { bank } = gateway.gateway
+    const account = await bank.account(accountId)
+    const again = () => giveOutAgain(account, { batchId: undefined, folder: folder('at-once') }, bank)
+    const [first, ...others] = await Promise.all([again(), again(), again()])
+    expect(others).toEqual([first, first])
+    expect(first).toHaveLength(1)
+    for (const { path, sha256 } of first)
+      expect(createHash('sha256').update(readFileSync(path)).digest('hex')).toBe(sha256)
+  })
+
+  test('has the name of a file on disk before the file counts as given', async () => {
+    await mkdir(folder('on-disk'))
+    const handle = await open(folder('on-disk'))
+    const flushed: number[] = []
+    const spy = vi.spyOn(Object.getPrototypeOf(handle), 'sync').mockImplementation(async function (
+      this: FileHandle,
+    ) {
+      flushed.push((await this.stat()).ino)
+    })
+    await commands.json('bank', 'files', '--account', accountId, '--out', folder('on-disk'))
+    spy.mockRestore()
+    expect(flushed).toContain((await handle.stat()).ino)
+    await handle.close()
   })
 })

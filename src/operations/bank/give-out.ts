@@ -4,12 +4,13 @@
  */
 import { createHash } from 'node:crypto'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { BankFault } from '#operations/bank/bank.ts'
 import { readStoredFile } from '#operations/bank/store-file.ts'
 import type { BankFileRecord } from '#storage/bank/bank-files.ts'
 import { whileAlone } from '#storage/bank/batches.ts'
+import { syncFolder } from '#vault/master-key.ts'
 
 export interface GivenFile {
   readonly path: string
@@ -38,7 +39,8 @@ export async function giveOutAgain(
   const files = await bank.files.list(account, { batchId })
   if (batchId !== undefined && files.length === 0)
     throw new BankFault(`there is no batch "${batchId}" of the account ${account.accountId}`)
-  return giveOutAll(files, folder, bank)
+  // Alone, because two would write into the same temporary file.
+  return whileAlone(bank.database, account, () => giveOutAll(files, folder, bank))
 }
 
 async function giveOutAll(
@@ -61,7 +63,7 @@ async function giveOutAll(
 
 /**
  * Renames the file to its final name only when all bytes are on disk and match the stored hash, so that no reader sees
- * an incomplete file.
+ * an incomplete file. Ends when the name is on disk too: a file that counts as given is not written by a later run.
  */
 async function writeWhole(path: string, file: BankFileRecord, bank: Bank): Promise<void> {
   const draft = `${path}.part`
@@ -84,4 +86,5 @@ async function writeWhole(path: string, file: BankFileRecord, bank: Bank): Promi
     )
   }
   await rename(draft, path)
+  await syncFolder(dirname(path))
 }
