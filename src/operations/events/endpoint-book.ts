@@ -38,12 +38,20 @@ export function createEndpointBook(store: Pick<EndpointStore, 'readAll' | 'readM
     mayHaveDeliveries ||= deliveriesWait || endpoints.length > 0
   }
 
-  function notice(mark: string): Promise<void> | undefined {
-    if (mark === known.mark) return undefined
-    loading ??= load().finally(() => {
+  function loadShared(): Promise<void> {
+    loading = load().finally(() => {
       loading = undefined
     })
     return loading
+  }
+
+  function notice(mark: string): Promise<void> | undefined {
+    if (mark === known.mark) return undefined
+    if (!loading) return loadShared()
+    // The load under way may have begun before the endpoints were changed.
+    return loading
+      .catch(() => undefined)
+      .then(() => (mark === known.mark ? undefined : (loading ?? loadShared())))
   }
 
   return {
