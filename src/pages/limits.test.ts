@@ -36,3 +36,21 @@ test('counts of 100,000 other keys do not erase the count of one that goes on', 
   limits.count(['address a'])
   expect(limits.allows(['address a'])).toBe(false)
 })
+
+test('of tries that begin at the same moment, at most twice the limit are declined', async () => {
+  const limits = createLimits({ most: 3, nowMs: () => 0 })
+  limits.count(['address a'])
+  limits.count(['address a'])
+  let declines = 0
+  const tryOnce = async (card: number): Promise<void> => {
+    const keys = [`card ${card}`, 'address a']
+    await limits.inTurn(keys, async () => {
+      if (!limits.allows(keys)) return
+      await new Promise(setImmediate)
+      limits.count(keys)
+      declines += 1
+    })
+  }
+  await Promise.all(Array.from({ length: 20 }, (_, card) => tryOnce(card)))
+  expect(declines).toBe(3)
+})

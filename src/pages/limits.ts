@@ -5,11 +5,17 @@
  */
 import { makeRoom } from '#domain/velocity.ts'
 import { noOthers, type SharedCounts, toCountKey } from '#http/authentication/shared-counts.ts'
+import { createTurns, type Place } from '#operations/payments/turns.ts'
 
 export interface Limits {
   /** Whether all of these keys are below the limit. */
   allows(keys: readonly string[]): boolean
   count(keys: readonly string[]): void
+  /**
+   * Runs a try when few enough others of its keys are under way; until then it waits. All tries under way may be
+   * declined, and at most as many as the limit itself may exceed it. The keys of all tries are in the same order.
+   */
+  inTurn<T>(keys: readonly string[], work: () => Promise<T>): Promise<T>
 }
 
 /** 10 minutes: a person who mistyped has long given up or found the mistake by then. */
@@ -29,6 +35,7 @@ export interface LimitOptions {
 
 export function createLimits({ most, nowMs, shared = noOthers }: LimitOptions): Limits {
   const counted = new Map<string, { count: number; since: number }>()
+  const turns = createTurns()
   const current = (key: string) => {
     const known = counted.get(key)
     return known && nowMs() - known.since < windowMs ? known : undefined
@@ -51,6 +58,13 @@ export function createLimits({ most, nowMs, shared = noOthers }: LimitOptions): 
         add(key, 1)
         shared.note(key)
       }
+    },
+    inTurn(keys, work) {
+      const atOnce = Math.max(1, Math.floor(most / shared.countProcesses()))
+      return turns.run(
+        keys.map((key): Place => [toCountKey(key), atOnce]),
+        work,
+      )
     },
   }
 }

@@ -36,9 +36,8 @@ export interface Counter {
 }
 
 export async function submitForm({ request, hosted }: Submission, counter: Counter): Promise<PageAnswer> {
-  const { pageContext, limits } = counter
+  const { pageContext } = counter
   if (!isOpenForm(hosted)) return pageContext.redirectToNextStep(request, hosted)
-  const { merchant, payment } = hosted
   const entered = request.form ?? {}
   const { texts } = pageContext.frame(request, hosted).language
   const outdated = { title: texts.errorSummary, message: texts.pageOutdated, entered }
@@ -51,23 +50,9 @@ export async function submitForm({ request, hosted }: Submission, counter: Count
   const { entry } = reading
   const errors = withConsent(reading.errors, { hosted, entered, texts })
   if (errors || !entry) return pageContext.refuse(request, hosted, { errors, entered, chosen: method.type })
-  const keys = limitKeys(request, hosted, entry)
-  const { velocity, vault, clock } = counter.deps.engine
-  const tried = await toTried(request, hosted, { entry, vault })
-  const now = merchantNow(clock, merchant)
-  const result = await velocity.inTurn(merchant, tried, async () =>
-    !limits.allows(keys) || velocity.blocks(merchant, tried, now)
-      ? slowDown({ request, hosted }, { pageContext, chosen: method.type })
-      : tryInCurrency({ request, hosted }, { method, entry }, counter),
-  )
-  if (typeof result === 'object') return result
-  const after = await pageContext.reopen(hosted)
-  if (countDeclines(after.payment) > countDeclines(payment)) {
-    limits.count(keys)
-    // The card was counted with the outcome; only here is the address known, unless the merchant has named it.
-    if (!isCountedFor(after.payment, request.address))
-      await velocity.countDecline(merchant, tried, now, 'ADDRESS')
-  }
+  const done = await tryWithinLimits({ request, hosted }, { method, entry }, counter)
+  if ('status' in done) return done
+  const { result, after } = done
   if (stageOf(after) !== 'form') return pageContext.redirectToNextStep(request, after)
   if (result === 'stale') return pageContext.refuse(request, after, { ...outdated, chosen: method.type })
   const message = explainDecline(lastOperation(after.payment).responseCode, texts)
@@ -76,6 +61,44 @@ export async function submitForm({ request, hosted }: Submission, counter: Count
   const shown = entry.card && readShownOffer(entered)
   const asked = shown && (await askForCurrency({ request, hosted: after, entry, state, shown }, counter))
   return asked ?? pageContext.refuse(request, after, state)
+}
+
+interface Done {
+  readonly result: AttemptResult | undefined
+  readonly after: Hosted
+}
+
+/**
+ * Makes the try unless a limit forbids it. A decline is counted before the next try of the same card or address begins,
+ * or many forms that are sent at the same moment would all be tried before the first of them is counted.
+ */
+async function tryWithinLimits(
+  { request, hosted }: Submission,
+  { method, entry }: Choice,
+  counter: Counter,
+): Promise<Done | PageAnswer> {
+  const { pageContext, limits } = counter
+  const { merchant, payment } = hosted
+  const { velocity, vault, clock } = counter.deps.engine
+  const tried = await toTried(request, hosted, { entry, vault })
+  const keys = limitKeys(request, hosted, { ...entry, ...tried })
+  const now = merchantNow(clock, merchant)
+  const tryNow = async (): Promise<Done | PageAnswer> => {
+    if (!limits.allows(keys) || velocity.blocks(merchant, tried, now))
+      return slowDown({ request, hosted }, { pageContext, chosen: method.type })
+    const result = await tryInCurrency({ request, hosted }, { method, entry }, counter)
+    if (typeof result === 'object') return result
+    const after = await pageContext.reopen(hosted)
+    // Another tab's decline, which has made this form outdated, was counted there.
+    if (result === 'done' && countDeclines(after.payment) > countDeclines(payment)) {
+      limits.count(keys)
+      // The card was counted with the outcome; only here is the address known, unless the merchant has named it.
+      if (!isCountedFor(after.payment, request.address))
+        await velocity.countDecline(merchant, tried, now, 'ADDRESS')
+    }
+    return { result, after }
+  }
+  return limits.inTurn(keys, () => velocity.inTurn(merchant, tried, tryNow))
 }
 
 /** A plan begins only where the customer has agreed to its charges. */
@@ -171,11 +194,21 @@ function slowDown(
   })
 }
 
-/** Counted by address, and by what may be known of the card: its first six and last four digits. */
-function limitKeys({ address }: PageRequest, { merchant }: Hosted, { card }: FilledIn): readonly string[] {
+/**
+ * Counted by address and by card. A number is also counted by its first six and last four digits, against people who
+ * know no more of a card than these.
+ */
+function limitKeys(
+  { address }: PageRequest,
+  { merchant: { merchantId } }: Hosted,
+  { card, cardId }: FilledIn & Tried,
+): readonly string[] {
   const number = card?.number.reveal()
-  const masked = number && `card ${merchant.merchantId} ${number.slice(0, 6)} ${number.slice(-4)}`
-  return [`address ${networkOf(address)}`, ...(masked ? [masked] : [])]
+  return [
+    ...(number ? [`card ${merchantId} ${number.slice(0, 6)} ${number.slice(-4)}`] : []),
+    ...(cardId ? [`card ${merchantId} ${cardId}`] : []),
+    `address ${networkOf(address)}`,
+  ]
 }
 
 /** For the merchant's limits on declines, which apply to hosted pages too. */

@@ -11,6 +11,8 @@ export interface SharedCounts {
   note(key: string): void
   /** Whether this process may count one more before the others have read its last counts. */
   hasShare(key: string, use: LimitedUse): boolean
+  /** How many processes share these counts, this one included. */
+  countProcesses(): number
 }
 
 export interface LimitedUse {
@@ -53,6 +55,7 @@ export function createCountExchange(): CountExchange {
         const share = Math.max(limit / (sharers - 1), (2 * limit - sharedByAll) / sharers)
         return unread < Math.max(1, Math.floor(share))
       },
+      countProcesses: () => sharers,
     }),
     take(processes) {
       const uses = [...noted].map(([name, used]) => ({ name, used }))
@@ -71,7 +74,12 @@ export function createCountExchange(): CountExchange {
 }
 
 /** For a single process, and for tests: counts are not shared. */
-export const noOthers: SharedCounts = { onOthers: () => {}, note: () => {}, hasShare: () => true }
+export const noOthers: SharedCounts = {
+  onOthers: () => {},
+  note: () => {},
+  hasShare: () => true,
+  countProcesses: () => 1,
+}
 
 /** Always 44 characters, without the colon that separates scope and key. */
 export const toCountKey = (text: string): string => hash('sha256', text, 'base64url')

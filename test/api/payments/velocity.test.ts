@@ -251,6 +251,19 @@ describe('on our own pages', () => {
     expect(await tryCard(shop, elsewhere)).toMatchObject({ status: 429 })
   })
 
+  test('a decline is counted before the next form from the address is tried', async () => {
+    const shop = await openLimitedPages({ declinesPerAddress: '1/PT1H' })
+    const sessions = await Promise.all(
+      Array.from({ length: 16 }, async () => {
+        const { href, payId } = await shop.session({ amount: declining })
+        return { payId, form: await openPage(href) }
+      }),
+    )
+    await Promise.all(sessions.map(({ form }) => sendForm(form, cardEntries(card.number))))
+    const tried = await Promise.all(sessions.map(async ({ payId }) => (await shop.tries(payId))[1]))
+    expect(tried.filter(([code]) => code === '21000305')).toHaveLength(1)
+  })
+
   test('a decline counts once where the merchant names the address that we see', async () => {
     const shop = await openLimitedPages({ declinesPerAddress: '2/PT1H' })
     const here = { browserInfo: { ipAddress: '127.0.0.1' } }
