@@ -9,9 +9,10 @@ const xId = 'x1' as XId
 const orphan = { merchantId: 'mer_1' as MerchantId, payId: 'p1' as PayId, xId }
 
 /** Only the members that identify a sending. */
-const change = {
-  insertOperations: [{ payment: orphan, operation: { xId, state: 'SENT' } }],
-} as unknown as Change
+const changeOf = (written: XId) =>
+  ({
+    insertOperations: [{ payment: orphan, operation: { xId: written, state: 'SENT' } }],
+  }) as unknown as Change
 
 type Fate = 'written' | 'refused' | 'unknown' | 'not sent' | 'rolled back'
 
@@ -34,9 +35,9 @@ function openBook() {
   return {
     sendings,
     written: () => written,
-    async commit(next: Fate) {
+    async commit(next: Fate, of = xId) {
       fate = next
-      await commit(change).catch(() => undefined)
+      await commit(changeOf(of)).catch(() => undefined)
     },
     interrupt() {
       interruptions += 1
@@ -129,4 +130,12 @@ test('an operation that was never written is forgotten 30 s after it was first m
   book.move(1)
   book.sendings.miss(xId)
   expect(book.sendings.listDoubtful()).toEqual([])
+})
+
+test('an operation that was forgotten because 10,000 others are under way is not sent', async () => {
+  const book = openBook()
+  await book.commit('unknown')
+  for (let other = 0; other < 10_000; other += 1) await book.commit('written', `other${other}` as XId)
+  book.interrupt()
+  expect(book.sendings.maySend(xId)).toBe(false)
 })

@@ -110,9 +110,8 @@ export function createSendings(
         const known = sendings.get(xId)
         // From here on the request itself records the outcome.
         change(xId, { doubtfulSinceMs: undefined })
-        return (
-          isAlive() && !known?.isGivenUp && (known?.begunIn ?? countInterruptions()) === countInterruptions()
-        )
+        // Of an operation that had to be forgotten, nobody knows whether it has been taken over: its inquiry decides.
+        return isAlive() && !known?.isGivenUp && known?.begunIn === countInterruptions()
       },
       end: xId => void sendings.delete(xId),
       listDoubtful() {
