@@ -37,8 +37,7 @@ export function findAmountMisfit(facts: ConnectorFacts, amount: Money): FieldMis
     return { field: 'amount.value', error }
   }
   const least = facts.minimum?.(currency) ?? 0
-  // A zero amount only verifies the card.
-  if (value > 0 && value < least) {
+  if (value < least) {
     return {
       field: 'amount.value',
       error: `is ${value}; the provider of this payment takes ${least} ${currency} at least`,

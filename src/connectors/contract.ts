@@ -53,7 +53,7 @@ export interface ConnectorFacts {
   label?(type: string): string | undefined
   /** Decimals of the provider's amounts; undefined: the provider does not take this currency. */
   exponent(currency: string): number | undefined
-  /** The least amount above zero that the provider takes, in our smallest unit. */
+  /** The least amount in our smallest unit. Absent: the provider also takes a zero amount, which only verifies the card. */
   minimum?(currency: string): number
   readonly lostAnswer: LostAnswer
   /** One call is aborted after this long. At most 20 s. */

@@ -65,8 +65,8 @@ export const stripeFacts: ConnectorFacts = {
   serves: type => stripeCode(type) !== undefined,
   label: type => labels[type],
   exponent,
-  // Stripe's real minimum depends on the account's settlement currency, so Stripe checks it, and refuses an amount of
-  // zero.
+  // Stripe's own minimum depends on the currency that the account settles in, so Stripe checks it. It refuses an intent
+  // of zero, and its page asks for no card where nothing is to be paid, so that such a payment would never be decided.
   minimum: () => 1,
   lostAnswer: {
     noticeWithinMs: 0,

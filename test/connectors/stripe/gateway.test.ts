@@ -73,6 +73,20 @@ describe('a card number', () => {
     await expectSameBooks(body.payId)
   })
 
+  // An intent of zero is an error at Stripe; a page of zero asks for no card, so its payment would never be decided.
+  const eventToken = 'ACCOUNT_VERIFICATION'
+  const urls = { return: 'https://shop.example/back', cancel: 'https://shop.example/back' }
+  test.each([
+    ['a number', { card: { eventToken } }],
+    [
+      'Stripe’s page',
+      { paymentMethods: { integrationType: 'HOSTED', type: 'CARD', card: { eventToken } }, urls },
+    ],
+  ])('400 a card is not verified with a zero amount, by %s', async (_, change) => {
+    const { status, text } = await create({ amount: euros(0), ...change })
+    expect([status, text]).toEqual([400, expect.stringContaining('amount.value')])
+  })
+
   test('200 incremented and captured twice', async () => {
     const { body } = await create(manual)
     const call = (path: string, value: number) =>
