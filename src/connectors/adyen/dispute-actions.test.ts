@@ -49,6 +49,11 @@ describe('responding to a dispute', () => {
     ])
   })
 
+  test.each([301, 304, 307])('a redirect (%i) is no decision of Adyen, whatever its body', async status => {
+    const { actions } = scripted({ '/acceptDispute': [status, { message: 'moved' }] })
+    expect(await actions.accept?.(dispute, 'key-1', signal)).toEqual({ kind: 'unknown' })
+  })
+
   test('defending it sends the reason and the document that Adyen requires', async () => {
     const { asked, actions } = scripted({
       '/retrieveApplicableDefenseReasons': [200, reasons],

@@ -92,8 +92,8 @@ export function fromDisputeAnswer(answer: HttpAnswer, dispute: DisputeFacts): Ou
   // 429 Too Many Requests: not processed, so the call may be repeated.
   if (answer.status === 429) return { kind: 'unreached' }
   const body = parseJson(answer.body)
-  // An HTML error page comes from a proxy, not from Adyen.
-  if (!isRecord(body)) return { kind: 'unknown' }
+  // An HTML error page or a redirect comes from a proxy, not from Adyen.
+  if (!isRecord(body) || (answer.status >= 300 && answer.status < 400)) return { kind: 'unknown' }
   const result = recordAt(body, 'disputeServiceResult')
   if (answer.status < 300 && result?.success === true)
     return { kind: 'approved', provider: toProvider(dispute) }
