@@ -219,6 +219,36 @@ test.each(['after', 'before'])(
   },
 )
 
+test.each(['payment', 'message'])(
+  'two imports of one rejection of a %s at the same moment count it once',
+  async rejects => {
+    await seed(2)
+    const account = await bank.account(accountId)
+    await makeBatch(account, undefined, bank)
+    const [file] = await giveOutNew(account, join(commands.folder, `rejected ${rejects}`), bank)
+    const messageId = /<MsgId>(\w+)</.exec(readFileSync(file?.path ?? '', 'utf8'))?.[1] ?? ''
+    const [endToEndId = ''] = referencesIn(file?.path ?? '')
+    const report = statusReport(messageId, rejects === 'payment' ? [{ endToEndId, reason: 'AC01' }] : [])
+    const text = rejects === 'payment' ? report : report.replace('PART', 'RJCT')
+    const path = commands.file(`rejected ${rejects}.xml`, text)
+    let other: ReturnType<typeof importFiles> | undefined
+    const { items } = bank
+    /** The other import begins and ends after this one has read what it is about to mark. */
+    const meanwhile = async <Found>(found: Promise<Found>): Promise<Found> => {
+      const read = await found
+      other ??= importFiles([path], bank)
+      await other
+      return read
+    }
+    const find: typeof items.find = (...question) => meanwhile(items.find(...question))
+    const page: typeof items.page = (...question) => meanwhile(items.page(...question))
+    const wrapped = rejects === 'payment' ? { ...items, find } : { ...items, page }
+    const first = await importFiles([path], { ...bank, items: wrapped })
+    const count = rejects === 'payment' ? 1 : 2
+    expect([(await other)?.rejected, first.rejected]).toEqual([count, 0])
+  },
+)
+
 test('two concurrent batches write a payment into one file only', async () => {
   await seed(3)
   const account = await bank.account(accountId)

@@ -295,9 +295,8 @@ async function applyRejection(
 ): Promise<Applied | undefined> {
   if (fact.endToEndId !== undefined) {
     if (!item || item.booked) return undefined
-    await reject([item], fact, account, bank)
     // A report on the whole message, or another one on this payment, may have rejected it before.
-    const count = item.rejected === null ? 1 : 0
+    const count = await reject([item], fact, account, bank)
     return { result: 'REJECTED', count, repeated: 1 - count, xId: item.xId }
   }
   const block = fact.blockId === undefined ? { messageId: fact.messageId } : { blockId: fact.blockId }
@@ -306,42 +305,44 @@ async function applyRejection(
   for await (const items of pagesOf(account, block, bank)) {
     found = true
     const open = items.filter(item => item.rejected === null && !item.booked)
-    await reject(open, fact, account, bank)
-    count += open.length
+    count += await reject(open, fact, account, bank)
   }
   return found ? { result: 'REJECTED', count } : undefined
 }
 
+/** Returns how many of them no report had rejected before: a concurrent import may apply the same report. */
 async function reject(
   items: readonly BankItem[],
   { reason }: RejectionFact,
   account: BankAccount,
   bank: Bank,
-): Promise<void> {
-  await Promise.all(
+): Promise<number> {
+  const late = await Promise.all(
     items.map(async item => {
       const isFirst = await settleItem(item, account, bank, provider => ({
         kind: 'declined',
         detail: detailOf(reason),
         provider: { ...provider, ...reasonFacts(reason) },
       }))
-      if (!isFirst) await rejectLate({ item, account, reason }, bank)
+      const count = isFirst ? 0 : await rejectLate({ item, account, reason }, bank)
       await endMandateOf(item, { reason, on: item.dueOn, xId: item.xId }, account, bank)
+      return count
     }),
   )
-  await bank.items.mark(account, items, { rejected: reason ?? 'NARR' })
+  const marked = await bank.items.mark(account, items, { rejected: reason ?? 'NARR' })
+  return late.reduce((sum, count) => sum + count, marked)
 }
 
 /**
  * The debit was approved by timer, without a booking, and its rejection arrives only now. A debit that was refunded in
- * the meantime is recorded as returned, so that the refund is not paid out.
+ * the meantime is recorded as returned, so that the refund is not paid out. Returns how many items it has marked.
  */
-async function rejectLate(failed: FailedItem, bank: Bank): Promise<void> {
-  if (await takeBackItem(failed, bank)) return
+async function rejectLate(failed: FailedItem, bank: Bank): Promise<number> {
+  if (await takeBackItem(failed, bank)) return 0
   const { item, account, reason = 'NARR' } = failed
   const key = `rejected ${item.xId}`
   await returnDebit({ ...failed, key }, bank)
-  await bank.items.mark(account, [item], { returnedBy: key, rejected: reason })
+  return bank.items.mark(account, [item], { returnedBy: key, rejected: reason })
 }
 
 /** The customer's bank returns a debit, or our transfer comes back, for example because the account is closed. */
