@@ -200,7 +200,7 @@ function composeIntent(
   const payment = { ...rest, ...browser, transId: intentTransId(intent), amount, paymentMethods }
   return ownFields(() => {
     checkFit(payment, method)
-    const { command, card, account } = composePayment(payment, method, { merchant, now })
+    const { command, card, account, offer } = composePayment(payment, method, { merchant, now })
     return {
       command: {
         ...command,
@@ -219,6 +219,7 @@ function composeIntent(
       },
       card,
       account,
+      offer,
       wallet: readWallet(wallet),
     }
   })

@@ -26,7 +26,9 @@ export interface IntentConfirmation {
   readonly merchant: Merchant
   readonly intentId: IntentId
   /** Builds the payment from the intent and the request. Throws if they contradict each other. */
-  readonly compose: (intent: Intent) => Pick<CreatePayment, 'command' | 'card' | 'account' | 'wallet'>
+  readonly compose: (
+    intent: Intent,
+  ) => Pick<CreatePayment, 'command' | 'card' | 'account' | 'wallet' | 'offer'>
   /** Throws if the card or account may not be used for this intent; called once the intent is known to be open. */
   readonly checkInstrument?: ((intent: Intent) => Promise<void>) | undefined
   readonly key?: OperationKey

@@ -8,6 +8,7 @@ import { openDatabase } from '#storage/database.ts'
 import { createQuoteStore } from '#storage/payments/quotes.ts'
 import { replaceRates } from '#storage/reference/rates.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { confirmation, openIntents } from '#test/support/intents.ts'
 import { openShop, refused, type Shop } from '#test/support/shop.ts'
 
 let gateway: TestGateway
@@ -155,6 +156,27 @@ describe('a payment', () => {
       exchangeRate: '0.875500',
       markupPercentage: '3.00',
     })
+  })
+
+  test('200 made from an intent uses the quote too', async () => {
+    const intents = openIntents(shop, gateway)
+    const id = await quoteId()
+    const intentId = await intents.intent({ amount: euros })
+    const body = confirmation('CARD', { dcc: { quoteId: id, accepted: true } })
+    const paid = await intents.confirm(intentId, body)
+    expect(paid).toMatchObject({ status: 200, body: { status: 'OK' } })
+    expect(told).toMatchObject({ quoteId: id, cardholderAmount: { value: 4377, currency: 'GBP' } })
+    const { paymentMethods } = await shop.read(paid.body.payId)
+    expect(paymentMethods.card.dcc).toMatchObject({ quoteId: id, accepted: true })
+    expect(await pay(id)).toMatchObject(refused('28000001'))
+  })
+
+  test('422 made from an intent with a quote that is not usable, and the intent stays open', async () => {
+    const intents = openIntents(shop, gateway)
+    const intentId = await intents.intent({ amount: euros })
+    const body = confirmation('CARD', { dcc: { quoteId: 'x', accepted: true } })
+    expect(await intents.confirm(intentId, body)).toMatchObject(refused('28000001'))
+    expect((await shop.call('GET', `/payment-intents/${intentId}`)).body.status).toBe('OPEN')
   })
 
   test('200 with a pseudo card number, whose card is the one of the quote', async () => {
