@@ -262,9 +262,7 @@ const reversalCodes: ReadonlySet<string> = new Set(['RRTN', 'RPCR'])
 /** Some banks tell of a return in this way only, without its reason. */
 const takesBack = (entry: XmlNode, details: XmlNode | undefined): boolean =>
   ['true', '1'].includes(textOf(entry, 'RvslInd') ?? '') ||
-  [entry, details].some(node =>
-    reversalCodes.has(textOf(node, 'BkTxCd', 'Domn', 'Fmly', 'SubFmlyCd') ?? ''),
-  )
+  [entry, details].some(node => reversalCodes.has(textOf(node, 'BkTxCd', 'Domn', 'Fmly', 'SubFmlyCd') ?? ''))
 
 const reasonOf = (returned: XmlNode): string | undefined =>
   textOf(returned, 'Rsn', 'Cd') ?? textOf(returned, 'Rsn', 'Prtry')
