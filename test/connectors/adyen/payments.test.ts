@@ -125,6 +125,18 @@ describe('a card', () => {
     expect(logged).toContain(body.xId)
   })
 
+  test('a refused API key is no decline of the card', async () => {
+    const { merchants } = shop.gateway.gateway
+    const { merchantId } = shop.gateway
+    await merchants.set(merchantId, { declinesPerCard: '1/PT1H' })
+    const pay = async () =>
+      (await post('/payments', cardPayment({ card: { number: '4532015112830366' } }))).body
+    shop.double.fail(/\/payments$/, 'keyRefused')
+    expect((await pay()).responseCode).toBe('21000396')
+    expect((await pay()).status).toBe('OK')
+    await merchants.set(merchantId, { declinesPerCard: 'none' })
+  })
+
   test('an answer with a value of another API version is unknown; log and record name the value', async () => {
     shop.double.fail(/\/payments$/, 'newWords')
     const { body } = await post('/payments', cardPayment(manual))

@@ -145,7 +145,8 @@ async function countDecline(
   engine: Engine,
 ): Promise<void> {
   const decision = 'kind' in outcome ? outcome : outcome.authorization
-  if (decision.kind !== 'declined' || decision.pageEnded) return
+  // A provider that refuses our credentials has not asked the issuer about the card.
+  if (decision.kind !== 'declined' || decision.pageEnded || decision.callRefused) return
   const type = findOperation(payment, xId)?.type
   if (type !== 'AUTHORIZATION' && type !== 'CONFIRM') return
   const now = at ?? merchantNow(engine.clock, merchant)
