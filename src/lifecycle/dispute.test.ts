@@ -89,6 +89,18 @@ describe('a later report of the provider', () => {
     expect(told?.dispute.updatedAt).toEqual(later(1))
   })
 
+  test('a dispute that was not defended in time and then is lost sends its event once', () => {
+    const expired = tell({ status: 'EXPIRED' })
+    if (!expired) throw new Error('not expired')
+    const lost = tell({ status: 'LOST' }, expired)
+    expect(lost).toMatchObject({
+      news: [],
+      dispute: { status: 'LOST' },
+      payment: { sums: { disputed: 600 } },
+    })
+    expect(tell({ status: 'WON' }, expired)?.news).toEqual(['dispute.won'])
+  })
+
   test('a repeated notice changes nothing', () => {
     expect(tell({})).toBeUndefined()
   })

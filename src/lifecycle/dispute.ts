@@ -160,12 +160,14 @@ export function updateDispute(
         ? 'STATUS_CHANGED'
         : 'AMOUNT_CHANGED'
   const reopened = isFinal(known.status) && !isFinal(reported.status)
+  // A dispute that was not defended in time has been told as lost before the provider calls it lost.
+  const told = closingEvents(known.status)
   return move(payment, known, {
     facts: reported,
     type,
     news: [
       ...(reopened ? (['dispute.opened'] as const) : []),
-      ...(known.status === reported.status ? [] : closingEvents(reported.status)),
+      ...closingEvents(reported.status).filter(type => !told.includes(type)),
     ],
     now,
   })
