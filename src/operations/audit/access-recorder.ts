@@ -8,7 +8,7 @@ import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
 import { type Audit, auditAs, gatewayActor } from '#operations/audit/audit.ts'
 import { type ApiKeyStore, createApiKeyStore } from '#storage/api-keys.ts'
 import { type AuditEntry, type AuditStore, createAuditStore } from '#storage/audit/audit.ts'
-import type { Database } from '#storage/database.ts'
+import { type Database, isConnectionLost } from '#storage/database.ts'
 
 interface Use {
   readonly merchantId: string
@@ -35,7 +35,7 @@ export interface AccessRecorderDeps {
   readonly nowMs: () => number
 }
 
-/** 10,000 pairs of key and address within a second: more keys than one process serves. */
+/** 10,000 pairs of key and address within a second: more keys than one process serves. As many audit entries are kept. */
 const notesMax = 10_000
 /**
  * 50 pairs of client and address are counted separately per minute; further pairs, such as a flood of invented ones,
@@ -52,6 +52,8 @@ export function createAccessRecorder({ apiKeys, audit, nowMs }: AccessRecorderDe
   /** Most requests use the same key and address as the previous one. */
   let last: (Use & { atMs: number }) | undefined
   const failures = createFailureTally(nowMs)
+  /** Entries that the trail has not taken yet. */
+  let owed: AuditEntry[] = []
 
   function noteOf(use: Use): (Use & { atMs: number }) | undefined {
     const name = `${use.keyId} ${use.address}`
@@ -60,24 +62,35 @@ export function createAccessRecorder({ apiKeys, audit, nowMs }: AccessRecorderDe
     return noted
   }
 
-  async function writeUses(): Promise<void> {
-    if (uses.size === 0) return
-    const noted = [...uses.values()]
+  /** Keeps uses that a lost database did not take; a newer use of the same key and address counts instead. */
+  function keep(noted: ReadonlyMap<string, Use & { atMs: number }>): void {
+    for (const [name, use] of noted) if (!uses.has(name) && uses.size < notesMax) uses.set(name, use)
+  }
+
+  /** Returns the entries about keys that were used from a new address. */
+  async function writeUses(): Promise<AuditEntry[]> {
+    if (uses.size === 0) return []
+    const noted = uses
     uses = new Map()
     last = undefined
-    const rows = noted.map(({ atMs, ...use }) => ({ ...use, at: new Date(atMs) }))
-    const fresh = await apiKeys.recordUses(
-      rows.map(({ allowed: _, ...use }) => ({ ...use, network: toNetwork(use.address) })),
-    )
-    await audit.append(
-      fresh.map(({ keyId, address, merchantId }) => ({
-        actor: `key ${keyId}`,
-        from: address,
-        act: 'key.used-from-new-address',
-        object: merchantId,
-        after: { allowed: rows.some(use => use.keyId === keyId && use.address === address && use.allowed) },
-      })),
-    )
+    const rows = [...noted.values()].map(({ atMs, ...use }) => ({ ...use, at: new Date(atMs) }))
+    const fresh = await apiKeys
+      .recordUses(rows.map(({ allowed: _, ...use }) => ({ ...use, network: toNetwork(use.address) })))
+      .catch((error: unknown) => {
+        if (isConnectionLost(error)) keep(noted)
+        throw error
+      })
+    return fresh.map(known => firstUse(known, rows))
+  }
+
+  /** Appends what is owed. An entry that the database refuses is dropped, because it would block all later ones. */
+  async function appendOwed(): Promise<void> {
+    const entries = owed
+    owed = []
+    await audit.append(entries).catch((error: unknown) => {
+      if (isConnectionLost(error)) owed = [...entries, ...owed].slice(0, notesMax)
+      throw error
+    })
   }
 
   return {
@@ -97,11 +110,24 @@ export function createAccessRecorder({ apiKeys, audit, nowMs }: AccessRecorderDe
         address,
       }),
     async flush({ ending } = { ending: false }) {
-      await writeUses()
-      await audit.append(failures.take(ending))
+      const fresh = await writeUses()
+      owed.push(...fresh, ...failures.take(ending))
+      await appendOwed()
     },
   }
 }
+
+/** The entry about a key that was used from a new address. */
+const firstUse = (
+  { merchantId, keyId, address }: Omit<Use, 'allowed'>,
+  uses: readonly Use[],
+): AuditEntry => ({
+  actor: `key ${keyId}`,
+  from: address,
+  act: 'key.used-from-new-address',
+  object: merchantId,
+  after: { allowed: uses.some(use => use.keyId === keyId && use.address === address && use.allowed) },
+})
 
 interface Failure {
   readonly act: string
@@ -113,9 +139,25 @@ interface Failure {
 function createFailureTally(nowMs: () => number) {
   let minute = 0
   let counts = new Map<string, Failure & { count: number }>()
+  let over: AuditEntry[] = []
   const minuteNow = () => Math.floor(nowMs() / minuteMs)
+
+  function endMinute(): void {
+    const since = new Date(minute * minuteMs).toISOString()
+    const entries = [...counts.values()].map(({ act, client, object, address, count }) => ({
+      actor: client,
+      from: address,
+      act,
+      object,
+      after: { count, minute: since },
+    }))
+    over = [...over, ...entries].slice(0, notesMax)
+    counts = new Map()
+  }
+
   return {
     count(failure: Failure): void {
+      if (counts.size > 0 && minuteNow() !== minute) endMinute()
       if (counts.size === 0) minute = minuteNow()
       const own = `${failure.act}\n${failure.client}\n${failure.address}`
       const isKnown = counts.has(own) || counts.size < failuresMax
@@ -126,19 +168,12 @@ function createFailureTally(nowMs: () => number) {
       tally.count += 1
       counts.set(name, tally)
     },
-    /** The entries of the minute that is over, and of the current one when the process ends. */
+    /** The entries of the minutes that are over, and of the current one when the process ends. */
     take(ending: boolean): AuditEntry[] {
-      if (counts.size === 0 || (!ending && minuteNow() === minute)) return []
-      const since = new Date(minute * minuteMs).toISOString()
-      const entries = [...counts.values()].map(({ act, client, object, address, count }) => ({
-        actor: client,
-        from: address,
-        act,
-        object,
-        after: { count, minute: since },
-      }))
-      counts = new Map()
-      return entries
+      if (counts.size > 0 && (ending || minuteNow() !== minute)) endMinute()
+      const taken = over
+      over = []
+      return taken
     },
   }
 }
