@@ -8,6 +8,7 @@ import type { PayId } from '#domain/ids.ts'
 import type { Engine } from '#operations/engine.ts'
 import { capture } from '#operations/payments/follow-up-kinds.ts'
 import { CommitUnknown } from '#storage/commit/change.ts'
+import { minuteMs } from '#test/support/clock.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database/database-proxy.ts'
 import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { type Acquirer, createAcquirer } from '#test/support/providers/acquirer.ts'
@@ -165,6 +166,36 @@ test('an outcome that is written after its request was answered 503 is sent as a
   }, 30_000)
   const { body } = await direct.call('GET', `/events?page=1&payId=${payId}`)
   expect(body.data).toMatchObject([{ payId, url: 'http://127.0.0.1:9/away' }])
+})
+
+test('an outcome that was not written within five minutes raises an alarm, because only an inquiry finds it out', async () => {
+  const manual = cardPayment({ captureMethod: { type: 'MANUAL' } })
+  const payId: PayId = (await direct.call('POST', '/payments', manual)).body.payId
+  const { engine } = direct.gateway
+  const alarms: unknown[] = []
+  let [updates, waitedMs] = [0, 0]
+  const away: Engine = {
+    ...engine,
+    onAlarm: ({ code, payId }) => alarms.push([code, payId]),
+    clock: {
+      ...engine.clock,
+      async waitMs(milliseconds) {
+        waitedMs += milliseconds
+      },
+    },
+    queue: {
+      // The first update records the capture; no later one is written.
+      update: (target, step) =>
+        ++updates === 1
+          ? engine.queue.update(target, step)
+          : Promise.reject(new CommitUnknown(new Error('the database is away'))),
+    },
+  }
+  const merchant = await findMerchant(direct, direct)
+  const command = { transId: 'away-long', amount: { value: 1000, currency: 'EUR' }, details: {} }
+  await expect(capture({ merchant, payId, command }, away)).rejects.toThrow(CommitUnknown)
+  await expect.poll(() => alarms).toEqual([['OUTCOME_NOT_WRITTEN', payId]])
+  expect(waitedMs).toBe(5 * minuteMs)
 })
 
 /** PostgreSQL's error for a full disk, raised by a trigger. */

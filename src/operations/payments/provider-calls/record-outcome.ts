@@ -72,22 +72,23 @@ export async function recordIfFirst(record: OutcomeRecord, engine: Engine): Prom
   }
 }
 
-/** 150 tries, two seconds apart: at least five minutes. After that the inquiry of the next start finds the outcome. */
+/** 150 tries, two seconds apart: at least five minutes. After that an inquiry finds the outcome. */
 const laterTries = 150
 const laterPauseMs = 2_000
 
 async function writeLater(record: OutcomeRecord, engine: Engine): Promise<void> {
-  for (let tried = 0; tried < laterTries; tried += 1) {
+  for (let tries = 1; ; tries += 1) {
     await engine.clock.waitMs(laterPauseMs)
     try {
       // The request was answered 503, so the merchant learns the outcome from an event.
       await writeOutcome({ ...record, unattended: true }, engine)
       return
     } catch (error) {
-      if (isDatabaseLost(error)) continue
+      const isLost = isDatabaseLost(error)
+      if (isLost && tries < laterTries) continue
+      const when = isLost ? 'while the database was away' : 'after the database came back'
+      const message = `the outcome of an operation could not be written ${when}; an inquiry will find it out`
       const { payId } = record.payment
-      const message =
-        'the outcome of an operation could not be written after the database came back; an inquiry will find it out'
       engine.onAlarm({ code: 'OUTCOME_NOT_WRITTEN', message, payId, xId: record.xId, error })
       return
     }
