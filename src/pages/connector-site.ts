@@ -6,6 +6,7 @@ import type { PageAnswer, PageRequest, PageRoute } from '#http/server/page-route
 import { openAction } from '#lifecycle/customer-step.ts'
 import { openTry } from '#lifecycle/payment.ts'
 import type { Hosted, PageDeps } from '#pages/hosted.ts'
+import type { Limits } from '#pages/limits.ts'
 import { type PageContext, returnPath } from '#pages/page-context.ts'
 import { takeBack } from '#pages/provider-step.ts'
 import { amountOf, drawSitePage } from '#pages/show.ts'
@@ -17,6 +18,8 @@ interface Site {
   /** The root of its pages, as the connector declares it. */
   readonly root: string
   readonly pageContext: PageContext
+  /** Limits on declines. */
+  readonly limits: Limits
   readonly deps: PageDeps
 }
 
@@ -64,7 +67,7 @@ function show(request: PageRequest, hosted: Hosted, site: Site): PageAnswer {
 /** The page's form leads to our return address. A client that posts to the page's own address gets there as well. */
 const leave = async (request: PageRequest, hosted: Hosted, site: Site): Promise<PageAnswer> =>
   isHere(hosted, addressOf(request, site))
-    ? takeBack(request, { context: site.pageContext, deps: site.deps })
+    ? takeBack(request, { ...site, context: site.pageContext })
     : site.pageContext.deadEnd(request, 'unknown')
 
 function renderStep(hosted: Hosted, { frame, action, instalments }: StepPlace): string | undefined {

@@ -3,6 +3,7 @@
  * card; too many of them close the pages for that address or card. Tries that never reached a provider are our own outages
  * and do not count. Counts of other processes arrive within a second.
  */
+import { networkOf } from '#domain/network-address.ts'
 import { makeRoom } from '#domain/velocity.ts'
 import { noOthers, type SharedCounts, toCountKey } from '#http/authentication/shared-counts.ts'
 import { createTurns, type Place } from '#operations/payments/turns.ts'
@@ -25,6 +26,23 @@ const windowMs = 600_000
  * counts from many addresses cannot erase the count of one that goes on.
  */
 const rememberedMax = 100_000
+
+export interface CountedTry {
+  readonly merchantId: string
+  readonly address: string
+  readonly cardId?: string | undefined
+  readonly card?: { readonly first6Digits: string; readonly last4Digits: string } | undefined
+}
+
+/**
+ * A decline is counted by address and by card. A number is also counted by its first six and last four digits, against
+ * people who know no more of a card than these.
+ */
+export const declineKeys = ({ merchantId, address, cardId, card }: CountedTry): readonly string[] => [
+  ...(card ? [`card ${merchantId} ${card.first6Digits} ${card.last4Digits}`] : []),
+  ...(cardId ? [`card ${merchantId} ${cardId}`] : []),
+  `address ${networkOf(address)}`,
+]
 
 export interface LimitOptions {
   readonly most: number

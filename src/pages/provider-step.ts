@@ -10,6 +10,7 @@ import { takeReturn } from '#operations/payments/customer-pages/customer-action.
 import { returnAgain } from '#operations/payments/customer-pages/return-again.ts'
 import { isCountedFor, triedBy } from '#operations/payments/velocity.ts'
 import { type Hosted, openHosted, type PageDeps, pageOf, providerAction, returnUrl } from '#pages/hosted.ts'
+import { declineKeys, type Limits } from '#pages/limits.ts'
 import { baseOf, type PageContext } from '#pages/page-context.ts'
 
 /** An expired provider page is replaced at the customer's next visit. Providers use real time, not the test clock. */
@@ -28,13 +29,20 @@ export async function withFreshAction(hosted: Hosted, context: PageContext, deps
   return context.reopen(hosted)
 }
 
+export interface TakingBack {
+  readonly context: PageContext
+  /** Limits on declines. */
+  readonly limits: Limits
+  readonly deps: PageDeps
+}
+
 /**
  * The customer returns from the provider. The operation is completed with the browser's parameters; a return after that, or
  * after the notice, only redirects. If the provider has another page for the customer, they are sent there.
  */
 export async function takeBack(
   request: PageRequest,
-  { context, deps }: { readonly context: PageContext; readonly deps: PageDeps },
+  { context, limits, deps }: TakingBack,
 ): Promise<PageAnswer> {
   const hosted = await openHosted(request.params.pageToken ?? '', deps)
   if (!hosted?.step) return context.deadEnd(request, 'unknown')
@@ -49,7 +57,7 @@ export async function takeBack(
   if (!isAwaited) await returnAgain({ merchant, payId, xId: step.xId, returned }, deps.engine)
   const own = { ...hosted, step: undefined, pageToken: deps.pageTokens.issue(pageOf(payment)) }
   const after = await context.reopen(own)
-  await countDeclineAfter(request, { before: hosted, after }, deps)
+  await countDeclineAfter(request, { before: hosted, after }, { limits, deps })
   const next = providerAction(after)
   // Sending the customer to a page that sends them straight back would loop; the shop gets the result by an event.
   if (next && next.url === before?.url && !decision)
@@ -61,10 +69,13 @@ export async function takeBack(
 async function countDeclineAfter(
   { address }: PageRequest,
   { before, after }: { readonly before: Hosted; readonly after: Hosted },
-  { engine }: Pick<PageDeps, 'engine'>,
+  { limits, deps: { engine } }: Pick<TakingBack, 'limits' | 'deps'>,
 ): Promise<void> {
   const { merchant, payment } = after
   if (countDeclines(payment) <= countDeclines(before.payment)) return
+  const { instrument: card } = payment
+  // Customers who turn back from a wallet or bank test no card.
+  if (card) limits.count(declineKeys({ ...merchant, address, cardId: card.cardId, card }))
   // The card was counted with the outcome, and so was the address if the merchant has named it.
   if (isCountedFor(payment, address)) return
   const now = merchantNow(engine.clock, merchant)

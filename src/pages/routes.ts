@@ -86,11 +86,13 @@ export function createPageRoutes(deps: PageDeps): readonly PageRoute[] {
       }),
     ),
     ...(['GET', 'POST'] as const).map(verb =>
-      page(verb, `${returnPath}{pageToken}`, request => takeBack(request, { context: pageContext, deps })),
+      page(verb, `${returnPath}{pageToken}`, request =>
+        takeBack(request, { context: pageContext, limits, deps }),
+      ),
     ),
     // We serve the pages of providers without a web site of their own.
     ...deps.sites
-      .flatMap(root => siteRoutes({ root, pageContext, deps }))
+      .flatMap(root => siteRoutes({ root, pageContext, limits, deps }))
       .map(({ verb, path, handle }) => page(verb, path, step(handle))),
     page('GET', `${fieldsPath}{merchantId}`, request => showFields(request, { pageContext, deps })),
     page('POST', `${fieldsPath}{merchantId}`, async request =>

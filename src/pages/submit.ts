@@ -1,6 +1,6 @@
 /** Handles one submitted form: reads it, makes at most one try, and answers with the payment's current page. */
+import { maskCard } from '#domain/cards/card-numbers.ts'
 import { isRecord, memberOf } from '#domain/json.ts'
-import { networkOf } from '#domain/network-address.ts'
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import { countDeclines } from '#lifecycle/attempt.ts'
 import { lastOperation } from '#lifecycle/payment.ts'
@@ -14,7 +14,7 @@ import type { OfferReply } from '#operations/quotes/redeem-quote.ts'
 import { askForCurrency, readShownOffer, type ShownOffer, toReply } from '#pages/currency.ts'
 import { type FilledIn, notRemembered, readEntries } from '#pages/entries.ts'
 import { type Hosted, type PageDeps, recurringTerms, stageOf } from '#pages/hosted.ts'
-import type { Limits } from '#pages/limits.ts'
+import { declineKeys, type Limits } from '#pages/limits.ts'
 import { isOpenForm, type PageContext, wantsJson } from '#pages/page-context.ts'
 import type { FormState } from '#pages/show.ts'
 import { explainDecline } from '#pages/show.ts'
@@ -81,7 +81,9 @@ async function tryWithinLimits(
   const { merchant, payment } = hosted
   const { velocity, vault, clock } = counter.deps.engine
   const tried = await toTried(request, hosted, { entry, vault })
-  const keys = limitKeys(request, hosted, { ...entry, ...tried })
+  const number = entry.card?.number.reveal()
+  const card = number === undefined ? undefined : maskCard(number)
+  const keys = declineKeys({ ...merchant, address: request.address, cardId: tried.cardId, card })
   const now = merchantNow(clock, merchant)
   const tryNow = async (): Promise<Done | PageAnswer> => {
     if (!limits.allows(keys) || velocity.blocks(merchant, tried, now))
@@ -192,23 +194,6 @@ function slowDown(
     message: texts.slowDownText,
     chosen,
   })
-}
-
-/**
- * Counted by address and by card. A number is also counted by its first six and last four digits, against people who
- * know no more of a card than these.
- */
-function limitKeys(
-  { address }: PageRequest,
-  { merchant: { merchantId } }: Hosted,
-  { card, cardId }: FilledIn & Tried,
-): readonly string[] {
-  const number = card?.number.reveal()
-  return [
-    ...(number ? [`card ${merchantId} ${number.slice(0, 6)} ${number.slice(-4)}`] : []),
-    ...(cardId ? [`card ${merchantId} ${cardId}`] : []),
-    `address ${networkOf(address)}`,
-  ]
 }
 
 /** For the merchant's limits on declines, which apply to hosted pages too. */

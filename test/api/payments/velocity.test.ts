@@ -3,6 +3,7 @@
  * the merchant's clock.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { toCountKey } from '#http/authentication/shared-counts.ts'
 import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
 import { openPageShop, type PageShop } from '#test/support/browser/page-shop.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -31,9 +32,9 @@ async function openLimited(limits: Limits): Promise<Shop> {
 }
 
 /** Processes learn of each other by heartbeats: each must have written one since the other started. */
-async function knowEachOther(): Promise<void> {
-  const [{ now } = {}] = await queryRows<{ now: string }>(gateway.databaseUrl, 'SELECT now()::text AS now')
-  const seen = () => queryRows(gateway.databaseUrl, `SELECT 1 FROM gateway_process WHERE seen_at > '${now}'`)
+async function knowEachOther({ databaseUrl }: TestGateway): Promise<void> {
+  const [{ now } = {}] = await queryRows<{ now: string }>(databaseUrl, 'SELECT now()::text AS now')
+  const seen = () => queryRows(databaseUrl, `SELECT 1 FROM gateway_process WHERE seen_at > '${now}'`)
   await expect.poll(async () => (await seen()).length, { timeout: 20_000 }).toBe(2)
 }
 
@@ -90,7 +91,7 @@ describe('declines of one card', () => {
   test('many at once reach at most twice the limit, over two processes', async () => {
     const other = await startTestGateway({ beside: gateway })
     try {
-      await knowEachOther()
+      await knowEachOther(gateway)
       const shop = await openLimited({ declinesPerCard: '4/PT1H' })
       const { authorization } = shop
       const body = (at: number) => ({ ...payment(`at-once-${at}`), amount: declining })
@@ -291,6 +292,35 @@ describe('on our own pages', () => {
     expect(await sendForm({ url, hidden: {} }, { action: 'decline' })).toBe(303)
     expect(await tryCard(shop, {})).toMatchObject({ status: 429 })
   })
+})
+
+test('429 for the address after 300 declines in ten minutes, those of a challenge among them', async () => {
+  const ours = await startTestGateway()
+  const other = await startTestGateway({ beside: ours })
+  try {
+    await knowEachOther(ours)
+    const shop = await openPageShop(ours, {
+      urls: { return: 'https://shop.example/a', cancel: 'https://shop.example/b' },
+    })
+    // As if a third process had counted 299.
+    const counted = `declines:${toCountKey('address 127.0.0.1')}`
+    await queryRows(ours.databaseUrl, 'INSERT INTO limit_use (process, name, used) VALUES (-1, $1, 299)', [
+      counted,
+    ])
+    const challenge = { threeDsPolicy: { challengePreference: 'MANDATE_CHALLENGE' } }
+    const { href, payId } = await shop.session({ paymentMethods: { card: challenge } })
+    const form = await openPage(href)
+    const body = new URLSearchParams({ ...form.hidden, ...cardEntries(card.number) })
+    const { url } = await fetch(form.url, { method: 'POST', body })
+    expect(await sendForm({ url, hidden: {} }, { action: 'decline' })).toBe(303)
+    expect((await shop.tries(payId))[1]).toHaveLength(1)
+    const next = async () =>
+      sendForm(await openPage((await shop.session()).href), cardEntries('4716067763538366'))
+    await expect.poll(next, { timeout: 10_000 }).toBe(429)
+  } finally {
+    await other.stop()
+    await ours.stop()
+  }
 })
 
 describe("under the token of an intent, on the customer's device", () => {
