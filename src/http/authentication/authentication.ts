@@ -7,7 +7,6 @@ import type { KeyRights } from '#domain/api-key.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { Refusal, refuseUnauthenticated } from '#http/answers/refusal.ts'
 import { type AccessTokens, timeOf } from '#http/authentication/access-token.ts'
-import { type AddressList, createAddressList } from '#http/authentication/address-list.ts'
 import { BoundedMap } from '#http/authentication/bounded-map.ts'
 import {
   type Client,
@@ -18,6 +17,7 @@ import {
 } from '#http/authentication/client-check.ts'
 import type { FailedLogins } from '#http/authentication/rate-limit.ts'
 import type { Access, Endpoint } from '#http/endpoint.ts'
+import { type AddressList, createAddressList } from '#http/server/client-address.ts'
 import type { AccessWatch } from '#http/server/ports.ts'
 
 export interface Caller {

@@ -8,11 +8,11 @@ import type { MerchantId } from '#domain/ids.ts'
 import { errorDocs, renderRefusal } from '#http/answers/dialects.ts'
 import { Refusal, refuseField, refuseUnauthenticated } from '#http/answers/refusal.ts'
 import type { AccessTokens } from '#http/authentication/access-token.ts'
-import { createAddressList } from '#http/authentication/address-list.ts'
 import { type ClientCheck, findClient, isMerchantId } from '#http/authentication/client-check.ts'
 import type { FailedLogins } from '#http/authentication/rate-limit.ts'
 import { cutName } from '#http/body/json-text.ts'
 import { type Answer, answer } from '#http/endpoint.ts'
+import { createAddressList } from '#http/server/client-address.ts'
 import type { AccessWatch } from '#http/server/ports.ts'
 
 export type Form = Readonly<Record<string, string>>

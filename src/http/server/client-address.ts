@@ -1,6 +1,7 @@
 /**
  * The client's address: that of the connection, or the one reported by trusted proxies. `X-Forwarded-For` is read from
  * the right, because each proxy appends the address that it saw; anything further left may be made up by the client.
+ * Also the allow lists of networks that such an address is checked against.
  */
 import { BlockList, isIP } from 'node:net'
 import { plainAddress } from '#domain/network-address.ts'
@@ -28,16 +29,40 @@ function readEntry(entry: string): string | undefined {
   return plainAddress(bracketed ?? dotted ?? entry)
 }
 
+export interface AddressList {
+  allows(address: string): boolean
+}
+
+const everywhere: AddressList = { allows: () => true }
+
+const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
+
+function toBlockList(networks: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/')
+    if (bits === undefined) list.addAddress(address, familyOf(address))
+    else list.addSubnet(address, Number(bits), familyOf(address))
+  }
+  return list
+}
+
+/** An allow list of IPv4 and IPv6 addresses and networks (CIDR). An empty list allows every address. */
+export function createAddressList(networks: readonly string[]): AddressList {
+  if (networks.length === 0) return everywhere
+  const list = toBlockList(networks)
+  return {
+    allows(address) {
+      const plain = plainAddress(address)
+      return plain !== undefined && list.check(plain, familyOf(plain))
+    },
+  }
+}
+
 function createTrust(proxies: TrustedProxies): (address: string, hop: number) => boolean {
   if (typeof proxies === 'number') return (_, hop) => hop < proxies
-  const list = new BlockList()
-  for (const proxy of proxies) {
-    const [network = '', bits] = proxy.split('/')
-    const family = isIP(network) === 6 ? 'ipv6' : 'ipv4'
-    if (bits === undefined) list.addAddress(network, family)
-    else list.addSubnet(network, Number(bits), family)
-  }
-  return address => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  const list = toBlockList(proxies)
+  return address => list.check(address, familyOf(address))
 }
 
 export function createClientAddresses(proxies: TrustedProxies = 0): ClientAddresses {
