@@ -12,6 +12,10 @@ export const isRecord = (value: unknown): value is JsonObject =>
 export const memberOf = (value: unknown, name: string | number): unknown =>
   isRecord(value) ? value[name] : Array.isArray(value) ? value[Number(name)] : undefined
 
+/** Looks up a name from outside in one of our tables. Inherited members such as `constructor` are not entries. */
+export const entryOf = <Value>(table: Readonly<Record<string, Value>>, name: string): Value | undefined =>
+  Object.hasOwn(table, name) ? table[name] : undefined
+
 /** Undefined for anything but text. */
 export function textAt(value: unknown, name: string): string | undefined {
   const member = memberOf(value, name)

@@ -10,6 +10,7 @@ import type {
   NoticeSubject,
 } from '#connectors/contract.ts'
 import { parseXId } from '#domain/ids.ts'
+import { entryOf } from '#domain/json.ts'
 import type { Money } from '#domain/money/money.ts'
 
 const events: Readonly<Record<string, readonly [DisputeStage, DisputeStatus]>> = {
@@ -50,7 +51,7 @@ const statuses: Readonly<Record<string, DisputeStatus>> = {
 
 /** The fact of a dispute event; undefined for other events. */
 export function readDispute(name: string, item: Loose, amount: Money): NoticeFact | undefined {
-  const [stage, status] = events[name] ?? []
+  const [stage, status] = entryOf(events, name) ?? []
   const providerDisputeId = textAt(item, 'pspReference')
   if (stage === undefined || status === undefined || providerDisputeId === undefined) return undefined
   const data = recordAt(item, 'additionalData')
@@ -91,7 +92,7 @@ function stageOf(name: string, stage: DisputeStage, data: Loose | undefined): Di
  */
 function statusOf(name: string, status: DisputeStatus, reported: string | undefined): DisputeStatus {
   if (name === 'CHARGEBACK_REVERSED' || name === 'SECOND_CHARGEBACK') return status
-  const known = statuses[reported ?? '']
+  const known = entryOf(statuses, reported ?? '')
   return known === undefined || known === 'OPEN' ? status : known
 }
 

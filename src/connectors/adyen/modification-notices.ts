@@ -4,6 +4,7 @@ import { toFacts } from '#connectors/adyen/translate/provider-facts.ts'
 import { detailOfRefusal, generalDecline, timedOut } from '#connectors/adyen/translate/refusals.ts'
 import type { NoticeFact, NoticeSubject, Outcome } from '#connectors/contract.ts'
 import { foreignXId, parseXId, type XId } from '#domain/ids.ts'
+import { entryOf } from '#domain/json.ts'
 import type { Money } from '#domain/money/money.ts'
 import type { Declined } from '#lifecycle/outcome.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
@@ -42,7 +43,7 @@ const byEvent: Readonly<Record<string, Read>> = {
 
 /** The fact of an event about an operation; undefined for other events. */
 export const readModification = (name: string, item: Loose, amount: Money): NoticeFact | undefined =>
-  byEvent[name]?.(item, amount)
+  entryOf(byEvent, name)?.(item, amount)
 
 /**
  * The events that can be the outcome of an operation. All others of Webhooks v1 are about disputes or reports, or not

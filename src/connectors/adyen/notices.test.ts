@@ -247,6 +247,8 @@ describe('the fact of an item', () => {
       'ignored',
     ],
     [{ eventCode: 'TELEPORTED' }, 'ignored'],
+    [{ eventCode: 'constructor' }, 'ignored'],
+    [{ eventCode: 'CHARGEBACK', additionalData: { disputeStatus: 'constructor' } }, 'CHARGEBACK OPEN'],
   ])('%j: %s', (change, told) => expect(tell(factOf(change))).toBe(told))
 
   test('a modification is identified by our reference, by Adyen’s, or by that of its payment', () => {

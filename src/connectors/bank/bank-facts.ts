@@ -2,6 +2,7 @@
  * The contents of a bank file, independent of its version: statements, transactions and rejections of our payments.
  * Also maps the reasons of returns and rejections to our response codes.
  */
+import { entryOf } from '#domain/json.ts'
 import type { Money } from '#domain/money/money.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 
@@ -84,7 +85,7 @@ const details: Readonly<Record<string, string>> = {
 export const signedValue = ({ direction, amount }: TransactionFact): number =>
   direction === 'CRDT' ? amount.value : -amount.value
 
-export const detailOf = (reason: string | undefined): string => details[reason ?? ''] ?? '0305'
+export const detailOf = (reason: string | undefined): string => entryOf(details, reason ?? '') ?? '0305'
 
 /**
  * Reasons why our transfer can never succeed: the account number is wrong, the account is closed, blocked or takes no

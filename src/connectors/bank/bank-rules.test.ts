@@ -99,6 +99,7 @@ test.each([
   ['MD07', '0305', true],
   ['MS03', '0305', false],
   ['ZZ99', '0305', false],
+  ['constructor', '0305', false],
   [undefined, '0305', false],
 ])('the reason %s has the detail %s and ends the mandate: %s', (reason, detail, ends) => {
   expect(detailOf(reason)).toBe(detail)

@@ -416,7 +416,13 @@ test.each<[string, string, unknown, EventParts?]>([
     { id: 'dp_1', charge: 'ch_1', amount: 1, currency: 'eur', status: 'tomorrow' },
   ],
   ['an event of the other mode', 'payment_intent.succeeded', intentOf('succeeded'), { livemode: true }],
+  [
+    'a dispute whose status is the name of an inherited member',
+    'charge.dispute.updated',
+    { id: 'dp_1', charge: 'ch_1', amount: 1, currency: 'eur', status: 'constructor' },
+  ],
   ['an event without consequences', 'customer.created', { id: 'cus_1' }],
+  ['an event with the name of an inherited member', 'toString', { id: 'cus_1' }],
   ['an event without an object', 'payment_intent.succeeded', undefined],
 ])('a notice about %s is ignored', (_, type, object, parts) => {
   expect(factOf(type, object, parts)).toMatchObject({ kind: 'ignored' })

@@ -26,6 +26,7 @@ import {
   wireAt,
 } from '#connectors/stripe/translate/wire.ts'
 import { foreignXId, parseXId, type XId } from '#domain/ids.ts'
+import { entryOf } from '#domain/json.ts'
 import type { Money } from '#domain/money/money.ts'
 import type { Declined, Outcome } from '#lifecycle/outcome.ts'
 
@@ -47,8 +48,7 @@ export function readNotice(
   const occurredAt = dateAt(event, 'created')
   // A sandbox endpoint may point here by mistake. Its money is not real.
   const foreign = event.livemode === !terms.live
-  const read =
-    foreign || object === undefined ? undefined : (readers[type] ?? olderReaders[type])?.(object, event)
+  const read = foreign || object === undefined ? undefined : entryOf(allReaders, type)?.(object, event)
   const known = [read ?? []].flat()
   const ignored: NoticeFact = { kind: 'ignored', name: foreign ? `${type} of the other mode` : type }
   const facts = known.length > 0 ? known : [ignored]
@@ -95,7 +95,8 @@ const readers: Readonly<Record<string, Reader>> = {
 export const eventTypes: readonly string[] = Object.keys(readers)
 
 /** Some endpoints report refunds only with this event. Since API version 2022-11-15 it no longer lists the refunds. */
-const olderReaders: Readonly<Record<string, Reader>> = {
+const allReaders: Readonly<Record<string, Reader>> = {
+  ...readers,
   'charge.refunded': (charge, event) =>
     Array.isArray(at(charge, 'refunds', 'data')) && !isCapturedInPart(charge)
       ? readRefunds(listAt(charge, 'refunds', 'data'))

@@ -6,6 +6,7 @@ import { type BinRange, type CardSource, cardSources, toSpan } from '#domain/car
 import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
 import { findCountryByAlpha2, findCountryByAlpha3 } from '#domain/countries.ts'
 import { splitCsvLine } from '#domain/csv.ts'
+import { entryOf } from '#domain/json.ts'
 import { currencyOfCountry } from '#domain/money/country-currencies.ts'
 import { isActiveCurrency } from '#domain/money/currencies.ts'
 
@@ -97,7 +98,7 @@ function readBrand(text: string): string {
     throw new BinFileError(
       `the brand is "${cut(text)}", not 1 to 32 letters, digits, spaces, hyphens or underscores`,
     )
-  return brandNames[brand] ?? brand
+  return entryOf(brandNames, brand) ?? brand
 }
 
 /** Open lists add words (CHARGE CARD, DEBIT OR CREDIT); the first known word counts. */

@@ -2,6 +2,7 @@
 
 import { type Loose, present, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import { toProviderToken } from '#connectors/adyen/translate/authorization.ts'
+import { entryOf } from '#domain/json.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 
 export function toFacts(body: unknown): Omit<ProviderFacts, 'echo'> {
@@ -38,7 +39,7 @@ function toCardFields(body: unknown, data: Loose | undefined): Loose {
   const bin = textAt(data, 'cardBin')
   const [, month = '', year] = /^([0-9]{1,2})\/([0-9]{4})$/.exec(textAt(data, 'expiryDate') ?? '') ?? []
   return {
-    brand: brand === undefined ? undefined : (brands[brand] ?? brand),
+    brand: brand === undefined ? undefined : (entryOf(brands, brand) ?? brand),
     last4Digits: summary !== undefined && /^[0-9]{4}$/.test(summary) ? summary : undefined,
     first6Digits: bin !== undefined && /^[0-9]{6}/.test(bin) ? bin.slice(0, 6) : undefined,
     expiryDate: year === undefined ? undefined : `${year}${month.padStart(2, '0')}`,

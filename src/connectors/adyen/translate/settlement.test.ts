@@ -46,6 +46,7 @@ test.each<[string, string, Partial<SettlementLine>]>([
   ['MerchantPayout', ',,,,EUR,100.00,,,,,', { type: 'PAYOUT', gross: -10_000, fee: 0, net: -10_000 }],
   ['DepositCorrection', ',,,,EUR,50,,,,,', { type: 'RESERVE', net: -5000 }],
   ['ManualCorrected', ',,,,EUR,,0.01,,,,', { type: 'CORRECTION', net: 1 }],
+  ['constructor', ',,,,EUR,,0.01,,,,', { type: 'CORRECTION', net: 1 }],
   ['SomethingNew', ',,,,JPY,,500.00,,,,', { type: 'CORRECTION', net: 500, currency: 'JPY' }],
 ])('a line “%s” with %s is read', async (type, cells, expected) => {
   const [line] = await read([headings, row(type, cells)])

@@ -6,6 +6,7 @@ import type { SettlementLine } from '#connectors/contract.ts'
 import { readRecords } from '#connectors/csv-lines.ts'
 import { describeCut, splitCsvLine } from '#domain/csv.ts'
 import { parseXId } from '#domain/ids.ts'
+import { entryOf } from '#domain/json.ts'
 import { exponentOf } from '#domain/money/currencies.ts'
 import { exact, type Money } from '#domain/money/money.ts'
 
@@ -33,7 +34,7 @@ const types: Readonly<Record<string, LineType>> = {
  */
 const waysOfSettling = /(Bulk|Installment)?(ExternallyWithInfo)?$/
 
-const typeOf = (kind: string): LineType => types[kind.replace(waysOfSettling, '')] ?? 'CORRECTION'
+const typeOf = (kind: string): LineType => entryOf(types, kind.replace(waysOfSettling, '')) ?? 'CORRECTION'
 
 const needed = [
   'Psp Reference',

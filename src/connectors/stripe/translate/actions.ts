@@ -1,6 +1,7 @@
 /** Translates the customer's next action into a redirect or into instructions that our page shows. */
 import type { AuthorizationOutcome, CustomerActionOutcome, Instructions } from '#connectors/contract.ts'
 import { dateAt, listAt, textAt, type Wire, wireAt } from '#connectors/stripe/translate/wire.ts'
+import { entryOf } from '#domain/json.ts'
 
 type Provider = CustomerActionOutcome['provider']
 
@@ -46,7 +47,9 @@ const addresses: Readonly<Record<string, readonly string[]>> = {
 }
 
 const addressAt = (next: Wire | undefined, type: string): string | undefined =>
-  addresses[type]?.map(name => textAt(next, type, name)).find(url => url !== undefined)
+  entryOf(addresses, type)
+    ?.map(name => textAt(next, type, name))
+    .find(url => url !== undefined)
 
 const readers: Readonly<Record<string, (details: Wire) => Instructions>> = {
   multibanco_display_details: details => ({
@@ -76,7 +79,7 @@ const readers: Readonly<Record<string, (details: Wire) => Instructions>> = {
 
 function instructionsAt(next: Wire | undefined, type: string): Instructions | undefined {
   const details = wireAt(next, type)
-  return details === undefined ? undefined : readers[type]?.(details)
+  return details === undefined ? undefined : entryOf(readers, type)?.(details)
 }
 
 const voucherOf = (details: Wire): Instructions => ({

@@ -1,6 +1,7 @@
 /** Translates Stripe's facts about an approved payment into the names of our contract. */
 import { isReusable } from '#connectors/stripe/methods.ts'
 import { idAt, textAt, type Wire, wireAt } from '#connectors/stripe/translate/wire.ts'
+import { entryOf } from '#domain/json.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 
 export type CardFacts = Pick<ProviderFacts, 'approvalCode' | 'schemeReferenceId' | 'providerToken' | 'fields'>
@@ -41,7 +42,7 @@ export function cardFacts(intent: Wire): CardFacts {
 }
 
 function threeDsFields(authentication: Wire | undefined): Record<string, unknown> {
-  const transStatus = transStatuses[textAt(authentication, 'result') ?? '']
+  const transStatus = entryOf(transStatuses, textAt(authentication, 'result') ?? '')
   if (transStatus === undefined) return {}
   return {
     threeDsData: {

@@ -49,4 +49,5 @@ test.each([
 test('a returned debit has the reason', () => {
   expect(detailOfReturn('insufficient_funds')).toBe('0351')
   expect(detailOfReturn('a reason of tomorrow')).toBe('0305')
+  expect(detailOfReturn('constructor')).toBe('0305')
 })

@@ -2,6 +2,7 @@
  * Maps Stripe's decline codes to the last four digits of our response codes. `decline_code` is the more precise of
  * Stripe's two codes and is looked up first. An unlisted code is a general decline.
  */
+import { entryOf } from '#domain/json.ts'
 
 /** "Do not honour": the issuer gives no reason. */
 export const generalDecline = '0305'
@@ -134,6 +135,7 @@ export const detailOfDecline = (declineCode: string | undefined, code: string | 
   declineDetails.get(declineCode ?? '') ?? errorDetails.get(code ?? '') ?? generalDecline
 
 export const detailOfCancellation = (reason: string | undefined): string =>
-  cancellationReasons[reason ?? ''] ?? cancelledByCustomer
+  entryOf(cancellationReasons, reason ?? '') ?? cancelledByCustomer
 
-export const detailOfReturn = (reason: string): string => debitReturnReasons[reason] ?? generalDecline
+export const detailOfReturn = (reason: string): string =>
+  entryOf(debitReturnReasons, reason) ?? generalDecline

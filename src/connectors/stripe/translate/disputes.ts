@@ -18,6 +18,7 @@ import {
   type Wire,
   wireAt,
 } from '#connectors/stripe/translate/wire.ts'
+import { entryOf } from '#domain/json.ts'
 
 /** All dispute statuses of Stripe. `warning_…` is an inquiry before a chargeback; an appeal follows a lost dispute. */
 export const disputeStatuses: Readonly<Record<string, readonly [DisputeStage, DisputeStatus]>> = {
@@ -58,7 +59,7 @@ const reasonGroups: Readonly<Record<string, DisputeReason>> = {
 export function readDispute(dispute: Wire, before?: string): DisputeFacts | undefined {
   const id = textAt(dispute, 'id')
   const amount = fromStripeAmount(numberAt(dispute, 'amount'), textAt(dispute, 'currency'))
-  const place = disputeStatuses[textAt(dispute, 'status') ?? '']
+  const place = entryOf(disputeStatuses, textAt(dispute, 'status') ?? '')
   if (id === undefined || amount === undefined || place === undefined) return undefined
   const [named, status] = place
   // An appeal ends with the same statuses as the dispute before it and must not be mistaken for the earlier decision.
@@ -74,7 +75,7 @@ export function readDispute(dispute: Wire, before?: string): DisputeFacts | unde
       textAt(dispute, 'network_reason_code') ??
       textAt(dispute, 'payment_method_details', 'card', 'network_reason_code') ??
       reason,
-    reasonGroup: reasonGroups[reason] ?? 'OTHER',
+    reasonGroup: entryOf(reasonGroups, reason) ?? 'OTHER',
     ...(due === undefined ? {} : { evidenceDueBy: due }),
   }
 }

@@ -3,6 +3,7 @@ import type { FollowUpRequest } from '#connectors/contract.ts'
 import { generalDecline } from '#connectors/stripe/translate/declines.ts'
 import { type Asked, declined, echoOf, unknown } from '#connectors/stripe/translate/outcomes.ts'
 import { type Form, referenceKey, textAt, type Wire } from '#connectors/stripe/translate/wire.ts'
+import { entryOf } from '#domain/json.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
 
 export const toRefund = (request: FollowUpRequest, intentId: string, amount: number): Form => ({
@@ -26,7 +27,7 @@ const failureReasons: Readonly<Record<string, string>> = {
 const deadCards: ReadonlySet<string> = new Set(['lost_or_stolen_card', 'expired_or_canceled_card'])
 
 export const detailOfRefund = (refund: Wire): string =>
-  failureReasons[textAt(refund, 'failure_reason') ?? ''] ?? generalDecline
+  entryOf(failureReasons, textAt(refund, 'failure_reason') ?? '') ?? generalDecline
 
 export function readRefund(refund: Wire, asked: Asked): Outcome {
   const echo = echoOf(refund, asked, 'amount')
