@@ -88,11 +88,13 @@ function stageOf(name: string, stage: DisputeStage, data: Loose | undefined): Di
 
 /**
  * CHARGEBACK_REVERSED returns the money and SECOND_CHARGEBACK reopens the dispute, whatever `disputeStatus` says. For
- * other events a reported status wins, except "open": an event that ends the defence takes precedence over it.
+ * other events a reported status wins, except "open": an event that ends the defence takes precedence over it,
+ * and is the last event of a dispute that was accepted.
  */
 function statusOf(name: string, status: DisputeStatus, reported: string | undefined): DisputeStatus {
   if (name === 'CHARGEBACK_REVERSED' || name === 'SECOND_CHARGEBACK') return status
   const known = entryOf(statuses, reported ?? '')
+  if (name === 'DISPUTE_DEFENSE_PERIOD_ENDED' && known === 'ACCEPTED') return 'LOST'
   return known === undefined || known === 'OPEN' ? status : known
 }
 

@@ -233,6 +233,12 @@ describe('the fact of an item', () => {
     [{ eventCode: 'SCHEME_ARBITRATION_LOST' }, 'ARBITRATION LOST'],
     [{ eventCode: 'ISSUER_RESPONSE_TIMEFRAME_EXPIRED' }, 'CHARGEBACK WON'],
     [{ eventCode: 'DISPUTE_DEFENSE_PERIOD_ENDED' }, 'CHARGEBACK EXPIRED'],
+    // No later event tells that an accepted chargeback is lost.
+    [
+      { eventCode: 'DISPUTE_DEFENSE_PERIOD_ENDED', additionalData: { disputeStatus: 'Accepted' } },
+      'CHARGEBACK LOST',
+    ],
+    [{ eventCode: 'CHARGEBACK', additionalData: { disputeStatus: 'Accepted' } }, 'CHARGEBACK ACCEPTED'],
     [
       {
         eventCode: 'CHARGEBACK',

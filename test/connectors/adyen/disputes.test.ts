@@ -96,7 +96,7 @@ describe('a chargeback', () => {
     expect(paths).toEqual(['retrieveApplicableDefenseReasons', 'supplyDefenseDocument', 'defendDispute'])
   })
 
-  test('is accepted by a call to Adyen', async () => {
+  test('is accepted by a call to Adyen, and lost when Adyen ends it', async () => {
     const { payId, payment } = await captured()
     shop.double.ledger.dispute(payment, 'CHARGEBACK', 'DISPUTE3', {
       defensePeriodEndsAt: '2099-07-31T03:03:07+02:00',
@@ -106,6 +106,11 @@ describe('a chargeback', () => {
     const { status } = await shop.gateway.call('POST', `/disputes/${dispute.disputeId}/accept`, {})
     expect(status).toBe(200)
     expect(shop.double.checkout.disputes.at(-1)?.path).toContain('acceptDispute')
+    shop.double.ledger.dispute(payment, 'DISPUTE_DEFENSE_PERIOD_ENDED', 'DISPUTE3', {
+      disputeStatus: 'Accepted',
+    })
+    await shop.settle()
+    expect((await disputesOf(payId))[0]).toMatchObject({ stage: 'CHARGEBACK', status: 'LOST' })
   })
 })
 
