@@ -188,26 +188,6 @@ test('two transfers in one entry pay their orders, although both customers chose
     expect(await record(payId)).toMatchObject({ status: 'OK', amount: { receivedValue: 1000 } })
 })
 
-test('two customers pay their orders at a bank that gives all transactions one reference, in two files', async () => {
-  const write = (name: string, ...transIds: string[]) => {
-    const entries = transIds.map(transId => ({ reference: 'NOREF', cents: 1000, text: transId }))
-    const text = statement(entries).replaceAll(
-      '<TxDtls>',
-      '<TxDtls><Refs><AcctSvcrRef>0</AcctSvcrRef></Refs>',
-    )
-    return commands.file(name, text)
-  }
-  const orders = [
-    await order('SEPACREDITTRANSFER', 'constant-1'),
-    await order('SEPACREDITTRANSFER', 'constant-2'),
-  ]
-  const [first, both] = [write('one.xml', 'constant-1'), write('both.xml', 'constant-2', 'constant-1')]
-  expect(await commands.json('bank', 'import', first)).toMatchObject({ booked: 1, repeated: 0 })
-  expect(await commands.json('bank', 'import', both)).toMatchObject({ booked: 1, repeated: 1, unmatched: [] })
-  for (const { payId } of orders)
-    expect(await record(payId)).toMatchObject({ status: 'OK', amount: { receivedValue: 1000 } })
-})
-
 test('an unmatched transfer is listed and never guessed', async () => {
   const made = await order('SEPACREDITTRANSFER', 'guess-1')
   const report = await arrive(

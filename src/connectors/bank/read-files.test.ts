@@ -169,25 +169,6 @@ describe('bank statements', () => {
     expect(await read(camt('08', one, '054'))).toMatchObject([{}, { key: 'CRDT|T1|500EUR' }])
   })
 
-  test('entries whose transactions all carry one constant reference are different ones', async () => {
-    const paid = (endToEndId: string, text: string): string =>
-      entry(
-        details(
-          `<TxDtls><Refs><AcctSvcrRef>0</AcctSvcrRef><EndToEndId>${endToEndId}</EndToEndId></Refs><RmtInf><Ustrd>${text}</Ustrd></RmtInf></TxDtls>`,
-        ),
-      ).replace('<AcctSvcrRef>R1</AcctSvcrRef>', '')
-    const keysIn = async (entries: string, message = '053') =>
-      (await read(camt('08', entries, message))).slice(1).map(fact => fact.kind === 'transaction' && fact.key)
-    const [one, other] = [paid('NOTPROVIDED', 'Order 1'), paid('NOTPROVIDED', 'order 2')]
-    const named = paid('E3', 'Order 1')
-    const keys = await keysIn(one + other + named + one)
-    expect(new Set(keys).size).toBe(4)
-    // Each alone in a notification, whose lines break elsewhere.
-    expect(await keysIn(other.replace('order 2', 'ORD ER2'), '054')).toEqual([keys[1]])
-    expect(await keysIn(named, '054')).toEqual([keys[2]])
-    expect(keys[3]).toBe(`${keys[0]}#2`)
-  })
-
   test.each([
     ['its booking', '<BookgDt><DtTm>2026-11-17T09:00:00+01:00</DtTm></BookgDt>'],
     ['its value', '<ValDt><DtTm>2026-11-17T09:00:00+01:00</DtTm></ValDt>'],

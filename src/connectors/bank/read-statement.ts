@@ -1,6 +1,5 @@
 /** Reads camt.053 (statement) and camt.054 (notification), versions 02 to 08, entry by entry. */
 
-import { createHash } from 'node:crypto'
 import type { BankFact, TransactionFact } from '#connectors/bank/bank-facts.ts'
 import {
   BankFileError,
@@ -30,14 +29,14 @@ export function statementHandler(
   { body, statement }: { readonly body: string; readonly statement: string },
   emit: (fact: BankFact) => void,
 ): RecordHandler {
-  let place: Place = newPlace('', undefined)
+  let place: Place = { statementId: '', statementDate: undefined, entries: 0 }
   let announced = false
   let entry: Entry | undefined
   const announce = (node: XmlNode | undefined): void => {
     if (announced) return
     announced = true
     const statementId = textOf(node, 'Id') ?? ''
-    place = newPlace(statementId, textOf(node, 'CreDtTm'))
+    place = { statementId, statementDate: textOf(node, 'CreDtTm'), entries: 0 }
     const id = find(node, 'Acct', 'Id')
     const account = textOf(id, 'IBAN') ?? textOf(id, 'Othr', 'Id')
     if (account === undefined) throw new BankFileError('has a statement that does not name its account')
@@ -102,16 +101,7 @@ interface Place {
   readonly statementDate: string | undefined
   /** The number of entries before it in its statement. */
   entries: number
-  /** How many transactions without a reference of their entry have the same key so far. */
-  readonly weakKeys: Map<string, number>
 }
-
-const newPlace = (statementId: string, statementDate: string | undefined): Place => ({
-  statementId,
-  statementDate,
-  entries: 0,
-  weakKeys: new Map(),
-})
 
 interface Source extends Readonly<Place> {
   readonly entry: XmlNode
@@ -133,7 +123,7 @@ function toTransaction(source: Source): TransactionFact {
   const original = find(details, 'AmtDtls', 'InstdAmt', 'Amt')
   const bankReference = meaningful(textOf(entry, 'AcctSvcrRef'))
   const endToEndId = meaningful(textOf(refs, 'EndToEndId'))
-  const key = numbered(keyOf(source, direction, alone ? entryAmount : amount), countedIn(source))
+  const key = numbered(keyOf(source, direction, alone ? entryAmount : amount), source.keys)
   return {
     kind: 'transaction',
     key,
@@ -176,28 +166,11 @@ function directionOf(details: XmlNode | undefined, entry: XmlNode): 'CRDT' | 'DB
  */
 function keyOf(source: Source, direction: string, { value, currency }: Money): string {
   const { ofEntry, own, other } = referencesOf(source)
-  if (ofEntry === undefined && own !== undefined)
-    return [direction, own, `${value}${currency}`, ...contentOf(source)].join('|')
-  if (source.alone && ofEntry !== undefined) return [direction, ofEntry, `${value}${currency}`].join('|')
+  const single = source.alone ? (ofEntry ?? own) : ofEntry === undefined ? own : undefined
+  if (single !== undefined) return [direction, single, `${value}${currency}`].join('|')
   const within = source.alone ? '' : own === undefined || own === ofEntry ? other : own
   return [direction, ofEntry ?? placeOf(source), within].join('|')
 }
-
-/**
- * Banks that give their entries no reference may give all transactions the same one, so what the payer wrote counts as well.
- * The text is cut because some banks shorten it in statements, and hashed because it may name people.
- */
-function contentOf({ details }: Source): readonly string[] {
-  const endToEndId = meaningful(textOf(find(details, 'Refs'), 'EndToEndId')) ?? ''
-  const text = remittanceOf(find(details, 'RmtInf'), undefined).toUpperCase()
-  const words = text.replace(/[^\p{L}\p{N}]/gu, '').slice(0, 35)
-  const digest = words && createHash('sha256').update(words).digest('hex').slice(0, 16)
-  return endToEndId === '' && digest === '' ? [] : [endToEndId, digest]
-}
-
-/** A reference of the entry is one of this entry; the bank may repeat that of a transaction in the whole statement. */
-const countedIn = (source: Source): Map<string, number> =>
-  meaningful(textOf(source.entry, 'AcctSvcrRef')) === undefined ? source.weakKeys : source.keys
 
 function referencesOf({ entry, details, ordinal }: Source) {
   const refs = find(details, 'Refs')
