@@ -1,6 +1,8 @@
-/** The loop that claims messages never loses a wake-up. */
+/** The loop that claims messages never loses a wake-up, and messages that were not sent say nothing about a receiver. */
 import { expect, test, vi } from 'vitest'
-import { createPump } from '#workers/deliver.ts'
+import type { MerchantId } from '#domain/ids.ts'
+import type { Delivery, DeliveryStore } from '#storage/events/deliveries.ts'
+import { createDeliveryWorker, createPump, type DeliveryDeps } from '#workers/deliver.ts'
 
 /** Wakes the loop a number of microtasks after its first wake-up; returns the number of runs. */
 async function wakeAfter(turns: number, first: () => Promise<unknown>): Promise<number> {
@@ -29,3 +31,20 @@ test.each(turns)(
     expect(await wakeAfter(turn, () => Promise.reject(new Error('no database')))).toBe(2)
   },
 )
+
+test('a message that is not sent because its merchant is being moved does not narrow the lane of its receiver', async () => {
+  const merchantId = 'mer_1' as MerchantId
+  const delivery = { merchantId, receiver: 'https://shop.example', eventId: 'event', round: 1 } as Delivery
+  const lanes: unknown[] = []
+  const claim: DeliveryStore['claim'] = async asked => (lanes.push(asked.lanes) === 1 ? [delivery] : [])
+  const worker = createDeliveryWorker({
+    store: { claim } as DeliveryStore,
+    clock: { nowMs: () => 0 },
+    mayHaveDeliveries: () => true,
+    onError: (error: unknown) => expect.fail(String(error)),
+    gate: () => undefined,
+  } as unknown as DeliveryDeps)
+  await worker.runDue()
+  await vi.waitFor(() => expect(lanes).toHaveLength(2))
+  expect(lanes).toEqual([[], []])
+})

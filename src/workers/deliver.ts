@@ -165,11 +165,11 @@ export function createPump({ run, isStopped, onError }: Pump): () => void {
 
 /**
  * Makes the function for one attempt: it sends the message, records the result, and returns whether there was an
- * answer.
+ * answer. Undefined: nothing was sent, because the merchant is in another cell or being moved.
  */
 function createAttempts(
   deps: Omit<DeliveryDeps, 'mayHaveDeliveries'>,
-): (delivery: Delivery, isStopped: () => boolean) => Promise<boolean> {
+): (delivery: Delivery, isStopped: () => boolean) => Promise<boolean | undefined> {
   const { store, sender, clock, gate = openGate } = deps
   const record = createRecorder(store)
   const secretsOf = createSecretCache(deps.openSecret)
@@ -207,8 +207,8 @@ function createAttempts(
   return async (delivery, isStopped) => {
     let arrived = false
     const away = gate(delivery.merchantId)
+    if (!away) return undefined
     try {
-      if (!away) return arrived
       // The time of the attempt, in the merchant's time. With a moved test clock it is the time when the attempt was
       // due, so that a jump of days runs the whole schedule. In real time it is now, so that an outage of ours uses up
       // no retries.
@@ -225,7 +225,7 @@ function createAttempts(
       // The message becomes due again when its lease expires.
       deps.onError(error)
     } finally {
-      away?.()
+      away()
     }
     return arrived
   }

@@ -6,7 +6,8 @@ import type { Lane } from '#storage/events/deliveries.ts'
 
 export interface Lanes {
   enter(lane: Lane): void
-  leave(lane: Lane, arrived: boolean): void
+  /** `arrived`: undefined if nothing was sent, which says nothing about the receiver. */
+  leave(lane: Lane, arrived: boolean | undefined): void
   /** The lanes whose free places differ from those of an unused lane. */
   list(): (Lane & { readonly free: number })[]
 }
@@ -54,6 +55,7 @@ export function createLanes(): Lanes {
     leave(lane, arrived) {
       const state = stateOf(lane)
       state.inFlight -= 1
+      if (arrived === undefined) return
       state.limit = arrived ? Math.min(state.limit + 1, laneMax) : Math.max(state.limit >> 1, 1)
     },
     list: () =>
