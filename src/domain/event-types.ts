@@ -23,7 +23,8 @@ export const eventTypes = {
   'intent.attempt_failed': 'A try to pay an intent failed, and the intent is still open.',
   'plan.charged': 'A payment within a plan went through.',
   'plan.charge_failed': 'A payment within a plan failed.',
-  'plan.suspended': 'A plan is no longer charged because its last charge failed for good.',
+  'plan.suspended':
+    'A plan is no longer charged, because its last charge failed for good or no provider account takes it.',
   'plan.completed': 'A plan has come to its agreed end.',
   'plan.cancelled': 'A plan was cancelled.',
 } as const

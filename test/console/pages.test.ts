@@ -197,36 +197,43 @@ test.each([
   expect(await read(`/console/search?q=${encodeURIComponent(typed())}`)).toContain(`/payments/${payId}`)
 })
 
-test('200 the search finds a payment by the xId of each operation, and by what its provider calls it', async () => {
-  const { merchantId, apiKey } = await gateway.gateway.merchants.create('A shop with a provider')
+/** A merchant with a payment that was captured and refunded, and what a search for it finds. */
+async function openSearched(prepare?: (merchantId: string) => Promise<void>) {
+  const { merchantId, apiKey } = await gateway.gateway.merchants.create('A shop to be searched')
+  await prepare?.(merchantId)
   const authorization = basic(merchantId, apiKey)
-  const call = (path: string, body: object) => gateway.call('POST', path, body, { authorization })
-  const found = async (payment: string, typed: string) =>
-    (await read(`/console/search?q=${encodeURIComponent(typed)}`)).includes(`/payments/${payment}`)
-  const operations = async (payment: string) =>
-    (await gateway.call('GET', `/payments/getByPayId/${payment}`, undefined, { authorization })).body
-      .operations
-  const findAll = async (payment: string) => {
-    await call(`/payments/${payment}/refunds`, { transId: 'back', amount: { value: 5, currency: 'EUR' } })
-    const xIds: string[] = (await operations(payment)).map(({ xId }: { xId: string }) => xId)
-    expect(xIds).toHaveLength(3)
-    for (const xId of xIds) expect([xId, await found(payment, ` ${xId.toUpperCase()}.`)]).toEqual([xId, true])
-  }
-  const simulated = (await call('/payments', cardPayment())).body.payId
-  await findAll(simulated)
-  const form = { connector: 'simulator', name: 'Sandbox' }
-  expect((await owner.post(`/console/m/${merchantId}/providers/new`, form)).status).toBe(303)
-  const paid = (await call('/payments', cardPayment())).body.payId
-  await findAll(paid)
+  const call = async (verb: string, path: string, body?: object) =>
+    (await gateway.call(verb, path, body, { authorization })).body
+  const { payId } = await call('POST', '/payments', cardPayment())
+  await call('POST', `/payments/${payId}/refunds`, { transId: 'back', amount: { value: 5, currency: 'EUR' } })
+  const { operations } = await call('GET', `/payments/getByPayId/${payId}`)
+  const xIds: string[] = operations.map(({ xId }: { xId: string }) => xId)
+  const finds = async (typed: string) =>
+    (await read(`/console/search?q=${encodeURIComponent(typed)}`)).includes(`/payments/${payId}`)
+  return { merchantId, xIds, finds }
+}
+
+test('200 the search finds a payment by the xId of each operation', async () => {
+  const { xIds, finds } = await openSearched()
+  expect(xIds).toHaveLength(3)
+  for (const xId of xIds) expect([xId, await finds(` ${xId.toUpperCase()}.`)]).toEqual([xId, true])
+  const stranger = await signUp(gateway, { role: 'viewer', merchants: [gateway.merchantId] })
+  expect(await (await stranger.get(`/console/search?q=${xIds[0]}`)).text()).toContain('Nothing.')
+})
+
+test('200 the search finds a payment by the provider’s id of an operation', async () => {
+  const { merchantId, xIds, finds } = await openSearched(async merchant => {
+    const form = { connector: 'simulator', name: 'Sandbox' }
+    expect((await owner.post(`/console/m/${merchant}/providers/new`, form)).status).toBe(303)
+  })
+  for (const xId of xIds) expect([xId, await finds(xId)]).toEqual([xId, true])
   const [named] = await queryRows<{ reference: string }>(
     gateway.databaseUrl,
     `SELECT reference FROM provider_reference WHERE merchant_id = '${merchantId}' AND reference !~ '^[0-9a-f]{32}$'`,
   )
-  expect(await found(paid, named?.reference ?? 'none')).toBe(true)
+  expect(await finds(named?.reference ?? 'none')).toBe(true)
   const stranger = await signUp(gateway, { role: 'viewer', merchants: [gateway.merchantId] })
-  const [{ xId }] = await operations(paid)
-  for (const typed of [xId, named?.reference])
-    expect(await (await stranger.get(`/console/search?q=${typed}`)).text()).toContain('Nothing.')
+  expect(await (await stranger.get(`/console/search?q=${named?.reference}`)).text()).toContain('Nothing.')
 })
 
 test.each([

@@ -4042,9 +4042,9 @@ export interface PlanResumeRequest {
   readonly chargeNow?: boolean
 }
 
-/** A plan is no longer charged because its last charge failed for good. */
+/** A plan is no longer charged, because its last charge failed for good or no provider account takes it. */
 export interface PlanSuspendedEvent {
-  /** A plan is no longer charged because its last charge failed for good. */
+  /** A plan is no longer charged, because its last charge failed for good or no provider account takes it. */
   readonly type: "plan.suspended"
   /** Our id of the payment, the same for its whole life. */
   readonly payId: string
