@@ -21,20 +21,27 @@ export const lapseAuthorization = (due: DueTimer, engine: Engine): Promise<void>
     engine,
   )
 
-/** Lapses an authorisation that the provider has ended early. Returns false if nothing was left to lapse. */
+/**
+ * Lapses an authorisation that the provider has ended early. `repeated`: nothing was left to lapse. `unmatched`: what is left
+ * depends on a capture or reversal without an outcome; if it fails, its amount lapses, so the notice must be tried again.
+ */
 export async function lapseAtProvider(
   { merchant, payment: { merchantId, payId } }: { readonly merchant: Merchant; readonly payment: Payment },
   engine: Engine,
-): Promise<boolean> {
-  const isLapsed = await engine.queue.update({ merchantId, payId }, stored => {
-    const now = merchantNow(engine.clock, merchant)
-    const next = lapse({ ...stored, authorizationExpiresAt: now }, now)
-    if (!next) return { result: false }
-    const subject = lapseSubject(stored, next, approvingOperation(stored).xId)
-    const emitted = emitEvent(next, { subject, owed: true, now }, engine)
-    return { next: emitted.payment, alongside: emitted.alongside, result: true }
-  })
-  return isLapsed === true
+): Promise<'applied' | 'repeated' | 'unmatched'> {
+  const result = await engine.queue.update<'applied' | 'repeated' | 'unmatched'>(
+    { merchantId, payId },
+    stored => {
+      const now = merchantNow(engine.clock, merchant)
+      const next = lapse({ ...stored, authorizationExpiresAt: now }, now)
+      if (!next)
+        return { result: stored.sums.capturing + stored.sums.reversing > 0 ? 'unmatched' : 'repeated' }
+      const subject = lapseSubject(stored, next, approvingOperation(stored).xId)
+      const emitted = emitEvent(next, { subject, owed: true, now }, engine)
+      return { next: emitted.payment, alongside: emitted.alongside, result: 'applied' }
+    },
+  )
+  return result ?? 'unmatched'
 }
 
 export async function expirePayment(due: DueTimer, engine: Engine): Promise<void> {

@@ -159,6 +159,30 @@ describe('notices', () => {
     expect((await examine(shop.gateway.databaseUrl)).filter(({ found }) => found > 0)).toEqual([])
   })
 
+  test('an authorisation that Adyen has ended during a capture lapses if the capture fails', async () => {
+    const payId = await authorized()
+    const { body } = await follow(payId, 'captures', 1000)
+    const [, made] = shop.double.ledger.owed.splice(0)
+    const payment = ledgerOf(shop, await shop.record(payId))
+    const failed = { pspReference: capturePspOf(body), reference: body.xId, value: 1000 }
+    shop.double.ledger.captureFailed(payment, failed)
+    const [told] = shop.double.ledger.owed.splice(0)
+    shop.double.ledger.expire(payment)
+    await shop.settle()
+    await shop.double.notify([made, told])
+    await shop.apply()
+    // The notice of the end, which came during the capture, waits for its next turn.
+    await queryRows(
+      shop.gateway.databaseUrl,
+      'UPDATE notice_item SET due_at = now() WHERE due_at IS NOT NULL',
+    )
+    await shop.apply()
+    expect(await shop.record(payId)).toMatchObject({
+      status: 'REVERSED',
+      amount: { capturedValue: 0, reversedValue: 1000 },
+    })
+  })
+
   test('a refund that fails later is refundable again', async () => {
     const payId = await authorized()
     await follow(payId, 'captures', 1000)

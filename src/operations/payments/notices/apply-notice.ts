@@ -99,7 +99,7 @@ async function applyFact(
         deps.engine,
       )
     case 'lapsed':
-      return (await lapseAtProvider(noticed, deps.engine)) ? 'applied' : 'repeated'
+      return lapseAtProvider(noticed, deps.engine)
     case 'refunds': {
       const apply = (refund: PaymentFact): Promise<Applied> => applyUntilDone(account, refund, deps)
       return applyListedRefunds(noticed, fact, { engine: deps.engine, apply })
