@@ -344,6 +344,31 @@ describe('an increment', () => {
     const settled = settle(payment, xIdOf(2), outcomes.approved, now)
     expect(settled).toMatchObject({ status: 'REVERSED', sums: { authorized: 1400, reversed: 1400 } })
   })
+
+  test.each([
+    ['of a part, which released the rest', { releasesRest: true }, 0],
+    ['that released nothing', {}, 400],
+  ])('whose answer comes after that of a capture %s', (_, details, open) => {
+    const payment = underWay('INCREMENTAL')
+    const reversed = open === 0 ? 600 : 0
+    const taken = operationOf({
+      xId: xIdOf(3),
+      sequence: 3,
+      type: 'CAPTURE',
+      state: 'OK',
+      amount: 400,
+      details,
+    })
+    const known: Payment = {
+      ...payment,
+      status: 'OK',
+      sums: { ...payment.sums, captured: 400, reversed },
+      operations: [...payment.operations, taken],
+    }
+    const settled = settle(known, xIdOf(2), outcomes.approved, now)
+    expect(settled.sums.authorized).toBe(1400)
+    expect(openAmount(settled) - openAmount(known)).toBe(open)
+  })
 })
 
 test('a failed follow-up never changes the status of a payment that was approved', () => {

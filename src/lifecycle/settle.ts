@@ -201,8 +201,11 @@ function answerFirstStep(payment: Payment, confirm: Operation): Payment {
 
 function raiseAuthorization(payment: Payment, { amount, details }: Operation): Payment {
   const { authorizationExpiresAt, sums } = payment
-  // The payment was reversed while the increment had no answer, so the added amount is released too.
-  if (payment.status === 'REVERSED') {
+  // The payment was reversed while the increment was under way, or a capture released the rest: the added amount is
+  // released too.
+  const isReleased = ({ type, state, details: { releasesRest } }: Operation): boolean =>
+    type === 'CAPTURE' && state === 'OK' && releasesRest === true
+  if (payment.status === 'REVERSED' || payment.operations.some(isReleased)) {
     return withSums(payment, {
       authorized: add(sums.authorized, amount),
       reversed: add(sums.reversed, amount),
