@@ -1,4 +1,4 @@
-/** Notices about one dispute in every order, and twice: whatever arrives when, the dispute ends as it does in order. */
+/** The notices about one dispute in every order, once and twice: the dispute always ends in the same state. */
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { readNotice as readAdyen } from '#connectors/adyen/notices.ts'

@@ -85,9 +85,9 @@ const progress: Readonly<Record<DisputeStatus, number>> = {
 export const isFinal = (status: DisputeStatus): boolean => progress[status] >= progress.EXPIRED
 
 /**
- * Notices arrive in any order: one with an earlier state than the stored one is ignored. Between states of the same rank, such
- * as WON and LOST, the provider's time decides: a lost dispute may be withdrawn and a won one lost, but a delayed notice of the
- * earlier result must not replace the later one.
+ * Whether a notice reports a change. Notices arrive in any order, so one with an earlier state than the stored one does
+ * not. Between states of the same rank, such as WON and LOST, the provider's time decides: a lost dispute may be
+ * withdrawn and a won one lost, but a delayed notice of the earlier result must not replace the later one.
  */
 function isNewState(known: Dispute, reported: DisputeFacts): boolean {
   const [before, after] = [stages.indexOf(known.stage), stages.indexOf(reported.stage)]
@@ -107,7 +107,7 @@ function isReportedBefore({ reportedAt }: DisputeFacts, known: Dispute): boolean
   return reportedAt !== undefined && last !== undefined && reportedAt.getTime() < Date.parse(last)
 }
 
-/** A later notice may not repeat why there is a dispute, nor until when to answer: what is known stays. */
+/** A later notice may omit the reason and the deadline; the stored ones then stay. */
 function withKnownFields(reported: DisputeFacts, known: Dispute): DisputeFacts {
   const isReasonKnown = reported.reasonGroup === 'OTHER' && known.reasonCode !== ''
   const { reasonCode, reasonGroup } = isReasonKnown ? known : reported
@@ -160,14 +160,14 @@ export function updateDispute(
         ? 'STATUS_CHANGED'
         : 'AMOUNT_CHANGED'
   const reopened = isFinal(known.status) && !isFinal(reported.status)
-  // A dispute that was not defended in time has been told as lost before the provider calls it lost.
-  const told = closingEvents(known.status)
+  // An expired dispute has already sent dispute.lost when the provider reports it as lost.
+  const sent = closingEvents(known.status)
   return move(payment, known, {
     facts: reported,
     type,
     news: [
       ...(reopened ? (['dispute.opened'] as const) : []),
-      ...closingEvents(reported.status).filter(type => !told.includes(type)),
+      ...closingEvents(reported.status).filter(type => !sent.includes(type)),
     ],
     now,
   })

@@ -44,9 +44,9 @@ export function reserveReversal(payment: Payment, command: FollowUpCommand, reco
 }
 
 /**
- * Only a payment that waits for its customer or for the merchant's confirm can be cancelled. A try that is at the provider,
- * was left open there, or whose answer was lost, may be approved, so it must be settled first. A transfer of which a part has
- * arrived waits for its customer alone: no provider decides about it.
+ * Only a payment that waits for its customer or for the merchant's confirm can be cancelled. A try that is at the
+ * provider, that its customer left open there, or whose answer was lost may still be approved, so it must be settled
+ * first. A partly received transfer waits for its customer alone: no provider decides about it.
  */
 export function decideCancellation(payment: Payment): Decision {
   const isSent = payment.operations.some(({ state }) => state === 'SENT')

@@ -83,8 +83,8 @@ export function refuseForever({ hostname }: URL, policy: AddressPolicy): string 
 const addressMax = 2_048
 
 /**
- * The address of an endpoint as it is stored, or why it cannot be used: the same rule as at every delivery, so that an
- * address that can never be called is refused right away.
+ * Normalises the address of an endpoint, or says why it cannot be used. The rule is that of every delivery, so that an
+ * address that can never be called is refused at once.
  */
 export function readEndpointAddress(
   text: string,

@@ -21,7 +21,7 @@ test.each([
   [`https://shop.example/${'ä'.repeat(700)}`, 'it has 4221 characters; allowed are 2048 at most'],
   ['http://shop.example', 'only https addresses are called in live'],
   ['https://ada:secret@shop.example', 'it must be an http or https address without credentials in it'],
-  // Nothing is ever sent there, whatever happens.
+  // Addresses to which live never sends.
   ['https://127.0.0.1/hook', '127.0.0.1 is not a public address (loopback)'],
   ['https://0x7f.1/hook', '127.0.0.1 is not a public address (loopback)'],
   ['https://10.1.2.3/hook', '10.1.2.3 is not a public address (private)'],

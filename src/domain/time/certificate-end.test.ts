@@ -1,4 +1,4 @@
-/** What is said about a certificate that nobody renewed. */
+/** Warnings about a certificate that is about to expire. */
 import { expect, test } from 'vitest'
 import { warnOfEnd } from '#domain/time/certificate-end.ts'
 import { makeCertificate } from '#test/support/certificate.ts'

@@ -85,7 +85,7 @@ export interface CreatePayment {
   readonly unattended?: boolean
 }
 
-/** A charge that the gateway makes by itself was refused before its first record: no request waits for the refusal. */
+/** An automatic charge was refused before its first commit. No request waits for the refusal. */
 export class ChargeRefused extends Error {}
 
 export async function createPayment(request: CreatePayment, engine: Engine): Promise<OperationAnswer> {

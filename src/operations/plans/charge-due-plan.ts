@@ -77,12 +77,12 @@ async function charge(found: ChargeablePlan, due: Due, engine: Engine): Promise<
   throw new Error(`no unused transId was found for a charge of plan ${plan.planId}`)
 }
 
-/** An hour: how soon after it is enabled again a merchant's plans go on. */
+/** An hour: how long after a merchant is enabled again its plans are charged at the latest. */
 const disabledPauseMs = 3_600_000
 
 /**
- * A disabled merchant takes no new payments, so none of its customers is charged. Of the due days that pass meanwhile the newest
- * one waits for the merchant to be enabled; the others are not made up, as after a pause.
+ * A disabled merchant takes no new payments, so none of its customers is charged. The newest due day waits until the
+ * merchant is enabled; earlier ones are skipped, as after a pause.
  */
 async function holdBack({ plan }: ChargeablePlan, { turn, ...due }: Due, engine: Engine): Promise<void> {
   const now = merchantNow(engine.clock, due.merchant)

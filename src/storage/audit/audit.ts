@@ -35,7 +35,7 @@ export interface AuditConditions {
   readonly act?: string
   /** Only actions on these objects; all unless given. */
   readonly objects?: readonly string[]
-  /** Only actions of these actors, and only rows with a higher number than the one beside the actor; all unless given. */
+  /** Only actions of these actors, each from the row after the given number on; all unless given. */
   readonly actors?: readonly ActorSince[] | undefined
   /** Only rows with a lower number. */
   readonly before?: number | undefined

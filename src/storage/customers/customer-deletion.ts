@@ -194,8 +194,9 @@ async function forgetNumbers(
 }
 
 /**
- * Plans of nobody, and of customers who have not stored the card, charge a number without being its keeper. They lead to it
- * still, because it may be stored again, but only the merchant can resume them then.
+ * Suspends plans that charge a number stored for another customer: plans without a customer, and those of customers who
+ * have not stored the card. They keep their reference, because the number may be stored again; the merchant then resumes
+ * them.
  */
 async function suspendPlansWithoutNumber(
   client: PoolClient,

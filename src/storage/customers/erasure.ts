@@ -17,7 +17,7 @@ export interface Erasure {
   /** Stored answers to changes of the customer record. */
   eraseCustomerAnswers(merchantId: MerchantId, customerId: CustomerId): Promise<void>
   listRetentions(): Promise<readonly Retention[]>
-  /** The next payments whose retention has ended, in the order of their ids: from the mark on, or after the one given. */
+  /** The next payments past their retention period, in the order of their ids: after the given id, else from the mark on. */
   findOverdue(retention: Retention, now: Date, after: string | undefined): Promise<readonly string[]>
   /**
    * Moves the mark over these erased payments, up to the first whose retention has not ended, and returns how many it passed.

@@ -89,7 +89,7 @@ function createCluster({ directory, cluster, binaries, account, onProgress }: In
 /** 60 MB: what a new database takes, with something to spare. */
 const newDatabaseNeeds = 60_000_000
 
-/** A sentence if the disk of the folder has less room than is needed, whatever an error says. */
+/** The sentence for a disk with less room than the database needs; undefined if it has enough. */
 export function describeFullDisk(directory: string, needed: number): string | undefined {
   const { bavail, bsize } = statfsSync(directory)
   const free = bavail * bsize

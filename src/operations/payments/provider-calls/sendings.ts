@@ -110,7 +110,7 @@ export function createSendings(
         const known = sendings.get(xId)
         // From here on the request itself records the outcome.
         change(xId, { doubtfulSinceMs: undefined })
-        // Of an operation that had to be forgotten, nobody knows whether it has been taken over: its inquiry decides.
+        // Another process may have taken over an operation that is no longer known here, so its inquiry decides.
         return isAlive() && !known?.isGivenUp && known?.begunIn === countInterruptions()
       },
       end: xId => void sendings.delete(xId),
