@@ -2,7 +2,7 @@
 import type { Money } from '#domain/money/money.ts'
 import { dayOf } from '#domain/time/calendar.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
-import { type ChargedMethod, isOver, nextPaymentAfter, type Plan } from '#lifecycle/plans/plan.ts'
+import { type ChargedMethod, isAlive, isOver, nextPaymentAfter, type Plan } from '#lifecycle/plans/plan.ts'
 
 export interface PlanPatch {
   readonly amount?: Money
@@ -13,10 +13,6 @@ export interface PlanPatch {
     readonly charged: ChargedMethod
   }
 }
-
-/** A plan that has begun and not ended. */
-const isAlive = ({ status }: Plan): boolean =>
-  status === 'ACTIVE' || status === 'PAUSED' || status === 'SUSPENDED'
 
 export const decidePatch = (plan: Plan): Decision => (isAlive(plan) ? accept : refuse('PLAN_NOT_ACTIVE'))
 

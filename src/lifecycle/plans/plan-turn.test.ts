@@ -38,6 +38,18 @@ describe('when a plan acts next', () => {
     ['charged by the merchant', { recurring: { frequency: 'MONTHLY' } }, undefined],
     ['charged by the merchant, with an end', { recurring: { expiryDate: '2027-02-28' } }, '2027-03-01'],
     ['no schedule', { recurring: undefined }, undefined],
+    ['a pause', { recurring: automatic, status: 'PAUSED' }, undefined],
+    [
+      'its end during a pause',
+      { recurring: { ...automatic, expiryDate: '2027-12-31' }, status: 'PAUSED' },
+      '2028-01-01',
+    ],
+    [
+      'its end while it is suspended',
+      { recurring: { ...automatic, expiryDate: '2027-02-28' }, status: 'SUSPENDED', tries: 4 },
+      '2027-03-01',
+    ],
+    ['cancelled', { recurring: { expiryDate: '2027-02-28' }, status: 'CANCELLED' }, undefined],
     [
       'charged by the merchant, who asked for a charge at once',
       { recurring: undefined, askedOn: '2027-02-28' },
@@ -85,6 +97,28 @@ describe('what a plan does when its timer fires', () => {
     [
       'of a plan that the merchant charges',
       { recurring: { frequency: 'MONTHLY' } },
+      at('2027-02-28'),
+      { kind: 'rest' },
+    ],
+    [
+      'of a paused plan that has an end',
+      { status: 'PAUSED', recurring: { ...automatic, expiryDate: '2027-03-31' } },
+      at('2027-02-28'),
+      { kind: 'wait', until: at('2027-04-01') },
+    ],
+    [
+      'after the last day of a paused plan',
+      { status: 'PAUSED', recurring: { ...automatic, expiryDate: '2027-02-27' } },
+      at('2027-02-28'),
+      { kind: 'complete' },
+    ],
+    [
+      'after the last day of a suspended plan whose charge is still under way',
+      {
+        status: 'SUSPENDED',
+        recurring: { ...automatic, expiryDate: '2027-02-27' },
+        chargingPayId: 'b'.repeat(32) as PayId,
+      },
       at('2027-02-28'),
       { kind: 'rest' },
     ],
@@ -191,6 +225,16 @@ describe('how the outcome of a charge changes the plan', () => {
       }
     },
   )
+  test('a plan that was paused meanwhile, or suspended by this charge, wakes up for its end', () => {
+    const ending = endingOn('2027-03-15')
+    const wakeAt = at('2027-03-16')
+    const paused = { plan: { ...ending, status: 'PAUSED' as const }, now }
+    expect(settleTurn(paid, turn(0), paused)).toMatchObject({ status: 'PAUSED', wakeAt })
+    expect(settleTurn(failed('21000305'), turn(0), { plan: ending, now })).toMatchObject({
+      status: 'SUSPENDED',
+      wakeAt,
+    })
+  })
   test.each([paid, failed('21000351')])(
     'a plan that was resumed meanwhile keeps the due day of its resumption: no missed day is charged (%#)',
     payment => {

@@ -5,7 +5,7 @@
 import { addDays, dayOf, startOfDay } from '#domain/time/calendar.ts'
 import type { PlanTurn } from '#lifecycle/details.ts'
 import { approvingOperation, type Payment } from '#lifecycle/payment.ts'
-import { isOver, nextPaymentAfter, type Plan, type PlanStatus } from '#lifecycle/plans/plan.ts'
+import { isAlive, isOver, nextPaymentAfter, type Plan, type PlanStatus } from '#lifecycle/plans/plan.ts'
 
 /**
  * The days of the tries, counted from the due day: on the day, then after 1, 3 and 7 days, as the API contract says.
@@ -23,7 +23,7 @@ export const isAutomatic = (turn: PlanTurn): turn is AutomaticTurn => turn.autom
 
 export const turnOf = ({ own }: Pick<Payment, 'own'>): PlanTurn | undefined => own.planTurn
 
-type Schedule = Pick<Plan, 'recurring' | 'nextPaymentDate' | 'askedOn' | 'tries'>
+type Schedule = Pick<Plan, 'status' | 'recurring' | 'nextPaymentDate' | 'askedOn' | 'tries'>
 
 /**
  * A charge at once that the merchant asked for and that was not tried yet. The gateway makes it even without
@@ -32,11 +32,16 @@ type Schedule = Pick<Plan, 'recurring' | 'nextPaymentDate' | 'askedOn' | 'tries'
 const isAsked = ({ nextPaymentDate, askedOn, tries }: Schedule): boolean =>
   askedOn !== undefined && askedOn === nextPaymentDate && tries === 0
 
-/** When the gateway must act on an active plan: at its next charge or its end, whichever comes first. */
+/**
+ * When the gateway must act on a plan: at its next charge or its end, whichever comes first. A paused or suspended plan
+ * is not charged, but ends on its day like an active one.
+ */
 export function nextMoment(schedule: Schedule): Date | undefined {
-  const { recurring, nextPaymentDate, tries } = schedule
+  const { status, recurring, nextPaymentDate, tries } = schedule
+  if (!isAlive(schedule)) return undefined
   const end = recurring?.expiryDate === undefined ? undefined : startOfDay(addDays(recurring.expiryDate, 1))
-  if (nextPaymentDate === undefined || !(recurring?.autoCharge || isAsked(schedule))) return end
+  const isCharged = status === 'ACTIVE' && (recurring?.autoCharge || isAsked(schedule))
+  if (nextPaymentDate === undefined || !isCharged) return end
   const charge = startOfDay(addDays(nextPaymentDate, tryDays[tries] ?? 0))
   return end && end.getTime() < charge.getTime() ? end : charge
 }
@@ -49,10 +54,10 @@ export type PlanMove =
   | { readonly kind: 'rest' }
 
 export function decideMove(plan: Plan, now: Date): PlanMove {
-  // While a charge is under way, its settlement sets the next timer.
-  if (plan.status !== 'ACTIVE' || plan.chargingPayId !== undefined) return { kind: 'rest' }
-  if (isOver(plan, dayOf(now))) return { kind: 'complete' }
   const until = nextMoment(plan)
+  // While a charge is under way, its settlement sets the next timer.
+  if (!isAlive(plan) || plan.chargingPayId !== undefined) return { kind: 'rest' }
+  if (isOver(plan, dayOf(now))) return { kind: 'complete' }
   const { nextPaymentDate } = plan
   if (!until) return { kind: 'rest' }
   if (until.getTime() > now.getTime() || nextPaymentDate === undefined) return { kind: 'wait', until }
@@ -102,18 +107,20 @@ export function settleTurn(
   { plan, now }: { readonly plan: Plan; readonly now: Date },
 ): TurnResult {
   const { status, nextPaymentDate } = plan
-  if (status !== 'ACTIVE') return { status, nextPaymentDate, tries: plan.tries }
+  if (status !== 'ACTIVE') return wake(plan, { status, nextPaymentDate, tries: plan.tries }, now)
   const isResumed = nextPaymentDate !== undefined && nextPaymentDate > dueDate
   if (payment.status !== 'FAILED') {
     const next = isResumed ? nextPaymentDate : nextPaymentAfter(plan, dueDate)
-    return wake(plan, { nextPaymentDate: next, tries: 0 }, now)
+    return wake(plan, { status, nextPaymentDate: next, tries: 0 }, now)
   }
-  const again = isResumed ? { nextPaymentDate, tries: 0 } : { nextPaymentDate: dueDate, tries: tries + 1 }
+  const again = isResumed
+    ? { status, nextPaymentDate, tries: 0 }
+    : { status, nextPaymentDate: dueDate, tries: tries + 1 }
   // If the merchant charges the plan, the one charge that they asked us to make is not retried.
   if (!plan.recurring?.autoCharge) return wake(plan, again, now)
   const isSoft = softDeclines.test(approvingOperation(payment).responseCode)
   if (!isSoft || tries + 1 >= tryDays.length) {
-    return { status: 'SUSPENDED', nextPaymentDate: dueDate, tries: tries + 1 }
+    return wake(plan, { status: 'SUSPENDED', nextPaymentDate: dueDate, tries: tries + 1 }, now)
   }
   return wake(plan, again, now)
 }
@@ -136,12 +143,8 @@ export function settleLate(plan: Plan, { automatic, paid }: PlanTurn, now: Date)
   }
 }
 
-function wake(
-  { recurring, askedOn }: Plan,
-  progress: { readonly nextPaymentDate?: string; readonly tries: number },
-  now: Date,
-): TurnResult {
+function wake({ recurring, askedOn }: Plan, progress: Omit<TurnResult, 'wakeAt'>, now: Date): TurnResult {
   const moment = nextMoment({ recurring, askedOn, ...progress })
   const wakeAt = moment && new Date(Math.max(moment.getTime(), now.getTime()))
-  return { status: 'ACTIVE', ...progress, wakeAt }
+  return { ...progress, wakeAt }
 }

@@ -113,6 +113,10 @@ export function lastPaymentOf(terms: Terms): string | undefined {
   return lastDueDay({ anchor: anchorOf(terms), frequency }, expiryDate)
 }
 
+/** A plan that has begun and not ended. */
+export const isAlive = ({ status }: Pick<Plan, 'status'>): boolean =>
+  status === 'ACTIVE' || status === 'PAUSED' || status === 'SUSPENDED'
+
 /** The plan still covers the whole of its last day. */
 export const isOver = ({ recurring }: Pick<Plan, 'recurring'>, day: string): boolean =>
   recurring?.expiryDate !== undefined && day > recurring.expiryDate

@@ -10,7 +10,7 @@ import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
-import { planTimer } from '#operations/plans/plan-book.ts'
+import { planTimers } from '#operations/plans/plan-book.ts'
 import type { BankItem } from '#storage/bank/items.ts'
 
 /** Does nothing unless the bank's reason ends a mandate. `xId`: the operation that came back with this reason. */
@@ -40,9 +40,10 @@ async function suspendPlanOf(
     const plan = payment?.planId && (await engine.plans.find(merchantId, payment.planId))
     if (!plan || (plan.status !== 'ACTIVE' && plan.status !== 'PENDING')) return
     const now = merchantNow(engine.clock, merchant)
+    const suspended = endPlan(plan, 'SUSPENDED', now)
     const change = {
-      updatePlan: { plan: endPlan(plan, 'SUSPENDED', now), expectedVersion: plan.version },
-      dropTimers: [planTimer(plan, plan.initialPayId)],
+      updatePlan: { plan: suspended, expectedVersion: plan.version },
+      ...planTimers(suspended, merchant),
     }
     try {
       await engine.queue.update({ merchantId, payId }, stored => {

@@ -132,12 +132,13 @@ async function end(
   due: Omit<Due, 'turn'>,
   engine: Engine,
 ): Promise<void> {
-  const updatePlan = { plan: endPlan(plan, status, due.at), expectedVersion: plan.version }
+  const ended = endPlan(plan, status, due.at)
+  const updatePlan = { plan: ended, expectedVersion: plan.version }
   const type = status === 'COMPLETED' ? 'plan.completed' : 'plan.suspended'
   const event = { type, owed: true, now: due.at } as const
   const { committed } = await commitWithPlanEvent(
     plan,
-    { updatePlan, dropTimers: [due.timer] },
+    { updatePlan, ...planTimers(ended, due.merchant) },
     { event, engine },
   )
   if (!committed) await lookAgain(due, engine)
@@ -158,7 +159,10 @@ async function suspend(
   const event = { type: 'plan.suspended', owed: true, now } as const
   const { committed } = await commitWithPlanEvent(
     plan,
-    { changePlan: { plan: suspended, expectedVersion: plan.version }, dropTimers: [due.timer] },
+    {
+      changePlan: { plan: suspended, expectedVersion: plan.version },
+      ...planTimers(suspended, due.merchant),
+    },
     { event, engine },
   )
   if (!committed) return lookAgain(due, engine)

@@ -24,12 +24,12 @@ export const planTimer = (
 ): TimerKey => ({ merchantId, payId: initialPayId, xId: planId as string as XId, kind: 'PLAN' })
 
 /**
- * An active plan has a timer for its next charge or its end; any other has none. While a charge is under way there is
- * none either: settling the charge sets it.
+ * The timer of a plan for its next charge or its end; a plan that has ended or not begun has none. While a charge is
+ * under way there is none either: settling the charge sets it.
  */
 export function planTimers(plan: Plan, merchant: Merchant): Pick<Change, 'setTimers' | 'dropTimers'> {
   const timer = planTimer(plan, plan.initialPayId)
-  const wakeAt = plan.status === 'ACTIVE' ? nextMoment(plan) : undefined
+  const wakeAt = nextMoment(plan)
   return wakeAt ? { setTimers: [timerAt(timer, wakeAt, merchant)] } : { dropTimers: [timer] }
 }
 
@@ -81,12 +81,12 @@ function startPlan(payment: PlannedPayment, merchant: Merchant, now: Date): Move
   const recurring = credentialTerms(details)?.recurring
   const nextPaymentDate = nextPaymentAfter({ recurring, createdAt }, dayOf(now))
   // The customer may have chosen a method on our page that cannot be charged again; then the plan is suspended at once.
-  const isRepeatable = method.operations.includes('recurring')
-  const wakeAt = isRepeatable ? nextMoment({ recurring, nextPaymentDate, tries: 0 }) : undefined
+  const status = method.operations.includes('recurring') ? 'ACTIVE' : 'SUSPENDED'
+  const wakeAt = nextMoment({ status, recurring, nextPaymentDate, tries: 0 })
   const start = {
     merchantId,
     planId,
-    status: isRepeatable ? 'ACTIVE' : 'SUSPENDED',
+    status,
     // The approved amount: a confirm may have requested less than the payment.
     amount: { value: payment.sums.authorized, currency: payment.amount.currency },
     customerId,

@@ -159,6 +159,28 @@ test('200 an earlier last day ends the plan then', async () => {
   expect(await act(planId, 'resume')).toMatchObject(refused('27000001'))
 })
 
+test('a PAUSED or SUSPENDED plan is COMPLETED after its last day too, with the event', async () => {
+  const webhook = 'http://127.0.0.1:1/plans'
+  const recurring = { frequency: 'MONTHLY', useCase: 'FIXED', autoCharge: true, expiryDate: '2027-03-10' }
+  const begin = async () => (await beginPlan(shop, { recurring, payment: { urls: { webhook } } })).body
+  const [paused, suspended, deleted] = [await begin(), await begin(), await begin()]
+  await act(paused.paymentPlanId, 'pause')
+  const { gatewayCustomerId } = await readPlan(shop, deleted.paymentPlanId)
+  expect((await shop.call('DELETE', `/customers/${gatewayCustomerId}`)).status).toBe(200)
+  await shop.fail({ operation: 'AUTHORIZATION', fault: 'decline', code: '05' })
+  await moveTo(shop, '2027-03-10T23:00:00Z')
+  const statuses = async () => {
+    const plans = [paused, suspended, deleted].map(({ paymentPlanId }) => readPlan(shop, paymentPlanId))
+    return (await Promise.all(plans)).map(({ status }) => status)
+  }
+  expect(await statuses()).toEqual(['PAUSED', 'SUSPENDED', 'SUSPENDED'])
+  await moveTo(shop, '2027-03-11T00:00:00Z')
+  expect(await statuses()).toEqual(['COMPLETED', 'COMPLETED', 'COMPLETED'])
+  expect(await act(paused.paymentPlanId, 'resume')).toMatchObject(refused('27000001'))
+  const { data } = (await shop.call('GET', `/events?page=1&payId=${paused.payId}`)).body
+  expect(data[0].body).toMatchObject({ type: 'plan.completed', paymentPlanId: paused.paymentPlanId })
+})
+
 describe('while a charge is under way whose answer was lost', () => {
   async function startCharge(recurring: object, change: { card?: object } = {}): Promise<string> {
     const terms = { frequency: 'MONTHLY', useCase: 'FIXED', autoCharge: true, ...recurring }
