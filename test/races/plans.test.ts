@@ -1,10 +1,11 @@
 /** Two processes on the same plans: every due day is charged once, and a plan that ends, ends for both. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { PayId, PlanId, XId } from '#domain/ids.ts'
+import type { PayId, PlanId, StoredMethodId, XId } from '#domain/ids.ts'
 import type { Engine } from '#operations/engine.ts'
 import { updatePlan } from '#operations/plans/change-plan.ts'
 import { runPlan } from '#operations/plans/charge-due-plan.ts'
 import { examine } from '#storage/doctor/doctor.ts'
+import type { AnyJson } from '#test/support/any-json.ts'
 import { createTestClock, dayMs } from '#test/support/clock.ts'
 import { startTestGateway, type TestAnswer, type TestGateway } from '#test/support/gateway.ts'
 import { beginPlan, chargePlan, listPayments, readPlan } from '#test/support/plans.ts'
@@ -238,4 +239,79 @@ test('a plan that gets an earlier end while its timer waits ends then', async ()
     shop.call('PATCH', `/payment-plans/${planId}`, { recurring: { expiryDate: inThreeDays } }),
   )
   expect(runAt?.getTime()).toBe(Date.parse(inThreeDays) + dayMs)
+})
+
+/** Stores a second card with the plan's customer; returns the id of the stored method. */
+async function addCard(planId: string, number: string): Promise<{ customerId: string; methodId: string }> {
+  const { merchantCustomerId, gatewayCustomerId: customerId } = await readPlan(shop, planId)
+  await shop.create('CARD', {
+    customerInfo: { merchantCustomerId, email: 'ada@example.com' },
+    card: { number, expiryDate: '209912' },
+    credentialOnFile: { type: 'UNSCHEDULED', initialPayment: true, unscheduled: { subType: 'CIT' } },
+  })
+  const { data } = (await shop.call('GET', `/customers/${customerId}/paymentMethods`)).body
+  return { customerId, methodId: data.find((one: AnyJson) => one.last4Digits === number.slice(-4)).id }
+}
+
+/** Moves the plan to that method, and runs `between` after the method was read and before the plan is written. */
+async function movePlanTo(planId: string, methodId: string, between: () => Promise<unknown>) {
+  const { engine } = left.gateway
+  let found = 0
+  const storedMethods: Engine['storedMethods'] = {
+    ...engine.storedMethods,
+    async findAny(...key) {
+      const method = await engine.storedMethods.findAny(...key)
+      if (found++ === 0) await between()
+      return method
+    },
+  }
+  const merchant = await findMerchant(shop, left)
+  const request = {
+    merchant,
+    planId: planId as PlanId,
+    patch: {},
+    paymentMethodId: methodId as StoredMethodId,
+  }
+  return updatePlan(request, { ...engine, storedMethods })
+}
+
+test('a plan is not moved to a stored method that is deleted meanwhile', async () => {
+  const [planId = ''] = await begin(1)
+  const before = await readPlan(shop, planId)
+  const { customerId, methodId } = await addCard(planId, '5555555555554444')
+  const moved = movePlanTo(planId, methodId, () =>
+    shop.call('DELETE', `/customers/${customerId}/paymentMethods/${methodId}`),
+  )
+  await expect(moved).rejects.toMatchObject({ field: 'paymentMethodId' })
+  expect(await readPlan(shop, planId)).toEqual(before)
+})
+
+test('a plan that is moved while its customer is deleted is SUSPENDED', async () => {
+  const [planId = ''] = await begin(1)
+  const { customerId, methodId } = await addCard(planId, '5555555555554444')
+  const moved = movePlanTo(planId, methodId, () => shop.call('DELETE', `/customers/${customerId}`))
+  await expect(moved).rejects.toMatchObject({ field: 'paymentMethodId' })
+  expect((await readPlan(shop, planId)).status).toBe('SUSPENDED')
+})
+
+test('a plan that is moved to a card while its number is replaced is charged by the new number', async () => {
+  const [planId = ''] = await begin(1)
+  const { methodId } = await addCard(planId, '4000000000003220')
+  await movePlanTo(planId, methodId, () =>
+    shop.call('POST', '/services/accountUpdater', {
+      transId: 'updater-1',
+      cards: [{ number: '4000000000003220' }],
+    }),
+  )
+  expect((await readPlan(shop, planId)).paymentMethodId).toBe(methodId)
+  const { status, body } = await chargePlan(shop, planId)
+  const [updated] = await queryRows<{ card_id: string }>(
+    left.databaseUrl,
+    `SELECT card_id FROM stored_method WHERE method_id = '${methodId}'`,
+  )
+  const [charged] = await queryRows<{ card_id: string }>(
+    left.databaseUrl,
+    `SELECT card_id FROM payment WHERE pay_id = '${body.payId}'`,
+  )
+  expect([status, charged?.card_id]).toEqual([200, updated?.card_id])
 })

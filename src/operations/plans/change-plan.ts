@@ -26,6 +26,7 @@ import { hasInstrument } from '#operations/plans/charge-plan.ts'
 import { planTimer, planTimers } from '#operations/plans/plan-book.ts'
 import { refusePlan, toRecord } from '#operations/plans/plans.ts'
 import { checkMetadata } from '#schemas/parts/metadata.ts'
+import type { PlanMethod } from '#storage/commit/plan-change.ts'
 import type { PlanEntry } from '#storage/plans/plans.ts'
 
 export interface PlanRequest {
@@ -37,6 +38,8 @@ export interface PlanRequest {
 interface PlanStep {
   readonly decide: (plan: Plan, now: Date) => Decision | Promise<Decision>
   readonly change: (plan: PlanEntry, now: Date) => Plan | Promise<Plan>
+  /** The stored method that the changed plan is moved to, if it is. */
+  readonly methodOf?: (changed: Plan) => PlanMethod | undefined
 }
 
 /** 50: when many processes change one plan, each round lets at least one of them through. */
@@ -45,7 +48,7 @@ const maximumRounds = 50
 /** Undefined: the merchant has no such plan. */
 async function changePlan(
   request: PlanRequest,
-  { decide, change }: PlanStep,
+  { decide, change, methodOf }: PlanStep,
   engine: Engine,
 ): Promise<{ readonly answer: OperationAnswer; readonly plan?: Plan } | undefined> {
   const { merchant, planId, key } = request
@@ -63,11 +66,14 @@ async function changePlan(
     const answer = { status: 200, json: JSON.stringify(toRecord(changed)) }
     const committed = await engine.commit({
       changePlan: { plan: changed, expectedVersion: plan.version },
+      holdMethod: methodOf?.(changed),
       ...planTimers(changed, merchant),
       key: keyRow(key, { merchant, answer, now }),
     })
     if (committed.committed) return { answer, plan: changed }
-    if (committed.conflict !== 'plan_changed') throw new CommitRefused(committed.conflict)
+    // The stored method was deleted, or its card replaced: it is looked up again.
+    if (committed.conflict !== 'plan_changed' && committed.conflict !== 'card_gone')
+      throw new CommitRefused(committed.conflict)
   }
   throw new Error(`plan ${planId} was changed by others in each of ${maximumRounds} tries to write it`)
 }
@@ -93,10 +99,16 @@ export async function updatePlan(
         if (wrong) throw new MethodMisfit({ field: 'metadata', error: wrong })
         return patched
       },
+      methodOf: changed => (request.paymentMethodId === undefined ? undefined : methodOf(changed)),
     },
     engine,
   )
   return done?.answer
+}
+
+function methodOf({ merchantId, customerId, methodId, cardId, charged }: Plan): PlanMethod | undefined {
+  const heldId = cardId ?? charged?.account?.accountId
+  return customerId && methodId && heldId ? { merchantId, customerId, methodId, heldId } : undefined
 }
 
 function checkPatch(plan: Plan, { amount, expiryDate }: PatchRequest['patch'], now: Date): void {

@@ -13,6 +13,7 @@ import type {
   PlanBirth,
   PlanGuard,
   PlanHold,
+  PlanMethod,
   PlanProgress,
   PlanResult,
   PlanStart,
@@ -185,6 +186,8 @@ export interface Change {
   /** Written only if the plan's version is unchanged; the row is locked until the commit. */
   readonly holdPlan?: PlanHold
   readonly movePlan?: PlanProgress
+  /** Written only if the customer still has this stored method, with this card or account. */
+  readonly holdMethod?: PlanMethod
   /** Written only while the stored version is still the expected one. */
   readonly updatePlan?: PlanUpdate
   /** The same for a plan that continues or ends: other terms, a pause, its end. */

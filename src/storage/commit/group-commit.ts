@@ -254,6 +254,7 @@ const emptyRows = (): Rows => ({
   planCharge: [],
   planTurn: [],
   planHold: [],
+  planMethod: [],
   planResult: [],
   planProgress: [],
   planUpdate: [],

@@ -1,5 +1,5 @@
 /** The members of a change that concern a payment plan, and their conversion to rows. */
-import type { CustomerId, MerchantId, PayId, PlanId } from '#domain/ids.ts'
+import type { CustomerId, MerchantId, PayId, PlanId, StoredMethodId } from '#domain/ids.ts'
 import type { Money } from '#domain/money/money.ts'
 import type { Plan, PlanStatus } from '#lifecycle/plans/plan.ts'
 import type { TurnResult } from '#lifecycle/plans/plan-turn.ts'
@@ -32,6 +32,15 @@ export interface PlanGuard extends PlanKey {}
 
 export interface PlanHold extends PlanKey {
   readonly expectedVersion: number
+}
+
+/** A stored method that a plan is moved to. */
+export interface PlanMethod {
+  readonly merchantId: MerchantId
+  readonly customerId: CustomerId
+  readonly methodId: StoredMethodId
+  /** Its card or account. */
+  readonly heldId: string
 }
 
 export interface PlanTurnStart extends PlanKey {
@@ -87,6 +96,14 @@ const fromStart = (start: PlanStart, c: number): Row<'planStart'> => ({
   scheme_reference_id: start.schemeReferenceId,
   next_payment_date: start.nextPaymentDate,
   updated_at: start.now,
+})
+
+const fromMethod = (method: PlanMethod, c: number): Row<'planMethod'> => ({
+  c,
+  merchant_id: method.merchantId,
+  customer_id: method.customerId,
+  method_id: method.methodId,
+  held_id: method.heldId,
 })
 
 const fromTurnStart = (turn: PlanTurnStart, c: number): Row<'planTurn'> => ({
@@ -153,6 +170,7 @@ export function pushPlan(rows: PlanRows, change: Change, c: number): void {
     const { expectedVersion } = change.holdPlan
     rows.planHold.push({ ...keyOf(change.holdPlan, c), expected_version: expectedVersion })
   }
+  if (change.holdMethod) rows.planMethod.push(fromMethod(change.holdMethod, c))
   if (change.changePlan) rows.planChange.push(fromChange(change.changePlan, c))
   if (change.updatePlan) rows.planUpdate.push(fromUpdate(change.updatePlan, c))
 }

@@ -78,6 +78,16 @@ export const planParts = {
   },
   // Only a guard.
   planHold: { columns: [...key, ['expected_version', 'integer']] as const, write: undefined },
+  // Only a guard.
+  planMethod: {
+    columns: [
+      ['merchant_id', 'text'],
+      ['customer_id', 'uuid'],
+      ['method_id', 'uuid'],
+      ['held_id', 'uuid'],
+    ] as const,
+    write: undefined,
+  },
   planResult: {
     columns: [
       ...key,
@@ -161,6 +171,13 @@ export const planRefusals = (present: readonly string[]): string[] =>
 const unchanged = `payment_plan t WHERE ${samePlan} AND t.version = i.expected_version`
 
 export const planGuards = {
+  // The stored method that a plan is moved to. Locked before the plan, in the order of a deletion, which then either
+  // finds the plan on its new method and suspends it, or comes first.
+  planMethod: {
+    row: `stored_method t WHERE t.merchant_id = i.merchant_id AND t.customer_id = i.customer_id
+      AND t.held_id = i.held_id AND t.method_id = i.method_id`,
+    why: 'card_gone',
+  },
   // Only one of the changes that expect this version of the plan charges it.
   planTurn: {
     row: `${unchanged} AND t.status = 'ACTIVE' AND t.charging_pay_id IS NULL`,
