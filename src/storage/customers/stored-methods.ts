@@ -85,12 +85,15 @@ export function createStoredMethods(
            WHERE o.merchant_id = $1 AND o.customer_id = m.customer_id AND o.card_id = $3))`,
         [merchantId, cardId, next.cardId, next.last4Digits, next.brand, next.expiryDate, now],
       )
-      // Plans follow their stored method; a plan without a customer follows the card itself.
+      if (cardId === next.cardId && next.expiryDate === undefined) return rowCount ?? 0
+      // Plans follow their stored method; a plan without a customer follows the card itself. As a moved plan, it is then
+      // charged with the expiry date of the vault instead of its initial payment's.
       await writers.query(
-        `UPDATE payment_plan pl SET card_id = v.card_id, version = version + 1
+        `UPDATE payment_plan pl SET card_id = v.card_id, version = version + 1, charged_method = coalesce(pl.charged_method,
+           (SELECT p.method FROM payment p WHERE p.merchant_id = pl.merchant_id AND p.pay_id = pl.initial_pay_id))
          FROM (SELECT card_id FROM vault_card WHERE merchant_id = $1 AND card_id = $3 AND sealed IS NOT NULL
            AND delete_after_use_at IS NULL FOR SHARE) v
-         WHERE ${byOtherIndex('pl.merchant_id')} = $1 AND pl.card_id::text = $2::uuid::text AND $2::uuid <> $3::uuid
+         WHERE ${byOtherIndex('pl.merchant_id')} = $1 AND pl.card_id::text = $2::uuid::text
            AND (pl.customer_id IS NULL OR NOT EXISTS (SELECT 1 FROM stored_method m WHERE m.merchant_id = $1
              AND m.customer_id = pl.customer_id AND m.card_id = $2))`,
         [merchantId, cardId, next.cardId],

@@ -170,10 +170,13 @@ interface ChargeableRow extends PlanRow {
   provider_token: string | null
 }
 
-/** The expiry date of the stored card takes precedence over that of the initial payment, if that was the same card. */
+/**
+ * The expiry date of the stored card takes precedence over that of the initial payment, which counts if that was the
+ * same card and the account updater has not renewed it.
+ */
 function toChargeable(row: ChargeableRow): ChargeablePlan {
   const plan = toPlan(row)
-  const isFirstCard = row.instrument_card_id === row.card_id
+  const isFirstCard = plan.charged === undefined && row.instrument_card_id === row.card_id
   const dateBefore = isFirstCard ? row.instrument?.expiryDate : (row.vault_expiry_date ?? undefined)
   return {
     plan,

@@ -308,3 +308,22 @@ test('a card that got a new number is charged by the new one', async () => {
   expect(paymentMethods.card.last4Digits).not.toBe('3220')
   expect(await readPlan(shop, body.paymentPlanId)).toMatchObject({ numberOfPayments: 2, paymentMethodId })
 })
+
+test.each<[string, object | undefined]>([
+  ['a customer', { merchantCustomerId: 'ada', email: 'ada@example.com' }],
+  ['no customer', undefined],
+])('a card that got a new expiry date is charged with it: a plan with %s', async (_, customerInfo) => {
+  const shop = await openShop(gateway)
+  const card = { number: '4000000000003246', expiryDate: '202702' }
+  const recurring = { frequency: 'MONTHLY', autoCharge: true }
+  const { paymentPlanId } = (await beginPlan(shop, { recurring, payment: { card, customerInfo } })).body
+  await shop.call('POST', '/services/accountUpdater', {
+    transId: 'update',
+    cards: [{ number: card.number, expiryDate: card.expiryDate }],
+  })
+  await moveTo(shop, '2027-03-31T00:00:00Z')
+  const [charge] = await listPayments(shop, paymentPlanId)
+  expect(charge.status).toBe('OK')
+  const { paymentMethods } = await shop.read(charge.payId)
+  expect(paymentMethods.card.expiryDate).toBe('203202')
+})
