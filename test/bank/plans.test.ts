@@ -84,6 +84,51 @@ test('a return that one file reports under two references suspends the plan once
   ])
 })
 
+/** Collects the first debit of that plan, and has the bank return it later because the mandate has ended. */
+async function returnDebit(name: string, before: () => Promise<unknown>): Promise<void> {
+  const text = await batch()
+  await before()
+  const mandate = text.indexOf(`<MndtId>M-${name}</MndtId>`)
+  const endToEndId = text.slice(text.lastIndexOf('<EndToEndId>', mandate) + 12).slice(0, 32)
+  const back = { reference: `R-${name}`, cents: 1000, direction: 'DBIT', endToEndId, reason: 'MD01' } as const
+  const file = commands.file(`${name}.xml`, statement([back]))
+  expect(await commands.json('bank', 'import', file)).toMatchObject({ returned: 1, unmatched: [] })
+}
+
+test('a return that ends the mandate suspends a PAUSED plan as well', async () => {
+  const { payId, planId } = await beginPlan('paused', '2199-12-31')
+  await returnDebit('paused', () => gateway.call('POST', `/payment-plans/${planId}/pause`, {}))
+  expect(await readPlan(planId)).toMatchObject({ status: 'SUSPENDED' })
+  const { data } = (await gateway.call('GET', `/events?payId=${payId}`)).body
+  expect(data.map(({ type }: { type: string }) => type)).toContain('plan.suspended')
+})
+
+test('a return of a debit does not suspend a plan that was moved to another mandate since', async () => {
+  const { planId } = await beginPlan('moved', '2199-12-31')
+  await returnDebit('moved', async () => {
+    const paid = await gateway.call('POST', '/payments', {
+      transId: 'moved-other',
+      amount: { value: 1000, currency: 'EUR' },
+      customerInfo: { merchantCustomerId: 'customer moved', email: 'ann@example.com' },
+      paymentMethods: {
+        integrationType: 'DIRECT',
+        type: 'DIRECTDEBIT',
+        directDebit: {
+          account: { number: 'DE02120300000000202051', accountHolderName: 'Ann Müller' },
+          mandateId: 'M-second',
+          dateOfSignature: '01.11.2026',
+        },
+      },
+    })
+    const { gatewayCustomerId } = paid.body.customerInfo
+    const { data } = (await gateway.call('GET', `/customers/${gatewayCustomerId}/paymentMethods`)).body
+    const paymentMethodId = data.find((one: { last4Digits: string }) => one.last4Digits === '2051').id
+    const moved = await gateway.call('PATCH', `/payment-plans/${planId}`, { paymentMethodId })
+    expect(moved).toMatchObject({ status: 200, body: { paymentMethodId } })
+  })
+  expect(await readPlan(planId)).toMatchObject({ status: 'ACTIVE' })
+})
+
 test('a return with AC04, MD01, MD06 or MD07 suspends the plan, one with AM04 does not', async () => {
   const reasons = ['AC04', 'MD01', 'MD06', 'MD07', 'AM04']
   const plans = new Map<string, { payId: string; planId: string }>()

@@ -5,7 +5,7 @@
 import { endsMandate } from '#connectors/bank/bank-facts.ts'
 import type { XId } from '#domain/ids.ts'
 import { findOperation } from '#lifecycle/payment.ts'
-import { endPlan } from '#lifecycle/plans/plan.ts'
+import { endPlan, type Plan } from '#lifecycle/plans/plan.ts'
 import type { Bank, BankAccount } from '#operations/bank/bank.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
@@ -29,8 +29,13 @@ export async function endMandateOf(
 /** 5 tries: a conflict means that another request is charging or changing the plan, which does not take long. */
 const maximumTries = 5
 
+/** Whether the plan can be suspended and still debits this mandate; it may have been moved to another method since. */
+const isDebited = ({ status, charged }: Plan, mandateId: string | null): boolean =>
+  (status === 'ACTIVE' || status === 'PAUSED' || status === 'PENDING') &&
+  (charged === undefined || charged.account?.mandateId?.toUpperCase() === mandateId?.toUpperCase())
+
 async function suspendPlanOf(
-  { merchantId, payId }: BankItem,
+  { merchantId, payId, mandateId }: BankItem,
   xId: XId,
   { merchant }: BankAccount,
   engine: Engine,
@@ -38,7 +43,7 @@ async function suspendPlanOf(
   for (let tries = 0; tries < maximumTries; tries++) {
     const payment = await engine.payments.byPayId(merchantId, payId)
     const plan = payment?.planId && (await engine.plans.find(merchantId, payment.planId))
-    if (!plan || (plan.status !== 'ACTIVE' && plan.status !== 'PENDING')) return
+    if (!plan || !isDebited(plan, mandateId)) return
     const now = merchantNow(engine.clock, merchant)
     const suspended = endPlan(plan, 'SUSPENDED', now)
     const change = {
