@@ -99,7 +99,7 @@ export function recordElsewhere(payment: Payment, elsewhere: Elsewhere): Payment
   const { type, xId, provider, now } = elsewhere
   // A provider refunds the payment as a whole, so the refund may be larger than any single capture.
   const capture = type === 'REFUND' ? refundedCapture(payment, elsewhere.amount) : undefined
-  const most = type === 'REFUND' ? refundable(payment) : openAmount(payment)
+  const most = mostElsewhere(payment, type)
   const amount = elsewhere.amount ?? (capture ? restOf(payment, capture) : most)
   const isOpen = payment.kind === 'PAYMENT' && (payment.status !== 'FAILED' || type === 'REFUND')
   if (!isOpen || amount <= 0 || amount > most) return undefined
@@ -132,10 +132,25 @@ const releaseRest = (payment: Payment): Payment => ({
   closedForCapture: true,
 })
 
-function sumsAfter({ sums }: Payment, type: OperationType, amount: number): Payment['sums'] | undefined {
+/** A provider may have captured before our lapse, or may hold authorisations longer than our books do. */
+function mostElsewhere(payment: Payment, type: OperationType): number {
+  if (type === 'REFUND') return refundable(payment)
+  return add(openAmount(payment), type === 'CAPTURE' ? lapsedAmount(payment) : 0)
+}
+
+/** What is reversed without a reversal: it lapsed, or a capture released it. */
+const lapsedAmount = ({ sums, operations }: Payment): number =>
+  operations
+    .filter(({ type, state }) => type === 'REVERSAL' && state === 'OK')
+    .reduce((rest, { amount }) => subtract(rest, amount), sums.reversed)
+
+function sumsAfter(payment: Payment, type: OperationType, amount: number): Payment['sums'] | undefined {
+  const { sums } = payment
   switch (type) {
-    case 'CAPTURE':
-      return { ...sums, captured: add(sums.captured, amount) }
+    case 'CAPTURE': {
+      const lapsed = Math.max(0, amount - openAmount(payment))
+      return { ...sums, captured: add(sums.captured, amount), reversed: subtract(sums.reversed, lapsed) }
+    }
     case 'REVERSAL':
       return { ...sums, reversed: add(sums.reversed, amount) }
     case 'REFUND':

@@ -31,8 +31,8 @@ afterAll(async () => {
 const euros = (value: number) => ({ value, currency: 'EUR' })
 const dollars = (value: number) => ({ value, currency: 'USD' })
 
-async function captured(): Promise<{ payId: string; capture: string; authorization: string }> {
-  const { body } = await gateway.call('POST', '/payments', cardPayment())
+async function captured(change = {}): Promise<{ payId: string; capture: string; authorization: string }> {
+  const { body } = await gateway.call('POST', '/payments', cardPayment(change))
   await deliver()
   const record = await read(body.payId)
   expect(record.status).toBe('OK')
@@ -131,6 +131,89 @@ test('a dashboard refund larger than any capture is recorded, and may be undone'
   expect((await gateway.call('POST', `/payments/${payId}/refunds`, more)).body.responseCode).toMatch(/^2020/)
   await tell({ kind: 'takenBack', ...refund, detail: '0305' })
   expect(await read(payId)).toMatchObject({ amount: { refundedValue: 0 } })
+})
+
+/** A capture that somebody made in the provider's dashboard, as its notice reports it. */
+const capturedThere = (xId: string, value: number): NoticeFact => {
+  const transactionId = `dash-capture-${value}-${xId}`
+  const amount = euros(value)
+  return {
+    kind: 'outcome',
+    operation: 'CAPTURE',
+    subject: { transactionId, paymentTransactionId: `late_${xId}` },
+    amount,
+    outcome: { kind: 'approved', provider: { echo: { reference: xId as never, amount }, transactionId } },
+  }
+}
+
+async function authorized(change = {}): Promise<{ payId: string; xId: string }> {
+  const request = cardPayment({ captureMethod: { type: 'MANUAL' }, ...change })
+  const { payId, xId } = (await gateway.call('POST', '/payments', request)).body
+  await deliver()
+  expect((await read(payId)).status).toBe('AUTHORIZED')
+  return { payId, xId }
+}
+
+async function lapseAll(): Promise<void> {
+  clock.move(400 * dayMs)
+  await runTimers()
+}
+
+test.each([
+  ['all', 0, 1000, 'OK'],
+  ['a part', 0, 600, 'OK'],
+  ['what our capture left', 400, 600, 'OK'],
+] as const)(
+  'a dashboard capture of %s is recorded even after our lapse, and once',
+  async (_, ours, theirs, status) => {
+    const { payId, xId } = await authorized()
+    if (ours > 0)
+      await gateway.call('POST', `/payments/${payId}/captures`, { transId: 'c', amount: euros(ours) })
+    await deliver()
+    await lapseAll()
+    expect((await read(payId)).amount).toMatchObject({ capturedValue: ours, reversedValue: 1000 - ours })
+    await tell(capturedThere(xId, theirs))
+    expect(await lastState()).toBe('APPLIED')
+    await tell(capturedThere(xId, theirs))
+    expect(await lastState()).toBe('REPEATED')
+    const record = await read(payId)
+    expect(record).toMatchObject({
+      status,
+      amount: { capturedValue: ours + theirs, reversedValue: 1000 - ours - theirs },
+    })
+    expect(record.operations.at(-1)).toMatchObject({ type: 'CAPTURE', origin: 'PROVIDER', status: 'OK' })
+    const { body } = await gateway.call('POST', `/payments/${payId}/refunds`, {
+      transId: 'back',
+      amount: euros(theirs),
+    })
+    await deliver()
+    expect(body.status).not.toBe('FAILED')
+    expect((await read(payId)).amount).toMatchObject({ refundedValue: theirs })
+  },
+)
+
+test('a dashboard capture of what was reversed is not booked', async () => {
+  const { payId, xId } = await authorized()
+  await gateway.call('POST', `/payments/${payId}/reversals`, { transId: 'rev', amount: euros(1000) })
+  await deliver()
+  expect((await read(payId)).status).toBe('REVERSED')
+  await tell(capturedThere(xId, 1000))
+  expect(await lastState()).toBe('UNMATCHED')
+  expect((await read(payId)).amount).toMatchObject({ capturedValue: 0, reversedValue: 1000 })
+})
+
+test('a dashboard capture after our lapse needs a person if another payment has taken the transId', async () => {
+  const transId = 'taken-after-a-lapse'
+  const { payId, xId } = await authorized({ transId })
+  await lapseAll()
+  await captured({ transId })
+  const alarms = () => gateway.logged.filter(line => line.includes('PAID_TWICE')).length
+  const before = alarms()
+  await tell(capturedThere(xId, 1000))
+  expect(await lastState()).toBe('UNMATCHED')
+  await deliver()
+  expect(alarms()).toBe(before + 1)
+  expect((await read(payId)).status).toBe('REVERSED')
 })
 
 test.each([

@@ -1,14 +1,16 @@
 /**
  * Records captures, reversals and refunds that were made in the provider's own dashboard and reported by its notices.
  */
+import type { PayId } from '#domain/ids.ts'
 import { resultSubject } from '#lifecycle/event.ts'
 import { recordElsewhere } from '#lifecycle/late-truth.ts'
 import { findOperation, isClosedLate, isUndecided, openAmount, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import type { Applied } from '#operations/payments/notices/apply-notice.ts'
-import type { Fact, Noticed } from '#operations/payments/notices/noticed.ts'
+import type { Fact, NoticeAccount, Noticed } from '#operations/payments/notices/noticed.ts'
 import { lateTimers } from '#operations/payments/notices/paid-late.ts'
+import { CommitRefused, type StepOf } from '#operations/payments/payment-queue.ts'
 
 export async function applyElsewhere(
   {
@@ -34,7 +36,7 @@ export async function applyElsewhere(
     ...outcome.provider,
     transactionId: outcome.provider.transactionId ?? subject.transactionId,
   }
-  const result = await engine.queue.update<Applied>({ merchantId, payId }, stored => {
+  const step: StepOf<Applied> = stored => {
     if (findOperation(stored, xId)) return { result: 'applied' }
     // The notice may be about a capture of ours that has no answer yet.
     if (total && stored.operations.some(each => each.type === 'CAPTURE' && isUndecided(each)))
@@ -52,8 +54,21 @@ export async function applyElsewhere(
     // The payment was paid late and is being given back, so this money goes back too.
     const setTimers = isClosedLate(next) ? lateTimers(next, merchant, now) : []
     return { next: emitted.payment, alongside: { ...emitted.alongside, setTimers }, result: 'applied' }
-  })
-  return result ?? 'unmatched'
+  }
+  try {
+    return (await engine.queue.update({ merchantId, payId }, step)) ?? 'unmatched'
+  } catch (error) {
+    if (!(error instanceof CommitRefused) || error.conflict !== 'trans_id_taken') throw error
+    return reportReplaced(account, payId, engine)
+  }
+}
+
+/** A capture made after our lapse revives the payment, but another one has its transId: the order was paid twice. */
+function reportReplaced({ needsPerson }: NoticeAccount, payId: PayId, { onAlarm }: Engine): Applied {
+  const message =
+    'a lapsed payment was captured at the provider after another payment had taken its transId; refund one of them there'
+  if (needsPerson !== message) onAlarm({ code: 'PAID_TWICE', message, payId })
+  return { needsPerson: message }
 }
 
 const hasReleased = (payment: Payment): boolean => payment.sums.reversed > 0 && openAmount(payment) === 0
