@@ -99,6 +99,8 @@ test('a disabled account takes no new payments and finishes the old ones', async
   await expect
     .poll(async () => (await shop.create('CARD')).status, { timeout: 30_000, interval: 100 })
     .toBe(422)
+  // What is listed is what a payment may name.
+  expect((await shop.call('GET', '/payment-methods')).body.totalNumberOfItems).toBe(0)
   expect((await shop.act(payId, 'captures', 400)).status).toBe(200)
   // The rest of the authorisation can still be captured.
   expect(await commands.run('provider', 'remove', a)).toMatchObject({ code: 1 })

@@ -12,8 +12,9 @@ export const listMethodsEndpoint = endpoint<Services, undefined, undefined, type
   operationId: 'listPaymentMethods',
   summary: 'List the payment methods',
   description:
-    'Every method that `POST /payments` takes, all in one answer. It changes with a new version of the gateway only, ' +
-    'so a shop may keep it for a day. Where a country or currency matters, ask for the methods that fit.',
+    'Every method that `POST /payments` takes, all in one answer. It changes with the merchant’s provider accounts and ' +
+    'with a new version of the gateway only, so a shop may keep it for a day. Where a country or currency matters, ask ' +
+    'for the methods that fit.',
   tag: 'Services',
   version: '2.5.0',
   access: 'merchant',

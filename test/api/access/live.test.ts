@@ -43,6 +43,11 @@ test.each(servedTypes)('20200012 %s has no connector', async type => {
   expect(await shop.create(type)).toMatchObject(refused('20200012'))
 })
 
+test('200 no payment method is listed to a merchant without accounts', async () => {
+  const { status, body } = await shop.call('GET', '/payment-methods')
+  expect({ status, body }).toEqual({ status: 200, body: { totalNumberOfItems: 0, data: [] } })
+})
+
 test.each([
   ['404', 'binLookup', { bin: '411111' }, { status: 404 }],
   [

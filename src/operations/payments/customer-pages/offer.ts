@@ -94,9 +94,9 @@ function toOffered(method: Method, account: OpenedAccount): OfferedMethod {
 }
 
 /**
- * The part of the catalogue that the merchant's accounts support, for lists made before the amount is known. Each
- * method is narrowed to the capabilities of the first account that supports it. Without accounts the catalogue is
- * returned unchanged.
+ * The part of the catalogue that the merchant's enabled accounts support, for lists made before the amount is known.
+ * Each method is narrowed to the capabilities of the first account that supports it. The simulator of a test merchant
+ * without accounts supports the whole catalogue.
  */
 export async function servedMethods(
   methods: readonly Method[],
@@ -104,9 +104,7 @@ export async function servedMethods(
   { providers }: Pick<Engine, 'providers'>,
 ): Promise<readonly Method[]> {
   const accounts = await providers.enabled(merchantId)
-  const [first] = accounts
-  // A live installation without accounts can take no payment; the catalogue is listed so that merchants can integrate.
-  if (!first || first.accountId === undefined) return methods
+  if (accounts.some(({ accountId }) => accountId === undefined)) return methods
   return methods.flatMap(method => {
     const account = accounts.find(({ connector }) => connector.supports(method))
     const can = account?.connector.supports(method)
