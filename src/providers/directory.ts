@@ -7,7 +7,7 @@ import { noteWaits } from '#connectors/asked-waits.ts'
 import type { Connector, ConnectorDefinition, ConnectorTools, ProviderAccount } from '#connectors/contract.ts'
 import type { OpenedAccount, ProviderDirectory } from '#connectors/directory.ts'
 import { hideSecrets } from '#connectors/quoted-secrets.ts'
-import { type RouteRule, route } from '#connectors/routing.ts'
+import { type RoutableAccount, type RouteRule, route } from '#connectors/routing.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
 import type { Method } from '#methods/rows.ts'
@@ -48,7 +48,8 @@ interface Known {
 
 type Opened = OpenedAccount & {
   readonly record: AccountRecord
-  serves(method: Method, currency: string): boolean
+  /** The account for new payments: narrowed to the types of its settings. Its earlier payments may have others. */
+  readonly offered: OpenedAccount & RoutableAccount
 }
 
 export function createDirectory(deps: DirectoryDeps): AccountDirectory {
@@ -69,9 +70,9 @@ export function createDirectory(deps: DirectoryDeps): AccountDirectory {
     return opening
   }
 
-  async function openEnabled({ accounts }: Known): Promise<readonly Opened[]> {
+  async function openEnabled({ accounts }: Known): Promise<readonly Opened['offered'][]> {
     const found = await Promise.all(accounts.filter(({ enabled }) => enabled).map(openRecord))
-    return found.filter(account => account !== undefined)
+    return found.flatMap(account => account?.offered ?? [])
   }
 
   return {
@@ -164,17 +165,18 @@ async function openAccount(
     nowMs: deps.clockMs,
     realMs: tools.nowMs,
   })
-  const connector = narrow(definition.open(account, { ...tools, http }), settings)
-  return {
-    record,
+  const connector = definition.open(account, { ...tools, http })
+  const opened: OpenedAccount = {
     accountId,
     connectorName,
     connector,
     waitMs,
     label: type => labelOf(settings, type) ?? facts.label?.(type),
-    serves: (method, currency) =>
-      facts.exponent(currency) !== undefined && connector.supports(method) !== undefined,
   }
+  const narrowed = narrow(connector, settings)
+  const serves = (method: Method, currency: string): boolean =>
+    facts.exponent(currency) !== undefined && narrowed.supports(method) !== undefined
+  return { ...opened, record, offered: { ...opened, connector: narrowed, serves } }
 }
 
 /** Applies the setting `types`, which is the same for every connector, so that connectors need not handle it. */

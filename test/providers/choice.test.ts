@@ -4,7 +4,7 @@ import type { AuthorizationRequest } from '#connectors/contract.ts'
 import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { createLateProvider, type LateProvider } from '#test/support/providers/late-provider.ts'
-import { addProviderAccount } from '#test/support/providers/provider-account.ts'
+import { addProviderAccount, setProviderAccount } from '#test/support/providers/provider-account.ts'
 import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
 
 const word = 'a word that only the provider knows'
@@ -324,6 +324,26 @@ test('422 operations that the account lacks; a partial capture that releases the
   })
   const again = await act('captures', 100)
   expect([again.status, again.body.responseCode]).toEqual([422, '20200006'])
+})
+
+test('an account that is narrowed to other types keeps its limits for the payments that it has', async () => {
+  const shop = await openShop(closing)
+  const [accountId = ''] = shop.accounts
+  const { body } = await shop.call('POST', '/payments', cardPayment({ captureMethod: { type: 'MANUAL' } }))
+  await shop.deliver()
+  await setProviderAccount(gateway, closing.definition, { accountId, settings: { types: 'IDEAL' } })
+  await expect.poll(async () => (await shop.call('POST', '/payments', cardPayment())).status).toBe(422)
+  const act = (name: string, value: number) =>
+    shop.call('POST', `/payments/${body.payId}/${name}`, { transId: name, amount: euros(value) })
+  for (const [name, value] of [
+    ['reversals', 400],
+    ['incrementals', 100],
+  ] as const)
+    expect((await act(name, value)).body.responseCode).toBe('20200009')
+  expect((await act('captures', 600)).status).toBe(200)
+  await shop.deliver()
+  expect((await shop.read(body.payId)).amount).toMatchObject({ capturedValue: 600, reversedValue: 400 })
+  expect((await act('captures', 100)).body.responseCode).toBe('20200006')
 })
 
 test('every field of the request reaches the provider, including the security code', async () => {

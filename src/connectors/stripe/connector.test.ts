@@ -7,7 +7,6 @@ import {
   captureReference,
   followUpOf,
   intentOf,
-  methodOf,
   reference,
   sessionOf,
   testAccount,
@@ -100,12 +99,6 @@ test('live goes to Stripe, test to the address of the account', async () => {
   const double = talk([answered(intentOf('canceled'))], { settings: { baseUrl: 'http://127.0.0.1:1234/' } })
   await double.connector.reverse?.(followUpOf('REVERSAL'), signal)
   expect(double.requests[0]?.url).toBe('http://127.0.0.1:1234/v1/payment_intents/pi_1/cancel')
-})
-
-test('an account serves only the methods that its setting lists', () => {
-  const { connector } = talk([], { settings: { types: 'CARD, IDEAL' } })
-  expect(connector.supports(methodOf('IDEAL'))).toBeDefined()
-  expect(connector.supports(methodOf('EPS'))).toBeUndefined()
 })
 
 describe('the customer returns', () => {

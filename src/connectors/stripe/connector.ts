@@ -30,11 +30,9 @@ export const stripe: ConnectorDefinition = { facts: stripeFacts, open: openStrip
 function openStripe(account: ProviderAccount, { http, nowMs }: ConnectorTools): Connector {
   const client = createClient(account, http)
   const rawCards = account.settings.rawCards === 'true'
-  const narrowed = account.settings.types?.split(',').map(type => type.trim())
   const connector: Connector = {
     facts: stripeFacts,
-    supports: method =>
-      narrowed === undefined || narrowed.includes(method.type) ? capabilitiesOf(method, rawCards) : undefined,
+    supports: method => capabilitiesOf(method, rawCards),
     willChallenge: demandsChallenge,
     sandbox: rawCards ? sandbox : undefined,
     authorize: (request, signal) => authorize(request, { client, nowMs, signal, rawCards }),

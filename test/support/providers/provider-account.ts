@@ -16,23 +16,42 @@ interface NewAccount {
   readonly merchantId?: string
 }
 
-export async function addProviderAccount(
+export const addProviderAccount = (
   gateway: TestGateway,
   definition: ConnectorDefinition,
   { settings = {}, secrets = {}, merchantId = gateway.merchantId }: NewAccount = {},
-): Promise<string> {
+): Promise<string> =>
+  administer(gateway, definition, async administration => {
+    const account = { connector: definition.facts.name, name: 'Double', settings, secrets }
+    return (await administration.add(merchantId, account)).accountId
+  })
+
+/** Changes settings of an account, as the command line does. */
+export const setProviderAccount = (
+  gateway: TestGateway,
+  definition: ConnectorDefinition,
+  { accountId, settings }: Required<Pick<NewAccount, 'settings'>> & { readonly accountId: string },
+): Promise<unknown> =>
+  administer(gateway, definition, administration => administration.set(accountId, { settings }))
+
+async function administer<T>(
+  gateway: TestGateway,
+  definition: ConnectorDefinition,
+  act: (administration: ReturnType<typeof createProviderAdministration>) => Promise<T>,
+): Promise<T> {
   const database = openDatabase(gateway.databaseUrl, () => undefined)
   const masterKey = toMasterKey(masterKeyOf(gateway.databaseUrl), 'the test key')
   try {
-    const { accountId } = await createProviderAdministration({
-      environment: 'test',
-      definitions: [definition],
-      store: createProviderAccountStore(database),
-      vault: createRecordVault(createKeyRing(masterKey, createVaultStore(database))),
-      newId: () => randomBytes(16).toString('hex'),
-      origin: () => gateway.url,
-    }).add(merchantId, { connector: definition.facts.name, name: 'Double', settings, secrets })
-    return accountId
+    return await act(
+      createProviderAdministration({
+        environment: 'test',
+        definitions: [definition],
+        store: createProviderAccountStore(database),
+        vault: createRecordVault(createKeyRing(masterKey, createVaultStore(database))),
+        newId: () => randomBytes(16).toString('hex'),
+        origin: () => gateway.url,
+      }),
+    )
   } finally {
     await database.close()
   }
