@@ -65,6 +65,31 @@ test.each<[name: string, body: object, field: string | undefined]>([
     { order: { items: [{ name: '12 5555.5555.5555.4444' }] } },
     'order.items[0].name',
   ],
+  ['any card in the reason of a cancellation', { reason: 'paid with 5555 5555 5555 4444' }, 'reason'],
+  ['any card in the text on a statement', { statementDescriptor: '5555555555554444' }, 'statementDescriptor'],
+  [
+    'any card in the reason of a reversal',
+    { paymentMethods: { providerZ: { reversalReason: 'was 5555-5555-5555-4444' } } },
+    'paymentMethods.providerZ.reversalReason',
+  ],
+  [
+    'any card in comments',
+    {
+      enhancedData: {
+        carRental: { schemeA: { billingAndInvoiceInformation: { comments: '5555555555554444' } } },
+      },
+    },
+    'enhancedData.carRental.schemeA.billingAndInvoiceInformation.comments',
+  ],
+  [
+    'any card in the name for one wallet',
+    { paymentMethods: { providerM: { textfield1: '5555555555554444' } } },
+    'paymentMethods.providerM.textfield1',
+  ],
+  ['a telephone number in a reason', { reason: 'call +49 170 1234567' }, undefined],
+  ['a payId in a reason', { reason: '01a1f11afd407fcb9b358a5f6731d928' }, undefined],
+  ['a time and an order number in a reason', { reason: '2026-11-19 12:30, order 4711-2026-0815' }, undefined],
+  ['an address with numbers', { billingAddress: { addressLine2: '412 5555555555554444' } }, undefined],
   ['with two separators', { order: { description: '5555  5555  5555  4444' } }, undefined],
   ['as a part of a longer word', { order: { description: 'SN5555555555554444' } }, undefined],
   ['as a part of a longer number', { order: { description: '55555555555544441234' } }, undefined],

@@ -1,6 +1,7 @@
 /**
  * Finds card data in the wrong fields: the card number or IBAN of a request in any other field of it, and any card
- * number in names and descriptions. There it would be stored, shown and forwarded in clear text. Pure.
+ * number in names, descriptions, reasons and comments. There it would be stored, shown and forwarded in clear text.
+ * Pure.
  */
 
 import { isKnownCardNumber } from '#domain/cards/card-brands.ts'
@@ -22,8 +23,13 @@ const ownData = 'metadata'
 /** Telephone numbers are in a member called `number` too, and may have a valid checksum by chance. */
 const isPhone = (key: string): boolean => /phone$/i.test(key)
 
-/** firstName, cardholderName, description, additionalDescription … */
-const isNameOrDescription = (key: string): boolean => /(?:name|description)$/i.test(key)
+/**
+ * firstName, cardholderName, additionalDescription, statementDescriptor, cancellationReason … Texts
+ * that people write; `textfield1` is the cardholder's name of one method. Address lines are left out: the number of a
+ * parcel locker and that of its customer are thirteen digits together, which may look like a card by chance.
+ */
+const isProse = (key: string): boolean =>
+  /(?:name|description|descriptor|reason|comments|textfield1)$/i.test(key)
 
 const ibanForm = /^[A-Z]{2}[0-9]{2}[0-9A-Z]{11,30}$/
 
@@ -181,13 +187,15 @@ function judge(text: string, key: string, place: Place): Found | undefined {
   if (text.length < shortest) return undefined
   if (carriers.has(key) && !place.isOwnData && !place.inPhone) return undefined
   if (holds(text, place.numbers)) return { what: 'own', path: '' }
-  if (place.isOwnData || !isNameOrDescription(key) || countDigits(text) < fewest) return undefined
+  if (place.isOwnData || !isProse(key) || countDigits(text) < fewest) return undefined
   return holdsCardNumber(plain(text)) ? { what: 'likely', path: '' } : undefined
 }
 
+const places = 'names, descriptions, statement descriptors, reasons and comments'
+
 function describe({ what, path }: Found): StrayCardData {
   if (what === 'likely') {
-    const error = `${path} holds what looks like a card number; card numbers must not stand in names and descriptions.`
+    const error = `${path} holds what looks like a card number; card numbers must not stand in ${places}.`
     return { field: path, error }
   }
   const subject = what === 'own' ? path : `a key of ${path}`
