@@ -58,9 +58,12 @@ const installation = installationOwner as MerchantId
 
 export interface People {
   /** The path of a new link; undefined: another person has this address. */
-  add(person: { email: string; role: Role; merchants?: readonly string[] }): Promise<string | undefined>
-  /** A new link for a person who lost the old one or their sign-in: it replaces nothing until it is used. */
-  makeLink(operatorId: string): Promise<string>
+  add(person: NewPerson): Promise<string | undefined>
+  /**
+   * A new link for a person who lost the old one or their sign-in: it replaces nothing until it is used. `madeBy`: the
+   * owner whose page shows it; it ends with their rights.
+   */
+  makeLink(operatorId: string, madeBy?: string): Promise<string>
   openLink(token: string): Promise<OpenedLink | undefined>
   setUpWithPassword(token: string, entry: { password: string; code: string }): Promise<SetUpResult>
   /** False: the link was used meanwhile, or has expired. */
@@ -69,6 +72,14 @@ export interface People {
   startSession(operatorId: string, from: { address: string; browser: string }): Promise<string>
   /** idle: the page refreshes itself, and the person may have left. */
   openSession(token: string, use?: { readonly idle: boolean }): Promise<OpenSession | undefined>
+}
+
+export interface NewPerson {
+  readonly email: string
+  readonly role: Role
+  readonly merchants?: readonly string[] | undefined
+  /** The owner who adds them in the console. */
+  readonly madeBy?: string
 }
 
 export interface OpenedLink {
@@ -89,9 +100,10 @@ export function createPeople(deps: PeopleDeps): People {
   return {
     makeLink,
     openLink,
-    async add({ email, role, merchants }) {
+    async add({ email, role, merchants, madeBy }) {
       const operatorId = newId()
-      return (await store.insert({ operatorId, email, role, merchants })) ? makeLink(operatorId) : undefined
+      const isNew = await store.insert({ operatorId, email, role, merchants })
+      return isNew ? makeLink(operatorId, madeBy) : undefined
     },
     async setUpWithPassword(token, { password, code }) {
       const opened = await openLink(token)
@@ -143,10 +155,10 @@ export function createPeople(deps: PeopleDeps): People {
 
 /** Links with which people set up how to sign in, and the secret of one-time codes that each link keeps. */
 function createLinks({ store, vault, nowMs }: Pick<PeopleDeps, 'store' | 'vault' | 'nowMs'>) {
-  async function makeLink(operatorId: string): Promise<string> {
+  async function makeLink(operatorId: string, madeBy?: string): Promise<string> {
     const token = randomBytes(tokenBytes).toString('base64url')
     const expiresAt = new Date(nowMs() + linkMs)
-    await store.insertLink({ tokenHash: hashToken(token), operatorId, expiresAt })
+    await store.insertLink({ tokenHash: hashToken(token), operatorId, expiresAt, madeBy })
     return `/console/setup/${token}`
   }
 

@@ -1,8 +1,9 @@
 /** People of the console among themselves, over HTTP: roles, sessions of others, owners of some merchants, the audit trail. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { totpCode, totpStep } from '#console/totp.ts'
 import { createAuditStore } from '#storage/audit/audit.ts'
 import { openDatabase } from '#storage/database.ts'
-import { listActs, type Person, signUp } from '#test/support/browser/console.ts'
+import { listActs, type Person, readSecret, signUp } from '#test/support/browser/console.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
@@ -183,6 +184,71 @@ test('a link that was not used ends when its person gets more merchants, and sta
   const all = await owner.post(page, { role: 'owner', merchants: '' })
   expect([all.headers.get('location'), await status(second)]).toEqual([`${page}?done=linkended`, 410])
   commands.remove()
+})
+
+describe('a link that an owner has read ends with the rights of that owner', () => {
+  const idOf = async (email: string) => {
+    const [row] = await queryRows<{ id: string }>(
+      gateway.databaseUrl,
+      `SELECT replace(operator_id::text, '-', '') AS id FROM operator WHERE email = '${email}'`,
+    )
+    return row?.id ?? ''
+  }
+  const shownLink = (page: string) => /\/console\/setup\/[\w-]{43}/.exec(page)?.[0] ?? 'none'
+  const status = async (path: string) => (await fetch(`${gateway.url}${path}`)).status
+  const other = async () => (await gateway.gateway.merchants.create('Another one')).merchantId
+
+  test.each<[how: string, after: number, change: (address: string) => Promise<unknown>]>([
+    ['removed', 410, address => owner.post(`${address}/remove`, { sure: 'yes' })],
+    ['no owner any more', 410, address => owner.post(address, { role: 'admin', merchants: '' })],
+    [
+      'owner of one merchant',
+      410,
+      address => owner.post(address, { role: 'owner', merchants: gateway.merchantId }),
+    ],
+    [
+      'set up anew',
+      410,
+      async address => {
+        const path = shownLink(await (await owner.post(`${address}/link`)).text())
+        const secret = readSecret(await (await fetch(`${gateway.url}${path}`)).text())
+        const entry = { password: 'another long password', code: totpCode(secret, totpStep(Date.now())) }
+        const body = new URLSearchParams(entry)
+        expect(
+          (await fetch(`${gateway.url}${path}`, { method: 'POST', redirect: 'manual', body })).status,
+        ).toBe(303)
+      },
+    ],
+    [
+      'still an owner of all',
+      200,
+      address => owner.post(address, { role: 'owner', merchants: '', refundLimit: '1EUR' }),
+    ],
+  ])('who is %s: %i', async (_, after, change) => {
+    const maker = await signUp(gateway, { role: 'owner' })
+    const target = await signUp(gateway, { role: 'owner' })
+    const added = await maker.post('/console/operators', { email: `new-${maker.email}`, role: 'viewer' })
+    const made = await maker.post(`/console/operators/${await idOf(target.email)}/link`)
+    const links = [shownLink(await added.text()), shownLink(await made.text())]
+    expect(await Promise.all(links.map(status))).toEqual([200, 200])
+    await change(`/console/operators/${await idOf(maker.email)}`)
+    expect(await Promise.all(links.map(status))).toEqual([after, after])
+  })
+
+  test('200 links stay that another owner made, and those of an owner who gets more merchants', async () => {
+    const more = await other()
+    const maker = await signUp(gateway, { role: 'owner', merchants: [gateway.merchantId] })
+    const target = await signUp(gateway, { role: 'viewer', merchants: [gateway.merchantId] })
+    const page = `/console/operators/${await idOf(target.email)}/link`
+    const links = await Promise.all(
+      [maker, owner].map(async one => shownLink(await (await one.post(page)).text())),
+    )
+    const address = `/console/operators/${await idOf(maker.email)}`
+    await owner.post(address, { role: 'owner', merchants: `${gateway.merchantId},${more}` })
+    expect(await Promise.all(links.map(status))).toEqual([200, 200])
+    await owner.post(`${address}/remove`, { sure: 'yes' })
+    expect(await Promise.all(links.map(status))).toEqual([410, 200])
+  })
 })
 
 test('an owner of some merchants does not see what people did who had others then', async () => {

@@ -131,7 +131,8 @@ async function addOperator(visit: Visit): Promise<PageAnswer> {
   const rights = readRights(visit)
   if (typeof rights === 'string') return refuse(visit, rights)
   const { people, peopleStore } = visit.deps
-  const path = await people.add({ email, role: rights.role, merchants: rights.merchants })
+  const { role, merchants } = rights
+  const path = await people.add({ email, role, merchants, madeBy: visit.operator.operatorId })
   if (path === undefined) return refuse(visit, 'Somebody has this address already.')
   const person = await peopleStore.findByEmail(email)
   if (person && rights.refundLimits)
@@ -199,7 +200,8 @@ async function newLink(visit: Visit): Promise<PageAnswer> {
   const person = await findKnown(visit)
   if (!person) return notFound(visit)
   await visit.audit({ act: 'operator.link', object: person.email })
-  return showOperator(visit, showNewLink(visit, await visit.deps.people.makeLink(person.operatorId)))
+  const path = await visit.deps.people.makeLink(person.operatorId, visit.operator.operatorId)
+  return showOperator(visit, showNewLink(visit, path))
 }
 
 async function endOperatorSession(visit: Visit): Promise<PageAnswer> {

@@ -28,6 +28,14 @@ export interface SetUpLink {
   readonly totp?: SealedTotp
 }
 
+export interface NewLink {
+  readonly tokenHash: string
+  readonly operatorId: string
+  readonly expiresAt: Date
+  /** The owner who reads it on a page; undefined for a link of the command line. */
+  readonly madeBy?: string | undefined
+}
+
 export interface Passkey {
   readonly credentialId: string
   readonly operatorId: string
@@ -49,12 +57,14 @@ export interface PeopleStore {
   findByEmail(email: string): Promise<Operator | undefined>
   find(operatorId: string): Promise<Operator | undefined>
   /**
-   * How many open links have ended: one that is made for a person of some merchants is known to people who may see no others, and
-   * must not open those that the person gets now. Undefined: there is no such person.
+   * How many open links of this person have ended: one that is made for a person of some merchants is known to people who may see
+   * no others, and must not open those that the person gets now. The links that they made for others end where they lose the role
+   * of owner or a merchant. Undefined: there is no such person.
    */
   set(operatorId: string, change: OperatorChange): Promise<{ readonly endedLinks: number } | undefined>
+  /** Their links end, also those that they made for others. */
   remove(operatorId: string): Promise<boolean>
-  insertLink(link: { tokenHash: string; operatorId: string; expiresAt: Date }): Promise<void>
+  insertLink(link: NewLink): Promise<void>
   /** Undefined: unknown, used, or expired. */
   findLink(tokenHash: string): Promise<SetUpLink | undefined>
   keepTotp(tokenHash: string, totp: SealedTotp): Promise<void>
@@ -180,14 +190,17 @@ function createOperators(pool: Pool) {
     find: (operatorId: string) => first('o.operator_id = $1', operatorId),
     async set(operatorId: string, { role, merchants, refundLimits }: OperatorChange) {
       const { rows } = await pool.query<{ endedLinks: number }>(
-        `WITH before AS (SELECT operator_id, merchants FROM operator WHERE operator_id = $1 FOR UPDATE),
-         changed AS (UPDATE operator o SET role = coalesce($2, role),
+        `WITH before AS (SELECT operator_id, role, merchants FROM operator WHERE operator_id = $1 FOR UPDATE),
+         changed AS (UPDATE operator o SET role = coalesce($2, o.role),
            merchants = CASE WHEN $3 THEN $4::text[] ELSE o.merchants END,
            refund_limits = CASE WHEN $5 THEN $6::text[] ELSE refund_limits END FROM before b
-           WHERE o.operator_id = b.operator_id RETURNING o.operator_id, o.merchants),
+           WHERE o.operator_id = b.operator_id RETURNING o.operator_id, o.role, o.merchants),
          ended AS (DELETE FROM operator_link l USING before b, changed c WHERE l.operator_id = b.operator_id
            AND b.operator_id = c.operator_id AND NOT (b.merchants IS NULL OR coalesce(c.merchants <@ b.merchants, false))
-           AND l.used_at IS NULL AND l.expires_at > now() RETURNING 1)
+           AND l.used_at IS NULL AND l.expires_at > now() RETURNING 1),
+         withdrawn AS (DELETE FROM operator_link l USING before b, changed c WHERE l.made_by = b.operator_id
+           AND l.operator_id <> b.operator_id AND l.used_at IS NULL AND b.role = 'owner' AND (c.role <> 'owner'
+             OR NOT (c.merchants IS NULL OR coalesce(b.merchants <@ c.merchants, false))))
          SELECT (SELECT count(*)::integer FROM ended) AS "endedLinks" FROM changed`,
         [operatorId, role, merchants !== undefined, merchants, refundLimits !== undefined, refundLimits],
       )
@@ -209,22 +222,24 @@ function createOperators(pool: Pool) {
 
 /**
  * An operator who sets up access again may have lost a device to a thief, so the statement that uses the link also
- * deletes earlier passkeys and sessions and uses up all other open links. Of two simultaneous requests, one finds no
- * open link.
+ * deletes earlier passkeys, sessions and the open links made for others in their name, and uses up all their other open
+ * links. Of two simultaneous requests, one finds no open link.
  */
 const startAnew = `WITH used AS (
     UPDATE operator_link SET used_at = now() WHERE used_at IS NULL AND operator_id IN (
       SELECT l.operator_id FROM operator_link l WHERE l.token_hash = $1 AND l.used_at IS NULL AND l.expires_at > now())
     RETURNING operator_id),
   ended AS (DELETE FROM operator_session WHERE operator_id IN (SELECT operator_id FROM used)),
+  withdrawn AS (DELETE FROM operator_link l USING (SELECT DISTINCT operator_id FROM used) u
+    WHERE l.made_by = u.operator_id AND l.operator_id <> u.operator_id AND l.used_at IS NULL),
   forgotten AS (DELETE FROM operator_passkey WHERE operator_id IN (SELECT operator_id FROM used))`
 
 function createLinks(pool: Pool) {
   return {
-    async insertLink({ tokenHash, operatorId, expiresAt }: Parameters<PeopleStore['insertLink']>[0]) {
+    async insertLink({ tokenHash, operatorId, expiresAt, madeBy }: NewLink) {
       await pool.query(
-        'INSERT INTO operator_link (token_hash, operator_id, expires_at) VALUES ($1, $2, $3)',
-        [tokenHash, operatorId, expiresAt],
+        'INSERT INTO operator_link (token_hash, operator_id, expires_at, made_by) VALUES ($1, $2, $3, $4)',
+        [tokenHash, operatorId, expiresAt, madeBy],
       )
     },
     async findLink(tokenHash: string) {
