@@ -3,7 +3,6 @@
  * key that decrypts its sealed data.
  */
 import { existsSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { listCells, prepareCells } from '#cells/prepare.ts'
 import { commandActor, type Noted, withNote } from '#commands/audit-trail.ts'
@@ -175,10 +174,7 @@ async function openMasterKey(
       throw new CommandFault(missingKey(file))
     }
     // A command that copies rows unchanged seals nothing, and a key created here would be mistaken for the lost one.
-    if (!asIs) {
-      await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
-      await readOrMakeMasterKeys(file)
-    }
+    if (!asIs) await readOrMakeMasterKeys(file)
   }
   return { masterKey: ring, masterKeyFile: file }
 }

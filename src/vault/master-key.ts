@@ -6,9 +6,10 @@
 
 import { createHash, createSecretKey, type KeyObject, randomBytes, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { link, mkdir, open, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { link, open, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { textAt } from '#domain/json.ts'
+import { makeFolders, syncFolder } from '#storage/folders.ts'
 
 export class MasterKeyError extends Error {}
 
@@ -76,7 +77,6 @@ export const toRing = (master: MasterKey | MasterRing): MasterRing =>
  * first one's key stays.
  */
 export async function readOrMakeMasterKeys(path: string): Promise<readonly [MasterKey, ...MasterKey[]]> {
-  await mkdir(dirname(path), { recursive: true })
   if (!existsSync(path)) await makeMasterKey(path)
   return readMasterKeys(path)
 }
@@ -88,6 +88,7 @@ export async function readOrMakeMasterKeys(path: string): Promise<readonly [Mast
 async function makeMasterKey(path: string): Promise<void> {
   const draft = `${path}.${randomUUID()}`
   try {
+    makeFolders(dirname(path), 0o700)
     await writeFile(draft, makeKeyText(), { mode: 0o600, flag: 'wx', flush: true })
     await link(draft, path)
     await syncFolder(dirname(path))
@@ -96,15 +97,8 @@ async function makeMasterKey(path: string): Promise<void> {
     if (code === 'EEXIST') return
     throw new MasterKeyError(`the master key cannot be written to ${path} (${code})`, { cause: error })
   } finally {
-    await rm(draft, { force: true })
+    await rm(draft, { force: true }).catch(() => undefined)
   }
-}
-
-/** Makes a rename in the folder durable: without it a power failure may undo the rename. */
-export async function syncFolder(path: string): Promise<void> {
-  if (process.platform === 'win32') return
-  const folder = await open(path)
-  await folder.sync().finally(() => folder.close())
 }
 
 /** Adds a new key in front of those in the file. It is on disk before anything can be sealed with it. */

@@ -1,6 +1,6 @@
 /** Batches with a real database: the contents of files, the stored rows, and crashes, which change neither. */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -11,6 +11,7 @@ import { seedDebits } from '#test/support/bank/debits.ts'
 import { type BankStage, openBankStage } from '#test/support/bank/stage.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
 import { masterKeyOf, type TestGateway } from '#test/support/gateway.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let stage: BankStage
 let gateway: TestGateway
@@ -95,5 +96,37 @@ describe('bank batch', () => {
     spy.mockRestore()
     expect(flushed).toContain((await handle.stat()).ino)
     await handle.close()
+  })
+
+  test.runIf(process.platform === 'linux')(
+    'makes no batch for a folder that cannot be made: ends with 1 and names it',
+    async () => {
+      await seed(1)
+      const batch = (...words: string[]) => commands.run('bank', 'batch', '--account', accountId, ...words)
+      expect(await batch('--out', '/proc/tollgate/out')).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('/proc/tollgate/out cannot be written (ENOENT)'),
+      })
+      expect(await queryRows(gateway.databaseUrl, 'SELECT 1 FROM bank_batch')).toHaveLength(1)
+      expect(await batch('--out', folder('after-proc'))).toMatchObject({ code: 0 })
+      expect(await queryRows(gateway.databaseUrl, 'SELECT 1 FROM bank_batch')).toHaveLength(2)
+    },
+  )
+
+  test('leaves no part of a file that cannot get its name, and gives the file out with the next run', async () => {
+    await seed(1)
+    const out = folder('taken')
+    const { files } = await commands.json('bank', 'batch', '--account', accountId, '--out', out)
+    const [{ path, batchId, sha256 }] = files
+    rmSync(path)
+    mkdirSync(path)
+    const again = ['bank', 'files', '--account', accountId, '--batch', batchId, '--out', out]
+    expect(await commands.run(...again)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/\.xml cannot be written \(E[A-Z]+\); name a folder with --out/),
+    })
+    expect(existsSync(`${path}.part`)).toBe(false)
+    rmdirSync(path)
+    expect((await commands.json(...again)).files).toMatchObject([{ path, sha256 }])
   })
 })

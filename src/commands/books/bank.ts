@@ -66,8 +66,9 @@ function addFileCommands(bank: Command, readConfig: () => Config): void {
       const files = await withBank(config, {
         work: inOne(async opened => {
           const { makeBatch } = await import('#operations/bank/make-batch.ts')
-          const { giveOutNew } = await import('#operations/bank/give-out.ts')
+          const { giveOutNew, prepareFolder } = await import('#operations/bank/give-out.ts')
           const account = await opened.account(accountId)
+          await prepareFolder(out)
           await makeBatch(account, date, opened)
           return giveOutNew(account, out, opened)
         }),

@@ -22,6 +22,7 @@ import { type LoadOptions, loadDatabase, type UrlOf } from '#storage/backup/load
 import { BackupError } from '#storage/backup/tables.ts'
 import { type CellAddress, cellName } from '#storage/cells/address.ts'
 import { createSchema, isServed, readSources } from '#storage/cells/create-cell.ts'
+import { isFileFault } from '#storage/folders.ts'
 import { rootSecretName } from '#storage/vault/vault-store.ts'
 
 const say = (line: string): void => console.error(line)
@@ -118,11 +119,6 @@ async function requireReadable(file: string): Promise<void> {
   }
   throw new CommandFault(`${file} is a folder; name the file of a backup`)
 }
-
-/** Whether the file caused the error, and not the database, whose errors may have the same codes. */
-const isFileFault = (error: unknown): boolean =>
-  /^(open|rename)$/.test(textAt(error, 'syscall') ?? '') ||
-  /^(ENOSPC|EDQUOT|EFBIG|EIO)$/.test(textAt(error, 'code') ?? '')
 
 async function writeBackup(cells: readonly CellAddress[], out: string): Promise<number> {
   let total = 0

@@ -4,13 +4,14 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CommandFault } from '#commands/faults.ts'
 import { parseJson, textAt, textsOf } from '#domain/json.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import { MerchantUnavailable } from '#storage/cells/directory-store.ts'
 import { isConnectionLost } from '#storage/database.ts'
+import { makeFolders } from '#storage/folders.ts'
 
 export interface DemoMerchant {
   readonly merchantId: string
@@ -124,7 +125,7 @@ const draftBytes = 1_000
 async function openDraft(directory: string): Promise<Draft> {
   const path = `${demoFile(directory)}.${randomUUID()}`
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 })
+    makeFolders(directory, 0o700)
     const file = await open(path, 'wx', 0o600)
     await file.writeFile(' '.repeat(draftBytes)).finally(() => file.close())
   } catch (error) {

@@ -3,8 +3,8 @@
  * it. Knows nothing about tables.
  */
 
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { accessSync, constants, existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { textAt } from '#domain/json.ts'
 import { chooseAccount } from '#storage/embedded/account.ts'
@@ -17,6 +17,7 @@ import { launchPostmaster, type Postmaster, stopOrphan } from '#storage/embedded
 import { EmbeddedPostgresError, pollMs } from '#storage/embedded/processes.ts'
 import { ensureRole, readOrMakePassword } from '#storage/embedded/role.ts'
 import { serverSettings } from '#storage/embedded/settings.ts'
+import { makeFolders } from '#storage/folders.ts'
 
 export { EmbeddedPostgresError }
 
@@ -94,28 +95,11 @@ function makeStop(
   }
 }
 
-/**
- * One folder after the other: where one is there and takes no others, such as /proc, Node's recursive mkdir tries for ever and no
- * signal ends it.
- */
-function makeFolders(folder: string, mode: number): void {
-  if (existsSync(folder)) return
-  makeFolders(dirname(folder), mode)
-  try {
-    mkdirSync(folder, { mode })
-  } catch (error) {
-    // Another process may have made it meanwhile.
-    if (textAt(error, 'code') !== 'EEXIST') throw error
-  }
-}
-
 function openDirectory(wanted: string): string {
   try {
     // As root, the database runs as `nobody`, which must traverse this folder but need not list it.
     const mode = process.getuid?.() === 0 ? 0o711 : 0o700
     makeFolders(wanted, mode)
-    // Fails where it is a file.
-    mkdirSync(wanted, { recursive: true, mode })
     const directory = realpathSync(wanted)
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK)
     return directory
