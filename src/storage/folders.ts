@@ -1,7 +1,8 @@
 /** Folders and files outside the database: making them, making them durable, and telling their faults from the database's. */
+import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync } from 'node:fs'
-import { open } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { open, readdir, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { textAt } from '#domain/json.ts'
 
 /**
@@ -24,8 +25,27 @@ export function makeFolders(folder: string, mode?: number): void {
 
 /** Whether a file or its disk caused the error, and not the database, whose errors may have the same codes. */
 export const isFileFault = (error: unknown): boolean =>
-  /^(access|mkdir|open|rename|rm|unlink)$/.test(textAt(error, 'syscall') ?? '') ||
+  /^(access|mkdir|open|rename|rm|scandir|unlink)$/.test(textAt(error, 'syscall') ?? '') ||
   /^(ENOSPC|EDQUOT|EFBIG|EIO|EROFS)$/.test(textAt(error, 'code') ?? '')
+
+/** 1 h: a writer that has written nothing for so long was killed. */
+const abandonedMs = 3_600_000
+
+/**
+ * A name beside a file for writing it before it is complete. Two writers never share one: what both wrote would look whole. Drafts
+ * that a killed writer has left are removed.
+ */
+export async function draftBeside(path: string): Promise<string> {
+  const folder = dirname(path)
+  const mark = `${basename(path)}.`
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith(mark) || !/^([0-9a-f-]{36}\.)?part$/.test(name.slice(mark.length))) continue
+    const draft = join(folder, name)
+    const found = await stat(draft).catch(() => undefined)
+    if (found && Date.now() - found.mtimeMs > abandonedMs) await rm(draft, { force: true })
+  }
+  return `${path}.${randomUUID()}.part`
+}
 
 /** Makes a rename in the folder durable: without it a power failure may undo the rename. */
 export async function syncFolder(path: string): Promise<void> {

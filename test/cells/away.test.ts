@@ -1,5 +1,6 @@
 /** A cell that is away: its merchants are told to come again, all others notice nothing. */
-import { rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openMerchants } from '#cells/open-merchants.ts'
 import { rotateRoot } from '#operations/merchants/rotate-root.ts'
@@ -187,6 +188,36 @@ test('a backup of a frozen cell ends with a fault instead of waiting for ever', 
   const dump = dumpDatabase(cell, undefined, { connectMs: 300 })
   await expect(dump.next()).rejects.toSatisfy(isConnectionLost)
   proxy.thaw()
+})
+
+test('a backup of a cell that freezes in the middle ends with a fault instead of waiting for ever', async () => {
+  const cell = cellsAt(proxy.url)[0]
+  if (!cell) throw new Error('there is a second cell')
+  const dump = dumpDatabase(cell, undefined, { answerMs: 300 })
+  await dump.next()
+  proxy.freeze()
+  const rest = async () => {
+    for await (const _ of dump);
+  }
+  await expect(rest()).rejects.toSatisfy(isConnectionLost)
+  proxy.thaw()
+})
+
+test('a backup of a cell that goes away in the middle ends with 1 and leaves no file', async () => {
+  const commands = commandsHere(stage.databaseUrl, {
+    TOLLGATE_CELL_URLS: proxy.url,
+    TOLLGATE_MASTER_KEY: stage.keyText,
+  })
+  proxy.cutNext('DECLARE dump', 'before')
+  const folder = join(commands.folder, 'backups')
+  mkdirSync(folder)
+  expect(await commands.run('backup', '--out', join(folder, 'b.gz'))).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('a database cannot be reached: '),
+  })
+  expect(readdirSync(folder)).toEqual([])
+  commands.remove()
 })
 
 test('commands neither deny what may be in a cell that is away, nor list the others as if they were all', async () => {

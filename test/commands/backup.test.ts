@@ -1,5 +1,17 @@
 /** Backing up a running gateway, restoring into an empty folder, and moving to the operator's own PostgreSQL. */
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { gunzipSync } from 'node:zlib'
@@ -154,6 +166,47 @@ test.each([
   expect(refused.stderr.trim().split('\n').at(-1)).toMatch(/^tollgate: /)
   expect(refused.stderr).toContain(sentence)
   expect(refused.stderr).not.toContain('unexpected')
+})
+
+test.runIf(process.platform !== 'win32')(
+  'a backup does not take the place of a pipe or device, whose reader would get nothing',
+  async () => {
+    const pipe = join(keepTrack(makeEmptyFolder()), 'pipe')
+    execFileSync('mkfifo', [pipe])
+    expect(await tollgate(['backup', '--out', pipe], { TOLLGATE_DATA: source })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('is a device or a pipe'),
+    })
+    expect(lstatSync(pipe).isFIFO()).toBe(true)
+  },
+)
+
+test('two backups to one file at once are both whole: neither writes into the draft of the other', async () => {
+  const { databaseUrl, stop } = await startTestGateway()
+  const folder = keepTrack(makeEmptyFolder())
+  const out = join(folder, 'b.gz')
+  // What an earlier one left when it was killed.
+  for (const [name, hours] of [
+    ['b.gz.part', 2],
+    [`b.gz.${randomUUID()}.part`, 2],
+    ['b.gz.other.part', 2],
+    [`b.gz.0${randomUUID().slice(1)}.part`, 0],
+  ] as const) {
+    writeFileSync(join(folder, name), 'half')
+    const at = new Date(Date.now() - hours * 3_600_000)
+    utimesSync(join(folder, name), at, at)
+  }
+  const settings = {
+    DATABASE_URL: databaseUrl,
+    TOLLGATE_DATA: folder,
+    TOLLGATE_MASTER_KEY: masterKeyOf(databaseUrl),
+  }
+  const back = () => tollgate(['backup', '--out', out], settings)
+  expect(await Promise.all([back(), back()])).toMatchObject([{ code: 0 }, { code: 0 }])
+  expect(gunzipSync(readFileSync(out)).toString().trimEnd().split('\n').at(-1)).toMatch(/"sha256"/)
+  const drafts = readdirSync(folder).filter(name => name.endsWith('.part'))
+  expect(drafts.sort()).toEqual([expect.stringMatching(/^b\.gz\.0/), 'b.gz.other.part'])
+  await stop()
 })
 
 test('a database without our tables is not backed up', async () => {

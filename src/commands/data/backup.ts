@@ -2,7 +2,7 @@
 
 import { createReadStream, createWriteStream } from 'node:fs'
 import { open, rename, rm, stat } from 'node:fs/promises'
-import { basename } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -22,7 +22,7 @@ import { type LoadOptions, loadDatabase, type UrlOf } from '#storage/backup/load
 import { BackupError } from '#storage/backup/tables.ts'
 import { type CellAddress, cellName } from '#storage/cells/address.ts'
 import { createSchema, isServed, readSources } from '#storage/cells/create-cell.ts'
-import { isFileFault } from '#storage/folders.ts'
+import { draftBeside, isFileFault, syncFolder } from '#storage/folders.ts'
 import { rootSecretName } from '#storage/vault/vault-store.ts'
 
 const say = (line: string): void => console.error(line)
@@ -37,7 +37,7 @@ export function addBackupCommands(program: Command, readConfig: () => Config): v
     .requiredOption('--out <file>', 'the file to write')
     .option('--json', 'print one line of JSON')
     .action(async ({ out, json }: { out: string; json?: true }) => {
-      await refuseFolder(out)
+      await refuseOthers(out)
       const rows = await withDatabase(readConfig(), async database => {
         const written = await writeBackup(database.cells, out)
         await auditCopy(database.url, { act: 'backup', object: basename(out), after: { rows: written } })
@@ -100,9 +100,13 @@ async function withDatabase<T>(
   }
 }
 
-async function refuseFolder(out: string): Promise<void> {
+/** Refuses what is not a file. */
+async function refuseOthers(out: string): Promise<void> {
   const found = await stat(out).catch(() => undefined)
   if (found?.isDirectory()) throw new CommandFault(`${out} is a folder; --out takes the name of a file in it`)
+  // The backup would take the name of the device or pipe, and nobody would get it.
+  if (found && !found.isFile())
+    throw new CommandFault(`${out} is a device or a pipe; --out takes the name of a file`)
 }
 
 /** Checks the file before a database is created for it. */
@@ -139,13 +143,15 @@ async function writeBackup(cells: readonly CellAddress[], out: string): Promise<
       }
   }
   // Complete and on the disk before it gets its name, and readable by its owner only.
-  const draft = `${out}.part`
+  let draft: string | undefined
   try {
-    const drain = createWriteStream(draft, { mode: 0o600, flush: true })
+    draft = await draftBeside(out)
+    const drain = createWriteStream(draft, { mode: 0o600, flags: 'wx', flush: true })
     await pipeline(Readable.from(toText()), createGzip(), drain)
     await rename(draft, out)
+    await syncFolder(dirname(out))
   } catch (error) {
-    await rm(draft, { force: true })
+    if (draft !== undefined) await rm(draft, { force: true })
     if (!isFileFault(error)) throw error
     throw new CommandFault(`${out} cannot be written (${textAt(error, 'code')}); no backup was made`, {
       cause: error,

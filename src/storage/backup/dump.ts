@@ -26,16 +26,23 @@ const rowsAtOnce = 1_000
 /** 10 s: a frozen database accepts connections but never answers, and a nightly backup must not wait for it for ever. */
 const connectTimeoutMs = 10_000
 
+/** 10 min: a statement may wait for the lock of a migration; one that takes longer has no server any more. */
+const answerTimeoutMs = 600_000
+
 /** Yields the header, then each table's name and its rows, then an end line that proves that the dump is complete. */
 export async function* dumpDatabase(
   { url, number }: { readonly url: string; readonly number: number },
   onTable: (dumped: Dumped) => void = () => {},
-  { connectMs = connectTimeoutMs }: { readonly connectMs?: number } = {},
+  {
+    connectMs = connectTimeoutMs,
+    answerMs = answerTimeoutMs,
+  }: { readonly connectMs?: number; readonly answerMs?: number } = {},
 ): AsyncGenerator<string> {
-  // Keepalive notices a machine that falls silent later; how long a statement takes says nothing.
+  // Keepalive notices a machine that falls silent later, but not a frozen database, whose machine still answers.
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: connectMs,
+    query_timeout: answerMs,
     keepAlive: true,
   })
   client.on('error', () => {})
