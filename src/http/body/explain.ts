@@ -40,7 +40,8 @@ export interface Explained {
 
 export function explainErrors(errors: readonly ErrorObject[], explained: Explained): FieldError[] {
   const placeOf = createPlaces(explained.value)
-  const sorted = foldAlternatives(keepStrictest(errors.slice(0, consideredMax).filter(speaksForItself)))
+  const considered = errors.slice(0, consideredMax).filter(speaksForItself)
+  const sorted = foldAlternatives(keepStrictest(withoutCountsOfUnknown(considered)))
     .map(error => ({ error, place: placeOf(pathOf(error, explained.value)) }))
     .sort((a, b) => comparePlaces(a.place, b.place))
   const unique = new Map<string, FieldError>()
@@ -58,6 +59,14 @@ export function explainErrors(errors: readonly ErrorObject[], explained: Explain
 /** Excludes a condition whose consequence failed, and errors about a name, which `propertyNames` repeats. */
 const speaksForItself = ({ keyword, propertyName }: ErrorObject): boolean =>
   keyword !== 'if' && (propertyName === undefined || keyword === 'propertyNames')
+
+/** Excludes a count that is too high only together with unknown fields: those are named, and one may be all there is. */
+function withoutCountsOfUnknown(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const unknown = errors.filter(({ keyword }) => keyword === 'additionalProperties')
+  return errors.filter(
+    error => error.keyword !== 'maxProperties' || !unknown.some(other => isSamePlace(other, error)),
+  )
+}
 
 /** If a condition sets a stricter minimum than the field itself, only the stricter one is reported. */
 const keepStrictest = (errors: readonly ErrorObject[]): ErrorObject[] => {
@@ -199,7 +208,11 @@ const specials: Readonly<Record<string, (error: ErrorObject, path: Path, explain
       const known = knownNames(schemasAt(schema, path, book))
       return { path, text: `must have at least ${error.params.limit} of its fields: ${listValues(known)}` }
     },
-    maxProperties: (error, path) => ({ path, text: `must have at most ${error.params.limit} fields` }),
+    maxProperties: (error, path, { schema, book }) => {
+      const known = knownNames(schemasAt(schema, path, book))
+      const which = known.length > 0 ? `of its fields: ${listValues(known)}` : 'fields'
+      return { path, text: `must have at most ${error.params.limit} ${which}` }
+    },
     minItems: (error, path) => ({ path, text: `must have at least ${error.params.limit} entries` }),
     maxItems: (error, path) => ({ path, text: `must have at most ${error.params.limit} entries` }),
     uniqueItems: (error, path) => ({

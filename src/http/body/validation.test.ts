@@ -36,6 +36,12 @@ const Body = Type.Object(
       ]),
     ),
     metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { maxProperties: 2 })),
+    choice: Type.Optional(
+      Type.Object(
+        { day: Type.Optional(Type.Number()), week: Type.Optional(Type.Number()) },
+        { ...strict, maxProperties: 1 },
+      ),
+    ),
     methods: Type.Optional(
       Type.Object({ type: Type.String() }, { additionalProperties: Type.Object({}, strict) }),
     ),
@@ -164,6 +170,18 @@ describe('names the field, the value and what is allowed', () => {
       { ...good, target: { kind: 'BANK', cardId: 'p' } },
       'target.kind',
       /is "BANK"; allowed is one of PLAN, CARD/,
+    ],
+    [
+      'an unknown field that makes the fields too many',
+      { ...good, choice: { day: 1, wekk: 2 } },
+      'choice.wekk',
+      /not a field that is known here; did you mean week/,
+    ],
+    [
+      'too many known fields',
+      { ...good, choice: { day: 1, week: 2 } },
+      'choice',
+      /at most 1 of its fields: day, week/,
     ],
     ['too many members', { ...good, metadata: { a: 1, b: 2, c: 3 } }, 'metadata', /at most 2 fields/],
   ])('%s', (_, body, field, error) => {

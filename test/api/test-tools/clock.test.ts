@@ -94,6 +94,7 @@ describe('the clock', () => {
     ['body', {}],
     ['body', { advance: 'PT1H', now: '2040-01-01T00:00:00Z' }],
     ['speed', { speed: 2 }],
+    ['speed', { advance: 'PT1H', speed: 2 }],
   ])('400 %s %j, and it stands', async (field, body) => {
     const before = await readNow()
     expect(await move(body)).toMatchObject({ status: 400, body: { field, error: expect.any(String) } })
