@@ -43,11 +43,15 @@ export function recordConfirm(
   return withOperation({ ...payment, status: 'PENDING', captureMethod, details }, operation, recording.now)
 }
 
-/** Order, addresses and amount details in the confirm replace those of the create request. */
-const replaceable = ['order', 'billingAddress', 'shipping', 'amount'] as const
+/** Addresses and amount details in the confirm replace those of the create request as wholes. */
+const replaceable = ['billingAddress', 'shipping', 'amount'] as const
 
+/** The order is merged: a confirm that only describes it must not erase the reference that finds its duplicates. */
 function withReplaced(details: Payment['details'], given: Payment['details']): Payment['details'] {
   const replaced = replaceable.filter(field => given[field] !== undefined)
-  if (replaced.length === 0) return details
-  return { ...details, ...Object.fromEntries(replaced.map(field => [field, given[field]])) }
+  return {
+    ...details,
+    ...Object.fromEntries(replaced.map(field => [field, given[field]])),
+    ...(given.order ? { order: { ...details.order, ...given.order } } : {}),
+  }
 }

@@ -19,7 +19,8 @@ export const confirmEndpoint = endpoint<Services, typeof confirmRequest, typeof 
   summary: 'Confirm a payment',
   description:
     'Finishes a payment of a method that works in several steps, or a card payment created with an event token. A ' +
-    'lower amount than the created one becomes the authorised amount. A decline makes the payment FAILED.',
+    'lower amount than the created one becomes the authorised amount. An order is merged with that of the payment; ' +
+    'addresses replace the ones that are there. A decline makes the payment FAILED.',
   tag: 'Payments',
   version: '2.2.0',
   access: 'merchant',

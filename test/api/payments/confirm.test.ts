@@ -153,6 +153,22 @@ describe('what the answer shows', () => {
     expect(body.customerInfo).toMatchObject({ email: 'ada@example.org', firstName: 'Ada' })
   })
 
+  test('an order given with the confirm is merged, so that duplicationCheck still finds its reference', async () => {
+    const order = {
+      merchantReference: 'o-merged',
+      invoiceId: 'i-merged',
+      items: [{ name: 'Hat', quantity: 1 }],
+    }
+    const { payId, token } = await begin('PROVIDERK', { order })
+    const given = { description: 'One felt hat', invoiceId: 'i-2' }
+    const { body } = await shop.act(payId, 'confirms', 1000, { ...token, order: given })
+    expect(body.order).toEqual({ ...order, ...given })
+    expect((await shop.read(payId)).order).toEqual({ ...order, ...given })
+    const search = { order: { merchantReference: 'o-merged' }, amount: { value: 1000, currency: 'EUR' } }
+    const check = await shop.call('POST', '/services/duplicationCheck', search)
+    expect(check.body).toMatchObject({ duplicate: true, responseCode: '28001550', payments: [{ payId }] })
+  })
+
   test('provider K: the agreement with the first of a series, and with no other', async () => {
     const series = (initialPayment: boolean) => ({
       credentialOnFile: {
