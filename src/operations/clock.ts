@@ -24,8 +24,8 @@ export interface TestClockDeps {
   readonly store: ClockStore
   readonly findMerchant: (merchantId: MerchantId) => Promise<Merchant | undefined>
   readonly runDue: (merchantId: MerchantId) => Promise<number>
-  /** Waits for the timer rounds that are running. */
-  readonly finishRounds: () => Promise<void>
+  /** Waits for the merchant's timers that are running. */
+  readonly finishTimers: (merchantId: MerchantId) => Promise<void>
   /** Deletes a batch of expired idempotency keys and personal data, and returns how many rows it deleted. */
   readonly reap: (merchantId: MerchantId) => Promise<number>
   readonly onChange: (merchantId: string) => void
@@ -58,7 +58,7 @@ export function createTestClock(deps: TestClockDeps): TestClock {
       do {
         await runAll(merchantId, hasDue, deps)
         // Timers that the background worker has claimed may set further timers.
-        await deps.finishRounds()
+        await deps.finishTimers(merchantId)
       } while (await hasDue())
       // Rows beyond the limit are deleted in the background.
       for (let batch = 0; batch < batchesMax && (await deps.reap(merchantId)) > 0; batch += 1);

@@ -242,14 +242,18 @@ async function assembleCell(cell: CellOptions, opened: Opened): Promise<Cell> {
 }
 
 function createWorkers(
-  { clock, changes, gate }: CellOptions,
+  { clock, changes, gate, logger }: CellOptions,
   parts: Pick<Cell, 'database' | 'engine' | 'merchants' | 'deliveryWorker'>,
 ) {
   const { database, engine, merchants, deliveryWorker } = parts
   const work = createWorkFinder(database)
   const findMerchant = findMerchantIn(merchants)
   const settleWorker = createSettleWorker({ engine, work, findMerchant, gate })
-  const timerWorker = createTimerWorker({ engine, finder: work, findMerchant, gate })
+  const timerWorker = createTimerWorker({
+    ...{ engine, finder: work, findMerchant, gate },
+    onError: err =>
+      logger.error({ err, component: 'timers' }, 'background work failed; it will be tried again'),
+  })
   const keyReader = createKeyReader(database)
   const retention = createRetentionWorker({ erasure: engine.erasure, clock, findMerchant })
   const testClock = createTestClock({
@@ -258,7 +262,7 @@ function createWorkers(
     findMerchant,
     runDue: async merchantId =>
       (await timerWorker.runDue(merchantId)) + (await deliveryWorker.runDue(merchantId)),
-    finishRounds: timerWorker.finishRounds,
+    finishTimers: timerWorker.finish,
     reap: async (merchantId: MerchantId) =>
       (await keyReader.reap(merchantId)) + (await retention.run(merchantId)),
     onChange: merchantId => publishChange(changes, merchantId),
@@ -302,7 +306,7 @@ function createLifecycle(cell: CellOptions, parts: LifecycleParts): Pick<Cell, '
     },
     async stop() {
       await Promise.all(loops.map(loop => loop.stop()))
-      await deliveryWorker.stop()
+      await Promise.all([parts.timerWorker.stop(), deliveryWorker.stop()])
       await parts.audit.access
         .flush({ ending: true })
         .catch(err => logger.error({ err }, 'the last uses of API keys could not be written'))

@@ -100,7 +100,7 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
     start('retention', () => work.retention.run(), reapPauseMs),
     start('key uses', () => work.audit.access.flush(), accessPauseMs),
     start('audit head', logAuditHead, auditPauseMs),
-    ...(work.timersByHand ? [] : [start('timers', () => timerWorker.runAllDue(), duePauseMs)]),
+    ...(work.timersByHand ? [] : [start('timers', async () => timerWorker.wake(), duePauseMs)]),
     start('settle', () => settleWorker.recoverAbandoned(), abandonedPauseMs),
     start('doubtful commits', () => settleWorker.settleDoubtful(), duePauseMs),
     start('take over', () => takeOver(presence, settleWorker, work.deliveryStore), takeOverPauseMs),

@@ -1,6 +1,7 @@
 /**
  * Limits how many messages are on their way to one receiver at a time. A lane starts narrow, widens by one with every
- * message that is answered and halves with every one that is not: a hanging receiver soon holds a single place.
+ * message that is answered and halves with every one that is not: a hanging receiver soon holds a single place. Timers
+ * use lanes too: their receivers are provider accounts.
  */
 import type { Lane } from '#storage/events/deliveries.ts'
 
@@ -8,6 +9,10 @@ export interface Lanes {
   enter(lane: Lane): void
   /** `arrived`: undefined if nothing was sent, which says nothing about the receiver. */
   leave(lane: Lane, arrived: boolean | undefined): void
+  /** How many more may enter now. */
+  free(lane: Lane): number
+  /** How many may be in the lane at a time. */
+  width(lane: Lane): number
   /** The lanes whose free places differ from those of an unused lane. */
   list(): (Lane & { readonly free: number })[]
 }
@@ -27,10 +32,13 @@ interface State {
   limit: number
 }
 
+const unused: Pick<State, 'inFlight' | 'limit'> = { inFlight: 0, limit: laneStart }
+
 export function createLanes(): Lanes {
   const states = new Map<string, State>()
+  const nameOf = ({ merchantId, receiver }: Lane): string => `${merchantId} ${receiver}`
   const stateOf = (lane: Lane): State => {
-    const name = `${lane.merchantId} ${lane.receiver}`
+    const name = nameOf(lane)
     const known = states.get(name)
     if (known) return known
     const { merchantId, receiver } = lane
@@ -58,6 +66,11 @@ export function createLanes(): Lanes {
       if (arrived === undefined) return
       state.limit = arrived ? Math.min(state.limit + 1, laneMax) : Math.max(state.limit >> 1, 1)
     },
+    free(lane) {
+      const { limit, inFlight } = states.get(nameOf(lane)) ?? unused
+      return Math.max(limit - inFlight, 0)
+    },
+    width: lane => (states.get(nameOf(lane)) ?? unused).limit,
     list: () =>
       [...states.values()]
         .filter(({ inFlight, limit }) => inFlight > 0 || limit !== laneStart)

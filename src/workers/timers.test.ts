@@ -15,6 +15,7 @@ test('a timer whose turn comes so late that its lease may end meanwhile is left 
     engine: { clock: { nowMs: () => nowMs }, onAlarm: () => undefined } as unknown as Engine,
     finder: { claimTimers: async () => timers } as unknown as WorkFinder,
     // The first 64 run at once, and take so long that another process may claim the last one a moment later.
+    onError: error => expect.fail(String(error)),
     async findMerchant() {
       asked += 1
       await Promise.resolve()

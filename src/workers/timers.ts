@@ -1,7 +1,7 @@
 /**
  * Runs due timers: inquiries, delayed captures, lapses, expiries, charges of plans, returns. Timers of one payment run
- * in the order of their times, those of different payments in parallel. A failure is reported, and its timer becomes
- * due again after the lease.
+ * in the order of their times, those of different payments in parallel; those of one provider account have a few places
+ * (timer-places.ts). A failure is reported, and its timer becomes due again after the lease.
  */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
@@ -19,6 +19,8 @@ import { runPlan } from '#operations/plans/charge-due-plan.ts'
 import { type DueTimer, timerAt } from '#operations/timer.ts'
 import type { TimerKind } from '#storage/commit/change.ts'
 import type { ClaimedTimer, WorkFinder } from '#storage/payments/unanswered.ts'
+import { createPump } from '#workers/deliver.ts'
+import { atOnce, createTimerPlaces, startWithinMs } from '#workers/timer-places.ts'
 
 /**
  * If the provider has asked us to wait, sets the timer to the end of the wait without counting a try. Returns false if
@@ -62,58 +64,48 @@ const work: Record<TimerKind, (due: DueTimer, engine: Engine) => Promise<unknown
 }
 
 export interface TimerWorker {
-  /** Runs one round of due timers, for one merchant or for all, and returns their number. */
+  /** Claims and starts due timers. Does not wait for them, so that a provider that hangs does not delay others. */
+  wake(): void
+  /** Runs one round of due timers, for one merchant or for all, waits for them and returns their number. */
   runDue(merchantId?: MerchantId): Promise<number>
   /**
-   * Runs rounds until one is not full, so that a thousand plans that are due at midnight do not wait for the next poll.
+   * Resolves when the timers that are running have ended, of one merchant or of all. A timer is deleted before its
+   * provider call has ended, so an empty table does not mean that all work is done.
    */
-  runAllDue(): Promise<void>
-  /**
-   * Resolves when the rounds under way have ended. A timer is deleted before its provider call has ended, so an empty
-   * table does not mean that all work is done.
-   */
-  finishRounds(): Promise<void>
+  finish(merchantId?: MerchantId): Promise<void>
+  /** Starts no more timers, and waits for those that are running. */
+  stop(): Promise<void>
 }
 
 /** 60 s: longer than a provider call; after a crash the timer is due again. Running a timer twice has one effect. */
 const leaseMs = 60_000
 
-/**
- * 40 s after its claim a timer is not started any more: with a provider call of 20 s it would outlast its lease, and
- * another process would run it at the same time. The next claim gets it when the lease has ended.
- */
-const startWithinMs = 40_000
-
 /** 200: enough to keep the database busy, few enough to finish within a lease unless providers are slow. */
 const chunk = 200
-
-/**
- * 64: two batches of commits. Running a whole round at once would queue for the few database connections and time out:
- * on a busy machine plans missed their time because of that (seen).
- */
-const atOnce = 64
 
 export interface TimerDeps {
   readonly engine: Engine
   readonly finder: WorkFinder
   readonly findMerchant: (merchantId: MerchantId) => Promise<Merchant | undefined>
   readonly gate?: Gate | undefined
+  /** Called when timers could not be claimed; the next poll tries again. */
+  readonly onError: (error: unknown) => void
 }
 
-export function createTimerWorker({ engine, finder, findMerchant, gate = openGate }: TimerDeps): TimerWorker {
-  async function runOne(claimed: ClaimedTimer): Promise<void> {
-    const { runAt, clockOffsetMs, ...timer } = claimed
-    const leave = gate(timer.merchantId)
+/** Returns the function that runs one timer. It never rejects. */
+function createRun({ engine, findMerchant, gate = openGate }: TimerDeps) {
+  return async (claimed: ClaimedTimer): Promise<void> => {
+    const { merchantId, payId, xId, kind, attempt, runAt, clockOffsetMs } = claimed
+    const leave = gate(merchantId)
     if (!leave) return
     try {
-      const known = await findMerchant(timer.merchantId)
-      if (!known) throw new Error(`the timer belongs to the unknown merchant ${timer.merchantId}`)
+      const known = await findMerchant(merchantId)
+      if (!known) throw new Error(`the timer belongs to the unknown merchant ${merchantId}`)
       // The merchant may have been cached before its clock was moved.
       const merchant = { ...known, clockOffsetMs }
       const at = new Date(runAt.getTime() + clockOffsetMs)
-      await work[timer.kind]({ timer, merchant, at }, engine)
+      await work[kind]({ timer: { merchantId, payId, xId, kind, attempt }, merchant, at }, engine)
     } catch (error) {
-      const { payId, xId, kind } = timer
       engine.onAlarm({
         code: 'TIMER_FAILED',
         message: `a timer of the kind ${kind} failed; it will be tried again`,
@@ -125,45 +117,65 @@ export function createTimerWorker({ engine, finder, findMerchant, gate = openGat
       leave()
     }
   }
+}
 
-  const underWay = new Set<Promise<number>>()
+export function createTimerWorker(deps: TimerDeps): TimerWorker {
+  const { engine, finder, onError } = deps
+  const run = createRun(deps)
+  const nowMs = () => engine.clock.nowMs()
+  const rounds = new Set<{ readonly merchantId: MerchantId | undefined; readonly done: Promise<number> }>()
+  let stopped = false
+  let isMoreDue = false
 
-  function runDue(merchantId?: MerchantId): Promise<number> {
-    const round = runRound(merchantId)
-    underWay.add(round)
-    return round.finally(() => underWay.delete(round))
+  const claim = (merchantId?: MerchantId) =>
+    finder.claimTimers({ now: new Date(nowMs()), limit: chunk, leaseMs, merchantId })
+
+  const wake = createPump({ run: claimMore, isStopped: () => stopped, onError })
+  const places = createTimerPlaces({ run, nowMs, onEnd: () => isMoreDue && wake() })
+
+  /** A full claim is followed by the next one, so that a thousand plans due at midnight do not wait for the next poll. */
+  async function claimMore(): Promise<void> {
+    if (!places.hasRoom()) return
+    const claimed = await claim()
+    places.take(claimed)
+    isMoreDue = claimed.length === chunk
+    if (isMoreDue) wake()
   }
 
   async function runRound(merchantId?: MerchantId): Promise<number> {
-    const now = new Date(engine.clock.nowMs())
-    const claimed = await finder.claimTimers({ now, limit: chunk, leaseMs, merchantId })
+    const begunMs = nowMs()
+    const claimed = await claim(merchantId)
     const byPayment = Map.groupBy(
       claimed.toSorted((a, b) => a.runAt.getTime() - b.runAt.getTime()),
       timer => timer.payId,
     )
     const waiting = byPayment.values()
     // A merchant whose test clock is moved waits for all of them.
-    const mayStart = () => merchantId !== undefined || engine.clock.nowMs() - now.getTime() < startWithinMs
+    const mayStart = () => merchantId !== undefined || nowMs() - begunMs < startWithinMs
     const runWaiting = async () => {
-      for (const timers of waiting) for (const timer of timers) if (mayStart()) await runOne(timer)
+      for (const timers of waiting) for (const timer of timers) if (mayStart()) await run(timer)
     }
     await Promise.all(Array.from({ length: atOnce }, runWaiting))
     return claimed.length
   }
 
   return {
-    runDue,
-    async runAllDue() {
-      if ((await runDue()) < chunk) return
-      // More is due than one round takes: run two rounds at a time, so that none waits for the slowest timer of
-      // another.
-      const drain = async () => {
-        while ((await runDue()) === chunk);
-      }
-      await Promise.all([drain(), drain()])
+    wake,
+    runDue(merchantId) {
+      const done = runRound(merchantId)
+      const round = { merchantId, done }
+      rounds.add(round)
+      return done.finally(() => rounds.delete(round))
     },
-    async finishRounds() {
-      await Promise.allSettled(underWay)
+    async finish(merchantId) {
+      const mine = [...rounds].filter(
+        round => merchantId === undefined || [undefined, merchantId].includes(round.merchantId),
+      )
+      await Promise.allSettled([...mine.map(({ done }) => done), places.finish(merchantId)])
+    },
+    async stop() {
+      stopped = true
+      await places.stop()
     },
   }
 }

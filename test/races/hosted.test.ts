@@ -119,7 +119,7 @@ describe.each(through)('over %s', (_, gatesOf) => {
         ...gates.map(({ gateway }) => gateway.timerWorker.runDue()),
       ])
       while ((await left.gateway.timerWorker.runDue()) > 0);
-      await Promise.all(gates.map(({ gateway }) => gateway.timerWorker.finishRounds()))
+      await Promise.all(gates.map(({ gateway }) => gateway.timerWorker.finish()))
       const { status, responseCode } = await shop.read(payId)
       expect(messagesOf(payId)).toHaveLength(status === 'AUTHORIZED' ? 1 : 0)
       expect([status, responseCode]).toEqual(

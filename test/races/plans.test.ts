@@ -48,7 +48,7 @@ const begin = async (count: number): Promise<string[]> =>
 async function runBoth(): Promise<void> {
   const run = async ({ gateway: { timerWorker } }: TestGateway) => {
     while ((await timerWorker.runDue()) > 0);
-    await timerWorker.finishRounds()
+    await timerWorker.finish()
   }
   do await Promise.all([run(left), run(right), run(left), run(right)])
   while ((await countDue(left.databaseUrl, clock.nowMs())) > 0)

@@ -16,6 +16,8 @@ export interface ClaimedTimer {
   readonly kind: TimerKind
   readonly attempt: number
   readonly runAt: Date
+  /** The provider account of the operation, or else of the payment; null if it has none. */
+  readonly account: string | null
   /**
    * The offset of the merchant's clock, read in the same statement as the time above, because moving the clock changes
    * both.
@@ -79,6 +81,9 @@ export const claimTimersStatement = `WITH due AS MATERIALIZED (SELECT ctid AS pl
   UPDATE timer t SET leased_until = $1::timestamptz + $3 * interval '1 millisecond', leased_by = ${thisProcess}
   WHERE t.ctid = ANY (ARRAY(SELECT place FROM due))
   RETURNING t.merchant_id AS "merchantId", t.pay_id AS "payId", t.x_id AS "xId", t.kind, t.attempt, t.run_at AS "runAt",
+    coalesce((SELECT o.prepared->>'account' FROM operation o
+        WHERE o.merchant_id = t.merchant_id AND o.pay_id = t.pay_id AND o.x_id = t.x_id),
+      (SELECT p.provider_account FROM payment p WHERE p.merchant_id = t.merchant_id AND p.pay_id = t.pay_id)) AS account,
     coalesce((SELECT m.clock_offset_ms FROM merchant m WHERE m.merchant_id = t.merchant_id), 0) AS "clockOffsetMs"`
 
 /** An arbitrary lock number that is not used elsewhere: the letters "gate". */

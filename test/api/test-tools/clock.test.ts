@@ -136,7 +136,7 @@ describe('the clock', () => {
           onChange: () => {},
           findMerchant: async () => merchant,
         },
-        ...{ runDue: async () => 0, finishRounds: async () => {}, reap: async () => 0 },
+        ...{ runDue: async () => 0, finishTimers: async () => {}, reap: async () => 0 },
       })
       const inHours = (hours: number) => Date.now() + hours * 60 * minuteMs
       expect(await isTooMuch(merchant, inHours(8), 3)).toBe(false)
