@@ -14,7 +14,7 @@ import {
 import type { Payment } from '#lifecycle/payment.ts'
 import { changeDispute } from '#operations/disputes/dispute-book.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
-import { keyRow, type OperationKey, storeRefusal } from '#operations/key.ts'
+import { keyRow, type OperationKey, storeAnswer, storeRefusal } from '#operations/key.ts'
 import { ProviderSilent } from '#operations/lost-database.ts'
 import type { OperationAnswer } from '#operations/payments/answer.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
@@ -119,8 +119,9 @@ async function answerDispute(
     },
     engine,
   )
-  const current = changed?.dispute ?? (await engine.disputes.byId(merchantId, disputeId))
-  return current && toAnswer(current)
+  if (changed) return toAnswer(changed.dispute)
+  const current = await engine.disputes.byId(merchantId, disputeId)
+  return current && storeAnswer(toAnswer(current), { key, merchant }, engine)
 }
 
 /** Text is stored like files, sealed. */

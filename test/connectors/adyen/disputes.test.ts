@@ -112,6 +112,28 @@ describe('a chargeback', () => {
     await shop.settle()
     expect((await disputesOf(payId))[0]).toMatchObject({ stage: 'CHARGEBACK', status: 'LOST' })
   })
+
+  test.each([
+    ['accept', {}],
+    ['evidence', { text: 'Delivered on Monday' }],
+  ])('that is lost during its %s keeps the answer under the key of the request', async (name, body) => {
+    const { payId, payment } = await captured()
+    const disputeId = `LOST${name.toUpperCase()}`
+    const due = { defensePeriodEndsAt: '2099-07-31T03:03:07+02:00' }
+    shop.double.ledger.dispute(payment, 'CHARGEBACK', disputeId, due)
+    await shop.settle()
+    const [dispute] = await disputesOf(payId)
+    shop.double.ledger.dispute(payment, 'DISPUTE_DEFENSE_PERIOD_ENDED', disputeId, { disputeStatus: 'Lost' })
+    shop.double.beforeAnswer = () => shop.settle()
+    const path = `/disputes/${dispute.disputeId}/${name}`
+    const send = () => shop.gateway.call('POST', path, body, { 'idempotency-key': disputeId })
+    const first = await send()
+    shop.double.beforeAnswer = async () => undefined
+    expect(first).toMatchObject({ status: 200, body: { status: 'LOST' } })
+    const again = await send()
+    expect([again.status, again.body]).toEqual([first.status, first.body])
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+  })
 })
 
 test('a chargeback of a debit is a return, not a dispute', async () => {
