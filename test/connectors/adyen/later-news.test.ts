@@ -441,6 +441,24 @@ describe('lost answers', () => {
     expect(await statusOf(payId)).toBe('OK')
   })
 
+  // Without the customer's result Adyen neither requests the authorisation nor sends a notice.
+  test.each([
+    ['whose result never reached Adyen', 'lostBefore', true],
+    ['without a result', undefined, false],
+    ['whose result Adyen refused', 'keyRefused', true],
+  ] as const)('a 3-D Secure challenge %s is undone if no notice comes', async (_, fault, brings) => {
+    const request = cardPayment({ urls, card: { number: challengeCard }, ...manual })
+    const { body } = await post('/payments', request)
+    const payment = [...shop.double.ledger.payments.values()].at(-1)
+    const back = shop.double.checkout.decide('redirect', payment?.pspReference ?? '', 'approve')
+    if (fault) shop.double.fail(/details$/, fault)
+    await fetch(brings ? back : (payment?.returnUrl ?? ''), { redirect: 'manual' })
+    await shop.settle()
+    expect(await statusOf(body.payId)).toBe('PENDING')
+    await pass(20 * 60_000)
+    expect(await shop.record(body.payId)).toMatchObject({ status: 'FAILED', responseCode: '21000402' })
+  })
+
   test('a partial approval is undone, and its notice needs no operator', async () => {
     shop.double.fail(/payments$/, 'lostAfter')
     const { body } = await post('/payments', cardPayment(manual))

@@ -143,8 +143,7 @@ async function findOutcome(subject: Subject, connector: Connector, engine: Engin
   if (found.authorization.kind !== 'unknown') return { outcome: found }
   // Before the provider's settling time, a later look-up may still find it.
   if (ageMs < (lostAnswer.lookUpSettledMs ?? 0)) return { outcome: found }
-  // The provider has accepted the request and reported that it takes longer: there is nothing to repeat or undo.
-  if (operation.provider && !operation.provider.fields?.notUnderstood) return { outcome: found }
+  if (isAtWork(operation)) return { outcome: found }
   const again = repeatOf(payment, operation, connector, engine)
   if (again && ageMs <= (lostAnswer.repeatWithinMs ?? -1)) {
     const repeated = await ask({ payment, operation, timeoutMs, ask: again }, engine)
@@ -165,6 +164,16 @@ async function findOutcome(subject: Subject, connector: Connector, engine: Engin
   // The undo never arrived, but the request itself may have.
   if (authorization.kind === 'unreached') return { outcome: found }
   return { outcome, ...(authorization.kind === 'declined' ? { undone: authorization } : {}) }
+}
+
+/**
+ * Whether the provider has accepted the request and reported that it takes longer: there is nothing to repeat or undo.
+ * If its last word was a challenge, it waits for the customer's result, which may have been lost on its way.
+ */
+function isAtWork({ provider }: Operation): boolean {
+  const { action, fields } = provider ?? {}
+  const isChallenge = action?.type === 'redirect' && action.challenge === true
+  return provider !== undefined && !fields?.notUnderstood && !isChallenge
 }
 
 /**
