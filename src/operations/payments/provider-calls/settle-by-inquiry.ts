@@ -143,8 +143,12 @@ async function findOutcome(subject: Subject, connector: Connector, engine: Engin
   if (found.authorization.kind !== 'unknown') return { outcome: found }
   // Before the provider's settling time, a later look-up may still find it.
   if (ageMs < (lostAnswer.lookUpSettledMs ?? 0)) return { outcome: found }
-  if (isAtWork(operation)) return { outcome: found }
-  const again = repeatOf(payment, operation, connector, engine)
+  const isChallenged = lastAskedForChallenge(operation)
+  // The provider has accepted the request and reported that it takes longer: there is nothing to repeat or undo.
+  if (operation.provider && !operation.provider.fields?.notUnderstood && !isChallenged)
+    return { outcome: found }
+  // A repetition would return the challenge that the customer has already taken.
+  const again = isChallenged ? undefined : repeatOf(payment, operation, connector, engine)
   if (again && ageMs <= (lostAnswer.repeatWithinMs ?? -1)) {
     const repeated = await ask({ payment, operation, timeoutMs, ask: again }, engine)
     if (isConclusive(repeated.authorization)) return { outcome: repeated }
@@ -167,14 +171,11 @@ async function findOutcome(subject: Subject, connector: Connector, engine: Engin
 }
 
 /**
- * Whether the provider has accepted the request and reported that it takes longer: there is nothing to repeat or undo.
- * If its last word was a challenge, it waits for the customer's result, which may have been lost on its way.
+ * Whether the provider's last word was a challenge: it waits for the customer's result, which may have been lost on its
+ * way.
  */
-function isAtWork({ provider }: Operation): boolean {
-  const { action, fields } = provider ?? {}
-  const isChallenge = action?.type === 'redirect' && action.challenge === true
-  return provider !== undefined && !fields?.notUnderstood && !isChallenge
-}
+const lastAskedForChallenge = ({ provider }: Operation): boolean =>
+  provider?.action?.type === 'redirect' && provider.action.challenge === true
 
 /**
  * If the provider refuses the repetition itself, for example because of a revoked key, it does not reveal the outcome
