@@ -2,7 +2,7 @@
 import type { Static, TProperties } from 'typebox'
 import { demand, refuse } from '#schemas/create-payment.ts'
 import { pageSize } from '#schemas/customer.ts'
-import { operationAmount, plainAmount } from '#schemas/parts/amount.ts'
+import { amount, operationAmount, plainAmount } from '#schemas/parts/amount.ts'
 import { captureMethod } from '#schemas/parts/capture-method.ts'
 import { credentialOnFile } from '#schemas/parts/credential-on-file.ts'
 import {
@@ -150,7 +150,7 @@ const chargeFields = {
 }
 
 export const chargeRequest = closed(
-  { transId, amount: optional(plainAmount), ...chargeFields },
+  { transId, amount: optional(amount), ...chargeFields },
   {
     title: 'PlanChargeRequest',
     description: 'A payment within a plan. The amount may be left out where the plan has a fixed one.',
@@ -197,7 +197,7 @@ const oneWay = when(
 export const unscheduledRequest = closed(
   {
     transId,
-    amount: plainAmount,
+    amount,
     paymentPlanId: optional(text(64, 'A plan whose card or account is charged.')),
     gatewayCustomerId: optional(text(64, 'A customer; goes with paymentMethodId.')),
     paymentMethodId: optional(text(64, 'A stored payment method of that customer.')),

@@ -3902,7 +3902,7 @@ export interface PlanChargeFailedEvent {
 export interface PlanChargeRequest {
   /** The merchant's own id of the payment. */
   readonly transId: string
-  readonly amount?: PlainAmount
+  readonly amount?: Amount
   /** The merchant's reference for this one operation. */
   readonly refNr?: string
   readonly order?: Order
@@ -5522,7 +5522,7 @@ export interface Unscheduled {
 export interface UnscheduledPaymentRequest {
   /** The merchant's own id of the payment. */
   readonly transId: string
-  readonly amount: PlainAmount
+  readonly amount: Amount
   /** A plan whose card or account is charged. */
   readonly paymentPlanId?: string
   /** A customer; goes with paymentMethodId. */

@@ -33,6 +33,7 @@ export function toCharge(
 ): Omit<Charge, 'merchant'> {
   checkShared(body, environment)
   const { transId, refNr, captureMethod, simulationMode, metadata, order, statementDescriptor, urls } = body
+  const { value: _, currency: __, ...amountDetails } = body.amount ?? {}
   return {
     transId,
     refNr,
@@ -42,7 +43,13 @@ export function toCharge(
     },
     hints: { simulationMode },
     metadata,
-    details: { order, statementDescriptor, urls: urls && normalizeAddresses(urls), metadata },
+    details: {
+      order,
+      statementDescriptor,
+      urls: urls && normalizeAddresses(urls),
+      metadata,
+      amount: body.amount && amountDetails,
+    },
   }
 }
 

@@ -124,6 +124,20 @@ describe('the amount of a charge', () => {
     expect(await chargePlan(shop, planId, money(1000, 'USD'))).toMatchObject(refused('27000003'))
     expect((await readPlan(shop, planId)).numberOfPayments).toBe(2)
   })
+  test('its parts are taken and shown, as those of any payment, also without a schedule', async () => {
+    const planId = await plan({ recurring: flexible })
+    const amount = { value: 1190, currency: 'EUR', taxTotal: 190, netItemTotal: 1000 }
+    const charge = await chargePlan(shop, planId, { amount })
+    const unscheduled = await shop.call('POST', '/payment-plans/unscheduled-mit', {
+      transId: 'parts',
+      amount,
+      paymentPlanId: planId,
+    })
+    for (const { status, body } of [charge, unscheduled]) {
+      expect(status).toBe(200)
+      expect(await shop.read(body.payId)).toMatchObject({ amount })
+    }
+  })
   test('other plans take any amount, which must be given', async () => {
     const planId = await plan({ recurring: flexible })
     const { status, body } = await chargePlan(shop, planId)
