@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { testIbans } from '#test/support/bank/debits.ts'
 import { statement, type TestEntry } from '#test/support/bank/files.ts'
 import { type BankStage, openBankStage } from '#test/support/bank/stage.ts'
+import { signUp } from '#test/support/browser/console.ts'
 import type { CommandsHere } from '#test/support/command-here.ts'
 import type { TestGateway } from '#test/support/gateway.ts'
 
@@ -54,6 +55,19 @@ test('200 with instructions; a transfer of the whole amount pays it, with any ca
   })
   const paid = await record(made.payId)
   expect(paid).toMatchObject({ status: 'OK', amount: { capturedValue: 1000, receivedValue: 1000 } })
+})
+
+test('the console finds a transfer by the reference that its customer was shown, however it is written', async () => {
+  const { payId } = await order('SEPACREDITTRANSFER', 'searched')
+  const { paymentMethods } = await record(payId)
+  const { paymentReference } = paymentMethods.sepaCreditTransfer
+  expect(paymentReference).toMatch(/^RF/)
+  const operator = await signUp(gateway, { role: 'viewer', merchants: [gateway.merchantId] })
+  const spaced = paymentReference.replace(/(.{4})/g, '$1 ')
+  for (const typed of [paymentReference, spaced, spaced.toLowerCase(), paymentReference.toLowerCase()]) {
+    const page = await operator.get(`/console/search?q=${encodeURIComponent(typed)}`)
+    expect([typed, (await page.text()).includes(`/payments/${payId}`)]).toEqual([typed, true])
+  }
 })
 
 test('a partial transfer leaves the payment PENDING, the rest makes it OK', async () => {

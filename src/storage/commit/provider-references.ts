@@ -1,4 +1,7 @@
-/** The references by which a provider's notice may name an operation: our own, and the provider's ids. */
+/**
+ * The references by which a provider's notice or a person may name an operation: our own, the provider's ids, and the
+ * reference of a transfer or voucher that the customer was shown.
+ */
 
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { OperationWrite } from '#storage/commit/change.ts'
@@ -16,6 +19,9 @@ export const referenceColumns = [
 /** 255: the longest provider id that is stored. An operation with a longer one is found by our reference only. */
 const longestReference = 255
 
+/** The reference that a customer was shown, without the blanks and marks that make it readable, in upper case. */
+export const plainReference = (shown: string): string => shown.replace(/[^\p{L}\p{N}]/gu, '').toUpperCase()
+
 /** Returns no rows for payments without a provider account. */
 export function fromReferences(
   { payment, operation }: OperationWrite,
@@ -24,8 +30,10 @@ export function fromReferences(
   const account = operation.prepared.account ?? payment.provider?.account
   if (account === undefined) return []
   const { xId, details, provider } = operation
-  return [xId, details.captureXId, provider?.transactionId]
-    .filter(reference => reference !== undefined && reference.length <= longestReference)
+  const { action } = provider ?? {}
+  const shown = action?.type === 'instructions' ? action.instructions.reference : undefined
+  return [xId, details.captureXId, provider?.transactionId, shown && plainReference(shown)]
+    .filter(reference => reference !== undefined && reference !== '' && reference.length <= longestReference)
     .map(reference => ({
       c,
       merchant_id: payment.merchantId,

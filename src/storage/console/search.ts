@@ -3,6 +3,7 @@
  * its own.
  */
 import { currencies, isActiveCurrency } from '#domain/money/currencies.ts'
+import { plainReference } from '#storage/commit/provider-references.ts'
 import type { Database } from '#storage/database.ts'
 import { email, lastDigits, merchantCustomer } from '#storage/payments/found-by.ts'
 import { byOtherIndex, inLists } from '#storage/planner.ts'
@@ -91,7 +92,10 @@ const references: readonly Guess[] = [
   `${merchantCustomer} IS NOT NULL AND ${merchantCustomer} = $2`,
 ].map(where => ({ read: typed => typed, where }))
 
-/** What a provider calls an operation, ours or its own: it is what people copy from the provider's pages. */
+/**
+ * What a provider calls an operation, ours or its own: it is what people copy from the provider's pages. Or the
+ * reference of a transfer, which customers quote.
+ */
 const byProvider = `p.pay_id = ANY (ARRAY(SELECT r.pay_id FROM provider_account a JOIN provider_reference r
   ON r.merchant_id = a.merchant_id AND r.provider_account = a.provider_account_id AND r.reference = $2
   WHERE a.merchant_id = w.merchant_id))`
@@ -99,6 +103,7 @@ const byProvider = `p.pay_id = ANY (ARRAY(SELECT r.pay_id FROM provider_account 
 const guesses: readonly Guess[] = [
   { read: readPayId, where: 'p.pay_id = $2::uuid' },
   { read: typed => readPayId(typed) ?? typed, where: byProvider },
+  { read: plainReference, where: byProvider },
   ...references,
   { read: readEmail, where: `${email} IS NOT NULL AND lower${email} = lower($2)` },
   { read: readLastDigits, where: `${lastDigits} IS NOT NULL AND ${lastDigits} = $2` },
