@@ -165,8 +165,11 @@ const toInstant = (text: string): string =>
     ? text
     : `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, 23).padEnd(3, '0')}Z`
 
-/** Spreadsheets take a cell that begins like this for a formula; a leading apostrophe makes it text. */
-const formulaStart = /^[=+\-@\t\r]/
+/**
+ * Spreadsheets take a cell that begins like this for a formula, in some languages also with the signs of double width; a
+ * leading apostrophe makes it text.
+ */
+const formulaStart = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/
 
 function toCsvCell(text: string | null): string {
   if (text === null) return ''

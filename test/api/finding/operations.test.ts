@@ -87,6 +87,18 @@ test('200 text/csv with a header, both forms of the amount, and nothing that a s
   expect(rows.slice(2)).toEqual([''])
 })
 
+test.each(['=1+1', '+1', '-1', '@SUM(A1)', '＝1+1', '＋1', '－1', '＠SUM(A1)'])(
+  'the cell %s begins with an apostrophe in the CSV',
+  async refNr => {
+    const other = await openShop(gateway)
+    await other.authorize('CARD', { refNr })
+    const response = await fetch(`${gateway.url}/api/v2/operations`, {
+      headers: { authorization: other.authorization, accept: 'text/csv' },
+    })
+    expect(await response.text()).toContain(`,'${refNr},AUTHORIZATION,`)
+  },
+)
+
 test('the CSV of all shows what the pages show, whatever the time zone of the database', async () => {
   const name = new URL(gateway.databaseUrl).pathname.slice(1)
   await queryRows(gateway.databaseUrl, `ALTER DATABASE ${name} SET timezone = 'Asia/Kolkata'`)
