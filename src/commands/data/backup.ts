@@ -21,7 +21,7 @@ import { dumpDatabase } from '#storage/backup/dump.ts'
 import { type LoadOptions, loadDatabase, type UrlOf } from '#storage/backup/load.ts'
 import { BackupError } from '#storage/backup/tables.ts'
 import { type CellAddress, cellName } from '#storage/cells/address.ts'
-import { createSchema, isServed, readSources } from '#storage/cells/create-cell.ts'
+import { createSchema, isServed, readPlacings, readSources } from '#storage/cells/create-cell.ts'
 import { draftBeside, isFileFault, syncFolder } from '#storage/folders.ts'
 import { rootSecretName } from '#storage/vault/vault-store.ts'
 
@@ -124,6 +124,21 @@ async function requireReadable(file: string): Promise<void> {
   throw new CommandFault(`${file} is a folder; name the file of a backup`)
 }
 
+/** Cells are read one after the other: a merchant that is moved meanwhile may be in none of them when it is read. */
+async function refuseMoves(cells: readonly CellAddress[], work: () => Promise<void>): Promise<void> {
+  const [home] = cells
+  if (!home || cells.length === 1) return work()
+  const before = await readPlacings(home.url)
+  await work()
+  const after = await readPlacings(home.url)
+  const moved = [...before].find(([merchantId, changed]) => after.get(merchantId) !== changed)
+  if (moved)
+    throw new CommandFault(
+      `${moved[0]} was moved to another cell while the backup was written, so it may be missing there; no backup was made. ` +
+        'Run it again when the move has ended',
+    )
+}
+
 async function writeBackup(cells: readonly CellAddress[], out: string): Promise<number> {
   let total = 0
   const progress = showProgress('Writing rows')
@@ -147,7 +162,7 @@ async function writeBackup(cells: readonly CellAddress[], out: string): Promise<
   try {
     draft = await draftBeside(out)
     const drain = createWriteStream(draft, { mode: 0o600, flags: 'wx', flush: true })
-    await pipeline(Readable.from(toText()), createGzip(), drain)
+    await refuseMoves(cells, () => pipeline(Readable.from(toText()), createGzip(), drain))
     await rename(draft, out)
     await syncFolder(dirname(out))
   } catch (error) {

@@ -84,6 +84,15 @@ export async function readSourcesBy(client: pg.Client): Promise<ReadonlyMap<numb
   return new Map(rows.map(({ cell, source }) => [cell, source]))
 }
 
+/** When each merchant was placed, or last took a step of a move. */
+export const readPlacings = (home: string): Promise<ReadonlyMap<string, string>> =>
+  withClient(home, async client => {
+    const { rows } = await client.query<{ merchant: string; changed: string }>(
+      'SELECT merchant_id AS merchant, changed_at::text AS changed FROM merchant_cell',
+    )
+    return new Map(rows.map(({ merchant, changed }) => [merchant, changed]))
+  })
+
 interface Copying {
   readonly from: pg.Client
   readonly to: pg.Client
