@@ -12,6 +12,7 @@ import {
   checkSettings,
   type Settings,
   UnknownHere,
+  WrongSetting,
 } from '#providers/settings.ts'
 import type {
   AccountRecord,
@@ -168,11 +169,11 @@ function createAccountReader(deps: AdministrationDeps) {
   function factsOf(connector: string): ConnectorFacts {
     const found = deps.definitions.find(({ facts }) => facts.name === connector)
     if (!found)
-      throw new AccountFault(
+      throw new WrongSetting(
         `there is no connector "${connector}"; there are ${deps.definitions.map(({ facts }) => facts.name).join(', ')}`,
       )
     if (environment === 'live' && found.facts.testOnly)
-      throw new AccountFault(`the ${connector} takes no real money and is refused in the live environment`)
+      throw new WrongSetting(`the ${connector} takes no real money and is refused in the live environment`)
     return found.facts
   }
 

@@ -7,7 +7,7 @@ import { newId } from '#operations/merchants/open-merchants.ts'
 import { createProviderAdministration, type ProviderAdministration } from '#providers/administration.ts'
 import { auditProviders } from '#providers/audited.ts'
 import { createDirectory } from '#providers/directory.ts'
-import { AccountFault } from '#providers/settings.ts'
+import { AccountFault, WrongSetting } from '#providers/settings.ts'
 import { type Imported, importSettlement } from '#providers/settlements.ts'
 import { createAuditStore } from '#storage/audit/audit.ts'
 import { openDatabase } from '#storage/database.ts'
@@ -142,7 +142,7 @@ function createChecks(deps: CheckDeps): Pick<Providers, 'check' | 'checkPayments
     },
     async checkPayments(accountId) {
       if (environment === 'live')
-        throw new AccountFault('--payments makes payments, so it runs in the test environment only')
+        throw new WrongSetting('--payments makes payments, so it runs in the test environment only')
       const account = await directory.find(accountId)
       return account?.connector.checkPayments?.(AbortSignal.timeout(paymentsMs)) ?? []
     },

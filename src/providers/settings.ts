@@ -9,6 +9,9 @@ import { findMethod } from '#methods/catalogue.ts'
 /** Invalid input about an account; the message says what to change. */
 export class AccountFault extends Error {}
 
+/** What was given for a connector, a setting or a secret is not allowed, whatever is stored. */
+export class WrongSetting extends AccountFault {}
+
 /** There is no such merchant, account or rule here; another cell may have it. */
 export class UnknownHere extends AccountFault {}
 
@@ -34,13 +37,13 @@ const sharedSettings: readonly string[] = ['baseUrl', 'labels.TYPE', 'types']
 export function checkSettings(settings: Settings, { facts, environment }: Occasion): void {
   for (const [name, value] of Object.entries(settings)) {
     if (value === '' || value.length > settingMax || !isPrintable(value))
-      throw new AccountFault(`the setting ${name} must have 1 to ${settingMax} visible characters`)
+      throw new WrongSetting(`the setting ${name} must have 1 to ${settingMax} visible characters`)
     checkSetting({ name, value }, { facts, environment })
   }
   for (const [name, fact] of Object.entries(facts.settings)) {
     const applies = fact.environment === undefined || fact.environment === environment
     if (fact.required && applies && fact.default === undefined && !Object.hasOwn(settings, name))
-      throw new AccountFault(
+      throw new WrongSetting(
         `the setting ${name} is missing: ${facts.name} needs --set ${name}=… (${fact.description})`,
       )
   }
@@ -54,23 +57,23 @@ function checkSetting(
   if (name === 'baseUrl') checkBaseUrl(value, environment)
   if (fact) {
     if (fact.environment !== undefined && fact.environment !== environment)
-      throw new AccountFault(`the setting ${name} exists in the ${fact.environment} environment only`)
+      throw new WrongSetting(`the setting ${name} exists in the ${fact.environment} environment only`)
     const complaint = fact.check?.(value)
-    if (complaint !== undefined) throw new AccountFault(`the setting ${name} is "${value}": ${complaint}`)
+    if (complaint !== undefined) throw new WrongSetting(`the setting ${name} is "${value}": ${complaint}`)
   } else if (name === 'types') checkTypes(value, facts)
   else if (name.startsWith(labelPrefix)) checkLabel(name.slice(labelPrefix.length), value)
   else if (name !== 'baseUrl')
-    throw new AccountFault(`${facts.name} has no setting "${name}"; it has ${listSettings(facts)}`)
+    throw new WrongSetting(`${facts.name} has no setting "${name}"; it has ${listSettings(facts)}`)
 }
 
 function checkBaseUrl(value: string, environment: 'test' | 'live'): void {
   if (environment === 'live')
-    throw new AccountFault(
+    throw new WrongSetting(
       "the setting baseUrl exists in the test environment only; in live the provider's own hosts are called",
     )
   const url = /^https?:\/\//.test(value) && URL.canParse(value) ? new URL(value) : undefined
   if (url === undefined || [url.username, url.password, url.search, url.hash].some(part => part !== ''))
-    throw new AccountFault(
+    throw new WrongSetting(
       `the setting baseUrl is "${value}", but must be an http or https address without credentials, query or fragment`,
     )
 }
@@ -78,17 +81,17 @@ function checkBaseUrl(value: string, environment: 'test' | 'live'): void {
 function checkTypes(value: string, facts: ConnectorFacts): void {
   for (const type of splitList(value)) {
     if (!findMethod(type))
-      throw new AccountFault(`the setting types names "${type}", which is not a payment method`)
+      throw new WrongSetting(`the setting types names "${type}", which is not a payment method`)
     if (!facts.serves(type))
-      throw new AccountFault(`the setting types names ${type}, which ${facts.name} does not serve`)
+      throw new WrongSetting(`the setting types names ${type}, which ${facts.name} does not serve`)
   }
 }
 
 function checkLabel(type: string, value: string): void {
   if (!findMethod(type))
-    throw new AccountFault(`the setting labels.${type} names "${type}", which is not a payment method`)
+    throw new WrongSetting(`the setting labels.${type} names "${type}", which is not a payment method`)
   if (value.length > labelMax)
-    throw new AccountFault(`the setting labels.${type} may have ${labelMax} characters at most`)
+    throw new WrongSetting(`the setting labels.${type} may have ${labelMax} characters at most`)
 }
 
 export function checkSecrets(secrets: Settings, { facts }: Occasion): void {
@@ -96,14 +99,14 @@ export function checkSecrets(secrets: Settings, { facts }: Occasion): void {
     const fact = Object.hasOwn(facts.secrets, name) ? facts.secrets[name] : undefined
     if (!fact) {
       const known = Object.keys(facts.secrets)
-      throw new AccountFault(
+      throw new WrongSetting(
         `${facts.name} has no secret "${name}"; it has ${known.length === 0 ? 'none' : known.join(', ')}`,
       )
     }
     if (value === '' || value.length > secretMax)
-      throw new AccountFault(`the secret ${name} must have 1 to ${secretMax} characters`)
+      throw new WrongSetting(`the secret ${name} must have 1 to ${secretMax} characters`)
     const complaint = fact.check?.(value)
-    if (complaint !== undefined) throw new AccountFault(`the secret ${name} is wrong: ${complaint}`)
+    if (complaint !== undefined) throw new WrongSetting(`the secret ${name} is wrong: ${complaint}`)
   }
 }
 
@@ -111,7 +114,7 @@ export function checkSecrets(secrets: Settings, { facts }: Occasion): void {
 export function checkSecretNames(names: readonly string[], { facts }: Occasion): void {
   for (const [name, fact] of Object.entries(facts.secrets)) {
     if (fact.required && !names.includes(name))
-      throw new AccountFault(
+      throw new WrongSetting(
         `the secret ${name} is missing: ${facts.name} needs --secret ${name}=@FILE (${fact.description})`,
       )
   }

@@ -66,7 +66,7 @@ describe('bank batch', () => {
     const batch = (day: string) =>
       live.run('bank', 'batch', '--account', accountId, '--date', day, '--out', folder('d'))
     expect(await batch('2025-11-20')).toMatchObject({
-      code: 1,
+      code: 2,
       stderr: expect.stringContaining('--date is 2025-11-20, but a batch cannot be made on a past day'),
     })
     live.remove()

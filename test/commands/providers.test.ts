@@ -106,13 +106,13 @@ const refusals: [string, string[], number, string][] = [
   [
     'an unknown connector',
     ['provider', 'add', 'M', '--connector', 'nobody', '--name', 'x'],
-    1,
+    2,
     'there is no connector "nobody"',
   ],
   [
     'an unknown setting',
     ['provider', 'add', 'M', '--connector', 'simulator', '--name', 'x', '--set', 'key=1'],
-    1,
+    2,
     'simulator has no setting "key"',
   ],
   [
@@ -124,7 +124,7 @@ const refusals: [string, string[], number, string][] = [
   [
     'an unknown secret',
     ['provider', 'add', 'M', '--connector', 'simulator', '--name', 'x', '--secret', 'key=@FILE'],
-    1,
+    2,
     'simulator has no secret "key"',
   ],
   [
@@ -251,15 +251,15 @@ test('live refuses the simulator, other hosts than the provider’s, and missing
   const secrets = ['--secret', `apiKey=@${file}`, '--secret', `hmacKey=@${file}`]
   const add = (...words: string[]) => live.run('provider', 'add', merchantId, '--name', 'x', ...words)
   expect(await add('--connector', 'simulator')).toMatchObject({
-    code: 1,
+    code: 2,
     stderr: expect.stringContaining('refused in the live environment'),
   })
   expect(await add(...adyen, '--set', 'baseUrl=https://evil.example', ...secrets)).toMatchObject({
-    code: 1,
+    code: 2,
     stderr: expect.stringContaining('the setting baseUrl exists in the test environment only'),
   })
   expect(await add(...adyen, ...secrets)).toMatchObject({
-    code: 1,
+    code: 2,
     stderr: expect.stringContaining('the setting liveUrlPrefix is missing'),
   })
   expect(await add(...adyen, '--set', 'liveUrlPrefix=1797a841fbb37ca7-Shop', ...secrets)).toMatchObject({

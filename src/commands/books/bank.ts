@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { accountOption, inOne, withBank } from '#commands/books/open-bank.ts'
 import { addUndeliveredCommand, printPages, printUntold } from '#commands/books/undelivered.ts'
-import { CommandFault } from '#commands/faults.ts'
+import { CommandFault, UsageFault } from '#commands/faults.ts'
 import { jsonOption } from '#commands/options.ts'
 import { print, toVisible } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
@@ -147,7 +147,7 @@ function parseDay(text: string): string {
 function refusePastDay(day: string | undefined, { environment }: Config): void {
   const today = bankTimeOf(new Date()).day
   if (environment === 'live' && day !== undefined && day < today)
-    throw new CommandFault(
+    throw new UsageFault(
       `--date is ${day}, but a batch cannot be made on a past day; name today (${today}) or a later day`,
     )
 }

@@ -12,7 +12,7 @@ import { printJson, printRows, toVisible } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import type { ShownAccount } from '#providers/administration.ts'
 import type { Providers } from '#providers/open-providers.ts'
-import { AccountFault, UnknownHere } from '#providers/settings.ts'
+import { AccountFault, UnknownHere, WrongSetting } from '#providers/settings.ts'
 
 const setOption = () =>
   new Option('--set <name=value>', 'a setting of the connector; repeat for more').argParser(collectPair)
@@ -187,6 +187,7 @@ async function workInAll<T>(
   try {
     return await overCells(database, workIn, { isMissing: error => error instanceof UnknownHere })
   } catch (error) {
+    if (error instanceof WrongSetting) throw new UsageFault(error.message, { cause: error })
     throw error instanceof AccountFault ? new CommandFault(error.message, { cause: error }) : error
   }
 }

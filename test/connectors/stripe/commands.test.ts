@@ -64,7 +64,7 @@ test.each([
   ['a type that Stripe does not serve', ['sk_test_double', '--set', 'types=PAYSAFECARD'], 'PAYSAFECARD'],
 ])('%s is refused by name', async (_, [key = '', ...more], name) => {
   const { code, stderr } = await add(key, ...more)
-  expect([code, stderr.includes(name)]).toEqual([1, true])
+  expect([code, stderr.includes(name)]).toEqual([2, true])
 })
 
 test('a missing secret is refused by name', async () => {
@@ -72,7 +72,7 @@ test('a missing secret is refused by name', async () => {
     ...['provider', 'add', merchantId, '--connector', 'stripe', '--name', 'x'],
     ...['--secret', `secretKey=@${commands.file('key', 'sk_test_double')}`],
   )
-  expect([code, stderr.includes('webhookSecret')]).toEqual([1, true])
+  expect([code, stderr.includes('webhookSecret')]).toEqual([2, true])
 })
 
 test('the script of payments runs by card number, or opens and ends a page', async () => {
