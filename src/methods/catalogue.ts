@@ -48,7 +48,6 @@ type MethodUse = Pick<
 /** The first field of a request that the method's row does not allow, and what is allowed. */
 export function findMisfit(method: Method, use: MethodUse): Misfit | undefined {
   const { integrationType, type: _, ...objects } = use.paymentMethods
-  const capture = use.captureMethod?.type
   if (!method.integration.includes(integrationType))
     return misfit('paymentMethods.integrationType', integrationType, method, method.integration)
   const object = findObjectMisfit(method, objects, 'create') ?? findMissingMembers(method, use)
@@ -60,10 +59,13 @@ export function findMisfit(method: Method, use: MethodUse): Misfit | undefined {
   const country = findCountry(use)
   if (country !== undefined && method.countries !== '*' && !method.countries.includes(country.code))
     return misfit(country.field, country.code, method, method.countries)
-  if (capture !== undefined && !method.capture.includes(capture))
-    return misfit('captureMethod.type', capture, method, method.capture)
-  return undefined
+  return findCaptureMisfit(method, use.captureMethod?.type)
 }
+
+export const findCaptureMisfit = (method: Method, type: CaptureType | undefined): Misfit | undefined =>
+  type === undefined || method.capture.includes(type)
+    ? undefined
+    : misfit('captureMethod.type', type, method, method.capture)
 
 export const findCurrencyMisfit = (method: Method, currency: string): Misfit | undefined =>
   method.currencies === '*' || method.currencies.includes(currency)

@@ -8,6 +8,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import { type ConfirmCommand, decideConfirm, recordConfirm } from '#lifecycle/confirm.ts'
 import { type Decision, refuse } from '#lifecycle/decision.ts'
 import { lastOperation, type Payment } from '#lifecycle/payment.ts'
+import { findCaptureMisfit } from '#methods/catalogue.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { keyReference, keyRow } from '#operations/key.ts'
 import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/payments/answer.ts'
@@ -19,6 +20,7 @@ import {
   amountMisfit,
   type Choice,
   chooseAccount,
+  narrowed,
   providerOf,
 } from '#operations/payments/provider-calls/choose-account.ts'
 import { type Sending, toAuthorization } from '#operations/payments/provider-calls/fail-over.ts'
@@ -84,9 +86,11 @@ async function record(
   engine: Engine,
 ): Promise<Step<Begun>> {
   checkObjects(payment, command, 'confirm')
+  const unsupported = findCaptureMisfit(payment.method, command.captureMethod?.type)
+  if (unsupported) throw new MethodMisfit(unsupported)
   const now = merchantNow(engine.clock, merchant)
   const decision = decideWithinLimits(payment, { merchant, command, now }, engine)
-  const choice = await accountOf(payment, merchant, engine)
+  const choice = await chooseFor(command, { payment, merchant }, engine)
   if (!decision.accepted || !choice.account) {
     const { payId, merchantId } = payment
     const { transId, refNr, metadata } = command
@@ -124,6 +128,18 @@ function decideWithinLimits(
 ): Decision {
   const decision = decideConfirm(payment, command, now)
   return decision.accepted && velocity.blocks(merchant, triedBy(payment), now) ? refuse('VELOCITY') : decision
+}
+
+/** The account that takes the confirm. It must support the capture method that replaces the one of the first step. */
+async function chooseFor(
+  { captureMethod }: ConfirmCommand,
+  { payment, merchant }: { readonly payment: Payment; readonly merchant: Merchant },
+  engine: Engine,
+): Promise<Choice> {
+  const choice = await accountOf(payment, merchant, engine)
+  if (!choice.account || !captureMethod) return choice
+  const { capture } = narrowed(payment, choice.account).method
+  return capture.includes(captureMethod.type) ? choice : { refusal: 'METHOD_LACKS_OPERATION' }
 }
 
 /** The provider account of the first step; if that step called no provider, an account is chosen now. */

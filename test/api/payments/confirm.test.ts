@@ -313,6 +313,22 @@ describe('bad requests, as {field, error}', () => {
     expect(await shop.read(payId)).toMatchObject({ status: 'AUTHORIZE_REQUEST', operations: [{}] })
   })
 
+  test('400 a capture method that the method lacks, and it may still be confirmed', async () => {
+    const created = await shop.call('POST', '/payments', {
+      transId: 'riverty',
+      amount: { value: 1000, currency: 'EUR' },
+      paymentMethods: { integrationType: 'DIRECT', type: 'RIVERTY' },
+    })
+    const { payId } = created.body
+    const captureMethod = { type: 'DELAYED', delayed: { delayedHours: 2 } }
+    const error = 'captureMethod.type: RIVERTY does not support DELAYED; allowed: AUTOMATIC, MANUAL'
+    const answer = await shop.act(payId, 'confirms', 1000, { captureMethod })
+    expect(answer).toMatchObject({ status: 400, body: { field: 'captureMethod.type', error } })
+    expect(await shop.read(payId)).toMatchObject({ status: 'AUTHORIZE_REQUEST', operations: [{}] })
+    const manually = await shop.act(payId, 'confirms', 1000, { captureMethod: { type: 'MANUAL' } })
+    expect(manually).toMatchObject(done('AUTHORIZED'))
+  })
+
   test('200 a body of version 2.0.0', async () => {
     const { payId, token } = await begin('PROVIDERK')
     const old = {
