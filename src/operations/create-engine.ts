@@ -90,6 +90,7 @@ export function createEngine(parts: EngineParts): Engine {
   const vault = createCardVault({ fingerprintKeys, keyRing, store })
   return {
     ...handed,
+    environment,
     commit,
     sendings,
     payments,

@@ -50,6 +50,7 @@ export interface Engine {
   readonly velocity: Velocity
   readonly erasure: Erasure
   readonly clock: Clock
+  readonly environment: 'test' | 'live'
   readonly newId: () => string
   /** The page on which the customer of this payment continues. */
   readonly pageAddress: (payment: Pick<Payment, 'merchantId' | 'payId' | 'operations'>) => string
@@ -116,6 +117,17 @@ export type CrashPoint = (point: 'afterRecord' | 'afterCall' | 'afterSettle') =>
 /** The merchant's time: real time plus how far its test clock was moved. */
 export const merchantNow = (clock: Clock, merchant: Pick<Merchant, 'clockOffsetMs'>): Date =>
   new Date(clock.nowMs() + merchant.clockOffsetMs)
+
+/**
+ * When something is dated that a timer does which was set for `dueAt`. In test at that time, because moving the clock
+ * shows what days of waiting would have shown. In live when it happens, since the timer may run late: providers' own
+ * time limits count from then, and an export of the movements of the time before must stay complete.
+ */
+export const effectTime = (
+  { clock, environment }: Pick<Engine, 'clock' | 'environment'>,
+  merchant: Pick<Merchant, 'clockOffsetMs'>,
+  dueAt: Date | undefined,
+): Date => (dueAt === undefined || environment === 'live' ? merchantNow(clock, merchant) : dueAt)
 
 /**
  * The casts here and below hold because newId makes 32 hex digits, sortable by time, which is the form of these ids.

@@ -10,7 +10,9 @@ export type TimerKey = Omit<Timer, 'runAt' | 'attempt'>
 export interface DueTimer {
   readonly timer: TimerKey & { readonly attempt: number }
   readonly merchant: Merchant
-  /** The merchant's time for which the timer was set; its effects are dated with that time. */
+  /** The merchant's time for which the timer was set: decides what is due. */
+  readonly dueAt: Date
+  /** The merchant's time with which its effects are dated: see effectTime. */
   readonly at: Date
 }
 

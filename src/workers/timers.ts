@@ -8,7 +8,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import { findOperation } from '#lifecycle/payment.ts'
 import { announceDebit, approveDebit } from '#operations/bank/collect-debit.ts'
 import { lookForDispute } from '#operations/disputes/look-for-dispute.ts'
-import { type Engine, merchantNow } from '#operations/engine.ts'
+import { type Engine, effectTime, merchantNow } from '#operations/engine.ts'
 import { type Gate, openGate } from '#operations/merchants/gate.ts'
 import { expirePayment, lapseAuthorization } from '#operations/payments/expire.ts'
 import { captureDelayed } from '#operations/payments/follow-up-kinds.ts'
@@ -103,8 +103,9 @@ function createRun({ engine, findMerchant, gate = openGate }: TimerDeps) {
       if (!known) throw new Error(`the timer belongs to the unknown merchant ${merchantId}`)
       // The merchant may have been cached before its clock was moved.
       const merchant = { ...known, clockOffsetMs }
-      const at = new Date(runAt.getTime() + clockOffsetMs)
-      await work[kind]({ timer: { merchantId, payId, xId, kind, attempt }, merchant, at }, engine)
+      const dueAt = new Date(runAt.getTime() + clockOffsetMs)
+      const at = effectTime(engine, merchant, dueAt)
+      await work[kind]({ timer: { merchantId, payId, xId, kind, attempt }, merchant, dueAt, at }, engine)
     } catch (error) {
       engine.onAlarm({
         code: 'TIMER_FAILED',

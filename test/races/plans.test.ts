@@ -81,7 +81,7 @@ test('a timer that several workers have read charges once, and none is lost', as
     on: TestGateway,
   ) => {
     const timer = { merchantId, payId: initialPayId, xId: paymentPlanId, kind: 'PLAN' as const, attempt: 0 }
-    return runPlan({ timer, merchant, at }, on.gateway.engine)
+    return runPlan({ timer, merchant, dueAt: at, at }, on.gateway.engine)
   }
   const often = Array.from({ length: 6 }, (_, index) => (index % 2 ? left : right))
   await Promise.all(plans.flatMap(plan => often.map(on => run(plan, on))))
@@ -186,7 +186,8 @@ async function changeMeanwhile(planId: string, change: () => Promise<TestAnswer>
     },
   }
   const timer = { ...key, kind: 'PLAN' as const, attempt: 0 }
-  await runPlan({ timer, merchant, at: new Date(clock.nowMs()) }, { ...engine, plans })
+  const at = new Date(clock.nowMs())
+  await runPlan({ timer, merchant, dueAt: at, at }, { ...engine, plans })
   await runBoth()
   const [kept] = await queryRows<{ run_at: Date }>(
     left.databaseUrl,

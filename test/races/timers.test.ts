@@ -52,7 +52,7 @@ async function captureMeanwhile(payId: PayId, happens: (merchant: Merchant) => P
   const timer = { merchantId: merchant.merchantId, payId, xId: first.xId as XId, kind: 'CAPTURE' as const }
   const at = new Date(clock.nowMs() + 5 * hourMs)
   clock.move(6 * hourMs)
-  await captureDelayed({ timer: { ...timer, attempt: 0 }, merchant, at }, { ...engine, queue })
+  await captureDelayed({ timer: { ...timer, attempt: 0 }, merchant, dueAt: at, at }, { ...engine, queue })
   while ((await left.gateway.timerWorker.runDue()) > 0);
   return (await shop.read(payId)).amount
 }

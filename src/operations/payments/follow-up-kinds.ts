@@ -8,6 +8,7 @@ import { decideIncremental, type IncrementalCommand, recordIncremental } from '#
 import { isLapsed, openAmount, type Payment } from '#lifecycle/payment.ts'
 import { decideRefund, type RefundCommand, reserveRefund } from '#lifecycle/refund.ts'
 import { decideReversal, reserveReversal } from '#lifecycle/reversal.ts'
+import { dueDelayedCapture } from '#lifecycle/settle.ts'
 import type { Engine } from '#operations/engine.ts'
 import { type DerivedFollowUp, type FollowUpKind, performFollowUp } from '#operations/payments/follow-up.ts'
 import type { DueTimer } from '#operations/timer.ts'
@@ -55,14 +56,20 @@ export const increment = perform<IncrementalCommand>({
 
 /**
  * The delayed automatic capture, some hours after the approval. Takes the amount that is still open; does nothing if
- * the merchant has captured, closed or reversed the payment in the meantime.
+ * the merchant has captured, closed or reversed the payment in the meantime. However late it runs, it is judged by the
+ * time for which it was scheduled: the authorisation lives until then.
  */
-export async function captureDelayed({ timer, merchant, at }: DueTimer, engine: Engine): Promise<void> {
+export async function captureDelayed(
+  { timer, merchant, dueAt, at }: DueTimer,
+  engine: Engine,
+): Promise<void> {
+  const judgedAt = (payment: Payment): Date => dueDelayedCapture(payment) ?? dueAt
   const takeRest = (payment: Payment): CaptureCommand | undefined => {
     const { transId, refNr, amount, closedForCapture } = payment
     const value = openAmount(payment)
-    if (value === 0 || closedForCapture || isLapsed(payment, at)) return undefined
+    if (value === 0 || closedForCapture || isLapsed(payment, judgedAt(payment))) return undefined
     return { transId, refNr, amount: { value, currency: amount.currency }, details: {} }
   }
-  await capture({ merchant, payId: timer.payId, command: takeRest, at, unattended: true, timer }, engine)
+  const command = takeRest
+  await capture({ merchant, payId: timer.payId, command, at, judgedAt, unattended: true, timer }, engine)
 }

@@ -60,6 +60,8 @@ export interface FollowUp<Command extends FollowUpCommand> {
  */
 export interface DerivedFollowUp<Command extends FollowUpCommand> extends Omit<FollowUp<Command>, 'command'> {
   readonly command: Command | ((payment: Payment) => Command | undefined)
+  /** The time by which the rule judges, if the operation was due earlier than it happens. */
+  readonly judgedAt?: (payment: Payment) => Date | undefined
 }
 
 type Begun =
@@ -161,7 +163,7 @@ async function record<Command extends FollowUpCommand>(
   checkObjects(payment, command, kind.request)
   const now = request.at ?? merchantNow(engine.clock, merchant)
   const offered = account ? narrowed(payment, account) : payment
-  const decision = kind.decide(offered, command, now)
+  const decision = kind.decide(offered, command, request.judgedAt?.(payment) ?? now)
   const ask = account?.connector[kind.send]
   if (!decision.accepted || !account || !ask) {
     const refusal = decision.accepted ? 'NO_CONNECTOR' : decision.refusal

@@ -201,5 +201,5 @@ export async function resume(
 async function charge(plan: Plan, merchant: Merchant, engine: Engine): Promise<void> {
   const at = merchantNow(engine.clock, merchant)
   const timer = { ...planTimer(plan, plan.initialPayId), attempt: 0 }
-  await runPlan({ timer, merchant, at }, engine)
+  await runPlan({ timer, merchant, dueAt: at, at }, engine)
 }

@@ -5,7 +5,6 @@
  */
 
 import type { PlanId } from '#domain/ids.ts'
-import type { Merchant } from '#domain/merchant.ts'
 import { startOfDay } from '#domain/time/calendar.ts'
 import { endPlan, type Plan } from '#lifecycle/plans/plan.ts'
 import { type AutomaticTurn, decideMove } from '#lifecycle/plans/plan-turn.ts'
@@ -19,31 +18,29 @@ import { commitWithPlanEvent } from '#operations/plans/plan-event.ts'
 import { type DueTimer, type TimerKey, timerAt } from '#operations/timer.ts'
 import type { ChargeablePlan } from '#storage/plans/plans.ts'
 
-export async function runPlan({ timer, merchant, at }: DueTimer, engine: Engine): Promise<void> {
+export async function runPlan(due: DueTimer, engine: Engine): Promise<void> {
+  const { timer, merchant, dueAt } = due
   // See planTimer: the timer of a plan has the plan's id in this column.
   const found = await engine.plans.findChargeable(timer.merchantId, timer.xId as string as PlanId)
-  const move = found ? decideMove(found.plan, at) : { kind: 'rest' as const }
+  const move = found ? decideMove(found.plan, dueAt) : { kind: 'rest' as const }
   switch (move.kind) {
     case 'rest':
-      await rest(found?.plan, { timer, merchant, at }, engine)
+      await rest(found?.plan, due, engine)
       return
     case 'wait':
-      await wait(found?.plan, { until: move.until, timer, merchant, at }, engine)
+      await wait(found?.plan, { until: move.until, ...due }, engine)
       return
     case 'complete':
-      if (found) await end(found.plan, 'COMPLETED', { timer, merchant, at }, engine)
+      if (found) await end(found.plan, 'COMPLETED', due, engine)
       return
     case 'charge':
-      if (found)
-        await (merchant.disabled ? holdBack : charge)(found, { turn: move.turn, timer, merchant, at }, engine)
+      if (found) await (merchant.disabled ? holdBack : charge)(found, { turn: move.turn, ...due }, engine)
   }
 }
 
-interface Due {
+interface Due extends Omit<DueTimer, 'timer'> {
   readonly turn: AutomaticTurn
   readonly timer: TimerKey
-  readonly merchant: Merchant
-  readonly at: Date
 }
 
 async function charge(found: ChargeablePlan, due: Due, engine: Engine): Promise<void> {
@@ -174,6 +171,6 @@ async function suspend(
  * Another request has charged, cancelled or suspended the plan. Lets the timer fire again at once, to decide on the new
  * state. If that replaces a later timer, the next run finds that it is early and restores the later time.
  */
-async function lookAgain({ timer, merchant, at }: Omit<Due, 'turn'>, engine: Engine): Promise<void> {
-  await engine.commit({ setTimers: [timerAt(timer, at, merchant)] })
+async function lookAgain({ timer, merchant, dueAt }: Omit<Due, 'turn'>, engine: Engine): Promise<void> {
+  await engine.commit({ setTimers: [timerAt(timer, dueAt, merchant)] })
 }

@@ -300,7 +300,7 @@ test('a provider that has not decided yet is asked again, 21 days later', async 
   }
   const key = { merchantId: merchant.merchantId, payId: payId as PayId, xId: dispute.xId }
   const at = new Date(Date.parse(dispute.creationDate) + 21 * 86_400_000)
-  const due = { timer: { ...key, kind: 'RETURN', attempt: 0 }, merchant, at } as const
+  const due = { timer: { ...key, kind: 'RETURN', attempt: 0 }, merchant, dueAt: at, at } as const
   await lookForDispute(due, { ...engine, providers: undecided })
   await shop.advance('P41D')
   expect((await read(shop, dispute.disputeId)).status).toBe('OPEN')

@@ -21,7 +21,7 @@ import { turnOf } from '#lifecycle/plans/plan-turn.ts'
 import { settle, settleAutomaticCapture } from '#lifecycle/settle.ts'
 import { batchTimers, waitsForFile } from '#operations/bank/batch-timers.ts'
 import { joinCustomer, type KnownCustomer } from '#operations/customers/customer-book.ts'
-import { type Engine, merchantNow } from '#operations/engine.ts'
+import { type Engine, effectTime } from '#operations/engine.ts'
 import { type Emission, emitEvents } from '#operations/events/emit-event.ts'
 import { isDatabaseLost } from '#operations/lost-database.ts'
 import { answerOperation, type OperationAnswer } from '#operations/payments/answer.ts'
@@ -38,7 +38,7 @@ export interface OutcomeRecord {
   readonly payment: Payment
   readonly xId: XId
   readonly outcome: AuthorizationOutcome | Outcome
-  /** The merchant's time at which this happens; now unless given. */
+  /** The merchant's time for which the timer behind it was set; now unless given. */
   readonly at?: Date
   /** The number of the inquiry that found this outcome; undefined if it is the answer to the first call. */
   readonly inquiry?: number
@@ -150,7 +150,7 @@ async function countDecline(
   if (decision.kind !== 'declined' || decision.pageEnded || decision.callRefused) return
   const type = findOperation(payment, xId)?.type
   if (type !== 'AUTHORIZATION' && type !== 'CONFIRM') return
-  const now = at ?? merchantNow(engine.clock, merchant)
+  const now = effectTime(engine, merchant, at)
   try {
     await engine.velocity.countDecline(merchant, triedBy(payment), now)
   } catch (error) {
@@ -171,7 +171,7 @@ function toStep(stored: Payment, record: KnownRecord, engine: Engine): Step<Reco
   // Another request, here or in another process, has recorded an outcome: the first one counts.
   if (!before || !isUndecided(before))
     return { result: { answer: answerOperation(stored, xId), isFirst: false, payment: stored } }
-  const now = record.at ?? merchantNow(engine.clock, merchant)
+  const now = effectTime(engine, merchant, record.at)
   const settled = settleAll(stored, xId, record.outcome, now)
   const changed = settled.operations.filter(operation => !stored.operations.includes(operation))
   // An inquiry that found nothing new is still repeated.
