@@ -11,7 +11,8 @@ import { textAt } from '#domain/json.ts'
  */
 export function makeFolders(folder: string, mode?: number): void {
   if (!existsSync(folder)) {
-    makeFolders(dirname(folder), mode)
+    // A parent that is a file is left to the next line, whose error says so: ENOTDIR.
+    if (!existsSync(dirname(folder))) makeFolders(dirname(folder), mode)
     try {
       mkdirSync(folder, { mode })
     } catch (error) {

@@ -1,5 +1,5 @@
 /** The keys that a process knows while the master key is being changed. */
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -56,4 +56,19 @@ test('concurrent callers who create the key file all get the same key, and no dr
   expect(readdirSync(folder)).toEqual(['master.key'])
   expect(statSync(path).mode & 0o777).toBe(0o600)
   rmSync(folder, { recursive: true })
+})
+
+test('where a file stands in the place of the folder, the error says that the key cannot be written', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-keys-'))
+  try {
+    writeFileSync(join(folder, 'file'), '')
+    await expect(readOrMakeMasterKeys(join(folder, 'file', 'master.key'))).rejects.toThrow(
+      /the master key cannot be written to .*master\.key \(EEXIST\)/,
+    )
+    await expect(readOrMakeMasterKeys(join(folder, 'file', 'keys', 'master.key'))).rejects.toThrow(
+      '(ENOTDIR)',
+    )
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })

@@ -94,7 +94,8 @@ async function makeMasterKey(path: string): Promise<void> {
     await syncFolder(dirname(path))
   } catch (error) {
     const code = textAt(error, 'code')
-    if (code === 'EEXIST') return
+    // Another start has made the key meanwhile. From any other call it means a file where the folder should be.
+    if (code === 'EEXIST' && textAt(error, 'syscall') === 'link') return
     throw new MasterKeyError(`the master key cannot be written to ${path} (${code})`, { cause: error })
   } finally {
     await rm(draft, { force: true }).catch(() => undefined)
