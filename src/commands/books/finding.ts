@@ -257,7 +257,10 @@ function addEvents(program: Command, readConfig: () => Config): void {
 }
 
 /** With the names of the API. `createdAt` stays for scripts that were written before `creationDate` was printed. */
-const toPrinted = <E extends StoredEvent>(event: E) => ({ ...event, creationDate: event.createdAt })
+const toPrinted = <E extends StoredEvent>({ owed: _, ...event }: E) => ({
+  ...event,
+  creationDate: event.createdAt,
+})
 
 const describeEvent = ({
   id,

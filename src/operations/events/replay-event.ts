@@ -7,7 +7,7 @@ import { type Engine, merchantNow } from '#operations/engine.ts'
 import { keyRow, type OperationKey } from '#operations/key.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import type { StoredAnswer } from '#storage/commit/change.ts'
-import type { EndpointStore } from '#storage/events/endpoints.ts'
+import type { EndpointStore, WebhookEndpoint } from '#storage/events/endpoints.ts'
 import type { EventStore, StoredEvent } from '#storage/events/events.ts'
 
 export interface EventReplay {
@@ -38,10 +38,10 @@ export async function replayEvent(
   const event = await store.find(merchantId, eventId)
   if (!event) return undefined
   const { payId, sequence } = event
-  const known = endpointId === undefined ? [] : await endpoints.list(merchantId)
+  const known = await endpoints.list(merchantId)
   if (endpointId !== undefined && !known.some(one => one.endpointId === endpointId))
     throw new UnknownEndpoint(`${endpointId} is no endpoint of this merchant`)
-  const answer = show({ ...event, status: 'PENDING', url: event.ownUrl ?? merchant.webhookUrl })
+  const answer = show(asReplayed(event, { merchant, known, endpointId }))
   const committed = await engine.commit({
     key: keyRow(key, { merchant, answer, now: merchantNow(engine.clock, merchant) }),
     replays: [{ merchantId, payId, sequence, endpointId, dueAt: new Date(engine.clock.nowMs()) }],
@@ -49,4 +49,33 @@ export async function replayEvent(
   if (!committed.committed) throw new CommitRefused(committed.conflict)
   onEvents()
   return answer
+}
+
+/** The event as the commit is going to leave it: the same receivers as in `src/storage/commit/event-parts.ts`. */
+function asReplayed(
+  event: StoredEvent,
+  {
+    merchant,
+    known,
+    endpointId,
+  }: Pick<EventReplay, 'merchant' | 'endpointId'> & { readonly known: readonly WebhookEndpoint[] },
+): StoredEvent {
+  const { type, owed } = event
+  const chosen = known.filter(one =>
+    endpointId === undefined
+      ? !one.types || (type !== undefined && one.types.includes(type))
+      : one.endpointId === endpointId,
+  )
+  const again = chosen.map(one => ({ endpointId: one.endpointId, url: one.url, status: 'PENDING' as const }))
+  const others = event.deliveries.filter(
+    one => !chosen.some(({ endpointId }) => one.endpointId === endpointId),
+  )
+  const isSentToAddress = owed && endpointId === undefined
+  return {
+    ...event,
+    // Without a receiver nothing is sent: all endpoints that the event was for are gone.
+    status: isSentToAddress || again.length > 0 ? 'PENDING' : event.status,
+    ...(isSentToAddress ? { url: event.ownUrl ?? merchant.webhookUrl } : {}),
+    deliveries: [...others, ...again].sort((one, other) => (one.endpointId < other.endpointId ? -1 : 1)),
+  }
 }

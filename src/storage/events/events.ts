@@ -28,6 +28,8 @@ export interface StoredEvent {
   readonly url?: string
   /** The address that the payment named. */
   readonly ownUrl?: string
+  /** Whether it is for the address of the payment or merchant, too, and not for endpoints alone. */
+  readonly owed: boolean
   readonly createdAt: Date
   readonly body: JsonObject
   readonly attempts: readonly StoredAttempt[]
@@ -63,6 +65,7 @@ interface EventRow {
   status: EventStatus
   url: string | null
   ownUrl: string | null
+  owed: boolean
   createdAt: Date
   body: JsonObject
   type: EventType | null
@@ -87,7 +90,7 @@ const overall = `CASE WHEN e.status = 'PENDING' OR ${someDelivery('PENDING')} TH
   WHEN e.status = 'FAILED' OR ${someDelivery('FAILED')} THEN 'FAILED' ELSE 'DELIVERED' END`
 
 const selection = `e.event_id AS id, e.pay_id AS "payId", e.sequence, ${overall} AS status, e.type,
-  e.created_at AS "createdAt", e.body, e.url AS "ownUrl",
+  e.created_at AS "createdAt", e.body, e.url AS "ownUrl", e.owed,
   CASE WHEN e.owed THEN coalesce(e.url, CASE WHEN e.status = 'PENDING' THEN m.webhook_url ELSE e.sent_to END) END AS url,
   coalesce((SELECT json_agg(json_build_object('endpointId', a.endpoint_id, 'at', a.at, 'status', a.status,
       'durationMs', a.duration_ms, 'answer', a.answer) ORDER BY a.at, a.number)

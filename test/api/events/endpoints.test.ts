@@ -120,6 +120,31 @@ test('a replay goes to all, or to the endpoint that is named, also one that was 
   expect(first.endpointId).not.toBe(late.endpointId)
 })
 
+test('the answer to a replay names the receivers that the event goes to again, and no other', async () => {
+  await gateway.gateway.merchants.set(shop.merchantId, { webhookUrl: `${receiver.url}/own` })
+  const first = await add('/first', { types: ['payment.captured'] })
+  const { body } = await shop.create('CARD')
+  await shop.advance('PT1S')
+  const [{ id }] = await eventsOf(shop, body.payId)
+  const late = await add('/late', { types: ['refund.succeeded'] })
+  const at = ({ endpointId }: typeof first, status: string) => expect.objectContaining({ endpointId, status })
+  const one = await shop.call('POST', `/events/${id}/replays`, { endpointId: late.endpointId })
+  expect(one.body).toMatchObject({
+    status: 'PENDING',
+    deliveries: expect.arrayContaining([at(first, 'DELIVERED'), at(late, 'PENDING')]),
+  })
+  // The result was in the answer to the request, so the event is for endpoints alone.
+  expect(one.body).not.toHaveProperty('url')
+  await shop.advance('PT1S')
+  const all = await shop.call('POST', `/events/${id}/replays`)
+  expect(all.body).not.toHaveProperty('url')
+  expect(all.body.deliveries).toEqual(expect.arrayContaining([at(first, 'PENDING'), at(late, 'DELIVERED')]))
+  await shop.advance('PT1S')
+  await gateway.gateway.merchants.endpoints.remove(first.endpointId)
+  const none = await shop.call('POST', `/events/${id}/replays`)
+  expect([none.status, none.body.status]).toEqual([200, 'DELIVERED'])
+})
+
 test('a removed endpoint gets no more events, and its waiting deliveries have failed', async () => {
   receiver.behave(() => 500)
   const { endpointId } = await add('/books')
