@@ -1,7 +1,7 @@
 /** Parsers and options that several commands share. */
 import { InvalidArgumentError, Option } from 'commander'
 import { isWebAddress } from '#domain/text.ts'
-import { parseInstant } from '#domain/time/dates.ts'
+import { parseBound } from '#domain/time/dates.ts'
 import { addDuration } from '#domain/time/duration.ts'
 
 export const jsonOption = (): Option => new Option('--json', 'print one line of JSON')
@@ -24,7 +24,7 @@ export function parseTime(text: string): Date {
   const now = Date.now()
   const later = addDuration(now, text)
   const day = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text
-  const instant = later === undefined ? parseInstant(day) : now - (later - now)
+  const instant = later === undefined ? parseBound(day) : now - (later - now)
   if (instant === undefined)
     throw new InvalidArgumentError(
       'It must be an ISO 8601 duration such as PT2H, a date, or a date with time.',

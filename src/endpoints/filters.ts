@@ -1,5 +1,5 @@
 /** Reads the filters that lists share: comma lists, ranges of time and amount. Errors name the filter. */
-import { parseInstant } from '#domain/time/dates.ts'
+import { parseBound } from '#domain/time/dates.ts'
 import { InvalidField } from '#http/server/ports.ts'
 import { ForeignCursor } from '#operations/finding/list-payments.ts'
 
@@ -107,7 +107,7 @@ export function collectFaults(read: () => unknown): readonly InvalidField[] {
 }
 
 function toDate(text: string | undefined): Date | undefined {
-  const instant = text === undefined ? undefined : parseInstant(text)
+  const instant = text === undefined ? undefined : parseBound(text)
   return instant === undefined ? undefined : new Date(instant)
 }
 

@@ -5,6 +5,7 @@ import {
   isDottedDate,
   isExpiryDate,
   isInstant,
+  parseBound,
   parseInstant,
 } from '#domain/time/dates.ts'
 
@@ -47,6 +48,18 @@ test.each([
   ['2026-11-15T05:40:22+02:30', Date.UTC(2026, 10, 15, 3, 10, 22)],
   ['2026-11-14T22:10:22-05:00', Date.UTC(2026, 10, 15, 3, 10, 22)],
 ])('%j is the instant %i', (text, instant) => expect(parseInstant(text)).toBe(instant))
+
+test.each([
+  ['2026-11-15T03:10:22.123Z', Date.UTC(2026, 10, 15, 3, 10, 22, 123)],
+  ['2026-11-15T03:10:22.123000000Z', Date.UTC(2026, 10, 15, 3, 10, 22, 123)],
+  ['2026-11-15T03:10:22.123000001Z', Date.UTC(2026, 10, 15, 3, 10, 22, 124)],
+  ['2026-11-15T23:59:59.999999Z', Date.UTC(2026, 10, 16)],
+  ['2026-11-15T23:59:59.999999-01:00', Date.UTC(2026, 10, 16, 1)],
+  ['2026-11-15T03:10:22.12Z', Date.UTC(2026, 10, 15, 3, 10, 22, 120)],
+  ['2026-11-15', undefined],
+])('a range that ends with %j holds the milliseconds before %j', (text, bound) =>
+  expect(parseBound(text)).toBe(bound),
+)
 
 test.each([
   '2026-11-15',

@@ -53,6 +53,16 @@ export function parseInstant(text: string): number | undefined {
   return instant > latestMs ? undefined : instant
 }
 
+/**
+ * The bound of a range of times that are stored in whole milliseconds. What is finer is rounded up: nothing lies between,
+ * and a time is at or after the next millisecond exactly if it is at or after the bound, and before it likewise.
+ */
+export function parseBound(text: string): number | undefined {
+  const instant = parseInstant(text)
+  const isFiner = /\.[0-9]{3}[0-9]*[1-9]/.test(text)
+  return instant !== undefined && isFiner ? instant + 1 : instant
+}
+
 export const isInstant = (text: string): boolean => parseInstant(text) !== undefined
 
 /** A card's last month, written YYYYMM. */
