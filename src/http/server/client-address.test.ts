@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { networkOf, plainAddress } from '#domain/network-address.ts'
-import { createClientAddresses } from '#http/server/client-address.ts'
+import { createAddressList, createClientAddresses } from '#http/server/client-address.ts'
 
 test.each<
   [name: string, proxies: number | string[], peer: string, forwarded: string | undefined, client: string]
@@ -19,6 +19,7 @@ test.each<
   ],
   ['IPv4-mapped addresses count as IPv4', ['10.0.0.1'], '::ffff:10.0.0.1', '198.51.100.7', '198.51.100.7'],
   ['IPv6 proxies', ['2001:db8::/32'], '2001:db8::1', '2001:4860::7', '2001:4860::7'],
+  ['a wide IPv6 network is no IPv4 proxy', ['::1/64'], '192.0.2.1', '198.51.100.7', '192.0.2.1'],
   ['with a port', 1, '10.0.0.1', '198.51.100.7:4711', '198.51.100.7'],
   ['IPv6 with a port', 1, '10.0.0.1', '[2001:db8::7]:4711', '2001:db8::7'],
   ['an unreadable entry leaves the proxy’s address', 1, '10.0.0.1', `x${'y'.repeat(9_000)}`, '10.0.0.1'],
@@ -51,4 +52,23 @@ test.each([
   ['localhost', undefined],
 ])('%s is written %s', (address, plain) => {
   expect(plainAddress(address)).toBe(plain)
+})
+
+test.each([
+  ['203.0.113.0/24', '203.0.113.9', true],
+  ['203.0.113.0/24', '::ffff:203.0.113.9', true],
+  ['203.0.113.9', '::ffff:cb00:7109', true],
+  ['::ffff:203.0.113.9', '203.0.113.9', true],
+  ['::ffff:203.0.113.0/120', '203.0.113.9', true],
+  ['::ffff:203.0.113.0/120', '203.0.112.9', false],
+  ['::ffff:0:0/96', '203.0.113.9', true],
+  ['::ffff:0:0/96', '2001:db8::1', false],
+  ['::1/64', '203.0.113.9', false],
+  ['::/0', '203.0.113.9', false],
+  ['::/0', '2001:db8::1', true],
+  ['0.0.0.0/0', '2001:db8::1', false],
+  ['2001:db8::/32', '2001:db8:ffff::1', true],
+  ['2001:db8::/32', '2001:db9::1', false],
+])('a list of %s allows %s: %s', (network, address, allowed) => {
+  expect(createAddressList([network]).allows(address)).toBe(allowed)
 })

@@ -37,32 +37,45 @@ const everywhere: AddressList = { allows: () => true }
 
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
 
-function toBlockList(networks: readonly string[]): BlockList {
-  const list = new BlockList()
+/** 96: the bits of ::ffff:0:0, in front of an IPv4 address in the form of IPv6. */
+const mappedBits = 96
+
+/**
+ * A list for each family, because a BlockList also compares IPv4 addresses, in their form ::ffff:a.b.c.d, with IPv6
+ * networks: `::1/64` would hold all of them.
+ */
+function createMatcher(networks: readonly string[]): (plain: string) => boolean {
+  const lists = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const network of networks) {
     const [address = '', bits] = network.split('/')
-    if (bits === undefined) list.addAddress(address, familyOf(address))
-    else list.addSubnet(address, Number(bits), familyOf(address))
+    const isWide = bits !== undefined && isIP(address) === 6 && Number(bits) < mappedBits
+    const plain = isWide ? address : (plainAddress(address) ?? address)
+    const family = familyOf(plain)
+    if (bits === undefined) lists[family].addAddress(plain, family)
+    else
+      lists[family].addSubnet(plain, Number(bits) - (family === familyOf(address) ? 0 : mappedBits), family)
   }
-  return list
+  return plain => {
+    const family = familyOf(plain)
+    return lists[family].check(plain, family)
+  }
 }
 
 /** An allow list of IPv4 and IPv6 addresses and networks (CIDR). An empty list allows every address. */
 export function createAddressList(networks: readonly string[]): AddressList {
   if (networks.length === 0) return everywhere
-  const list = toBlockList(networks)
+  const matches = createMatcher(networks)
   return {
     allows(address) {
       const plain = plainAddress(address)
-      return plain !== undefined && list.check(plain, familyOf(plain))
+      return plain !== undefined && matches(plain)
     },
   }
 }
 
 function createTrust(proxies: TrustedProxies): (address: string, hop: number) => boolean {
   if (typeof proxies === 'number') return (_, hop) => hop < proxies
-  const list = toBlockList(proxies)
-  return address => list.check(address, familyOf(address))
+  return createMatcher(proxies)
 }
 
 export function createClientAddresses(proxies: TrustedProxies = 0): ClientAddresses {
