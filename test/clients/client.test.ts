@@ -84,6 +84,19 @@ describe('the examples of the client’s documentation', () => {
     expect(await sumCaptured(shop)).toBe(5000)
   })
 
+  test('lists with numbered pages begin at the first one', async () => {
+    const other = await gateway.gateway.merchants.create('A shop with customers')
+    const shop = connect({ merchantId: other.merchantId, apiKey: other.apiKey })
+    const customerInfo = { email: 'ada@example.com', merchantCustomerId: 'ada' }
+    const recurring = { frequency: 'MONTHLY', useCase: 'FIXED' } as const
+    const credentialOnFile = { type: 'RECURRING', initialPayment: true, recurring } as const
+    await shop.payments.create({ ...order('subscribed'), customerInfo, credentialOnFile })
+    const names: unknown[] = []
+    for await (const { merchantCustomerId } of shop.customers.list()) names.push(merchantCustomerId)
+    for await (const plan of shop.plans.list({ status: 'ACTIVE' })) names.push(plan.merchantCustomerId)
+    expect(names).toEqual(['ada', 'ada'])
+  })
+
   test('an intent is confirmed by the server', async () => {
     const shop = connect()
     const { id } = await shop.intents.create({

@@ -7,6 +7,10 @@ type Name = keyof Operations
 type Body<K extends Name> = Operations[K]['body']
 type Query<K extends Name> = Operations[K]['query']
 type Answer<K extends Name> = Operations[K]['answer']
+/** The gateway wants a page here; the client begins with the first one. */
+type PagedQuery<K extends 'listCustomers' | 'listPaymentPlans'> = Omit<Query<K>, 'page'> & {
+  readonly page?: number
+}
 type Item<K extends Name> = Answer<K> extends { readonly data: readonly (infer One)[] } ? One : never
 
 /**
@@ -154,7 +158,7 @@ export class Tollgate {
       this.#call('updateCustomer', { path: { id }, body }, options),
     delete: (id: string, query?: Query<'deleteCustomer'>) =>
       this.#call('deleteCustomer', { path: { id }, query }),
-    list: (query?: Query<'listCustomers'>) => this.#each('listCustomers', query),
+    list: (query?: PagedQuery<'listCustomers'>) => this.#each('listCustomers', { page: 1, ...query }),
     methods: (id: string) => this.#call('listStoredMethods', { path: { id } }),
     plans: (customerId: string) => this.#each('listCustomerPlans', {}, { customerId }),
     getMethod: (customerId: string, paymentMethodId: string) =>
@@ -165,7 +169,7 @@ export class Tollgate {
 
   readonly plans = {
     get: (paymentPlanId: string) => this.#call('getPaymentPlan', { path: { paymentPlanId } }),
-    list: (query?: Query<'listPaymentPlans'>) => this.#each('listPaymentPlans', query),
+    list: (query?: PagedQuery<'listPaymentPlans'>) => this.#each('listPaymentPlans', { page: 1, ...query }),
     payments: (paymentPlanId: string) => this.#each('listPlanPayments', {}, { paymentPlanId }),
     charge: (paymentPlanId: string, body: Body<'chargePaymentPlan'>, options?: CallOptions) =>
       this.#move('chargePaymentPlan', { path: { paymentPlanId }, body }, options),
