@@ -195,6 +195,27 @@ describe('retries', () => {
     await connect({ fetch: seen.fetch }).payments.create(order('renewed'))
     expect(seen.tokens()).toBe(2)
   })
+
+  test('an access token that is refused to several calls at once is fetched anew for all of them', async () => {
+    const calls = 10
+    const seen = meddle(async (count, real) =>
+      count <= calls ? new Response('{}', { status: 401 }) : real(),
+    )
+    const shop = connect({ fetch: seen.fetch })
+    const pages = Array.from({ length: calls }, () => shop.payments.list({ limit: 1 }).next())
+    await expect(Promise.all(pages)).resolves.toHaveLength(calls)
+    expect(seen.tokens()).toBe(2)
+  })
+
+  test('a lost answer stays PENDING when the key is refused afterwards', async () => {
+    const { fetch: meddled } = meddle(async (count, real) => {
+      if (count > 1) return new Response('{}', { status: 403 })
+      await real()
+      throw new TypeError('fetch failed', { cause: { code: 'ECONNRESET' } })
+    })
+    const lost = await connect({ fetch: meddled }).payments.create(order('lost-and-locked-out'))
+    expect(isUnknown(lost)).toBe(true)
+  })
 })
 
 describe('errors', () => {

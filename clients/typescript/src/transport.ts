@@ -1,6 +1,13 @@
 /** One request to the gateway: signs in, repeats what is safe to repeat under one Idempotency-Key, and reads the answer. */
 import { randomUUID } from 'node:crypto'
-import { AuthenticationError, ConnectionError, RateLimitError, TollgateError, toError } from './errors.ts'
+import {
+  AuthenticationError,
+  ConnectionError,
+  PermissionError,
+  RateLimitError,
+  TollgateError,
+  toError,
+} from './errors.ts'
 
 export interface TollgateOptions {
   /** As the gateway prints it at its start, such as `https://pay.example.com/api/v2`. */
@@ -57,14 +64,13 @@ export function createTransport(options: TollgateOptions): Transport {
   async function attempt({ verb, path, body, key, signal }: Request): Promise<Attempt> {
     const bound = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])])
     // Until there is a token nothing was sent, whatever goes wrong.
-    let sent = false
+    let token: string | undefined
     try {
-      const authorization = `Bearer ${await signIn.token(bound)}`
-      sent = true
+      token = await signIn.token(bound)
       const response = await ask(base + path, {
         method: verb,
         headers: {
-          authorization,
+          authorization: `Bearer ${token}`,
           accept: 'application/json',
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...(key === undefined ? {} : { 'idempotency-key': key }),
@@ -76,10 +82,14 @@ export function createTransport(options: TollgateOptions): Transport {
       if (response.ok) return { answer }
       const retryAfterSeconds = readRetryAfter(response.headers.get('retry-after'))
       const error = toError(response.status, answer, { idempotencyKey: key, retryAfterSeconds })
-      return { error, sent, retryAfterSeconds }
+      return { error, token, retryAfterSeconds }
     } catch (cause) {
       signal?.throwIfAborted()
-      return { error: cause instanceof TollgateError ? cause : toConnectionError(cause, { key, sent }), sent }
+      const sent = token !== undefined
+      return {
+        error: cause instanceof TollgateError ? cause : toConnectionError(cause, { key, sent }),
+        token,
+      }
     }
   }
 
@@ -89,19 +99,22 @@ export function createTransport(options: TollgateOptions): Transport {
     for (let tried = 0; ; tried += 1) {
       const ended = await attempt(request)
       if ('answer' in ended) return { answer: ended.answer as T }
-      const { error, sent, retryAfterSeconds } = ended
-      if (error instanceof AuthenticationError && !renewed && signIn.forget()) {
+      const { error, token, retryAfterSeconds } = ended
+      // Without a token the credentials themselves were refused.
+      if (error instanceof AuthenticationError && token !== undefined && !renewed) {
+        signIn.forget(token)
         renewed = true
         tried -= 1
         continue
       }
-      unsure ||= sent && mayHaveHappened(error)
+      unsure ||= token !== undefined && mayHaveHappened(error)
       const waitMs =
         retryAfterSeconds === undefined
           ? 250 * 2 ** tried * (0.75 + Math.random() / 2)
           : retryAfterSeconds * 1_000
       const again = error.status === undefined || repeatable.has(error.status)
-      if (!again || tried >= retries || waitMs > maxPauseMs) return { error, unsure: unsure && again }
+      if (!again || tried >= retries || waitMs > maxPauseMs)
+        return { error, unsure: unsure && (again || isAboutCredentials(error)) }
       await pause(waitMs)
     }
   }
@@ -111,7 +124,16 @@ export function createTransport(options: TollgateOptions): Transport {
 
 type Attempt =
   | { readonly answer: unknown }
-  | { readonly error: TollgateError; readonly sent: boolean; readonly retryAfterSeconds?: number }
+  | {
+      readonly error: TollgateError
+      /** The access token that it was sent with; undefined if it was not sent, because there was none. */
+      readonly token: string | undefined
+      readonly retryAfterSeconds?: number
+    }
+
+/** Says nothing about an earlier attempt whose answer was lost: the key was valid then. */
+const isAboutCredentials = (error: TollgateError): boolean =>
+  error instanceof AuthenticationError || error instanceof PermissionError
 
 /** A limit refuses before anything is done; every other ending that may be repeated leaves the outcome open. */
 function mayHaveHappened(error: TollgateError): boolean {
@@ -156,11 +178,9 @@ function createSignIn(
       })
       return under
     },
-    /** Whether there was a token to forget: a 401 without one is about the credentials themselves. */
-    forget(): boolean {
-      const had = held !== undefined
-      held = undefined
-      return had
+    /** Unless another call has renewed it since: calls that run at once are all refused with the same token. */
+    forget(refused: string): void {
+      if (held?.token === refused) held = undefined
     },
   }
 }
