@@ -9,9 +9,9 @@ test('any mix of parts is served by one of at most twelve statements, and each h
   fc.assert(
     fc.property(fc.subarray(partNames), needed => {
       const { name, text, shape } = commitStatement(needed)
-      expect(shape).toEqual(expect.arrayContaining(needed))
-      expect(text).toBe(texts.get(name) ?? text)
+      if (!needed.every(part => shape.includes(part)) || (texts.get(name) ?? text) !== text) return false
       texts.set(name, text)
+      return true
     }),
     { numRuns: 2_000 },
   )
