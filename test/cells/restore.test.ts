@@ -38,7 +38,7 @@ test('a restore that lacks the database of a cell keeps nothing, and can be repe
   for (const database of [home, other, stage]) await database.drop()
 })
 
-test('a backup during which a merchant moves is refused: the merchant may be in no cell when that is read', async () => {
+test('a backup during which a merchant moves is refused, since the merchant may be in no part; one that cannot be written is named', async () => {
   const stage = await createCellStage()
   const settings = { TOLLGATE_MASTER_KEY: stage.keyText }
   const commands = commandsHere(stage.databaseUrl, { ...settings, TOLLGATE_CELL_URLS: stage.otherUrl })
@@ -72,6 +72,12 @@ test('a backup during which a merchant moves is refused: the merchant may be in 
   })
   expect(existsSync(file)).toBe(false)
   expect(await commands.run('backup', '--out', file)).toMatchObject({ code: 0 })
+  // The folder can be listed, but the draft beside the file cannot be made: its name is too long.
+  const unwritable = await commands.run('backup', '--out', join(commands.folder, 'x'.repeat(230)))
+  expect(unwritable).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('cannot be written (ENAMETOOLONG); no backup was made'),
+  })
   commands.remove()
   await stage.drop()
 })

@@ -160,13 +160,17 @@ async function writeBackup(cells: readonly CellAddress[], out: string): Promise<
   // Complete and on the disk before it gets its name, and readable by its owner only.
   let draft: string | undefined
   try {
-    draft = await draftBeside(out)
-    const drain = createWriteStream(draft, { mode: 0o600, flags: 'wx', flush: true })
-    await refuseMoves(cells, () => pipeline(Readable.from(toText()), createGzip(), drain))
-    await rename(draft, out)
+    const begun = await draftBeside(out)
+    draft = begun
+    await refuseMoves(cells, () => {
+      // Opened only now, because an error without the pipeline to take it ends the process.
+      const drain = createWriteStream(begun, { mode: 0o600, flags: 'wx', flush: true })
+      return pipeline(Readable.from(toText()), createGzip(), drain)
+    })
+    await rename(begun, out)
     await syncFolder(dirname(out))
   } catch (error) {
-    if (draft !== undefined) await rm(draft, { force: true })
+    if (draft !== undefined) await rm(draft, { force: true }).catch(() => undefined)
     if (!isFileFault(error)) throw error
     throw new CommandFault(`${out} cannot be written (${textAt(error, 'code')}); no backup was made`, {
       cause: error,
