@@ -21,9 +21,16 @@ interface Entry {
   batch: XmlNode | undefined
   /** How many transactions have had each key so far. */
   readonly keys: Map<string, number>
+  /** Of several transactions: the sum of the amounts that they state, in the entry's direction. */
+  stated: number
+  /** Of several transactions: whether one states no amount. */
+  isSilent: boolean
 }
 
-const newEntry = (node: XmlNode): Entry => ({ node, transactions: 0, batch: undefined, keys: new Map() })
+const newEntry = (node: XmlNode): Entry => ({
+  ...{ node, transactions: 0, batch: undefined, keys: new Map() },
+  ...{ stated: 0, isSilent: false },
+})
 
 export function statementHandler(
   { body, statement }: { readonly body: string; readonly statement: string },
@@ -42,19 +49,15 @@ export function statementHandler(
     if (account === undefined) throw new BankFileError('has a statement that does not name its account')
     emit({ kind: 'statement', statementId, account })
   }
-  const emitTransaction = (
-    of: Entry,
-    details: XmlNode | undefined,
-    batch: XmlNode | undefined,
-    alone: boolean,
-  ) =>
-    emit(
-      toTransaction({
-        entry: of.node,
-        ...{ details, batch, alone, ordinal: of.transactions, keys: of.keys },
-        ...place,
-      }),
-    )
+  const emitPart = (of: Entry, details: XmlNode, batch: XmlNode | undefined, ordinal: number): void => {
+    if (!countPart(of, details)) return
+    const { node, keys } = of
+    emit(toTransaction({ entry: node, details, batch, alone: false, ordinal, keys, ...place }))
+  }
+  const emitAlone = ({ first, batch, transactions, keys }: Entry, node: XmlNode, rest?: Money): void => {
+    const source = { entry: node, details: first?.node, ordinal: transactions, keys, ...place }
+    emit(toTransaction({ ...source, batch: first?.batch ?? batch, alone: true, rest }))
+  }
 
   return {
     records: new Set(['TxDtls']),
@@ -74,10 +77,10 @@ export function statementHandler(
         return
       }
       if (entry.first) {
-        emitTransaction({ ...entry, transactions: 1 }, entry.first.node, entry.first.batch, false)
+        emitPart(entry, entry.first.node, entry.first.batch, 1)
         entry.first = undefined
       }
-      emitTransaction(entry, node, entry.batch, false)
+      emitPart(entry, node, entry.batch, entry.transactions)
     },
     close(name, node) {
       if (name === 'NtryDtls' && entry) entry.batch = find(node, 'Btch') ?? entry.batch
@@ -85,11 +88,37 @@ export function statementHandler(
       if (name !== 'Ntry') return
       const closed = entry ?? newEntry(node)
       entry = undefined
-      if (isBooked(node) && (closed.transactions < 2 || closed.first))
-        emitTransaction({ ...closed, node }, closed.first?.node, closed.batch, true)
+      if (isBooked(node)) {
+        if (closed.transactions < 2) emitAlone(closed, node)
+        const rest = restOf(closed, node)
+        if (rest) emitAlone(closed, node, rest)
+      }
       place.entries++
     },
   }
+}
+
+/**
+ * Adds up what the transactions of an entry state. Returns false if this one states no amount: it tells nothing then,
+ * because the amount of the entry belongs to all of them together.
+ */
+function countPart(entry: Entry, details: XmlNode): boolean {
+  const amount = amountOf(details)
+  if (!amount) {
+    entry.isSilent = true
+    return false
+  }
+  const isSameWay = directionOf(details, entry.node) === directionOf(undefined, entry.node)
+  if (amount.currency === readAmount(find(entry.node, 'Amt'), 'an entry').currency)
+    entry.stated += isSameWay ? amount.value : -amount.value
+  return true
+}
+
+/** What the entry booked beyond the transactions that state their amounts; undefined if all of them do. */
+function restOf({ isSilent, stated }: Entry, node: XmlNode): Money | undefined {
+  if (!isSilent) return undefined
+  const { value, currency } = readAmount(find(node, 'Amt'), 'an entry')
+  return value > stated ? { value: value - stated, currency } : undefined
 }
 
 /** Pending and informational entries are ignored. Version 02 writes the code without an element around it. */
@@ -111,11 +140,13 @@ interface Source extends Readonly<Place> {
   readonly alone: boolean
   readonly ordinal: number
   readonly keys: Map<string, number>
+  /** The transaction stands for those of its entry that state no amount. This is what they come to. */
+  readonly rest?: Money | undefined
 }
 
 function toTransaction(source: Source): TransactionFact {
-  const { entry, details, alone, statementDate } = source
-  const entryAmount = readAmount(find(entry, 'Amt'), 'an entry')
+  const { entry, details, alone, rest, statementDate } = source
+  const entryAmount = rest ?? readAmount(find(entry, 'Amt'), 'an entry')
   const direction = directionOf(details, entry)
   const amount = amountOf(details) ?? entryAmount
   const refs = find(details, 'Refs')
@@ -140,7 +171,10 @@ function toTransaction(source: Source): TransactionFact {
     ...(returned || takesBack(entry, details) ? { takesBack: true } : {}),
     ...(original ? { originalAmount: readAmount(original, 'a transaction') } : {}),
     charges: chargesOf(details) + (alone ? chargesOf(entry) : 0),
-    remittance: remittanceOf(find(details, 'RmtInf'), alone ? textOf(entry, 'AddtlNtryInf') : undefined),
+    remittance: remittanceOf(
+      find(details, 'RmtInf'),
+      alone && !rest ? textOf(entry, 'AddtlNtryInf') : undefined,
+    ),
     ...partyOf(details, direction),
   }
 }
