@@ -99,6 +99,25 @@ describe('bank statements', () => {
     })
   })
 
+  test.each([
+    [
+      'as records',
+      '<Chrgs><Rcrd><Amt Ccy="EUR">2</Amt></Rcrd><Rcrd><Amt Ccy="EUR">1</Amt></Rcrd></Chrgs>',
+      '',
+    ],
+    ['as their total', '<Chrgs><TtlChrgsAndTaxAmt Ccy="EUR">3</TtlChrgsAndTaxAmt></Chrgs>', ''],
+    ['at the entry', '', '<Chrgs><Rcrd><Amt Ccy="EUR">3</Amt></Rcrd></Chrgs>'],
+    ['at both', ...Array<string>(2).fill('<Chrgs><Rcrd><Amt Ccy="EUR">3</Amt></Rcrd></Chrgs>')],
+    [
+      'in two currencies',
+      '<Chrgs><Rcrd><Amt Ccy="EUR">3</Amt></Rcrd><Rcrd><Amt Ccy="CHF">1</Amt></Rcrd></Chrgs>',
+      '',
+    ],
+  ])('charges are counted once: %s', async (_, ofTransaction, ofEntry = '') => {
+    const facts = await read(camt('08', entry(ofEntry + details(`<TxDtls>${ofTransaction}</TxDtls>`))))
+    expect(facts[1]).toMatchObject({ ...booked, charges: 300 })
+  })
+
   describe('an entry whose transactions do not say their amounts', () => {
     const silent = (endToEndId: string) =>
       `<TxDtls><Refs><EndToEndId>${endToEndId}</EndToEndId></Refs><RmtInf><Ustrd>order 7</Ustrd></RmtInf></TxDtls>`

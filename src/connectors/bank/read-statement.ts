@@ -170,7 +170,9 @@ function toTransaction(source: Source): TransactionFact {
     ...(returned ? { returned: optional('reason', reasonOf(returned)) } : {}),
     ...(returned || takesBack(entry, details) ? { takesBack: true } : {}),
     ...(original ? { originalAmount: readAmount(original, 'a transaction') } : {}),
-    charges: chargesOf(details) + (alone ? chargesOf(entry) : 0),
+    // The charges of an entry are those of its transactions together, so it may repeat them.
+    charges:
+      chargesOf(details, amount.currency) ?? (alone ? chargesOf(entry, amount.currency) : undefined) ?? 0,
     remittance: remittanceOf(
       find(details, 'RmtInf'),
       alone && !rest ? textOf(entry, 'AddtlNtryInf') : undefined,
@@ -274,18 +276,22 @@ const takesBack = (entry: XmlNode, details: XmlNode | undefined): boolean =>
 const reasonOf = (returned: XmlNode): string | undefined =>
   textOf(returned, 'Rsn', 'Cd') ?? textOf(returned, 'Rsn', 'Prtry')
 
-/** Version 02 has several `Chrgs` elements, later versions have `Rcrd` elements within one. */
-function chargesOf(node: XmlNode | undefined): number {
+/**
+ * Version 02 has several `Chrgs` elements, later versions have `Rcrd` elements within one, or only their total. Charges
+ * in another currency than the amount are not part of it. Undefined if the element states none.
+ */
+function chargesOf(node: XmlNode | undefined, currency: string): number | undefined {
   const lines = findAll(node, 'Chrgs').flatMap(charge => {
     const records = findAll(charge, 'Rcrd')
     return records.length > 0 ? records : [charge]
   })
-  return lines.reduce((total, line) => {
-    const amount = find(line, 'Amt')
-    if (!amount) return total
-    const { value } = readAmount(amount, 'the charges of an entry')
-    return textOf(line, 'CdtDbtInd') === 'CRDT' ? total - value : total + value
-  }, 0)
+  const charges = lines.flatMap(line => {
+    const amount = find(line, 'Amt') ?? find(line, 'TtlChrgsAndTaxAmt')
+    const charge = amount && readAmount(amount, 'the charges of an entry')
+    if (charge?.currency !== currency) return []
+    return textOf(line, 'CdtDbtInd') === 'CRDT' ? -charge.value : charge.value
+  })
+  return charges.length > 0 ? charges.reduce((sum, charge) => sum + charge) : undefined
 }
 
 function remittanceOf(node: XmlNode | undefined, fallback: string | undefined): string {
