@@ -70,8 +70,20 @@ async function paidTwice(): Promise<Scene> {
   return { payId, file: arriving(name, 1000) }
 }
 
+interface Sent {
+  readonly payId: string
+  readonly endToEndId: string
+  readonly messageId: string
+}
+
 /** The reference of the one payment in the next batch. */
-async function batchOne(): Promise<{ payId: string; endToEndId: string; messageId: string }> {
+async function batchOne(): Promise<Sent> {
+  const [only] = await batchAll()
+  if (!only) throw new Error('the batch is empty')
+  return only
+}
+
+async function batchAll(): Promise<readonly Sent[]> {
   const { bank } = stage.gateway.gateway
   const account = await bank.account(stage.accountId)
   await makeBatch(account, undefined, bank)
@@ -79,25 +91,29 @@ async function batchOne(): Promise<{ payId: string; endToEndId: string; messageI
   const text = readFileSync(file?.path ?? '', 'utf8')
   const [, messageId = ''] = /<MsgId>(\w+)</.exec(text) ?? []
   const references = [...text.matchAll(/<EndToEndId>(\w+)</g)].map(match => match[1] ?? '')
-  const endToEndId = references.at(-1) ?? ''
-  const rows = await queryRows<{ pay_id: string }>(
+  return queryRows<Sent>(
     stage.gateway.databaseUrl,
-    `SELECT replace(pay_id::text, '-', '') AS pay_id FROM bank_item WHERE x_id = '${endToEndId}'::uuid`,
+    `SELECT replace(pay_id::text, '-', '') AS "payId", replace(x_id::text, '-', '') AS "endToEndId",
+       '${messageId}' AS "messageId"
+     FROM bank_item WHERE x_id::text = ANY(SELECT r::uuid::text FROM unnest('{${references}}'::text[]) r) ORDER BY amount`,
   )
-  return { payId: rows[0]?.pay_id ?? '', endToEndId, messageId }
 }
 
-async function debit() {
+async function debit(): Promise<Sent> {
+  await seed(1)
+  return batchOne()
+}
+
+async function seed(count: number): Promise<void> {
   const { databaseUrl, merchantId, gateway } = stage.gateway
   await seedDebits(gateway.engine, {
     databaseUrl,
     merchantId,
     accountId: stage.accountId,
-    count: 1,
+    count,
     // Late enough for the batch, which would otherwise choose another day and announce that.
     dueDate: addDays(dayOf(new Date()), 30),
   })
-  return batchOne()
 }
 
 async function refunded() {
@@ -125,6 +141,16 @@ const stories: Readonly<Record<string, () => Promise<Scene>>> = {
     const { payId, endToEndId, messageId } = await debit()
     const report = statusReport(messageId, [{ endToEndId, reason: 'AC04' }])
     return { payId, file: stage.commands.file(`${endToEndId}.xml`, report) }
+  },
+  'a debit whose batch was booked before another one of it is rejected': async () => {
+    await seed(2)
+    const [first, second] = await batchAll()
+    if (!first || !second) throw new Error('there are not two debits in the batch')
+    const { payId, messageId } = first
+    const booked = write([{ cents: 1001, blockId: `${messageId}01` }])
+    await importFiles([booked], stage.gateway.gateway.bank)
+    const report = statusReport(messageId, [{ endToEndId: second.endToEndId, reason: 'AM04' }])
+    return { payId, file: stage.commands.file(`${second.endToEndId}.xml`, report) }
   },
   'a debit that comes back with a charge': async () => {
     const { payId, endToEndId } = await debit()
@@ -245,6 +271,7 @@ function dyingBank(writes: number): Bank {
       matched: mortal(entries.matched),
       addLines: mortal(entries.addLines),
       settle: mortal(entries.settle),
+      lookAgain: mortal(entries.lookAgain),
     },
     items: { ...items, mark: mortal(items.mark), endMandate: mortal(items.endMandate) },
     transfers: { ...transfers, addSurplus: mortal(transfers.addSurplus) },

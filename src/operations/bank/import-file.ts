@@ -292,7 +292,15 @@ async function applyWaiting(account: BankAccount, importing: Importing): Promise
   const waiting = (kind: 'rejections' | 'transactions') =>
     entryPages(page => bank.entries.next(account, kind, page))
   const before = counts.rejected
-  for await (const page of waiting('rejections')) for (const entry of page) await apply([entry])
+  let isFirst = true
+  for await (const page of waiting('rejections')) {
+    // Queued before the first is applied: after a crash the rejections count as repeated, and the sums are checked all
+    // the same.
+    if (isFirst) await bank.entries.lookAgain(account)
+    isFirst = false
+    for (const entry of page) await apply([entry])
+  }
+  // A concurrent import may have checked them too early.
   if (counts.rejected > before) await bank.entries.lookAgain(account)
   for await (const page of waiting('transactions')) await apply(page)
 }
