@@ -1,34 +1,8 @@
 /** Bank files: samples of other projects, the differences between versions, and everything that must be refused. */
 import { describe, expect, test } from 'vitest'
-import type { BankFact } from '#connectors/bank/bank-facts.ts'
+import { camt, details, entry, read } from '#connectors/bank/bank-files.test-support.ts'
 import { isoFile, isoFilesAbsent } from '#connectors/bank/iso-files.test-support.ts'
 import { readBankFile } from '#connectors/bank/read-bank-file.ts'
-
-/** In chunks of seven bytes, so that tags and characters are split everywhere. */
-async function* inPieces(bytes: Uint8Array, size = 7): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
-}
-
-async function read(text: string | Uint8Array, size?: number): Promise<BankFact[]> {
-  const facts: BankFact[] = []
-  const bytes = typeof text === 'string' ? Buffer.from(text) : text
-  for await (const some of readBankFile(inPieces(bytes, size))) facts.push(...some)
-  return facts
-}
-
-const camt = (version: string, entries: string, message = '053'): string => {
-  const [body, statement] =
-    message === '053' ? ['BkToCstmrStmt', 'Stmt'] : ['BkToCstmrDbtCdtNtfctn', 'Ntfctn']
-  return `<?xml version="1.0" encoding="UTF-8"?>
-<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.${message}.001.${version}"><${body}>
-<GrpHdr><MsgId>M1</MsgId></GrpHdr>
-<${statement}><Id>S1</Id><Acct><Id><IBAN>DE89370400440532013000</IBAN></Id></Acct>${entries}</${statement}>
-</${body}></Document>`
-}
-const entry = (inside: string, status = '<Sts><Cd>BOOK</Cd></Sts>', amount = '10.00'): string =>
-  `<Ntry><Amt Ccy="EUR">${amount}</Amt><CdtDbtInd>CRDT</CdtDbtInd>${status}<BookgDt><Dt>2026-11-17</Dt></BookgDt>
-<AcctSvcrRef>R1</AcctSvcrRef>${inside}</Ntry>`
-const details = (inside: string): string => `<NtryDtls>${inside}</NtryDtls>`
 
 describe.skipIf(isoFilesAbsent)('sample files of other projects', () => {
   test('a statement of another project is read', async () => {
@@ -96,70 +70,6 @@ describe('bank statements', () => {
       ...booked,
       key: 'CRDT|R1|1000EUR',
       wholeBlock: { blockId: 'B01', payments: 300 },
-    })
-  })
-
-  test.each([
-    [
-      'as records',
-      '<Chrgs><Rcrd><Amt Ccy="EUR">2</Amt></Rcrd><Rcrd><Amt Ccy="EUR">1</Amt></Rcrd></Chrgs>',
-      '',
-    ],
-    ['as their total', '<Chrgs><TtlChrgsAndTaxAmt Ccy="EUR">3</TtlChrgsAndTaxAmt></Chrgs>', ''],
-    ['at the entry', '', '<Chrgs><Rcrd><Amt Ccy="EUR">3</Amt></Rcrd></Chrgs>'],
-    ['at both', ...Array<string>(2).fill('<Chrgs><Rcrd><Amt Ccy="EUR">3</Amt></Rcrd></Chrgs>')],
-    [
-      'in two currencies',
-      '<Chrgs><Rcrd><Amt Ccy="EUR">3</Amt></Rcrd><Rcrd><Amt Ccy="CHF">1</Amt></Rcrd></Chrgs>',
-      '',
-    ],
-  ])('charges are counted once: %s', async (_, ofTransaction, ofEntry = '') => {
-    const facts = await read(camt('08', entry(ofEntry + details(`<TxDtls>${ofTransaction}</TxDtls>`))))
-    expect(facts[1]).toMatchObject({ ...booked, charges: 300 })
-  })
-
-  describe('an entry whose transactions do not say their amounts', () => {
-    const silent = (endToEndId: string) =>
-      `<TxDtls><Refs><EndToEndId>${endToEndId}</EndToEndId></Refs><RmtInf><Ustrd>order 7</Ustrd></RmtInf></TxDtls>`
-    const told = silent('E0').replace('<RmtInf>', '<Amt Ccy="EUR">4.00</Amt><RmtInf>')
-    const readEntry = async (inside: string) => {
-      const text = entry(details(inside)).replace(
-        '</Ntry>',
-        '<AddtlNtryInf>collected: order 7</AddtlNtryInf></Ntry>',
-      )
-      return (await read(camt('08', text))).slice(1)
-    }
-
-    test('is one transaction of its amount that names no payment', async () => {
-      const [fact, ...others] = await readEntry(silent('E1') + silent('E2'))
-      expect(others).toEqual([])
-      expect(fact).toMatchObject({ ...booked, key: 'CRDT|R1|1000EUR', remittance: '' })
-      expect(fact).not.toHaveProperty('endToEndId')
-    })
-
-    test('is the sum of its batch if it names one', async () => {
-      const batch = '<Btch><PmtInfId>B01</PmtInfId><NbOfTxs>2</NbOfTxs></Btch>'
-      expect(await readEntry(batch + silent('E1') + silent('E2'))).toMatchObject([
-        { ...booked, wholeBlock: { blockId: 'B01', payments: 2 } },
-      ])
-    })
-
-    test.each([
-      ['first', told + silent('E1') + silent('E2')],
-      ['between', silent('E1') + told + silent('E2')],
-    ])('is the rest beside a transaction that says its own: %s', async (_, inside) => {
-      const facts = await readEntry(inside)
-      expect(facts).toMatchObject([
-        { ...booked, amount: { value: 400 }, endToEndId: 'E0' },
-        { ...booked, key: 'CRDT|R1|600EUR', amount: { value: 600 }, remittance: '' },
-      ])
-      expect(facts[1]).not.toHaveProperty('endToEndId')
-    })
-
-    test('has no rest if the others make its amount', async () => {
-      expect(await readEntry(told.replace('4.00', '10.00') + silent('E1'))).toMatchObject([
-        { amount: { value: 1000 }, endToEndId: 'E0' },
-      ])
     })
   })
 
