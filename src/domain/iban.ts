@@ -34,6 +34,13 @@ export function isCreditorId(text: string): boolean {
   return own !== '' && remainder(own + start) === 1
 }
 
+/**
+ * A BIC as the schemas of ISO 20022 allow it, which refuse a whole file for another one. NOTPROVIDED has that form too,
+ * but banks write it for a BIC that they do not know.
+ */
+export const isBic = (text: string): boolean =>
+  /^[A-Z0-9]{4}[A-Z]{2}[A-Z0-9]{2}(?:[A-Z0-9]{3})?$/.test(text) && text !== 'NOTPROVIDED'
+
 /** Modulo 97 with letters read as 10 to 35, digit by digit so that no number grows too large. */
 function remainder(text: string): number {
   let rest = 0

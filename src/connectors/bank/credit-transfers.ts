@@ -11,6 +11,7 @@ import {
   remittanceOf,
 } from '#connectors/bank/initiation.ts'
 import { element, euroAmount, leaf, xmlDeclaration } from '#connectors/bank/sepa-text.ts'
+import { isBic } from '#domain/iban.ts'
 
 export interface Transfer {
   readonly endToEndId: string
@@ -45,7 +46,7 @@ export const writeTransfer = (transfer: Transfer): string =>
     'CdtTrfTxInf',
     element('PmtId', leaf('EndToEndId', transfer.endToEndId)),
     element('Amt', euroAmount('InstdAmt', transfer.cents)),
-    transfer.payeeBic === undefined ? '' : agentOf('CdtrAgt', transfer.payeeBic),
+    transfer.payeeBic === undefined || !isBic(transfer.payeeBic) ? '' : agentOf('CdtrAgt', transfer.payeeBic),
     partyOf('Cdtr', transfer.payeeName),
     accountOf('CdtrAcct', transfer.payeeIban),
     remittanceOf(transfer.remittance),

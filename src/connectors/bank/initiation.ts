@@ -3,7 +3,9 @@
  * counts and integer control sums. Payments are written one by one as they are read; the headers, which state their
  * number and sum, are written once all of them are known.
  */
+
 import { element, leaf, toDecimal, toSepaText } from '#connectors/bank/sepa-text.ts'
+import { isBic } from '#domain/iban.ts'
 
 /** The merchant at its bank, from the settings of the account. */
 export interface Creditor {
@@ -74,7 +76,7 @@ export const agentOf = (name: string, bic: string | undefined): string =>
     name,
     element(
       'FinInstnId',
-      bic === undefined ? element('Othr', leaf('Id', 'NOTPROVIDED')) : leaf('BICFI', bic),
+      bic === undefined || !isBic(bic) ? element('Othr', leaf('Id', 'NOTPROVIDED')) : leaf('BICFI', bic),
     ),
   )
 

@@ -1,6 +1,8 @@
 /** What the entries of a statement say: amounts, charges and the other party. */
 import { describe, expect, test } from 'vitest'
 import { camt, details, entry, read } from '#connectors/bank/bank-files.test-support.ts'
+import { writeTransfer } from '#connectors/bank/credit-transfers.ts'
+import { writeDebit } from '#connectors/bank/direct-debits.ts'
 
 const booked = { kind: 'transaction', direction: 'CRDT', amount: { value: 1000, currency: 'EUR' } }
 
@@ -62,4 +64,25 @@ describe('an entry whose transactions do not say their amounts', () => {
       { amount: { value: 1000 }, endToEndId: 'E0' },
     ])
   })
+})
+
+test.each([
+  ['COBADEFF', 'COBADEFF'],
+  ['COBADEFFXXX', 'COBADEFFXXX'],
+  ['NOTPROVIDED', undefined],
+  ['COBADEFF XXX', undefined],
+  ['cobadeff', undefined],
+])('of the BIC %s of the other bank %s is kept and written into files', async (bic, kept) => {
+  const agent = `<RltdAgts><DbtrAgt><FinInstnId><BICFI>${bic}</BICFI></FinInstnId></DbtrAgt></RltdAgts>`
+  const [, fact] = await read(camt('08', entry(details(`<TxDtls>${agent}</TxDtls>`))))
+  expect(fact && 'partyBic' in fact ? fact.partyBic : undefined).toBe(kept)
+  const party = { endToEndId: 'E1', cents: 1, remittance: '' }
+  const written = [
+    writeTransfer({ ...party, payeeName: 'Ann', payeeIban: 'DE89370400440532013000', payeeBic: bic }),
+    writeDebit({
+      ...{ ...party, mandateId: 'M1', signedOn: '2026-11-01' },
+      ...{ debtorName: 'Ann', debtorIban: 'DE89370400440532013000', debtorBic: bic },
+    }),
+  ]
+  for (const text of written) expect(/<BICFI>(.*)<[/]BICFI>/.exec(text)?.[1]).toBe(kept)
 })

@@ -10,6 +10,7 @@ import {
   textOf,
   type XmlNode,
 } from '#connectors/bank/xml-records.ts'
+import { isBic } from '#domain/iban.ts'
 import type { Money } from '#domain/money/money.ts'
 import { isDate } from '#domain/time/dates.ts'
 
@@ -305,10 +306,11 @@ function partyOf(details: XmlNode | undefined, direction: 'CRDT' | 'DBIT') {
   const parties = find(details, 'RltdPties')
   const [role, agent] = direction === 'CRDT' ? ['Dbtr', 'DbtrAgt'] : ['Cdtr', 'CdtrAgt']
   const institution = find(details, 'RltdAgts', agent, 'FinInstnId')
+  const bic = textOf(institution, 'BICFI') ?? textOf(institution, 'BIC') ?? ''
   return {
     ...optional('partyName', textOf(parties, role, 'Pty', 'Nm') ?? textOf(parties, role, 'Nm')),
     ...optional('partyIban', textOf(parties, `${role}Acct`, 'Id', 'IBAN')),
-    ...optional('partyBic', textOf(institution, 'BICFI') ?? textOf(institution, 'BIC')),
+    ...optional('partyBic', isBic(bic) ? bic : undefined),
   }
 }
 
