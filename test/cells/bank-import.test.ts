@@ -117,6 +117,16 @@ test('a file with statements of accounts in two cells is taken', async () => {
   expect(unmatched.map(({ reference }: { reference: string }) => reference)).toEqual(['4300', '2606'])
 })
 
+test('a pipe, which only one cell could read, is refused; a file beside it is taken', async () => {
+  const text = statement([{ reference: 'BESIDE', cents: 8, text: 'from nobody' }])
+  const imported = await commands.run(
+    ...['bank', 'import', '/dev/null', commands.file('beside.xml', text), '--json'],
+  )
+  expect(imported.code).toBe(1)
+  expect(imported.stderr).toContain('/dev/null is a pipe or a device')
+  expect(JSON.parse(imported.stdout)).toMatchObject({ unmatched: [{ reference: 'BESIDE' }] })
+})
+
 test('one transfer does not pay for orders with the same number in two cells', async () => {
   await order(home, 'cells-1001')
   await order(away, 'cells-1001')

@@ -6,6 +6,7 @@
 
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import {
   type BankFact,
   type RejectionFact,
@@ -103,6 +104,7 @@ async function takeFiles(importing: Importing, paths: readonly string[]): Promis
   const bad: string[] = []
   for (const path of paths) {
     try {
+      if (importing.others.length > 0) await refusePipe(path)
       for (const account of await takeFile(path, importing)) accounts.set(account.accountId, account)
     } catch (error) {
       if (!(error instanceof BankFileError)) throw error
@@ -174,6 +176,13 @@ const unreadable: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
   EISDIR: 'is a folder and not a file',
   EACCES: 'may not be read by the user of this command',
+}
+
+/** Each cell reads the file, but a pipe gives its bytes only once: to the first cell, which may not be the account's. */
+async function refusePipe(path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined)
+  if (found && !found.isFile() && !found.isDirectory())
+    throw new BankFileError('is a pipe or a device, which cannot be read once for each cell; name a file')
 }
 
 /** 2 GB: ten times the largest statement we know of. */
