@@ -1,8 +1,10 @@
 /** What the entries of a statement say: amounts, charges and the other party. */
+import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { camt, details, entry, read } from '#connectors/bank/bank-files.test-support.ts'
 import { writeTransfer } from '#connectors/bank/credit-transfers.ts'
 import { writeDebit } from '#connectors/bank/direct-debits.ts'
+import { readSettlement } from '#connectors/bank/settlement.ts'
 
 const booked = { kind: 'transaction', direction: 'CRDT', amount: { value: 1000, currency: 'EUR' } }
 
@@ -85,4 +87,17 @@ test.each([
     }),
   ]
   for (const text of written) expect(/<BICFI>(.*)<[/]BICFI>/.exec(text)?.[1]).toBe(kept)
+})
+
+test('settlement lines have the currency of their transaction, and charges only in that currency', async () => {
+  const original = '<AmtDtls><InstdAmt><Amt Ccy="USD">5</Amt></InstdAmt></AmtDtls>'
+  const returned = `<TxDtls><Amt Ccy="CHF">10</Amt>${original}<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf></TxDtls>`
+  const inFrancs = (inside: string) => entry(inside).replaceAll('"EUR"', '"CHF"')
+  const text = camt('08', inFrancs('') + inFrancs(details(returned)).replace('CRDT', 'DBIT'))
+  const lines = []
+  for await (const line of readSettlement(Readable.from([Buffer.from(text)]))) lines.push(line)
+  expect(lines.map(({ type, gross, currency }) => [type, gross, currency])).toEqual([
+    ['CAPTURE', 1000, 'CHF'],
+    ['CHARGEBACK', -1000, 'CHF'],
+  ])
 })

@@ -18,14 +18,16 @@ function linesOf(fact: TransactionFact): SettlementLine[] {
   const { key, formerKey, bookedOn } = fact
   const entry = { key, formerKey, bookedOn, amount: signedValue(fact), currency: amount.currency }
   const reference = parseXId(endToEndId ?? '')
-  const named = { reference, transactionId: wholeBlock?.blockId ?? fact.bankReference, entry }
+  const { currency } = amount
+  const named = { reference, transactionId: wholeBlock?.blockId ?? fact.bankReference, entry, currency }
   const providerReference = fact.key
   if (direction === 'CRDT') return [lineOf('CAPTURE', amount.value, { fact, providerReference, ...named })]
   if (!returned) {
     const type = reference === undefined ? 'CORRECTION' : 'REFUND'
     return [lineOf(type, -amount.value, { fact, providerReference, ...named })]
   }
-  const back = fact.originalAmount?.value ?? amount.value - charges
+  const original = fact.originalAmount?.currency === currency ? fact.originalAmount.value : undefined
+  const back = original ?? amount.value - charges
   const fee = Math.max(charges, amount.value - back)
   return [
     lineOf('CHARGEBACK', -back, { fact, providerReference, ...named }),
@@ -36,6 +38,8 @@ function linesOf(fact: TransactionFact): SettlementLine[] {
 interface LineNames
   extends Pick<SettlementLine, 'reference' | 'transactionId' | 'providerReference' | 'entry'> {
   readonly fact: Pick<TransactionFact, 'bookedOn'>
+  /** EUR unless given: our debits and transfers have no other. */
+  readonly currency?: string
 }
 
 /** `cents`: positive to the merchant, negative from them. */

@@ -393,6 +393,7 @@ function returnedLines(fact: TransactionFact, item: BankItem, fee: number): Bank
 /** The bank's return fee on top of the debit; undefined if the entry's amount does not fit the debit's. */
 function feeOf({ amount, originalAmount, charges }: TransactionFact, debit: number): number | undefined {
   if (amount.value === debit) return charges
-  const isWithCharges = amount.value - charges === debit || originalAmount?.value === debit
+  const isOriginal = originalAmount?.currency === amount.currency && originalAmount.value === debit
+  const isWithCharges = amount.value - charges === debit || isOriginal
   return amount.value > debit && isWithCharges ? amount.value - debit : undefined
 }
