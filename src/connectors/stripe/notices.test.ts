@@ -369,6 +369,32 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
     },
   ],
   [
+    'a dispute of a method that Stripe does not name: the engine knows whether it was a debit',
+    'charge.dispute.updated',
+    {
+      id: 'du_1',
+      charge: 'py_1',
+      payment_intent: 'pi_1',
+      amount: 1000,
+      currency: 'eur',
+      status: 'needs_response',
+      reason: 'product_not_received',
+    },
+    undefined,
+    {
+      kind: 'dispute',
+      dispute: {
+        providerDisputeId: 'du_1',
+        stage: 'CHARGEBACK',
+        status: 'OPEN',
+        amount,
+        reasonCode: 'product_not_received',
+        reasonGroup: 'CONSUMER',
+      },
+      returnDetail: '0305',
+    },
+  ],
+  [
     'a report',
     'reporting.report_run.succeeded',
     {
@@ -408,7 +434,7 @@ test.each<[string, string, unknown, EventParts?]>([
   [
     'the end of a debit return',
     'charge.dispute.closed',
-    { id: 'du_1', charge: 'py_1', amount: 1, currency: 'eur', status: 'lost', reason: 'general' },
+    { id: 'du_1', charge: 'py_1', amount: 1, currency: 'eur', status: 'lost', reason: 'insufficient_funds' },
   ],
   [
     'a dispute in an unknown state',

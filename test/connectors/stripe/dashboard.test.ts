@@ -415,6 +415,23 @@ describe('a dispute', () => {
   })
 })
 
+test('a dispute of a pay-later payment, whose method Stripe does not name, is no return', async () => {
+  const amount = { value: 10_000, currency: 'USD' }
+  const paymentMethods = { integrationType: 'HOSTED', type: 'AFFIRM' }
+  const { body } = await shop.gateway.call('POST', '/payments', order('AFFIRM', { amount, paymentMethods }))
+  const [sessionId = ''] = [...shop.double.books.sessions.keys()].slice(-1)
+  const { intent } = shop.double.books.payOnPage(sessionId)
+  await deliver()
+  const opened = shop.double.books.dispute(intent?.id ?? '', 'product_not_received')
+  await deliver('twice')
+  const ofPayment = async () => (await shop.gateway.call('GET', `/disputes?payId=${body.payId}`)).body.data
+  expect(await ofPayment()).toMatchObject([{ providerDisputeId: opened.id, status: 'OPEN' }])
+  expect((await read(body.payId)).amount).toMatchObject({ returnedValue: 0, disputedValue: 10_000 })
+  shop.double.books.moveDispute(opened.id, 'won')
+  await deliver()
+  expect(await ofPayment()).toMatchObject([{ status: 'WON' }])
+})
+
 describe('a debit', () => {
   const account = { accountHolderName: 'Ada Lovelace', number: 'DE89370400440532013000' }
   const debit = () =>
@@ -461,6 +478,12 @@ describe('a debit', () => {
       type: 'charge.dispute.created',
       data: { object: dispute },
     })
+    // The bank has decided for the merchant, so nothing was returned.
+    const won = { ...dispute, id: 'du_won', status: 'won' }
+    const closed = JSON.stringify({ id: 'evt_won', type: 'charge.dispute.closed', data: { object: won } })
+    await shop.double.send(shop.noticeUrl, closed)
+    await shop.gateway.gateway.notices.runDue()
+    expect((await read(body.payId)).amount).toMatchObject({ returnedValue: 0, disputedValue: 0 })
     await shop.double.send(shop.noticeUrl, payload)
     await shop.gateway.gateway.notices.runDue()
     expect((await read(body.payId)).amount).toMatchObject({ returnedValue: 1000, disputedValue: 0 })

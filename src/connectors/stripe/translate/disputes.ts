@@ -9,15 +9,7 @@ import type {
 import { isDebit } from '#connectors/stripe/methods.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { debitReturnReasons } from '#connectors/stripe/translate/declines.ts'
-import {
-  dateAt,
-  type Form,
-  idAt,
-  numberAt,
-  textAt,
-  type Wire,
-  wireAt,
-} from '#connectors/stripe/translate/wire.ts'
+import { dateAt, type Form, numberAt, textAt, type Wire, wireAt } from '#connectors/stripe/translate/wire.ts'
 import { entryOf } from '#domain/json.ts'
 
 /** All dispute statuses of Stripe. `warning_…` is an inquiry before a chargeback; an appeal follows a lost dispute. */
@@ -84,17 +76,17 @@ const wasAppealed = (dispute: Wire, before = ''): boolean =>
   before.startsWith('appeal_') || wireAt(dispute, 'evidence', 'appeal', 'card') !== undefined
 
 /**
- * Whether a dispute at Stripe is really a debit returned by the bank. Recognised by the method, which Stripe names for
- * cards and wallets, or else by reasons that only debits have, or else by the charge's id: those of other methods than
- * cards begin with py_.
+ * Whether a dispute at Stripe is really a debit returned by the bank: by the method, if Stripe names it, or else by
+ * reasons that only debits have. The id of the charge says nothing, because pay-later and wallet payments, which can be
+ * disputed, have py_ ids like debits.
  */
 export function isDebitReturn(dispute: Wire): boolean {
   const type =
     textAt(dispute, 'charge', 'payment_method_details', 'type') ??
     textAt(dispute, 'payment_method_details', 'type')
-  if (type !== undefined) return isDebit(type)
-  if (Object.hasOwn(debitReturnReasons, textAt(dispute, 'reason') ?? '')) return true
-  return idAt(dispute, 'charge')?.startsWith('py_') === true
+  return type === undefined
+    ? Object.hasOwn(debitReturnReasons, textAt(dispute, 'reason') ?? '')
+    : isDebit(type)
 }
 
 /** Stripe has one field per kind of document. Files are assigned to the fields in this order. */

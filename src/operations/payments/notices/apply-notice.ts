@@ -108,9 +108,9 @@ async function applyFact(
       return recordReturn(noticed, fact, deps.engine)
     case 'dispute': {
       const returned = returnOf(noticed, fact)
-      return returned
-        ? recordReturn(noticed, returned, deps.engine)
-        : (deps.applyDispute?.(noticed, fact) ?? 'unmatched')
+      if (!returned) return deps.applyDispute?.(noticed, fact) ?? 'unmatched'
+      // A debit that the bank left with the merchant was not returned.
+      return fact.dispute.status === 'WON' ? 'ignored' : recordReturn(noticed, returned, deps.engine)
     }
   }
 }
