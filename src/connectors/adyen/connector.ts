@@ -185,10 +185,10 @@ async function complete(
 
 /**
  * Adyen rejected the call itself: the browser sent forged parameters, or our key was revoked. That says nothing about
- * the payment, which the customer may have made; wait for the notice.
+ * the payment, which the customer may have made; wait for the notice. 429 is not an answer: the call is sent again.
  */
 const isRefusedQuestion = (answer: HttpAnswer): boolean =>
-  answer.kind === 'answered' && answer.status >= 400 && answer.status < 500
+  answer.kind === 'answered' && answer.status >= 400 && answer.status < 500 && answer.status !== 429
 
 const waitFor = ({ provider, reference, amount }: CustomerReturn): AuthorizationOutcome => ({
   authorization: { kind: 'pending', provider: { ...provider, echo: { reference, amount } } },

@@ -26,6 +26,8 @@ export interface Authorization {
   readonly captureReference?: XId
   readonly ask: (send: number, signal: AbortSignal) => Promise<AuthorizationOutcome>
   readonly unattended?: boolean
+  /** The customer has been at the provider and may have paid there, even if this call certainly never arrived. */
+  readonly mayBePaid?: boolean
   /** The merchant's time at which this happens; now unless given. */
   readonly at?: Date
   /** Records an authorisation with the next account after one was certainly not reached; undefined if there is none. */
@@ -44,14 +46,11 @@ export async function authorize(authorization: Authorization, engine: Engine): P
   }
   const hasOther = authorization.failOver !== undefined
   const context: CallContext = { question, timeoutMs, isSent: true, waitMs, hasOther, engine }
-  const received = await callProvider<AuthorizationOutcome>(
-    {
-      ask,
-      outcomeOf: both => both.authorization,
-      withoutAnswer: { authorization: { kind: 'unknown' } },
-    },
+  const answer = await callProvider<AuthorizationOutcome>(
+    { ask, outcomeOf: both => both.authorization, withoutAnswer: unknown },
     context,
   )
+  const received = authorization.mayBePaid && answer.authorization.kind === 'unreached' ? unknown : answer
   const outcome = isPart(received.authorization, question)
     ? { authorization: await undoOwnPart(authorization, engine) }
     : verifyBoth(received, captureReference, context)
@@ -61,10 +60,12 @@ export async function authorize(authorization: Authorization, engine: Engine): P
   const next = outcome.authorization.kind === 'unreached' ? await authorization.failOver?.() : undefined
   if (next) return authorize(next, engine)
   const xId = question.reference
-  const answer = await recordOutcome({ merchant, payment, xId, outcome, unattended, at }, engine)
+  const recorded = await recordOutcome({ merchant, payment, xId, outcome, unattended, at }, engine)
   await engine.testCrash('afterSettle')
-  return answer
+  return recorded
 }
+
+const unknown: AuthorizationOutcome = { authorization: { kind: 'unknown' } }
 
 async function undoOwnPart({ payment, account, question }: Authorization, engine: Engine): Promise<Outcome> {
   const operation = findOperation(payment, question.reference)

@@ -380,6 +380,21 @@ describe('customers on Adyen’s page', () => {
     expect(await statusOf(body.payId)).toBe('AUTHORIZED')
   })
 
+  test.each([
+    ['once', 1, 'AUTHORIZED'],
+    ['as often as it is sent', 3, 'PENDING'],
+  ])('a result of 3-D Secure that Adyen turns away is sent again: %s', async (_, times, status) => {
+    const request = cardPayment({ urls, card: { number: challengeCard }, ...manual })
+    const { body } = await post('/payments', request)
+    const payment = [...shop.double.ledger.payments.values()].at(-1)
+    const back = shop.double.checkout.decide('redirect', payment?.pspReference ?? '', 'approve')
+    for (let call = 0; call < times; call += 1) shop.double.fail(/details$/, 'turnedAway')
+    await fetch(back, { redirect: 'manual' })
+    expect(await statusOf(body.payId)).toBe(status)
+    await fetch(back, { redirect: 'manual' })
+    expect(await statusOf(body.payId)).toBe('AUTHORIZED')
+  })
+
   test('a voucher shows its reference and is paid by notice', async () => {
     const { body } = await post('/payments', methodPayment('MULTIBANCO'))
     expect(JSON.stringify(body)).toContain('501 422 944')

@@ -276,13 +276,12 @@ function toSending(
     captureReference: captureReference(payment),
     ask: async (send, signal) => {
       const back = { ...inquiry, ...returned, captureReference: captureReference(payment), send }
-      const answer = connector.complete
-        ? await connector.complete(back, signal)
+      return connector.complete
+        ? connector.complete(back, signal)
         : ((await connector.inquire?.(inquiry, signal)) ?? unknown)
-      // The customer may have paid, so an inquiry that failed to reach the provider proves nothing.
-      return account.accountId !== undefined && answer.authorization.kind === 'unreached' ? unknown : answer
     },
     unattended: true,
+    mayBePaid: account.accountId !== undefined,
   }
   return { found: true, authorization }
 }

@@ -43,14 +43,14 @@ async function askWith(
   engine: Engine,
 ): Promise<AuthorizationOutcome | undefined> {
   const account = await engine.providers.open(payment.merchantId, operation.prepared.account)
-  const { connector, accountId } = account ?? {}
+  const { connector, accountId, waitMs } = account ?? {}
   if (!connector?.complete || connector.readReturn || accountId === undefined) return undefined
   const { complete, facts } = connector
   const captureReference =
     payment.captureMethod.type === 'AUTOMATIC' ? operation.details.captureXId : undefined
   const inquiry = { ...toInquiry(payment, operation), ...returned, captureReference }
   const question = { operation: operation.type, reference: operation.xId, amount: inquiry.amount }
-  const context = { question, timeoutMs: facts.timeoutMs, engine }
+  const context = { question, timeoutMs: facts.timeoutMs, waitMs, engine }
   const answer = await callProvider<AuthorizationOutcome>(
     {
       ask: (_, signal) => complete(inquiry, signal),
