@@ -108,6 +108,8 @@ describe('responding to a dispute', () => {
 test.each([
   [429, { status: 429, errorCode: '000' }, 'unreached'],
   [404, undefined, 'unknown'],
+  [409, { status: 409, errorCode: '00_409', message: 'Conflict' }, 'unknown'],
+  [422, { status: 422, errorCode: '704', message: 'Request already processed or in progress' }, 'unknown'],
   [422, { status: 422, errorCode: '167', message: 'No such dispute' }, 'declined'],
   [401, { status: 401, errorCode: '000' }, 'declined'],
 ])('HTTP %s of %j is %s', async (status, body, kind) => {

@@ -4,6 +4,7 @@
  */
 import { isRecord, type Loose, listAt, parseJson, recordAt, textAt } from '#connectors/adyen/loose.ts'
 import { toPdf } from '#connectors/adyen/text-to-pdf.ts'
+import { isInProgress } from '#connectors/adyen/translate/refusals.ts'
 import type { DisputeActions, DisputeFacts, Evidence, HttpAnswer, Outcome } from '#connectors/contract.ts'
 import { foreignXId } from '#domain/ids.ts'
 
@@ -94,6 +95,7 @@ export function fromDisputeAnswer(answer: HttpAnswer, dispute: DisputeFacts): Ou
   const body = parseJson(answer.body)
   // An HTML error page or a redirect comes from a proxy, not from Adyen.
   if (!isRecord(body) || (answer.status >= 300 && answer.status < 400)) return { kind: 'unknown' }
+  if (isInProgress(answer.status, textAt(body, 'errorCode'))) return { kind: 'unknown' }
   const result = recordAt(body, 'disputeServiceResult')
   if (answer.status < 300 && result?.success === true)
     return { kind: 'approved', provider: toProvider(dispute) }

@@ -102,6 +102,8 @@ describe('answers to /payments', () => {
     [400, '<html>no</html>', 'unknown'],
     [404, '', 'unknown'],
     [422, { errorCode: '704', message: 'request already processed or in progress' }, 'unknown'],
+    [409, { errorCode: '00_409', message: 'Conflict' }, 'unknown'],
+    [408, { errorCode: '00_408', message: 'Request timeout' }, 'unknown'],
     [422, { errorCode: '101', message: 'Invalid card number' }, '0314'],
     [422, { errorCode: '137', message: 'Invalid amount' }, '0313'],
     [422, { errorCode: '167', message: 'Original pspReference required' }, '0312'],

@@ -14,7 +14,7 @@ import {
   detailOfError,
   detailOfRefusal,
   generalDecline,
-  isAlreadyInProgress,
+  isInProgress,
   isUnknownAccount,
   timedOut,
 } from '#connectors/adyen/translate/refusals.ts'
@@ -59,11 +59,11 @@ function readAnswer(answer: HttpAnswer, asked: Asked): Reading {
 
 function readError(status: number, body: unknown, asked: Asked): Outcome {
   const errorCode = textAt(body, 'errorCode')
+  if (isInProgress(status, errorCode)) return unknown
   // 429: rejected without processing, so the call may be repeated.
   if (status === 429) return { kind: 'unreached' }
   const isRefusedCaller = status === 401 || status === 403 || (status < 500 && isUnknownAccount(errorCode))
   if (!isRefusedCaller && (status < 400 || status >= 500 || errorCode === undefined)) return unknown
-  if (isAlreadyInProgress(errorCode)) return unknown
   return {
     kind: 'declined',
     detail: isRefusedCaller ? credentialsRefused : detailOfError(errorCode),

@@ -92,8 +92,12 @@ export const credentialsRefused = systemMalfunction
 export const detailOfError = (errorCode: string | undefined): string =>
   errorDetails.get(errorCode ?? '') ?? invalidTransaction
 
-/** "Request already processed or in progress": the first request under this key may still succeed. */
-export const isAlreadyInProgress = (errorCode: string | undefined): boolean => errorCode === '704'
+/**
+ * 704, "Request already processed or in progress", a conflict (409) or a timeout (408): a request under this key may
+ * still succeed.
+ */
+export const isInProgress = (status: number, errorCode: string | undefined): boolean =>
+  status === 408 || status === 409 || errorCode === '704'
 
 /** "Invalid Merchant Account": it does not exist, or the key does not belong to it. */
 export const isUnknownAccount = (errorCode: string | undefined): boolean => errorCode === '901'
