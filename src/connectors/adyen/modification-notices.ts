@@ -64,7 +64,7 @@ function readAuthorisation(item: Loose, amount: Money): NoticeFact | undefined {
     'AUTHORIZATION',
     item,
     amount,
-    refused(item, amount, detailOfRefusal(undefined, textAt(item, 'reason'))),
+    refused(item, amount, detailOfRefusal(undefined, reasonOf(item))),
   )
 }
 
@@ -73,7 +73,7 @@ function readTechnicalCancel(item: Loose, amount: Money): NoticeFact | undefined
   const provider = { ...facts(item, amount), fields: { undone: paid } }
   const undone: Outcome = { kind: 'declined', detail: timedOut, provider }
   // "Not found": the request to undo never arrived. After any other failure the outcome stays unknown.
-  if (!isSuccess(item) && !/not found/i.test(textAt(item, 'reason') ?? '')) return undefined
+  if (!isSuccess(item) && !/not found/i.test(reasonOf(item) ?? '')) return undefined
   const subject = { reference: referenceOf(item), transactionId: paid }
   return { ...outcomeOf('AUTHORIZATION', item, amount, undone), subject, amount: undefined }
 }
@@ -105,8 +105,14 @@ function takenBack(operation: OperationType): Read {
 const refused = (item: Loose, amount: Money, detail: string): Declined => ({
   kind: 'declined',
   detail,
-  provider: { ...facts(item, amount), responseText: textAt(item, 'reason')?.slice(0, 255) },
+  provider: { ...facts(item, amount), responseText: reasonOf(item)?.slice(0, 255) },
 })
+
+/** Adyen writes a missing reason as an empty text or as the word null. */
+function reasonOf(item: Loose): string | undefined {
+  const reason = textAt(item, 'reason')
+  return reason === 'null' ? undefined : reason
+}
 
 function facts(item: Loose, amount: Money) {
   const { responseText: _, ...shown } = toFacts(item)

@@ -270,6 +270,12 @@ describe('the fact of an item', () => {
     expect(fact).toHaveProperty('subject.reference', undefined)
   })
 
+  test.each(['null', ''])('a decline whose reason is "%s" has no reason', reason => {
+    const fact = factOf({ success: 'false', reason })
+    expect(fact).toMatchObject({ outcome: { kind: 'declined', detail: '0305' } })
+    expect(fact).not.toHaveProperty('outcome.provider.responseText', 'null')
+  })
+
   test('an approval also reports the automatic capture', () => {
     expect(factOf({})).toMatchObject({ capture: { kind: 'approved' } })
     expect(factOf({ success: 'false' })).not.toHaveProperty('capture')

@@ -26,7 +26,9 @@ describe('answers to /payments', () => {
     ['AuthenticationNotRequired', {}, 'unknown'],
   ]
 
-  test.each(results)('%s with %j is %s', (resultCode, members, outcome) => {
+  const withoutCode = ['Refused', { refusalReason: 'Not enough balance' }, '0351'] as const
+
+  test.each([...results, withoutCode])('%s with %j is %s', (resultCode, members, outcome) => {
     expect(payment({ resultCode, ...echo, ...members })).toBe(outcome)
   })
 

@@ -127,9 +127,7 @@ function fromResult(body: Loose, asked: Asked): AuthorizationOutcome {
         : { authorization: notUnderstood('it does not name the payment') }
     case 'Refused':
     case 'Error':
-      return {
-        authorization: declined(body, asked, detailOfRefusal(textAt(body, 'refusalReasonCode'))),
-      }
+      return { authorization: declined(body, asked, refusalOf(body)) }
     case 'Cancelled':
       return { authorization: declined(body, asked, cancelledByCustomer) }
     case 'Pending':
@@ -167,6 +165,10 @@ function partlyApproved(body: Loose, asked: Asked): Outcome {
     ? unknown
     : { kind: 'approved', provider: { ...toFacts(body), echo: { reference: asked.reference, amount } } }
 }
+
+/** Both members are optional: an answer may have the reason without its code. */
+const refusalOf = (body: Loose): string =>
+  detailOfRefusal(textAt(body, 'refusalReasonCode'), textAt(body, 'refusalReason'))
 
 const declined = (body: Loose, asked: Asked, detail: string): Declined => ({
   kind: 'declined',
