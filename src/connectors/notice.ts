@@ -68,6 +68,8 @@ export type NoticeFact =
       readonly total?: Money
       readonly outcome: Outcome
       readonly capture?: Outcome
+      /** The notice lacks facts that a look-up has, such as the token of a stored card, so the approval is looked up. */
+      readonly isBrief?: true
     }
   /** An approved capture or refund has failed after all. */
   | {

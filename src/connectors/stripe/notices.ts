@@ -3,7 +3,14 @@
  * lists the relevant events; all others are ignored.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Notice, NoticeFact, NoticeSubject, RawNotice, RefundFact } from '#connectors/contract.ts'
+import type {
+  AuthorizationOutcome,
+  Notice,
+  NoticeFact,
+  NoticeSubject,
+  RawNotice,
+  RefundFact,
+} from '#connectors/contract.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { detailOfReturn, generalDecline, timedOut } from '#connectors/stripe/translate/declines.ts'
 import { isDebitReturn, readDispute } from '#connectors/stripe/translate/disputes.ts'
@@ -138,37 +145,30 @@ function subjectOf(object: Wire, transactionId: string | undefined): NoticeSubje
 }
 
 function authorization(intent: Wire): NoticeFact | undefined {
-  const asked = askedBy(intent)
-  const amount = fromStripeAmount(numberAt(intent, 'amount'), textAt(intent, 'currency'))
-  if (amount === undefined) return undefined
-  const { authorization: outcome, capture } = readIntent(intent, asked)
-  // We know the customer's step from the answer to our request.
-  if (outcome.kind === 'action') return undefined
-  return {
-    kind: 'outcome',
-    operation: 'AUTHORIZATION',
-    subject: subjectOf(intent, textAt(intent, 'id')),
-    amount,
-    outcome,
-    ...(capture === undefined ? {} : { capture }),
-  }
+  return authorizationFact(intent, 'amount', readIntent(intent, askedBy(intent)))
 }
 
 /** A completed but unpaid session is ignored: later events of its intent report the payment or authorisation. */
 function paidSession(session: Wire): NoticeFact | undefined {
-  const asked = askedBy(session)
-  const amount = fromStripeAmount(numberAt(session, 'amount_total'), textAt(session, 'currency'))
-  if (amount === undefined) return undefined
   if (textAt(session, 'payment_status') !== 'paid') return undefined
-  const { authorization: outcome, capture } = readSession(session, asked)
-  if (outcome.kind === 'action') return undefined
+  return authorizationFact(session, 'amount_total', readSession(session, askedBy(session)))
+}
+
+function authorizationFact(object: Wire, name: string, told: AuthorizationOutcome): NoticeFact | undefined {
+  const amount = fromStripeAmount(numberAt(object, name), textAt(object, 'currency'))
+  const { authorization: outcome, capture } = told
+  // We know the customer's step from the answer to our request.
+  if (amount === undefined || outcome.kind === 'action') return undefined
+  // Events have at most the id of the charge, which tells whether several captures are possible and much else.
+  const isBrief = outcome.kind === 'approved' && wireAt(object, 'latest_charge') === undefined
   return {
     kind: 'outcome',
     operation: 'AUTHORIZATION',
-    subject: subjectOf(session, textAt(session, 'id')),
+    subject: subjectOf(object, textAt(object, 'id')),
     amount,
     outcome,
     ...(capture === undefined ? {} : { capture }),
+    ...(isBrief ? { isBrief } : {}),
   }
 }
 

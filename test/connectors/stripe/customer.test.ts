@@ -230,31 +230,73 @@ describe('our own page without card numbers', () => {
   })
 })
 
-test('a plan that was begun on Stripe’s page is charged with Stripe’s token, without the customer', async () => {
-  const { body } = await shop.gateway.call('POST', '/payments', {
-    ...order('CARD', { paymentMethods: { integrationType: 'HOSTED', type: 'CARD' } }),
-    credentialOnFile: {
-      type: 'RECURRING',
-      initialPayment: true,
-      recurring: { frequency: 'MONTHLY', useCase: 'FIXED' },
-    },
-    customerInfo: { merchantCustomerId: 'on Stripe’s page', email: 'ada@example.com' },
-  })
-  const page = await chooseCard(body._links.redirect.href)
-  await go(await go(`${page}?choice=yes`))
-  const charge = await shop.gateway.call('POST', `/payment-plans/${body.paymentPlanId}/charge`, {
-    transId: 'charge-page',
-  })
-  expect([charge.status, charge.body.status]).toEqual([200, 'OK'])
-  const { fields } = shop.double.calls.findLast(({ path }) => path.endsWith('/payment_intents')) ?? {
-    fields: {},
-  }
-  expect(fields).toMatchObject({
-    off_session: 'true',
-    customer: expect.stringMatching(/^cus_/),
-    payment_method: expect.stringMatching(/^pm_/),
-  })
-  await expectSameBooks(charge.body.payId)
+test.each(['returns', 'never returns'])(
+  'a plan that was begun on Stripe’s page is charged with Stripe’s token: the customer %s',
+  async how => {
+    const { body } = await shop.gateway.call('POST', '/payments', {
+      ...order('CARD', { paymentMethods: { integrationType: 'HOSTED', type: 'CARD' } }),
+      credentialOnFile: {
+        type: 'RECURRING',
+        initialPayment: true,
+        recurring: { frequency: 'MONTHLY', useCase: 'FIXED' },
+      },
+      customerInfo: { merchantCustomerId: `on Stripe’s page: ${how}`, email: 'ada@example.com' },
+    })
+    const page = await chooseCard(body._links.redirect.href)
+    const back = await go(`${page}?choice=yes`)
+    // The event of the session comes first and has no more than its intent's id.
+    await (how === 'returns' ? go(back) : deliver('reversed'))
+    const charge = await shop.gateway.call('POST', `/payment-plans/${body.paymentPlanId}/charge`, {
+      transId: `charge-page ${how}`,
+    })
+    expect([charge.status, charge.body.status]).toEqual([200, 'OK'])
+    const { fields } = shop.double.calls.findLast(({ path }) => path.endsWith('/payment_intents')) ?? {
+      fields: {},
+    }
+    expect(fields).toMatchObject({
+      off_session: 'true',
+      customer: expect.stringMatching(/^cus_/),
+      payment_method: expect.stringMatching(/^pm_/),
+    })
+    await expectSameBooks(charge.body.payId)
+  },
+)
+
+test('a payment that a notice completed has the id of its charge, under which Stripe settles it', async () => {
+  const { payId, page } = await visit()
+  await go(`${page}?choice=yes`)
+  await deliver('reversed')
+  const [, capture] = (await read(payId)).operations
+  expect(capture).toMatchObject({ type: 'CAPTURE', providerTransactionId: expect.stringMatching(/^py_/) })
+})
+
+test('a part of what a notice approved is captured, where the account has no multicapture', async () => {
+  shop.double.books.capturesOnce = true
+  const captureMethod = { type: 'MANUAL' }
+  const paymentMethods = { integrationType: 'HOSTED', type: 'CARD' }
+  const { body } = await shop.gateway.call(
+    'POST',
+    '/payments',
+    order('CARD', { paymentMethods, captureMethod }),
+  )
+  await go(`${await go(body._links.redirect.href)}?choice=yes`)
+  await deliver()
+  const part = { transId: `part-${body.payId}`, amount: { value: 400, currency: 'EUR' } }
+  const { status } = await shop.gateway.call('POST', `/payments/${body.payId}/captures`, part)
+  shop.double.books.capturesOnce = false
+  expect([status, shop.double.calls.at(-1)?.fields.final_capture]).toEqual([200, undefined])
+  expect((await read(body.payId)).amount).toMatchObject({ capturedValue: 400, reversedValue: 600 })
+  await deliver()
+  await expectSameBooks(body.payId)
+})
+
+test('a notice completes the payment also while Stripe answers no question', async () => {
+  const { payId, page } = await visit()
+  await go(`${page}?choice=yes`)
+  shop.double.arm('GET', /sessions/, 'error page')
+  await deliver('reversed')
+  expect(await read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  await expectSameBooks(payId)
 })
 
 test('cancelling a payment first ends Stripe’s page; if it was paid, the payment continues as paid', async () => {

@@ -27,6 +27,7 @@ import {
 } from '#operations/payments/notices/noticed.ts'
 import { acceptLate, lateTimers } from '#operations/payments/notices/paid-late.ts'
 import { applyListedRefunds, recordReturn } from '#operations/payments/notices/record-return.ts'
+import { lookUpApproval } from '#operations/payments/provider-calls/look-up.ts'
 import { toInquiry } from '#operations/payments/provider-calls/payment-context.ts'
 import { type OutcomeRecord, recordIfFirst } from '#operations/payments/provider-calls/record-outcome.ts'
 import { undoExtra, undoPart } from '#operations/payments/provider-calls/undo-part.ts'
@@ -147,11 +148,9 @@ async function applyOutcome(
     if (isPartOf(fact, payment, operation)) return applyPart(noticed, operation, engine)
     if (contradicts(fact, payment, operation)) return 'unmatched'
     if (outcome.kind === 'unknown' || outcome.kind === 'unreached') return 'repeated'
-    const capture = captureOf(payment, operation, fact)
-    return decide(
-      { merchant, payment, xId: operation.xId, outcome: { authorization: outcome, capture } },
-      engine,
-    )
+    const told = { authorization: outcome, capture: captureOf(payment, operation, fact) }
+    const whole = fact.isBrief ? await lookUpTold(noticed, operation, engine) : undefined
+    return decide({ merchant, payment, xId: operation.xId, outcome: whole ?? told }, engine)
   }
   const captured = await applyToCapture(noticed, operation, fact, engine)
   if (captured) return captured
@@ -187,6 +186,13 @@ async function applyOutcome(
     )
   }
   return operation.prepared.paidLate ? acceptLate({ ...noticed, operation, outcome }, engine) : 'repeated'
+}
+
+/** What the provider knows about an approval beyond the notice of it. */
+async function lookUpTold({ merchant, payment, account }: Noticed, operation: Operation, engine: Engine) {
+  const opened = await engine.providers.open(account.merchantId, account.accountId)
+  const now = merchantNow(engine.clock, merchant)
+  return opened && lookUpApproval({ payment, operation, now }, opened, engine)
 }
 
 function isOtherTry({ type, provider }: Operation, { fields, transactionId }: ProviderFacts): boolean {
