@@ -220,6 +220,48 @@ describe('notices of events in the dashboard', () => {
     expect(await queryRows(direct.gateway.databaseUrl, types)).toEqual([{ type: 'payment.lapsed' }])
   })
 
+  test('a cancellation in the dashboard is recorded although its notice does not name the charge', async () => {
+    const { payId, intentId } = await pay({ captureMethod: { type: 'MANUAL' } })
+    const { double, noticeUrl } = direct
+    const cancelled = double.books.showIntent(double.books.cancel(intentId, {}))
+    double.takeEvents()
+    const object = { ...cancelled, latest_charge: null }
+    for (const id of ['evt_nameless_1', 'evt_nameless_2']) {
+      const payload = JSON.stringify({
+        id,
+        type: 'payment_intent.canceled',
+        livemode: false,
+        data: { object },
+      })
+      expect(await double.send(noticeUrl, payload)).toBe(200)
+    }
+    await direct.gateway.gateway.notices.runDue()
+    const record = await read(payId, direct)
+    expect(record).toMatchObject({ status: 'REVERSED', amount: { reversedValue: 1000 } })
+    expect(record.operations.slice(1)).toMatchObject([{ type: 'REVERSAL', origin: 'PROVIDER' }])
+    await expectSameBooks(payId, direct)
+  })
+
+  test('an approval that is told after its cancellation is not taken for a payment', async () => {
+    const { double, noticeUrl } = direct
+    double.arm('POST', /payment_intents$/, 'lost after')
+    const request = cardPayment({ captureMethod: { type: 'MANUAL' } })
+    const { body } = await direct.gateway.call('POST', '/payments', request)
+    expect(body.status).toBe('PENDING')
+    const [approval] = double.takeEvents()
+    const intent = [...double.books.intents.values()].at(-1)
+    const cancelled = double.books.showIntent(double.books.cancel(intent?.id ?? '', {}))
+    double.takeEvents()
+    const object = { ...cancelled, latest_charge: null }
+    const data = { id: 'evt_nameless_3', type: 'payment_intent.canceled', livemode: false, data: { object } }
+    for (const payload of [JSON.stringify(data), approval?.payload ?? ''])
+      expect(await double.send(noticeUrl, payload)).toBe(200)
+    await direct.gateway.gateway.notices.runDue()
+    const record = await read(body.payId, direct)
+    expect(record).toMatchObject({ status: 'FAILED', amount: { authorizedValue: 0 } })
+    expect(record.operations).toHaveLength(1)
+  })
+
   test('a capture and a cancellation in the dashboard are recorded', async () => {
     const manual = { captureMethod: { type: 'MANUAL' } }
     const captured = await pay(manual)

@@ -182,10 +182,17 @@ function readFailedTry(intent: Wire, { echo, transactionId }: Named): Outcome {
   return declined(echo, detail, describeError(error), transactionId)
 }
 
+/** A cancelled intent is never approved again, so a late notice of its approval changes nothing. */
 function readCancelled(intent: Wire, { echo, transactionId }: Named): Outcome {
   const reason = textAt(intent, 'cancellation_reason')
   const detail = detailOfCancellation(reason)
-  const ended = declined(echo, detail, `canceled: ${reason ?? 'no reason given'}`, transactionId)
+  const { provider, ...rest } = declined(
+    echo,
+    detail,
+    `canceled: ${reason ?? 'no reason given'}`,
+    transactionId,
+  )
+  const ended = { ...rest, provider: { ...provider, fields: { undone: transactionId } } }
   // Stripe ends the intent of a page together with the page: the customer may still pay on another one.
   return detail === timedOut && textAt(intent, 'metadata', pageKey) !== undefined
     ? { ...ended, pageEnded: true }

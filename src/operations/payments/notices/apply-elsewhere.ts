@@ -8,7 +8,12 @@ import { findOperation, isClosedLate, isUndecided, openAmount, type Payment } fr
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import type { Applied } from '#operations/payments/notices/apply-notice.ts'
-import type { Fact, NoticeAccount, Noticed } from '#operations/payments/notices/noticed.ts'
+import {
+  type Fact,
+  isOfKind,
+  type NoticeAccount,
+  type Noticed,
+} from '#operations/payments/notices/noticed.ts'
 import { lateTimers } from '#operations/payments/notices/paid-late.ts'
 import { CommitRefused, type StepOf } from '#operations/payments/payment-queue.ts'
 
@@ -43,7 +48,9 @@ export async function applyElsewhere(
       return { result: 'unmatched' }
     const isKnown = total
       ? total.value <= stored.sums.captured
-      : stored.operations.some(operation => operation.provider?.transactionId === provider.transactionId)
+      : stored.operations.some(
+          one => isOfKind(one.type, type) && one.provider?.transactionId === provider.transactionId,
+        )
     // If no amount is open, our own capture or reversal has released it.
     if (isKnown || (type === 'REVERSAL' && hasReleased(stored))) return { result: 'repeated' }
     const now = merchantNow(engine.clock, merchant)

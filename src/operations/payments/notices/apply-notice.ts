@@ -178,6 +178,7 @@ async function applyOutcome(
   }
   // The provider approved, and reversed the approval at our request before the notice arrived.
   if (operation.state === 'AUTHORIZED' && outcome.kind === 'declined') {
+    if (isEarlierTry(operation, outcome.provider)) return 'repeated'
     const reversal = { kind: 'approved', provider: outcome.provider } as const
     return applyElsewhere(
       noticed,
@@ -200,6 +201,10 @@ function isOtherTry({ type, provider }: Operation, { fields, transactionId }: Pr
   const approved = isOfKind(type, 'AUTHORIZATION') ? provider?.transactionId : undefined
   return named !== undefined && approved !== undefined && named !== approved
 }
+
+/** Under the approval's own id a decline is that of an earlier try, unless it says that the approval was undone. */
+const isEarlierTry = ({ provider }: Operation, { fields, transactionId }: ProviderFacts): boolean =>
+  fields?.undone === undefined && transactionId !== undefined && transactionId === provider?.transactionId
 
 /**
  * It cannot be undone by our reference, which the first payment shares. It stays listed until an operator has acted.
