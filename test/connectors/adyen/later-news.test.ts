@@ -106,6 +106,20 @@ describe('notices', () => {
     expect(second.detail).toContain('give it back there')
   })
 
+  // We know of no such notice. One that comes anyway must not wait for an operator.
+  test('a capture that was made with the authorisation and is told by a notice of its own is known', async () => {
+    const { body } = await post('/payments', cardPayment())
+    const [approval] = shop.double.ledger.owed
+    const { pspReference: originalReference } = approval
+    const pspReference = 'D0AUTOMATICCAPT1'
+    await shop.settle()
+    await shop.double.notify([{ ...approval, eventCode: 'CAPTURE', pspReference, originalReference }])
+    await shop.apply()
+    expect((await shop.record(body.payId)).amount).toMatchObject({ capturedValue: 1000 })
+    const { stdout } = await shop.commands.run('notices', 'list', '--unmatched')
+    expect(stdout).not.toContain(pspReference)
+  })
+
   test.each([
     ['REFUND', 1000],
     ['CANCELLATION', 0],

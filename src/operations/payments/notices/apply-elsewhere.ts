@@ -4,7 +4,14 @@
 import type { PayId } from '#domain/ids.ts'
 import { resultSubject } from '#lifecycle/event.ts'
 import { recordElsewhere } from '#lifecycle/late-truth.ts'
-import { findOperation, isClosedLate, isUndecided, openAmount, type Payment } from '#lifecycle/payment.ts'
+import {
+  findOperation,
+  isClosedLate,
+  isUndecided,
+  type Operation,
+  openAmount,
+  type Payment,
+} from '#lifecycle/payment.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import type { Applied } from '#operations/payments/notices/apply-notice.ts'
@@ -48,9 +55,7 @@ export async function applyElsewhere(
       return { result: 'unmatched' }
     const isKnown = total
       ? total.value <= stored.sums.captured
-      : stored.operations.some(
-          one => isOfKind(one.type, type) && one.provider?.transactionId === provider.transactionId,
-        )
+      : stored.operations.some(one => isSame(one, { type, provider, amount, subject }))
     // If no amount is open, our own capture or reversal has released it.
     if (isKnown || (type === 'REVERSAL' && hasReleased(stored))) return { result: 'repeated' }
     const now = merchantNow(engine.clock, merchant)
@@ -68,6 +73,21 @@ export async function applyElsewhere(
     if (!(error instanceof CommitRefused) || error.conflict !== 'trans_id_taken') throw error
     return reportReplaced(account, payId, engine)
   }
+}
+
+/**
+ * Whether our operation is the one in the notice. A capture that was made with its authorisation has the id of the
+ * payment, until a notice of it tells its own.
+ */
+function isSame(
+  { type, state, provider, amount }: Operation,
+  told: Pick<Fact<'outcome'>, 'amount' | 'subject'> & Pick<Operation, 'type' | 'provider'>,
+): boolean {
+  const { paymentTransactionId } = told.subject
+  const id = provider?.transactionId
+  const isOfApproval = paymentTransactionId !== undefined && id === paymentTransactionId
+  const isMadeWithIt = type === 'CAPTURE' && state === 'OK' && isOfApproval && amount === told.amount?.value
+  return isOfKind(type, told.type) && (id === told.provider?.transactionId || isMadeWithIt)
 }
 
 /** A capture made after our lapse revives the payment, but another one has its transId: the order was paid twice. */
