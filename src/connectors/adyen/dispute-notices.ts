@@ -56,7 +56,10 @@ export function readDispute(name: string, item: Loose, amount: Money): NoticeFac
   if (stage === undefined || status === undefined || providerDisputeId === undefined) return undefined
   const data = recordAt(item, 'additionalData')
   const reasonCode = readReasonCode(item, data)
-  if (isDebitCode(textAt(item, 'paymentMethod'))) return readReturn(name, item, amount, reasonCode)
+  const method = textAt(item, 'paymentMethod')
+  if (isDebitCode(method)) return readReturn(name, item, amount, reasonCode)
+  // The method is optional. Without it the engine knows whether the payment was a debit.
+  const mayBeReturn = method === undefined && name === 'CHARGEBACK'
   return {
     kind: 'dispute',
     subject: subjectOf(item),
@@ -69,6 +72,7 @@ export function readDispute(name: string, item: Loose, amount: Money): NoticeFac
       reasonGroup: groupOf(reasonCode),
       evidenceDueBy: dateAt(data, 'defensePeriodEndsAt'),
     },
+    ...(mayBeReturn ? { returnDetail: detailOfReturn(reasonCode) } : {}),
   }
 }
 
