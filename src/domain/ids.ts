@@ -19,6 +19,10 @@ export type PlanId = string & { readonly __planId: true }
 
 const hexId = /^[0-9a-f]{32}$/
 
+/** The smallest payId of that real time: a UUIDv7 begins with its milliseconds. */
+export const firstPayId = (milliseconds: number): string =>
+  `${milliseconds.toString(16).padStart(12, '0')}${'0'.repeat(20)}`
+
 /**
  * Undefined for text that is no id; it is answered like an unknown id, so it is no error. Brands are created here: a
  * checked text becomes an id by a cast.

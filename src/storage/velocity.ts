@@ -1,6 +1,6 @@
 /** Stores declines of cards and addresses, and payouts, for velocity limits that all processes share. */
 
-import type { MerchantId } from '#domain/ids.ts'
+import { firstPayId, type MerchantId } from '#domain/ids.ts'
 import { addDuration } from '#domain/time/duration.ts'
 import type { DeclineLimit, PayoutLimit } from '#domain/velocity.ts'
 import { type Database, inTransaction } from '#storage/database.ts'
@@ -33,7 +33,7 @@ export interface VelocityStore {
     readonly at: Date
   }): Promise<boolean>
   releasePayout(merchantId: MerchantId, payoutId: string): Promise<void>
-  /** Deletes rows of declines that no limit needs any more. Rows of payouts stay. */
+  /** Deletes rows that no limit needs any more, and those of payouts that were never made. */
   reap(): Promise<void>
 }
 
@@ -47,8 +47,16 @@ interface BlockRow {
 /** 5 s: a row is dated when its transaction begins but visible only when it ends; ours are far shorter. */
 const overlap = "interval '5 seconds'"
 
-/** Longer than the longest window that a limit may have. */
-const keptFor = "interval '32 days'"
+const dayMs = 86_400_000
+
+/** 32 days: longer than the longest window that a limit may have. */
+const keptForMs = 32 * dayMs
+
+/** 1 h: the payment is stored milliseconds after its payout is counted, or seconds if the database was lost meanwhile. */
+const storedWithinMs = dayMs / 24
+
+/** 2 days: after a long standstill, older payouts that were never made stay counted. */
+const orphanedWithinMs = 2 * dayMs
 
 /** Keeps the newest declines within the limit's window, and finds the time until which they block the subject. */
 function applyLimit(declines: readonly Date[], { count, window }: DeclineLimit, at: Date) {
@@ -130,10 +138,22 @@ export function createVelocityStore({ readers, writers }: Database): VelocitySto
       ])
     },
 
-    async reap() {
-      await writers.query(`DELETE FROM velocity WHERE changed_at < now() - ${keptFor}`)
-    },
+    reap: () => reap(writers),
   }
+}
+
+async function reap(writers: Database['writers']): Promise<void> {
+  await writers.query("DELETE FROM velocity WHERE changed_at < now() - $1 * interval '1 millisecond'", [
+    keptForMs,
+  ])
+  const nowMs = Date.now()
+  // Ids begin with real time, and no merchant's clock is behind it: a row this old is old for every limit.
+  await writers.query(
+    `DELETE FROM payout o WHERE payout_id < $1 OR payout_id >= $2 AND payout_id < $3 AND NOT EXISTS (
+       SELECT 1 FROM payment p WHERE p.merchant_id = o.merchant_id AND p.pay_id = o.payout_id
+         AND p.status <> 'FAILED')`,
+    [keptForMs, orphanedWithinMs, storedWithinMs].map(ageMs => firstPayId(nowMs - ageMs)),
+  )
 }
 
 /** Counts the known declines again after the limit has changed. */

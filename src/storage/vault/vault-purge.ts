@@ -3,6 +3,7 @@
  * the payments that show them. Uses a connection of its own and small commits, so that it can be stopped at any time.
  */
 import pg from 'pg'
+import { firstPayId } from '#domain/ids.ts'
 
 /** The sealed tables, the column by which other tables refer to them, and the table that lists unused numbers. */
 const holdings = [
@@ -133,7 +134,3 @@ async function destroy(
   )
   return rows[0] ?? { taken: 0, destroyed: 0 }
 }
-
-/** The smallest payId of that time: a UUIDv7 begins with its milliseconds. */
-const firstPayId = (milliseconds: number): string =>
-  `${milliseconds.toString(16).padStart(12, '0')}${'0'.repeat(20)}`

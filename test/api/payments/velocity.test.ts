@@ -3,6 +3,7 @@
  * the merchant's clock.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { firstPayId } from '#domain/ids.ts'
 import { toCountKey } from '#http/authentication/shared-counts.ts'
 import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
 import { openPageShop, type PageShop } from '#test/support/browser/page-shop.ts'
@@ -404,5 +405,43 @@ describe('payouts', () => {
       [shop.merchantId],
     )
     expect(sum).toBe(900)
+  })
+
+  test('after an hour, one that was never stored or that failed no longer counts; one that was made does', async () => {
+    const shop = await openLimited({ payoutLimit: '1000EUR/P30D' })
+    const run = (sql: string, ...values: unknown[]) =>
+      queryRows(gateway.databaseUrl, sql, [shop.merchantId, ...values])
+    const hourMs = 3_600_000
+    // As if the process or the database had been lost between counting the payout and storing the payment.
+    const nowMs = Date.now()
+    const count = (ageMs: number, amount: number) =>
+      run(
+        "INSERT INTO payout (merchant_id, payout_id, currency, amount, paid_at) VALUES ($1, $2, 'EUR', $3, now())",
+        firstPayId(nowMs - ageMs),
+        amount,
+      )
+    const counted = async () =>
+      (await run('SELECT amount::integer FROM payout WHERE merchant_id = $1 ORDER BY amount')).map(
+        ({ amount }) => amount,
+      )
+    for (const [at, status] of ['OK', 'FAILED'].entries()) {
+      const payId = firstPayId(nowMs - 3 * hourMs - at)
+      const { body } = await payOut(shop, 1, status === 'OK' ? {} : { simulationMode: '0305' })
+      await run(
+        `INSERT INTO payment SELECT (jsonb_populate_record(p, jsonb_build_object('pay_id', $3::uuid,
+           'trans_id', $2::text || '-earlier'))).* FROM payment p WHERE merchant_id = $1 AND pay_id = $2::uuid`,
+        body.payId,
+        payId,
+      )
+      await count(3 * hourMs + at, 100 + at)
+    }
+    await count(hourMs / 2, 200)
+    await count(2 * hourMs, 300)
+    await count(33 * 24 * hourMs, 400)
+    expect(await counted()).toEqual([1, 100, 101, 200, 300, 400])
+    await gateway.gateway.engine.velocity.reap()
+    expect(await counted()).toEqual([1, 100, 200])
+    expect(await payOut(shop, 700)).toMatchObject(tooMany)
+    expect(await payOut(shop, 699)).toMatchObject({ status: 200 })
   })
 })
