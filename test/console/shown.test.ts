@@ -126,6 +126,16 @@ test.each([
   },
 )
 
+test('303 a payment of a disabled merchant can be reversed here', async () => {
+  const payId = await pay('MANUAL')
+  const { merchants } = gateway.gateway
+  await merchants.set(gateway.merchantId, { disabled: true })
+  const asked = await ask(owner, at(`/payments/${payId}/reversals`), { amount: '1000' })
+  expect((await confirm(owner, asked)).status).toBe(303)
+  await merchants.set(gateway.merchantId, { disabled: false })
+  expect(await recordOf(payId)).toMatchObject({ status: 'REVERSED' })
+})
+
 test('if two people confirm at the same moment, one refunds, and the other gets a message', async () => {
   const payId = await pay('AUTOMATIC')
   const address = at(`/payments/${payId}/refunds`)

@@ -1,7 +1,7 @@
 /** DELAYED captures over HTTP: made once, automatically, hours after the approval, with an event. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { simulatedBy } from '#connectors/registry.ts'
-import { createTestClock } from '#test/support/clock.ts'
+import { createTestClock, hourMs } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { createAcquirer } from '#test/support/providers/acquirer.ts'
 import {
@@ -17,8 +17,9 @@ import { findBrokenRules } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let shop: Shop
+const clock = createTestClock()
 beforeAll(async () => {
-  gateway = await startTestGateway({ clock: createTestClock() })
+  gateway = await startTestGateway({ clock })
 })
 beforeEach(async () => {
   shop = await openShop(gateway)
@@ -82,6 +83,18 @@ test('the longest delay outlives the authorisation of the method', async () => {
   expect((await shop.read(payId)).status).toBe('CAPTURE_REQUEST')
   await shop.advance('P1D')
   expect(await shop.read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+})
+
+test('a disabled merchant takes no new payments, but what a customer was authorised for is captured', async () => {
+  const payId = await shop.authorize('CARD', delayed(1))
+  const { merchants, timerWorker } = gateway.gateway
+  await merchants.set(shop.merchantId, { disabled: true })
+  expect(await shop.create('CARD')).toMatchObject({ status: 403 })
+  clock.move(hourMs)
+  while ((await timerWorker.runDue()) > 0);
+  await merchants.set(shop.merchantId, { disabled: false })
+  expect(await shop.read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+  expect(await shop.events(payId)).toHaveLength(1)
 })
 
 test('one long move fires captures and lapses in the order of their times', async () => {
