@@ -161,7 +161,7 @@ function methodResult(payment: Payment, operation: Operation, page?: string) {
     authorizationExpiry: payment.authorizationExpiresAt?.toISOString(),
     billingAddress: payment.details.billingAddress,
     shippingAddress: payment.details.shipping,
-    billingAgreementId: beginsAgreement(payment) ? provider?.fields?.billingAgreementId : undefined,
+    billingAgreementId: agreementOf(payment, provider),
   }
   const fields =
     (provider ?? page) &&
@@ -175,10 +175,11 @@ function methodResult(payment: Payment, operation: Operation, page?: string) {
   return { [payment.method.key]: { ...fields, accessToken } }
 }
 
-/** Whether this is the initial payment of a series, the only one that creates a billing agreement. */
-function beginsAgreement({ details }: Payment): boolean {
+/** The billing agreement, which only the initial payment of a series creates. */
+function agreementOf({ details }: Payment, provider: Operation['provider']): unknown {
   const agreed = details.credentialOnFile
-  return agreed?.type === 'RECURRING' && agreed.initialPayment === true
+  const begins = agreed?.type === 'RECURRING' && agreed.initialPayment === true
+  return begins ? provider?.fields?.billingAgreementId : undefined
 }
 
 const describeCode = (code: string) => ({
@@ -295,6 +296,7 @@ function toPaymentMethods(payment: Payment) {
         ...own.methodFields,
         ...provider?.fields,
         ...stepFacts(payment),
+        billingAgreementId: agreementOf(payment, provider),
       }),
       first6Digits: instrument?.first6Digits,
       last4Digits: instrument?.last4Digits,

@@ -184,10 +184,19 @@ describe('what the answer shows', () => {
     })
     const first = await begin('PROVIDERK', series(true))
     const confirmed = await shop.act(first.payId, 'confirms', 1000, first.token)
-    expect(confirmed.body.paymentMethods.providerK.billingAgreementId).toMatch(/^\S+$/)
+    const { billingAgreementId } = confirmed.body.paymentMethods.providerK
+    expect(billingAgreementId).toMatch(/^\S+$/)
+    const recorded = async (payId: string) => (await shop.read(payId)).paymentMethods.providerK
+    expect(await recorded(first.payId)).toMatchObject({ billingAgreementId })
     const later = await begin('PROVIDERK', series(false))
     const again = await shop.act(later.payId, 'confirms', 1000, later.token)
     expect(again.body.paymentMethods.providerK).not.toHaveProperty('billingAgreementId')
+    expect(await recorded(later.payId)).not.toHaveProperty('billingAgreementId')
+    const { paymentPlanId } = first.created
+    const charge = { transId: 'k-2', amount: { value: 5, currency: 'EUR' }, paymentPlanId }
+    const charged = await shop.call('POST', '/payment-plans/unscheduled-mit', charge)
+    expect(charged).toMatchObject(done('AUTHORIZED'))
+    expect(await recorded(charged.body.payId)).not.toHaveProperty('billingAgreementId')
   })
 
   test('provider R: both addresses', async () => {
