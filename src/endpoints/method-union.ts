@@ -15,11 +15,11 @@ import {
   directMembers,
   otherObject,
   otherRecordObject,
-  otherRefundObject,
   recordObjects,
   refundObjects,
   reversalObjects,
 } from '#methods/fields/objects.ts'
+import { captureRefund, voucherRefund } from '#methods/fields/other-refunds.ts'
 import { providerMWallet } from '#methods/fields/provider-m.ts'
 import { rows } from '#methods/rows.ts'
 import { demand, integratedBy, refuse } from '#schemas/create-payment.ts'
@@ -39,7 +39,8 @@ const shapedKeys = new Set(
 const shapedRows = rows.filter(row => shapedKeys.has(row.key))
 const otherRows = rows.filter(row => !shapedKeys.has(row.key))
 const vouchers = otherRows.filter(row => row.family === 'voucher')
-const plainRows = otherRows.filter(row => row.family !== 'voucher')
+const inParts = otherRows.filter(row => row.operations.includes('multi_capture'))
+const plainRows = otherRows.filter(row => !vouchers.includes(row) && !inParts.includes(row))
 
 const typeText = 'Type of the payment method; it decides which object may stand beside it.'
 
@@ -72,6 +73,12 @@ const emptyByKey = [
     otherObject,
   ),
   listKeys('VoucherObjects', 'The object of a voucher, by its key.', vouchers, otherObject),
+  listKeys(
+    'CapturedInPartsObjects',
+    'The object of a method that takes several captures, by its key.',
+    inParts,
+    otherObject,
+  ),
 ]
 const refundByKey = [
   emptyByKey[0],
@@ -79,8 +86,9 @@ const refundByKey = [
     'VoucherRefunds',
     'The account that gets the money back, by the key of the voucher.',
     vouchers,
-    otherRefundObject,
+    voucherRefund,
   ),
+  listKeys('CaptureRefunds', 'Which of several captures is refunded, by the key.', inParts, captureRefund),
 ]
 /**
  * Under any other key of a record. Not listed by name: a validator that writes out every reference would need seconds

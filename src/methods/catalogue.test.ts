@@ -117,6 +117,7 @@ test('a misfit names the allowed values', () => {
 })
 
 const voucher: Method = { ...narrow, family: 'voucher' }
+const visa: Method = { ...narrow, type: 'VISA', key: 'visa' }
 const tokened: Method = { ...narrow, type: 'PROVIDERK', key: 'providerK' }
 test.each<
   [string, Method, Parameters<typeof findObjectMisfit>[2], Record<string, unknown> | undefined, string?]
@@ -136,6 +137,20 @@ test.each<
     'paymentMethods.narrow.bankName',
   ],
   ['nothing for such an account', narrow, 'refund', { narrow: {} }],
+  ['one of several captures', visa, 'refund', { visa: { providerTransactionId: 'x' } }],
+  [
+    'one of several captures, by an account that was narrowed since',
+    { ...visa, operations: ['capture', 'refund'] },
+    'refund',
+    { visa: { providerTransactionId: 'x' } },
+  ],
+  [
+    'the only capture',
+    narrow,
+    'refund',
+    { narrow: { providerTransactionId: 'x' } },
+    'paymentMethods.narrow.providerTransactionId',
+  ],
   ['a card that has a refund object', card, 'refund', { card: { providerTransactionId: 'x' } }],
   ['a client token', tokened, 'confirm', { providerK: { accessToken: 'x' } }],
   ['no client token', tokened, 'confirm', {}, 'paymentMethods.providerK'],

@@ -8,6 +8,7 @@ import {
   neededObjects,
   refundObjects,
 } from '#methods/fields/objects.ts'
+import { captureRefund, voucherRefund } from '#methods/fields/other-refunds.ts'
 import { undecided } from '#methods/method.ts'
 import { type CaptureType, type Method, rows } from '#methods/rows.ts'
 import type { CreatePayment } from '#schemas/create-payment.ts'
@@ -102,16 +103,31 @@ export function findObjectMisfit(
       field: sent === undefined ? 'paymentMethods' : own,
       error: `${sent === undefined ? 'paymentMethods' : own} is missing; ${method.type} needs ${own} here`,
     }
-  const member = operation === 'refund' ? findForeignMember(method, object) : undefined
-  return member === undefined
-    ? undefined
-    : { field: `${own}.${member}`, error: `${method.type} takes no ${member}; allowed is an empty object` }
+  return operation === 'refund' && !Object.hasOwn(refundObjects, method.key)
+    ? findRefundMisfit(method, object)
+    : undefined
 }
 
-/** The schema of refunds accepts a voucher's account under any key, but only vouchers may have one. */
-function findForeignMember(method: Method, object: unknown): string | undefined {
-  const isKnown = method.family === 'voucher' || Object.hasOwn(refundObjects, method.key)
-  return isKnown ? undefined : Object.keys(Object(object))[0]
+/**
+ * The schema of refunds accepts an account and a capture under any other key, but only vouchers may have an account,
+ * and only methods with several captures name one.
+ */
+function findRefundMisfit(method: Method, object: unknown): Misfit | undefined {
+  const allowed = refundMembers(method)
+  const member = Object.keys(Object(object)).find(name => !allowed.includes(name))
+  if (member === undefined) return undefined
+  const instead = allowed.length > 0 ? `: ${allowed.join(', ')}` : ' is an empty object'
+  return {
+    field: `paymentMethods.${method.key}.${member}`,
+    error: `${method.type} takes no ${member}; allowed${instead}`,
+  }
+}
+
+/** By the row, because an account that was narrowed since still has payments with several captures. */
+function refundMembers(method: Method): readonly string[] {
+  const { family, operations } = findMethod(method.type) ?? method
+  if (family === 'voucher') return Object.keys(voucherRefund.properties)
+  return operations.includes('multi_capture') ? Object.keys(captureRefund.properties) : []
 }
 
 /** A DIRECT payment must contain the method's object if that has required members. */

@@ -318,7 +318,28 @@ export type CapturePaymentMethods = {
   readonly providerR?: ProviderRCapture
   readonly providerT?: EmptyMethodObject
   readonly providerZ?: EmptyMethodObject
-} & PlainMethodObjects & VoucherObjects
+} & PlainMethodObjects & VoucherObjects & CapturedInPartsObjects
+
+/** Which of several captures is refunded. */
+export interface CaptureRefund {
+  /** The capture to refund; the last one if absent. */
+  readonly providerTransactionId?: string
+}
+
+/** Which of several captures is refunded, by the key. */
+export interface CaptureRefunds {
+  readonly visa?: CaptureRefund
+  readonly mastercard?: CaptureRefund
+  readonly americanExpress?: CaptureRefund
+  readonly dinersClub?: CaptureRefund
+  readonly discover?: CaptureRefund
+  readonly jcb?: CaptureRefund
+  readonly cartesBancaires?: CaptureRefund
+  readonly vipps?: CaptureRefund
+  readonly mobilePay?: CaptureRefund
+  readonly afterpay?: CaptureRefund
+  readonly clearpay?: CaptureRefund
+}
 
 /** Takes some or all of what is authorised. */
 export interface CaptureRequest {
@@ -395,6 +416,21 @@ export interface CaptureSucceededEvent {
   readonly sequence: number
   /** The operation whose response code stands above. */
   readonly xId: string
+}
+
+/** The object of a method that takes several captures, by its key. */
+export interface CapturedInPartsObjects {
+  readonly visa?: EmptyMethodObject
+  readonly mastercard?: EmptyMethodObject
+  readonly americanExpress?: EmptyMethodObject
+  readonly dinersClub?: EmptyMethodObject
+  readonly discover?: EmptyMethodObject
+  readonly jcb?: EmptyMethodObject
+  readonly cartesBancaires?: EmptyMethodObject
+  readonly vipps?: EmptyMethodObject
+  readonly mobilePay?: EmptyMethodObject
+  readonly afterpay?: EmptyMethodObject
+  readonly clearpay?: EmptyMethodObject
 }
 
 /** The provider's result, in one object named by the method's key. */
@@ -678,7 +714,7 @@ export type ConfirmPaymentMethods = {
   readonly providerR?: EmptyMethodObject
   readonly providerT?: EmptyMethodObject
   readonly providerZ?: EmptyMethodObject
-} & PlainMethodObjects & VoucherObjects
+} & PlainMethodObjects & VoucherObjects & CapturedInPartsObjects
 
 /** Goes on with a payment that waits for it. */
 export interface ConfirmRequest {
@@ -2356,7 +2392,7 @@ export type OtherIntentPayment = {
   /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
   readonly integrationType: "HOSTED" | "DIRECT"
   readonly browserInfo?: BrowserInfo
-} & PlainMethodObjects & VoucherObjects
+} & PlainMethodObjects & VoucherObjects & CapturedInPartsObjects
 
 /** Types of the methods that have no fields of their own. */
 export type OtherMethodType = "IDEAL" | "BANCONTACT" | "EPS" | "PRZELEWY24" | "BLIK" | "TRUSTLY" | "TWINT" | "ALIPAY" | "WECHATPAY" | "MULTIBANCO" | "BOLETO" | "PIX" | "PAYSAFECARD" | "VISA" | "MASTERCARD" | "AMERICANEXPRESS" | "DINERSCLUB" | "DISCOVER" | "JCB" | "UNIONPAY" | "MAESTRO" | "UATP" | "AIRPLUS" | "CARTESBANCAIRES" | "DANKORT" | "GIROCARD" | "BANKAXEPT" | "PAGOBANCOMAT" | "DINACARD" | "PROSTIR" | "BELKART" | "MIR" | "TROY" | "ISRACARD" | "ARCA" | "UZCARD" | "HUMO" | "ELCART" | "RUPAY" | "PAYPAK" | "DBBLNEXUS" | "NAPAS" | "MPU" | "GPN" | "MYDEBIT" | "BCCARD" | "KBCARD" | "SHINHANCARD" | "SAMSUNGCARD" | "HYUNDAICARD" | "LOTTECARD" | "HANACARD" | "NHCARD" | "WOORICARD" | "EFTPOSAUSTRALIA" | "INTERAC" | "STAR" | "NYCE" | "PULSE" | "ACCEL" | "EBTSNAP" | "CARNET" | "ELO" | "HIPERCARD" | "BANRICOMPRAS" | "CABAL" | "NARANJA" | "ARGENCARD" | "TARJETASHOPPING" | "CENCOSUD" | "CMRFALABELLA" | "REDCOMPRA" | "CODENSA" | "OCA" | "CREDITEL" | "MADA" | "HIMYAN" | "JAYWAN" | "MEEZA" | "SHETAB" | "QICARD" | "CIB" | "EDAHABIA" | "VERVE" | "GIMUEMOA" | "VINTI4" | "RCSCARD" | "SEPADIRECTDEBITB2B" | "BACSDIRECTDEBIT" | "ACHDIRECTDEBIT" | "BECSAUSTRALIA" | "BECSNEWZEALAND" | "PREAUTHORIZEDDEBIT" | "AUTOGIRO" | "AVTALEGIRO" | "BETALINGSSERVICE" | "LSVPLUS" | "CHDD" | "POLECENIEZAPLATY" | "INKASOCZECHIA" | "EGIROSINGAPORE" | "EDDAHONGKONG" | "FPXDIRECTDEBIT" | "ENACH" | "UPIAUTOPAY" | "BRIDIRECTDEBIT" | "MANDIRIDIRECTDEBIT" | "BPIDIRECTDEBIT" | "UNIONBANKDIRECTDEBIT" | "KOZAFURIKAE" | "KOREACMS" | "DEBICHECK" | "UAEDDS" | "PIXAUTOMATICO" | "DEBITOAUTOMATICOCBU" | "DEBIN" | "PACCHILE" | "DOMICILIACIONMEXICO" | "MYBANK" | "KBCCBC" | "BELFIUS" | "POSTFINANCEPAY" | "IRIS" | "NORDEAFINLAND" | "OPPOHJOLA" | "DANSKEBANKFINLAND" | "SPANKKI" | "ALANDSBANKEN" | "SAASTOPANKKI" | "OMASAASTOPANKKI" | "POPPANKKI" | "AKTIA" | "PLATBA24" | "MOJEPLATBA" | "CSOBCZECHIA" | "MPENIZE" | "RAIFFEISENBANKCZECHIA" | "FIOBANKA" | "MONETAMONEYBANK" | "UNICREDITCZECHIA" | "AIRBANK" | "TATRAPAY" | "SPOROPAY" | "VUBEPLATBY" | "CSOBSLOVAKIA" | "UNIPLATBA" | "BANK365" | "MBANKSLOVAKIA" | "MTRANSFERPOLAND" | "PLACEZIPKO" | "PLACEZINTELIGO" | "PEKAO24PRZELEW" | "PLACEZING" | "SANTANDERPOLAND" | "PLACEZALIOR" | "BNPPARIBASPOLAND" | "MILLENNIUMPOLAND" | "CREDITAGRICOLEPOLAND" | "NESTPRZELEW" | "CITIHANDLOWY" | "VELOBANK" | "BOSBANK" | "PLUSBANK" | "BANKISPOLDZIELCZE" | "SWEDBANKESTONIA" | "SWEDBANKLATVIA" | "SWEDBANKLITHUANIA" | "SEBESTONIA" | "SEBLATVIA" | "SEBLITHUANIA" | "LUMINORESTONIA" | "LUMINORLATVIA" | "LUMINORLITHUANIA" | "CITADELEESTONIA" | "CITADELELATVIA" | "CITADELELITHUANIA" | "LHV" | "COOPPANK" | "ARTEA" | "MEDICINOSBANKAS" | "FPX" | "FPXBUSINESS" | "FPXMAYBANK2U" | "FPXCIMB" | "FPXPUBLICBANK" | "FPXRHB" | "FPXHONGLEONG" | "FPXAMBANK" | "FPXBANKISLAM" | "FPXBANKRAKYAT" | "FPXBANKMUAMALAT" | "FPXBSN" | "FPXAFFINBANK" | "FPXALLIANCEBANK" | "FPXAGROBANK" | "FPXHSBC" | "FPXOCBC" | "FPXSTANDARDCHARTERED" | "FPXUOB" | "DUITNOWONLINE" | "KPLUS" | "SCBEASY" | "KRUNGTHAINEXT" | "KRUNGSRIMOBILE" | "BANGKOKBANKMOBILE" | "TTBTOUCH" | "GSBMYMO" | "ENETS" | "PPSHONGKONG" | "BPIONLINE" | "UNIONBANKONLINE" | "BDOONLINE" | "METROBANKONLINE" | "LANDBANKONLINE" | "RCBCONLINE" | "BCAKLIKPAY" | "OCTOCLICKS" | "EPAYBRI" | "DANAMONONLINE" | "WEBATMTAIWAN" | "KOREAACCOUNTTRANSFER" | "NETBANKINGINDIA" | "NETBANKINGSBI" | "NETBANKINGHDFC" | "NETBANKINGICICI" | "NETBANKINGAXIS" | "NETBANKINGKOTAK" | "NETBANKINGPNB" | "CONNECTIPS" | "PSE" | "BANCOLOMBIABUTTON" | "SAFETYPAY" | "SISTARBANC" | "KNET" | "BENEFIT" | "NAPS" | "OMANNET" | "OZOW" | "SIDINSTANTEFT" | "CAPITECPAY" | "NEDBANKDIRECTEFT" | "ABSAPAY" | "ONLINEEFTPOS" | "TRUELAYER" | "TINK" | "VOLT" | "YAPILY" | "TOKENIO" | "BRITE" | "ZIMPLER" | "ECOSPEND" | "FINTECTURE" | "GOCARDLESSINSTANT" | "NUAPAY" | "ATOA" | "MONTONIO" | "KLIX" | "PLAID" | "AEROPAY" | "BLINKPAY" | "KHIPU" | "FINTOC" | "STITCH" | "PAYTO" | "BREB" | "SEPACREDITTRANSFER" | "SEPAINSTANT" | "FASTERPAYMENTS" | "BACSCREDIT" | "CHAPS" | "SWIFTWIRE" | "BANKGIRO" | "PLUSGIRO" | "KIDNORWAY" | "FICARDDENMARK" | "QRBILL" | "EXPRESSELIXIR" | "PLATIINSTANT" | "MIA" | "ACHCREDIT" | "FEDWIRE" | "RTP" | "FEDNOW" | "ZELLE" | "INTERACETRANSFER" | "EFTCANADA" | "BILLPAYMENTCANADA" | "SPEI" | "DIMO" | "TED" | "TRANSFERENCIACVU" | "PAGOMISCUENTAS" | "LINKPAGOS" | "TRANSFIYA" | "TRANSFERENCIACHILE" | "SINPE" | "SIPAP" | "ACHXPRESSPANAMA" | "PAYID" | "OSKO" | "BPAY" | "BANKTRANSFERNEWZEALAND" | "FASTSINGAPORE" | "DUITNOWTRANSFER" | "JOMPAY" | "INSTAPAYPHILIPPINES" | "PESONET" | "NAPAS247" | "BIFAST" | "VABCA" | "VAMANDIRI" | "VABNI" | "VABRI" | "VAPERMATA" | "VACIMBNIAGA" | "VADANAMON" | "VABSI" | "VABTN" | "VAMAYBANK" | "VASINARMAS" | "VABJB" | "VAMUAMALAT" | "VABNC" | "FURIKOMI" | "VIRTUALACCOUNTKOREA" | "ATMTAIWAN" | "FPSHONGKONG" | "IMPS" | "NEFT" | "RTGSINDIA" | "RAAST" | "ONEBILL" | "NPSB" | "CEFT" | "SADAD" | "SARIE" | "AANI" | "FAWRIPLUS" | "FAWRAN" | "WAMD" | "CLIQ" | "INSTAPAYEGYPT" | "FASTTURKIYE" | "HAVALEEFT" | "BANKTRANSFERNIGERIA" | "PESALINK" | "GHIPSSINSTANTPAY" | "EFTSOUTHAFRICA" | "PAYSHAP" | "TIPS" | "EKASH" | "ZIPIT" | "UPI" | "PAYNOW" | "NETSQR" | "PROMPTPAY" | "DUITNOWQR" | "QRIS" | "VIETQR" | "KHQR" | "LAOQR" | "MMQR" | "QRPH" | "BHARATQR" | "BANGLAQR" | "LANKAQR" | "FONEPAY" | "NEPALPAYQR" | "JPQR" | "ZEROPAY" | "TWQR" | "UNIONPAYQR" | "SIMPLEPAYMACAU" | "QPAYMONGOLIA" | "ELQR" | "SBP" | "TRQRCODE" | "CODI" | "MODO" | "QRSIMPLE" | "QVIK" | "QRPLATBA" | "PAYBYSQUARE" | "IPSSERBIA" | "SNAPSCAN" | "ZAPPER" | "SCANTOPAY" | "NQR" | "GHQR" | "ALIPAYPLUS" | "SKRILL" | "NETELLER" | "MIFINITY" | "MUCHBETTER" | "JETON" | "ASTROPAY" | "WEBMONEY" | "LINK" | "WERO" | "REVOLUTPAY" | "SATISPAY" | "BANCOMATPAY" | "POSTEPAY" | "LYDIA" | "LYFPAY" | "PAYSERA" | "EPAYBG" | "KEKSPAY" | "AIRCASH" | "BARION" | "SIMPLEPAY" | "PLATABYMONO" | "PRIVAT24" | "YOOMONEY" | "SBERPAY" | "TPAY" | "KASPIPAY" | "HALYKHOMEBANK" | "PAYMEUZBEKISTAN" | "CLICKUZBEKISTAN" | "MBANKKYRGYZSTAN" | "IDRAM" | "M10" | "TBCPAY" | "PAYCELL" | "HEPSIPAY" | "TOSLA" | "GARANTIPAY" | "PAYWITHIYZICO" | "STCPAY" | "URPAY" | "MOBILYPAY" | "BENEFITPAY" | "PAYIT" | "CAREEMPAY" | "EANDMONEY" | "THAWANI" | "ZAINCASH" | "FASTPAYIRAQ" | "WHISHMONEY" | "JAWWALPAY" | "BIT" | "PAYBOXISRAEL" | "ALIPAYHK" | "TAPANDGO" | "BOCPAY" | "MPAYMACAU" | "JDPAY" | "MEITUANPAY" | "DOUYINPAY" | "BESTPAY" | "DIGITALYUAN" | "LINEPAY" | "JKOPAY" | "PXPAYPLUS" | "EASYWALLET" | "ICASHPAY" | "PIWALLET" | "PAYPAY" | "RAKUTENPAY" | "MERPAY" | "AUPAY" | "DBARAI" | "JCOINPAY" | "FAMIPAY" | "AEONPAY" | "KAKAOPAY" | "NAVERPAY" | "TOSSPAY" | "PAYCO" | "SSGPAY" | "LPAY" | "KBPAY" | "SOCIALPAY" | "MONPAY" | "PAYTM" | "PHONEPE" | "MOBIKWIK" | "FREECHARGE" | "AIRTELPAYMENTSBANK" | "BAJAJPAY" | "PAYZAPP" | "CREDPAY" | "BKASH" | "NAGAD" | "ROCKET" | "UPAY" | "EASYPAISA" | "JAZZCASH" | "NAYAPAY" | "ESEWA" | "KHALTI" | "FRIMI" | "GENIESRILANKA" | "EZCASH" | "MFAISAA" | "GRABPAY" | "SHOPEEPAY" | "GCASH" | "MAYA" | "COINSPH" | "BOOSTMALAYSIA" | "TOUCHNGO" | "MAE" | "BIGPAY" | "SETEL" | "DBSPAYLAH" | "FAVEPAY" | "TRUEMONEY" | "GOPAY" | "OVO" | "DANA" | "LINKAJA" | "JENIUSPAY" | "ASTRAPAY" | "ISAKU" | "SAKUKU" | "DOKU" | "MOMOVIETNAM" | "ZALOPAY" | "VNPAY" | "VIETTELMONEY" | "WINGBANK" | "ABAPAY" | "BCELONE" | "UMONEYLAOS" | "KBZPAY" | "WAVEPAY" | "AYAPAY" | "CBPAY" | "VENMO" | "CASHAPPPAY" | "SHOPPAY" | "MERCADOPAGO" | "PICPAY" | "PAGBANK" | "RECARGAPAY" | "NUPAY" | "UALA" | "CUENTADNI" | "NARANJAX" | "PERSONALPAY" | "NEQUI" | "DAVIPLATA" | "MOVII" | "DALE" | "MACH" | "TENPO" | "CHEK" | "PAYPHONE" | "PREX" | "SPINBYOXXO" | "SANDDOLLAR" | "LYNK" | "OPAY" | "PALMPAY" | "PAGA" | "D17" | "FLOUCI" | "OCTOPUS" | "PAYMEHSBC" | "QQWALLET" | "TAIWANPAY" | "CLICKTOPAY" | "SAMSUNGPAY" | "PAZE" | "SWISH" | "MBWAY" | "FLIK" | "ROPAY" | "ATHMOVIL" | "YAPE" | "PLIN" | "SINPEMOVIL" | "YAPPY" | "TIGOMONEY" | "BILLETERAPERSONAL" | "DEUNA" | "TPAGO" | "PAGOMOVIL" | "TRANSFERMOVIL" | "ENZONA" | "MONCASH" | "MMGGUYANA" | "MPESA" | "AIRTELMONEY" | "MTNMOMO" | "ORANGEMONEY" | "MOOVMONEY" | "MIXXBYYAS" | "HALOPESA" | "AZAMPESA" | "TKASH" | "EQUITEL" | "TELECELCASH" | "ATMONEY" | "ECOCASH" | "ONEMONEY" | "INNBUCKS" | "ZAMTELMONEY" | "TNMMPAMBA" | "MVOLA" | "EMOLA" | "MKESH" | "UNITELMONEY" | "MULTICAIXAEXPRESS" | "TELEBIRR" | "CBEBIRR" | "EVCPLUS" | "ZAAD" | "SAHAL" | "EDAHAB" | "DMONEY" | "LUMICASH" | "CELTIISCASH" | "CORISMONEY" | "WIZALL" | "EMONEYSENEGAL" | "EXPRESSUNIONMOBILE" | "AFRIMONEY" | "BANKILY" | "BANKAK" | "INWIMONEY" | "MCBJUICE" | "BLINKMAURITIUS" | "MYTMONEY" | "USSDNIGERIA" | "USSDGTBANK" | "USSDZENITH" | "USSDUBA" | "USSDFIRSTBANK" | "VODAFONECASHEGYPT" | "ORANGECASHEGYPT" | "ETISALATCASHEGYPT" | "WEPAYEGYPT" | "MPAISAFIJI" | "MYCASH" | "CELLMONI" | "VIPPS" | "MOBILEPAY" | "BIZUM" | "WAVE" | "RIVERTY" | "AFTERPAY" | "CLEARPAY" | "AFFIRM" | "ZIP" | "SEZZLE" | "HUMM" | "ZILCH" | "SCALAPAY" | "ALMA" | "SEQURA" | "APLAZAME" | "PAYPO" | "ALLEGROPAY" | "BLIKPAYLATER" | "SKIPPAY" | "WALLEY" | "QLIRO" | "VIABILL" | "ANYDAY" | "TBIPAY" | "LEANPAY" | "DOLYAME" | "YANDEXSPLIT" | "TABBY" | "TAMARA" | "POSTPAY" | "VALU" | "PAYFLEX" | "PAYJUSTNOW" | "MOBICRED" | "LAZYPAY" | "SIMPL" | "SNAPMINT" | "ICICIPAYLATER" | "KOKO" | "MINTPAY" | "PAIDY" | "ATONE" | "AFTEE" | "ATOME" | "SPAYLATER" | "GRABPAYLATER" | "KREDIVO" | "AKULAKU" | "GOPAYLATER" | "BILLEASE" | "FUNDIIN" | "KUESKIPAY" | "APLAZO" | "ADDI" | "SISTECREDITO" | "MERCADOCREDITO" | "GOCUOTAS" | "SUNBIT" | "ONEY" | "FLOA" | "COFIDISPAY" | "CETELEM" | "SOFINCO" | "YOUNITEDPAY" | "PLEDG" | "FINDOMESTIC" | "HEYLIGHT" | "IN3" | "EASYCREDIT" | "CONSORSFINANZ" | "RESURSBANK" | "SPARXPRES" | "INBANK" | "ESTO" | "ERATYSANTANDER" | "ALIORRATY" | "NOVUNA" | "PRIVATPAYPARTS" | "MONOPAYPARTS" | "KASPIRED" | "CARDLESSEMIHDFC" | "HOMECREDITPHILIPPINES" | "ORICO" | "JACCS" | "CUOTEALO" | "SPLITIT" | "BREADPAY" | "BONUSCARD" | "WORLDCARD" | "MAXIMUMCARD" | "AXESSCARD" | "CARDFINANS" | "PARAFCARD" | "BANKKARTCOMBO" | "BAJAJFINSERVEMI" | "CARDEMIINDIA" | "MAYBANKEZYPAY" | "CIMBEASYPAY" | "DBSINSTALMENT" | "OCBCINSTALMENT" | "UOBSMARTPAY" | "KRUNGSRIFIRSTCHOICE" | "KTCFLEXI" | "KBANKSMARTPAY" | "BANGKOKBANKBESMART" | "MESESSININTERESES" | "INVOICE" | "RATEPAY" | "BILLIE" | "MONDU" | "UNZERINVOICE" | "CEMBRAPAY" | "SWISSBILLING" | "POWERPAY" | "BILLINK" | "TWO" | "SVEA" | "ENTERPAYLASKU" | "NPATOBARAI" | "GMOATOBARAI" | "ATOBARAIDOTCOM" | "TREVIPAY" | "KRAFAICELAND" | "OPLASKU" | "CREDITKEY" | "IWOCAPAY" | "VIACASH" | "PAYSAFECASH" | "CASHTOCODE" | "PAYSHOP" | "PAGAQUI" | "PAYPOINT" | "PAYZONE" | "MOONEY" | "PUNTOLIS" | "PAGOPA" | "BOLLETTINOPOSTALE" | "EASYPAYBULGARIA" | "PAYPOINTROMANIA" | "SELFPAY" | "PERLAS" | "EASYPAYUKRAINE" | "ERIP" | "KASSA24" | "MILLION" | "EMANAT" | "OXXO" | "SEVENELEVENMEXICO" | "PAYNET" | "FARMACIASDELAHORRO" | "FARMACIASGUADALAJARA" | "WALMARTMEXICO" | "BODEGAAURRERA" | "SAMSCLUBMEXICO" | "CIRCLEKMEXICO" | "CHEDRAUI" | "WALDOS" | "EFECTY" | "BALOTO" | "GANA" | "SURED" | "PUNTORED" | "MOVILRED" | "PAGOEFECTIVO" | "KASNET" | "TAMBO" | "RAPIPAGO" | "PAGOFACIL" | "COBROEXPRESS" | "PROVINCIANET" | "SERVIPAG" | "SENCILLITO" | "KLAP" | "CAJAVECINA" | "ABITAB" | "REDPAGOS" | "PAGOEXPRESS" | "AQUIPAGO" | "WEPA" | "PAGOFACILBOLIVIA" | "FACILITO" | "MIVECINO" | "PUNTOXPRESS" | "PUNTOPAGO" | "LOTERICASCAIXA" | "PAYNEARME" | "VANILLADIRECT" | "WESTERNUNION" | "KONBINI" | "SEVENELEVENJAPAN" | "FAMILYMARTJAPAN" | "LAWSON" | "MINISTOP" | "SEICOMART" | "DAILYYAMAZAKI" | "PAYEASY" | "IBONTAIWAN" | "FAMIPORTTAIWAN" | "LIFEETTAIWAN" | "OKGOTAIWAN" | "ALFAMART" | "INDOMARET" | "POSINDONESIA" | "PEGADAIAN" | "SEVENELEVENPHILIPPINES" | "CEBUANALHUILLIER" | "MLHUILLIER" | "PALAWANPAWNSHOP" | "BAYADCENTER" | "ECPAY" | "SMBILLSPAYMENT" | "ROBINSONSBILLSPAYMENT" | "LBCPHILIPPINES" | "SEVENELEVENMALAYSIA" | "SEVENELEVENSINGAPORE" | "AXSSINGAPORE" | "COUNTERSERVICE" | "BIGCTHAILAND" | "LOTUSSTHAILAND" | "CENPAY" | "BOONTERM" | "PAYATPOST" | "PAYOO" | "SEVENELEVENHONGKONG" | "CIRCLEKHONGKONG" | "POSTBILLPAY" | "FAWRY" | "AMANEGYPT" | "MASARY" | "EFAWATEERCOM" | "OMTLEBANON" | "CASHPLUS" | "WAFACASH" | "MULTICAIXAREFERENCE" | "EASYPAYSOUTHAFRICA" | "PAYATSOUTHAFRICA" | "NEOSURF" | "FLEXEPIN" | "CASHLIB" | "RAZERGOLD" | "UNIPIN" | "AIRCASHABON" | "ONEVOUCHER" | "OTTVOUCHER" | "WEBMONEYJAPAN" | "BITCASH" | "RAKUTENEDY" | "MOBILESUICA" | "TMONEYKOREA" | "TICKETRESTAURANT" | "PLUXEEFRANCE" | "UPDEJEUNER" | "SWILE" | "CHEQUEVACANCESCONNECT" | "EDENREDBELGIUM" | "MONIZZE" | "EPASSI" | "SMARTUM" | "SZEPOTP" | "SZEPMBH" | "SZEPKH" | "MULTINETUP" | "TENBIS" | "CIBUS" | "ALELO" | "VRBENEFICIOS" | "TICKETBRASIL" | "SIVALE" | "PLUXEEINDIA" | "STOREGIFTCARD" | "GIVEX" | "SVSGIFTCARD" | "BLACKHAWK" | "INTERSOLVE" | "VVVCADEAUKAART" | "YOURGIFT" | "WEBSHOPGIFTCARD" | "FASHIONCHEQUE" | "BOEKENBON" | "ILLICADO" | "ONE4ALL" | "LOVE2SHOP" | "WUNSCHGUTSCHEIN" | "CULTURELANDKOREA" | "BOOKANDLIFE" | "QWIKCILVER" | "BOKU" | "BANGO" | "DIMOCO" | "TELEKOMDEUTSCHLAND" | "VODAFONEDEUTSCHLAND" | "O2DEUTSCHLAND" | "INTERNETPLUSMOBILE" | "TURKCELLMOBILODEME" | "VODAFONEMOBILODEME" | "TURKTELEKOMMOBILODEME" | "AUKANTANKESSAI" | "SOFTBANKCARRIER" | "SKTBILLING" | "KTBILLING" | "LGUPLUSBILLING" | "TELKOMSEL" | "INDOSAT" | "CELCOMDIGI" | "MAXIS" | "SINGTELBILLING" | "AISBILLING" | "TRUEMOVEH" | "GLOBEBILLING" | "SMARTBILLING" | "STCBILLING" | "ETISALATBILLING" | "DUBILLING" | "BITCOIN" | "LIGHTNING" | "ETHEREUM" | "LITECOIN" | "SOLANA" | "USDC" | "USDT" | "BINANCEPAY" | "BITPAY" | "CRYPTOCOMPAY" | "COINBASE" | "COINGATE" | "CASHONDELIVERY" | "CARDONDELIVERY" | "CASHONPICKUP" | "NACHNAHME" | "CONTRASSEGNO" | "CONTRAREEMBOLSO" | "DOBIRKA" | "DOBIERKA" | "POBRANIE" | "UTANVET" | "RAMBURS" | "NALOZHENPLATEZH" | "POUZECE" | "ANTIKATAVOLI" | "KAPIDAODEME" | "DAIBIKI" | "STOREPICKUPTAIWAN"
@@ -2366,7 +2402,7 @@ export type OtherPayment = {
   readonly type: OtherMethodType
   /** HOSTED sends the customer to our page, DIRECT uses the merchant's own. */
   readonly integrationType: "HOSTED" | "DIRECT"
-} & PlainMethodObjects & VoucherObjects
+} & PlainMethodObjects & VoucherObjects & CapturedInPartsObjects
 
 /** By any other method. */
 export interface OtherPaymentRecord {
@@ -2958,17 +2994,10 @@ export interface PlainMethodObjects {
   readonly weChatPay?: EmptyMethodObject
   readonly pix?: EmptyMethodObject
   readonly paysafecard?: EmptyMethodObject
-  readonly visa?: EmptyMethodObject
-  readonly mastercard?: EmptyMethodObject
-  readonly americanExpress?: EmptyMethodObject
-  readonly dinersClub?: EmptyMethodObject
-  readonly discover?: EmptyMethodObject
-  readonly jcb?: EmptyMethodObject
   readonly unionPay?: EmptyMethodObject
   readonly maestro?: EmptyMethodObject
   readonly uatp?: EmptyMethodObject
   readonly airPlus?: EmptyMethodObject
-  readonly cartesBancaires?: EmptyMethodObject
   readonly dankort?: EmptyMethodObject
   readonly girocard?: EmptyMethodObject
   readonly bankAxept?: EmptyMethodObject
@@ -3583,13 +3612,9 @@ export interface PlainMethodObjects {
   readonly mPaisaFiji?: EmptyMethodObject
   readonly myCash?: EmptyMethodObject
   readonly cellMoni?: EmptyMethodObject
-  readonly vipps?: EmptyMethodObject
-  readonly mobilePay?: EmptyMethodObject
   readonly bizum?: EmptyMethodObject
   readonly wave?: EmptyMethodObject
   readonly riverty?: EmptyMethodObject
-  readonly afterpay?: EmptyMethodObject
-  readonly clearpay?: EmptyMethodObject
   readonly affirm?: EmptyMethodObject
   readonly zip?: EmptyMethodObject
   readonly sezzle?: EmptyMethodObject
@@ -4278,8 +4303,10 @@ export interface ProviderMPaymentRecord {
   readonly providerM?: OtherRecord
 }
 
-/** Whose card gets the money back. */
+/** Which capture is refunded, and whose card gets the money back. */
 export interface ProviderMRefund {
+  /** The capture to refund; the last one if absent. */
+  readonly providerTransactionId?: string
   /** Name of the cardholder. */
   readonly textfield1?: string
   /** City of the cardholder. */
@@ -4435,6 +4462,8 @@ export interface ProviderRRefund {
   readonly refundType?: "RETURN" | "REFUND"
   /** Number of the invoice. */
   readonly invoiceNumber?: string
+  /** The capture to refund; the last one if absent. */
+  readonly providerTransactionId?: string
 }
 
 /** Why provider R refused the refund. */
@@ -4784,13 +4813,13 @@ export interface RefundFailedEvent {
 export type RefundPaymentMethods = {
   readonly card?: CardRefund
   readonly directDebit?: EmptyMethodObject
-  readonly providerK?: EmptyMethodObject
+  readonly providerK?: CaptureRefund
   readonly providerP?: ProviderPRefund
   readonly providerM?: ProviderMRefund
   readonly providerR?: ProviderRRefund
-  readonly providerT?: EmptyMethodObject
+  readonly providerT?: CaptureRefund
   readonly providerZ?: ProviderZRefund
-} & PlainMethodObjects & VoucherRefunds
+} & PlainMethodObjects & VoucherRefunds & CaptureRefunds
 
 /** Pays back some or all of what was captured. */
 export interface RefundRequest {
@@ -5003,7 +5032,7 @@ export type ReversalPaymentMethods = {
   readonly providerR?: EmptyMethodObject
   readonly providerT?: EmptyMethodObject
   readonly providerZ?: ProviderZReversal
-} & PlainMethodObjects & VoucherObjects
+} & PlainMethodObjects & VoucherObjects & CapturedInPartsObjects
 
 /** Gives back some or all of what is authorised and not captured. */
 export interface ReversalRequest {
@@ -5705,7 +5734,7 @@ export interface VoucherObjects {
   readonly payAtSouthAfrica?: EmptyMethodObject
 }
 
-/** The account that gets the money back, for vouchers. For other methods it stays empty. */
+/** The account that gets the money back. */
 export interface VoucherRefund {
   /** Name of the bank. */
   readonly bankName?: string

@@ -1,4 +1,5 @@
 /** `POST /payments/{id}/refunds`: gives back captured money. */
+import { textAt } from '#domain/json.ts'
 import { checkShared } from '#endpoints/checks.ts'
 import { exampleIds, exampleSuccess, requirePayId, toFollowUp } from '#endpoints/payments/follow-up.ts'
 import { paymentPath } from '#endpoints/payments/path.ts'
@@ -57,8 +58,10 @@ export const refundEndpoint = endpoint<Services, typeof refundRequest, typeof pa
   },
 })
 
+/** The object that names the capture stands under the key of the payment's method; others are refused later. */
 function toCommand(body: RefundRequest): RefundCommand {
-  const { card, providerP } = body.paymentMethods ?? {}
-  const captureTransactionId = card?.providerTransactionId ?? providerP?.providerTransactionId
-  return { ...toFollowUp(body), captureTransactionId }
+  const named = Object.values(body.paymentMethods ?? {}).map(object =>
+    textAt(object, 'providerTransactionId'),
+  )
+  return { ...toFollowUp(body), captureTransactionId: named.find(id => id !== undefined) }
 }

@@ -1,5 +1,6 @@
 /** The card within requests, answers and records. A full number and a security code appear in requests only. */
 import type { Static } from 'typebox'
+import { refundedCapture } from '#methods/fields/other-refunds.ts'
 import { nameMax } from '#schemas/parts/address.ts'
 import { plainAmount } from '#schemas/parts/amount.ts'
 import { choice, closed, flag, formatted, optional, text, when } from '#schemas/parts/fields.ts'
@@ -152,10 +153,10 @@ export const cardCapture = closed(
 
 const providerTransactionId = text(128, "The acquirer's id of the operation.")
 
-export const cardRefund = closed(
-  { providerTransactionId: optional(text(128, 'The capture to refund; the last one if absent.')) },
-  { title: 'CardRefund', description: 'Which capture is refunded.' },
-)
+export const cardRefund = closed(refundedCapture, {
+  title: 'CardRefund',
+  description: 'Which capture is refunded.',
+})
 
 const senderData = closed(
   {

@@ -28,6 +28,7 @@ import {
   directDebitCredit,
   directDebitRecord,
 } from '#methods/fields/direct-debit.ts'
+import { captureRefund, otherRefund } from '#methods/fields/other-refunds.ts'
 import {
   emptyObject,
   otherCreated,
@@ -79,7 +80,6 @@ import {
   providerZReversal,
   providerZReversed,
 } from '#methods/fields/provider-z.ts'
-import { voucherRefund } from '#methods/fields/voucher.ts'
 import type { CaptureRequest } from '#schemas/follow-ups.ts'
 import { optional } from '#schemas/parts/fields.ts'
 
@@ -105,9 +105,11 @@ export const reversalObjects = { providerZ: optional(providerZReversal) }
 
 export const refundObjects = {
   card: optional(cardRefund),
+  providerK: optional(captureRefund),
   providerM: optional(providerMRefund),
   providerP: optional(providerPRefund),
   providerR: optional(providerRRefund),
+  providerT: optional(captureRefund),
   providerZ: optional(providerZRefund),
 }
 
@@ -116,7 +118,7 @@ export const creditObjects = { card: optional(cardCredit), directDebit: optional
 
 /** The schemas of objects under any other key. */
 export const otherObject = emptyObject
-export const otherRefundObject = voucherRefund
+export const otherRefundObject = otherRefund
 
 /** The provider's facts in the result of each operation. */
 export const resultObjects = {

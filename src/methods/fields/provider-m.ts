@@ -1,4 +1,5 @@
 /** Provider M: a mobile wallet with a card behind it. */
+import { refundedCapture } from '#methods/fields/other-refunds.ts'
 import { choice, closed, freeTextMax, optional, text } from '#schemas/parts/fields.ts'
 
 /** With the same limits as cardholder names and cities elsewhere. */
@@ -15,10 +16,10 @@ export const providerMCapture = closed(
   { title: 'ProviderMCapture', description: 'What a capture with provider M may say.' },
 )
 
-export const providerMRefund = closed(holder, {
-  title: 'ProviderMRefund',
-  description: 'Whose card gets the money back.',
-})
+export const providerMRefund = closed(
+  { ...refundedCapture, ...holder },
+  { title: 'ProviderMRefund', description: 'Which capture is refunded, and whose card gets the money back.' },
+)
 
 /**
  * 16 KiB: four times the largest wallet payload, including certificates. The text is passed on unchanged, because the

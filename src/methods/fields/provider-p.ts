@@ -1,8 +1,8 @@
 /** Provider P: a wallet whose captures may exceed the authorised amount. */
 
+import { refundedCapture } from '#methods/fields/other-refunds.ts'
 import {
   providerDeclineCategory,
-  providerId,
   providerResponseCode,
   providerTransactionId,
 } from '#methods/fields/provider-fields.ts'
@@ -21,10 +21,10 @@ export const providerPCapture = closed(
   { title: 'ProviderPCapture', description: 'What a capture with provider P may say.' },
 )
 
-export const providerPRefund = closed(
-  { providerTransactionId: optional(providerId('The capture to refund; the last one if absent.')) },
-  { title: 'ProviderPRefund', description: 'Which capture is refunded.' },
-)
+export const providerPRefund = closed(refundedCapture, {
+  title: 'ProviderPRefund',
+  description: 'Which capture is refunded.',
+})
 
 export const providerPResult = closed(
   { providerResponseCode: optional(providerResponseCode) },

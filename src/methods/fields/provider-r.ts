@@ -1,5 +1,6 @@
 /** Provider R: purchase on invoice. A capture names the shipment. */
 
+import { refundedCapture } from '#methods/fields/other-refunds.ts'
 import { providerId, providerResponseCode, providerResponseText } from '#methods/fields/provider-fields.ts'
 import { billingAddress, shipping } from '#schemas/parts/address.ts'
 import { choice, closed, freeTextMax, optional, text } from '#schemas/parts/fields.ts'
@@ -23,6 +24,7 @@ export const providerRRefund = closed(
   {
     refundType: optional(choice(['RETURN', 'REFUND'], 'Whether goods came back or only money goes.')),
     invoiceNumber: optional(providerId('Number of the invoice.')),
+    ...refundedCapture,
   },
   { title: 'ProviderRRefund', description: 'What a refund with provider R may say.' },
 )

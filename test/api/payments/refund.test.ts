@@ -175,6 +175,44 @@ describe('refunds of several captures', () => {
     expect(await shop.act(payId, 'refunds', 600)).toMatchObject(done('OK'))
   })
 
+  const byVisa = { paymentMethods: { integrationType: 'DIRECT', type: 'VISA' } }
+
+  test.each<[key: string, type: ServedType, change?: Parameters<Shop['authorize']>[1]]>([
+    ['providerK', 'PROVIDERK'],
+    ['providerM', 'PROVIDERM'],
+    ['providerR', 'PROVIDERR'],
+    ['providerT', 'PROVIDERT'],
+    ['visa', 'PROVIDERM', byVisa],
+  ])('each capture by %s can be named, so that all of them can be refunded', async (key, type, change) => {
+    const payId = await shop.authorize(type, change)
+    for (const value of [300, 700]) await shop.act(payId, 'captures', value)
+    const captures = (await shop.read(payId)).operations.filter(
+      (operation: { type: string }) => operation.type === 'CAPTURE',
+    )
+    const [first, last] = captures.map(({ providerTransactionId }: { providerTransactionId: string }) => ({
+      paymentMethods: { [key]: { providerTransactionId } },
+    }))
+    expect(await shop.act(payId, 'refunds', 701)).toMatchObject(refused('20200004'))
+    expect(await shop.act(payId, 'refunds', 300, first)).toMatchObject(done('OK'))
+    expect(await shop.act(payId, 'refunds', 700, last)).toMatchObject(done('OK'))
+    expect(await refundedOf(payId)).toBe(1000)
+  })
+
+  test('400 for an account that only vouchers have, and for a capture where there is only one', async () => {
+    const visa = await shop.authorize('PROVIDERM', byVisa)
+    const answer = await shop.act(visa, 'refunds', 1, { paymentMethods: { visa: { bankName: 'Bank' } } })
+    const field = 'paymentMethods.visa.bankName'
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { errors: { [field]: [expect.stringMatching(/allowed: providerTransactionId$/)] } },
+    })
+    const debit = await shop.sell('DIRECTDEBIT')
+    const named = { paymentMethods: { directDebit: { providerTransactionId: 'x' } } }
+    expect((await shop.act(debit, 'refunds', 1, named)).body.errors).toEqual({
+      'paymentMethods.directDebit.providerTransactionId': [expect.stringMatching(/is an empty object$/)],
+    })
+  })
+
   test('a declined refund of a capture frees it again', async () => {
     const { payId, ids } = await sellInParts(300, 700)
     const [first = ''] = ids
