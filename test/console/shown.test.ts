@@ -126,6 +126,23 @@ test.each([
   },
 )
 
+test('303 of several captures the one is refunded that is chosen, by default the last', async () => {
+  const payId = await pay('MANUAL')
+  const step = (name: string, value: number) =>
+    gateway.call('POST', `/payments/${payId}/${name}`, { transId: name, amount: { value, currency: 'EUR' } })
+  for (const value of [300, 700]) await step('captures', value)
+  const address = at(`/payments/${payId}/refunds`)
+  const page = await (await owner.get(address)).text()
+  const [last, first] = [...page.matchAll(/<option value="([^"]+)"/g)].map(([, id = '']) => id)
+  const [form] = readForms(mainOf(page))
+  expect(form?.fields).toMatchObject({ amount: '700', capture: last })
+  const asked = await ask(owner, address, { amount: '300', capture: first ?? '' })
+  expect(asked).toMatch(/Refund €3\.00 of the capture of €3\.00 on 20.* UTC\?/)
+  expect((await confirm(owner, asked)).status).toBe(303)
+  expect(await step('refunds', 700)).toMatchObject({ status: 200 })
+  expect((await recordOf(payId)).amount.refundedValue).toBe(1000)
+})
+
 test('303 a payment of a disabled merchant can be reversed here', async () => {
   const payId = await pay('MANUAL')
   const { merchants } = gateway.gateway

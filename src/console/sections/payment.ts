@@ -18,6 +18,7 @@ import {
   withNewKey,
 } from '#console/context.ts'
 import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
+import { chooseCapture, type Refunded } from '#console/sections/refunded-capture.ts'
 import { renderStory } from '#console/sections/story.ts'
 import { actAlone, busyProblem } from '#console/sent-forms.ts'
 import {
@@ -35,6 +36,7 @@ import {
   showTime,
 } from '#console/views/parts.ts'
 import { type ConsoleAct, isWithinRefundLimit } from '#domain/console-roles.ts'
+import { maximumAmount } from '#domain/money/money.ts'
 import { adviceMeanings, describe, success } from '#domain/response-codes.ts'
 import { type Html, html, type Part } from '#http/html.ts'
 import { formatMoney } from '#pages/money-text.ts'
@@ -257,15 +259,18 @@ const underWay = (payment: Json): string =>
  * The question names the sums that the act depends on, so that another person's act in the meantime changes the
  * question.
  */
-function questionOf(act: MoneyAct, payment: Json, value: number): string {
+function questionOf(act: MoneyAct, payment: Json, value: number, { said }: Refunded): string {
   const money = (amount: number): string =>
     formatMoney({ value: amount, currency: currencyOf(payment) }, 'en')
   if (act.name === 'cancellations') {
     const arrived = sum(payment, 'receivedValue')
     return `Cancel this payment?${arrived > 0 ? ` ${money(arrived)} has arrived and goes back.` : ''}`
   }
-  return `${act.title} ${money(value)}? ${money(act.open(payment) ?? 0)} can be ${act.done}.${underWay(payment)}`
+  return `${act.title} ${money(value)}${said}? ${money(act.open(payment) ?? 0)} can be ${act.done}.${underWay(payment)}`
 }
+
+const refundedBy = (act: MoneyAct, payment: Json, form: Readonly<Record<string, string | undefined>>) =>
+  act.name === 'refunds' ? chooseCapture(payment, form.capture) : { fields: [], said: '', body: {} }
 
 /** The form of an action, with a key of its own: submitted twice, it takes effect once. */
 async function askAct(visit: MerchantVisit, act: MoneyAct, problem?: string) {
@@ -274,11 +279,13 @@ async function askAct(visit: MerchantVisit, act: MoneyAct, problem?: string) {
   const currency = currencyOf(payment)
   const address = `${addressOf(visit, String(payment.payId))}/${act.name}`
   const { form = {}, verb } = visit.request
-  const { amount: typed = String(act.open(payment) ?? ''), key = visit.deps.newId() } = form
+  const refunded = refundedBy(act, payment, form)
+  const open = Math.min(act.open(payment) ?? 0, refunded.value ?? maximumAmount)
+  const { amount: typed = open > 0 ? String(open) : '', key = visit.deps.newId() } = form
   const isSure = verb === 'POST' && problem === undefined
   const amount = String(readAmount(typed, currency) ?? typed)
   const entries = { ...form, amount, key }
-  const question = isSure ? questionOf(act, payment, Number(amount)) : ''
+  const question = isSure ? questionOf(act, payment, Number(amount), refunded) : ''
   const main = html`${renderProblem(problem)}${
     isSure
       ? renderConfirmation({
@@ -296,13 +303,13 @@ async function askAct(visit: MerchantVisit, act: MoneyAct, problem?: string) {
           action: address,
           csrf: visit.csrf,
           hidden: { key },
-          fields: act.name === 'cancellations' ? [] : [amountField(currency, typed)],
+          fields: act.name === 'cancellations' ? [] : [amountField(currency, typed), ...refunded.fields],
           button: `${act.title} …`,
         })
   }<p><a href="${addressOf(visit, String(payment.payId))}">Back to the payment</a></p>${renderCurl(
     'POST',
     `${visit.deps.origin()}/api/v2/payments/${String(payment.payId)}/${act.name}`,
-    toBody(act, { transId: `console-${key}`.slice(0, 64), amount, currency }),
+    { ...toBody(act, { transId: `console-${key}`.slice(0, 64), amount, currency }), ...refunded.body },
     `console-${key}`,
   )}`
   return renderInside(loadConsoleAssets(), visit, {
@@ -346,12 +353,13 @@ async function doAct(visit: MerchantVisit, act: MoneyAct) {
     if (!isWithinRefundLimit(refundLimits, { value, currency }))
       return askAct(visit, act, limitProblem({ value, currency }, refundLimits))
   }
-  if (readConfirmation(form, questionOf(act, payment, value)) !== 'given') return askAct(visit, act)
+  const refunded = refundedBy(act, payment, form)
+  if (readConfirmation(form, questionOf(act, payment, value, refunded)) !== 'given') return askAct(visit, act)
   const payId = String(payment.payId)
   const answer = await visit.api({
     verb: 'POST',
     path: `/payments/${payId}/${act.name}`,
-    body: toBody(act, { transId: `console-${key}`.slice(0, 64), amount, currency }),
+    body: { ...toBody(act, { transId: `console-${key}`.slice(0, 64), amount, currency }), ...refunded.body },
     key: `console-${key}`,
   })
   const outcome = readOutcome(answer)
