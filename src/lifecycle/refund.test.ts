@@ -24,6 +24,11 @@ function took(n: number, amount: number, state: Operation['state'] = 'OK'): Oper
   const capture = operationOf({ xId: xIdOf(n), sequence: n, type: 'CAPTURE', state, amount })
   return { ...capture, provider: { ...factsFor(capture), transactionId: `T${n}` } }
 }
+/** The same with the id of the second operation, as Stripe has one charge for all captures. */
+const tookOfCharge = (n: number, amount: number): Operation => {
+  const capture = took(n, amount)
+  return { ...capture, provider: { ...factsFor(capture), transactionId: 'T2' } }
+}
 const gave = (n: number, of: number, amount: number, state: Operation['state'] = 'OK'): Operation =>
   operationOf({ xId: xIdOf(n), sequence: n, type: 'REFUND', state, amount, details: { refundOf: xIdOf(of) } })
 
@@ -47,6 +52,14 @@ const after = (...operations: Operation[]): Payment =>
   })
 const whole = after(took(2, 1000))
 const inTwo = after(took(2, 600), took(3, 400))
+/** Three captures, of which the first is refunded in part and the last as a whole. */
+const inOneCharge = after(
+  tookOfCharge(2, 500),
+  tookOfCharge(3, 300),
+  tookOfCharge(4, 200),
+  gave(5, 2, 300),
+  gave(6, 4, 200),
+)
 const by = (type: string, payment: Payment): Payment => ({ ...payment, method: methodOf(type) })
 const credit = paymentOf({ kind: 'CREDIT', status: 'OK', sums: { authorized: 0, refunded: 1000 } })
 const usd = { amount: { value: 1, currency: 'USD' } }
@@ -153,6 +166,8 @@ const cases: [string, Payment, RefundCommand, Refusal | undefined][] = [
     back(1),
     'ABOVE_REFUNDABLE_AMOUNT',
   ],
+  ['the middle one of captures with one id', inOneCharge, named(300, 'T2'), undefined],
+  ['more than any of captures with one id', inOneCharge, named(501, 'T2'), 'ABOVE_REFUNDABLE_AMOUNT'],
   ['the whole amount, where parts are not allowed', by('TATRAPAY', whole), back(1000), undefined],
   ['a part, where parts are not allowed', by('TATRAPAY', whole), back(999), 'METHOD_LACKS_OPERATION'],
 ]
@@ -168,6 +183,7 @@ describe('decideRefund', () => {
 test.each([
   ['the last successful one', after(took(2, 600), took(3, 300), took(4, 100, 'PENDING')), back(1), 3],
   ['the named one', inTwo, named(1, 'T2'), 2],
+  ['the last one with that id and that much left', inOneCharge, named(201, 'T2'), 3],
   ['none if none succeeded', paymentOf(), back(1), undefined],
 ])('gives back %s', (_, payment, command, n) => {
   expect(findRefundedCapture(payment, command)?.xId).toBe(n && xIdOf(n))

@@ -50,15 +50,19 @@ export function reserveRefund(payment: Payment, command: RefundCommand, recordin
   return withOperation({ ...payment, sums: { ...payment.sums, refunding } }, operation, recording.now)
 }
 
-/** The named capture, or the last one. Only a capture that is known to have succeeded can be refunded. */
+/**
+ * The named capture, or the last one. Only a capture that is known to have succeeded can be refunded. A provider may have
+ * one id for all captures of a payment; then it is the last of them that has the amount left.
+ */
 export function findRefundedCapture(
   payment: Payment,
-  { captureTransactionId, capture }: RefundCommand,
+  { captureTransactionId, capture, amount }: RefundCommand,
 ): Operation | undefined {
   const captured = payment.operations.filter(({ type, state }) => type === 'CAPTURE' && state === 'OK')
   if (capture !== undefined) return captured.find(({ xId }) => xId === capture)
   if (captureTransactionId === undefined) return captured.at(-1)
-  return captured.find(({ provider }) => provider?.transactionId === captureTransactionId)
+  const named = captured.filter(({ provider }) => provider?.transactionId === captureTransactionId)
+  return named.findLast(one => restOf(payment, one) >= amount.value) ?? named.at(-1)
 }
 
 /** What is left of a capture after its refunds and returns, including refunds that have no answer yet. */

@@ -27,22 +27,22 @@ export function chooseCapture(payment: Json, chosen: string | undefined): Refund
   const captures = method?.operations.includes('multi_capture') ? listCaptures(payment) : []
   const capture = captures.find(({ id }) => id === chosen) ?? captures[0]
   if (!method || !capture || captures.length === 1) return { fields: [], said: '', body: {} }
+  const { id, value } = capture
+  const body = { paymentMethods: { [method.key]: { providerTransactionId: id } } }
+  // Stripe has one id for all captures: there is nothing to choose, and named by it each of them can be refunded.
+  if (captures.some(other => other !== capture && other.id === id))
+    return { value, fields: [], said: '', body }
   const field = {
     name: 'capture',
     label: 'Of which capture',
-    value: capture.id,
+    value: id,
     choices: captures.map(({ id }) => id),
     names: Object.fromEntries(captures.map(({ id, label }) => [id, label])),
   }
-  return {
-    value: capture.value,
-    fields: [field],
-    said: ` of the capture of ${capture.label}`,
-    body: { paymentMethods: { [method.key]: { providerTransactionId: capture.id } } },
-  }
+  return { value, fields: [field], said: ` of the capture of ${capture.label}`, body }
 }
 
-/** The newest first. A provider that has one id for all captures cannot tell them apart. */
+/** The newest first. */
 function listCaptures({ operations }: Json): readonly Capture[] {
   const captures = toRows(operations).flatMap(
     ({ type, status, amount, providerTransactionId: id, creationDate }): Capture[] =>
@@ -50,7 +50,7 @@ function listCaptures({ operations }: Json): readonly Capture[] {
         ? [{ id, value: amount.value, label: `${formatMoney(amount, 'en')} on ${toMinute(creationDate)}` }]
         : [],
   )
-  return new Set(captures.map(({ id }) => id)).size === captures.length ? captures.toReversed() : []
+  return captures.toReversed()
 }
 
 const toMinute = (at: unknown): string => `${String(at).slice(0, 16).replace('T', ' ')} UTC`
