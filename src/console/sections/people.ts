@@ -9,6 +9,7 @@ import {
   renderProblem,
   renderTable,
   renderTerminal,
+  shellWord,
   showTime,
   type TypedColumn,
 } from '#console/views/parts.ts'
@@ -22,7 +23,7 @@ async function showSessions(visit: Visit, problem?: string): Promise<PageAnswer>
     visit.operator,
     siteOf(visit.request, visit.deps),
   )
-  const main = html`${renderProblem(problem)}${renderTable(sessions, sessionColumns(visit, '/console/sessions/end'), '', 'Sessions')}${renderTerminal(`operator link --email ${visit.operator.email}`)}<p class="quiet">The command ends all of them once its link is used.</p><h2>Passkeys</h2><p>${visit.operator.passkeys === 0 ? 'You have none yet.' : `You have ${visit.operator.passkeys}.`} A lost one ends when you set up anew: an owner makes the link.</p><noscript><p class="quiet">Passkeys need a script; a password with a code works without.</p></noscript><form method="post" action="/console/passkeys" data-passkey="create" data-options="${JSON.stringify(ceremony.options)}" hidden><input type="hidden" name="csrf" value="${visit.csrf}"><input type="hidden" name="challenge" value="${ceremony.challenge}"><input type="hidden" name="credential"><button>Add a passkey</button></form>`
+  const main = html`${renderProblem(problem)}${renderTable(sessions, sessionColumns(visit, '/console/sessions/end'), '', 'Sessions')}${renderTerminal(`operator link --email ${shellWord(visit.operator.email)}`)}<p class="quiet">The command ends all of them once its link is used.</p><h2>Passkeys</h2><p>${visit.operator.passkeys === 0 ? 'You have none yet.' : `You have ${visit.operator.passkeys}.`} A lost one ends when you set up anew: an owner makes the link.</p><noscript><p class="quiet">Passkeys need a script; a password with a code works without.</p></noscript><form method="post" action="/console/passkeys" data-passkey="create" data-options="${JSON.stringify(ceremony.options)}" hidden><input type="hidden" name="csrf" value="${visit.csrf}"><input type="hidden" name="challenge" value="${ceremony.challenge}"><input type="hidden" name="credential"><button>Add a passkey</button></form>`
   const status = problem === undefined ? 200 : 422
   return renderInside(loadConsoleAssets(), visit, { title: 'Sessions and passkeys', main, status })
 }
@@ -106,7 +107,7 @@ async function showAudit(visit: Visit): Promise<PageAnswer> {
     'Audit',
   )}<p class="pager">${before !== undefined && html`<a href="?${filter}">The newest</a> `}${
     oldest !== undefined && html`<a rel="next" href="?${filter}&before=${oldest}">Older ones</a>`
-  }</p>${renderTerminal(act ? `audit list --act ${act}` : 'audit list', 'audit export', 'audit verify')}`
+  }</p>${renderTerminal(act ? `audit list --act ${shellWord(act)}` : 'audit list', 'audit export', 'audit verify')}`
   return renderInside(loadConsoleAssets(), visit, { title: 'Audit', main })
 }
 

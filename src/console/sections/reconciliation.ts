@@ -7,6 +7,7 @@ import {
   renderProblem,
   renderTable,
   renderTerminal,
+  shellWord,
   showMoney,
   type TypedColumn,
 } from '#console/views/parts.ts'
@@ -106,7 +107,7 @@ async function showReconciliation(visit: MerchantVisit) {
   const main = html`${renderProblem(problem)}${
     ids.length === 0
       ? html`<p class="empty">This merchant has no provider account whose settlement could be compared.</p>`
-      : html`<form class="act">${renderField({ name: 'account', label: 'Account', choices: ids, names, value: account })}${renderField({ name: 'from', label: 'From', type: 'date', value: from })}${renderField({ name: 'to', label: 'To (exclusive)', type: 'date', value: to })}<button>Compare</button></form>${renderLists(visit, found)}${renderTerminal(`reconcile --account ${account} --from ${from} --to ${to}`)}`
+      : html`<form class="act">${renderField({ name: 'account', label: 'Account', choices: ids, names, value: account })}${renderField({ name: 'from', label: 'From', type: 'date', value: from })}${renderField({ name: 'to', label: 'To (exclusive)', type: 'date', value: to })}<button>Compare</button></form>${renderLists(visit, found)}${renderTerminal(`reconcile --account ${shellWord(account)} --from ${shellWord(from)} --to ${shellWord(to)}`)}`
   }`
   const status = problem === undefined ? 200 : 422
   return renderInside(loadConsoleAssets(), visit, { title: 'Reconciliation', main, merchant, status })

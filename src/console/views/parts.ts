@@ -249,7 +249,7 @@ export const renderCurl = (verb: string, url: string, body?: unknown, key?: stri
     ].join(' '),
   )
 
-/** The equivalent command, for actions that the API does not have. */
+/** The equivalent command, for actions that the API does not have. Texts in it that somebody chose must be quoted. */
 export const renderTerminal = (...commands: readonly string[]): Html =>
   renderCommand(
     'On the command line',
@@ -258,6 +258,12 @@ export const renderTerminal = (...commands: readonly string[]): Html =>
 
 const renderCommand = (title: string, command: string): Html =>
   html`<details class="curl"><summary>${title}</summary><pre tabindex="0"><code data-copy>${command}</code></pre></details>`
+
+/**
+ * A text in a command, quoted where a shell would read more into it than one word: an address of the console that somebody
+ * sends to an owner could otherwise show a command of their own to be copied.
+ */
+export const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : quote(text))
 
 /** Quotes any text as one shell word. */
 const quote = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`
