@@ -210,6 +210,9 @@ export const cancelledCode = (speaker: Speaker): string => `2${moduleOf(speaker)
 /** The request never arrived, even after all retries. The merchant gets the code of an unreachable issuer. */
 export const unreachedCode = (speaker: Speaker): string => declineCode(speaker, '91')
 
+/** The last digits of codes that say that a connection or a system failed, and not that somebody decided. */
+export const technicalDetails: readonly string[] = ['0391', '0396']
+
 /** A decline by the provider, as opposed to a request that never arrived, a cancellation or a timeout. */
 export const isDecline = (code: string): boolean => !/0391$|0402$|0703$|0704$/.test(code)
 

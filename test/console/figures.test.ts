@@ -1,21 +1,24 @@
-/** The counts of the overview, asked of a real database. */
+/** The counts of the overview, asked of a real database, and what its page makes of them. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createOverviews } from '#console/overviews.ts'
 import { createFigureStore } from '#storage/console/figures.ts'
 import { type Database, openDatabase } from '#storage/database.ts'
-import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
+import { type Person, signUp } from '#test/support/browser/console.ts'
+import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 
-let stored: TestDatabase
+let gateway: TestGateway
+let owner: Person
 let database: Database
 beforeAll(async () => {
-  stored = await createTestDatabase()
-  database = openDatabase(stored.url, error => {
+  gateway = await startTestGateway()
+  owner = await signUp(gateway, { role: 'owner' })
+  database = openDatabase(gateway.databaseUrl, error => {
     throw error
   })
 })
 afterAll(async () => {
   await database.close()
-  await stored.drop()
+  await gateway.stop()
 })
 
 const period = { since: new Date(0), lately: new Date(0), dueBefore: new Date(0) }
@@ -29,4 +32,32 @@ test('every count waits longer than its statement timeout, so that a slow count 
   const { rows } = await database.readers.query('SHOW statement_timeout')
   expect(rows).toEqual([{ statement_timeout: '10s' }])
   for (const wait of patienceMs) expect(wait).toBeGreaterThan(10_000)
+})
+
+async function openShop() {
+  const { merchantId, apiKey } = await gateway.gateway.merchants.create('A shop with figures')
+  const authorization = `Basic ${Buffer.from(`${merchantId}:${apiKey}`).toString('base64')}`
+  const call = (path: string, body: object) => gateway.call('POST', path, body, { authorization })
+  const overview = async () =>
+    (await (await owner.get(`/console/m/${merchantId}`)).text()).replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
+  return { call, overview }
+}
+
+const urls = { return: 'https://shop.example/paid', cancel: 'https://shop.example/back' }
+const amount = { value: 1_000, currency: 'EUR' }
+
+test('200 an account that cannot be reached, or whose system fails, has many faults; a decline is none', async () => {
+  const { call, overview } = await openShop()
+  await call('/payments', cardPayment())
+  await call('/payments', cardPayment({ card: { number: '4000000000000002' } }))
+  expect(await overview()).toContain('simulator serving 2 0 0 ')
+  await call('/payments', cardPayment({ simulationMode: '0391' }))
+  await call('/payments', cardPayment({ simulationMode: '0396' }))
+  expect(await overview()).toContain('simulator many faults 4 0 2 ')
+})
+
+test('200 payments for which no account was asked yet say nothing about the health of one', async () => {
+  const { call, overview } = await openShop()
+  await call('/payments/sessions', { transId: 'not-chosen', amount, urls })
+  expect(await overview()).toContain('No payments in the last 24 hours.')
 })

@@ -1,5 +1,7 @@
 /** Figures for the console's overview: volume per day, approval rates, and what needs attention. */
 import type { QueryConfig } from 'pg'
+import { technicalDetails } from '#domain/response-codes.ts'
+import { undecided } from '#methods/method.ts'
 import type { Database } from '#storage/database.ts'
 import { inLists } from '#storage/planner.ts'
 
@@ -51,7 +53,10 @@ export interface FigureStore {
 const recent = `p.merchant_id = $1 AND p.created_at >= $2 AND ${inLists('p')}`
 
 /** Response codes of this kind mean a technical fault, not a decision of the issuer. */
-const isFault = `m.response_code LIKE '4%'`
+const isFault = `right(m.response_code, 4) IN (${technicalDetails.map(detail => `'${detail}'`).join()})`
+
+/** While a customer has not chosen a method, no account has been asked. */
+const isChosen = `p.method <> '${undecided.type}'`
 
 /**
  * 12 s: longer than the server's statement timeout, so that the server cancels a slow count. If our own timeout came
@@ -96,7 +101,7 @@ export function createFigureStore({ readers }: Pick<Database, 'readers'>): Figur
            count(*) FILTER (WHERE p.status = 'PENDING')::integer AS pending,
            count(*) FILTER (WHERE ${isFault})::integer AS faults
          FROM payment p LEFT JOIN payment_mark m ON m.merchant_id = p.merchant_id AND m.pay_id = p.pay_id
-         WHERE ${recent} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 20`,
+         WHERE ${recent} AND ${isChosen} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 20`,
         [merchantId, since],
       )
       return rows
