@@ -61,3 +61,16 @@ test('200 payments for which no account was asked yet say nothing about the heal
   await call('/payments/sessions', { transId: 'not-chosen', amount, urls })
   expect(await overview()).toContain('No payments in the last 24 hours.')
 })
+
+test('200 a dispute is announced also if no payment is as young as the charts', async () => {
+  const { call, overview } = await openShop()
+  const captureMethod = { type: 'DELAYED', delayed: { delayedHours: 29 * 24 } }
+  await call(
+    '/payments',
+    cardPayment({ captureMethod, card: { number: '4000000000002685', expiryDate: '209912' } }),
+  )
+  await call('/test/clock', { advance: 'P40D' })
+  const page = await overview()
+  expect(page).toContain('No payments in the last 30 days.')
+  expect(page).toContain('1 disputes due within 7 days')
+})

@@ -78,13 +78,17 @@ function renderFigures(visit: MerchantVisit, { figures, readAt, since, names }: 
     new Date(since.getTime() + index * dayMs).toISOString().slice(0, 10),
   )
   return volumes.length === 0
-    ? renderFirstSteps(visit)
+    ? html`${isAnyWaiting(waiting) && html`<div class="figures">${renderWaiting(waiting, base)}</div>`}${renderFirstSteps(visit)}`
     : html`<div class="figures">${renderTotals(volumes)}${renderWaiting(waiting, base)}</div>
 ${renderVolume(volumes, days, base)}
 <div class="columns even"><section><h2>Approval rate by method</h2>${renderApproval(approvals)}</section>
 <section><h2>Why payments fail</h2>${renderTable(declines, declineColumns(base, declines), 'Nothing was declined.', 'Why payments fail')}</section></div>
 <section><h2>Providers, last 24 hours</h2>${renderTable(health, healthColumns(names), 'No payments in the last 24 hours.', 'Providers')}</section>${readAt && html`<p class="quiet">Figures of ${showTime(readAt)} UTC; they are read anew every minute.</p>`}`
 }
+
+/** Of older payments too: a dispute may come months after its payment. */
+const isAnyWaiting = ({ pending, failedEvents, disputesDue }: Waiting): boolean =>
+  pending + failedEvents + disputesDue > 0
 
 const renderWaiting = ({ pending, failedEvents, disputesDue }: Waiting, base: string): Html =>
   html`<a class="figure" href="${base}/payments?status=PENDING"><strong>${pending}</strong> pending</a><a class="figure${failedEvents > 0 ? ' alarm' : ''}" href="${base}/events?status=FAILED"><strong>${failedEvents}</strong> failed webhooks</a><a class="figure${disputesDue > 0 ? ' alarm' : ''}" href="${base}/disputes?status=OPEN"><strong>${disputesDue}</strong> disputes due within ${dueDays} days</a>`
