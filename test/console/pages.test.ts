@@ -96,6 +96,28 @@ test('303 the address of the console with a slash at its end redirects to the on
   expect([status, headers.get('location')]).toEqual([303, '/console'])
 })
 
+test('200 the lists filter by every type and status that the API knows', async () => {
+  const choicesOf = async (list: string, name: string) => {
+    const [, options = ''] =
+      new RegExp(`<select id="f-${name}"[^>]*>(.*?)</select>`).exec(await read(at(list))) ?? []
+    return [...options.matchAll(/value="([A-Z_]+)"/g)].map(([, value]) => value)
+  }
+  const allowed = async (list: string, name: string) => {
+    const { body } = await gateway.call('GET', `${list}?${name}=NONE`)
+    return /allowed: ([A-Z_, ]+)/.exec(body.errors[name][0])?.[1]?.split(', ')
+  }
+  for (const [list, name] of [
+    ['/payments', 'status'],
+    ['/operations', 'type'],
+    ['/operations', 'status'],
+    ['/payments/links', 'status'],
+    ['/disputes', 'status'],
+  ] as const)
+    expect((await choicesOf(list.replace('/payments/', '/'), name)).toSorted()).toEqual(
+      (await allowed(list, name))?.toSorted(),
+    )
+})
+
 test('200 a plan shows its interval and end, and links to all its payments', async () => {
   const recurring = { frequency: 'MONTHLY', useCase: 'FIXED', expiryDate: '2099-12-31' }
   const planned = cardPayment({

@@ -7,6 +7,7 @@ import { readAmount } from '#console/amount.ts'
 import { type Json, type MerchantVisit, may, toRows } from '#console/context.ts'
 import { type Column, type Field, money, pick, showMoney, state, text, time } from '#console/views/parts.ts'
 import { html, type Part } from '#http/html.ts'
+import { operationTypes } from '#schemas/payment-record.ts'
 
 export interface ListSection {
   readonly path: string
@@ -150,7 +151,7 @@ export const listSections: readonly ListSection[] = [
       {
         name: 'type',
         label: 'Type',
-        choices: ['', 'AUTHORIZATION', 'CAPTURE', 'REFUND', 'REVERSAL', 'RETURN', 'CREDIT'],
+        choices: ['', ...operationTypes],
       },
       { name: 'status', label: 'Status', choices: ['', 'OK', 'FAILED', 'AUTHORIZED'] },
       { name: 'payId', label: 'payId' },
