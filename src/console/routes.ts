@@ -37,6 +37,7 @@ import { settingsPages } from '#console/sections/settings.ts'
 import { testPages } from '#console/sections/test-tools.ts'
 import { actOnce } from '#console/sent-forms.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { isStorable } from '#domain/text.ts'
 import { html } from '#http/html.ts'
 import type { InsideRequest } from '#http/server/inside-call.ts'
 import {
@@ -220,6 +221,7 @@ async function showMerchantPage(visit: Visit, page: MerchantPage): Promise<PageA
  */
 async function findUnlisted({ operator, request, deps }: Visit): Promise<Merchant | undefined> {
   const { merchant = '' } = request.params
+  if (!isStorable(merchant)) return undefined
   if (operator.merchants && !operator.merchants.includes(merchant)) return undefined
   const [found] = await deps.listMerchants(merchant)
   return found
