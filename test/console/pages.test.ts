@@ -466,3 +466,22 @@ test('404 ids that the merchant does not have', async () => {
   for (const path of ['/payments/x', '/links/x', '/plans/x', '/disputes/x', '/events/x', '/customers/x'])
     expect((await owner.get(at(path))).status).toBe(404)
 })
+
+test('404 a merchant whose id no database can store', async () => {
+  for (const path of ['/console/m/%00', '/console/m/a%00b/payments', '/console/m/no-such-merchant'])
+    expect((await owner.get(path)).status).toBe(404)
+})
+
+test('200 the page of a payout shows what was paid out, and no refund', async () => {
+  const { body } = await gateway.call('POST', '/payments/refunds', {
+    transId: 'a-payout',
+    amount: { value: 1_234, currency: 'EUR' },
+    customerInfo: { email: 'ada@example.com' },
+    paymentMethods: {
+      card: { number: '4111111111111111', cardholderName: 'Ada L', expiryDate: '209912', brand: 'visa' },
+    },
+  })
+  const page = (await read(at(`/payments/${body.payId}`))).replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
+  expect(page).toContain('€12.34 OK paid out ')
+  expect(page).toContain('Where the money is Paid out €12.34 Story')
+})

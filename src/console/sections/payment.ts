@@ -124,6 +124,9 @@ function renderResult(payment: Json): Html {
   return html`<p class="quiet"><code>${code}</code> ${description}${code !== success && html` What to do: ${renderProse(adviceMeanings[advice])}`}</p>`
 }
 
+/** Money to a customer without an earlier payment: nothing was authorised or captured, and its sum counts as refunded. */
+const isPayout = ({ operations }: Json): boolean => toRows(operations).some(({ type }) => type === 'CREDIT')
+
 interface SumLine {
   readonly title: string
   readonly value: number
@@ -136,6 +139,8 @@ interface SumLine {
 function renderSums(payment: Json): Html {
   const currency = currencyOf(payment)
   const line = (title: string, name: string): SumLine => ({ title, value: sum(payment, name) })
+  if (isPayout(payment))
+    return html`<table class="sums" aria-label="Paid out"><tbody><tr><th scope="row">Paid out</th><td class="number">${showMoney({ value: sum(payment, 'refundedValue'), currency })}</td></tr></tbody></table>`
   const account = (name: string, first: SumLine, taken: readonly SumLine[], rest: SumLine): Html =>
     html`<table class="sums" aria-label="${name}"><tbody>${[
       first,
@@ -195,9 +200,9 @@ const showReceived = (payment: Json): Part =>
 /** Marks for facts that the status does not show: money that has been returned, or may be. */
 function showMarks(payment: Json): Part {
   const [captured, refunded] = [sum(payment, 'capturedValue'), sum(payment, 'refundedValue')]
+  const refund = isPayout(payment) ? 'paid out' : refunded < captured ? 'refunded in part' : 'refunded'
   return [
-    refunded > 0 &&
-      html` <span class="badge quiet">${refunded < captured ? 'refunded in part' : 'refunded'}</span>`,
+    refunded > 0 && html` <span class="badge quiet">${refund}</span>`,
     sum(payment, 'returnedValue') > 0 && html` <span class="badge bad">returned</span>`,
     sum(payment, 'disputedValue') > 0 && html` <span class="badge warn">disputed</span>`,
   ]
