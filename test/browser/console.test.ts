@@ -34,6 +34,18 @@ describe.runIf(found)('in a browser', () => {
     const disputed = cardPayment({ card: { number: '4000000000002685' } })
     await gateway.call('POST', '/payments', disputed)
     await gateway.call('POST', '/test/clock', { advance: 'P3D' })
+    for (const [value, currency] of [
+      [123_456, 'CHF'],
+      [12_345, 'KWD'],
+      [999_999_999_999, 'TND'],
+    ])
+      await gateway.call('POST', '/payments', cardPayment({ amount: { value, currency } }))
+    const transfer = await gateway.call('POST', '/payments', {
+      transId: 'a-method-with-a-long-name',
+      amount: { value: 1_000, currency: 'EUR' },
+      paymentMethods: { integrationType: 'DIRECT', type: 'SEPACREDITTRANSFER' },
+    })
+    await gateway.call('POST', `/test/payments/${transfer.body.payId}/customer-action`, { action: 'approve' })
     const link = await gateway.call('POST', '/payments/links', {
       transId: 'a-link',
       amount: { value: 1234, currency: 'EUR' },
@@ -169,6 +181,15 @@ describe.runIf(found)('in a browser', () => {
   const shared = ['/merchants', '/operators', '/audit', '/sessions', '/search?q=1111']
   /** One page of each layout: these show every problem of colours. */
   const some = ['', '/links/new', '/providers', '/inbox', '/test']
+  /** 12.34 in one line and 5 in the next would be read as another amount. */
+  const brokenAmounts = `[...document.querySelectorAll('.money')]
+    .filter(amount => amount.getClientRects().length > 1 || amount.getBoundingClientRect().height > 1.8 * parseFloat(getComputedStyle(amount).fontSize))
+    .map(amount => amount.textContent)`
+  const hiddenLabel = `[...document.querySelectorAll('.shares :is(text, span)')].some(label =>
+    [...document.querySelectorAll('.shares rect')].some(bar => {
+      const [a, b] = [label, bar].map(one => one.getBoundingClientRect())
+      return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom
+    }))`
   const looks: [string, BrowserContextOptions, readonly string[]][] = [
     ['light on a desktop', { colorScheme: 'light' }, listed],
     ['dark on a phone', { colorScheme: 'dark', viewport: phone, hasTouch: true }, some],
@@ -192,6 +213,9 @@ describe.runIf(found)('in a browser', () => {
         if (response?.status() !== 200) wrong.push(`${address} ${response?.status()}`)
         if (judged === listed || judged.some(path => address === inMerchant(path)))
           wrong.push(...(await findViolations(page)).map(violation => `${address} ${violation}`))
+        const broken = await page.evaluate<string[]>(brokenAmounts)
+        wrong.push(...broken.map(text => `${address} breaks ${text}`))
+        if (await page.evaluate(hiddenLabel)) wrong.push(`${address} writes on a bar`)
         const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
         if (Number(overflow) > 0) wrong.push(`${address} is ${overflow} px too wide`)
       }

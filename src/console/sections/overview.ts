@@ -145,13 +145,21 @@ const healthColumns = (names: ReadonlyMap<string, string>): readonly TypedColumn
   { title: 'Faults', show: ({ faults }) => faults, numeric: true },
 ]
 
-/** Up to €999,999.99 large letters fit into their card, up to €9,999,999.99 smaller ones; longer sums get the smallest. */
+/**
+ * Up to €999,999.99 large letters fit into their card, up to €9,999,999.99 smaller ones; longer sums get two cards. On the
+ * narrowest phones all but short ones get a row, because a currency without a sign needs the room of six digits.
+ */
+function sizeOf({ length }: string): string {
+  if (length > 14) return 'figure longer'
+  if (length > 12) return 'figure long ample'
+  return length > 9 ? 'figure ample' : 'figure'
+}
+
 function renderTotals(volumes: readonly DayVolume[]): Html {
   const totals = Map.groupBy(volumes, ({ currency }) => currency)
   return html`${[...totals].map(([currency, days]) => {
     const value = days.reduce((sum, { captured }) => sum + captured, 0)
-    const { length } = formatMoney({ value, currency }, 'en')
-    return html`<p class="figure${length > 14 ? ' longer' : length > 12 && ' long'}"><strong>${showMoney({ value, currency })}</strong> captured of the payments of ${shownDays} days</p>`
+    return html`<p class="${sizeOf(formatMoney({ value, currency }, 'en'))}"><strong>${showMoney({ value, currency })}</strong> captured of the payments of ${shownDays} days</p>`
   })}`
 }
 

@@ -30,14 +30,11 @@ export interface Share {
   readonly share: number
 }
 
-const rowHeight = 26
-const shareWidth = 240
-
-/** One horizontal bar for each share, with its label and its percentage. */
+/** One horizontal bar for each share, with its label and its percentage. Labels are texts beside it, so that long ones wrap. */
 export function renderShares(shares: readonly Share[], name: string): Html {
-  const rows = shares.map(({ label, share }, index) => {
-    const y = index * rowHeight
-    return html`<text x="0" y="${y + 17}">${label}</text><rect class="none" x="130" y="${y + 6}" width="${shareWidth}" height="12" rx="3"/><rect x="130" y="${y + 6}" width="${Math.round(share * shareWidth)}" height="12" rx="3"/><text x="${130 + shareWidth + 50}" y="${y + 17}" text-anchor="end">${Math.round(share * 100)} %</text>`
-  })
-  return html`<svg class="shares" viewBox="0 0 ${130 + shareWidth + 50} ${Math.max(1, shares.length) * rowHeight}" role="img" aria-label="${name}">${rows}</svg>`
+  const rows = shares.map(
+    ({ label, share }) =>
+      html`<span>${label}</span><svg viewBox="0 0 100 12" preserveAspectRatio="none"><rect class="none" width="100" height="12"/><rect width="${Math.round(share * 100)}" height="12"/></svg><span class="number">${Math.round(share * 100)} %</span>`,
+  )
+  return html`<div class="shares" role="img" aria-label="${name}">${rows}</div>`
 }
