@@ -27,6 +27,9 @@ test.each<[name: string, body: object, field: string | undefined]>([
   ['in Arabic digits', { ...card, refNr: '٤١١١-١١١١-١١١١-١١١١' }, 'refNr'],
   ['any card in Persian digits in a name', { firstName: '۵۵۵۵ ۵۵۵۵ ۵۵۵۵ ۴۴۴۴' }, 'firstName'],
   ['as a number', { ...card, metadata: { note: 4_111_111_111_111_111 } }, 'metadata.note'],
+  ['as a negative number', { ...card, metadata: { note: -4_111_111_111_111_111 } }, 'metadata.note'],
+  ['as a number with decimals', { ...card, metadata: { note: 4_111.111_111_111_111 } }, 'metadata.note'],
+  ['as decimals alone', { ...card, metadata: { note: [0.411_111_111_111_111_1] } }, 'metadata.note[0]'],
   ['within longer text', { ...card, metadata: { note: `card ${number}x9` } }, 'metadata.note'],
   ['deep in metadata', { ...card, metadata: { a: [{ b: number }] } }, 'metadata.a[0].b'],
   ['in a key of metadata', { ...card, metadata: { [`n${number}`]: 1 } }, 'metadata'],
@@ -149,6 +152,8 @@ describe('texts with many digits', () => {
     ['the number in the key', request({}), `again-${number}`],
     ['digits of another script', request({ refNr: '٤١١١١١١١١١١١١١١١' }), ''],
     ['the number without quotes', request({ amount: { value: Number(number) } }), ''],
+    ['the number with a sign', request({ metadata: { note: -Number(number) } }), ''],
+    ['the number with decimals', request({ metadata: { note: Number(number) / 1e12 } }), ''],
     ['two numbers', request({ other: { number: '5555555555554444' } }), ''],
     [
       'an IBAN of few digits',
@@ -170,7 +175,11 @@ describe('texts with many digits', () => {
       ...['DE89370400440532013000', 'DE89 3704 0044 0532 0130 00', 'MT31MALTAAAAAAAAAAAAAAAAAAAAAAA'],
       ...['Ada', '', '+4917012345678', '\u0664\u0661\u0661\u0661', '\uff14111111111111111'],
     )
-    const value = fc.oneof(text, fc.integer(), fc.constantFrom(4_111_111_111_111_111, 1e15, true))
+    const value = fc.oneof(
+      text,
+      fc.integer(),
+      fc.constantFrom(4_111_111_111_111_111, -4_111_111_111_111_111, 41_111_111.111_111_11, 1e15, true),
+    )
     const names = ['number', 'accountNumber', 'firstName', 'description', 'phone', 'metadata', 'card', number]
     const { body } = fc.letrec(tie => ({
       body: fc.dictionary(fc.constantFrom(...names), tie('member'), { maxKeys: 4 }),

@@ -58,6 +58,9 @@ export interface Suspect {
   readonly isNumber: boolean
 }
 
+/** Whether a number has the digits of a card number: sign and point are separators like any other. */
+export const mayHoldDigits = (value: number): boolean => Math.abs(value) >= 1e11 || !Number.isInteger(value)
+
 /** 100: a request with more such texts is searched member by member. */
 const suspectsMax = 100
 
@@ -141,7 +144,7 @@ interface Found {
 
 function search(value: unknown, key: string, place: Place): Found | undefined {
   if (typeof value === 'string') return judge(value, key, place)
-  if (typeof value === 'number') return value >= 1e11 ? judge(String(value), key, place) : undefined
+  if (typeof value === 'number') return mayHoldDigits(value) ? judge(String(value), key, place) : undefined
   if (Array.isArray(value)) return searchList(value, key, place)
   return isRecord(value) ? searchMembers(value, place) : undefined
 }

@@ -5,7 +5,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
-import { addSuspect, type Suspect } from '#domain/cards/stray-card-data.ts'
+import { addSuspect, mayHoldDigits, type Suspect } from '#domain/cards/stray-card-data.ts'
 import { isRecord, type JsonObject } from '#domain/json.ts'
 import { type FieldError, type Refusal, refuseField } from '#http/answers/refusal.ts'
 import { markLostNumbers } from '#http/body/json-numbers.ts'
@@ -67,7 +67,7 @@ function countMembers(value: unknown, name: string, level: number, walk: Walk): 
     return walk.readStrings && !isClean(value) ? Number.NaN : 0
   }
   if (typeof value === 'number') {
-    if (value >= 1e11) addSuspect(walk.suspects, String(value), name)
+    if (mayHoldDigits(value)) addSuspect(walk.suspects, String(value), name)
     return Math.abs(value) <= Number.MAX_SAFE_INTEGER ? 0 : Number.NaN
   }
   const isList = Array.isArray(value)
