@@ -56,6 +56,21 @@ test('200 an account that cannot be reached, or whose system fails, has many fau
   expect(await overview()).toContain('simulator many faults 4 0 2 ')
 })
 
+test('200 a payout is no approval of its method', async () => {
+  const { call, overview } = await openShop()
+  const card = { number: '4111111111111111', cardholderName: 'Ada L', expiryDate: '209912', brand: 'visa' }
+  const customerInfo = { email: 'ada@example.com' }
+  const paid = await call('/payments/refunds', {
+    transId: 'won',
+    amount,
+    customerInfo,
+    paymentMethods: { card },
+  })
+  expect(paid.body.status).toBe('OK')
+  await call('/payments', cardPayment({ card: { number: '4000000000000002' } }))
+  expect(await overview()).toContain('CARD 0 1 0 %')
+})
+
 test('200 payments for which no account was asked yet say nothing about the health of one', async () => {
   const { call, overview } = await openShop()
   await call('/payments/sessions', { transId: 'not-chosen', amount, urls })

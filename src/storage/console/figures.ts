@@ -82,7 +82,7 @@ export function createFigureStore({ readers }: Pick<Database, 'readers'>): Figur
       const { rows } = await ask<ApprovalRate>(
         `SELECT p.method, count(*) FILTER (WHERE p.status IN ('AUTHORIZED', 'CAPTURE_REQUEST', 'OK', 'REVERSED'))::integer AS approved,
            count(*) FILTER (WHERE p.status = 'FAILED')::integer AS failed
-         FROM payment p WHERE ${recent} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 10`,
+         FROM payment p WHERE ${recent} AND p.kind = 'PAYMENT' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 10`,
         [merchantId, since],
       )
       return rows
