@@ -9,7 +9,13 @@ import { networkOf, plainAddress } from '#domain/network-address.ts'
 import type { ClientAddresses } from '#http/server/client-address.ts'
 import type { Timers } from '#http/server/timers.ts'
 
-export type DropReason = 'address_open' | 'address_idle' | 'idle_time' | 'pipelined' | 'server_full'
+export type DropReason =
+  | 'address_open'
+  | 'address_idle'
+  | 'idle_time'
+  | 'pipelined'
+  | 'stalled'
+  | 'server_full'
 
 export interface ConnectionLimits {
   /** By the API contract 1,000 connections per address, 100 of them without a request. */
@@ -28,6 +34,7 @@ interface Ports {
     on(event: 'connection' | 'secureConnection', listener: (socket: Socket) => void): unknown
     on(event: 'request', listener: Listener): unknown
     on(event: 'drop', listener: () => void): unknown
+    on(event: 'timeout', listener: (socket: Socket) => void): unknown
     listeners(event: 'request'): readonly unknown[]
     removeAllListeners(event: 'request'): unknown
   }
@@ -128,8 +135,21 @@ export function limitConnections({ server, addresses, limits, timers, onDrop }: 
 
   server.on('connection', admit)
   server.on('drop', () => onDrop('server_full'))
+  watchStalls(server, bySocket, onDrop)
   const onTooMany = (connection: Connection): void => drop(connection, 'pipelined')
   watchRequests(server, { bySocket, byPort, most: limits.pipelined, onTooMany })
+}
+
+/** Node reports idle connections here too, a moment after Keep-Alive has ended: those are no fault of the client. */
+function watchStalls(
+  server: Ports['server'],
+  bySocket: WeakMap<Socket, Connection>,
+  onDrop: Ports['onDrop'],
+): void {
+  server.on('timeout', socket => {
+    if ((bySocket.get(socket)?.running ?? 0) > 0) onDrop('stalled')
+    socket.destroy()
+  })
 }
 
 interface Watch {

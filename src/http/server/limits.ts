@@ -10,6 +10,8 @@ export interface HttpLimits {
   readonly keepAliveHintMs: number
   readonly keepAliveTimeoutMs: number
   readonly proxyKeepAliveTimeoutMs: number
+  /** A connection on which nothing has moved for this long is closed, whatever it waits for. */
+  readonly stalledMs: number
   readonly openPerAddress: number
   readonly idlePerAddress: number
   /** Requests on one connection that wait for their answers. */
@@ -33,6 +35,11 @@ export const defaultLimits: HttpLimits = {
   keepAliveTimeoutMs: 10_000,
   /** 75 s: longer than the 60 s of common load balancers, so that they close idle connections first. */
   proxyKeepAliveTimeoutMs: 75_000,
+  /**
+   * 90 s: longer than any request waits for its provider. A client that does not read its answer is noticed once the same bytes
+   * have waited for that long, so after three minutes at most.
+   */
+  stalledMs: 90_000,
   /** By the API contract, for each address that is not a trusted proxy. */
   openPerAddress: 1_000,
   idlePerAddress: 100,

@@ -204,6 +204,26 @@ test('a client that sends many requests without waiting for answers is cut off, 
   await own.app.close()
 })
 
+test('a client that does not read its answer is cut off', async () => {
+  const own = await createToy()
+  const port = await listen(own)
+  expect(own.app.server.timeout).toBe(90_000)
+  const unread = connect(port, '127.0.0.1')
+  const [held]: Socket[] = await once(own.app.server, 'connection')
+  // More than the buffers of both ends hold.
+  const large = answer(200, { done: 'x'.repeat(20_000_000) })
+  own.handle = async () => {
+    held?.setTimeout(50)
+    return large
+  }
+  unread.pause()
+  unread.write(`${ask('/api/v2/toys/1')}\r\n`)
+  if (held) await once(held, 'close')
+  expect(await dropped(own)).toContain('{reason="stalled"} 1')
+  unread.destroy()
+  await own.app.close()
+})
+
 test('Keep-Alive tells clients to close an idle connection long before the server does', async () => {
   const own = await createToy()
   const port = await listen(own)

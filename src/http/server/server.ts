@@ -133,6 +133,7 @@ function createFastify<Services>(
     logger: false,
     bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestTimeoutMs,
+    connectionTimeout: limits.stalledMs,
     keepAliveTimeout: trustedProxies === undefined ? limits.keepAliveHintMs : limits.proxyKeepAliveTimeoutMs,
     // The route refuses requests that arrive while the server closes, in its own dialect.
     return503OnClosing: false,
