@@ -36,10 +36,11 @@ export const defaultLimits: HttpLimits = {
   /** 75 s: longer than the 60 s of common load balancers, so that they close idle connections first. */
   proxyKeepAliveTimeoutMs: 75_000,
   /**
-   * 90 s: longer than any request waits for its provider. A client that does not read its answer is noticed once the same bytes
-   * have waited for that long, so after three minutes at most.
+   * 5 min: a large step of a test clock may take minutes, and clients such as fetch of Node give up after this time too. A
+   * client that does not read its answer is noticed once the same bytes have waited for that long, so after twice the time
+   * at most.
    */
-  stalledMs: 90_000,
+  stalledMs: 300_000,
   /** By the API contract, for each address that is not a trusted proxy. */
   openPerAddress: 1_000,
   idlePerAddress: 100,
