@@ -18,6 +18,15 @@ import {
   withNewKey,
 } from '#console/context.ts'
 import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
+import {
+  currencyOf,
+  openAmount,
+  refundable,
+  renderSums,
+  showMarks,
+  showReceived,
+  sum,
+} from '#console/sections/payment-sums.ts'
 import { chooseCapture, type Refunded } from '#console/sections/refunded-capture.ts'
 import { renderStory } from '#console/sections/story.ts'
 import { actAlone, busyProblem } from '#console/sent-forms.ts'
@@ -50,7 +59,6 @@ interface MoneyAct {
   readonly open: (payment: Json) => number | undefined
 }
 
-const sum = (payment: Json, name: string): number => Number(pick(payment, `amount.${name}`) ?? 0)
 const positive = (value: number): number | undefined => (value > 0 ? value : undefined)
 /**
  * The payment waits for its customer: to choose a method, or to send the rest of a transfer that has arrived in part.
@@ -58,15 +66,6 @@ const positive = (value: number): number | undefined => (value > 0 ? value : und
 const isOpen = (payment: Json): boolean =>
   payment.status === 'AUTHORIZE_REQUEST' ||
   (payment.status === 'PENDING' && sum(payment, 'receivedValue') > 0)
-
-const openAmount = (payment: Json): number =>
-  sum(payment, 'authorizedValue') - sum(payment, 'capturedValue') - sum(payment, 'reversedValue')
-
-const refundable = (payment: Json): number =>
-  sum(payment, 'capturedValue') -
-  sum(payment, 'refundedValue') -
-  sum(payment, 'returnedValue') -
-  sum(payment, 'disputedValue')
 
 export const moneyActs: readonly MoneyAct[] = [
   {
@@ -99,8 +98,6 @@ export const moneyActs: readonly MoneyAct[] = [
   },
 ]
 
-const currencyOf = (payment: Json): string => String(pick(payment, 'amount.currency') ?? '')
-
 const addressOf = (visit: MerchantVisit, payId: string): string =>
   `/console/m/${visit.merchant.merchantId}/payments/${payId}`
 
@@ -122,47 +119,6 @@ function renderResult(payment: Json): Html {
   const code = String(payment.responseCode ?? '')
   const { description, advice } = describe(code)
   return html`<p class="quiet"><code>${code}</code> ${description}${code !== success && html` What to do: ${renderProse(adviceMeanings[advice])}`}</p>`
-}
-
-/** Money to a customer without an earlier payment: nothing was authorised or captured, and its sum counts as refunded. */
-const isPayout = ({ operations }: Json): boolean => toRows(operations).some(({ type }) => type === 'CREDIT')
-
-interface SumLine {
-  readonly title: string
-  readonly value: number
-}
-
-/**
- * Two small tables that add up: the part of the authorised amount that may still be captured, and the rest of the
- * captured amount.
- */
-function renderSums(payment: Json): Html {
-  const currency = currencyOf(payment)
-  const line = (title: string, name: string): SumLine => ({ title, value: sum(payment, name) })
-  if (isPayout(payment))
-    return html`<table class="sums" aria-label="Paid out"><tbody><tr><th scope="row">Paid out</th><td class="number">${showMoney({ value: sum(payment, 'refundedValue'), currency })}</td></tr></tbody></table>`
-  const account = (name: string, first: SumLine, taken: readonly SumLine[], rest: SumLine): Html =>
-    html`<table class="sums" aria-label="${name}"><tbody>${[
-      first,
-      ...taken.filter(({ value }) => value > 0),
-    ].map(
-      ({ title, value }, index) =>
-        html`<tr><th scope="row">${title}</th><td class="number">${index > 0 && '− '}${showMoney({ value, currency })}</td></tr>`,
-    )}<tr class="rest"><th scope="row">${rest.title}</th><td class="number">${showMoney({ value: Math.max(0, rest.value), currency })}</td></tr></tbody></table>`
-  const authorized = account(
-    'Authorised',
-    line('Authorised', 'authorizedValue'),
-    [line('Captured', 'capturedValue'), line('Reversed', 'reversedValue')],
-    { title: 'Still open', value: openAmount(payment) },
-  )
-  if (sum(payment, 'capturedValue') === 0) return authorized
-  const given = [
-    line('Refunded', 'refundedValue'),
-    line('Returned', 'returnedValue'),
-    line('Disputed', 'disputedValue'),
-  ]
-  const kept = { title: 'Kept', value: refundable(payment) }
-  return html`${authorized}${account('Captured', line('Captured', 'capturedValue'), given, kept)}`
 }
 
 function showMethod(payment: Json): Part {
@@ -190,22 +146,6 @@ function showProviderId(payment: Json): Part {
   const ids = toRows(payment.operations).map(({ providerTransactionId }) => providerTransactionId)
   const first = ids.find(id => id !== undefined)
   return first === undefined ? '' : html`<code data-copy>${String(first)}</code>`
-}
-
-/** The amount of a bank transfer that has arrived so far: the sums count it only once it is complete. */
-const showReceived = (payment: Json): Part =>
-  sum(payment, 'receivedValue') > 0 &&
-  showMoney({ value: sum(payment, 'receivedValue'), currency: currencyOf(payment) })
-
-/** Marks for facts that the status does not show: money that has been returned, or may be. */
-function showMarks(payment: Json): Part {
-  const [captured, refunded] = [sum(payment, 'capturedValue'), sum(payment, 'refundedValue')]
-  const refund = isPayout(payment) ? 'paid out' : refunded < captured ? 'refunded in part' : 'refunded'
-  return [
-    refunded > 0 && html` <span class="badge quiet">${refund}</span>`,
-    sum(payment, 'returnedValue') > 0 && html` <span class="badge bad">returned</span>`,
-    sum(payment, 'disputedValue') > 0 && html` <span class="badge warn">disputed</span>`,
-  ]
 }
 
 /** The payment, or an operation on it, still waits for its customer, its provider or the bank. */
