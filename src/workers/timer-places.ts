@@ -9,8 +9,10 @@ import type { ClaimedTimer } from '#storage/payments/unanswered.ts'
 import { createLanes, laneStart } from '#workers/lanes.ts'
 
 export interface TimerPlaces {
-  /** Takes timers that were claimed now. Each runs once there is a place for it, or is left to a later claim. */
-  take(claimed: readonly ClaimedTimer[]): void
+  /**
+   * Takes timers whose leases count from that time. Each runs once there is a place for it, or is left to a later claim.
+   */
+  take(claimed: readonly ClaimedTimer[], claimedMs: number): void
   /** Whether more timers should be claimed: those that still wait are few, or wait for an account that hangs. */
   hasRoom(): boolean
   /** Resolves when the timers that are running now have ended, of one merchant or of all. */
@@ -35,15 +37,15 @@ export const startWithinMs = 40_000
 
 /**
  * 64: two batches of commits. Running more at once would queue for the few database connections and time out: on a busy
- * machine plans missed their time because of that (seen). Timers that wait for a hanging provider are not counted.
+ * machine plans missed their time because of that (seen). Timers that a slow provider holds up are not counted.
  */
 export const atOnce = 64
 
 /** 8 s: a provider that takes longer for a call is slow. */
 const slowMs = 8_000
 
-/** 64: as many timers as a narrow lane could ever start before their leases end. More are left to a later claim. */
-const narrowWaitingMax = 64
+/** 64: as many timers as a lane that hangs could ever start before their leases end. More are left to a later claim. */
+const heldUpWaitingMax = 64
 
 /** 1,024: even the smallest machine has sockets for that many calls to hanging providers. */
 const runningMax = 1_024
@@ -94,15 +96,17 @@ function createAccountLanes(nowMs: () => number) {
     else busy.delete(name)
   }
 
+  /** All places are taken, and the account is known to be slow or has ended nothing for a while. */
+  function isStuck(lane: NamedLane | undefined): boolean {
+    const state = lane && busy.get(lane.name)
+    if (!state || hasPlace(lane)) return false
+    return isNarrow(lane) || nowMs() - state.movedMs >= slowMs
+  }
+
   return {
     isNarrow,
     hasPlace,
-    /** All places are taken, and the account is known to be slow or has ended nothing for a while. */
-    isStuck(lane: NamedLane | undefined): boolean {
-      const state = lane && busy.get(lane.name)
-      if (!state || hasPlace(lane)) return false
-      return isNarrow(lane) || nowMs() - state.movedMs >= slowMs
-    },
+    isStuck,
     enter(lane: NamedLane | undefined): void {
       if (!lane) return
       lanes.enter(lane)
@@ -118,20 +122,32 @@ function createAccountLanes(nowMs: () => number) {
 
 type AccountLanes = ReturnType<typeof createAccountLanes>
 
-/** As many as can be started in time wait already for an account that is known to be slow. */
+/** As many as can be started in time wait already for an account that is slow or hangs. */
 function isCrowded({ lane }: Held, waiting: readonly Held[], lanes: AccountLanes): boolean {
-  if (!lanes.isNarrow(lane)) return false
-  return waiting.filter(other => other.lane?.name === lane?.name).length >= narrowWaitingMax
+  if (!lanes.isNarrow(lane) && !lanes.isStuck(lane)) return false
+  return waiting.filter(other => other.lane?.name === lane?.name).length >= heldUpWaitingMax
 }
 
-/** Counts those that are not held up by an account that hangs. */
-const countMoving = (timers: readonly Held[], lanes: AccountLanes): number =>
-  timers.filter(({ lane }) => !lanes.isStuck(lane)).length
+interface Running {
+  readonly held: Held
+  readonly startedMs: number
+  readonly done: Promise<void>
+}
+
+/**
+ * Counts the running ones that no provider holds up. A provider that hangs may have many accounts, each with less than a
+ * full lane, so every slow call is left out.
+ */
+function countActive(running: ReadonlyMap<PayId, Running>, lanes: AccountLanes, now: number): number {
+  const isActive = ({ held: { lane }, startedMs }: Running): boolean =>
+    lane === undefined || (now - startedMs < slowMs && !lanes.isStuck(lane))
+  return [...running.values()].filter(isActive).length
+}
 
 export function createTimerPlaces({ run, nowMs, onEnd }: TimerPlacesDeps): TimerPlaces {
   const lanes = createAccountLanes(nowMs)
   /** At most one of each payment. */
-  const running = new Map<PayId, { readonly held: Held; readonly done: Promise<void> }>()
+  const running = new Map<PayId, Running>()
   let waiting: Held[] = []
   let stopped = false
 
@@ -145,17 +161,14 @@ export function createTimerPlaces({ run, nowMs, onEnd }: TimerPlacesDeps): Timer
       startWaiting()
       onEnd()
     })
-    running.set(claimed.payId, { held, done })
+    running.set(claimed.payId, { held, startedMs, done })
   }
 
   /** Starts the first ones that have a place, and forgets those whose leases may end while they run. */
   function startWaiting(): void {
     if (stopped) return
     const now = nowMs()
-    let active = countMoving(
-      [...running.values()].map(({ held }) => held),
-      lanes,
-    )
+    let active = countActive(running, lanes, now)
     const left: Held[] = []
     for (const held of waiting) {
       if (now >= held.untilMs) continue
@@ -176,8 +189,8 @@ export function createTimerPlaces({ run, nowMs, onEnd }: TimerPlacesDeps): Timer
   }
 
   return {
-    take(claimed) {
-      const untilMs = nowMs() + startWithinMs
+    take(claimed, claimedMs) {
+      const untilMs = claimedMs + startWithinMs
       for (const timer of claimed.toSorted((a, b) => a.runAt.getTime() - b.runAt.getTime())) {
         const held = hold(timer, untilMs)
         // Its lease has ended while it runs: running it once more would not end it sooner.
@@ -191,7 +204,7 @@ export function createTimerPlaces({ run, nowMs, onEnd }: TimerPlacesDeps): Timer
       // Time alone may have made room: a lane is stuck by now, or timers have waited too long.
       startWaiting()
       if (stopped || waiting.length >= waitingMax || running.size >= runningMax) return false
-      return countMoving(waiting, lanes) < atOnce
+      return waiting.filter(({ lane }) => !lanes.isStuck(lane)).length < atOnce
     },
 
     finish,

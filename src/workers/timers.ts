@@ -137,8 +137,10 @@ export function createTimerWorker(deps: TimerDeps): TimerWorker {
   /** A full claim is followed by the next one, so that a thousand plans due at midnight do not wait for the next poll. */
   async function claimMore(): Promise<void> {
     if (!places.hasRoom()) return
+    // Leases count from here: a process that is frozen while it claims must not run timers that others have by now.
+    const claimedMs = nowMs()
     const claimed = await claim()
-    places.take(claimed)
+    places.take(claimed, claimedMs)
     isMoreDue = claimed.length === chunk
     if (isMoreDue) wake()
   }
