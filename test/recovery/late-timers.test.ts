@@ -1,9 +1,11 @@
 /** Timers that run late in live, because no process ran when they were due: what they do is dated when it happens. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import type { ConnectorFacts } from '#connectors/contract.ts'
+import type { Connector, ConnectorFacts } from '#connectors/contract.ts'
+import type { MerchantId } from '#domain/ids.ts'
 import { createTestClock, dayMs, hourMs, minuteMs, secondMs } from '#test/support/clock.ts'
 import { cleanUpAll, makePreparedFolder, open } from '#test/support/database/embedded.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { beginPlan, listPayments } from '#test/support/plans.ts'
 import { type Acquirer, createAcquirer } from '#test/support/providers/acquirer.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
 
@@ -107,4 +109,35 @@ test('a capture that was sent late is not called failed before the provider can 
   clock.move(hourMs)
   await runDue()
   expect(await shop.read(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 1000 } })
+})
+
+test('a charge that goes on to the next account is as old there as its sending to that account', async () => {
+  const recurring = { frequency: 'DAILY', autoCharge: true }
+  const { paymentPlanId } = (await beginPlan(shop, { recurring })).body
+  const { connectors, connector } = acquirer
+  const { candidates } = connectors
+  onTestFinished(() => void Object.assign(connectors, { candidates }))
+  const away: Connector = {
+    ...connector,
+    async authorize() {
+      clock.move(minuteMs)
+      return { authorization: { kind: 'unreached' } }
+    },
+  }
+  const [account] = await connectors.enabled(gateway.merchantId as MerchantId)
+  const accounts = [
+    { ...account, accountId: 'acc_away', connector: away },
+    { ...account, accountId: 'acc_near' },
+  ]
+  Object.assign(connectors, { candidates: async () => accounts })
+  clock.move(2 * dayMs)
+  const begunMs = clock.nowMs()
+  await runDue()
+  const [charged] = await listPayments(shop, paymentPlanId)
+  const { operations } = await shop.read(charged.payId)
+  const [first, second] = operations
+  expect([first.status, second.status]).toEqual(['FAILED', 'OK'])
+  const waitedMs = Date.parse(second.creationDate) - Date.parse(first.creationDate)
+  expect(waitedMs).toBeGreaterThanOrEqual(minuteMs)
+  expect(Date.parse(first.creationDate)).toBeGreaterThanOrEqual(begunMs)
 })

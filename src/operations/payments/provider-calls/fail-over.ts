@@ -5,7 +5,7 @@ import { hideSent } from '#connectors/quoted-secrets.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { failOver } from '#lifecycle/fail-over.ts'
 import { findOperation, type Payment } from '#lifecycle/payment.ts'
-import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
+import { type Engine, effectTime, newXId } from '#operations/engine.ts'
 import type { Authorization } from '#operations/payments/authorize.ts'
 import { amountMisfit, providerOf } from '#operations/payments/provider-calls/choose-account.ts'
 import { returnAddressOf } from '#operations/payments/provider-calls/payment-context.ts'
@@ -43,6 +43,7 @@ export function toAuthorization({ merchant, payment, account, message }: Sending
 
 interface Failing extends Omit<Sending, 'account'> {
   readonly unattended?: boolean
+  /** The merchant's time for which the timer behind it was set; now unless given. */
   readonly at?: Date
 }
 
@@ -70,7 +71,7 @@ export function failOverTo(
     const moved = await engine.queue.update({ merchantId, payId, known: payment }, stored => {
       // An earlier round committed, but its answer was lost.
       if (findOperation(stored, xId)) return { result: stored }
-      const now = at ?? merchantNow(engine.clock, merchant)
+      const now = effectTime(engine, merchant, at)
       const provider = providerOf(next)
       const unreached = message.reference
       const over = failOver(stored, {
