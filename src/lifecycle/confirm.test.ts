@@ -107,6 +107,14 @@ describe('recordConfirm', () => {
     expect(recorded).toMatchObject({ amount: { value: 1000 }, sums: { authorized: 0 } })
   })
 
+  test('merges an order with that of the payment, in the payment and for the provider', () => {
+    const order = { merchantReference: 'o-1', items: [{ name: 'Hat', quantity: 1 }] }
+    const given = confirm(1, { details: { order: { description: 'One hat' } } })
+    const merged = recordConfirm(waiting({ details: { order } }), given, recording)
+    const whole = { ...order, description: 'One hat' }
+    expect([merged.details.order, merged.operations[1]?.details.order]).toEqual([whole, whole])
+  })
+
   test('replaces the capture method if one is given', () => {
     const captureMethod = { type: 'DELAYED', delayedHours: 5 } as const
     expect(recorded.captureMethod).toEqual({ type: 'MANUAL' })

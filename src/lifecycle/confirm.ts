@@ -38,8 +38,12 @@ export function recordConfirm(
   recording: Recording & { readonly captureXId?: XId },
 ): Payment {
   const captureMethod = command.captureMethod ?? payment.captureMethod
-  const operation = toOperation('CONFIRM', command, recording, { captureXId: recording.captureXId })
   const details = withReplaced(payment.details, command.details)
+  const operation = toOperation('CONFIRM', command, recording, {
+    captureXId: recording.captureXId,
+    // The provider gets the whole order, as it is stored: a method may refuse one without its items.
+    ...(command.details.order ? { order: details.order } : {}),
+  })
   return withOperation({ ...payment, status: 'PENDING', captureMethod, details }, operation, recording.now)
 }
 
