@@ -1,4 +1,5 @@
 /** `doctor` on plans of every kind, intact and after deliberate damage. */
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { nameDamage } from '#test/support/database/damage.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
@@ -72,6 +73,8 @@ test.each<[string, string[]]>([
   // A timer that fires in vain is set again a little later.
   [delay('automatic', '1 hour'), []],
   [set("status = 'SUSPENDED'", 'automatic'), []],
+  [set("status = 'PAUSED'", 'ends'), []],
+  [`${set("status = 'PAUSED'", 'ends')}; ${forget('ends')}`, ['plan-timer']],
   [set('charging_pay_id = gen_random_uuid()', 'automatic'), ['plan-charge-under-way']],
   [set('charging_pay_id = initial_pay_id', 'automatic'), ['plan-charge-under-way']],
   [set('plan_id = gen_random_uuid()', 'automatic'), ['timer-has-operation', 'plan-of-payment', 'plan-timer']],
@@ -82,4 +85,11 @@ test.each<[string, string[]]>([
   ],
 ])('after %s the doctor finds %j', async (damage, expected) => {
   expect(await nameDamage(database.url, damage)).toEqual(expected)
+})
+
+test('the migration gives a suspended plan the timer of its end, which an earlier release had deleted', async () => {
+  const migration = readFileSync('migrations/0060-ends-of-plans-at-rest.sql', 'utf8')
+  const left = `${set("status = 'SUSPENDED', charging_pay_id = NULL", 'ends')}; ${forget('ends')}`
+  expect(await nameDamage(database.url, left)).toEqual(['plan-timer'])
+  expect(await nameDamage(database.url, `${left}; ${migration}`)).toEqual([])
 })

@@ -6,7 +6,7 @@ const named = (id: string): string => `replace(${id}::text, '-', '')`
 
 const plan = `format('plan %s is %s', ${named('pl.plan_id')}, pl.status)`
 
-const isCharged = `(pl.next_payment_date IS NOT NULL AND pl.recurring->>'autoCharge' = 'true'
+const isCharged = `pl.status = 'ACTIVE' AND (pl.next_payment_date IS NOT NULL AND pl.recurring->>'autoCharge' = 'true'
   OR pl.asked_on = pl.next_payment_date AND pl.tries = 0)`
 
 /** The day of the next try of a charge, or the day after the end, whichever comes first. */
@@ -57,9 +57,9 @@ export const planChecks: readonly Check[] = [
   {
     name: 'plan-timer',
     sentence:
-      'An active plan that is charged by itself or was asked to be charged, or that ends, has a timer for it or a charge under way.',
+      'An active plan that is charged by itself or was asked to be charged has a timer for it or a charge under way; so has a plan that ends, also while it is paused or suspended.',
     broken: `SELECT pl.merchant_id, pl.initial_pay_id AS pay_id, NULL::uuid AS x_id, ${plan} || ' without a timer in time' AS detail
-      FROM payment_plan pl CROSS JOIN clock WHERE pl.status = 'ACTIVE' AND pl.charging_pay_id IS NULL
+      FROM payment_plan pl CROSS JOIN clock WHERE pl.status IN ('ACTIVE', 'PAUSED', 'SUSPENDED') AND pl.charging_pay_id IS NULL
         AND ${actsOn} IS NOT NULL AND NOT ${hasTimer}`,
   },
   {
