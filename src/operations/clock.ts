@@ -24,8 +24,8 @@ export interface TestClockDeps {
   readonly store: ClockStore
   readonly findMerchant: (merchantId: MerchantId) => Promise<Merchant | undefined>
   readonly runDue: (merchantId: MerchantId) => Promise<number>
-  /** Waits for the merchant's timers that are running. */
-  readonly finishTimers: (merchantId: MerchantId) => Promise<void>
+  /** Waits for the merchant's timers that are running, and returns how many there were. */
+  readonly finishTimers: (merchantId: MerchantId) => Promise<number>
   /** Deletes a batch of expired idempotency keys and personal data, and returns how many rows it deleted. */
   readonly reap: (merchantId: MerchantId) => Promise<number>
   readonly onChange: (merchantId: string) => void
@@ -71,14 +71,15 @@ export function createTestClock(deps: TestClockDeps): TestClock {
 async function runAll(
   merchantId: MerchantId,
   hasDue: () => Promise<boolean>,
-  { clock, runDue }: TestClockDeps,
+  { clock, runDue, finishTimers }: TestClockDeps,
 ): Promise<void> {
   let untilMs = clock.nowMs() + patienceMs
   while (await hasDue()) {
-    const ran = await runDue(merchantId)
+    // What the background worker has claimed waits for its places: at a provider that hangs they are few.
+    const ran = (await runDue(merchantId)) || (await finishTimers(merchantId))
+    if (ran > 0) untilMs = clock.nowMs() + patienceMs
     if (clock.nowMs() > untilMs)
       throw new Error('the test clock was moved, but the work that became due did not finish in time')
-    if (ran > 0) untilMs = clock.nowMs() + patienceMs
     if (ran === 0) await clock.waitMs(pauseMs)
   }
 }

@@ -15,8 +15,8 @@ export interface TimerPlaces {
   take(claimed: readonly ClaimedTimer[], claimedMs: number): void
   /** Whether more timers should be claimed: those that still wait are few, or wait for an account that hangs. */
   hasRoom(): boolean
-  /** Resolves when the timers that are running now have ended, of one merchant or of all. */
-  finish(merchantId?: MerchantId): Promise<void>
+  /** Waits for the timers that are running now, of one merchant or of all, and returns how many there are. */
+  finish(merchantId?: MerchantId): Promise<number>
   /** Starts no more timers, and waits for those that are running. */
   stop(): Promise<void>
 }
@@ -181,11 +181,12 @@ export function createTimerPlaces({ run, nowMs, onEnd }: TimerPlacesDeps): Timer
     waiting = left
   }
 
-  async function finish(merchantId?: MerchantId): Promise<void> {
+  async function finish(merchantId?: MerchantId): Promise<number> {
     const mine = [...running.values()].filter(({ held: { claimed } }) =>
       [undefined, claimed.merchantId].includes(merchantId),
     )
     await Promise.all(mine.map(({ done }) => done))
+    return mine.length
   }
 
   return {

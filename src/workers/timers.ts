@@ -69,10 +69,10 @@ export interface TimerWorker {
   /** Runs one round of due timers, for one merchant or for all, waits for them and returns their number. */
   runDue(merchantId?: MerchantId): Promise<number>
   /**
-   * Resolves when the timers that are running have ended, of one merchant or of all. A timer is deleted before its
-   * provider call has ended, so an empty table does not mean that all work is done.
+   * Waits for the timers that are running, of one merchant or of all, and returns how many there were. A timer is deleted
+   * before its provider call has ended, so an empty table does not mean that all work is done.
    */
-  finish(merchantId?: MerchantId): Promise<void>
+  finish(merchantId?: MerchantId): Promise<number>
   /** Starts no more timers, and waits for those that are running. */
   stop(): Promise<void>
 }
@@ -174,7 +174,9 @@ export function createTimerWorker(deps: TimerDeps): TimerWorker {
       const mine = [...rounds].filter(
         round => merchantId === undefined || [undefined, merchantId].includes(round.merchantId),
       )
-      await Promise.allSettled([...mine.map(({ done }) => done), places.finish(merchantId)])
+      const inRounds = mine.map(({ done }) => done.catch(() => 0))
+      const counts = await Promise.all([...inRounds, places.finish(merchantId)])
+      return counts.reduce((sum, count) => sum + count, 0)
     },
     async stop() {
       stopped = true

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { createTestClock } from '#operations/clock.ts'
-import { createClockStore } from '#storage/clock.ts'
+import { type ClockStore, createClockStore } from '#storage/clock.ts'
 import { openDatabase } from '#storage/database.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { beginPlan } from '#test/support/plans.ts'
@@ -136,7 +136,7 @@ describe('the clock', () => {
           onChange: () => {},
           findMerchant: async () => merchant,
         },
-        ...{ runDue: async () => 0, finishTimers: async () => {}, reap: async () => 0 },
+        ...{ runDue: async () => 0, finishTimers: async () => 0, reap: async () => 0 },
       })
       const inHours = (hours: number) => Date.now() + hours * 60 * minuteMs
       expect(await isTooMuch(merchant, inHours(8), 3)).toBe(false)
@@ -146,6 +146,29 @@ describe('the clock', () => {
     } finally {
       await database.close()
     }
+  })
+
+  test('a move waits for timers of the background worker as long as some of them run', async () => {
+    let nowMs = 0
+    let left = 5
+    const merchant = { merchantId: shop.merchantId as MerchantId, clockOffsetMs: 0 } as Merchant
+    const store = { advance: async () => {}, hasDue: async () => left > 0 } as unknown as ClockStore
+    const pass = async (milliseconds: number) => {
+      nowMs += milliseconds
+    }
+    const { move } = createTestClock({
+      ...{ store, onChange: () => {}, findMerchant: async () => merchant },
+      clock: { nowMs: () => nowMs, waitMs: pass },
+      ...{ runDue: async () => 0, reap: async () => 0 },
+      // One after the other, because their provider hangs.
+      async finishTimers() {
+        if (left === 0) return 0
+        left -= 1
+        await pass(20_000)
+        return 1
+      },
+    })
+    expect((await move(merchant, { byMs: minuteMs })).getTime()).toBe(5 * 20_000)
   })
 
   test('401 without credentials', async () => {
