@@ -115,9 +115,10 @@ const rarities = [
   'capturePayment 200',
   'refundPayment 200',
   'cancelPayment 200',
-  // Random requests cannot guess ids of links and disputes.
+  // Random moves of the clock may end all links before a body fits.
   'updateLink 200',
   'updateLink 422',
+  // Random requests cannot guess ids of disputes.
   'getDispute 200',
   'acceptDispute 200',
   'acceptDispute 422',

@@ -29,7 +29,8 @@ const fastSettings = {
   synchronous_commit: 'off',
   // Each copy lives for seconds: autovacuum would take processor time from the tests, and change query plans at random.
   autovacuum: 'off',
-  max_connections: '100',
+  // A gateway may hold a dozen for each of its cells, a command as many beside it, and several files run at once.
+  max_connections: '300',
 }
 
 async function makeFolder(): Promise<string> {

@@ -55,6 +55,7 @@ const strangePaths: readonly string[] = [
 
 const idsOf = (path: string, world: World): readonly string[] => {
   if (path.startsWith('/events')) return world.eventIds
+  if (path.startsWith('/payments/links')) return world.linkIds
   if (path.includes('TransId')) return world.transIds
   if (path.startsWith('/payment-plans')) return world.planIds
   return path.startsWith('/payment-intents') ? world.intentIds.slice(-newest) : world.payIds
@@ -102,7 +103,7 @@ export function aim(endpoint: Endpoint, random: Random, world: World): Shot {
     'content-type': endpoint.accepts ?? 'application/json',
     // The token endpoint needs none, and its failures would count against this client.
     authorization: world.authorization,
-    ...(random.chance(0.3) ? { 'idempotency-key': `fuzz-${random.below(120)}` } : {}),
+    ...(random.chance(0.3) ? { 'idempotency-key': `fuzz-${random.below(40)}` } : {}),
     ...(random.chance(0.1) ? random.pick(strangeHeaders) : {}),
   }
   return { endpoint, verb, aimed, path: `/api/v2${path}${query}`, headers, body: makeBody(endpoint, draw) }

@@ -1,5 +1,6 @@
 /**
- * The targets of random requests: payments, intents, plans, customers and events of one merchant, in different states.
+ * The targets of random requests: payments, links, intents, plans, customers and events of one merchant, in different
+ * states.
  */
 import { addDays, dayOf } from '#domain/time/calendar.ts'
 import { cardPayment, type TestGateway } from '#test/support/gateway.ts'
@@ -12,6 +13,7 @@ export interface World {
   readonly intentIds: string[]
   readonly planIds: readonly string[]
   readonly eventIds: readonly string[]
+  readonly linkIds: readonly string[]
   readonly customers: readonly FuzzCustomer[]
 }
 
@@ -45,7 +47,9 @@ export async function makeWorld(gateway: TestGateway, authorization: string): Pr
   )
   // 60: random deletions leave enough for the other requests.
   const customers = await times(60, index => makeCustomer(gateway, index))
-  return { authorization, payIds, transIds, intentIds, planIds: [...open, ...ended], eventIds, customers }
+  const linkIds = await makeLinks(gateway)
+  const planIds = [...open, ...ended]
+  return { authorization, payIds, transIds, intentIds, planIds, eventIds, linkIds, customers }
 }
 
 async function makePlan({ call }: TestGateway, recurring: object): Promise<string> {
@@ -74,6 +78,16 @@ async function makeEvents({ call }: TestGateway): Promise<string[]> {
   await call('POST', `/test/payments/${body.payId}/customer-action`, { action: 'cancel' })
   const { data } = (await call('GET', '/events?page=1')).body
   return data.map(({ id }: { id: string }) => id)
+}
+
+/** The first one is cancelled. */
+async function makeLinks({ call }: TestGateway): Promise<string[]> {
+  const made = await times(5, async index => {
+    const request = { transId: `fuzz-link-${index}`, amount: { value: 1, currency: 'EUR' } }
+    return (await call('POST', '/payments/links', request)).body
+  })
+  await call('POST', `/payments/${made[0].payId}/cancellations`, {})
+  return made.map(({ id }) => id)
 }
 
 /** A customer whose card is randomly deleted soon pays with it again. */
