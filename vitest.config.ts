@@ -11,23 +11,37 @@ process.env.TMPDIR = makeTemporaryFolder()
 // Workers, and what tests start, read their sources compiled and without types.
 process.env.NODE_COMPILE_CACHE = compileCache
 
-/** These take longest, mostly waiting for processes. Begun last, one of them would run alone at the end. */
-const slow =
-  /test\/(commands\/(start|embedded|commands|keys|workers|backup)|recovery\/(killed|keys-rotate)|simulation\/|connectors\/.*conformance|browser\/)/
+/** These mostly wait, for processes that start or for a database that keeps silent. */
+const waiting =
+  /test\/(commands\/(start|embedded|commands|keys|workers|backup|stalled-log)|cells\/(away|restore)|recovery\/(killed|keys-rotate|notices-killed|database-away|processes|late-commit)|webhooks\/isolation)/
 
-class SlowFirst extends BaseSequencer {
+/** These use a processor for longest. Begun last, one of them would run alone at the end. */
+const long = /test\/(simulation\/|connectors\/.*conformance|browser\/|bank\/)/
+
+/**
+ * A file that waits beside files that work, so that the processors are busy all the time; long files before short ones.
+ */
+class Mixed extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
-    const isSlow = ({ moduleId }: TestSpecification) => slow.test(moduleId)
-    return [...sorted.filter(isSlow), ...sorted.filter(file => !isSlow(file))]
+    const isWaiting = ({ moduleId }: TestSpecification) => waiting.test(moduleId)
+    const isLong = ({ moduleId }: TestSpecification) => long.test(moduleId)
+    const working = sorted.filter(file => !isWaiting(file))
+    const longFirst = [...working.filter(isLong), ...working.filter(file => !isLong(file))]
+    const mixed: TestSpecification[] = []
+    for (const file of sorted.filter(isWaiting)) mixed.push(file, ...longFirst.splice(0, workingPerWaiting))
+    return [...mixed, ...longFirst]
   }
 }
+
+/** 4: a file that waits takes about as long as four long ones. */
+const workingPerWaiting = 4
 
 export default defineConfig({
   test: {
     // Processes, not threads: a test may send itself signals, and native modules end with their process.
     pool: 'forks',
-    // 3 for two cores: many tests wait for processes that start and stop, and somebody should work meanwhile.
+    // 3 for two cores: one of them usually has a file that waits.
     maxWorkers: 3,
     // One process runs many files: what they import is read once, which is a third of the whole time (measured).
     isolate: false,
@@ -35,7 +49,7 @@ export default defineConfig({
     experimental: { viteModuleRunner: false },
     // What a test leaves behind is soon garbage. The more of it is collected at once, the less survives and is copied.
     execArgv: ['--min-semi-space-size=16', '--max-semi-space-size=64'],
-    sequence: { sequencer: SlowFirst },
+    sequence: { sequencer: Mixed },
     // 2 min: a bound for what hangs, far above any test that waits for real processes on a busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,
