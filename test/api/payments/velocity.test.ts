@@ -444,4 +444,15 @@ describe('payouts', () => {
     expect(await payOut(shop, 700)).toMatchObject(tooMany)
     expect(await payOut(shop, 699)).toMatchObject({ status: 200 })
   })
+
+  test('payouts of years are deleted in rounds, so that no statement takes long', async () => {
+    const shop = await openLimited({ payoutLimit: '1000EUR/P30D' })
+    const run = (sql: string) => queryRows(gateway.databaseUrl, sql, [shop.merchantId])
+    await run(`INSERT INTO payout (merchant_id, payout_id, currency, amount, paid_at)
+      SELECT $1, lpad(to_hex(number), 32, '0')::uuid, 'EUR', 1, now() FROM generate_series(1, 10001) number`)
+    for (const left of [1, 0]) {
+      await gateway.gateway.engine.velocity.reap()
+      expect(await run('SELECT 1 FROM payout WHERE merchant_id = $1')).toHaveLength(left)
+    }
+  })
 })
