@@ -224,6 +224,21 @@ test('a client that does not read its answer is cut off', async () => {
   await own.app.close()
 })
 
+test('a connection whose client has its answers and is idle ends without being counted as stalled', async () => {
+  const own = await createToy()
+  const port = await listen(own)
+  const idle = connect(port, '127.0.0.1')
+  const [held]: Socket[] = await once(own.app.server, 'connection')
+  idle.write(`${ask('/api/v2/toys/1')}\r\n`)
+  await once(idle, 'data')
+  await settle()
+  held?.setTimeout(1)
+  if (held) await once(held, 'close')
+  expect(await dropped(own)).not.toContain('stalled')
+  idle.destroy()
+  await own.app.close()
+})
+
 test('Keep-Alive tells clients to close an idle connection long before the server does', async () => {
   const own = await createToy()
   const port = await listen(own)

@@ -113,11 +113,15 @@ describe('notices', () => {
     const { pspReference: originalReference } = approval
     const pspReference = 'D0AUTOMATICCAPT1'
     await shop.settle()
-    await shop.double.notify([{ ...approval, eventCode: 'CAPTURE', pspReference, originalReference }])
+    const capture = { ...approval, eventCode: 'CAPTURE', pspReference, originalReference }
+    // Another amount is not what was captured with the authorisation.
+    const other = { ...capture, pspReference: 'D0ANOTHERCAPTURE', amount: { value: 400, currency: 'EUR' } }
+    await shop.double.notify([capture, other])
     await shop.apply()
     expect((await shop.record(body.payId)).amount).toMatchObject({ capturedValue: 1000 })
     const { stdout } = await shop.commands.run('notices', 'list', '--unmatched')
     expect(stdout).not.toContain(pspReference)
+    expect(stdout).toContain(other.pspReference)
   })
 
   test.each([
