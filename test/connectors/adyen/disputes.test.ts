@@ -148,8 +148,13 @@ test.each([
   shop.double.ledger.dispute(payment, 'CHARGEBACK', id, { chargebackReasonCode: 'AM04' })
   if (method === 'left out') delete shop.double.ledger.owed.at(-1)?.paymentMethod
   await shop.settle()
+  for (const later of ['CHARGEBACK_REVERSED', 'SECOND_CHARGEBACK']) {
+    shop.double.ledger.dispute(payment, later, id)
+    if (method === 'left out') delete shop.double.ledger.owed.at(-1)?.paymentMethod
+    await shop.settle()
+  }
   expect(await disputesOf(payId)).toEqual([])
-  expect((await shop.record(payId)).amount).toMatchObject({ returnedValue: 1000 })
+  expect((await shop.record(payId)).amount).toMatchObject({ returnedValue: 1000, disputedValue: 0 })
 })
 
 test('a finished report is listed with its address at Adyen', async () => {

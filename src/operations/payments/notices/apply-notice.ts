@@ -109,6 +109,7 @@ async function applyFact(
       return recordReturn(noticed, fact, deps.engine)
     case 'dispute': {
       const returned = returnOf(noticed, fact)
+      if (!returned && isReturned(noticed, fact)) return 'ignored'
       if (!returned) return deps.applyDispute?.(noticed, fact) ?? 'unmatched'
       // A debit that the bank left with the merchant was not returned.
       return fact.dispute.status === 'WON' ? 'ignored' : recordReturn(noticed, returned, deps.engine)
@@ -134,6 +135,12 @@ function returnOf(
   const { amount, providerDisputeId: transactionId } = dispute
   return { kind: 'return', subject, amount, detail, transactionId }
 }
+
+/** A debit that was returned is not disputed as well: later notices may not tell what it was, and its money would count twice. */
+const isReturned = ({ payment }: Noticed, { dispute }: Fact<'dispute'>): boolean =>
+  payment.operations.some(
+    ({ type, provider }) => type === 'RETURN' && provider?.transactionId === dispute.providerDisputeId,
+  )
 
 async function applyOutcome(
   noticed: Noticed,
