@@ -23,6 +23,7 @@ export type ApplyNotice = (
     readonly merchantId: MerchantId
     readonly accountId: string
     readonly needsPerson?: string | null
+    readonly attempt?: number
   },
   item: NoticeItem,
 ) => Promise<Applied | NeedsPerson>

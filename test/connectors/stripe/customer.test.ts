@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openPage } from '#test/support/browser/customer-page.ts'
 import { createTestClock, secondMs } from '#test/support/clock.ts'
 import { cardPayment } from '#test/support/gateway.ts'
-import { findBrokenRules } from '#test/support/simulation/invariants.ts'
+import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
 import { openStripeShop, type StripeShop } from '#test/support/stripe/account.ts'
 import { challengedCard } from '#test/support/stripe/books.ts'
 import {
@@ -230,7 +230,7 @@ describe('our own page without card numbers', () => {
   })
 })
 
-test.each(['returns', 'never returns'])(
+test.each(['returns', 'never returns', 'never returns, and Stripe fails once'])(
   'a plan that was begun on Stripe’s page is charged with Stripe’s token: the customer %s',
   async how => {
     const { body } = await shop.gateway.call('POST', '/payments', {
@@ -245,6 +245,7 @@ test.each(['returns', 'never returns'])(
     const page = await chooseCard(body._links.redirect.href)
     const back = await go(`${page}?choice=yes`)
     // The event of the session comes first and has no more than its intent's id.
+    if (how.endsWith('once')) shop.double.arm('GET', /sessions/, 'error page')
     await (how === 'returns' ? go(back) : deliver('reversed'))
     const charge = await shop.gateway.call('POST', `/payment-plans/${body.paymentPlanId}/charge`, {
       transId: `charge-page ${how}`,
@@ -261,6 +262,27 @@ test.each(['returns', 'never returns'])(
     await expectSameBooks(charge.body.payId)
   },
 )
+
+test('a notice that has waited a minute for Stripe’s token completes the payment without it', async () => {
+  const { body } = await shop.gateway.call('POST', '/payments', {
+    ...order('CARD', { paymentMethods: { integrationType: 'HOSTED', type: 'CARD' } }),
+    credentialOnFile: { type: 'RECURRING', initialPayment: true, recurring: { frequency: 'MONTHLY' } },
+  })
+  const page = await chooseCard(body._links.redirect.href)
+  await go(`${page}?choice=yes`)
+  const failing = new RegExp(page.split('/').at(-1) ?? '')
+  for (const tried of [4, 5]) {
+    for (let call = 0; call < 4; call += 1) shop.double.arm('GET', failing, 'error page')
+    if (tried === 4) await shop.double.deliver(shop.noticeUrl)
+    await queryRows(
+      shop.gateway.databaseUrl,
+      "UPDATE notice_item SET attempt = $1, due_at = now() WHERE state = 'PENDING'",
+      [tried],
+    )
+    await shop.gateway.gateway.notices.runDue()
+    expect((await read(body.payId)).status).toBe(tried === 4 ? 'AUTHORIZE_REQUEST' : 'OK')
+  }
+})
 
 test('a payment that a notice completed has the id of its charge, under which Stripe settles it', async () => {
   const { payId, page } = await visit()

@@ -156,7 +156,7 @@ async function applyOutcome(
     if (contradicts(fact, payment, operation)) return 'unmatched'
     if (outcome.kind === 'unknown' || outcome.kind === 'unreached') return 'repeated'
     const told = { authorization: outcome, capture: captureOf(payment, operation, fact) }
-    const whole = fact.isBrief ? await lookUpTold(noticed, operation, engine) : undefined
+    const whole = fact.isBrief ? await lookUpApproval(noticed, operation, engine) : undefined
     return decide({ merchant, payment, xId: operation.xId, outcome: whole ?? told }, engine)
   }
   const captured = await applyToCapture(noticed, operation, fact, engine)
@@ -194,13 +194,6 @@ async function applyOutcome(
     )
   }
   return operation.prepared.paidLate ? acceptLate({ ...noticed, operation, outcome }, engine) : 'repeated'
-}
-
-/** What the provider knows about an approval beyond the notice of it. */
-async function lookUpTold({ merchant, payment, account }: Noticed, operation: Operation, engine: Engine) {
-  const opened = await engine.providers.open(account.merchantId, account.accountId)
-  const now = merchantNow(engine.clock, merchant)
-  return opened && lookUpApproval({ payment, operation, now }, opened, engine)
 }
 
 function isOtherTry({ type, provider }: Operation, { fields, transactionId }: ProviderFacts): boolean {

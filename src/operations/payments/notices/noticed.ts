@@ -10,6 +10,8 @@ export interface NoticeAccount {
   readonly accountId: string
   /** What an operator must do about the notice, if an earlier try has raised an alarm for it. */
   readonly needsPerson?: string | null
+  /** How many tries the notice has had; undefined if nobody would try it again. */
+  readonly attempt?: number
 }
 
 export type Fact<Kind extends NoticeFact['kind']> = Extract<NoticeFact, { kind: Kind }>
