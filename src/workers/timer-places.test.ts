@@ -93,6 +93,13 @@ test('accounts that hang with a few timers each hold up no other account', () =>
   expect(countOf('fast')).toBe(1)
 })
 
+test('slow timers that call no provider still count, because they wait for the database', () => {
+  take(timersOf('one', 64, 'LAPSE'))
+  nowMs += 8_000
+  take(timersOf('other', 1, 'LAPSE'))
+  expect([countOf('one'), countOf('other')]).toEqual([64, 0])
+})
+
 test('64 run at once, not counting those of accounts that hang', () => {
   for (let number = 0; number < 10; number += 1) take(timersOf(`slow${number}`, 8))
   expect(started).toHaveLength(64)

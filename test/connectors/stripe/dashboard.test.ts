@@ -262,6 +262,28 @@ describe('notices of events in the dashboard', () => {
     expect(record.operations).toHaveLength(1)
   })
 
+  test.each(['MANUAL', 'AUTOMATIC'])(
+    'a declined try that is told after the approval of the same intent reverses nothing: captured %s',
+    async type => {
+      const { payId, intentId } = await pay({ captureMethod: { type } })
+      const { double, noticeUrl } = direct
+      const intent = double.books.intents.get(intentId)
+      const object = {
+        ...(intent && double.books.showIntent(intent)),
+        ...{ status: 'requires_payment_method', latest_charge: null, amount_received: 0 },
+        last_payment_error: { code: 'card_declined', decline_code: 'insufficient_funds' },
+      }
+      double.takeEvents()
+      const id = `evt_declined_before_${type}`
+      const told = { id, type: 'payment_intent.payment_failed', livemode: false, data: { object } }
+      const before = await read(payId, direct)
+      expect(await double.send(noticeUrl, JSON.stringify(told))).toBe(200)
+      await direct.gateway.gateway.notices.runDue()
+      expect(await read(payId, direct)).toEqual(before)
+      await expectSameBooks(payId, direct)
+    },
+  )
+
   test('a capture and a cancellation in the dashboard are recorded', async () => {
     const manual = { captureMethod: { type: 'MANUAL' } }
     const captured = await pay(manual)
