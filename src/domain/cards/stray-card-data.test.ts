@@ -23,6 +23,18 @@ test.each<[name: string, body: object, field: string | undefined]>([
   ['in transId', { ...card, transId: number }, 'transId'],
   ['in refNr, in groups', { ...card, refNr: 'A-4111 1111 1111 1111' }, 'refNr'],
   ['with many separators', { ...card, metadata: { note: '4111 -- 1111 .. 1111 // 1111' } }, 'metadata.note'],
+  [
+    'in a URL, its spaces escaped',
+    { ...card, urls: { return: 'https://shop.example/?card=4111%201111%201111%201111' } },
+    'urls.return',
+  ],
+  [
+    'in a URL, escaped whole',
+    { ...card, urls: { cancel: 'https://shop.example/%34111%31%31111%311111111' } },
+    'urls.cancel',
+  ],
+  ['an escape that stands for no character', { ...card, refNr: '%E4%20 100 % 4111111111111111' }, 'refNr'],
+  ['an escaped number of another card', { ...card, refNr: '5555%205555%205555%204444' }, undefined],
   ['in digits of double width', { ...card, refNr: '４１１１１１１１１１１１１１１１' }, 'refNr'],
   ['in Arabic digits', { ...card, refNr: '٤١١١-١١١١-١١١١-١١١١' }, 'refNr'],
   ['any card in Persian digits in a name', { firstName: '۵۵۵۵ ۵۵۵۵ ۵۵۵۵ ۴۴۴۴' }, 'firstName'],

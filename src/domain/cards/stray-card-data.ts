@@ -210,9 +210,25 @@ function holds(text: string, numbers: readonly string[]): boolean {
   if (numbers.length === 0 || text.length < shortest) return false
   const digits = countDigits(text)
   if (!numbers.some(number => countDigits(number) <= digits)) return false
-  const plain = squeeze(text)
-  return numbers.some(number => plain.includes(number))
+  if (includesOne(squeeze(text), numbers)) return true
+  return mayBeEscaped(text) && includesOne(squeeze(unescaped(text)), numbers)
 }
+
+const includesOne = (text: string, numbers: readonly string[]): boolean =>
+  numbers.some(number => text.includes(number))
+
+/** Longer texts than 16 KiB are too long for every field, so the request is refused without a look at their escapes. */
+const mayBeEscaped = (text: string): boolean => text.length <= 16_384 && text.includes('%')
+
+/** In URLs a space is `%20`, whose digits would stand between those of the number; digits may be escaped too. */
+const unescaped = (text: string): string =>
+  text.replace(/(?:%[0-9A-Fa-f]{2})+/g, escapes => {
+    try {
+      return decodeURIComponent(escapes)
+    } catch {
+      return ' '
+    }
+  })
 
 /**
  * Infinite if a character is not ASCII, because normalisation may turn it into a digit. Cheap, because it is the only
