@@ -17,6 +17,12 @@ const create = (type: string, change: Partial<CreateCommand> = {}): CreateComman
   ...change,
 })
 const later1 = { confirmsLater: true }
+const plan = {
+  details: {
+    channel: 'ECOM' as const,
+    credentialOnFile: { type: 'RECURRING' as const, initialPayment: true },
+  },
+}
 const hosted = { integrationType: 'HOSTED' } as const
 
 describe('firstStep', () => {
@@ -30,6 +36,8 @@ describe('firstStep', () => {
     ['two steps, on our hosted page', create('PROVIDERK', hosted), 'provider'],
     ['a purchase on invoice in two steps', create('PROVIDERR'), 'confirm'],
     ['a redirect', create('PROVIDERP', hosted), 'provider'],
+    ['a redirect that begins a plan', create('PROVIDERP', { ...hosted, ...plan }), 'customer'],
+    ['a redirect that begins a plan, DIRECT', create('BANCONTACT', plan), 'provider'],
     ['a redirect with a confirm to follow', create('PROVIDERP', { ...hosted, ...later1 }), 'provider'],
     ['a redirect with a confirm to follow, DIRECT', create('PROVIDERP', later1), 'provider'],
     ['a redirect, DIRECT', create('IDEAL'), 'provider'],

@@ -18,6 +18,7 @@ import {
   type PaymentProvider,
   type Prepared,
 } from '#lifecycle/payment.ts'
+import { beginsPlan } from '#lifecycle/plans/plan.ts'
 import type { CaptureType, Flow, IntegrationType, Method } from '#methods/rows.ts'
 import type { Hints } from '#schemas/parts/hints.ts'
 
@@ -90,7 +91,7 @@ export const customerDeadline = ({ flow }: Method, now: Date): Date =>
 
 /**
  * Who acts first. `provider`: it is called at once, and may answer that the customer must act. `customer`: they fill in a
- * form on a hosted page. `confirm`: the merchant sends a second request.
+ * form on a hosted page, or agree there to a plan. `confirm`: the merchant sends a second request.
  */
 export function firstStep({
   integrationType,
@@ -99,12 +100,22 @@ export function firstStep({
   lacksConfirm,
   cardAtProvider,
   merchantInitiated,
+  details,
 }: Pick<
   CreateCommand,
-  'integrationType' | 'method' | 'confirmsLater' | 'lacksConfirm' | 'cardAtProvider' | 'merchantInitiated'
+  | 'integrationType'
+  | 'method'
+  | 'confirmsLater'
+  | 'lacksConfirm'
+  | 'cardAtProvider'
+  | 'merchantInitiated'
+  | 'details'
 >): 'provider' | 'customer' | 'confirm' {
   if (merchantInitiated) return 'provider'
-  if (integrationType === 'HOSTED') return flow === 'direct' && !cardAtProvider ? 'customer' : 'provider'
+  if (integrationType === 'HOSTED') {
+    // A customer who begins a plan agrees to it on our page first, also where the provider has a page of its own.
+    return (flow === 'direct' && !cardAtProvider) || beginsPlan(details) ? 'customer' : 'provider'
+  }
   // With a redirect the customer approves first, even if the merchant confirms afterwards.
   return (flow === 'multi_step' && !lacksConfirm) || (confirmsLater && flow === 'direct')
     ? 'confirm'

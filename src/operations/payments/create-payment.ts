@@ -292,8 +292,7 @@ function open(
   const command = {
     ...request.command,
     lacksConfirm: !hasConfirm(provider, method),
-    // A customer who begins a plan agrees to it on our page first.
-    cardAtProvider: takesCardItself(provider, method) && !beginsPlan(details),
+    cardAtProvider: takesCardItself(provider, method),
   }
   const now = request.at ?? merchantNow(engine.clock, merchant)
   const xId = newXId(engine)

@@ -133,6 +133,30 @@ test('nothing is charged until the customer has agreed', async () => {
   expect(after.body).toMatchObject({ status: 'OK', paymentPlanId: expect.any(String) })
 })
 
+test('a HOSTED payment with a provider’s page asks for consent before it leads there', async () => {
+  const { status, body } = await shop.call('POST', '/payments', {
+    transId: 'hosted-plan',
+    amount: { value: 999, currency: 'EUR' },
+    urls,
+    language: 'en',
+    credentialOnFile: {
+      type: 'RECURRING',
+      initialPayment: true,
+      recurring: { frequency: 'MONTHLY', useCase: 'FIXED' },
+    },
+    paymentMethods: { integrationType: 'HOSTED', type: 'PROVIDERP' },
+  })
+  expect([status, body.status]).toEqual([200, 'AUTHORIZE_REQUEST'])
+  const page = await openPage(body._links.redirect.href)
+  expect(page.html).toContain('I agree that Shop may charge this amount at this interval.')
+  expect(await sendForm(page, { type: 'PROVIDERP' })).toBe(422)
+  expect(await sendForm(page, { type: 'PROVIDERP', planConsent: 'yes' })).toBe(303)
+  await sendForm(await openPage(page.url), { action: 'approve' })
+  const { status: paid, paymentPlanId } = await shop.read(body.payId)
+  const plan = await shop.call('GET', `/payment-plans/${paymentPlanId}`)
+  expect([paid, plan.body.status]).toEqual(['OK', 'ACTIVE'])
+})
+
 test('the terms are in the customer’s language, and a plan without an end says so', async () => {
   const page = await open('de', { frequency: 'YEARLY', useCase: 'FIXED' })
   for (const text of ['Abonnieren und 9,99', 'Bis Sie kündigen', '1 Jahr']) expect(page).toContain(text)

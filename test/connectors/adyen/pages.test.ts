@@ -257,6 +257,14 @@ test('a refund of the payment on an abandoned page is not booked on the payment 
   }
 })
 
+/** Agrees to the plan on our page. Returns the address of Adyen's page, to which ours leads. */
+async function agree(href: string, type: string): Promise<string> {
+  const own = await openPage(href)
+  const form = new URLSearchParams({ ...own.hidden, type, planConsent: 'yes' })
+  const sent = await (await fetch(own.url, { method: 'POST', body: form })).text()
+  return /href="(http[^"]*\/(?:hosted|redirect)[^"]*)"/.exec(sent)?.[1] ?? ''
+}
+
 test('a plan that was begun on Adyen’s page is charged with Adyen’s token, without the customer', async () => {
   const other = await startAdyenGateway({ rawCards: false })
   try {
@@ -265,10 +273,7 @@ test('a plan that was begun on Adyen’s page is charged with Adyen’s token, w
       urls,
       paymentMethods: { integrationType: 'HOSTED', type: 'CARD' },
     })
-    const own = await openPage(body._links.redirect.href)
-    const form = new URLSearchParams({ ...own.hidden, type: 'CARD', planConsent: 'yes' })
-    const sent = await (await fetch(own.url, { method: 'POST', body: form })).text()
-    const page = /href="(http[^"]*\/hosted\/[^"]+)"/.exec(sent)?.[1] ?? ''
+    const page = await agree(body._links.redirect.href, 'CARD')
     await go(await go(`${page}/approve`))
     const charge = await other.gateway.call('POST', `/payment-plans/${body.paymentPlanId}/charge`, {
       transId: 'charge-page',
@@ -296,7 +301,7 @@ test.each([
     urls,
     paymentMethods: { integrationType: 'HOSTED', type: 'PROVIDERP' },
   })
-  const back = await go(`${await go(body._links.redirect.href)}/approve`)
+  const back = await go(`${await agree(body._links.redirect.href, 'PROVIDERP')}/approve`)
   await (isBack ? go(back) : shop.settle())
   const charge = await shop.gateway.call('POST', `/payment-plans/${body.paymentPlanId}/charge`, {
     transId: `wallet-charge-${isBack}`,
