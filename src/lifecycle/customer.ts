@@ -2,7 +2,9 @@
  * Rules about customers and their stored payment methods: which payments create a customer, what an approved payment
  * stores, and what a merchant may change. Pure.
  */
+
 import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
+import { erasePersonalData } from '#domain/personal-data.ts'
 import { lacksAuthorization, type Payment } from '#lifecycle/payment.ts'
 import type { CustomerAddress, CustomerPatch } from '#schemas/customer.ts'
 
@@ -103,6 +105,20 @@ export function customerDataOf({ details }: Payment): CustomerData | undefined {
  */
 export const isErased = ({ customerInfo }: Payment['details']): boolean =>
   customerInfo !== undefined && customerInfo.email === undefined
+
+/**
+ * What is stored of a payment whose customer's data was erased before: the provider gets what the request says, and
+ * nothing of it is kept. Earlier operations were erased with the payment.
+ */
+export const withoutPersonalData = (payment: Payment): Payment => ({
+  ...payment,
+  details: erasePersonalData(payment.details),
+  instrument: erasePersonalData(payment.instrument),
+  account: erasePersonalData(payment.account),
+  operations: payment.operations.map((operation, at, { length }) =>
+    at === length - 1 ? { ...operation, details: erasePersonalData(operation.details) } : operation,
+  ),
+})
 
 /** A value replaces the stored one, null clears it, an absent field keeps it. The same holds for each address field. */
 export function patchCustomer(customer: Customer, patch: CustomerPatch, now: Date): Customer {

@@ -6,11 +6,13 @@ import type { CardData } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { type ConfirmCommand, decideConfirm, recordConfirm } from '#lifecycle/confirm.ts'
+import { withoutPersonalData } from '#lifecycle/customer.ts'
 import { type Decision, refuse } from '#lifecycle/decision.ts'
 import { lastOperation, type Payment } from '#lifecycle/payment.ts'
 import { findCaptureMisfit } from '#methods/catalogue.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { keyReference, keyRow } from '#operations/key.ts'
+import { isNameless } from '#operations/payments/admit.ts'
 import { answerOperation, answerRefusal, type OperationAnswer } from '#operations/payments/answer.ts'
 import { authorize } from '#operations/payments/authorize.ts'
 import { checkObjects, type FollowUp, MethodMisfit } from '#operations/payments/follow-up.ts'
@@ -111,12 +113,13 @@ async function record(
     now,
   }
   const recorded = { ...recordConfirm(payment, command, recording), provider: providerOf(account) }
-  const next = await withKept(recorded, xId, account)
+  const sent = await withKept(recorded, xId, account)
+  const next = isNameless(merchant, payment, now) ? withoutPersonalData(sent) : sent
   const row = keyRow(key, { merchant, payId: payment.payId, xId, now })
   return {
     next,
     ...(row ? { alongside: { key: row } } : {}),
-    result: { sending: { payment: next, account, message: toConfirm(next, lastOperation(next)) } },
+    result: { sending: { payment: next, account, message: toConfirm(sent, lastOperation(sent)) } },
   }
 }
 

@@ -4,7 +4,7 @@ import type { PlanId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { describe, type Refusal, refusalCodes } from '#domain/response-codes.ts'
 import { type CreateCommand, firstStep, openPayment } from '#lifecycle/create.ts'
-import { isErased } from '#lifecycle/customer.ts'
+import { isErased, withoutPersonalData } from '#lifecycle/customer.ts'
 import { lastOperation, type Payment, type PaymentKind } from '#lifecycle/payment.ts'
 import { beginsPlan } from '#lifecycle/plans/plan.ts'
 import { undecided } from '#methods/method.ts'
@@ -288,7 +288,7 @@ function open(
 ): Opening {
   const { account: provider } = choice
   const { merchant, kind = 'PAYMENT' } = request
-  const { method, details } = request.command
+  const { method } = request.command
   const command = {
     ...request.command,
     lacksConfirm: !hasConfirm(provider, method),
@@ -298,10 +298,7 @@ function open(
   const xId = newXId(engine)
   const automatic = kind === 'PAYMENT' && command.captureMethod.type === 'AUTOMATIC'
   const captureXId = automatic ? newXId(engine) : undefined
-  // If the intent's customer was erased before this payment, the name in this request is not stored either.
-  const nameless = isErased(details)
   const paying = payingCard(request)
-  const cardholderName = nameless ? undefined : paying.cardholderName
   const isFormFirst = kind === 'PAYMENT' && firstStep(command) === 'customer'
   const payment = openPayment({
     command,
@@ -309,8 +306,8 @@ function open(
     payId: newPayId(engine),
     xId,
     captureXId,
-    instrument: card && toInstrument(card, cardholderName, quoteResult?.offer),
-    account: account && request.account && toAccountInstrument(account, request.account, nameless),
+    instrument: card && toInstrument(card, paying.cardholderName, quoteResult?.offer),
+    account: account && request.account && toAccountInstrument(account, request.account, false),
     prepared: {},
     // The provider account depends on what the customer enters on the page.
     provider: isFormFirst ? undefined : providerOf(provider),
@@ -354,7 +351,9 @@ async function begin(
   const { merchant } = request
   const { account: provider, others } = choice
   const prepared = isFormFirst ? {} : await prepare(request, unsent, provider)
-  const payment = withPrepared(unprepared, prepared)
+  // If the intent's customer was erased before this payment, what this request says about them is not stored either.
+  const stored = isErased(unprepared.details) ? withoutPersonalData(unprepared) : unprepared
+  const payment = withPrepared(stored, prepared)
   const message = { ...unsent, kept: prepared }
   return {
     ...toAuthorization({ merchant, payment, account: provider, message }),

@@ -8,6 +8,7 @@ import type { PayId, XId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import type { Money } from '#domain/money/money.ts'
 import type { Refusal } from '#domain/response-codes.ts'
+import { withoutPersonalData } from '#lifecycle/customer.ts'
 import type { Decision } from '#lifecycle/decision.ts'
 import type { FollowUpCommand, Recording } from '#lifecycle/follow-up.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
@@ -16,6 +17,7 @@ import { findObjectMisfit, type Misfit } from '#methods/catalogue.ts'
 import type { MethodOperationName } from '#methods/fields/objects.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { keyReference, keyRow, type OperationKey } from '#operations/key.ts'
+import { isNameless } from '#operations/payments/admit.ts'
 import {
   answerOperation,
   answerRefusal,
@@ -175,12 +177,13 @@ async function record<Command extends FollowUpCommand>(
     amountMisfit(account, command.amount) ?? captureMisfit(payment, { kind, command, account, now })
   if (misfit) throw new MethodMisfit(misfit)
   const reserved = kind.record(offered, command, { xId, prepared: {}, key: keyReference(key), now })
-  const next = await withKept({ ...reserved, method: payment.method }, xId, account)
+  const sent = await withKept({ ...reserved, method: payment.method }, xId, account)
+  const next = isNameless(merchant, payment, now) ? withoutPersonalData(sent) : sent
   const row = keyRow(key, { merchant, payId: payment.payId, xId, now })
   return {
     next,
     ...alongside(row, timer),
-    result: toSending(next, lastOperation(next), account, ask),
+    result: { ...toSending(sent, lastOperation(sent), account, ask), payment: next },
   }
 }
 
@@ -215,7 +218,7 @@ function toSending(
   operation: Operation,
   { connector, waitMs }: OpenedAccount,
   ask: NonNullable<Connector['capture']>,
-): Begun {
+): Extract<Begun, { answered?: undefined }> {
   const question = toFollowUp(payment, operation)
   return {
     payment,

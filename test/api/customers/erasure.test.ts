@@ -308,6 +308,45 @@ test.each(typedNames)(
   },
 )
 
+test('names and addresses in later requests about payments of an erased customer are not kept', async () => {
+  const shop = await openShop(gateway)
+  const paid = await pay(shop, { transId: 'rented', captureMethod: { type: 'MANUAL' } }, 'rented')
+  const { payId } = await pay(shop, { transId: 'ordered', card: { eventToken: 'ORDER' } }, 'ordered')
+  const { amount, customerInfo } = await shop.read(paid.payId)
+  await shop.call('DELETE', `/customers/${customerInfo.gatewayCustomerId}?erase=payments`)
+  const confirmed = await shop.call('POST', `/payments/${payId}/confirms`, {
+    transId: 'ordered',
+    amount: { value: amount.value, currency: amount.currency },
+    billingAddress: { streetName: 'Quillfeather Street', country: 'DEU' },
+    shipping: { address: { firstName: 'Xaviera', country: 'DEU' } },
+  })
+  expect(confirmed, confirmed.text).toMatchObject({ status: 200, body: { status: 'OK' } })
+  expect((await shop.read(payId)).billingAddress).toEqual({ country: 'DEU' })
+  const captured = await shop.call('POST', `/payments/${paid.payId}/captures`, {
+    transId: 'rented',
+    amount: { value: 100, currency: amount.currency },
+    enhancedData: {
+      common: { amounts: { grossAmount: 100, netAmount: 80, taxAmount: 20 } },
+      carRental: {
+        schemeA: {
+          rentalInformation: {
+            carMake: 'Saab',
+            milesDriven: 3,
+            driver: { firstName: 'Xaviera', lastName: 'Quillfeather' },
+            carRentalCompanyId: 'D',
+          },
+          billingAndInvoiceInformation: { countryCode: 'DEU' },
+          mileageUnit: 'Km',
+          odometerStart: 1,
+          odometerReturn: 4,
+        },
+      },
+    },
+  })
+  expect(captured, captured.text).toMatchObject({ status: 200, body: { status: 'OK' } })
+  await expectNobody(shop)
+})
+
 test('a name that is sent with the intent of an erased customer is not kept', async () => {
   const shop = await openShop(gateway)
   const { customerInfo } = await shop.read((await pay(shop)).payId)
@@ -317,6 +356,7 @@ test('a name that is sent with the intent of an erased customer is not kept', as
     integrationType: 'DIRECT',
     type: 'CARD',
     card: { number: '4242424242424242', expiryDate: '203012', cardholderName: 'Xaviera Quillfeather' },
+    browserInfo: { userAgent: 'Quillfeather OS' },
   })
   expect(confirmed, confirmed.text).toMatchObject({ status: 200, body: { status: 'OK' } })
   await expectNobody(shop)
