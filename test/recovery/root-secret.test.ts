@@ -20,7 +20,7 @@ import { isSigned } from '#vault/inventory-signature.ts'
 import { deriveAll } from '#vault/key-ring.ts'
 import { toMasterKey, toRing } from '#vault/master-key.ts'
 import { createPageTokens } from '#vault/page-token.ts'
-import { unwrapRoots } from '#vault/root-secrets.ts'
+import { addRoot, unwrapRoots, wrapRoots } from '#vault/root-secrets.ts'
 
 type Derived = ReturnType<typeof deriveAll>
 
@@ -199,4 +199,21 @@ test('the list of files that pages load is signed with the newest root secret', 
   const text = JSON.stringify(inventory)
   expect(isSigned(current.pageInventory, text, signature.value)).toBe(true)
   expect(isSigned(stolen.pageInventory, text, signature.value)).toBe(false)
+})
+
+test('there is room for a hundred root secrets', async () => {
+  const [store, master] = [await openRotationStore(gateway.databaseUrl), await ring().newest()]
+  assert(store, 'the lock is held')
+  try {
+    const made = await unwrapRoots(await store.readRoot(), ring())
+    const roots = Array.from({ length: 99 - made.length }).reduce<typeof made>(
+      known => addRoot(known, Date.now()),
+      made,
+    )
+    await store.replaceRoot(await store.readRoot(), wrapRoots(master, roots))
+    expect(await rotateRoot(ring(), { stores: [store] })).toBe(100)
+    await expect(rotateRoot(ring(), { stores: [store] })).rejects.toThrow('100 root secrets already')
+  } finally {
+    await store.close()
+  }
 })
