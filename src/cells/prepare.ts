@@ -1,10 +1,13 @@
 /** Creates the configured cells and migrates each to the newest schema. A cell is never removed. */
 import { removeAllRemains } from '#cells/move.ts'
+import { followRoot } from '#operations/merchants/rotate-root.ts'
 import { type CellAddress, cellName, inCell } from '#storage/cells/address.ts'
 import { CellFault, createCell, readSources, whilePreparing } from '#storage/cells/create-cell.ts'
 import { createDirectoryStore, type DirectoryStore } from '#storage/cells/directory-store.ts'
 import { isConnectionLost, openDatabase } from '#storage/database.ts'
 import { createInstallation } from '#storage/installation.ts'
+import { openRotationStore } from '#storage/vault/key-rotation.ts'
+import { rootSecretName } from '#storage/vault/vault-store.ts'
 import { openDerivedKeys } from '#vault/key-ring.ts'
 import { type MasterRing, toRing } from '#vault/master-key.ts'
 import { unwrapRoots } from '#vault/root-secrets.ts'
@@ -104,6 +107,23 @@ const isSameRoot =
     return first !== undefined && same !== undefined && first.equals(same)
   }
 
+/**
+ * Under the lock of key changes, so that the root secret of cell 0 stays what it is. If somebody else holds it, their
+ * change reaches the cell.
+ */
+async function completeRoot(url: string, { home, masterKey }: CellOptions): Promise<void> {
+  const store = await openRotationStore(url)
+  if (!store) return
+  const database = openDatabase(home.url, () => undefined)
+  try {
+    const value = await createInstallation(database).read(rootSecretName)
+    if (value !== undefined) await followRoot(value, store, masterKey)
+  } finally {
+    await database.close()
+    await store.close()
+  }
+}
+
 async function refreshCell(cell: Cell, options: CellOptions): Promise<void> {
   const { name, place } = toAddress(cell, options)
   try {
@@ -123,6 +143,7 @@ const ensureCell = (cell: Cell, options: CellOptions): Promise<void> =>
       number: cell.cell,
       baseUrl: baseOf(cell, options),
       isSameRoot: isSameRoot(toRing(options.masterKey)),
+      followRoot: url => completeRoot(url, options),
     },
     options.onProgress,
   )

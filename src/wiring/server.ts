@@ -7,7 +7,7 @@ import { endpoints } from '#endpoints/index.ts'
 import { describedAs } from '#endpoints/method-union.ts'
 import type { Services } from '#endpoints/services.ts'
 import { type AccessTokens, createAccessTokens } from '#http/authentication/access-token.ts'
-import type { ClientCheck } from '#http/authentication/client-check.ts'
+import type { ClientCheck, HashKeys } from '#http/authentication/client-check.ts'
 import { createIssueToken, type IssueToken } from '#http/authentication/issue-token.ts'
 import { createFailedLogins } from '#http/authentication/rate-limit.ts'
 import { about } from '#http/reference/document.ts'
@@ -103,6 +103,15 @@ interface AccessParts extends ClientCheck {
 }
 
 function openAccessParts({ options, clock, changes, logger }: Shared, cells: Cells): AccessParts {
+  const toHashKeys = ({ keys }: Cell): HashKeys => ({
+    peppers: keys.peppers,
+    // A process that cannot read a new root secret continues with the old one.
+    refresh: async () => {
+      await keys.refresh().catch((err: unknown) => {
+        logger.error({ err }, 'the root secret could not be read again; this process keeps the one it has')
+      })
+    },
+  })
   const { find, findByKeyId, findByKeyHash } = cells.stores.merchants
   return {
     credentials: { find, findByKeyId, findByKeyHash, onChange: listener => void changes.add(listener) },
@@ -113,13 +122,11 @@ function openAccessParts({ options, clock, changes, logger }: Shared, cells: Cel
       nowMs: clock.nowMs,
     }),
     watch: watchAccess(cells),
-    peppers: () => cells.home.keys.peppers,
-    // A process that cannot read a new root secret continues with the old one.
-    refreshPeppers: () =>
-      cells.home.keys.refresh().catch((err: unknown) => {
-        logger.error({ err }, 'the root secret could not be read again; this process keeps the one it has')
-        return false
-      }),
+    hashKeysOf: async merchantId =>
+      merchantId === undefined
+        ? toHashKeys(cells.home)
+        : cells.visit(merchantId, async cell => toHashKeys(cell)),
+    allHashKeys: () => cells.all().map(toHashKeys),
   }
 }
 

@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openMerchants } from '#cells/open-merchants.ts'
+import { prepareCells } from '#cells/prepare.ts'
 import { rotateRoot } from '#operations/merchants/rotate-root.ts'
 import { dumpDatabase } from '#storage/backup/dump.ts'
 import { inCell } from '#storage/cells/address.ts'
@@ -320,12 +321,13 @@ test('a cell that opens late serves only once its workers run, and each try that
   await line.close()
 })
 
+const openKeys = async (number: number) =>
+  (await openRotationStore(inCell(number === 0 ? stage.databaseUrl : stage.otherUrl, number))) ??
+  expect.fail('the lock is held')
+
 test('a new root secret that reaches only one of two cells is finished by repeating it', async () => {
   const ring = stage.masterKey
-  const open = async (number: number) =>
-    (await openRotationStore(inCell(number === 0 ? stage.databaseUrl : stage.otherUrl, number))) ??
-    expect.fail('the lock is held')
-  const stores = [await open(0), await open(1)] as const
+  const stores = [await openKeys(0), await openKeys(1)] as const
   const cutOff = () => Promise.reject(new Error('cut off'))
   try {
     const broken = [stores[0], { ...stores[1], replaceRootWith: cutOff }]
@@ -344,4 +346,43 @@ test('a new root secret that reaches only one of two cells is finished by repeat
     expect((await pay(gateway, who, 'x-api-key')).status).toBe(200)
   }
   await gateway.stop()
+})
+
+test('a new root secret that reached only cell 0 is brought to the others by the next command', async () => {
+  const [home, other] = [await openKeys(0), await openKeys(1)]
+  const readRoot = async (number: number) => {
+    const store = await openKeys(number)
+    try {
+      return await store.readRoot()
+    } finally {
+      await store.close()
+    }
+  }
+  const gateway = await startTestGateway({ ...stage, cells: cellsAt(stage.otherUrl) })
+  try {
+    const broken = { ...other, replaceRootWith: () => Promise.reject(new Error('cut off')) }
+    await expect(rotateRoot(stage.masterKey, { stores: [home, broken] })).rejects.toThrow('cut off')
+    await other.close()
+    // The cell keeps what it has until then, for running servers too.
+    const payEverywhere = async () => {
+      for (const who of [0, 1]) {
+        expect((await pay(gateway, who)).status).toBe(200)
+        expect((await pay(gateway, who, 'x-api-key')).status).toBe(200)
+      }
+    }
+    await payEverywhere()
+    await prepareCells({
+      home: { url: stage.databaseUrl, place: 'home' },
+      urls: [stage.otherUrl],
+      wanted: 2,
+      masterKey: stage.masterKey,
+      describePlace: () => 'other',
+      onProgress: () => undefined,
+    })
+    expect(await readRoot(1)).toBe(await home.readRoot())
+    await payEverywhere()
+  } finally {
+    await home.close()
+    await gateway.stop()
+  }
 })

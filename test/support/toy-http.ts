@@ -5,6 +5,7 @@ import { hashApiKey, type LiveKey, scopes } from '#domain/api-key.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { type AccessTokens, createAccessTokens } from '#http/authentication/access-token.ts'
+import type { ClientCheck, HashKeys } from '#http/authentication/client-check.ts'
 import { createIssueToken, type Form, type IssueToken } from '#http/authentication/issue-token.ts'
 import { createFailedLogins } from '#http/authentication/rate-limit.ts'
 import {
@@ -71,6 +72,12 @@ export const toyMerchant = (merchantId: string, more: Partial<Merchant> = {}): M
   clockOffsetMs: 0,
   ...more,
 })
+
+/** One pepper that stays. */
+const hashKeysBy = ({ pepper }: ToyCredentials): Pick<ClientCheck, 'hashKeysOf' | 'allHashKeys'> => {
+  const hashKeys: HashKeys = { peppers: [pepper], refresh: async () => undefined }
+  return { hashKeysOf: async () => hashKeys, allHashKeys: () => [hashKeys] }
+}
 
 export class ToyCredentials implements Credentials {
   readonly merchants = new Map<string, { merchant: Merchant; keys: LiveKey[] }>()
@@ -303,8 +310,7 @@ export async function createToy(more: Partial<HttpServerOptions<ToyServices>> = 
   }
   const issueToken = createIssueToken({
     credentials,
-    peppers: () => [credentials.pepper],
-    refreshPeppers: async () => false,
+    ...hashKeysBy(credentials),
     accessTokens,
     failedTokenRequests: createFailedLogins({ nowMs }),
     watch,
@@ -314,8 +320,7 @@ export async function createToy(more: Partial<HttpServerOptions<ToyServices>> = 
     endpoints: toyEndpoints,
     services: { issueToken, handle: call => toyState.handle(call) },
     credentials,
-    peppers: () => [credentials.pepper],
-    refreshPeppers: async () => false,
+    ...hashKeysBy(credentials),
     accessTokens,
     watch,
     keyStore,

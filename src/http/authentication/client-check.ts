@@ -4,11 +4,19 @@ import { hashApiKey, hashBoundKey, type LiveKey, type Peppers, readApiKey } from
 import type { Merchant } from '#domain/merchant.ts'
 import type { Credentials } from '#http/server/ports.ts'
 
+/** The peppers of a cell at one moment. */
+export interface HashKeys {
+  readonly peppers: Peppers
+  /** Loads new peppers, if there are any; those above stay. */
+  refresh(): Promise<void>
+}
+
 export interface ClientCheck {
   readonly credentials: Credentials
-  readonly peppers: () => Peppers
-  /** Loads new peppers; returns whether there were any. */
-  readonly refreshPeppers: () => Promise<boolean>
+  /** Those of the merchant's cell, because a new root secret reaches one cell after the other; else those of cell 0. */
+  readonly hashKeysOf: (merchantId?: string) => Promise<HashKeys>
+  /** Those of all cells. */
+  readonly allHashKeys: () => readonly HashKeys[]
 }
 
 export interface Client {
@@ -29,38 +37,64 @@ export async function findClient(
   apiKey: string,
   check: ClientCheck,
 ): Promise<Client | undefined> {
-  return retryWithFreshPeppers(check, async () => {
-    const found = isMerchantId(merchantId) ? await check.credentials.find(merchantId) : undefined
-    const candidates = found ? found.keys.map(key => ({ merchant: found.merchant, key })) : []
-    return pickClient(apiKey, merchantId, { candidates, peppers: check.peppers() })
-  })
+  const isKnowable = isMerchantId(merchantId)
+  return retryWithFreshPeppers(
+    async () => [await check.hashKeysOf(isKnowable ? merchantId : undefined)],
+    async ([hashKeys]) => {
+      const found = isKnowable ? await check.credentials.find(merchantId) : undefined
+      const candidates = found ? found.keys.map(key => ({ merchant: found.merchant, key })) : []
+      return pickClient(apiKey, merchantId, { candidates, peppers: hashKeys?.peppers ?? [] })
+    },
+  )
 }
 
 /** For requests with a bare API key. The key's text contains its id; older keys are found by their hash. */
 export async function findClientByKey(apiKey: string, check: ClientCheck): Promise<Client | undefined> {
   const named = readApiKey(apiKey)
-  return retryWithFreshPeppers(check, async () => {
-    const peppers = check.peppers()
-    const candidates = named
-      ? await check.credentials.findByKeyId(named.keyId)
-      : await check.credentials.findByKeyHash(hashApiKey(peppers, apiKey, firstPepper))
-    for (const candidate of candidates) {
-      const { merchantId } = candidate.merchant
-      const client = pickClient(apiKey, merchantId, { candidates: [candidate], peppers })
-      if (client) return client
-    }
-    return undefined
-  })
+  const { findByKeyId } = check.credentials
+  return retryWithFreshPeppers(
+    async () => check.allHashKeys(),
+    async known => {
+      const candidates = named
+        ? await findByKeyId(named.keyId)
+        : await findByKeyHash(apiKey, known, check.credentials)
+      for (const candidate of candidates) {
+        const { merchantId } = candidate.merchant
+        const { peppers } = await check.hashKeysOf(merchantId)
+        const client = pickClient(apiKey, merchantId, { candidates: [candidate], peppers })
+        if (client) return client
+      }
+      return undefined
+    },
+  )
+}
+
+/** The cell is not known yet, so the hash of each is looked for; while none lags behind, all of them are the same. */
+async function findByKeyHash(
+  apiKey: string,
+  known: readonly HashKeys[],
+  credentials: Credentials,
+): Promise<readonly Client[]> {
+  const hashes = new Set(known.map(({ peppers }) => hashApiKey(peppers, apiKey, firstPepper)))
+  const found = await Promise.all([...hashes].map(keyHash => credentials.findByKeyHash(keyHash)))
+  return found.flat()
 }
 
 /**
  * Another process may have just created a new pepper and hashed all keys with it, so a failed check is repeated once.
+ * The peppers are taken before the rows are read: peppers that are known were used for all rows already.
  */
 async function retryWithFreshPeppers(
-  { refreshPeppers }: ClientCheck,
-  find: () => Promise<Client | undefined>,
+  readKnown: () => Promise<readonly HashKeys[]>,
+  find: (known: readonly HashKeys[]) => Promise<Client | undefined>,
 ): Promise<Client | undefined> {
-  return (await find()) ?? ((await refreshPeppers()) ? find() : undefined)
+  const known = await readKnown()
+  const client = await find(known)
+  if (client) return client
+  await Promise.all(known.map(hashKeys => hashKeys.refresh()))
+  const fresh = await readKnown()
+  const isSameAsBefore = fresh.every(({ peppers }, at) => peppers === known[at]?.peppers)
+  return isSameAsBefore ? undefined : find(fresh)
 }
 
 /** Keys whose text contains no id were made when there was only the first pepper. */

@@ -13,7 +13,8 @@ import { addRoot, type RootSecrets, unwrapRoots, wrapRoots } from '#vault/root-s
 
 /**
  * Keeps the master key; returns the number of root secrets. `stores`: one per cell, cell 0 first. After a crash between
- * two cells, the next rotation completes this one, because it brings every cell from its own state to the newest.
+ * two cells, the next command or start completes the change, because it brings every cell from its own state to that of
+ * cell 0: see `followRoot`.
  */
 export async function rotateRoot(
   ring: MasterRing,
@@ -29,6 +30,11 @@ export async function rotateRoot(
   return roots.length
 }
 
+/** Brings a cell that an interrupted change has not reached to the root secrets of cell 0. */
+export async function followRoot(value: string, store: RotationStore, ring: MasterRing): Promise<void> {
+  await bringTo({ roots: await unwrapRoots(value, ring), value }, store, ring)
+}
+
 async function bringTo(
   { roots, value }: { readonly roots: RootSecrets; readonly value: string },
   store: RotationStore,
@@ -38,7 +44,9 @@ async function bringTo(
   const known = deriveAll(await unwrapRoots(before, ring)).peppers.length
   const { peppers, webhookSecrets } = deriveAll(roots)
   const replaced = await store.replaceRootWith(before, value, {
-    rehash: keyHash => peppers.slice(known).reduce((hash, pepper) => rehash(pepper, hash), keyHash),
+    // A key that was made before the cell was reached may have a pepper of cell 0 that the cell does not know yet.
+    rehash: (keyHash, madeWith) =>
+      peppers.slice(Math.max(known, madeWith)).reduce((hash, pepper) => rehash(pepper, hash), keyHash),
     reseal: (owner, sealed) =>
       sealWebhookSecret(webhookSecrets, owner, openWebhookSecret(webhookSecrets, owner, sealed)),
   })

@@ -48,17 +48,23 @@ export interface NewCell {
   readonly baseUrl: string
   /** Whether two stored root secrets belong to the same installation, even if only one of them has been rotated. */
   readonly isSameRoot: (a: string, b: string) => Promise<boolean>
+  /**
+   * Gives the cell the root secrets of cell 0, with everything in it that depends on them: a change of them was cut off
+   * before it reached the cell.
+   */
+  readonly followRoot: (url: string) => Promise<void>
 }
 
 export async function createCell(
   home: string,
-  { number, baseUrl, isSameRoot }: NewCell,
+  { number, baseUrl, isSameRoot, followRoot }: NewCell,
   onProgress: (line: string) => void,
 ): Promise<void> {
   const name = cellName(number)
   const url = await createSchema(baseUrl, number)
   await migrate(url, { onProgress })
-  await withClient(home, from => withClient(url, to => copyCommon({ from, to, name, isSameRoot })))
+  const follow = () => followRoot(url)
+  await withClient(home, from => withClient(url, to => copyCommon({ from, to, name, isSameRoot, follow })))
 }
 
 /** Returns the address of the cell. */
@@ -98,9 +104,10 @@ interface Copying {
   readonly to: pg.Client
   readonly name: string
   readonly isSameRoot: NewCell['isSameRoot']
+  readonly follow: () => Promise<void>
 }
 
-async function copyCommon({ from, to, name, isSameRoot }: Copying): Promise<void> {
+async function copyCommon({ from, to, name, isSameRoot, follow }: Copying): Promise<void> {
   const { rows } = await from.query<{ name: string; value: string }>(
     'SELECT name, value FROM installation WHERE name = ANY($1)',
     [common],
@@ -116,7 +123,7 @@ async function copyCommon({ from, to, name, isSameRoot }: Copying): Promise<void
     const value = found.rows[0]?.value ?? ''
     if (value === fact.value) continue
     if (fact.name === 'root_secret' && (await isSameRoot(fact.value, value))) {
-      await to.query('UPDATE installation SET value = $2 WHERE name = $1', [fact.name, fact.value])
+      await follow()
       continue
     }
     throw new CellFault(

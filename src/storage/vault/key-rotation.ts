@@ -43,7 +43,8 @@ export interface RotationStore {
 }
 
 export interface RootRenewal {
-  readonly rehash: (keyHash: string) => string
+  /** `madeWith`: the number of the pepper that was the newest when the key was made. */
+  readonly rehash: (keyHash: string, madeWith: number) => string
   readonly reseal: (
     owner: { readonly merchantId: MerchantId; readonly endpointId?: string },
     sealed: Buffer,
@@ -228,9 +229,12 @@ async function replaceRootWith(
 }
 
 async function rehashKeys(client: pg.Client, { rehash }: RootRenewal): Promise<void> {
-  const { rows } = await client.query<{ merchantId: string; keyId: string; keyHash: string }>(
-    'SELECT merchant_id AS "merchantId", key_id AS "keyId", key_hash AS "keyHash" FROM api_key',
-  )
+  const { rows } = await client.query<{
+    merchantId: string
+    keyId: string
+    keyHash: string
+    pepper: number
+  }>('SELECT merchant_id AS "merchantId", key_id AS "keyId", key_hash AS "keyHash", pepper FROM api_key')
   await client.query(
     `UPDATE api_key t SET key_hash = i.key_hash
      FROM unnest($1::text[], $2::uuid[], $3::text[]) AS i(merchant_id, key_id, key_hash)
@@ -238,7 +242,7 @@ async function rehashKeys(client: pg.Client, { rehash }: RootRenewal): Promise<v
     [
       rows.map(({ merchantId }) => merchantId),
       rows.map(({ keyId }) => keyId),
-      rows.map(({ keyHash }) => rehash(keyHash)),
+      rows.map(({ keyHash, pepper }) => rehash(keyHash, pepper)),
     ],
   )
 }
