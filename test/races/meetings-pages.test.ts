@@ -1,6 +1,6 @@
 /**
  * Concurrent actions on payments that wait for a customer or a merchant: customers on pages, in two tabs and late,
- * merchants who change, confirm or cancel, deadlines, banks that return debits, disputes. At random and in two
+ * merchants who change, confirm, cancel or pay out, deadlines, banks that return debits, disputes. At random and in two
  * processes.
  */
 import { expect, test } from 'vitest'
@@ -21,15 +21,22 @@ import {
   type Scene,
   withPayment,
 } from '#test/support/simulation/meetings.ts'
+import {
+  actOnDispute,
+  expectPayoutsCounted,
+  limitPayouts,
+  type MoneyScene,
+  payOut,
+  refundNamed,
+  withKey,
+} from '#test/support/simulation/money-acts.ts'
 import { inLongRun } from '#test/support/simulation/size.ts'
 
 const seeds = Array.from({ length: inLongRun(1, 20) }, (_, at) => at + 1)
 const rounds = inLongRun(8, 40)
 
-interface PageScene extends Scene {
+interface PageScene extends MoneyScene {
   readonly pages: { readonly payId: string; readonly href: string }[]
-  /** Requests with a key, to be sent again. */
-  readonly keyed: { readonly path: string; readonly body: object; readonly key: string; answer?: string }[]
 }
 
 type PageAct = Act<PageScene>
@@ -159,55 +166,25 @@ const changeLink: PageAct = async scene => {
   return id && scene.ask('PATCH', `/payments/links/${id}`, { expirationTime: soon(scene) })
 }
 
-/** Sends a request twice at once with the same key, to random processes, and again later: one effect, one answer. */
-const withKey: PageAct = async scene => {
-  const old = scene.random.chance(0.5) ? recent(scene, scene.keyed) : undefined
-  const payId = recent(scene, scene.payIds)
-  const path = payId && scene.random.chance(0.5) ? `/payments/${payId}/captures` : '/payments'
-  const body =
-    path === '/payments' ? methodPayment('CARD', { urls, card: { number: pickCard(scene) } }) : part(scene)
-  const request = old ?? { path, body, key: `key-${++scene.next}` }
-  if (!old) scene.keyed.push(request)
-  const answers = await Promise.all(
-    Array.from({ length: 2 }, () =>
-      scene.ask('POST', request.path, request.body, { 'idempotency-key': request.key }),
-    ),
-  )
-  // 409 while the first of them is still under way in the other process.
-  for (const { status, text, body: answer } of answers) {
-    if (status === 409) continue
-    request.answer ??= text
-    expect(text).toBe(request.answer)
-    if (path === '/payments' && !old && answer.payId) scene.payIds.push(answer.payId)
-  }
-}
-
-const dispute: PageAct = async scene => {
-  const { body } = await scene.ask('GET', '/disputes')
-  const id = recent(scene, (body.data ?? []) as { disputeId?: string; id?: string }[])
-  const disputeId = id?.disputeId ?? id?.id
-  if (disputeId === undefined) return
-  await (scene.random.chance(0.5)
-    ? scene.ask('POST', `/disputes/${disputeId}/accept`, {})
-    : scene.ask('POST', `/disputes/${disputeId}/evidence`, { text: 'It was delivered.' }))
-}
-
 const acts: readonly PageAct[] = [
   ...[hosted, hosted, direct, direct, visit, visit, visit, visit, visit, customerAction, customerAction],
-  ...[change, change, confirm, changeLink, withKey, withKey, withKey, dispute, dispute, loseAnswer],
+  ...[change, change, confirm, changeLink, withKey, withKey, withKey, actOnDispute, actOnDispute, loseAnswer],
   ...[runTimers, runTimers, runTimers, runTimers],
   begin('/payments/sessions', scene => ({ urls, ...capturing(scene) })),
   begin('/payments/links', capturing),
   ...['captures', 'captures', 'reversals', 'refunds', 'refunds'].map(path => withPayment(path, part)),
-  ...['captures', 'captures', 'refunds', 'refunds', 'reversals'].map(path => withPayment(path, part)),
+  ...['captures', 'captures', 'incrementals', 'reversals'].map(path => withPayment(path, part)),
+  ...[refundNamed, refundNamed, refundNamed, payOut, payOut, payOut],
   withPayment('cancellations', () => ({})),
 ]
 
 test.each(seeds)('seed %i', { timeout: 600_000 }, async seed => {
   const scene: PageScene = { ...(await openScene(seed)), pages: [], keyed: [] }
   try {
+    await limitPayouts(scene)
     await Promise.all([hosted(scene), direct(scene)])
     await meet(scene, { acts, rounds, movesMs: [hourMs, hourMs, dayMs] })
+    await expectPayoutsCounted(scene)
   } finally {
     await leave(scene)
   }

@@ -20,6 +20,7 @@ export interface Scene {
   readonly clock: TestClock
   readonly acquirer: Acquirer
   readonly gateways: readonly [TestGateway, TestGateway]
+  readonly merchantId: string
   /** Sends a request to one of the two processes. */
   ask(verb: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<TestAnswer>
   readonly payIds: string[]
@@ -62,7 +63,7 @@ export async function openScene(seed: number): Promise<Scene> {
   await left.gateway.merchants.endpoints.add({ merchantId, url: 'http://127.0.0.1:9/all', kind: 'ENHANCED' })
   const gateways = [left, right] as const
   return {
-    ...{ random, clock, acquirer, gateways, payIds: [], next: 0 },
+    ...{ random, clock, acquirer, gateways, merchantId, payIds: [], next: 0 },
     ask: (verb, path, body, headers) =>
       random.pick(gateways).call(verb, path, body, { authorization, ...headers }),
   }
