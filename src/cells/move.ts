@@ -8,6 +8,7 @@ import { createDirectoryStore, type DirectoryStore, type Place } from '#storage/
 import { deleteMerchantRows, MovedMeanwhile, withMoveLock, withOpenMove } from '#storage/cells/move-rows.ts'
 import { isConnectionLost, openDatabase } from '#storage/database.ts'
 import { type Ask, announce, waitUntilAcknowledged } from '#storage/processes/announcements.ts'
+import { holdKeys, type KeyHold } from '#storage/vault/key-rotation.ts'
 
 /** The merchant stays where it is; the message is a sentence for the operator. */
 export class MoveFault extends Error {}
@@ -72,7 +73,8 @@ async function move(options: MoveOptions, tools: Tools): Promise<Moved> {
   const at = (number: number): CellAddress => findCell(cells, number)
   const source = at(place.cell)
   await removeLeftovers(place, at, store)
-  const rows = place.cell === to ? 0 : await hold(options, tools, source)
+  const rows =
+    place.cell === to ? 0 : await withKeysAtRest([source, target], () => hold(options, tools, source))
   return { merchantId, from: source.name, to: target.name, rows }
 }
 
@@ -128,6 +130,29 @@ function findCell(cells: readonly CellAddress[], number: number): CellAddress {
   const found = cells.find(cell => cell.number === number)
   if (!found) throw new MoveFault(`the cell number ${number} does not exist any more`)
   return found
+}
+
+/**
+ * The hashes of API keys are made with the root secrets of their cell. Where a change of these has reached only one of the two
+ * cells, it would later hash the copied keys once too often or too seldom, and they would never work again.
+ */
+async function withKeysAtRest<T>(cells: readonly CellAddress[], work: () => Promise<T>): Promise<T> {
+  const held: KeyHold[] = []
+  try {
+    for (const { url } of cells) {
+      const hold = await holdKeys(url)
+      if (!hold) throw new MoveFault('another command is changing the keys; try again when it has finished')
+      held.push(hold)
+    }
+    const roots = await Promise.all(held.map(({ readRoot }) => readRoot()))
+    if (new Set(roots).size > 1)
+      throw new MoveFault(
+        'a change of the root secret was cut off; this command, run again, finishes it first',
+      )
+    return await work()
+  } finally {
+    for (const { close } of held) await close()
+  }
 }
 
 /** Copies and switches while no process serves the merchant. */

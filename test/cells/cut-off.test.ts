@@ -3,13 +3,15 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { moveMerchant } from '#cells/move.ts'
 import { openMerchants } from '#cells/open-merchants.ts'
+import { rotateRoot } from '#operations/merchants/rotate-root.ts'
 import { withClient } from '#storage/cells/create-cell.ts'
 import { withOpenMove } from '#storage/cells/move-rows.ts'
 import { waitUntil } from '#storage/embedded/processes.ts'
+import { openRotationStore } from '#storage/vault/key-rotation.ts'
 import { bankSettings, seedDebits } from '#test/support/bank/debits.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
 import { type CellStage, createCellStage } from '#test/support/database/cells.ts'
-import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { basic, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 
 let stage: CellStage
 let gateway: TestGateway
@@ -214,4 +216,33 @@ test('keys, endpoints and settings are changed where the merchant lives, and not
   expect((await merchants.listKeys(shop.merchantId))?.map(({ name }) => name)).not.toContain('Till')
   expect(await merchants.endpoints.list(shop.merchantId)).toEqual([])
   await close()
+})
+
+test('a merchant is not moved between cells with different root secrets, which hash API keys differently', async () => {
+  const shop = await openShop()
+  const move = () => moveMerchant({ cells: stage.cells, merchantId: shop.merchantId, to: 2 })
+  const open = async (at: number) =>
+    (await openRotationStore(stage.cells[at]?.url ?? '')) ?? expect.fail('the lock is held')
+  const stores = [await open(0), await open(1), await open(2)] as const
+  try {
+    await expect(move()).rejects.toThrow('another command is changing the keys')
+    const cutOff = () => Promise.reject(new Error('cut off'))
+    const broken = stores.map((store, at) => (at === 0 ? store : { ...store, replaceRootWith: cutOff }))
+    await expect(rotateRoot(stage.masterKey, { stores: broken })).rejects.toThrow('cut off')
+  } finally {
+    for (const store of stores) await store.close()
+  }
+  await expect(move()).rejects.toThrow('a change of the root secret was cut off')
+  // Each command begins with what was cut off.
+  expect(await commands.json('merchant', 'move', shop.merchantId, '--to', 'cell_02')).toMatchObject({
+    to: 'cell_02',
+  })
+  const headers = { authorization: basic(shop.merchantId, shop.apiKey) }
+  expect((await gateway.call('GET', '/payments', undefined, headers)).status).toBe(200)
+})
+
+test('two merchants are moved at the same time', async () => {
+  const shops = [await openShop(), await openShop()]
+  const moves = shops.map(({ merchantId }) => moveMerchant({ cells: stage.cells, merchantId, to: 2 }))
+  expect(await Promise.all(moves)).toMatchObject(shops.map(() => ({ to: 'cell_02' })))
 })

@@ -42,6 +42,8 @@ export interface RotationStore {
   close(): Promise<void>
 }
 
+export type KeyHold = Pick<RotationStore, 'readRoot' | 'close'>
+
 export interface RootRenewal {
   /** `madeWith`: the number of the pepper that was the newest when the key was made. */
   readonly rehash: (keyHash: string, madeWith: number) => string
@@ -108,8 +110,23 @@ const rotationLock = 0x6b657973
 /** 10 s: otherwise a host that drops packets would block us for minutes. */
 const connectTimeoutMs = 10_000
 
-/** Undefined: another process is changing keys at this moment. */
+/** Undefined: another process is changing keys at this moment, or holds them. */
 export async function openRotationStore(databaseUrl: string): Promise<RotationStore | undefined> {
+  const client = await lockKeys(databaseUrl, 'pg_try_advisory_lock')
+  return client && createRotationStore(client)
+}
+
+/** Until it is closed nobody changes keys; others may hold them too. Undefined: they are being changed at this moment. */
+export async function holdKeys(databaseUrl: string): Promise<KeyHold | undefined> {
+  const client = await lockKeys(databaseUrl, 'pg_try_advisory_lock_shared')
+  return client && createRotationStore(client)
+}
+
+/** The connection that holds the lock. */
+async function lockKeys(
+  databaseUrl: string,
+  lock: 'pg_try_advisory_lock' | 'pg_try_advisory_lock_shared',
+): Promise<pg.Client | undefined> {
   const client = new pg.Client({
     connectionString: databaseUrl,
     connectionTimeoutMillis: connectTimeoutMs,
@@ -118,11 +135,10 @@ export async function openRotationStore(databaseUrl: string): Promise<RotationSt
   // The running statement throws the error; without a listener the error event would also crash the process.
   client.on('error', () => {})
   await client.connect()
-  const { rows } = await client.query<{ held: boolean }>(
-    `SELECT pg_try_advisory_lock(${cellLock('$1')}) AS held`,
-    [rotationLock],
-  )
-  if (rows[0]?.held) return createRotationStore(client)
+  const { rows } = await client.query<{ held: boolean }>(`SELECT ${lock}(${cellLock('$1')}) AS held`, [
+    rotationLock,
+  ])
+  if (rows[0]?.held) return client
   await client.end()
   return undefined
 }
