@@ -39,6 +39,12 @@ export const recordset = (parameter: string, columns: Columns, alias = 'r'): str
 export const toRecordset = <C extends Columns>(_columns: C, rows: readonly RowOf<C>[]): string =>
   JSON.stringify(rows)
 
+/** At least one chunk, which may be empty: rows that one statement can handle well within its time limit. */
+export function chunksOf<T>(rows: readonly T[], size: number): readonly (readonly T[])[] {
+  const count = Math.max(1, Math.ceil(rows.length / size))
+  return Array.from({ length: count }, (_, index) => rows.slice(index * size, (index + 1) * size))
+}
+
 /** Separate parameters can hold values that JSON cannot, without a text form. */
 type ParameterOf = Omit<ValueOf, 'bytea' | 'bigint'> & { bytea: Buffer; bigint: number | bigint }
 

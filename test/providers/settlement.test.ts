@@ -142,6 +142,19 @@ test('differences: an unmatched line, a line with another amount, and an operati
   )
 })
 
+test('a file of many pages is stored as a whole or not at all, and its last line is matched like the first', async () => {
+  const many = Array.from({ length: 2_500 }, (_, at) =>
+    line({ providerReference: `A${at}`, transactionId: 'unheard' }),
+  )
+  const tooLong = line({ settlementId: 'S'.repeat(256), providerReference: 'R2' })
+  await expect(importLines([...many, tooLong])).rejects.toThrow(/settlement_line_id_length/)
+  expect(await queryRows(gateway.databaseUrl, 'SELECT FROM settlement_line')).toEqual([])
+  const ours = line({ reference: operation('CAPTURE').xId as XId })
+  expect(await importLines([...many, ours])).toMatchObject({ lines: 2_501, added: 2_501, unmatched: 2_500 })
+  expect(await importLines([...many, ours])).toMatchObject({ added: 0, unmatched: 2_500 })
+  await forget()
+})
+
 test('several lines about one operation are added up', async () => {
   const xId = operation('CAPTURE').xId as XId
   await importLines([

@@ -9,6 +9,8 @@ import { dropReplacedLines, settleEntries } from '#storage/bank/entries.ts'
 import { commitStatement } from '#storage/commit/statement.ts'
 import { openDatabase } from '#storage/database.ts'
 import { createWorkFinder } from '#storage/payments/unanswered.ts'
+import { insertStatement, unmatchedStatement } from '#storage/providers/insert-lines.ts'
+import { matchPage, pagesOfAccount } from '#storage/providers/match-lines.ts'
 import { createEmptyDatabase } from '#test/support/database/database.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { openIntents } from '#test/support/intents.ts'
@@ -234,7 +236,7 @@ const conditionsOn = (table: string, node: Node): readonly string[] => [
   ...(node.Plans ?? []).flatMap(child => conditionsOn(table, child)),
 ]
 
-/** Rows of one merchant: as many as a day of debits and its statement add before the tables have statistics. */
+/** Rows of one merchant: as many as a day of debits, its statement or a settlement file adds before the tables have statistics. */
 const bankRows = {
   timer: `INSERT INTO timer (merchant_id, pay_id, x_id, kind, run_at, attempt)
     SELECT $1, gen_random_uuid(), gen_random_uuid(), 'BATCH', '9000-01-01', 0 FROM generate_series(1, $2)`,
@@ -248,12 +250,16 @@ const bankRows = {
 
 /** The first is prepared, so its plan may be as old as the connection; the others are planned at each execution. */
 test.each([
-  ['a batch', addItems, 'timer', 'pay_id', [0, 100, 5_000]],
-  ['an import', settleEntries, 'bank_entry', 'entry_id', [5_000]],
-  ['an import', dropReplacedLines, 'bank_entry', 'entry_id', [5_000]],
-  ['an import', dropReplacedLines, 'settlement_line', 'provider_reference', [5_000]],
+  ['a batch for the bank', addItems, 'timer', 'pay_id', [0, 100, 5_000]],
+  ['an import of a statement', settleEntries, 'bank_entry', 'entry_id', [5_000]],
+  ['an import of a statement', dropReplacedLines, 'bank_entry', 'entry_id', [5_000]],
+  ['an import of a statement', dropReplacedLines, 'settlement_line', 'provider_reference', [5_000]],
+  ['an import of settlement lines', insertStatement, 'settlement_line', 'provider_reference', [5_000]],
+  ['an import of settlement lines', unmatchedStatement, 'settlement_line', 'provider_reference', [5_000]],
+  ['an import of settlement lines', matchPage, 'settlement_line', 'provider_reference', [5_000]],
+  ['an import of settlement lines', pagesOfAccount, 'settlement_line', 'ROW', [5_000]],
 ] as const)(
-  '%s for the bank finds its rows by their own keys, not by the merchant alone: %#',
+  '%s finds its rows by their own keys, not by the merchant alone: %#',
   async (_, text, table, key, sizes) => {
     const { options } = statements.get(planCommit) ?? { options: '' }
     const client = new pg.Client({ connectionString: gateway.databaseUrl, options })

@@ -15,6 +15,7 @@ import {
 } from '#storage/doctor/check.ts'
 import { checks } from '#storage/doctor/payment-checks.ts'
 import { wholeTableSettings } from '#storage/planner.ts'
+import { chunksOf } from '#storage/recordset.ts'
 
 export interface Example {
   readonly merchantId: string
@@ -147,11 +148,6 @@ async function findRanges(client: pg.ClientBase, paymentsAtOnce: number): Promis
     const after = rows[index - 1]
     return { ...(after ? { after } : {}), ...(upTo ? { upTo } : {}) }
   })
-}
-
-function chunksOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
-  const count = Math.max(1, Math.ceil(items.length / size))
-  return Array.from({ length: count }, (_, index) => items.slice(index * size, (index + 1) * size))
 }
 
 /** Runs the jobs: each connection takes the next one as soon as it is free. Results are in the order of the checks. */

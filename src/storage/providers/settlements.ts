@@ -1,12 +1,11 @@
 /** Settlement lines of providers, and their reconciliation with our own books. Every query is scoped by merchant. */
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money/money.ts'
-import { entryLine, giveNewKeys, type KeyedEntry } from '#storage/bank/former-keys.ts'
+import { entryLine, type KeyedEntry } from '#storage/bank/former-keys.ts'
 import type { Database } from '#storage/database.ts'
 import { addsUpToZero, settledAs, statedIn, sumOfStated, takenBack } from '#storage/doctor/provider-checks.ts'
-import { lookUp } from '#storage/planner.ts'
+import { insertLines, type LineToInsert, matchGiven } from '#storage/providers/insert-lines.ts'
 import { matchLines } from '#storage/providers/match-lines.ts'
-import { type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
 
 export type SettlementType = 'CAPTURE' | 'REFUND' | 'CHARGEBACK' | 'FEE' | 'RESERVE' | 'PAYOUT' | 'CORRECTION'
 
@@ -134,13 +133,9 @@ export function createSettlementStore({
     async insert(account, lines) {
       if (lines.length === 0) return { added: 0, unmatched: 0 }
       const entries = lines.flatMap(({ entry }) => entry ?? [])
-      await giveNewKeys(writers, account, entries)
-      const values = [account.merchantId, account.accountId, toRecordset(lineColumns, lines.map(fromLine))]
-      await writers.query(namePayouts, values)
-      const { rowCount } = await writers.query(insertStatement, values)
-      await matchLines(writers, account)
-      const { rows } = await writers.query<{ unmatched: number }>(unmatchedStatement, values)
-      return { added: rowCount ?? 0, unmatched: rows[0]?.unmatched ?? 0 }
+      const rows = lines.map(fromLine)
+      const added = await insertLines(writers, account, { rows, entries })
+      return { added, unmatched: await matchGiven(writers, account, rows) }
     },
     async list(merchantId, { accountId, types, settlementId, payId, from, to, after, limit }) {
       const position = 'l.date, l.provider_account_id, l.settlement_id, l.type, l.provider_reference'
@@ -178,48 +173,6 @@ export function createSettlementStore({
     },
   }
 }
-
-const lineColumns = [
-  ['settlement_id', 'text'],
-  ['date', 'date'],
-  ['type', 'text'],
-  ['gross', 'bigint'],
-  ['fee', 'bigint'],
-  ['net', 'bigint'],
-  ['currency', 'text'],
-  ['paid', 'bigint'],
-  ['paid_currency', 'text'],
-  ['provider_reference', 'text'],
-  ['reference', 'text'],
-  ['transaction_id', 'text'],
-  ['entry_key', 'text'],
-  ['is_named_once', 'boolean'],
-] as const
-
-const given = recordset('$3', lineColumns)
-
-const insertStatement = `WITH fresh AS MATERIALIZED (SELECT r.* FROM ${given} WHERE NOT EXISTS (SELECT 1 FROM bank_entry e
-    WHERE e.merchant_id = $1 AND e.provider_account_id = $2 AND e.entry_key = r.entry_key AND e.state = 'APPLIED')
-    AND (r.is_named_once IS NOT TRUE OR NOT EXISTS ${lookUp(`SELECT 1 FROM settlement_line k WHERE k.merchant_id = $1
-      AND k.provider_account_id = $2 AND k.provider_reference = r.provider_reference`)}))
-  INSERT INTO settlement_line (merchant_id, provider_account_id, settlement_id, date, type, gross, fee,
-    net, currency, paid, paid_currency, provider_reference, reference, transaction_id)
-  SELECT $1, $2, r.settlement_id, r.date, r.type, r.gross, r.fee, r.net, r.currency, r.paid, r.paid_currency,
-    r.provider_reference, r.reference, r.transaction_id
-  FROM fresh r ON CONFLICT DO NOTHING`
-
-/** A file that knew no payout yet counted the line to its day. */
-const namePayouts = `WITH found AS MATERIALIZED (SELECT l.provider_reference, r.settlement_id FROM ${given}
-    CROSS JOIN LATERAL ${lookUp(`SELECT provider_reference FROM settlement_line k WHERE k.merchant_id = $1
-      AND k.provider_account_id = $2 AND k.provider_reference = r.provider_reference AND k.settlement_id = k.date::text`)} l
-    WHERE r.is_named_once AND r.settlement_id <> r.date::text)
-  UPDATE settlement_line l SET settlement_id = f.settlement_id FROM found f
-  WHERE l.merchant_id = $1 AND l.provider_account_id = $2 AND l.provider_reference = f.provider_reference`
-
-const unmatchedStatement = `SELECT count(*)::int AS unmatched FROM ${given} JOIN settlement_line l
-    ON l.merchant_id = $1 AND l.provider_account_id = $2 AND l.settlement_id = r.settlement_id AND l.type = r.type
-      AND l.provider_reference = r.provider_reference
-  WHERE (l.type IN ('CAPTURE', 'REFUND') AND l.x_id IS NULL) OR (l.type = 'CHARGEBACK' AND l.pay_id IS NULL)`
 
 /**
  * Operations that moved money; those that the provider settles as one are added up. Disputes and returns are compared
@@ -354,7 +307,7 @@ const toLine = (row: LineRow): StoredLine => ({
   transactionId: row.transaction_id ?? undefined,
 })
 
-const fromLine = (line: NewLine): RowOf<typeof lineColumns> => ({
+const fromLine = (line: NewLine): LineToInsert => ({
   settlement_id: line.settlementId,
   date: line.date,
   type: line.type,

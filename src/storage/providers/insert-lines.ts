@@ -1,0 +1,99 @@
+/** Stores the lines of a settlement file, all or none, in statements of a bounded size. */
+import { giveNewKeys, type KeyedEntry } from '#storage/bank/former-keys.ts'
+import { type Database, inTransaction } from '#storage/database.ts'
+import { lookUp } from '#storage/planner.ts'
+import { matchLines } from '#storage/providers/match-lines.ts'
+import { chunksOf, type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
+
+export const lineColumns = [
+  ['settlement_id', 'text'],
+  ['date', 'date'],
+  ['type', 'text'],
+  ['gross', 'bigint'],
+  ['fee', 'bigint'],
+  ['net', 'bigint'],
+  ['currency', 'text'],
+  ['paid', 'bigint'],
+  ['paid_currency', 'text'],
+  ['provider_reference', 'text'],
+  ['reference', 'text'],
+  ['transaction_id', 'text'],
+  ['entry_key', 'text'],
+  ['is_named_once', 'boolean'],
+] as const
+
+export type LineToInsert = RowOf<typeof lineColumns>
+
+/** 2,000: a tenth of a second, where a statement may take six and a file may have a million lines. */
+const linesAtOnce = 2_000
+
+const given = recordset('$3', lineColumns)
+
+export const insertStatement = `WITH fresh AS MATERIALIZED (SELECT r.* FROM ${given} WHERE NOT EXISTS (SELECT 1 FROM bank_entry e
+    WHERE e.merchant_id = $1 AND e.provider_account_id = $2 AND e.entry_key = r.entry_key AND e.state = 'APPLIED')
+    AND (r.is_named_once IS NOT TRUE OR NOT EXISTS ${lookUp(`SELECT 1 FROM settlement_line k WHERE k.merchant_id = $1
+      AND k.provider_account_id = $2 AND k.provider_reference = r.provider_reference`)}))
+  INSERT INTO settlement_line (merchant_id, provider_account_id, settlement_id, date, type, gross, fee,
+    net, currency, paid, paid_currency, provider_reference, reference, transaction_id)
+  SELECT $1, $2, r.settlement_id, r.date, r.type, r.gross, r.fee, r.net, r.currency, r.paid, r.paid_currency,
+    r.provider_reference, r.reference, r.transaction_id
+  FROM fresh r ON CONFLICT DO NOTHING`
+
+/** A file that knew no payout yet counted the line to its day. */
+export const namePayouts = `WITH found AS MATERIALIZED (SELECT l.provider_reference, r.settlement_id FROM ${given}
+    CROSS JOIN LATERAL ${lookUp(`SELECT provider_reference FROM settlement_line k WHERE k.merchant_id = $1
+      AND k.provider_account_id = $2 AND k.provider_reference = r.provider_reference AND k.settlement_id = k.date::text`)} l
+    WHERE r.is_named_once AND r.settlement_id <> r.date::text)
+  UPDATE settlement_line l SET settlement_id = f.settlement_id FROM found f
+  WHERE l.merchant_id = $1 AND l.provider_account_id = $2 AND l.provider_reference = f.provider_reference`
+
+export const unmatchedStatement = `SELECT count(*)::int AS unmatched FROM ${given}
+    CROSS JOIN LATERAL ${lookUp(`SELECT k.type, k.pay_id, k.x_id FROM settlement_line k WHERE k.merchant_id = $1
+      AND k.provider_account_id = $2 AND k.settlement_id = r.settlement_id AND k.type = r.type
+      AND k.provider_reference = r.provider_reference`)} l
+  WHERE (l.type IN ('CAPTURE', 'REFUND') AND l.x_id IS NULL) OR (l.type = 'CHARGEBACK' AND l.pay_id IS NULL)`
+
+interface Account {
+  readonly merchantId: string
+  readonly accountId: string
+}
+
+interface GivenLines {
+  readonly rows: readonly LineToInsert[]
+  /** The entries of bank statements that the lines repeat. */
+  readonly entries: readonly KeyedEntry[]
+}
+
+/** Returns how many lines were new. */
+export function insertLines(
+  writers: Database['writers'],
+  account: Account,
+  { rows, entries }: GivenLines,
+): Promise<number> {
+  return inTransaction(writers, async client => {
+    await giveNewKeys(client, account, entries)
+    let added = 0
+    for (const chunk of chunksOf(rows, linesAtOnce)) {
+      const values = [account.merchantId, account.accountId, toRecordset(lineColumns, chunk)]
+      await client.query(namePayouts, values)
+      added += (await client.query(insertStatement, values)).rowCount ?? 0
+    }
+    return added
+  })
+}
+
+/** Matches the account's lines, and returns how many of these are about an operation but match none of ours yet. */
+export async function matchGiven(
+  writers: Database['writers'],
+  account: Account,
+  rows: readonly LineToInsert[],
+): Promise<number> {
+  await matchLines(writers, account)
+  let unmatched = 0
+  for (const chunk of chunksOf(rows, linesAtOnce)) {
+    const values = [account.merchantId, account.accountId, toRecordset(lineColumns, chunk)]
+    const found = await writers.query<{ unmatched: number }>(unmatchedStatement, values)
+    unmatched += found.rows[0]?.unmatched ?? 0
+  }
+  return unmatched
+}
