@@ -15,6 +15,13 @@ export interface Database {
   readonly readers: pg.Pool
   /** The pool for webhook deliveries, so that they never occupy a writer connection. */
   readonly deliverers: pg.Pool
+  /**
+   * Reads whole tables on a connection of its own, for up to ten minutes. On the pools such a statement would count as
+   * a database that does not answer, and requests would fail.
+   */
+  readWhole<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>
+  /** Ends the whole reads under way, which throw then. */
+  endWholeReads(): void
   /** Throws if the database does not answer. */
   ping(): Promise<void>
   close(): Promise<void>
@@ -42,6 +49,9 @@ const connectMs = 5_000
 
 /** 10 s: far longer than any of our statements, far shorter than clients wait. */
 const limits = '-c statement_timeout=10000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=10000'
+
+/** 10 minutes: enough for a comparison of tens of millions of rows. */
+const wholeReadMs = 600_000
 
 export interface DatabaseOptions {
   /** The timeout of a statement, after which the database counts as silent; 6 s unless given. */
@@ -82,6 +92,7 @@ export function openDatabase(
     })
     return created
   }
+  const wholeReads = createWholeReads(address, given)
   const writers = pool(writerConnections, `${writerSettings} ${limits}`)
   const readers = pool(readerConnections, `${readerSettings} ${limits}`)
   const deliverers = pool(delivererConnections, `${writerSettings} ${limits}`)
@@ -90,13 +101,54 @@ export function openDatabase(
     writers,
     readers,
     deliverers,
+    readWhole: wholeReads.read,
+    endWholeReads: wholeReads.end,
     async ping() {
       await readers.query('SELECT 1')
     },
     async close() {
       closing = true
       breaker.close()
+      wholeReads.end()
       await Promise.all([writers.end(), readers.end(), deliverers.end()])
+    },
+  }
+}
+
+interface WholeReads {
+  readonly read: Database['readWhole']
+  readonly end: Database['endWholeReads']
+}
+
+function createWholeReads(address: string, given: string): WholeReads {
+  const running = new Set<(error: Error) => void>()
+  const options = `${readerSettings} -c statement_timeout=${wholeReadMs} ${given}`.trimEnd()
+  return {
+    async read<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) {
+      const client = new pg.Client({
+        connectionString: address,
+        options,
+        types: { getTypeParser },
+        application_name: 'tollgate',
+        connectionTimeoutMillis: connectMs,
+        query_timeout: wholeReadMs,
+        keepAlive: true,
+      })
+      // The running statement throws the error; without a listener the error event would also crash the process.
+      client.on('error', () => {})
+      // A client that is ended while it connects leaves its caller without an answer.
+      const { promise: ended, reject: end } = Promise.withResolvers<never>()
+      running.add(end)
+      try {
+        await Promise.race([client.connect(), ended])
+        return (await Promise.race([client.query<Row>(text, [...values]), ended])).rows
+      } finally {
+        running.delete(end)
+        await Promise.race([client.end(), ended]).catch(() => {})
+      }
+    },
+    end() {
+      for (const end of running) end(new Error('Connection terminated, because the read was ended'))
     },
   }
 }

@@ -305,7 +305,9 @@ function createLifecycle(cell: CellOptions, parts: LifecycleParts): Pick<Cell, '
       })
     },
     async stop() {
-      await Promise.all(loops.map(loop => loop.stop()))
+      const stopped = loops.map(loop => loop.stop())
+      parts.notices.cutShort()
+      await Promise.all(stopped)
       await Promise.all([parts.timerWorker.stop(), deliveryWorker.stop()])
       await parts.audit.access
         .flush({ ending: true })

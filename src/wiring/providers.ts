@@ -52,6 +52,8 @@ export interface NoticeWork {
   measureDifferences(): Promise<void>
   /** Deletes raw notices after 90 days. */
   expire(): Promise<void>
+  /** Ends the matching and counting under way, which may take minutes. */
+  cutShort(): void
   stop(): Promise<void>
 }
 
@@ -73,8 +75,11 @@ export function startNotices(
     wake: worker.wake,
   })
   async function measure(): Promise<void> {
-    for (const [list, found] of await countDifferences(database.readers))
-      metrics.setDifferences(cell, list, found)
+    for (const [list, found] of await countDifferences(database)) metrics.setDifferences(cell, list, found)
+  }
+  let isOver = false
+  const ignoreIfOver = (error: unknown): void => {
+    if (!isOver) throw error
   }
   // One at a time, so that the newest count is set last.
   let measured = Promise.resolve()
@@ -82,12 +87,16 @@ export function startNotices(
     route,
     wake: worker.wake,
     runDue: worker.runDue,
-    matchSettlements: () => matchLines(database.writers),
+    matchSettlements: () => matchLines(database.writers, {}, () => isOver),
     measureDifferences() {
       measured = measured.then(measure, measure)
-      return measured
+      return measured.catch(ignoreIfOver)
     },
     expire: () => providers.expire(),
+    cutShort() {
+      isOver = true
+      database.endWholeReads()
+    },
     async stop() {
       await worker.stop()
       await providers.close()

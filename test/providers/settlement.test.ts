@@ -7,8 +7,10 @@ import type { SettlementLine } from '#connectors/contract.ts'
 import type { XId } from '#domain/ids.ts'
 import { writeCursor } from '#endpoints/page-cursor.ts'
 import { importSettlement } from '#providers/settlements.ts'
+import { openDatabase } from '#storage/database.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 import { unsettled } from '#storage/doctor/provider-checks.ts'
+import { countDifferences } from '#storage/providers/match-lines.ts'
 import { createSettlementStore } from '#storage/providers/settlements.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
@@ -153,6 +155,33 @@ test('a file of many pages is stored as a whole or not at all, and its last line
   expect(await importLines([...many, ours])).toMatchObject({ lines: 2_501, added: 2_501, unmatched: 2_500 })
   expect(await importLines([...many, ours])).toMatchObject({ added: 0, unmatched: 2_500 })
   await forget()
+})
+
+test('books are compared for as long as it takes, when the other statements have a millisecond', async () => {
+  await importLines([line({ reference: operation('CAPTURE').xId as XId })])
+  const hasty = openDatabase(gateway.databaseUrl, () => undefined, { silenceMs: 1 })
+  const { readWhole } = hasty
+  const database = { ...bench.database, readers: hasty.readers, readWhole }
+  const range = { merchantId: shop.merchantId as never, accountId, from: day(-1), to: day(1) }
+  const { oursWithoutTheirs } = await createSettlementStore(database).reconcile(range)
+  expect(oursWithoutTheirs).toMatchObject([{ type: 'REFUND' }])
+  const counted = await countDifferences({ readers: bench.database.readers, readWhole })
+  expect([...counted.values()]).toEqual([0, 0, 0])
+  await hasty.close()
+  await forget()
+})
+
+test('a long comparison ends when its process stops, also while it connects', async () => {
+  const { database } = bench
+  const connecting = database.readWhole('SELECT pg_sleep(600)')
+  database.endWholeReads()
+  await expect(connecting).rejects.toThrow(/terminated/)
+  const running = database.readWhole('SELECT pg_sleep(601)')
+  const active = () =>
+    queryRows(gateway.databaseUrl, "SELECT FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(601)'")
+  await expect.poll(async () => (await active()).length).toBe(1)
+  database.endWholeReads()
+  await expect(running).rejects.toThrow(/terminated/)
 })
 
 test('several lines about one operation are added up', async () => {

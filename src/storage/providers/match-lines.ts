@@ -77,10 +77,11 @@ export const matchPage = `WITH found AS MATERIALIZED (
   UPDATE settlement_line l SET pay_id = f.pay_id, x_id = coalesce(f.x_id, l.x_id) FROM found f
   WHERE l.merchant_id = $2 AND ${isSame} AND (f.x_id IS NOT NULL OR f.pay_id IS DISTINCT FROM f.known)`
 
-/** Without a scope, matches the lines of all merchants. */
+/** Without a scope, matches the lines of all merchants. `isOver` ends it between two pages. */
 export async function matchLines(
   writers: Database['writers'],
   { merchantId, accountId }: LineScope = {},
+  isOver = () => false,
 ): Promise<void> {
   const isScoped = merchantId !== undefined && accountId !== undefined
   const [text, scope] = isScoped ? [pagesOfAccount, [merchantId, accountId]] : [allPages, []]
@@ -91,7 +92,7 @@ export async function matchLines(
     for (const [merchant, page] of Map.groupBy(rows, row => row.merchant_id))
       await writers.query(matchPage, [toRecordset(pageColumns, page), merchant])
     after = rows.length < linesAtOnce ? undefined : rows.at(-1)
-  } while (after)
+  } while (after && !isOver())
 }
 
 export type DifferenceList = 'ours_without_theirs' | 'theirs_without_ours' | 'amounts_differ'
@@ -106,9 +107,10 @@ const lists: Readonly<Record<DifferenceList, string>> = {
  * Counts the differences between our books and the settlement lines of all providers, for the metric. No counts if no
  * provider has sent lines yet.
  */
-export async function countDifferences(
-  readers: Database['readers'],
-): Promise<ReadonlyMap<DifferenceList, number>> {
+export async function countDifferences({
+  readers,
+  readWhole,
+}: Pick<Database, 'readers' | 'readWhole'>): Promise<ReadonlyMap<DifferenceList, number>> {
   const { rowCount } = await readers.query('SELECT 1 FROM settlement_line LIMIT 1')
   const counted = new Map<DifferenceList, number>()
   for (const [list, found] of entriesOf(lists)) {
@@ -116,10 +118,10 @@ export async function countDifferences(
       counted.set(list, 0)
       continue
     }
-    const { rows } = await readers.query<{ found: number }>(
+    const [row] = await readWhole<{ found: number }>(
       `SELECT count(*)::int AS found FROM (${found}) difference`,
     )
-    counted.set(list, rows[0]?.found ?? 0)
+    counted.set(list, row?.found ?? 0)
   }
   return counted
 }

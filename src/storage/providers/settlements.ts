@@ -128,7 +128,8 @@ const columns = `l.settlement_id, l.provider_account_id, l.date::text AS date, l
 export function createSettlementStore({
   readers,
   writers,
-}: Pick<Database, 'readers' | 'writers'>): SettlementStore {
+  readWhole,
+}: Pick<Database, 'readers' | 'writers' | 'readWhole'>): SettlementStore {
   return {
     async insert(account, lines) {
       if (lines.length === 0) return { added: 0, unmatched: 0 }
@@ -163,13 +164,9 @@ export function createSettlementStore({
     },
     async reconcile(range) {
       await matchLines(writers, range)
-      const { rows } = await readers.query<ComparedRow>(reconcileStatement, [
-        range.merchantId,
-        range.accountId,
-        range.from,
-        range.to,
-      ])
-      return toReconciliation(rows)
+      const { merchantId, accountId, from, to } = range
+      const values = [merchantId, accountId, from, to]
+      return toReconciliation(await readWhole<ComparedRow>(reconcileStatement, values))
     },
   }
 }
