@@ -83,8 +83,6 @@ test.each<[string, string, SettlementLine['paid'], number]>([
 })
 
 test('a report without the columns of the gross amount is read', async () => {
-  const short =
-    'Psp Reference,Merchant Reference,Type,Net Currency,Net Debit (NC),Net Credit (NC),Creation Date'
   const [line] = await read([short, 'PSP1,,Settled,EUR,,5.00,2026-06-03'])
   expect([line?.gross, line?.paid]).toEqual([500, undefined])
 })
@@ -92,6 +90,34 @@ test('a report without the columns of the gross amount is read', async () => {
 test('an automatic capture is identified by its authorisation', async () => {
   const [line] = await read([headings, row('Settled', 'EUR,,5.00,1,EUR,,4.88,,,,', xIdOf(1), '' as never)])
   expect(line?.reference).toBe(xIdOf(1))
+})
+
+const short =
+  'Psp Reference,Merchant Reference,Type,Net Currency,Net Debit (NC),Net Credit (NC),Creation Date'
+
+test('a line without a reference has the same name in the report of its batch and in one of many batches', async () => {
+  const inBatch = (batch: number, type: string) => `,,${type},EUR,1.00,,2026-06-03,${batch}`
+  const wholeBatch = (batch: number) => [inBatch(batch, 'Fee'), inBatch(batch, 'MerchantPayout')]
+  const [third, fourth] = [wholeBatch(3), wholeBatch(4)]
+  const namesIn = async (lines: readonly string[]) =>
+    (await read([`${short},Batch Number`, ...lines])).map(({ providerReference }) => providerReference)
+  expect(await namesIn([...third, ...fourth])).toEqual([
+    ...(await namesIn(third)),
+    ...(await namesIn(fourth)),
+  ])
+  // The names that earlier releases gave.
+  expect(await namesIn(fourth)).toEqual(['4-Fee-2', '4-MerchantPayout-3'])
+})
+
+test('without batch numbers a chargeback and its reversal on another day are two lines', async () => {
+  const [taken, given, payout] = await read([
+    short,
+    `PSP1,,Chargeback,EUR,5.00,,2026-06-03`,
+    `PSP1,,ChargebackReversed,EUR,,5.00,2026-07-03`,
+    `,,MerchantPayout,EUR,5.00,,2026-07-03`,
+  ])
+  expect([taken?.settlementId, given?.settlementId]).toEqual(['2026-06-03', '2026-07-03'])
+  expect(payout?.providerReference).toBe('2026-07-03-MerchantPayout-3')
 })
 
 test('a cell with a line break belongs to its line', async () => {

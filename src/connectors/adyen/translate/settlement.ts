@@ -52,6 +52,7 @@ type Cell = (heading: string) => string
 export async function* readSettlementReport(file: AsyncIterable<Uint8Array>): AsyncGenerator<SettlementLine> {
   let headings: readonly string[] | undefined
   let number = 0
+  const places = new Map<string, number>()
   for await (const record of readRecords(file, new TextDecoder())) {
     const cells = splitRow(record)
     number += 1
@@ -68,12 +69,32 @@ export async function* readSettlementReport(file: AsyncIterable<Uint8Array>): As
     const positions = headings
     const cut = describeCut(cells, positions)
     if (cut !== undefined) throw new Error(`Settlement details report, line ${number} ${cut}`)
-    yield toLine(heading => cells[positions.indexOf(heading)] ?? '', number)
+    const cell: Cell = heading => cells[positions.indexOf(heading)] ?? ''
+    const settlement = settlementOf(cell)
+    const place = (places.get(settlement) ?? firstPlace) + 1
+    places.set(settlement, place)
+    yield toLine(cell, { number, settlement, place })
   }
   if (headings === undefined) throw new Error('The settlement details report is empty')
 }
 
-function toLine(cell: Cell, number: number): SettlementLine {
+/** A report may be made without the batch; then the day stands for it, because batches end on different days. */
+const settlementOf = (cell: Cell): string => cell('Batch Number') || dayOf(cell)
+
+const dayOf = (cell: Cell): string => (cell('Booking Date') || cell('Creation Date')).slice(0, 10)
+
+/** 1: the first line of a batch has place 2, its line number in the report of this batch, which earlier releases used. */
+const firstPlace = 1
+
+interface Position {
+  /** In the file. */
+  readonly number: number
+  readonly settlement: string
+  /** Within its settlement: the same in the batch's own report and in one of many batches. */
+  readonly place: number
+}
+
+function toLine(cell: Cell, { number, settlement, place }: Position): SettlementLine {
   const type = typeOf(cell('Type'))
   const currency = cell('Net Currency')
   const amount = (heading: string): number =>
@@ -84,10 +105,9 @@ function toLine(cell: Cell, number: number): SettlementLine {
     type === 'FEE' ? exact(0 - net) : feeColumns.map(amount).reduce((sum, next) => exact(sum + next), 0)
   const gross = exact(net + fee)
   const modification = cell('Modification Reference')
-  const batch = cell('Batch Number')
   return {
-    settlementId: batch === '' ? 'unknown' : batch,
-    date: (cell('Booking Date') || cell('Creation Date')).slice(0, 10),
+    settlementId: settlement,
+    date: dayOf(cell),
     type,
     // An automatic capture carries only our reference of the authorisation.
     reference: parseXId(cell('Modification Merchant Reference')) ?? parseXId(cell('Merchant Reference')),
@@ -97,7 +117,7 @@ function toLine(cell: Cell, number: number): SettlementLine {
     net,
     currency,
     paid: aboutPayments.has(type) ? readPaid(cell, number, { value: gross, currency }) : undefined,
-    providerReference: modification || cell('Psp Reference') || `${batch}-${cell('Type')}-${number}`,
+    providerReference: modification || cell('Psp Reference') || `${settlement}-${cell('Type')}-${place}`,
   }
 }
 
