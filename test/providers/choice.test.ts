@@ -302,6 +302,28 @@ test('rules and method list use the intersection of row and account', async () =
   expect(card.integrationTypes).toEqual(['HOSTED'])
 })
 
+test.each([
+  ['a card number', () => narrow, {}],
+  ['a later capture', () => once, { captureMethod: { type: 'MANUAL' } }],
+] as const)(
+  'the method list names %s if any account takes it, as payments do',
+  async (_, provider, asked) => {
+    const shop = await openShop(provider(), first)
+    const { status, body } = await shop.call('POST', '/payments', cardPayment(asked))
+    expect([status, (await shop.read(body.payId)).provider.account]).toEqual([200, shop.accounts[1]])
+    const list = await shop.call('GET', '/payment-methods?family=card')
+    const card = list.body.data.find(({ type }: { type: string }) => type === 'CARD')
+    expect(card).toMatchObject({
+      integrationTypes: ['HOSTED', 'DIRECT'],
+      captureMethods: ['AUTOMATIC', 'MANUAL', 'DELAYED'],
+      operations: expect.arrayContaining(['capture', 'partial_capture', 'recurring']),
+    })
+    // The account that takes a payment decides what can be done with it later.
+    const isFirst = provider() === narrow
+    expect(card.operations.includes('increment')).toBe(!isFirst)
+  },
+)
+
 test('422 operations that the account lacks; a partial capture that releases the rest closes the payment', async () => {
   const shop = await openShop(closing)
   const { body } = await shop.call('POST', '/payments', cardPayment({ captureMethod: { type: 'MANUAL' } }))

@@ -9,7 +9,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import { askedCapture, offerFor } from '#lifecycle/attempt.ts'
 import type { Payment } from '#lifecycle/payment.ts'
 import { beginsAgreement, formOf, type MethodForm } from '#methods/offer.ts'
-import type { Method } from '#methods/rows.ts'
+import type { Method, MethodOperation } from '#methods/rows.ts'
 import type { Engine } from '#operations/engine.ts'
 import {
   amountMisfit,
@@ -94,9 +94,20 @@ function toOffered(method: Method, account: OpenedAccount): OfferedMethod {
 }
 
 /**
+ * What a payment can ask for when it is made: it goes to an account that can do it. What comes later is up to the
+ * account that took the payment.
+ */
+const decidedAtOnce: ReadonlySet<MethodOperation> = new Set([
+  'capture',
+  'partial_capture',
+  'credit',
+  'recurring',
+])
+
+/**
  * The part of the catalogue that the merchant's enabled accounts support, for lists made before the amount is known.
- * Each method is narrowed to the capabilities of the first account that supports it. The simulator of a test merchant
- * without accounts supports the whole catalogue.
+ * Each method is narrowed to what any account that supports it can be asked for at once, and for the rest to the
+ * capabilities of the first one. The simulator of a test merchant without accounts supports the whole catalogue.
  */
 export async function servedMethods(
   methods: readonly Method[],
@@ -106,14 +117,25 @@ export async function servedMethods(
   const accounts = await providers.enabled(merchantId)
   if (accounts.some(({ accountId }) => accountId === undefined)) return methods
   return methods.flatMap(method => {
-    const account = accounts.find(({ connector }) => connector.supports(method))
-    const can = account?.connector.supports(method)
-    if (!account || !can) return []
-    const narrow = narrowMethod(method, can)
-    const integration =
-      can.rawCards || formOf(method) !== 'card'
-        ? method.integration
-        : method.integration.filter(type => type === 'HOSTED')
-    return [{ ...narrow, integration, label: account.label(method.type) ?? method.label }]
+    const serving = accounts.flatMap(account => {
+      const can = account.connector.supports(method)
+      return can ? [{ account, can, narrow: narrowMethod(method, can) }] : []
+    })
+    const [first] = serving
+    if (!first) return []
+    const isDirect = formOf(method) !== 'card' || serving.some(({ can }) => can.rawCards)
+    return [
+      {
+        ...first.narrow,
+        integration: isDirect ? method.integration : method.integration.filter(type => type === 'HOSTED'),
+        capture: method.capture.filter(type => serving.some(({ narrow }) => narrow.capture.includes(type))),
+        operations: method.operations.filter(operation =>
+          (decidedAtOnce.has(operation) ? serving : [first]).some(({ narrow }) =>
+            narrow.operations.includes(operation),
+          ),
+        ),
+        label: first.account.label(method.type) ?? method.label,
+      },
+    ]
   })
 }
