@@ -9,8 +9,10 @@ import { dropReplacedLines, settleEntries } from '#storage/bank/entries.ts'
 import { commitStatement } from '#storage/commit/statement.ts'
 import { openDatabase } from '#storage/database.ts'
 import { createWorkFinder } from '#storage/payments/unanswered.ts'
+import { readerSettings } from '#storage/planner.ts'
 import { insertStatement, unmatchedStatement } from '#storage/providers/insert-lines.ts'
 import { matchPage, pagesOfAccount } from '#storage/providers/match-lines.ts'
+import { listLines } from '#storage/providers/settlements.ts'
 import { createEmptyDatabase } from '#test/support/database/database.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { openIntents } from '#test/support/intents.ts'
@@ -278,6 +280,26 @@ test.each([
     }
   },
 )
+
+test('the settlement lines of a payment are found by it, however many lines the merchant has', async () => {
+  const client = new pg.Client({ connectionString: gateway.databaseUrl, options: readerSettings })
+  await client.connect()
+  try {
+    await client.query('BEGIN')
+    await client.query(bankRows.settlement_line, [gateway.merchantId, 5_000])
+    await client.query('UPDATE settlement_line SET pay_id = gen_random_uuid()')
+    const values: unknown[] = Array.from({ length: 13 }, () => null)
+    values[0] = gateway.merchantId
+    values[4] = '019a3f6ba0117d3f90415263748596a7'
+    values[12] = 21
+    const { rows } = await client.query(`EXPLAIN (FORMAT JSON) ${listLines}`, values)
+    const found = conditionsOn('settlement_line', rows[0]['QUERY PLAN'][0].Plan)
+    expect(found).toEqual([expect.stringContaining('pay_id')])
+    await client.query('ROLLBACK')
+  } finally {
+    await client.end()
+  }
+})
 
 test('this test detects a read without an index', async () => {
   const { options } = statements.get('payments_by_pay_id') ?? { options: '' }

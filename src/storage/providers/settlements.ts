@@ -125,6 +125,16 @@ interface LineRow {
 const columns = `l.settlement_id, l.provider_account_id, l.date::text AS date, l.type, l.pay_id, l.x_id, l.gross, l.fee, l.net,
   l.currency, l.paid, l.paid_currency, l.provider_reference, l.transaction_id`
 
+const position = 'l.date, l.provider_account_id, l.settlement_id, l.type, l.provider_reference'
+
+export const listLines = `SELECT ${columns} FROM settlement_line l WHERE l.merchant_id = $1
+    AND ($2::text IS NULL OR l.provider_account_id = $2) AND ($3::text[] IS NULL OR l.type = ANY($3))
+    AND ($4::text IS NULL OR l.settlement_id = $4) AND ($5::uuid IS NULL OR l.pay_id = $5)
+    AND ($6::date IS NULL OR l.date >= $6) AND ($7::date IS NULL OR l.date < $7)
+    AND ($8::date IS NULL OR (${position}) < ($8::date, $9::text, $10::text, $11::text, $12::text))
+  ORDER BY l.date DESC, l.provider_account_id DESC, l.settlement_id DESC, l.type DESC, l.provider_reference DESC
+  LIMIT $13`
+
 export function createSettlementStore({
   readers,
   writers,
@@ -139,27 +149,10 @@ export function createSettlementStore({
       return { added, unmatched: await matchGiven(writers, account, rows) }
     },
     async list(merchantId, { accountId, types, settlementId, payId, from, to, after, limit }) {
-      const position = 'l.date, l.provider_account_id, l.settlement_id, l.type, l.provider_reference'
-      const { rows } = await readers.query<LineRow>(
-        `SELECT ${columns} FROM settlement_line l WHERE l.merchant_id = $1
-           AND ($2::text IS NULL OR l.provider_account_id = $2) AND ($3::text[] IS NULL OR l.type = ANY($3))
-           AND ($4::text IS NULL OR l.settlement_id = $4) AND ($5::uuid IS NULL OR l.pay_id = $5)
-           AND ($6::date IS NULL OR l.date >= $6) AND ($7::date IS NULL OR l.date < $7)
-           AND ($8::date IS NULL OR (${position}) < ($8::date, $9::text, $10::text, $11::text, $12::text))
-         ORDER BY l.date DESC, l.provider_account_id DESC, l.settlement_id DESC, l.type DESC, l.provider_reference DESC
-         LIMIT $13`,
-        [
-          ...[merchantId, accountId, types, settlementId, payId, from, to],
-          ...[
-            after?.date,
-            after?.accountId,
-            after?.settlementId,
-            after?.type,
-            after?.providerReference,
-            limit,
-          ],
-        ],
-      )
+      const { rows } = await readers.query<LineRow>(listLines, [
+        ...[merchantId, accountId, types, settlementId, payId, from, to],
+        ...[after?.date, after?.accountId, after?.settlementId, after?.type, after?.providerReference, limit],
+      ])
       return rows.map(toLine)
     },
     async reconcile(range) {
