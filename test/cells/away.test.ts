@@ -1,9 +1,11 @@
 /** A cell that is away: its merchants are told to come again, all others notice nothing. */
+import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openMerchants } from '#cells/open-merchants.ts'
 import { prepareCells } from '#cells/prepare.ts'
+import { hashBoundKey, newestPepper, writeApiKey } from '#domain/api-key.ts'
 import { rotateRoot } from '#operations/merchants/rotate-root.ts'
 import { dumpDatabase } from '#storage/backup/dump.ts'
 import { inCell } from '#storage/cells/address.ts'
@@ -18,6 +20,9 @@ import { type CellStage, createCellStage } from '#test/support/database/cells.ts
 import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database/database-proxy.ts'
 import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
+import { deriveAll } from '#vault/key-ring.ts'
+import { toRing } from '#vault/master-key.ts'
+import { unwrapRoots } from '#vault/root-secrets.ts'
 
 let stage: CellStage
 let proxy: DatabaseProxy
@@ -348,6 +353,20 @@ test('a new root secret that reaches only one of two cells is finished by repeat
   await gateway.stop()
 })
 
+/** A key for the merchant of cell 1, made with the newest root secret of cell 0. Returns the headers of requests with it. */
+async function insertKeyOf(root: string): Promise<{ authorization: string }> {
+  const { peppers } = deriveAll(await unwrapRoots(root, toRing(stage.masterKey)))
+  const [{ merchantId } = { merchantId: '' }] = shops
+  const keyId = randomBytes(16).toString('hex')
+  const apiKey = writeApiKey('test', keyId, randomBytes(32).toString('base64url'))
+  await queryRows(
+    inCell(stage.otherUrl, 1),
+    'INSERT INTO api_key (merchant_id, key_id, key_hash, bound, pepper) VALUES ($1, $2, $3, true, $4)',
+    [merchantId, keyId, hashBoundKey(peppers, { merchantId, apiKey }), newestPepper(peppers)],
+  )
+  return { authorization: basic(merchantId, apiKey) }
+}
+
 test('a new root secret that reached only cell 0 is brought to the others by the next command', async () => {
   const [home, other] = [await openKeys(0), await openKeys(1)]
   const readRoot = async (number: number) => {
@@ -371,6 +390,7 @@ test('a new root secret that reached only cell 0 is brought to the others by the
       }
     }
     await payEverywhere()
+    const early = await insertKeyOf(await home.readRoot())
     await prepareCells({
       home: { url: stage.databaseUrl, place: 'home' },
       urls: [stage.otherUrl],
@@ -381,6 +401,7 @@ test('a new root secret that reached only cell 0 is brought to the others by the
     })
     expect(await readRoot(1)).toBe(await home.readRoot())
     await payEverywhere()
+    expect((await gateway.call('GET', '/payments', undefined, early)).status).toBe(200)
   } finally {
     await home.close()
     await gateway.stop()
