@@ -15,6 +15,7 @@ import { type Engine, merchantNow } from '#operations/engine.ts'
 import { emitEvent } from '#operations/events/emit-event.ts'
 import { lapseAtProvider } from '#operations/payments/expire.ts'
 import { applyElsewhere } from '#operations/payments/notices/apply-elsewhere.ts'
+import { lookUpApproval } from '#operations/payments/notices/look-up-approval.ts'
 import {
   type Fact,
   findNoticed,
@@ -27,7 +28,6 @@ import {
 } from '#operations/payments/notices/noticed.ts'
 import { acceptLate, lateTimers } from '#operations/payments/notices/paid-late.ts'
 import { applyListedRefunds, recordReturn } from '#operations/payments/notices/record-return.ts'
-import { lookUpApproval } from '#operations/payments/provider-calls/look-up.ts'
 import { toInquiry } from '#operations/payments/provider-calls/payment-context.ts'
 import { type OutcomeRecord, recordIfFirst } from '#operations/payments/provider-calls/record-outcome.ts'
 import { undoExtra, undoPart } from '#operations/payments/provider-calls/undo-part.ts'
