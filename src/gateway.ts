@@ -2,20 +2,17 @@
  * Wires one environment: its cells (database, engine, workers) and the server in front of them. The process and the
  * tests both start here; no other code depends on the wiring.
  */
-import { setTimeout as delay } from 'node:timers/promises'
-import { Registry } from 'prom-client'
-import { createCountExchange } from '#http/authentication/shared-counts.ts'
-import { createLogger } from '#http/telemetry/log.ts'
-import { createMetrics } from '#http/telemetry/metrics.ts'
+import type { Registry } from 'prom-client'
 import type { Bank } from '#operations/bank/bank.ts'
-import type { Clock, Engine } from '#operations/engine.ts'
+import type { Engine } from '#operations/engine.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import { createAdministration } from '#operations/merchants/open-merchants.ts'
-import { createBank } from '#wiring/bank.ts'
-import type { Cell, Shared } from '#wiring/cell.ts'
+import { createBanks } from '#wiring/bank.ts'
+import type { Cell } from '#wiring/cell.ts'
 import { type Cells, openCells } from '#wiring/cells.ts'
 import type { GatewayOptions } from '#wiring/parts.ts'
 import { createServer } from '#wiring/server.ts'
+import { createShared, type Shared } from '#wiring/shared.ts'
 
 export { GatewayError } from '#wiring/checks.ts'
 export type { GatewayOptions } from '#wiring/parts.ts'
@@ -54,33 +51,19 @@ export interface ProcessNumber {
 /** 10 s of the 15 s that a stop may take; the rest is for the workers and the database. */
 const drainMs = 10_000
 
-const realClock: Clock = { nowMs: Date.now, waitMs: milliseconds => delay(milliseconds) }
-
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   let origin = options.publicUrl ?? ''
-  const { logLevel: level = 'info', logDestination: out, worker } = options
-  const metrics = createMetrics({ registry: new Registry(), processMetrics: true })
-  const shared: Shared = {
-    options,
-    clock: options.clock ?? realClock,
-    logger: createLogger({ level, out, worker, onDropped: metrics.countDroppedLines }),
-    metrics,
-    counts: createCountExchange(),
-    changes: new Set(),
-    origin: () => origin,
-  }
+  const shared = createShared(options, () => origin)
   const cells = await openCells(shared)
   try {
     const server = await createServer(shared, cells)
     const { home } = cells
     const { engine, settleWorker, timerWorker, deliveryWorker, notices } = home
-    const banks = cells
-      .all()
-      .map(({ database, merchants, engine }) => createBank({ database, engine, merchants, options }))
+    const banks = createBanks(cells, options)
     return {
       ...{ engine, settleWorker, timerWorker, deliveryWorker, notices, banks },
       merchants: administer(shared, cells),
-      bank: banks[0] ?? createBank({ ...home, options }),
+      bank: banks[0],
       metrics: shared.metrics.registry,
       weakDurability: [...new Set(cells.all().flatMap(({ weak }) => weak))],
       processes: () => cells.all().map(({ number: cell, presence: { process } }) => ({ cell, process })),

@@ -68,9 +68,10 @@ const mayImport: Record<string, readonly string[]> = {
   console: entrances,
   wiring: [...entrances, 'workers', 'console', 'cells'],
   'gateway.ts': [...entrances, 'workers', 'wiring'],
+  'banks.ts': ['wiring'],
   commands: [
     ...deeds.filter(room => room !== 'lifecycle' && room !== 'connectors'),
-    ...['pages', 'config', 'config.ts', 'gateway.ts', 'console', 'cells', 'output.ts'],
+    ...['pages', 'config', 'config.ts', 'gateway.ts', 'banks.ts', 'console', 'cells', 'output.ts'],
   ],
   'main.ts': ['commands', 'config.ts', 'gateway.ts'],
 }

@@ -13,9 +13,20 @@ import { type AccountRecord, createProviderAccountStore } from '#storage/provide
 import { createVaultStore } from '#storage/vault/vault-store.ts'
 import { createKeyRing } from '#vault/key-ring.ts'
 import { createRecordVault } from '#vault/sealed-records.ts'
+import type { Cells } from '#wiring/cells.ts'
 import type { GatewayOptions } from '#wiring/parts.ts'
 
-export function createBank(parts: {
+/** That of cell 0 first. */
+export type Banks = readonly [Bank, ...Bank[]]
+
+export function createBanks(cells: Pick<Cells, 'home' | 'all'>, options: GatewayOptions): Banks {
+  const others = cells.all().filter(cell => cell !== cells.home)
+  const open = ({ database, engine, merchants }: Cells['home']): Bank =>
+    createBank({ database, engine, merchants, options })
+  return [open(cells.home), ...others.map(open)]
+}
+
+function createBank(parts: {
   readonly database: Database
   readonly engine: Engine
   readonly merchants: MerchantStore

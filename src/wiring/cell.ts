@@ -3,14 +3,11 @@
  */
 import { type FaultRule, type SharedFaults, shareFaults } from '#connectors/simulator/faults.ts'
 import type { MerchantId } from '#domain/ids.ts'
-import type { CountExchange } from '#http/authentication/shared-counts.ts'
-import type { Logger } from '#http/telemetry/log.ts'
-import type { Metrics } from '#http/telemetry/metrics.ts'
 import { type OpenAudit, openAudit } from '#operations/audit/access-recorder.ts'
 import { createTestClock, type TestClock } from '#operations/clock.ts'
 import { createRetentionWorker } from '#operations/customers/erase-payments.ts'
 import { applyDisputeNotice } from '#operations/disputes/dispute-book.ts'
-import type { Clock, Engine } from '#operations/engine.ts'
+import type { Engine } from '#operations/engine.ts'
 import { createEndpointBook } from '#operations/events/endpoint-book.ts'
 import type { Gate } from '#operations/merchants/gate.ts'
 import { createApplyNotice } from '#operations/payments/notices/apply-notice.ts'
@@ -42,25 +39,13 @@ import { createPageTokens, type PageTokens } from '#vault/page-token.ts'
 import { checkDatabase, claimEnvironment } from '#wiring/checks.ts'
 import { createDeliveries, openEngine } from '#wiring/engine.ts'
 import { startLoops } from '#wiring/loops.ts'
-import { findMerchantIn, type GatewayOptions } from '#wiring/parts.ts'
+import { findMerchantIn } from '#wiring/parts.ts'
 import { type NoticeWork, startNotices, startProviders } from '#wiring/providers.ts'
+import type { Shared } from '#wiring/shared.ts'
 import type { DeliveryWorker } from '#workers/deliver.ts'
 import type { Loop } from '#workers/loop.ts'
 import { createSettleWorker, type SettleWorker } from '#workers/settle.ts'
 import { createTimerWorker, type TimerWorker } from '#workers/timers.ts'
-
-/** The parts that all cells of a process share. */
-export interface Shared {
-  readonly options: GatewayOptions
-  readonly logger: Logger
-  readonly metrics: Metrics
-  readonly clock: Clock
-  readonly counts: CountExchange
-  /** Caches of merchants; notified when one changes. */
-  readonly changes: Set<(merchantId: string) => void>
-  /** Known only once the port is open; nothing that needs it happens earlier. */
-  readonly origin: () => string
-}
 
 export interface CellOptions extends Shared {
   readonly address: Pick<CellAddress, 'number' | 'url'>

@@ -11,7 +11,8 @@ import { type CellAddress, cellName } from '#storage/cells/address.ts'
 import { createDirectoryStore, MerchantUnavailable } from '#storage/cells/directory-store.ts'
 import { isConnectionLost } from '#storage/database.ts'
 import { migrate } from '#storage/migrate.ts'
-import { type Cell, openCell, type Shared } from '#wiring/cell.ts'
+import { type Cell, openCell } from '#wiring/cell.ts'
+import type { Shared } from '#wiring/shared.ts'
 
 export interface Cells {
   /** Cell 0: the directory, operators, the audit trail, and merchants of its own. */

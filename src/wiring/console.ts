@@ -30,9 +30,10 @@ import { createSettlementStore } from '#storage/providers/settlements.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
 import { createKeyRing } from '#vault/key-ring.ts'
 import { createRecordVault } from '#vault/sealed-records.ts'
-import { type Cell, perCell, type Shared } from '#wiring/cell.ts'
+import { type Cell, perCell } from '#wiring/cell.ts'
 import type { Cells } from '#wiring/cells.ts'
 import { routeByMerchant } from '#wiring/routes-by-merchant.ts'
+import type { Shared } from '#wiring/shared.ts'
 
 interface ConsoleWays {
   readonly callInside: CallInside

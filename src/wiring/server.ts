@@ -29,11 +29,12 @@ import { createAuditStore } from '#storage/audit/audit.ts'
 import { createEventStore } from '#storage/events/events.ts'
 import { createSettlementStore } from '#storage/providers/settlements.ts'
 import { signInventory } from '#vault/inventory-signature.ts'
-import { type Cell, perCell, type Shared } from '#wiring/cell.ts'
+import { type Cell, perCell } from '#wiring/cell.ts'
 import type { Cells } from '#wiring/cells.ts'
 import { createConsole } from '#wiring/console.ts'
 import { findMerchantIn } from '#wiring/parts.ts'
 import { routeNotices, routePages } from '#wiring/routes-by-merchant.ts'
+import type { Shared } from '#wiring/shared.ts'
 
 export async function createServer(shared: Shared, cells: Cells): Promise<HttpServer> {
   const { options } = shared

@@ -37,16 +37,15 @@ interface BankWork<T> {
   readonly show?: (done: T) => Promise<void>
 }
 
-/** Opens everything that a running gateway has, except the port. */
 export async function withBank<T>(config: Config, { needsAll, work, act, show }: BankWork<T>): Promise<T> {
   for (const warning of config.warnings) console.error(`warning: ${warning}`)
   const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
-    const [{ createGateway }, { BankFault, UnknownAccount }] = await Promise.all([
-      import('#gateway.ts'),
+    const [{ openBanks }, { BankFault, UnknownAccount }] = await Promise.all([
+      import('#banks.ts'),
       import('#operations/bank/bank.ts'),
     ])
-    const gateway = await createGateway({
+    const opened = await openBanks({
       environment: config.environment,
       databaseUrl: database.url,
       cells: database.cells.slice(1),
@@ -55,11 +54,11 @@ export async function withBank<T>(config: Config, { needsAll, work, act, show }:
       // Standard output belongs to the result.
       logDestination: { write: line => console.error(line.trimEnd()) },
     })
-    const isCellAway = gateway.banks.length < database.cells.length
+    const isCellAway = opened.banks.length < database.cells.length
     try {
       if (needsAll && isCellAway)
         throw new CommandFault('a cell cannot be reached, and nothing was done; try again when it is back')
-      const done = await work(gateway.banks)
+      const done = await work(opened.banks)
       if (act) await auditCommand(database.url, act(done))
       await show?.(done)
       return done
@@ -72,7 +71,7 @@ export async function withBank<T>(config: Config, { needsAll, work, act, show }:
       if (error instanceof BankFault) throw new CommandFault(error.message, { cause: error })
       throw error
     } finally {
-      await gateway.close()
+      await opened.close()
     }
   } finally {
     await database.close()
