@@ -21,6 +21,8 @@ export interface CellOptions {
   readonly urls: readonly string[]
   readonly masterKey: MasterRing
   readonly describePlace: (url: string) => string
+  /** The sources of all cells but cell 0, if they were read a moment ago. */
+  readonly sources?: ReadonlyMap<number, number> | undefined
   readonly onProgress: (line: string) => void
   /** Creates one cell more than there are. */
   readonly addOne?: boolean
@@ -30,23 +32,28 @@ export interface CellOptions {
 
 /** The configured cells, without checking them. */
 export async function listCells(
-  options: Pick<CellOptions, 'home' | 'urls' | 'describePlace'>,
+  options: Pick<CellOptions, 'home' | 'urls' | 'describePlace' | 'sources'>,
 ): Promise<readonly CellAddress[]> {
   const first: CellAddress = { number: 0, name: cellName(0), ...options.home }
-  const sources = [...(await readSources(options.home.url))].sort(([a], [b]) => a - b)
-  return [first, ...sources.map(([cell, source]) => toAddress({ cell, source }, options))]
+  const known = await readKnown(options)
+  return [first, ...known.map(cell => toAddress(cell, options))]
+}
+
+async function readKnown({ home, sources }: Pick<CellOptions, 'home' | 'sources'>): Promise<readonly Cell[]> {
+  const found = sources ?? (await readSources(home.url))
+  return [...found].map(([cell, source]) => ({ cell, source })).sort((a, b) => a.cell - b.cell)
 }
 
 /** Returns all cells, cell 0 first. An unavailable cell is included: it is retried while the others serve. */
 export async function prepareCells(options: CellOptions): Promise<readonly CellAddress[]> {
   const { home } = options
+  const known = await readKnown(options)
+  const missing = listMissing(known, options)
+  const first: CellAddress = { number: 0, name: cellName(0), ...home }
+  if (known.length + missing.length === 0) return [first]
   const database = openDatabase(home.url, () => undefined)
   try {
     const store = createDirectoryStore(database)
-    const known = await store.listCells()
-    const missing = listMissing(known, options)
-    const first: CellAddress = { number: 0, name: cellName(0), ...home }
-    if (known.length + missing.length === 0) return [first]
     // Every cell seals with the root secret of cell 0, so that must exist first.
     await openDerivedKeys(options.masterKey, createInstallation(database))
     await whilePreparing(home.url, async () => {

@@ -4,16 +4,17 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type pg from 'pg'
 import { listCells, prepareCells } from '#cells/prepare.ts'
 import { commandActor, type Noted, withNote } from '#commands/audit-trail.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import type { Config } from '#config.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import type { CellAddress } from '#storage/cells/address.ts'
-import { CellFault } from '#storage/cells/create-cell.ts'
+import { CellFault, readSourcesBy } from '#storage/cells/create-cell.ts'
 import { openEmbeddedPostgres } from '#storage/embedded/index.ts'
 import { holdsSealedRows } from '#storage/installation.ts'
-import { MigrationError, migrate } from '#storage/migrate.ts'
+import { MigrationError, migrateAndRead } from '#storage/migrate.ts'
 import { createMasterRing, type MasterRing, readMasterKeys, readOrMakeMasterKeys } from '#vault/master-key.ts'
 
 export interface OpenDatabase {
@@ -63,16 +64,13 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
       const cells = await openCells(config, { ...options, home: database })
       return { ...database, cells, listCells: async () => cells, ...(await openMasterKey(config, options)) }
     }
-    if (databaseUrl) {
-      options.onProgress(`Connecting to the database ${database.place} …`)
-      await migrateForeign(database, options)
-    } else {
-      await migrate(database.url, options)
-    }
-    const isSealed = await holdsSealedRows(database.url)
+    if (databaseUrl) options.onProgress(`Connecting to the database ${database.place} …`)
+    const { isSealed, sources } = databaseUrl
+      ? await migrateForeign(database, options)
+      : await migrateAndRead(database.url, options, readContents)
     const keys = await openMasterKey(config, { isSealed, mayLackKey: options.mayLackKey })
     const masterKey = options.cellsReady || keys.missingKey ? undefined : keys.masterKey
-    const cells = await openCells(config, { ...options, home: database, masterKey })
+    const cells = await openCells(config, { ...options, home: database, masterKey, sources })
     return { ...database, ...keys, cells, listCells: () => openCells(config, { ...options, home: database }) }
   } catch (error) {
     await database.close()
@@ -87,13 +85,15 @@ async function openCells(
   {
     home: { url, place },
     masterKey,
+    sources,
     onProgress,
     addsCell,
     keepsRemains,
-  }: OpenOptions & { readonly home: Home; readonly masterKey?: MasterRing },
+  }: OpenOptions &
+    Partial<Pick<Contents, 'sources'>> & { readonly home: Home; readonly masterKey?: MasterRing },
 ): Promise<readonly CellAddress[]> {
   try {
-    const known = { home: { url, place }, urls: cellUrls.map(each => each.reveal()), describePlace }
+    const known = { home: { url, place }, urls: cellUrls.map(each => each.reveal()), describePlace, sources }
     if (!masterKey) return await listCells(known)
     const how = { addOne: addsCell, keepsRemains }
     return await prepareCells({ ...known, masterKey, onProgress, wanted: cells, ...how })
@@ -139,12 +139,23 @@ function requireData(directory: string): void {
   )
 }
 
+interface Contents {
+  readonly isSealed: boolean
+  /** The source of each cell but cell 0. */
+  readonly sources: ReadonlyMap<number, number>
+}
+
+const readContents = async (client: pg.Client): Promise<Contents> => ({
+  isSealed: await holdsSealedRows(client),
+  sources: await readSourcesBy(client),
+})
+
 async function migrateForeign(
   { url, place }: { url: string; place: string },
   options: OpenOptions,
-): Promise<void> {
+): Promise<Contents> {
   try {
-    await migrate(url, options)
+    return await migrateAndRead(url, options, readContents)
   } catch (error) {
     if (error instanceof MigrationError) throw error
     throw new CommandFault(`the database ${place} of DATABASE_URL cannot be used: ${describeReason(error)}`, {

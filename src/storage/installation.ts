@@ -2,7 +2,7 @@
  * Values of the installation, one per row, such as its root secret and the mark of the search for unanswered
  * operations.
  */
-import pg from 'pg'
+import type pg from 'pg'
 import type { Database } from '#storage/database.ts'
 
 export interface Installation {
@@ -39,14 +39,7 @@ export function createInstallation({ writers }: Database): Installation {
 }
 
 /** Whether the database holds sealed data. For commands, before a key is read or created. */
-export async function holdsSealedRows(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url })
-  client.on('error', () => {})
-  await client.connect()
-  try {
-    const { rows } = await client.query("SELECT 1 FROM installation WHERE name = 'root_secret'")
-    return rows.length > 0
-  } finally {
-    await client.end()
-  }
+export async function holdsSealedRows(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query("SELECT 1 FROM installation WHERE name = 'root_secret'")
+  return rows.length > 0
 }

@@ -30,16 +30,23 @@ const connectTriesMs = [connectTimeoutMs, connectTimeoutMs, connectTimeoutMs]
 
 const directory = new URL('../../migrations/', import.meta.url)
 
-export async function migrate(
+interface MigrateOptions {
+  readonly onProgress?: (line: string) => void
+  /** The last migration to run; all unless given. For restoring a backup of an older schema. */
+  readonly upTo?: string | undefined
+  /** The connection timeout of each try; three times 10 s unless given. */
+  readonly connectTriesMs?: readonly number[]
+}
+
+export const migrate = (url: string, options: MigrateOptions = {}): Promise<void> =>
+  migrateAndRead(url, options, async () => undefined)
+
+/** Then reads something on the same connection: a command is mostly waiting for connections to open. */
+export async function migrateAndRead<T>(
   url: string,
-  options: {
-    onProgress?: (line: string) => void
-    /** The last migration to run; all unless given. For restoring a backup of an older schema. */
-    upTo?: string | undefined
-    /** The connection timeout of each try; three times 10 s unless given. */
-    connectTriesMs?: readonly number[]
-  } = {},
-): Promise<void> {
+  options: MigrateOptions,
+  read: (client: pg.Client) => Promise<T>,
+): Promise<T> {
   const client = await connectPatiently(url, options)
   try {
     await checkServer(client)
@@ -65,16 +72,14 @@ export async function migrate(
     const [newer] = applied.keys()
     if (newer)
       options.onProgress?.(`warning: the database knows a newer schema (${newer}); upgrade this process soon`)
+    return await read(client)
   } finally {
     await client.end()
   }
 }
 
 /** Retries only if the server does not answer; an error from the server is final. */
-async function connectPatiently(
-  url: string,
-  options: NonNullable<Parameters<typeof migrate>[1]>,
-): Promise<pg.Client> {
+async function connectPatiently(url: string, options: MigrateOptions): Promise<pg.Client> {
   const [first = connectTimeoutMs, ...others] = options.connectTriesMs ?? connectTriesMs
   try {
     return await connectToMigrate(url, first)

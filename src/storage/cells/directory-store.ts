@@ -19,8 +19,7 @@ export interface Place {
 }
 
 export interface DirectoryStore {
-  /** The cells other than cell 0, with the number of their database in TOLLGATE_CELL_URLS; 0 is that of cell 0. */
-  listCells(): Promise<readonly { readonly cell: number; readonly source: number }[]>
+  /** `source`: the number of the database in TOLLGATE_CELL_URLS; 0 is that of cell 0. */
   addCell(cell: number, source: number): Promise<void>
   /** Adds merchants of cell 0 that the directory lacks. */
   placeAll(): Promise<void>
@@ -92,15 +91,9 @@ export function createDirectoryStore(database: Pick<Database, 'readers' | 'write
   }
 }
 
-type Reads = Pick<DirectoryStore, 'listCells' | 'find' | 'changedSince' | 'count' | 'listUnfinished'>
+type Reads = Pick<DirectoryStore, 'find' | 'changedSince' | 'count' | 'listUnfinished'>
 
 const createReads = ({ readers }: Pick<Database, 'readers'>): Reads => ({
-  async listCells() {
-    const { rows } = await readers.query<{ cell: number; source: number }>(
-      'SELECT cell, source FROM cell ORDER BY cell',
-    )
-    return rows
-  },
   async find(merchantId) {
     const { rows } = await readers.query<PlaceRow>(
       `SELECT ${columns} FROM merchant_cell WHERE merchant_id = $1`,
