@@ -1,11 +1,9 @@
-/** A debit from the shop's request to the bank's booking, rejection and return, over HTTP and the command line. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+/** A debit from the shop's request to the bank's booking, rejection and return, over HTTP and in the bank's files. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { addDays, dayOf } from '#domain/time/calendar.ts'
 import { creditorId, testIbans } from '#test/support/bank/debits.ts'
 import { statement, statusReport } from '#test/support/bank/files.ts'
-import { type BankStage, openBankStage } from '#test/support/bank/stage.ts'
+import { type BankStage, openBankStage, textOf } from '#test/support/bank/stage.ts'
 import type { CommandsHere } from '#test/support/command-here.ts'
 import type { TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
@@ -39,16 +37,10 @@ const debit = (change: object = {}, fields: object = {}) =>
   })
 const record = async (payId: string) => (await gateway.call('GET', `/payments/getByPayId/${payId}`)).body
 
-async function batch() {
-  const { files } = await commands.json(
-    ...['bank', 'batch', '--account', accountId, '--out', join(commands.folder, `out-${number}`)],
-  )
-  return files
-}
-const endToEndIdIn = ({ path }: { path: string }): string =>
-  /<EndToEndId>(\w+)</.exec(readFileSync(path, 'utf8'))?.[1] ?? ''
-const importText = async (text: string) =>
-  commands.json('bank', 'import', commands.file(`f${++number}.xml`, text))
+const batch = () => stage.batch(`out-${number}`)
+const endToEndIdIn = (file: Parameters<typeof textOf>[0]): string =>
+  /<EndToEndId>(\w+)</.exec(textOf(file))?.[1] ?? ''
+const importText = (text: string) => stage.import(commands.file(`f${++number}.xml`, text))
 
 /** DD.MM.YYYY, this many days from now. */
 const inDays = (days: number): string => addDays(dayOf(new Date()), days).split('-').toReversed().join('.')
@@ -106,7 +98,7 @@ describe('a debit', () => {
     const { body } = await debit()
     const [file] = await batch()
     expect(file).toMatchObject({ payments: 1, sum: 1000 })
-    const text = readFileSync(file.path, 'utf8')
+    const text = textOf(file)
     expect(text).toContain(`<Id>${creditorId}</Id>`)
     const endToEndId = /<EndToEndId>(\w+)</.exec(text)?.[1] ?? ''
     const booking = statement([{ reference: 'B1', cents: 1000, endToEndId }])
@@ -116,6 +108,7 @@ describe('a debit', () => {
       returned: 0,
       repeated: 0,
       unmatched: [],
+      undelivered: [],
     })
     expect(await importText(booking)).toEqual({
       booked: 0,
@@ -123,6 +116,7 @@ describe('a debit', () => {
       returned: 0,
       repeated: 1,
       unmatched: [],
+      undelivered: [],
     })
     expect(await record(body.payId)).toMatchObject({ status: 'OK' })
     const back = {
@@ -163,7 +157,7 @@ describe('a debit', () => {
     const paths = ['notified', 'stated'].map(reference =>
       commands.file(`${reference}-${++number}.xml`, statement([{ reference, ...back }])),
     )
-    expect(await commands.json('bank', 'import', ...paths)).toMatchObject({
+    expect(await stage.import(...paths)).toMatchObject({
       ...{ booked: 0, returned: 1, repeated: 1, unmatched: [] },
     })
     const { amount, operations } = await record(body.payId)
@@ -226,7 +220,7 @@ describe('a debit', () => {
     await batch()
     for (let debits = 0; debits < 5; debits++) await debit()
     const [file] = await batch()
-    const ids = [...readFileSync(file.path, 'utf8').matchAll(/<EndToEndId>(\w+)</g)].map(([, id]) => id ?? '')
+    const ids = [...textOf(file).matchAll(/<EndToEndId>(\w+)</g)].map(([, id]) => id ?? '')
     const entries = ids.flatMap((endToEndId, at) => [
       { reference: `both-${at}`, cents: 1000, endToEndId },
       {
@@ -249,7 +243,7 @@ describe('a debit', () => {
   test('fails when the bank rejects it', async () => {
     const { body } = await debit()
     const [file] = await batch()
-    const text = readFileSync(file.path, 'utf8')
+    const text = textOf(file)
     const endToEndId = /<EndToEndId>(\w+)</.exec(text)?.[1] ?? ''
     const messageId = /<MsgId>(\w+)</.exec(text)?.[1] ?? ''
     const report = statusReport(messageId, [{ endToEndId, reason: 'AM04' }])
@@ -277,7 +271,7 @@ describe('a debit of a customer who is deleted before the file is made', () => {
     expect(deleted.status, deleted.text).toBe(200)
     const [file] = await batch()
     expect(file).toMatchObject({ payments: 2, sum: 2000 })
-    const text = readFileSync(file.path, 'utf8')
+    const text = textOf(file)
     expect(text.match(/<Dbtr><Nm>[^<]*/g)).toEqual(['<Dbtr><Nm>NOTPROVIDED', '<Dbtr><Nm>Ann Mueller'])
     expect((await record(other.body.payId)).status).toBe('CAPTURE_REQUEST')
   })
@@ -348,7 +342,7 @@ test('303 on our page the customer agrees to our mandate and is debited with the
     paymentMethods: { directDebit: { mandateId: begun.body.payId } },
   })
   const [file] = await batch()
-  expect(readFileSync(file.path, 'utf8')).toContain(`<MndtId>${begun.body.payId}</MndtId>`)
+  expect(textOf(file)).toContain(`<MndtId>${begun.body.payId}</MndtId>`)
 })
 
 test('a payout and a capture with its own mandate are in the next batch', async () => {
@@ -374,7 +368,7 @@ test('a payout and a capture with its own mandate are in the next batch', async 
     { type: 'pain.008.001.08', payments: 1, sum: 400 },
     { type: 'pain.001.001.09', payments: 1, sum: 123 },
   ])
-  const text = readFileSync(files[0].path, 'utf8')
+  const text = textOf(files[0])
   expect(text).toContain('<MndtId>OWN-1</MndtId><DtOfSgntr>2026-11-02</DtOfSgntr>')
 })
 
@@ -383,7 +377,7 @@ test('after a return for a closed account no further debit is collected under th
   await batch()
   await debit({}, fields)
   const [file] = await batch()
-  const endToEndId = /<EndToEndId>(\w+)</.exec(readFileSync(file.path, 'utf8'))?.[1] ?? ''
+  const endToEndId = /<EndToEndId>(\w+)</.exec(textOf(file))?.[1] ?? ''
   const closed = { reference: 'CLOSED', cents: 1000, direction: 'DBIT', endToEndId, reason: 'AC04' } as const
   expect(await importText(statement([closed]))).toMatchObject({ returned: 1 })
   const next = await debit({}, fields)

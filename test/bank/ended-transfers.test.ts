@@ -1,5 +1,4 @@
 /** Payments that end while their money is being imported: the money is given back, exactly once. */
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Bank, BankCrashPoint } from '#operations/bank/bank.ts'
 import { testIbans } from '#test/support/bank/debits.ts'
@@ -48,10 +47,8 @@ const bankThat = (act: (point: BankCrashPoint) => void | Promise<void>): Bank =>
 })
 
 const givenBack = async (folder: string) => {
-  const { files } = await commands.json(
-    ...['bank', 'batch', '--account', stage.accountId, '--out', join(commands.folder, folder)],
-  )
-  return files.map(({ payments, sum }: Record<string, unknown>) => ({ payments, sum }))
+  const files = await stage.batch(folder)
+  return files.map(({ payments, sum }) => ({ payments, sum }))
 }
 
 const linesOf = async (payId: string) => {
@@ -272,7 +269,7 @@ describe('an account to which money must be given back', () => {
     await importFiles([own.commands.file('late.xml', text)], own.gateway.gateway.bank)
     const remove = () => own.commands.run('provider', 'remove', own.accountId)
     expect(await remove()).toMatchObject({ code: 1, stderr: expect.stringContaining('1 open payments') })
-    await own.commands.json('bank', 'batch', '--account', own.accountId, '--out', own.commands.folder)
+    await own.batch('out')
     expect(await remove()).toMatchObject({ code: 0 })
   })
 })

@@ -34,7 +34,7 @@ const record = async (payId: string) =>
 
 let number = 0
 const write = (...entries: TestEntry[]): string => stage.commands.file(`s${++number}.xml`, statement(entries))
-const importNow = (path: string) => stage.commands.json('bank', 'import', path)
+const importNow = (path: string) => stage.import(path)
 const settleNow = (path: string) => stage.commands.json('settlements', 'import', stage.accountId, path)
 
 async function transactionsIn(path: string): Promise<TransactionFact[]> {

@@ -1,25 +1,19 @@
 /** Plans that are collected by direct debit: sequence types, and returns that suspend a plan. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bankSettings, testIbans } from '#test/support/bank/debits.ts'
+import { testIbans } from '#test/support/bank/debits.ts'
 import { statement } from '#test/support/bank/files.ts'
-import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
-import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { type BankStage, openBankStage, textOf } from '#test/support/bank/stage.ts'
+import type { CommandsHere } from '#test/support/command-here.ts'
+import type { TestGateway } from '#test/support/gateway.ts'
 
+let stage: BankStage
 let gateway: TestGateway
 let commands: CommandsHere
-let accountId: string
 beforeAll(async () => {
-  gateway = await startTestGateway()
-  commands = commandsHere(gateway.databaseUrl, { TOLLGATE_MASTER_KEY: masterKeyOf(gateway.databaseUrl) })
-  const account = ['provider', 'add', gateway.merchantId, '--connector', 'bank', '--name', 'House bank']
-  accountId = (await commands.json(...account, ...bankSettings)).accountId
+  stage = await openBankStage()
+  ;({ gateway, commands } = stage)
 })
-afterAll(async () => {
-  commands.remove()
-  await gateway.stop()
-})
+afterAll(() => stage.close())
 
 const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
 
@@ -52,10 +46,9 @@ const advance = (duration: string) => gateway.call('POST', '/test/clock', { adva
 
 let batches = 0
 async function batch(): Promise<string> {
-  const folder = join(commands.folder, `out-${++batches}`)
-  const { files } = await commands.json('bank', 'batch', '--account', accountId, '--out', folder)
+  const files = await stage.batch(`out-${++batches}`)
   expect(files).toHaveLength(1)
-  return readFileSync(files[0].path, 'utf8')
+  return textOf(files[0])
 }
 
 test('the charges of a plan are FRST, RCUR and at the end FNAL', async () => {
@@ -75,7 +68,7 @@ test('a return that one file reports under two references suspends the plan once
   const back = { cents: 1000, direction: 'DBIT', endToEndId, reason: 'MD01' } as const
   const text = statement(['first', 'second'].map(name => ({ reference: `RT-${name}`, ...back })))
   const file = commands.file('returned-twice.xml', text)
-  expect(await commands.json('bank', 'import', file)).toMatchObject({ returned: 1, unmatched: [] })
+  expect(await stage.import(file)).toMatchObject({ returned: 1, unmatched: [] })
   expect(await readPlan(planId)).toMatchObject({ status: 'SUSPENDED' })
   const { data } = (await gateway.call('GET', `/events?payId=${payId}`)).body
   const suspended = data.filter(({ type }: { type: string }) => type === 'plan.suspended')
@@ -92,7 +85,7 @@ async function returnDebit(name: string, before: () => Promise<unknown>): Promis
   const endToEndId = text.slice(text.lastIndexOf('<EndToEndId>', mandate) + 12).slice(0, 32)
   const back = { reference: `R-${name}`, cents: 1000, direction: 'DBIT', endToEndId, reason: 'MD01' } as const
   const file = commands.file(`${name}.xml`, statement([back]))
-  expect(await commands.json('bank', 'import', file)).toMatchObject({ returned: 1, unmatched: [] })
+  expect(await stage.import(file)).toMatchObject({ returned: 1, unmatched: [] })
 }
 
 test('a return that ends the mandate suspends a PAUSED plan as well', async () => {
@@ -140,7 +133,7 @@ test('a return with AC04, MD01, MD06 or MD07 suspends the plan, one with AM04 do
     return { reference: `R-${reason}`, cents: 1000, direction: 'DBIT', endToEndId, reason } as const
   })
   const file = commands.file('returns.xml', statement(returned, { message: '054' }))
-  expect(await commands.json('bank', 'import', file)).toMatchObject({ returned: 5, unmatched: [] })
+  expect(await stage.import(file)).toMatchObject({ returned: 5, unmatched: [] })
   await advance('P31D')
   for (const [reason, { payId, planId }] of plans) {
     const goesOn = reason === 'AM04'

@@ -1,10 +1,8 @@
 /** Several merchants that share a bank account: a statement entry belongs to one payment of one merchant. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bankSettings, testIbans } from '#test/support/bank/debits.ts'
 import { statement } from '#test/support/bank/files.ts'
-import { type BankStage, openBankStage } from '#test/support/bank/stage.ts'
+import { type BankStage, openBankStage, textOf } from '#test/support/bank/stage.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
 
 let stage: BankStage
@@ -39,9 +37,7 @@ const statusOf = async (shop: Shop, payId: string): Promise<string> => (await sh
 
 const payer = { name: 'Ann', iban: testIbans.good }
 const arrive = (reference: string, text: string, endToEndId?: string) =>
-  stage.commands.json(
-    'bank',
-    'import',
+  stage.import(
     stage.commands.file(`${reference}.xml`, statement([{ reference, cents: 1000, text, payer, endToEndId }])),
   )
 
@@ -89,9 +85,8 @@ async function debit(shop: ShopAtBank, transId: string): Promise<{ payId: string
     },
   })
   if (status !== 200) throw new Error(text)
-  const out = join(stage.commands.folder, transId)
-  const { files } = await stage.commands.json('bank', 'batch', '--account', shop.accountId, '--out', out)
-  const [, endToEndId = ''] = /<EndToEndId>(\w+)</.exec(readFileSync(files[0].path, 'utf8')) ?? []
+  const files = await stage.batch(transId, shop.accountId)
+  const [, endToEndId = ''] = /<EndToEndId>(\w+)</.exec(textOf(files[0])) ?? []
   return { payId: body.payId, endToEndId }
 }
 

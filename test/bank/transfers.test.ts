@@ -1,10 +1,8 @@
 /** Incoming transfers: matched by reference, too little, too much, and unmatched. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { testIbans } from '#test/support/bank/debits.ts'
 import { statement, type TestEntry } from '#test/support/bank/files.ts'
-import { type BankStage, openBankStage } from '#test/support/bank/stage.ts'
+import { type BankStage, openBankStage, textOf } from '#test/support/bank/stage.ts'
 import { signUp } from '#test/support/browser/console.ts'
 import type { CommandsHere } from '#test/support/command-here.ts'
 import type { TestGateway } from '#test/support/gateway.ts'
@@ -35,15 +33,11 @@ const order = async (type: string, transId: string) => {
 const record = async (payId: string) => (await gateway.call('GET', `/payments/getByPayId/${payId}`)).body
 const payer = { name: 'Ann Müller', iban: testIbans.good }
 const arrive = (...entries: Omit<TestEntry, 'reference'>[]) =>
-  commands.json(
-    ...[
-      'bank',
-      'import',
-      commands.file(
-        `s${++number}.xml`,
-        statement(entries.map((entry, at) => ({ reference: `I${number}-${at}`, payer, ...entry }))),
-      ),
-    ],
+  stage.import(
+    commands.file(
+      `s${++number}.xml`,
+      statement(entries.map((entry, at) => ({ reference: `I${number}-${at}`, payer, ...entry }))),
+    ),
   )
 
 test('200 with instructions; a transfer of the whole amount pays it, with any case and spaces in the reference', async () => {
@@ -93,16 +87,9 @@ test('too much makes the payment OK, and the surplus is given back with the next
     status: 'OK',
     amount: { receivedValue: 1250, capturedValue: 1000 },
   })
-  const { files } = await commands.json(
-    'bank',
-    'batch',
-    '--account',
-    accountId,
-    '--out',
-    join(commands.folder, 'o'),
-  )
+  const files = await stage.batch('o')
   expect(files).toMatchObject([{ type: 'pain.001.001.09', payments: 1, sum: 250 }])
-  const text = readFileSync(files[0].path, 'utf8')
+  const text = textOf(files[0])
   expect(text).toContain(`<IBAN>${testIbans.good}</IBAN>`)
   expect(text).toContain('<Nm>Ann Mueller</Nm>')
   const { data } = (await gateway.call('GET', `/events?payId=${made.payId}`)).body
@@ -124,8 +111,7 @@ test.each(['SEPACREDITTRANSFER', 'SEPAINSTANT', 'INVOICE'])(
       status: 'OK',
       amount: { receivedValue: 3000, capturedValue: 1000 },
     })
-    const out = join(commands.folder, transId)
-    const { files } = await commands.json('bank', 'batch', '--account', accountId, '--out', out)
+    const files = await stage.batch(transId)
     expect(files).toMatchObject([{ type: 'pain.001.001.09', payments: 2, sum: 2000 }])
     const { data } = (await gateway.call('GET', `/settlements?payId=${made.payId}`)).body
     const gross = data.map((line: { type: string; gross: number }) => `${line.type} ${line.gross}`)
@@ -196,8 +182,8 @@ test('two transfers in one entry pay their orders, although both customers chose
     paid('same-e2e-1') + paid('same-e2e-2'),
   )
   const path = commands.file('two.xml', text)
-  expect(await commands.json('bank', 'import', path)).toMatchObject({ booked: 2, repeated: 0, unmatched: [] })
-  expect(await commands.json('bank', 'import', path)).toMatchObject({ booked: 0, repeated: 2 })
+  expect(await stage.import(path)).toMatchObject({ booked: 2, repeated: 0, unmatched: [] })
+  expect(await stage.import(path)).toMatchObject({ booked: 0, repeated: 2 })
   for (const { payId } of orders)
     expect(await record(payId)).toMatchObject({ status: 'OK', amount: { receivedValue: 1000 } })
 })
@@ -250,7 +236,7 @@ test.each(['after', 'before'])(
     const path = commands.file(`${transId}.xml`, statement([entry]))
     const settle = () => commands.json('settlements', 'import', accountId, path)
     if (when === 'before') expect(await settle()).toMatchObject({ lines: 1, added: 1, unmatched: 1 })
-    expect(await commands.json('bank', 'import', path)).toMatchObject({ booked: 1 })
+    expect(await stage.import(path)).toMatchObject({ booked: 1 })
     expect(await settle()).toMatchObject({ lines: 1, added: 0, unmatched: 0 })
     await expectReconciled()
     await givenBack(transId)
@@ -265,16 +251,9 @@ test('a refund goes to the account that paid, with the next batch', async () => 
     amount: { value: 300, currency: 'EUR' },
   })
   expect(back.body).toMatchObject({ status: 'PENDING' })
-  const { files } = await commands.json(
-    'bank',
-    'batch',
-    '--account',
-    accountId,
-    '--out',
-    join(commands.folder, 'r'),
-  )
+  const files = await stage.batch('r')
   expect(files).toMatchObject([{ type: 'pain.001.001.09', payments: 1, sum: 300 }])
-  const endToEndId = /<EndToEndId>(\w+)</.exec(readFileSync(files[0].path, 'utf8'))?.[1]
+  const endToEndId = /<EndToEndId>(\w+)</.exec(textOf(files[0]))?.[1]
   expect(await arrive({ cents: 300, direction: 'DBIT', endToEndId })).toMatchObject({ booked: 1 })
   expect(await record(made.payId)).toMatchObject({ amount: { refundedValue: 300 } })
   await arrive({ cents: 300, endToEndId, reason: 'AC04' })
@@ -298,12 +277,8 @@ test('a booked payout and a returned one reconcile', async () => {
     })
   await payOut('payout-kept')
   await payOut('payout-back')
-  const { files } = await commands.json(
-    ...['bank', 'batch', '--account', accountId, '--out', join(commands.folder, 'p')],
-  )
-  const [kept, back] = [...readFileSync(files[0].path, 'utf8').matchAll(/<EndToEndId>(\w+)</g)].map(
-    ([, id]) => id,
-  )
+  const files = await stage.batch('p')
+  const [kept, back] = [...textOf(files[0]).matchAll(/<EndToEndId>(\w+)</g)].map(([, id]) => id)
   await arrive(
     { cents: 123, direction: 'DBIT', endToEndId: kept },
     { cents: 123, direction: 'DBIT', endToEndId: back },
@@ -324,10 +299,8 @@ test('422 above the limit on payouts, for which one that came back does not coun
         },
       })
     expect(await payOut('limited-1')).toMatchObject({ status: 200 })
-    const { files } = await commands.json(
-      ...['bank', 'batch', '--account', accountId, '--out', join(commands.folder, 'limited')],
-    )
-    const endToEndId = /<EndToEndId>(\w+)</.exec(readFileSync(files[0].path, 'utf8'))?.[1]
+    const files = await stage.batch('limited')
+    const endToEndId = /<EndToEndId>(\w+)</.exec(textOf(files[0]))?.[1]
     await arrive({ cents: 400, direction: 'DBIT', endToEndId })
     expect(await payOut('limited-2')).toMatchObject({ status: 422, body: { responseCode: '20200016' } })
     expect(await arrive({ cents: 400, endToEndId, reason: 'AC04' })).toMatchObject({ returned: 1 })
@@ -339,10 +312,8 @@ test('422 above the limit on payouts, for which one that came back does not coun
 })
 
 const givenBack = async (folder: string) => {
-  const { files } = await commands.json(
-    ...['bank', 'batch', '--account', accountId, '--out', join(commands.folder, folder)],
-  )
-  return files.map(({ type, payments, sum }: Record<string, unknown>) => ({ type, payments, sum }))
+  const files = await stage.batch(folder)
+  return files.map(({ type, payments, sum }) => ({ type, payments, sum }))
 }
 
 test('200 an awaited transfer can be cancelled, and its partial payments are given back with the next batch', async () => {
@@ -418,11 +389,9 @@ test('the whole amount after the end is reported as payment.paid_late, and given
   expect(paid.operations.at(-1)).toMatchObject({ type: 'REFUND', status: 'PENDING' })
   const { body } = await gateway.call('GET', `/events?payId=${made.payId}`)
   expect(body.data.map((event: { type: string }) => event.type)).toContain('payment.paid_late')
-  const { files } = await commands.json(
-    ...['bank', 'batch', '--account', accountId, '--out', join(commands.folder, 'late')],
-  )
+  const files = await stage.batch('late')
   expect(files).toMatchObject([{ type: 'pain.001.001.09', payments: 2, sum: 1050 }])
-  const sent = readFileSync(files[0].path, 'utf8').matchAll(/<EndToEndId>(\w+)<.*?Ccy="EUR">([0-9.]+)</g)
+  const sent = textOf(files[0]).matchAll(/<EndToEndId>(\w+)<.*?Ccy="EUR">([0-9.]+)</g)
   const entries = [...sent].map(([, endToEndId, amount]) => ({
     cents: Number(amount?.replace('.', '')),
     direction: 'DBIT' as const,

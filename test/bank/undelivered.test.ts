@@ -1,11 +1,9 @@
 /** Surplus that could not be given back to customers: the transfer was returned, or the bank rejected it. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { closeUndelivered, giveBackAgain } from '#operations/bank/undelivered.ts'
 import { testIbans } from '#test/support/bank/debits.ts'
 import { statement, statusReport, type TestEntry } from '#test/support/bank/files.ts'
-import { type BankStage, importFiles, openBankStage } from '#test/support/bank/stage.ts'
+import { type BankStage, importFiles, openBankStage, textOf } from '#test/support/bank/stage.ts'
 import type { CommandsHere } from '#test/support/command-here.ts'
 
 let stage: BankStage
@@ -24,19 +22,12 @@ const write = (...entries: readonly Omit<TestEntry, 'reference'>[]): string => {
   const numbered = entries.map((entry, at) => ({ reference: `${name}-${at}`, ...entry }))
   return commands.file(`${name}.xml`, statement(numbered))
 }
-/** The output as a program reads it: no list means that nothing is undelivered. */
-const importByCommand = async (...paths: readonly string[]) => ({
-  undelivered: [],
-  ...(await commands.json('bank', 'import', ...paths)),
-})
-const importEntries = (...entries: readonly Omit<TestEntry, 'reference'>[]) =>
-  importByCommand(write(...entries))
+const importEntries = (...entries: readonly Omit<TestEntry, 'reference'>[]) => stage.import(write(...entries))
 
 /** Writes all waiting payments into a file for the bank. */
 async function batch() {
-  const out = join(commands.folder, `out ${++number}`)
-  const { files } = await commands.json('bank', 'batch', ...account, '--out', out)
-  const text = files.length === 0 ? '' : readFileSync(files[0].path, 'utf8')
+  const files = await stage.batch(`out ${++number}`)
+  const text = files[0] ? textOf(files[0]) : ''
   const endToEndIds = [...text.matchAll(/<EndToEndId>(\w+)</g)].map(([, id]) => id ?? '')
   return { files, text, endToEndIds, messageId: /<MsgId>(\w+)</.exec(text)?.[1] ?? '' }
 }
@@ -81,11 +72,11 @@ test('a returned surplus is reported by the import once, and stays in the list',
   expect(await listedOf(payId)).toEqual([])
   const back = write({ cents: 250, endToEndId: xId, reason: 'AC04' })
   const told = { ...shown, sentOn: expect.stringMatching(/^\d{4}-\d\d-\d\d$/), reason: 'AC04' }
-  expect(await importByCommand(back)).toEqual({
+  expect(await stage.import(back)).toEqual({
     ...{ booked: 0, rejected: 0, returned: 1, repeated: 0, unmatched: [] },
     undelivered: [told],
   })
-  expect(await importByCommand(back)).toMatchObject({ repeated: 1, undelivered: [] })
+  expect(await stage.import(back)).toMatchObject({ repeated: 1, undelivered: [] })
   // The statement repeats the notification's entry under another reference.
   const again = await importEntries({ cents: 250, endToEndId: xId, reason: 'AC04' })
   expect(again).toMatchObject({ returned: 0, repeated: 1, undelivered: [] })
@@ -97,7 +88,7 @@ test('a returned surplus is reported by the import once, and stays in the list',
 test('a return in two files of one import is reported once', async () => {
   const { xId, shown } = await sentBack()
   const back = { cents: 250, endToEndId: xId, reason: 'AC06' }
-  const report = await importByCommand(write(back), write(back))
+  const report = await stage.import(write(back), write(back))
   expect(report).toMatchObject({ booked: 1, returned: 1, repeated: 1 })
   expect(report.undelivered).toEqual([{ ...shown, sentOn: expect.any(String), reason: 'AC06' }])
 })
@@ -106,9 +97,9 @@ test('a rejected surplus is reported with the reason of the status report', asyn
   const { xId, messageId, shown } = await sentBack()
   const report = statusReport(messageId, [{ endToEndId: xId, reason: 'AC01' }])
   const path = commands.file(`report ${++number}.xml`, report)
-  const rejected = await importByCommand(path)
+  const rejected = await stage.import(path)
   expect(rejected).toMatchObject({ rejected: 1, undelivered: [{ ...shown, reason: 'AC01' }] })
-  expect(await importByCommand(path)).toMatchObject({ rejected: 0, undelivered: [] })
+  expect(await stage.import(path)).toMatchObject({ rejected: 0, undelivered: [] })
 })
 
 test('the rejection of a whole file is reported payment by payment', async () => {
@@ -118,9 +109,9 @@ test('the rejection of a whole file is reported payment by payment', async () =>
     '<GrpSts>PART</GrpSts>',
     '<GrpSts>RJCT</GrpSts><StsRsnInf><Rsn><Cd>AM04</Cd></Rsn></StsRsnInf>',
   )
-  const rejected = await importByCommand(commands.file(`report ${++number}.xml`, report))
+  const rejected = await stage.import(commands.file(`report ${++number}.xml`, report))
   expect(rejected).toMatchObject({ rejected: 2, unmatched: [] })
-  const told = rejected.undelivered.map(({ payId, amount, reason }: Record<string, unknown>) => ({
+  const told = rejected.undelivered.map(({ payId, amount, reason }) => ({
     ...{ payId, amount, reason },
   }))
   const expected = [
@@ -165,11 +156,11 @@ test('a return recorded by an import that crashed is reported by the next one', 
   }
   const path = write({ cents: 250, endToEndId: xId, reason: 'AC04' })
   await expect(importFiles([path], dying)).rejects.toThrow('died')
-  expect(await importByCommand(path)).toMatchObject({
+  expect(await stage.import(path)).toMatchObject({
     returned: 0,
     undelivered: [{ ...shown, reason: 'AC04' }],
   })
-  expect(await importByCommand(path)).toMatchObject({ undelivered: [] })
+  expect(await stage.import(path)).toMatchObject({ undelivered: [] })
 })
 
 test('a return whose import crashed while reporting it is reported by the next one', async () => {
@@ -179,7 +170,7 @@ test('a return whose import crashed while reporting it is reported by the next o
   const path = write({ cents: 250, endToEndId: xId, reason: 'AC04' })
   const dying = { ...bank, undelivered: { ...bank.undelivered, told } }
   await expect(importFiles([path], dying)).rejects.toThrow('died')
-  expect(await importByCommand(path)).toMatchObject({ undelivered: [{ ...shown }] })
+  expect(await stage.import(path)).toMatchObject({ undelivered: [{ ...shown }] })
 })
 
 const returned = async (surplus?: number) => {

@@ -1,5 +1,4 @@
 /** `doctor` on bank files and customers' transfers, intact and after deliberate damage. */
-import { join } from 'node:path'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { examineVault } from '#operations/merchants/examine-keys.ts'
@@ -24,13 +23,10 @@ const arrive = (entry: Omit<TestEntry, 'reference'>) => {
   const reference = `entry ${++number}`
   const payer = { name: 'Ann Mueller', iban: testIbans.good }
   const path = stage.commands.file(`${reference}.xml`, statement([{ reference, payer, ...entry }]))
-  return stage.commands.json('bank', 'import', path)
+  return stage.import(path)
 }
 
-const batch = () =>
-  stage.commands.json(
-    ...['bank', 'batch', '--account', stage.accountId, '--out', join(stage.commands.folder, `${++number}`)],
-  )
+const batch = () => stage.batch(`${++number}`)
 
 async function order(transId: string): Promise<string> {
   const { body } = await stage.gateway.call('POST', '/payments', {
