@@ -20,11 +20,11 @@ const seed = 20_261_115
 /** 16 open connections, all kept: opening one per request would take most of the time. */
 const concurrency = 16
 /** The number of requests for endpoints beyond the single payment. */
-const bodiesMin = inLongRun(1_250, 10_000)
+const bodiesMin = inLongRun(800, 10_000)
 /** For each endpoint with a body, which nineteen in twenty requests reach: a few more than required. */
-const shotsWithBody = inLongRun(150, 960)
+const shotsWithBody = inLongRun(100, 960)
 /** For any other endpoint: enough to get every answer it has. */
-const shotsElsewhere = inLongRun(80, 110)
+const shotsElsewhere = inLongRun(66, 110)
 
 interface Hit {
   readonly status: number
