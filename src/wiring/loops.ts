@@ -11,7 +11,7 @@ import type { Presence } from '#storage/processes/presence.ts'
 import type { DerivedKeys } from '#vault/key-ring.ts'
 import type { Parts } from '#wiring/parts.ts'
 import type { NoticeWork } from '#wiring/providers.ts'
-import { type Loop, restAfter, startLoop } from '#workers/loop.ts'
+import { firstPauses, type Loop, restAfter, startLoop } from '#workers/loop.ts'
 import type { SettleWorker } from '#workers/settle.ts'
 import type { TimerWorker } from '#workers/timers.ts'
 
@@ -73,12 +73,40 @@ export interface BackgroundWork
 }
 
 export function startLoops(work: BackgroundWork): readonly Loop[] {
-  const { logger, metrics, clock, onEvents, presence, engine, timerWorker, settleWorker, limitUses, forms } =
-    work
-  const start = (name: string, run: () => Promise<unknown>, pauseMs: number): Loop =>
-    startLoop(run, pauseMs, err =>
-      logger.error({ err, component: name }, 'background work failed; it will be tried again'),
-    )
+  const { logger, audit } = work
+  const logAuditHead = async () => {
+    const { number, hash } = await audit.store.readHead()
+    logger.info({ auditNumber: number, auditHash: hash }, 'the newest row of the audit trail')
+  }
+  void logAuditHead().catch(err =>
+    logger.error({ err }, 'the audit trail could not be read; run "tollgate audit verify"'),
+  )
+  const loops = [...listLoops(work), loop('audit head', logAuditHead, auditPauseMs)]
+  const firstMs = firstPauses(loops.map(({ pauseMs }) => pauseMs))
+  return loops.map(({ component, run, pauseMs }, index) =>
+    startLoop(run, {
+      pauseMs,
+      firstPauseMs: firstMs[index],
+      onError: err => logger.error({ err, component }, 'background work failed; it will be tried again'),
+    }),
+  )
+}
+
+interface BackgroundLoop {
+  /** Its name in the log. */
+  readonly component: string
+  readonly run: () => Promise<unknown>
+  readonly pauseMs: number
+}
+
+const loop = (component: string, run: BackgroundLoop['run'], pauseMs: number): BackgroundLoop => ({
+  component,
+  run,
+  pauseMs,
+})
+
+function listLoops(work: BackgroundWork): readonly BackgroundLoop[] {
+  const { metrics, clock, onEvents, presence, engine, timerWorker, settleWorker, limitUses, forms } = work
   // Another process may have added an endpoint or replayed an event, and no commit here would show it.
   const pollEvents = async () => {
     await engine.endpoints.load()
@@ -86,41 +114,33 @@ export function startLoops(work: BackgroundWork): readonly Loop[] {
   }
   const measureLag = async () =>
     metrics.setWebhookLag(work.cell, await work.deliveryStore.readLagSeconds(new Date(clock.nowMs())))
-  const logAuditHead = async () => {
-    const { number, hash } = await work.audit.store.readHead()
-    logger.info({ auditNumber: number, auditHash: hash }, 'the newest row of the audit trail')
-  }
-  void logAuditHead().catch(err =>
-    logger.error({ err }, 'the audit trail could not be read; run "tollgate audit verify"'),
-  )
   return [
-    start('root secret', () => work.keys.refresh(), rootPauseMs),
-    start('velocity', () => engine.velocity.refresh(), accessPauseMs),
-    start('reap velocity', () => engine.velocity.reap(), reapPauseMs),
-    start('retention', () => work.retention.run(), reapPauseMs),
-    start('key uses', () => work.audit.access.flush(), accessPauseMs),
-    start('audit head', logAuditHead, auditPauseMs),
-    ...(work.timersByHand ? [] : [start('timers', async () => timerWorker.wake(), duePauseMs)]),
-    start('settle', () => settleWorker.recoverAbandoned(), abandonedPauseMs),
-    start('doubtful commits', () => settleWorker.settleDoubtful(), duePauseMs),
-    start('take over', () => takeOver(presence, settleWorker, work.deliveryStore), takeOverPauseMs),
+    loop('root secret', () => work.keys.refresh(), rootPauseMs),
+    loop('velocity', () => engine.velocity.refresh(), accessPauseMs),
+    loop('reap velocity', () => engine.velocity.reap(), reapPauseMs),
+    loop('retention', () => work.retention.run(), reapPauseMs),
+    loop('key uses', () => work.audit.access.flush(), accessPauseMs),
+    ...(work.timersByHand ? [] : [loop('timers', async () => timerWorker.wake(), duePauseMs)]),
+    loop('settle', () => settleWorker.recoverAbandoned(), abandonedPauseMs),
+    loop('doubtful commits', () => settleWorker.settleDoubtful(), duePauseMs),
+    loop('take over', () => takeOver(presence, settleWorker, work.deliveryStore), takeOverPauseMs),
     ...(limitUses
       ? [
-          start('shared limits', () => exchangeCounts(work, limitUses), countsPauseMs),
-          start('reap limit uses', () => limitUses.reap(), lagPauseMs),
+          loop('shared limits', () => exchangeCounts(work, limitUses), countsPauseMs),
+          loop('reap limit uses', () => limitUses.reap(), lagPauseMs),
         ]
       : []),
-    ...(forms ? [start('acts that were cut off', () => forms.recordCutOff(), abandonedPauseMs)] : []),
-    start('reap keys', () => work.keyReader.reap(), reapPauseMs),
-    start('delete unused numbers', () => engine.customers.deleteUnused(), reapPauseMs),
-    start('reap quotes', () => work.quotes.reap(), reapPauseMs),
-    start('reap one-time cards', () => engine.oneTimeCards.reap(), lagPauseMs),
-    start('deliver', pollEvents, duePauseMs),
-    start('webhook lag', measureLag, lagPauseMs),
-    start('apply notices', async () => work.notices.wake(), duePauseMs),
-    start('expire notices', () => work.notices.expire(), reapPauseMs),
-    start('match settlements', () => work.notices.matchSettlements(), reapPauseMs),
-    start(
+    ...(forms ? [loop('acts that were cut off', () => forms.recordCutOff(), abandonedPauseMs)] : []),
+    loop('reap keys', () => work.keyReader.reap(), reapPauseMs),
+    loop('delete unused numbers', () => engine.customers.deleteUnused(), reapPauseMs),
+    loop('reap quotes', () => work.quotes.reap(), reapPauseMs),
+    loop('reap one-time cards', () => engine.oneTimeCards.reap(), lagPauseMs),
+    loop('deliver', pollEvents, duePauseMs),
+    loop('webhook lag', measureLag, lagPauseMs),
+    loop('apply notices', async () => work.notices.wake(), duePauseMs),
+    loop('expire notices', () => work.notices.expire(), reapPauseMs),
+    loop('match settlements', () => work.notices.matchSettlements(), reapPauseMs),
+    loop(
       'settlement differences',
       restAfter(() => work.notices.measureDifferences(), performance.now.bind(performance)),
       lagPauseMs,

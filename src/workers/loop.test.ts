@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { restAfter } from '#workers/loop.ts'
+import { firstPauses, restAfter } from '#workers/loop.ts'
 
 /** Work that moves a test clock by the time it is said to take. */
 function createWork() {
@@ -37,4 +37,15 @@ test('work that fails rests too, and its error is thrown', async () => {
   await expect(run()).rejects.toThrow('the database is away')
   await run()
   expect(state.runs).toBe(1)
+})
+
+test('loops that are started together run for the first time one after the other, none later than after its pause', () => {
+  const pausesMs = [250, 1_000, 1_000, 1_000, 10_000, 10_000, 600_000]
+  const first = firstPauses(pausesMs)
+  expect(new Set(first).size).toBe(first.length)
+  for (const [index, pauseMs] of pausesMs.entries()) {
+    expect(first[index]).toBeGreaterThan(pauseMs - 1_000)
+    expect(first[index]).toBeLessThanOrEqual(pauseMs)
+    expect(first[index]).toBeGreaterThan(0)
+  }
 })
