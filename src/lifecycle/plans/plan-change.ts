@@ -2,7 +2,7 @@
 import type { Money } from '#domain/money/money.ts'
 import { dayOf } from '#domain/time/calendar.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
-import { type ChargedMethod, isAlive, isOver, nextPaymentAfter, type Plan } from '#lifecycle/plans/plan.ts'
+import { type ChargedMethod, isAlive, isOver, nextUnpaidAfter, type Plan } from '#lifecycle/plans/plan.ts'
 
 export interface PlanPatch {
   readonly amount?: Money
@@ -37,10 +37,10 @@ export function patchPlan(plan: Plan, patch: PlanPatch, now: Date): Plan {
   return expiryDate === undefined ? changed : { ...changed, nextPaymentDate: nextDueDay(changed, now) }
 }
 
-/** Keeps the next due day unless the plan now ends before it. A plan without one gets the first due day after today. */
+/** Keeps the next due day unless the plan now ends before it. A plan without one gets the first unpaid due day after today. */
 function nextDueDay(plan: Plan, now: Date): string | undefined {
   const { nextPaymentDate, recurring } = plan
-  if (nextPaymentDate === undefined) return nextPaymentAfter(plan, dayOf(now))
+  if (nextPaymentDate === undefined) return nextUnpaidAfter(plan, dayOf(now))
   return recurring?.expiryDate !== undefined && nextPaymentDate > recurring.expiryDate
     ? undefined
     : nextPaymentDate
@@ -74,7 +74,7 @@ export function resumePlan(plan: Plan, { chargeNow, now }: { chargeNow: boolean;
   return {
     ...plan,
     status: 'ACTIVE',
-    nextPaymentDate: chargeNow ? today : nextPaymentAfter(plan, today),
+    nextPaymentDate: chargeNow ? today : nextUnpaidAfter(plan, today),
     askedOn: chargeNow ? today : plan.askedOn,
     tries: 0,
     updatedAt: now,

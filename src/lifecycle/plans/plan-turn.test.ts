@@ -156,6 +156,9 @@ describe('a charge that the merchant makes', () => {
     const paid = '2027-02-28'
     expect(nextAfterManual(examplePlan(), { initialPayId, paid })).toBe('2027-03-31')
     expect(nextAfterManual(examplePlan(ending), { initialPayId, paid, next: '2027-03-31' })).toBeUndefined()
+    expect(nextAfterManual(examplePlan({ paidUntil: '2027-04-30' }), { initialPayId, paid })).toBe(
+      '2027-05-31',
+    )
     // Written by an earlier release, which did not store the day.
     expect(nextAfterManual(examplePlan(), { initialPayId, next: '2027-03-31' })).toBe('2027-03-31')
   })
@@ -281,6 +284,8 @@ test('a charge at once is not retried if the merchant charges the plan', () => {
     nextPaymentDate: '2027-03-31',
     tries: 0,
   })
+  const ahead = { ...byHand, paidUntil: '2027-04-30' }
+  expect(settleTurn(paid, move.turn, { plan: ahead, now }).nextPaymentDate).toBe('2027-05-31')
   const declined = settleTurn({ ...paid, status: 'FAILED' }, move.turn, { plan: byHand, now })
   expect(declined).toEqual({ status: 'ACTIVE', nextPaymentDate: '2027-02-28', tries: 1 })
   expect(decideMove({ ...byHand, ...declined }, now)).toEqual({ kind: 'rest' })
@@ -309,7 +314,7 @@ describe('a failed charge that turns out to be paid and is kept', () => {
       'made by the merchant covers its due day too',
       {},
       byHand('2027-02-28'),
-      { nextPaymentDate: '2027-03-31' },
+      { nextPaymentDate: '2027-03-31', paidUntil: '2027-02-28' },
     ],
     ['for an earlier due day changes nothing', {}, charge('2027-01-31'), undefined],
     [

@@ -5,7 +5,15 @@
 import { addDays, dayOf, startOfDay } from '#domain/time/calendar.ts'
 import type { PlanTurn } from '#lifecycle/details.ts'
 import { approvingOperation, type Payment } from '#lifecycle/payment.ts'
-import { isAlive, isOver, nextPaymentAfter, type Plan, type PlanStatus } from '#lifecycle/plans/plan.ts'
+import {
+  isAlive,
+  isOver,
+  laterDay,
+  nextPaymentAfter,
+  nextUnpaidAfter,
+  type Plan,
+  type PlanStatus,
+} from '#lifecycle/plans/plan.ts'
 
 /**
  * The days of the tries, counted from the due day: on the day, then after 1, 3 and 7 days, as the API contract says.
@@ -78,13 +86,13 @@ const automaticTurn = (plan: Plan, dueDate: string): AutomaticTurn => ({
 export function manualTurn(plan: Plan, day: string): PlanTurn | undefined {
   const { recurring, nextPaymentDate } = plan
   if (recurring?.autoCharge || nextPaymentDate === undefined) return undefined
-  const paid = nextPaymentDate > day ? nextPaymentDate : day
-  return { initialPayId: plan.initialPayId, next: nextPaymentAfter(plan, paid), paid }
+  const paid = laterDay(nextPaymentDate, day)
+  return { initialPayId: plan.initialPayId, next: nextUnpaidAfter(plan, paid), paid }
 }
 
 /** The next due day after a charge by the merchant, according to the plan's current terms. */
 export const nextAfterManual = (plan: Plan, { paid, next }: PlanTurn): string | undefined =>
-  paid === undefined ? next : nextPaymentAfter(plan, paid)
+  paid === undefined ? next : nextUnpaidAfter(plan, paid)
 
 export interface TurnResult {
   readonly status: PlanStatus
@@ -110,7 +118,7 @@ export function settleTurn(
   if (status !== 'ACTIVE') return wake(plan, { status, nextPaymentDate, tries: plan.tries }, now)
   const isResumed = nextPaymentDate !== undefined && nextPaymentDate > dueDate
   if (payment.status !== 'FAILED') {
-    const next = isResumed ? nextPaymentDate : nextPaymentAfter(plan, dueDate)
+    const next = isResumed ? nextPaymentDate : nextUnpaidAfter(plan, dueDate)
     return wake(plan, { status, nextPaymentDate: next, tries: 0 }, now)
   }
   const again = isResumed
@@ -136,7 +144,8 @@ export function settleLate(plan: Plan, { automatic, paid }: PlanTurn, now: Date)
   if (day === undefined || nextPaymentDate === undefined || nextPaymentDate > day) return undefined
   return {
     ...plan,
-    nextPaymentDate: nextPaymentAfter(plan, day),
+    nextPaymentDate: nextUnpaidAfter(plan, day),
+    paidUntil: paid === undefined ? plan.paidUntil : laterDay(plan.paidUntil, paid),
     tries: 0,
     updatedAt: now,
     version: plan.version + 1,

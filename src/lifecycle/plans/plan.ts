@@ -49,6 +49,8 @@ export interface Plan {
   /** Set once the plan was moved to another stored method: that method. */
   readonly charged?: ChargedMethod
   readonly nextPaymentDate?: string
+  /** The last due day that the merchant's own charges have paid. It may be still to come. */
+  readonly paidUntil?: string
   /** The day on which the merchant last asked for a charge at once. That day may have been charged since. */
   readonly askedOn?: string
   /** The automatic charge that is under way. */
@@ -104,6 +106,14 @@ export function nextPaymentAfter(terms: Terms, day: string): string | undefined 
   const due = nextDueDay({ anchor: anchorOf(terms), frequency }, day)
   return due === undefined || (expiryDate !== undefined && due > expiryDate) ? undefined : due
 }
+
+/** The first due day after the given day that the merchant has not charged in advance. */
+export const nextUnpaidAfter = (plan: Terms & Pick<Plan, 'paidUntil'>, day: string): string | undefined =>
+  nextPaymentAfter(plan, laterDay(plan.paidUntil, day))
+
+/** The later one of two days, of which the first may be missing. */
+export const laterDay = (one: string | undefined, other: string): string =>
+  one !== undefined && one > other ? one : other
 
 /** The last day on which a plan with an end charges; the end itself if no due days are agreed. */
 export function lastPaymentOf(terms: Terms): string | undefined {

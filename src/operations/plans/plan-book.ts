@@ -112,7 +112,8 @@ function endTurn(
   if (!isAutomatic(turn)) {
     if (status === 'FAILED') return unmoved
     const nextPaymentDate = nextAfterManual(plan, turn)
-    return { change: { movePlan: { merchantId, planId, nextPaymentDate, now }, holdPlan }, timers: [] }
+    const progress = { merchantId, planId, nextPaymentDate, paidUntil: turn.paid, now }
+    return { change: { movePlan: progress, holdPlan }, timers: [] }
   }
   const { wakeAt, ...result } = settleTurn(payment, turn, { plan, now })
   return {

@@ -58,6 +58,7 @@ export interface PlanResult extends PlanKey, Omit<TurnResult, 'wakeAt'> {
 /** The next due day after an approved charge by the merchant. */
 export interface PlanProgress extends PlanKey {
   readonly nextPaymentDate?: string
+  readonly paidUntil?: string
   readonly now: Date
 }
 
@@ -125,6 +126,7 @@ const fromResult = (result: PlanResult, c: number): Row<'planResult'> => ({
 const fromProgress = (progress: PlanProgress, c: number): Row<'planProgress'> => ({
   ...keyOf(progress, c),
   next_payment_date: progress.nextPaymentDate,
+  paid_until: progress.paidUntil,
   updated_at: progress.now,
 })
 
@@ -151,6 +153,7 @@ const fromChange = ({ plan, expectedVersion }: PlanUpdate, c: number): Row<'plan
   charged_account: plan.charged?.account,
   next_payment_date: plan.nextPaymentDate,
   asked_on: plan.askedOn,
+  paid_until: plan.paidUntil,
   tries: plan.tries,
   updated_at: plan.updatedAt,
   version: plan.version,

@@ -105,13 +105,20 @@ export const planParts = {
       FROM plan_result_in i WHERE ${samePlan} AND t.charging_pay_id = i.pay_id AND ${accepted}`,
   },
   planProgress: {
-    columns: [...key, ['next_payment_date', 'date'], ['updated_at', 'timestamptz']] as const,
+    columns: [
+      ...key,
+      ['next_payment_date', 'date'],
+      ['paid_until', 'date'],
+      ['updated_at', 'timestamptz'],
+    ] as const,
     // Two simultaneous charges count for the same day, and an older one that is settled late does not move the date
-    // back. The version is raised, so that a concurrent change of the plan does not restore the old date.
+    // back. The version is raised, so that a concurrent change of the plan does not restore the old date. A plan that
+    // was paused, suspended or given an earlier end meanwhile remembers what was paid, for when it goes on.
     write: () => `UPDATE payment_plan t SET updated_at = i.updated_at, version = t.version + 1,
-        next_payment_date = CASE WHEN i.next_payment_date IS NULL THEN NULL
-          ELSE greatest(t.next_payment_date, i.next_payment_date) END
-      FROM plan_progress_in i WHERE ${samePlan} AND ${checkedLast("t.status = 'ACTIVE' AND t.next_payment_date IS NOT NULL")}
+        next_payment_date = CASE WHEN t.next_payment_date IS NULL OR i.next_payment_date IS NULL THEN NULL
+          ELSE greatest(t.next_payment_date, i.next_payment_date) END,
+        paid_until = greatest(t.paid_until, i.paid_until)
+      FROM plan_progress_in i WHERE ${samePlan} AND ${checkedLast("t.status IN ('ACTIVE', 'PAUSED', 'SUSPENDED')")}
         AND ${accepted}`,
   },
   planUpdate: {
@@ -144,6 +151,7 @@ export const planParts = {
       ['charged_account', 'json'],
       ['next_payment_date', 'date'],
       ['asked_on', 'date'],
+      ['paid_until', 'date'],
       ['tries', 'smallint'],
       ['updated_at', 'timestamptz'],
       ['version', 'integer'],
@@ -153,8 +161,8 @@ export const planParts = {
     write: () => `UPDATE payment_plan t SET status = i.status, amount = i.amount, recurring = i.recurring,
         metadata = i.metadata, card_id = i.card_id, scheme_reference_id = i.scheme_reference_id,
         charged_method = i.charged_method, charged_account = i.charged_account,
-        next_payment_date = i.next_payment_date, asked_on = i.asked_on, tries = i.tries, updated_at = i.updated_at,
-        version = i.version
+        next_payment_date = i.next_payment_date, asked_on = i.asked_on, paid_until = i.paid_until,
+        tries = i.tries, updated_at = i.updated_at, version = i.version
       FROM plan_change_in i WHERE ${samePlan} AND ${accepted}`,
   },
 } satisfies Record<string, { columns: Columns; write: (() => string) | undefined }>

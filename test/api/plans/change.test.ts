@@ -67,6 +67,35 @@ test.each([true, false])('200 chargeNow charges at once (charged by the gateway:
   expect((await readPlan(shop, planId)).status).toBe('ACTIVE')
 })
 
+describe('200 days that the merchant has charged in advance are not due again', () => {
+  const paidAhead = async (recurring: object = {}): Promise<string> => {
+    const planId = await start({ autoCharge: false, ...recurring })
+    await chargePlan(shop, planId)
+    await chargePlan(shop, planId)
+    return planId
+  }
+  test.each([undefined, { chargeNow: true }])('after a pause (%o)', async body => {
+    const planId = await paidAhead()
+    await act(planId, 'pause')
+    await act(planId, 'resume', body)
+    expect(await readPlan(shop, planId)).toMatchObject({ status: 'ACTIVE', nextPaymentDate: '2027-04-15' })
+  })
+  test('after a later end of a plan that was paid to its end', async () => {
+    const planId = await paidAhead({ expiryDate: '2027-03-20' })
+    expect((await readPlan(shop, planId)).nextPaymentDate).toBeUndefined()
+    const { body } = await patch(planId, { recurring: { expiryDate: '2027-12-31' } })
+    expect(body.nextPaymentDate).toBe('2027-04-15')
+  })
+  test('by a charge whose result becomes known while the plan is paused', async () => {
+    const planId = await start({ autoCharge: false })
+    await shop.fail({ operation: 'AUTHORIZATION', fault: 'lost_answer' })
+    expect((await chargePlan(shop, planId)).body.status).toBe('PENDING')
+    await act(planId, 'pause')
+    await moveTo(shop, '2027-01-15T13:00:00Z')
+    expect((await act(planId, 'resume')).body.nextPaymentDate).toBe('2027-03-15')
+  })
+})
+
 test.each([
   [true, 'plan.charged'],
   [false, 'plan.charged'],
