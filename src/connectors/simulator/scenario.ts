@@ -37,7 +37,7 @@ export function decideScenario({ request, approval, returned }: KeepQuestion, fa
     // While an operation waits for the customer no money moves, so faults are not used up yet.
     ...(awaits
       ? { awaits, page: pageAddress(request.payment.returnUrl) }
-      : drawFaults({ ...request, declines: decided.decline !== undefined }, faults)),
+      : drawFaults({ ...request, decided }, faults)),
   })
 }
 
@@ -144,13 +144,19 @@ export function captureScenario({ decline, capture, laterCapture, lostSends, cap
   return { decline: decline ?? capture ?? laterCapture, lostSends: captureLostSends ?? lostSends }
 }
 
-/** A request that also captures uses the faults ordered for captures too, unless no capture takes place. */
-function drawFaults(request: Request & { readonly declines: boolean }, faults: FaultBook): Kept {
+/**
+ * A request that also captures uses the faults ordered for captures too, unless no capture takes place. A card that
+ * was created for a later confirm may have used one then: it strikes the capture of the confirm, and no other does.
+ */
+function drawFaults(request: Request & { readonly decided: Kept }, faults: FaultBook): Kept {
+  const { decided } = request
   const own = drawFault(request, faults)
   const { method, integrationType } = request.payment
   const confirmsLater = method.flow === 'multi_step' && request.operation === 'AUTHORIZATION'
-  const ends = request.declines || own.decline !== undefined || Number(own.lostSends ?? 0) >= allSends
-  if (!request.captureReference || ends || (confirmsLater && integrationType !== 'HOSTED')) return own
+  const ends = (own.decline ?? decided.decline) !== undefined || Number(own.lostSends ?? 0) >= allSends
+  const isStruck = captureFaults.some(fault => decided[fault] !== undefined)
+  if (!request.captureReference || ends || isStruck || (confirmsLater && integrationType !== 'HOSTED'))
+    return own
   const { decline, delayMs, lostAnswer, lostSends } = drawFault({ ...request, operation: 'CAPTURE' }, faults)
   return {
     ...own,
@@ -160,6 +166,8 @@ function drawFaults(request: Request & { readonly declines: boolean }, faults: F
     captureLostSends: lostSends,
   }
 }
+
+const captureFaults = ['capture', 'captureDelayMs', 'captureLostAnswer', 'captureLostSends'] as const
 
 /** Uses up faults: one per operation, or one per attempt for lost requests. Inquiries use up none. */
 function drawFault({ payment: { merchantId }, operation }: Request, faults: FaultBook): Kept {

@@ -211,6 +211,12 @@ describe('the list of faults', () => {
   })
 })
 
+/** Creates a card payment that waits for its confirm, and confirms it. */
+async function confirmOrder(): Promise<TestAnswer> {
+  const { body } = await shop.create('CARD', { card: { eventToken: 'ORDER' } })
+  return shop.act(body.payId, 'confirms', 1000)
+}
+
 describe('an AUTOMATIC payment', () => {
   test('AUTHORIZED when only its capture is declined', async () => {
     const { body, status } = await shop.create('CARD', { card: { number: '4000000000000341' } })
@@ -235,19 +241,26 @@ describe('an AUTOMATIC payment', () => {
   })
 
   // Each line: a fault of captures, and the payment's status at once and after its inquiry.
-  test.each([
+  describe.each([
     ['decline', 1, 'AUTHORIZED', 'AUTHORIZED'],
     ['lost_answer', 1, 'AUTHORIZED', 'OK'],
     ['error', 1, 'AUTHORIZED', 'OK'],
     ['lost_request', 2, 'OK', 'OK'],
     ['lost_request', 3, 'AUTHORIZED', 'AUTHORIZED'],
-  ])('a fault %s × %i of captures applies to its capture, too', async (fault, times, now, later) => {
-    await shop.fail({ operation: 'CAPTURE', fault, times })
-    const { body, status } = await shop.create('CARD')
-    expect([status, body.status]).toEqual([200, now])
-    expect((await shop.call('GET', '/test/faults')).body).toEqual({ faults: [] })
-    await shop.advance('PT10S')
-    expect((await shop.read(body.payId)).status).toBe(later)
+  ])('a fault %s × %i of captures applies to its capture, too', (fault, times, now, later) => {
+    test.each<[string, () => Promise<() => Promise<TestAnswer>>]>([
+      ['create', async () => () => shop.create('CARD')],
+      ['confirm', follow('confirms', async () => (await shop.create('PROVIDERR')).body.payId)],
+      ['confirm, also if it was there at the create', async () => () => confirmOrder()],
+    ])('at its %s', async (_, prepare) => {
+      const approve = await prepare()
+      await shop.fail({ operation: 'CAPTURE', fault, times })
+      const { body, status } = await approve()
+      expect([status, body.status]).toEqual([200, now])
+      expect((await shop.call('GET', '/test/faults')).body).toEqual({ faults: [] })
+      await shop.advance('PT10S')
+      expect((await shop.read(body.payId)).status).toBe(later)
+    })
   })
 
   test('the test card whose requests never arrive fails', async () => {

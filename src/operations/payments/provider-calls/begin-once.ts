@@ -5,7 +5,7 @@
 import type { OpenedAccount } from '#connectors/directory.ts'
 import { approvingOperation, findOperation, type Operation, type Payment } from '#lifecycle/payment.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
-import { toQuestion } from '#operations/payments/provider-calls/question.ts'
+import { toConfirm, toQuestion } from '#operations/payments/provider-calls/question.ts'
 
 export interface Beginning<Begun> {
   /** Recognises the operation if the answer to its commit was lost. */
@@ -42,8 +42,11 @@ export async function withKept(
     ...payment,
     operations: payment.operations.filter(other => other !== operation),
   }).prepared
-  const kept = await connector.keep?.({ request: toQuestion(payment, operation), approval })
-  const prepared = operation.type === 'CONFIRM' ? { ...kept, account: accountId } : { ...kept }
+  // A confirm may capture in the same message, so the connector must know of the capture when it decides what to keep.
+  const isConfirm = operation.type === 'CONFIRM'
+  const request = isConfirm ? toConfirm(payment, operation) : toQuestion(payment, operation)
+  const kept = await connector.keep?.({ request, approval })
+  const prepared = isConfirm ? { ...kept, account: accountId } : { ...kept }
   return {
     ...payment,
     operations: payment.operations.map(other => (other === operation ? { ...operation, prepared } : other)),
