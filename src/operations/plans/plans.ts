@@ -6,10 +6,12 @@ import { cancelPlan as cancel, isCancellable } from '#lifecycle/plans/plan.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { keyRow, type OperationKey, storeAnswer } from '#operations/key.ts'
 import type { OperationAnswer } from '#operations/payments/answer.ts'
+import { MethodMisfit } from '#operations/payments/follow-up.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import { planTimer } from '#operations/plans/plan-book.ts'
 import { commitWithPlanEvent } from '#operations/plans/plan-event.ts'
 import { pageSize } from '#schemas/customer.ts'
+import { checkMetadata } from '#schemas/parts/metadata.ts'
 import type { Page, PlanPayment } from '#storage/plans/plan-payments.ts'
 import type { PlanConditions, PlanEntry, PlanReader } from '#storage/plans/plans.ts'
 
@@ -121,6 +123,9 @@ export async function cancelPlan(
     }
     const now = merchantNow(engine.clock, merchant)
     const cancelled = { ...plan, ...cancel(plan, request, now) }
+    // Merged with what the plan has, the metadata may be more than the limits allow.
+    const wrong = request.metadata && checkMetadata(cancelled.metadata)
+    if (wrong) throw new MethodMisfit({ field: 'metadata', error: wrong })
     const answer = toAnswer(cancelled)
     const committed = await commitWithPlanEvent(
       plan,

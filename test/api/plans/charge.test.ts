@@ -307,4 +307,11 @@ describe('400 with {field, error}', () => {
     const answer = await shop.call('POST', `/payment-plans/${await plan()}/cancel`, { because: 'x' })
     expect(answer.body).toEqual({ field: 'because', error: expect.any(String) })
   })
+  test('a cancellation that gives the plan more metadata than it may have', async () => {
+    const metadata = Object.fromEntries(Array.from({ length: 50 }, (_, number) => [`key ${number}`, number]))
+    const planId = await plan({ payment: { metadata } })
+    const answer = await shop.call('POST', `/payment-plans/${planId}/cancel`, { metadata: { another: 1 } })
+    expect([answer.status, answer.body.field]).toEqual([400, 'metadata'])
+    expect(await readPlan(shop, planId)).toMatchObject({ status: 'ACTIVE', metadata })
+  })
 })
