@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
+import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
 
@@ -11,7 +12,7 @@ let gateway: TestGateway
 let shop: Shop
 
 beforeAll(async () => {
-  gateway = await startTestGateway()
+  gateway = await startTestGateway({ clock: createTestClock() })
   shop = await openShop(gateway)
 })
 afterAll(async () => {
