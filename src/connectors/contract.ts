@@ -172,10 +172,11 @@ export interface Connector extends FollowUps, RefundList {
   willChallenge?(request: Unsent<AuthorizationRequest>): boolean
   /**
    * Data to store with the operation before it is sent and to pass to every later call about it, e.g. Adyen's merchant
-   * account, a setting that may change, or the simulator's decision. Called before each first commit. Follow-ups and
-   * completed actions also get the data kept for their approval, and replace it.
+   * account. Called before each first commit. Follow-ups and completed actions get and replace that of their approval.
    */
   keep?(question: KeepQuestion): Kept | Promise<Kept>
+  /** Undoes `keep` for an operation that was not recorded, such as one that repeats another. */
+  release?(unrecorded: Pick<OperationRequest, 'reference'> & { merchantId: MerchantId }): Promise<void>
   /** Requests the authorisation. The answer may be that the customer must act first. */
   authorize(request: AuthorizationRequest, signal: AbortSignal): Promise<AuthorizationOutcome>
   /**

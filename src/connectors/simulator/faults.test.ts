@@ -3,9 +3,10 @@ import {
   createFaultBook,
   type FaultRule,
   type FaultStore,
+  putBack,
   shareFaults,
 } from '#connectors/simulator/faults.ts'
-import type { MerchantId } from '#domain/ids.ts'
+import type { MerchantId, XId } from '#domain/ids.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
 
 const [mine, yours] = ['mer_1', 'mer_2'] as MerchantId[] as [MerchantId, MerchantId]
@@ -95,6 +96,7 @@ describe('rules that several processes share', () => {
     return { store, seen }
   }
   const nobody = async () => {}
+  const user = (reference: string) => ({ merchantId: mine, reference: reference as XId })
 
   test('a merchant whose rules are used up is no longer looked up', async () => {
     const { store, seen } = openStore(rule('CAPTURE', '05'))
@@ -102,7 +104,7 @@ describe('rules that several processes share', () => {
     await faults.load()
     const codes: (string | undefined)[] = []
     for (let time = 0; time < 4; time += 1)
-      codes.push((await faults.use(mine, book => book.take(mine, 'CAPTURE')))?.code)
+      codes.push((await faults.use(user('a'), book => book.take(mine, 'CAPTURE')))?.code)
     expect(codes).toEqual(['05', undefined, undefined, undefined])
     expect(seen.lookUps).toBe(2)
   })
@@ -117,6 +119,53 @@ describe('rules that several processes share', () => {
     await faults.add(mine, rule('CAPTURE', '05'))
     answer()
     await slow
-    expect(await faults.use(mine, book => book.take(mine, 'CAPTURE'))).toMatchObject({ code: '05' })
+    expect(await faults.use(user('a'), book => book.take(mine, 'CAPTURE'))).toMatchObject({ code: '05' })
+  })
+
+  test('an operation gives back what it has used up, once, and every process learns of it', async () => {
+    const { store } = openStore(rule('CAPTURE', '05'))
+    let announced = 0
+    const faults = shareFaults(store, async () => {
+      announced += 1
+      await faults.load()
+    })
+    await faults.load()
+    const take = (reference: string) => faults.use(user(reference), book => book.take(mine, 'CAPTURE')?.code)
+    expect(await take('a')).toBe('05')
+    await faults.giveBack(user('b'))
+    expect(await faults.list(mine)).toEqual([])
+    await faults.giveBack(user('a'))
+    await faults.giveBack(user('a'))
+    expect(await faults.list(mine)).toEqual([rule('CAPTURE', '05')])
+    expect(announced).toBe(1)
+    expect(await take('c')).toBe('05')
+  })
+})
+
+describe('putting uses back', () => {
+  // Each line: the case, the rules, the operations that use them, and those that use them before they are put back.
+  test.each<[string, FaultRule[], OperationType[], OperationType[], FaultRule[]]>([
+    ['a rule that was used up', [rule('CAPTURE', '05')], ['CAPTURE'], [], [rule('CAPTURE', '05')]],
+    ['several uses of one rule', [rule('*', '05', 3)], ['CAPTURE', 'REFUND'], [], [rule('*', '05', 3)]],
+    [
+      'each at its place',
+      [rule('REFUND', '51'), rule('*', '05'), rule('*', '61')],
+      ['CAPTURE', 'CAPTURE'],
+      [],
+      [rule('REFUND', '51'), rule('*', '05'), rule('*', '61')],
+    ],
+    [
+      'a place that is gone',
+      [rule('REFUND', '51'), rule('CAPTURE', '05')],
+      ['CAPTURE'],
+      ['REFUND'],
+      [rule('CAPTURE', '05')],
+    ],
+  ])('%s', (_, rules, operations, others, left) => {
+    const book = bookOf(...rules)
+    for (const operation of operations) book.take(mine, operation)
+    const taken = [...book.taken]
+    for (const operation of others) book.take(mine, operation)
+    expect(putBack(book.list(mine), taken)).toEqual(left)
   })
 })

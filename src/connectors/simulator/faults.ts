@@ -1,5 +1,6 @@
 /** Fault injection for developers: rules per merchant and operation, each for a number of uses. */
-import type { MerchantId } from '#domain/ids.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { MerchantId, XId } from '#domain/ids.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
 
 export type FaultKind = 'decline' | 'delay' | 'lost_request' | 'lost_answer' | 'error'
@@ -13,10 +14,18 @@ export interface FaultRule {
   readonly times: number
 }
 
+/** An operation that may use up faults. */
+export interface FaultUser {
+  readonly merchantId: MerchantId
+  readonly reference: XId
+}
+
 /** The fault rules as the simulator uses them, shared by all processes. */
 export interface OrderedFaults {
   /** Calls `decide` with the merchant's rules, which are locked meanwhile. Synchronous if there are none. */
-  use<T>(merchantId: MerchantId, decide: (book: FaultBook) => T): T | Promise<T>
+  use<T>(user: FaultUser, decide: (book: FaultBook) => T): T | Promise<T>
+  /** Puts back what an operation has used up that was not recorded after all. */
+  giveBack(user: FaultUser): Promise<void>
   add(merchantId: MerchantId, rule: FaultRule): Promise<void>
   list(merchantId: MerchantId): Promise<readonly FaultRule[]>
   clear(merchantId: MerchantId): Promise<void>
@@ -24,7 +33,9 @@ export interface OrderedFaults {
 
 /** Rules in memory. */
 export interface FaultBook {
-  use<T>(merchantId: MerchantId, decide: (book: FaultBook) => T): T
+  use<T>(user: FaultUser, decide: (book: FaultBook) => T): T
+  /** The uses that `take` has used up so far. */
+  readonly taken: readonly Taken[]
   add(merchantId: MerchantId, rule: FaultRule): void
   list(merchantId: MerchantId): readonly FaultRule[]
   clear(merchantId: MerchantId): void
@@ -32,9 +43,17 @@ export interface FaultBook {
   take(merchantId: MerchantId, operation: OperationType, only?: FaultKind): FaultRule | undefined
 }
 
+/** One use of a rule, and where the rule stood. */
+interface Taken {
+  readonly rule: FaultRule
+  readonly index: number
+}
+
 export function createFaultBook(): FaultBook {
   const rules = new Map<MerchantId, FaultRule[]>()
+  const taken: Taken[] = []
   const book: FaultBook = {
+    taken,
     use: (_, decide) => decide(book),
     add(merchantId, rule) {
       rules.set(merchantId, [...(rules.get(merchantId) ?? []), rule])
@@ -48,11 +67,27 @@ export function createFaultBook(): FaultBook {
       if (!mine || !rule || (only && rule.fault !== only)) return undefined
       if (rule.times > 1) mine[index] = { ...rule, times: rule.times - 1 }
       else mine.splice(index, 1)
+      taken.push({ rule: { ...rule, times: 1 }, index })
       return rule
     },
   }
   return book
 }
+
+/** The rules as they were before these uses, each at its place: the last use is undone first. */
+export function putBack(rules: readonly FaultRule[], taken: readonly Taken[]): readonly FaultRule[] {
+  const restored = [...rules]
+  for (const { rule, index } of taken.toReversed()) {
+    const there = restored[index]
+    if (there && isDeepStrictEqual({ ...there, times: 1 }, rule))
+      restored[index] = { ...there, times: there.times + 1 }
+    else restored.splice(index, 0, rule)
+  }
+  return restored
+}
+
+/** So many operations are remembered with what they have used up; the requests that may give it back last seconds. */
+const maximumRemembered = 1_000
 
 /** The database table of the rules. */
 export interface FaultStore {
@@ -79,6 +114,7 @@ export function shareFaults(store: FaultStore, announce: () => Promise<void>): S
   let owners: ReadonlySet<string> = new Set()
   let begun = 0
   let newest = 0
+  const used = new Map<XId, readonly Taken[]>()
 
   /** Of two concurrent loads, the one that began later has the newer data, even if it ends first. */
   async function load(): Promise<void> {
@@ -90,23 +126,37 @@ export function shareFaults(store: FaultStore, announce: () => Promise<void>): S
     owners = read
   }
 
-  async function lookUp<T>(merchantId: MerchantId, decide: (book: FaultBook) => T): Promise<T> {
+  function remember(reference: XId, taken: readonly Taken[]): void {
+    used.set(reference, taken)
+    for (const oldest of used.keys()) if (used.size > maximumRemembered) used.delete(oldest)
+  }
+
+  async function lookUp<T>({ merchantId, reference }: FaultUser, decide: (book: FaultBook) => T): Promise<T> {
     let isUsedUp = false
+    let taken: readonly Taken[] = []
     const decided = await store.change(merchantId, rules => {
       isUsedUp = rules.length === 0
       const book = createFaultBook()
       for (const rule of rules) book.add(merchantId, rule)
       const result = decide(book)
+      taken = book.taken
       return { rules: book.list(merchantId), result }
     })
     if (isUsedUp) await load()
+    if (taken.length > 0) remember(reference, taken)
     return decided
   }
 
   return {
     load,
     // Payments of merchants without rules must not wait for the look-up.
-    use: (merchantId, decide) => (owners.has(merchantId) ? lookUp(merchantId, decide) : decide(noFaults)),
+    use: (user, decide) => (owners.has(user.merchantId) ? lookUp(user, decide) : decide(noFaults)),
+    async giveBack({ merchantId, reference }) {
+      const taken = used.get(reference)
+      if (!taken || !used.delete(reference)) return
+      await store.change(merchantId, rules => ({ rules: putBack(rules, taken), result: undefined }))
+      await announce()
+    },
     async add(merchantId, rule) {
       await store.change(merchantId, rules => ({ rules: [...rules, rule], result: undefined }))
       await announce()

@@ -53,7 +53,7 @@ export interface SimulatorMessage {
 export interface SimulatorOptions {
   /** Called with every request that moves money or is declined, before it is answered. */
   readonly onMessage?: (message: SimulatorMessage) => void
-  readonly faults?: Pick<OrderedFaults, 'use'> | FaultBook
+  readonly faults?: Pick<OrderedFaults, 'use' | 'giveBack'> | FaultBook
   /** The latency of every answer; 0 by default. */
   readonly latencyMs?: number
 }
@@ -112,7 +112,11 @@ export function createSimulator(options: SimulatorOptions = {}): Connector {
     facts: simulatorFacts,
     supports: () => everything,
     willChallenge: isChallenged,
-    keep: question => faults.use(question.request.payment.merchantId, book => decideScenario(question, book)),
+    keep({ request, ...question }) {
+      const user = { merchantId: request.payment.merchantId, reference: request.reference }
+      return faults.use(user, book => decideScenario({ request, ...question }, book))
+    },
+    release: async user => ('giveBack' in faults ? faults.giveBack(user) : undefined),
     drawPage,
     readReturn: readDecision,
     sandbox,

@@ -17,7 +17,7 @@ import { answerOperation, answerRefusal, type OperationAnswer } from '#operation
 import { authorize } from '#operations/payments/authorize.ts'
 import { checkObjects, type FollowUp, MethodMisfit } from '#operations/payments/follow-up.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
-import { beginOnce, withKept } from '#operations/payments/provider-calls/begin-once.ts'
+import { beginOnce, releasing, withKept } from '#operations/payments/provider-calls/begin-once.ts'
 import {
   amountMisfit,
   type Choice,
@@ -119,6 +119,7 @@ async function record(
   return {
     next,
     ...(row ? { alongside: { key: row } } : {}),
+    release: releasing(payment, xId, account),
     result: { sending: { payment: next, account, message: toConfirm(sent, lastOperation(sent)) } },
   }
 }

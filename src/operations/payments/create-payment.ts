@@ -27,6 +27,7 @@ import { findPageMisfit } from '#operations/payments/customer-pages/offer.ts'
 import { MethodMisfit } from '#operations/payments/follow-up.ts'
 import { CommitRefused, reconnectDelaysMs } from '#operations/payments/payment-queue.ts'
 import { checkFit, checkReturnAddress, prepare, withPrepared } from '#operations/payments/prepare-payment.ts'
+import { releasing } from '#operations/payments/provider-calls/begin-once.ts'
 import {
   amountMisfit,
   type Choice,
@@ -153,6 +154,7 @@ async function place(
     if (answer) return answer
     return authorize(begun, engine)
   }
+  await releasing(payment, opening.unsent.reference, opening.choice.account)()
   if (request.kind === 'CREDIT') await engine.velocity.releasePayout(request.merchant, payment.payId)
   // Losing a race for an intent also ends in a transId conflict, so confirm-intent.ts tells the two cases apart.
   if (committed.conflict === 'trans_id_taken' && !request.intent && !request.plan?.turn)

@@ -25,7 +25,7 @@ import {
   shownMetadata,
 } from '#operations/payments/answer.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
-import { beginOnce, withKept } from '#operations/payments/provider-calls/begin-once.ts'
+import { beginOnce, releasing, withKept } from '#operations/payments/provider-calls/begin-once.ts'
 import { callForOutcome } from '#operations/payments/provider-calls/call-provider.ts'
 import { amountMisfit, narrowed } from '#operations/payments/provider-calls/choose-account.ts'
 import { toFollowUp } from '#operations/payments/provider-calls/question.ts'
@@ -183,6 +183,7 @@ async function record<Command extends FollowUpCommand>(
   return {
     next,
     ...alongside(row, timer),
+    release: releasing(payment, xId, account),
     result: { ...toSending(sent, lastOperation(sent), account, ask), payment: next },
   }
 }

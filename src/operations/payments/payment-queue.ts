@@ -25,6 +25,8 @@ export interface Step<T> {
     'insertPayment' | 'updatePayment' | 'insertOperations' | 'updateOperations'
   >
   readonly result: T
+  /** Takes back what the step did outside the database, such as using up an ordered fault, if its commit is refused. */
+  readonly release?: () => Promise<void>
 }
 
 export interface PaymentQueue {
@@ -113,7 +115,7 @@ export function createPaymentQueue(deps: {
       if (!line.payment) await read(line, target, { payments: deps.payments, seenAt: asked })
       const { payment } = line
       if (payment?.merchantId !== target.merchantId) return undefined
-      const { next, alongside, result } = await step(payment)
+      const { next, alongside, result, release } = await step(payment)
       const moved = next !== undefined && next !== payment
       // No version guards a refusal, and another process may have changed the payment before this step was queued.
       if (!moved && line.seenAt < cameAt) {
@@ -129,6 +131,7 @@ export function createPaymentQueue(deps: {
         return result
       }
       line.payment = undefined
+      await release?.()
       if (committed.conflict !== 'version_changed') throw new CommitRefused(committed.conflict)
     }
     throw new Error(

@@ -22,13 +22,13 @@ afterAll(async () => {
 interface Case {
   readonly operation: string
   /** Prepares a payment for the operation, and returns the function that sends the request. */
-  readonly prepare: () => Promise<(more?: object) => Promise<TestAnswer>>
+  readonly prepare: () => Promise<(more?: object, headers?: Record<string, string>) => Promise<TestAnswer>>
   readonly approved: string
 }
 
 const follow = (operation: Parameters<Shop['act']>[1], make: () => Promise<string>) => async () => {
   const payId = await make()
-  return (more?: object) => shop.act(payId, operation, 100, more)
+  return (more?: object, headers?: Record<string, string>) => shop.act(payId, operation, 100, more, headers)
 }
 const manual = { captureMethod: { type: 'MANUAL' } }
 let credits = 0
@@ -44,7 +44,7 @@ const cases: Case[] = [
   {
     operation: 'AUTHORIZATION',
     approved: 'AUTHORIZED',
-    prepare: async () => more => shop.create('CARD', { ...manual, ...more }),
+    prepare: async () => (more, headers) => shop.create('CARD', { ...manual, ...more }, headers),
   },
   {
     operation: 'CONFIRM',
@@ -58,7 +58,8 @@ const cases: Case[] = [
   {
     operation: 'CREDIT',
     approved: 'OK',
-    prepare: async () => more => shop.call('POST', '/payments/refunds', { ...creditBody(), ...more }),
+    prepare: async () => (more, headers) =>
+      shop.call('POST', '/payments/refunds', { ...creditBody(), ...more }, headers),
   },
 ]
 const code = (detail: string) => expect.stringMatching(new RegExp(`^2[135]00${detail}$`))
@@ -79,6 +80,17 @@ describe.each(cases)('$operation', ({ operation, prepare, approved }) => {
     expect(await second()).toMatchObject(declined('0362'))
     const third = await prepare()
     expect(await third()).toMatchObject(done(approved))
+  })
+
+  test('a repeated request, or another one under its key, uses up no fault', async () => {
+    const send = await prepare()
+    const key = { 'idempotency-key': `once-${operation}` }
+    const body = { transId: `once-${operation}` }
+    await shop.fail({ operation, fault: 'decline', times: 2 })
+    expect(await send(body, key)).toMatchObject(declined('0305'))
+    expect((await send(body, key)).headers.get('idempotent-replayed')).toBe('true')
+    expect(await send({ ...body, refNr: 'other' }, key)).toMatchObject(refused('20170002'))
+    expect((await shop.call('GET', '/test/faults')).body.faults).toMatchObject([{ operation, times: 1 }])
   })
 
   test('delay slows the operation down, and it still succeeds', async () => {
@@ -194,6 +206,10 @@ describe('the list of faults', () => {
     await shop.fail({ operation: 'CAPTURE', fault: 'decline' })
     await shop.act(payId, 'captures', 1001)
     expect(await list()).toHaveLength(1)
+    await shop.fail({ operation: 'AUTHORIZATION', fault: 'decline' })
+    const { transId } = await shop.read(payId)
+    expect(await shop.create('CARD', { transId })).toMatchObject(refused('20170001'))
+    expect(await list()).toHaveLength(2)
   })
 
   test.each([

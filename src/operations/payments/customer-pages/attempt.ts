@@ -32,7 +32,7 @@ import { type Authorization, authorize } from '#operations/payments/authorize.ts
 import { leaveTry } from '#operations/payments/customer-pages/end-action.ts'
 import { toPageChoosing } from '#operations/payments/customer-pages/offer.ts'
 import { CommitRefused, type Step } from '#operations/payments/payment-queue.ts'
-import { beginOnce } from '#operations/payments/provider-calls/begin-once.ts'
+import { beginOnce, releasing } from '#operations/payments/provider-calls/begin-once.ts'
 import { chooseAccount, providerOf } from '#operations/payments/provider-calls/choose-account.ts'
 import { failOverTo, type Sending, toAuthorization } from '#operations/payments/provider-calls/fail-over.ts'
 import {
@@ -184,6 +184,7 @@ async function recordOnce(payment: Payment, beginning: Beginning, engine: Engine
       ...(kept?.row ? { account: kept.row } : {}),
       ...(next.status === 'AUTHORIZE_REQUEST' ? { setTimers: expiryTimer(next, merchant) } : {}),
     },
+    release: releasing(payment, reference, provider),
     result: asks ? toSending(sending, others, engine) : {},
   }
 }

@@ -19,7 +19,7 @@ import { attemptPayment } from '#operations/payments/customer-pages/attempt.ts'
 import { endAction } from '#operations/payments/customer-pages/end-action.ts'
 import { offerMethods } from '#operations/payments/customer-pages/offer.ts'
 import type { Step } from '#operations/payments/payment-queue.ts'
-import { beginOnce } from '#operations/payments/provider-calls/begin-once.ts'
+import { beginOnce, releasing } from '#operations/payments/provider-calls/begin-once.ts'
 import { toInquiry } from '#operations/payments/provider-calls/payment-context.ts'
 import { convertAgain } from '#operations/quotes/redeem-quote.ts'
 
@@ -257,7 +257,8 @@ async function complete(payment: Payment, sending: Sending, engine: Engine): Pro
     status: 'PENDING',
     awaits: undefined,
   }
-  return { next, result: toSending(next, { merchant, account, returned }) }
+  const result = toSending(next, { merchant, account, returned })
+  return { next, release: releasing(payment, waiting.xId, account), result }
 }
 
 function toSending(

@@ -30,6 +30,12 @@ export async function beginOnce<Begun>(
   return { result: recorded.state === 'SENT' ? await resume(recorded) : settled(recorded) }
 }
 
+/** For a step that called `keep`: tells the connector if the step was not recorded. */
+export const releasing =
+  ({ merchantId }: Payment, reference: Operation['xId'], { connector }: Pick<OpenedAccount, 'connector'>) =>
+  async (): Promise<void> =>
+    connector.release?.({ merchantId, reference })
+
 /** The payment with the data that the connector wants to store with a follow-up operation. */
 export async function withKept(
   payment: Payment,
