@@ -178,7 +178,7 @@ test('a rotated key of the demo merchant is the one that the next start prints',
 
 test('commands print addresses of the running server, whatever port it has', async () => {
   const { merchantId } = await createMerchant('Baker', runHere)
-  const forget = rememberServed({ dataDirectory: keyFolder }, 'http://127.0.0.1:4567')
+  const forget = rememberServed({ dataDirectory: keyFolder, console: 'on' }, 'http://127.0.0.1:4567')
   const words = ['provider', 'add', merchantId, '--connector', 'simulator', '--name', 'Till', '--json']
   const { noticeUrl } = JSON.parse((await runHere(...words)).stdout)
   const { src } = JSON.parse((await runHere('script-tag', '--json')).stdout)

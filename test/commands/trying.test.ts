@@ -85,4 +85,12 @@ test('open finds the console of the running gateway, and says what to do if none
   await writeFile(join(folder, 'served.json'), JSON.stringify(note))
   const opened = await run('open', '--json')
   expect(JSON.parse(opened.stdout).address).toMatch(/^http:\/\/localhost:45678\/console/)
+  const apart = { ...note, console: 'http://localhost:45679' }
+  await writeFile(join(folder, 'served.json'), JSON.stringify(apart))
+  expect(JSON.parse((await run('open', '--json')).stdout).address).toMatch(
+    /^http:\/\/localhost:45679\/console/,
+  )
+  await writeFile(join(folder, 'served.json'), JSON.stringify({ ...note, console: null }))
+  const off = await run('open', '--json')
+  expect([off.code, off.stderr]).toEqual([1, expect.stringContaining('switched off')])
 })

@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { CommandFault } from '#commands/faults.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { findConsole } from '#commands/serve/console-link.ts'
-import { findServed } from '#commands/serve/served.ts'
+import { consoleOriginOf, findServed } from '#commands/serve/served.ts'
 import type { Config } from '#config.ts'
 
 export function addOpenCommand(program: Command, readConfig: () => Config): void {
@@ -23,14 +23,16 @@ export function addOpenCommand(program: Command, readConfig: () => Config): void
 }
 
 async function findAddress(config: Config): Promise<string> {
-  const origin = config.publicUrl ?? findServed(config)
+  const served = findServed(config)
+  const origin = config.publicUrl ?? served?.origin
   if (origin === undefined)
     throw new CommandFault(
       `no gateway of ${config.dataDirectory} runs; start it with "npm start", or name its data folder with TOLLGATE_DATA`,
     )
   const database = await openDatabase(config, { purpose: 'command', onProgress: line => console.error(line) })
   try {
-    const address = await findConsole(config, database, origin)
+    const place = served?.console === undefined ? consoleOriginOf(config, origin) : served.console
+    const address = await findConsole(config, database, place ?? undefined)
     if (address === undefined)
       throw new CommandFault('the console is switched off; start the gateway without TOLLGATE_CONSOLE=off')
     return address

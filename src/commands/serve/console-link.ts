@@ -5,21 +5,19 @@
 import { auditCommand } from '#commands/audit-trail.ts'
 import type { OpenDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
-import { toConsoleOrigin } from '#console/address.ts'
 import type { People } from '#console/people.ts'
 import type { Operator, PeopleStore } from '#storage/console/people.ts'
 
 /** The first owner of a test environment. */
 const firstOwner = 'owner@localhost'
 
-/** Undefined: the console is switched off. */
+/** `place` is the origin of the console. Undefined: it is switched off. */
 export async function findConsole(
   config: Config,
   database: Pick<OpenDatabase, 'url' | 'masterKey'>,
-  origin: string,
+  place: string | undefined,
 ): Promise<string | undefined> {
-  if (config.console === 'off') return undefined
-  const place = toConsoleOrigin(origin, config.publicUrl === undefined ? config.consolePort : undefined)
+  if (place === undefined) return undefined
   if (config.environment === 'live') return `${place}/console`
   const { withPeople } = await import('#console/people.ts')
   const { url: databaseUrl, masterKey } = database

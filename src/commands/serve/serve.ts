@@ -17,7 +17,7 @@ import { type DemoMerchant, readOrCreateDemoMerchant } from '#commands/serve/dem
 import { findFreePort } from '#commands/serve/free-port.ts'
 import { type Ending, type Lifetime, watchLifetime } from '#commands/serve/lifetime.ts'
 import { identifyNpm } from '#commands/serve/npm-parent.ts'
-import { rememberServed } from '#commands/serve/served.ts'
+import { consoleOriginOf, rememberServed } from '#commands/serve/served.ts'
 import { releaseStartMemory } from '#commands/serve/start-memory.ts'
 import type { Config } from '#config.ts'
 import { memberOf, textAt } from '#domain/json.ts'
@@ -132,7 +132,7 @@ async function greet(config: Config, { origin, database, place, demo, open }: St
   const forget = rememberServed(config, origin)
   open.push({ close: async () => forget() })
   const { environment } = config
-  const console = await findConsole(config, database, origin)
+  const console = await findConsole(config, database, consoleOriginOf(config, origin))
   const year = new Date().getUTCFullYear()
   openStandardOutput().write(renderBanner({ environment, origin, place, demo, console, year }))
 }

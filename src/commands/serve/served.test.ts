@@ -15,12 +15,35 @@ afterEach(() => rmSync(dataDirectory, { recursive: true }))
 const configOf = (more: Partial<Config>): Config => ({ dataDirectory, port: 0, ...more }) as Config
 
 test('the address of a running server is found until it stops', () => {
-  const forget = rememberServed({ dataDirectory }, 'http://127.0.0.1:4567')
-  expect(findServed({ dataDirectory })).toBe('http://127.0.0.1:4567')
+  const forget = rememberServed(configOf({}), 'http://127.0.0.1:4567')
+  expect(findServed({ dataDirectory })?.origin).toBe('http://127.0.0.1:4567')
   expect(findConsoleOrigin(configOf({}))).toBe('http://localhost:4567')
-  expect(findConsoleOrigin(configOf({ consolePort: 9 }))).toBe('http://localhost:9')
   forget()
   expect(findServed({ dataDirectory })).toBeUndefined()
+})
+
+test.each<[string, Partial<Config>, string | null, string]>([
+  ['on a port of its own', { consolePort: 9 }, 'http://localhost:9', 'http://localhost:9'],
+  ['that is switched off', { console: 'off' }, null, 'http://localhost:4567'],
+])('a console %s is found by commands without the settings of the server', (_, settings, console, link) => {
+  const forget = rememberServed(configOf(settings), 'http://127.0.0.1:4567')
+  expect(findServed({ dataDirectory })).toMatchObject({ console })
+  expect(findConsoleOrigin(configOf({}))).toBe(link)
+  forget()
+})
+
+test('a public address is known to commands without the settings of the server', () => {
+  const publicUrl = 'https://pay.example'
+  const forget = rememberServed(configOf({ publicUrl, consolePort: 9 }), publicUrl)
+  expect(findConsoleOrigin(configOf({}))).toBe(publicUrl)
+  forget()
+})
+
+test('of an earlier release only the address of the gateway is known', () => {
+  const note = { origin: 'http://127.0.0.1:4567', pid: process.pid }
+  writeFileSync(join(dataDirectory, 'served.json'), JSON.stringify(note))
+  expect(findServed({ dataDirectory })).not.toHaveProperty('console')
+  expect(findConsoleOrigin(configOf({ consolePort: 9 }))).toBe('http://localhost:9')
 })
 
 test.each([
@@ -45,7 +68,7 @@ test.each<[Partial<Config>, string]>([
   [{ host: '127.0.0.1', port: 8080, publicUrl: 'https://pay.example' }, 'https://pay.example'],
 ])('others reach the gateway of %j at %s', (settings, origin) => {
   expect(findOrigin(configOf(settings))).toBe(origin)
-  const forget = rememberServed({ dataDirectory }, 'http://127.0.0.1:4567')
+  const forget = rememberServed(configOf({}), 'http://127.0.0.1:4567')
   expect(findOrigin(configOf(settings))).toBe(settings.publicUrl ?? 'http://127.0.0.1:4567')
   forget()
 })

@@ -1,6 +1,6 @@
 /**
- * The address at which the gateway of this data folder listens. The serving process stores it, because with PORT=0, or
- * with variables that only it has, no other command could know.
+ * The addresses at which the gateway of this data folder and its console are reached. The serving process stores them,
+ * because with PORT=0, or with variables that only it has, no other command could know.
  */
 
 import { readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
@@ -14,12 +14,29 @@ const servedFile = (directory: string): string => join(directory, 'served.json')
 /** In a folder that is not writable nothing is stored; commands then use the settings. */
 const unwritable: readonly (string | undefined)[] = ['ENOENT', 'EROFS', 'EACCES', 'EPERM']
 
+export interface Served {
+  readonly origin: string
+  /** The origin of the console; null if it is switched off. Absent in a note of an earlier release. */
+  readonly console?: string | null
+}
+
+/** Undefined: the console is switched off. */
+export const consoleOriginOf = (
+  { console, publicUrl, consolePort }: Pick<Config, 'console' | 'publicUrl' | 'consolePort'>,
+  origin: string,
+): string | undefined =>
+  console === 'off' ? undefined : toConsoleOrigin(origin, publicUrl === undefined ? consolePort : undefined)
+
 /** Returns a function that removes the note when the server stops. */
-export function rememberServed({ dataDirectory }: Pick<Config, 'dataDirectory'>, origin: string): () => void {
-  const file = servedFile(dataDirectory)
+export function rememberServed(
+  config: Pick<Config, 'dataDirectory' | 'console' | 'publicUrl' | 'consolePort'>,
+  origin: string,
+): () => void {
+  const file = servedFile(config.dataDirectory)
   const draft = `${file}.${process.pid}`
+  const served: Served = { origin, console: consoleOriginOf(config, origin) ?? null }
   try {
-    writeFileSync(draft, `${JSON.stringify({ origin, pid: process.pid })}\n`, { mode: 0o600 })
+    writeFileSync(draft, `${JSON.stringify({ ...served, pid: process.pid })}\n`, { mode: 0o600 })
     // Written under another name and then renamed, so that readers never see half a file.
     renameSync(draft, file)
   } catch (error) {
@@ -32,16 +49,17 @@ export function rememberServed({ dataDirectory }: Pick<Config, 'dataDirectory'>,
 }
 
 /** Undefined: no server of this data folder runs now. */
-export function findServed({ dataDirectory }: Pick<Config, 'dataDirectory'>): string | undefined {
+export function findServed({ dataDirectory }: Pick<Config, 'dataDirectory'>): Served | undefined {
   const served = readServed(servedFile(dataDirectory))
-  return served && isAlive(served.pid) ? served.origin : undefined
+  return served && isAlive(served.pid) ? served : undefined
 }
 
-function readServed(file: string): { readonly origin: string; readonly pid: number } | undefined {
+function readServed(file: string): (Served & { readonly pid: number }) | undefined {
   try {
     const served: unknown = JSON.parse(readFileSync(file, 'utf8'))
-    const [origin, pid] = [memberOf(served, 'origin'), memberOf(served, 'pid')]
-    return typeof origin === 'string' && typeof pid === 'number' ? { origin, pid } : undefined
+    const [origin, pid, console] = ['origin', 'pid', 'console'].map(name => memberOf(served, name))
+    if (typeof origin !== 'string' || typeof pid !== 'number') return undefined
+    return { origin, pid, ...(typeof console === 'string' || console === null ? { console } : {}) }
   } catch (error) {
     // Nothing was stored, or the file is not ours: then the address is unknown.
     if (error instanceof SyntaxError || textAt(error, 'code') === 'ENOENT') return undefined
@@ -64,7 +82,7 @@ function isAlive(pid: number): boolean {
  */
 export function findOrigin(config: Config): string {
   const { publicUrl, host, port, tls } = config
-  const known = publicUrl ?? findServed(config)
+  const known = publicUrl ?? findServed(config)?.origin
   if (known !== undefined) return known
   // A server that listens on all addresses is reached on loopback.
   const reachable =
@@ -77,8 +95,7 @@ export function findConsoleOrigin(config: Config): string | undefined {
   const { publicUrl, tls, port, consolePort } = config
   if (publicUrl !== undefined) return publicUrl
   const served = findServed(config)
-  // A console port that is chosen at the start is not stored anywhere.
-  if (served !== undefined && consolePort !== 0) return toConsoleOrigin(served, consolePort)
+  if (served) return served.console ?? toConsoleOrigin(served.origin, consolePort)
   const shownPort = consolePort ?? port
   return shownPort === 0 ? undefined : `${tls ? 'https' : 'http'}://localhost:${shownPort}`
 }
