@@ -5,6 +5,7 @@ import { createCustomerBook } from '#operations/customers/customer-book.ts'
 import type { Engine } from '#operations/engine.ts'
 import { createPaymentQueue } from '#operations/payments/payment-queue.ts'
 import { createSendings, type Standing } from '#operations/payments/provider-calls/sendings.ts'
+import { createTurns } from '#operations/payments/turns.ts'
 import { createVelocity } from '#operations/payments/velocity.ts'
 import { createDebitReader } from '#storage/bank/items.ts'
 import type { Change, Committed } from '#storage/commit/change.ts'
@@ -98,6 +99,7 @@ export function createEngine(parts: EngineParts): Engine {
     queue: createPaymentQueue({ commit, payments, waitMs: clock.waitMs }),
     vault,
     erasure: createErasure(database),
+    disputeTurns: createTurns(),
     velocity: createVelocity({
       store: createVelocityStore(database),
       environment,

@@ -8,6 +8,7 @@ import type { CustomerVault } from '#operations/customers/customers.ts'
 import type { EndpointBook } from '#operations/events/endpoint-book.ts'
 import type { PaymentQueue } from '#operations/payments/payment-queue.ts'
 import type { Sendings } from '#operations/payments/provider-calls/sendings.ts'
+import type { Turns } from '#operations/payments/turns.ts'
 import type { Velocity } from '#operations/payments/velocity.ts'
 import type { DebitReader } from '#storage/bank/items.ts'
 import type { Change, Committed } from '#storage/commit/change.ts'
@@ -48,6 +49,8 @@ export interface Engine {
   readonly debits: DebitReader
   readonly providers: ProviderDirectory
   readonly velocity: Velocity
+  /** Answers to one dispute are sent one after the other. */
+  readonly disputeTurns: Turns
   readonly erasure: Erasure
   readonly clock: Clock
   readonly environment: 'test' | 'live'

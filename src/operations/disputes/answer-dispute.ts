@@ -75,7 +75,20 @@ export function sendEvidence(
   )
 }
 
-async function answerDispute(
+/**
+ * Two people may answer the same dispute at once, one with evidence and one by accepting it. The second waits for the
+ * first, so that the provider is not told both and the second is not told that its answer counts.
+ */
+const answerDispute = (
+  asked: DisputeAnswer,
+  step: AnswerStep,
+  deps: AnswerDeps,
+): Promise<OperationAnswer | undefined> =>
+  deps.engine.disputeTurns.run([[`${asked.merchant.merchantId} ${asked.disputeId}`, 1]], () =>
+    answerInTurn(asked, step, deps),
+  )
+
+async function answerInTurn(
   { merchant, disputeId, key }: DisputeAnswer,
   { hand, before, change }: AnswerStep,
   deps: AnswerDeps,

@@ -8,8 +8,12 @@ interface Turn {
   readonly waiting: (() => void)[]
 }
 
+export interface Turns {
+  run<T>(places: readonly Place[], work: () => Promise<T>): Promise<T>
+}
+
 /** Every try takes the place of its card before that of its address, so that two tries cannot deadlock. */
-export function createTurns(): { run<T>(places: readonly Place[], work: () => Promise<T>): Promise<T> } {
+export function createTurns(): Turns {
   const turns = new Map<string, Turn>()
 
   async function enter([name, most]: Place): Promise<void> {

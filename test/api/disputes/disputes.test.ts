@@ -166,6 +166,21 @@ test('422: answers to a dispute that is not open, or after its deadline', async 
     })
 })
 
+test.each([
+  ['evidence', 'accept'],
+  ['accept', 'evidence'],
+  ['accept', 'accept'],
+])('422 20200015 to one of two answers at the same moment: %s and %s', async (...answers) => {
+  const { shop, dispute } = await openDisputed()
+  const path = `/disputes/${dispute.disputeId}`
+  const given = await Promise.all(
+    answers.map(verb => shop.call('POST', `${path}/${verb}`, verb === 'evidence' ? { text: 'x' } : {})),
+  )
+  expect(given.map(({ status }) => status).sort()).toEqual([200, 422])
+  expect(given.find(({ status }) => status === 422)?.body.responseCode).toBe('20200015')
+  expect((await read(shop, dispute.disputeId)).events).toHaveLength(2)
+})
+
 test('the same Idempotency-Key answers the same and changes nothing', async () => {
   const { shop, dispute } = await openDisputed()
   const accept = () =>
