@@ -49,6 +49,29 @@ test('303 the role, merchants and refund limit of a person are changed, but owne
   expect((await helper.get('/console/merchants')).status).toBe(303)
 })
 
+test.each([
+  ['take the role from', '', { role: 'viewer' }],
+  ['remove', '/remove', { sure: 'yes' }],
+])('of two owners who %s each other at the same moment, one stays owner', async (_, path, form) => {
+  const [ada, bob] = [await signUp(gateway, { role: 'owner' }), await signUp(gateway, { role: 'owner' })]
+  const against = async (one: Person, other: Person) => {
+    const [row] = await queryRows<{ operator_id: string }>(
+      gateway.databaseUrl,
+      "SELECT replace(operator_id::text, '-', '') AS operator_id FROM operator WHERE email = $1",
+      [other.email],
+    )
+    return one.post(`/console/operators/${row?.operator_id}${path}`, form)
+  }
+  const answers = await Promise.all([against(ada, bob), against(bob, ada)])
+  expect(answers.filter(({ headers }) => headers.get('location')?.includes('?done='))).toHaveLength(1)
+  const owners = await queryRows(
+    gateway.databaseUrl,
+    "SELECT 1 FROM operator WHERE role = 'owner' AND email = ANY($1)",
+    [[ada.email, bob.email]],
+  )
+  expect(owners).toHaveLength(1)
+})
+
 test('422 a person needs a valid e-mail address and existing merchants', async () => {
   const person = { email: 'typo@example.com', role: 'viewer' }
   const unknown = await owner.post('/console/operators', {

@@ -1,8 +1,10 @@
 /** The operators: adding one, changing what somebody may do, a new link, and removing. Operators cannot grant more than their own rights. */
+import { isDeepStrictEqual } from 'node:util'
 import { loadConsoleAssets } from '#console/assets.ts'
 import type { GlobalPage, Visit } from '#console/context.ts'
 import { renderInside, renderNotFound, seeOther } from '#console/layout.ts'
 import { sessionLimits } from '#console/people.ts'
+import { actAlone, busyProblem } from '#console/sent-forms.ts'
 import {
   type Field,
   renderForm,
@@ -233,14 +235,43 @@ async function removeOperator(visit: Visit): Promise<PageAnswer> {
   return seeOther('/console/operators?done=removed')
 }
 
+/**
+ * Two owners who take the role from each other at the same moment would leave nobody who can give it back. So nobody is
+ * changed while they change somebody themselves, and who changes people must still be allowed to when their turn comes.
+ */
+const alone =
+  (act: (visit: Visit) => Promise<PageAnswer>) =>
+  async (visit: Visit): Promise<PageAnswer> => {
+    const { deps, operator, request } = visit
+    const actInTurn = async () => {
+      const self = await deps.peopleStore.find(operator.operatorId)
+      if (!self) return seeOther('/console')
+      const isSame = self.role === operator.role && isDeepStrictEqual(self.merchants, operator.merchants)
+      return isSame ? act(visit) : showChangedRights({ ...visit, operator: self })
+    }
+    // In one order, so that of two who change each other one goes on.
+    const [first = '', second] = [...new Set([operator.operatorId, request.params.id ?? ''])].sort()
+    const done = await actAlone(visit, first, async () =>
+      second === undefined ? actInTurn() : ((await actAlone(visit, second, actInTurn)) ?? showBusy(visit)),
+    )
+    return done ?? showBusy(visit)
+  }
+
+const showBusy = (visit: Visit): Promise<PageAnswer> => showOperator(visit, renderProblem(busyProblem), 422)
+
+function showChangedRights(visit: Visit): PageAnswer {
+  const main = html`<div class="empty"><p>An owner has just changed what you may do, so nothing was done here.</p><p><a href="/console">Go to the overview</a></p></div>`
+  return renderInside(loadConsoleAssets(), visit, { title: 'Not done', main, status: 403 })
+}
+
 export const operatorPages: readonly GlobalPage[] = [
   { verb: 'GET', path: '/operators', act: 'operators', show: visit => showOperators(visit) },
   { verb: 'POST', path: '/operators', act: 'operators', show: addOperator },
   { verb: 'GET', path: '/operators/{id}', act: 'operators', show: visit => showOperator(visit) },
-  { verb: 'POST', path: '/operators/{id}', act: 'operators', show: changeOperator },
+  { verb: 'POST', path: '/operators/{id}', act: 'operators', show: alone(changeOperator) },
   { verb: 'POST', path: '/operators/{id}/link', act: 'operators', show: newLink },
   { verb: 'POST', path: '/operators/{id}/sessions/end', act: 'operators', show: endOperatorSession },
-  { verb: 'POST', path: '/operators/{id}/remove', act: 'operators', show: removeOperator },
+  { verb: 'POST', path: '/operators/{id}/remove', act: 'operators', show: alone(removeOperator) },
 ]
 
 export const isSessionId = (text: string): boolean => /^[0-9a-f]{32}$/.test(text)
