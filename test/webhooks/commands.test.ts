@@ -80,6 +80,11 @@ describe('trigger', () => {
     },
   )
 
+  test('without an address it says why nothing was sent', async () => {
+    const { stdout } = await tollgateHere(['trigger', 'payment.captured'], env())
+    expect(stdout).toMatch(/payment OK 00000000\) FAILED, not sent: neither the payment/)
+  })
+
   test.each([
     ['dispute.opened', 'OPEN', 1000],
     ['dispute.won', 'WON', 0],

@@ -178,7 +178,7 @@ function timelineOf(payment: Payment, events: readonly StoredEvent[]): readonly 
     { at: createdAt, line: `event ${type ?? ''} ${status} ${id}` },
     ...attempts.map(attempt => ({
       at: attempt.at,
-      line: `attempt ${attempt.endpointId ?? ''} ${attempt.status ?? 'no answer'} in ${attempt.durationMs} ms (event ${id})`,
+      line: `${joined('attempt', attempt.endpointId, String(attempt.status ?? toVisible(attempt.answer)))} in ${attempt.durationMs} ms (event ${id})`,
     })),
   ])
   return [...operations, ...eventLines]
@@ -251,10 +251,14 @@ function addEvents(program: Command, readConfig: () => Config): void {
       if (json) return say(JSON.stringify(toPrinted(event)))
       say(describeEvent(event))
       for (const line of JSON.stringify(event.body, undefined, 2).split('\n')) say(toVisible(line))
-      for (const { at, status, endpointId, answer } of event.attempts)
-        say(`  ${at.toISOString()}  ${endpointId ?? ''} ${status ?? 'no answer'} ${toVisible(answer)}`)
+      // Without a status the answer says why there is none.
+      for (const { at, endpointId, status, answer } of event.attempts)
+        say(`  ${at.toISOString()}  ${joined(endpointId, status?.toString(), toVisible(answer))}`)
     })
 }
+
+/** An attempt without a status has a text that says why. */
+const joined = (...parts: readonly (string | undefined)[]): string => parts.filter(Boolean).join(' ')
 
 /** With the names of the API. `createdAt` stays for scripts that were written before `creationDate` was printed. */
 const toPrinted = <E extends StoredEvent>({ owed: _, ...event }: E) => ({

@@ -194,8 +194,11 @@ async function trigger(
 
 function describeEvent({ id, sequence, status, url, body, attempts }: ShownEvent): string {
   const last = attempts.at(-1)
-  const lastAnswer = last ? `, last answer ${last.status ?? 'none'} ${last.answer}`.trimEnd() : ''
-  return `${id} ${body.type ?? ''} (sequence ${sequence}, payment ${body.status} ${body.responseCode}) ${status} ${url ?? ''}${lastAnswer}`
+  // Without a status the answer says why there is none.
+  const answer =
+    last?.status === undefined ? last?.answer : `last answer ${last.status} ${last.answer}`.trimEnd()
+  const end = [[status, url].filter(Boolean).join(' '), answer].filter(Boolean).join(', ')
+  return `${id} ${body.type ?? ''} (sequence ${sequence}, payment ${body.status} ${body.responseCode}) ${end}`
 }
 
 function addSecretRotation(program: Command, readConfig: () => Config): void {
