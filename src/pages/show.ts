@@ -5,12 +5,13 @@ import { memberOf, textAt } from '#domain/json.ts'
 import { type Money, subtract } from '#domain/money/money.ts'
 import { dayOf } from '#domain/time/calendar.ts'
 import { toTransferCode } from '#domain/transfer-code.ts'
+import { fill } from '#http/html.ts'
 import { namedCustomer } from '#lifecycle/customer.ts'
 import { openAction } from '#lifecycle/customer-step.ts'
 import { lastOperation, openTry, type Payment } from '#lifecycle/payment.ts'
 import { beginsPlan, lastPaymentOf, nextPaymentAfter } from '#lifecycle/plans/plan.ts'
 import { receivedValue } from '#lifecycle/receive.ts'
-import { formOf } from '#methods/offer.ts'
+import { allowedBrands, offerFor, servedByForm, withOneCardForm } from '#methods/card-form.ts'
 import type { Method } from '#methods/rows.ts'
 import type { OfferedMethod } from '#operations/payments/customer-pages/offer.ts'
 import { convertAgain } from '#operations/quotes/redeem-quote.ts'
@@ -81,7 +82,7 @@ export function showForm(hosted: Hosted, frame: PageFrame, { base, state = {}, p
   return renderCheckout(frame, {
     order: orderOf(payment),
     methods: optionsOf(hosted, frame, { base, state, planOf }),
-    chosen: state.chosen ?? payment.method.type,
+    chosen: shownFor(state.chosen ?? payment.method.type, hosted),
     action: base,
     hidden: [{ name: 'attempt', value: String(payment.version) }],
     cancelAction: `${base}/cancel`,
@@ -118,20 +119,28 @@ function planTerms({ payment, now }: Hosted, { entered }: FormState): PlanTerms 
   }
 }
 
-/** One card form on a page: the general method takes every card, so the single brands beside it would only repeat it. */
+/** One card form stands for all brands that it takes, so the last try may have been by another of them. */
+function shownFor(type: string, { offered }: Pick<Hosted, 'offered'>): string {
+  const served = servedByForm(offered)
+  return served.some(({ method }) => method.type === type) ? (served[0]?.method.type ?? type) : type
+}
+
+/** One card form on a page: the general method takes every card, and brands beside each other share a form. */
 function optionsOf(
   hosted: Hosted,
   frame: PageFrame,
   { state = {}, planOf }: FormPlace,
 ): readonly MethodOption[] {
   const { offered } = hosted
-  const firstCard = offered.find(({ method }) => formOf(method) === 'card')
+  const { texts } = frame.language
+  const served = servedByForm(offered)
   const entered = dropCardNumbers(state.entered ?? {})
-  return offered
-    .filter(offer => formOf(offer.method) !== 'card' || offer === firstCard)
-    .map(({ method, form, label, account }) => ({
+  return withOneCardForm(offered).map(offer => {
+    const { method, form, label, account } = offer
+    const isForSeveral = served.length > 1 && served.includes(offer)
+    return {
       type: method.type,
-      label: label ?? labelMethod(method, frame.language.texts),
+      label: isForSeveral ? texts.methodCard : (label ?? labelMethod(method, texts)),
       family: method.family === 'none' ? 'card' : method.family,
       flow: shownFlow({ method, form, account }),
       instalments: planOf(method),
@@ -152,7 +161,20 @@ function optionsOf(
               },
             }
           : undefined,
-    }))
+    }
+  })
+}
+
+/** The sentence that names the brands, where the merchant has allowed only some; undefined where every card is taken. */
+export function nameBrands(
+  { offered }: Pick<Hosted, 'offered'>,
+  { language }: PageFrame,
+): string | undefined {
+  const names = allowedBrands(offered).map(
+    ({ method, label }) => label ?? labelMethod(method, language.texts),
+  )
+  const brands = new Intl.ListFormat(language.locale, { type: 'conjunction' }).format(names)
+  return names.length > 0 ? fill(language.texts.cardsAccepted, { brands }) : undefined
 }
 
 /** The next step that the page announces for the method. */
@@ -171,17 +193,20 @@ function cardForm(
   frame: PageFrame,
   { entered = {}, offer, testCards }: FormState & { readonly testCards: CardForm['testCards'] },
 ): CardForm {
-  const { merchant, payment, remembered } = hosted
+  const { merchant, payment, remembered, offered } = hosted
   const { instrument } = payment
   return {
-    remembered: remembered.map(({ methodId, brand, last4Digits, expiryDate }) => ({
-      id: methodId,
-      brand,
-      last4Digits,
-      expiryDate,
-    })),
+    accepted: nameBrands(hosted, frame),
+    remembered: remembered
+      .filter(card => offerFor(card, offered))
+      .map(({ methodId, brand, last4Digits, expiryDate }) => ({
+        id: methodId,
+        brand,
+        last4Digits,
+        expiryDate,
+      })),
     mayBeSaved: namedCustomer(payment) !== undefined && !isKeptAnyway(payment),
-    testCards: frame.isTest ? testCards : undefined,
+    testCards: frame.isTest ? testCards?.filter(card => offerFor(card, offered)) : undefined,
     offer: merchant.dcc || offer ? (offer ?? null) : undefined,
     entered: {
       expiry: entered.expiry ?? toEntry(instrument?.expiryDate),

@@ -1,10 +1,12 @@
 /** Handles one submitted form: reads it, makes at most one try, and answers with the payment's current page. */
+import type { CardData } from '#connectors/contract.ts'
 import { maskCard } from '#domain/cards/card-numbers.ts'
 import { isRecord, memberOf } from '#domain/json.ts'
 import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import { countDeclines } from '#lifecycle/attempt.ts'
 import { lastOperation } from '#lifecycle/payment.ts'
 import { beginsPlan } from '#lifecycle/plans/plan.ts'
+import { type KnownCard, offerFor } from '#methods/card-form.ts'
 import type { Method } from '#methods/rows.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { UnknownPseudoNumber } from '#operations/payments/admit.ts'
@@ -17,7 +19,7 @@ import { type Hosted, type PageDeps, recurringTerms, stageOf } from '#pages/host
 import { declineKeys, type Limits } from '#pages/limits.ts'
 import { isOpenForm, type PageContext, wantsJson } from '#pages/page-context.ts'
 import type { FormState } from '#pages/show.ts'
-import { explainDecline } from '#pages/show.ts'
+import { explainDecline, nameBrands } from '#pages/show.ts'
 import type { Texts } from '#pages/texts/en.ts'
 import type { FieldErrors } from '#pages/views/field.ts'
 import { consentMissing } from '#pages/views/plan-terms.ts'
@@ -39,28 +41,38 @@ export async function submitForm({ request, hosted }: Submission, counter: Count
   const { pageContext } = counter
   if (!isOpenForm(hosted)) return pageContext.redirectToNextStep(request, hosted)
   const entered = request.form ?? {}
-  const { texts } = pageContext.frame(request, hosted).language
+  const frame = pageContext.frame(request, hosted)
+  const { texts } = frame.language
   const outdated = { title: texts.errorSummary, message: texts.pageOutdated, entered }
   const offer = hosted.offered.find(({ method }) => method.type === entered.type)
   if (!offer) return pageContext.refuse(request, hosted, outdated)
-  const { method, form } = offer
-  const reading = readEntries(form, entered, { texts, hosted })
-  if (reading === notRemembered)
-    return pageContext.refuse(request, hosted, { ...outdated, chosen: method.type })
+  const chosen = offer.method.type
+  const reading = readEntries(offer.form, entered, { texts, hosted })
+  if (reading === notRemembered) return pageContext.refuse(request, hosted, { ...outdated, chosen })
   const { entry } = reading
-  const errors = withConsent(reading.errors, { hosted, entered, texts })
-  if (errors || !entry) return pageContext.refuse(request, hosted, { errors, entered, chosen: method.type })
+  // A form that stands for several brands is sent with the first of them; the card decides.
+  const paid = entry?.card ? offerFor(toKnownCard(entry.card, hosted), hosted.offered) : offer
+  const misfit = paid ? undefined : { number: nameBrands(hosted, frame) ?? texts.cardNumberWrong }
+  const errors = withConsent(reading.errors ?? misfit, { hosted, entered, texts })
+  if (errors || !entry || !paid) return pageContext.refuse(request, hosted, { errors, entered, chosen })
+  const { method } = paid
   const done = await tryWithinLimits({ request, hosted }, { method, entry }, counter)
   if ('status' in done) return done
   const { result, after } = done
   if (stageOf(after) !== 'form') return pageContext.redirectToNextStep(request, after)
-  if (result === 'stale') return pageContext.refuse(request, after, { ...outdated, chosen: method.type })
+  if (result === 'stale') return pageContext.refuse(request, after, { ...outdated, chosen })
   const message = explainDecline(lastOperation(after.payment).responseCode, texts)
-  const state = { message, entered, chosen: method.type }
+  const state = { message, entered, chosen }
   // The choice made before is kept, like all other entries.
   const shown = entry.card && readShownOffer(entered)
   const asked = shown && (await askForCurrency({ request, hosted: after, entry, state, shown }, counter))
   return asked ?? pageContext.refuse(request, after, state)
+}
+
+/** A stored card is entered as its pseudo number, which tells no brand. */
+function toKnownCard({ number }: CardData, { remembered }: Hosted): KnownCard {
+  const entered = number.reveal()
+  return remembered.find(({ pseudoCardNumber }) => pseudoCardNumber === entered) ?? { number: entered }
 }
 
 interface Done {

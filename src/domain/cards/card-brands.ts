@@ -67,8 +67,8 @@ const row = (brand: string, name: string, given: Row): CardBrand => ({
 const from16 = [16, 17, 18, 19]
 
 /**
- * From publications of the networks and of terminal manufacturers. Ranges move between issuers, so a number is never
- * refused because of its brand, which only decides what is shown and over which network a payment may run.
+ * From publications of the networks and of terminal manufacturers. Ranges move between issuers, so a number is refused
+ * because of its brand only where the merchant has allowed others by name, and never one that no range contains.
  */
 export const cardBrands: readonly CardBrand[] = [
   row('visa', 'Visa', {
@@ -250,6 +250,14 @@ export function mayBear(number: string, spelling: string): boolean {
   const detected = findBrand(number)
   if (named === undefined || detected === undefined || named === detected) return true
   return named.rides.includes(detected.brand) || listCoBadges(number).includes(named.brand)
+}
+
+/** The same for a stored card, of which only the brand is known. */
+export function mayRide(brand: string, spelling: string): boolean {
+  const named = findCardBrand(spelling)
+  const stored = findCardBrand(brand)
+  if (named === undefined || stored === undefined || named === stored) return true
+  return named.rides.includes(stored.brand)
 }
 
 /** The printed groups of digits: 4-6-5 for fifteen digits of American Express, in fours by default. */

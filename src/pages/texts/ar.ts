@@ -46,6 +46,7 @@ export const ar: Texts = {
   cardNumberMissing: 'أدخل رقم البطاقة.',
   cardNumberWrong: 'رقم البطاقة غير صحيح. يُرجى التحقق من الأرقام.',
   cardNumberShort: 'رقم البطاقة قصير جدًا.',
+  cardsAccepted: 'تُقبل هنا هذه البطاقات فقط: {brands}.',
   expiryDate: 'تاريخ الانتهاء',
   expiryHint: 'MM/YY',
   expiryMissing: 'أدخل تاريخ الانتهاء.',

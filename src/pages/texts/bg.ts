@@ -46,6 +46,7 @@ export const bg: Texts = {
   cardNumberMissing: 'Въведете номера на картата.',
   cardNumberWrong: 'Номерът на картата не е правилен. Моля, проверете цифрите.',
   cardNumberShort: 'Номерът на картата е твърде кратък.',
+  cardsAccepted: 'Тук се приемат само тези карти: {brands}.',
   expiryDate: 'Валидна до',
   expiryHint: 'ММ/ГГ',
   expiryMissing: 'Въведете датата на валидност.',

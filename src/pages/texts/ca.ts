@@ -46,6 +46,7 @@ export const ca: Texts = {
   cardNumberMissing: 'Introduïu el número de targeta.',
   cardNumberWrong: 'Aquest número de targeta no és correcte. Comproveu els dígits.',
   cardNumberShort: 'El número de targeta és massa curt.',
+  cardsAccepted: 'Aquí només s’accepten aquestes targetes: {brands}.',
   expiryDate: 'Data de caducitat',
   expiryHint: 'MM/AA',
   expiryMissing: 'Introduïu la data de caducitat.',

@@ -46,6 +46,7 @@ export const cs: Texts = {
   cardNumberMissing: 'Zadejte číslo karty.',
   cardNumberWrong: 'Toto číslo karty není správné. Zkontrolujte prosím číslice.',
   cardNumberShort: 'Číslo karty je příliš krátké.',
+  cardsAccepted: 'Zde přijímáme pouze tyto karty: {brands}.',
   expiryDate: 'Platnost do',
   expiryHint: 'MM/RR',
   expiryMissing: 'Zadejte datum platnosti.',

@@ -46,6 +46,7 @@ export const da: Texts = {
   cardNumberMissing: 'Indtast kortnummeret.',
   cardNumberWrong: 'Kortnummeret er ikke korrekt. Kontrollér cifrene.',
   cardNumberShort: 'Kortnummeret er for kort.',
+  cardsAccepted: 'Kun disse kort accepteres her: {brands}.',
   expiryDate: 'Udløbsdato',
   expiryHint: 'MM/ÅÅ',
   expiryMissing: 'Indtast udløbsdatoen.',

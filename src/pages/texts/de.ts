@@ -46,6 +46,7 @@ export const de: Texts = {
   cardNumberMissing: 'Geben Sie die Kartennummer ein.',
   cardNumberWrong: 'Diese Kartennummer stimmt nicht. Bitte prüfen Sie die Ziffern.',
   cardNumberShort: 'Die Kartennummer ist zu kurz.',
+  cardsAccepted: 'Hier werden nur diese Karten akzeptiert: {brands}.',
   expiryDate: 'Ablaufdatum',
   expiryHint: 'MM/JJ',
   expiryMissing: 'Geben Sie das Ablaufdatum ein.',

@@ -47,6 +47,7 @@ export const el: Texts = {
   cardNumberMissing: 'Εισαγάγετε τον αριθμό της κάρτας.',
   cardNumberWrong: 'Ο αριθμός της κάρτας δεν είναι σωστός. Ελέγξτε τα ψηφία.',
   cardNumberShort: 'Ο αριθμός της κάρτας είναι πολύ σύντομος.',
+  cardsAccepted: 'Εδώ γίνονται δεκτές μόνο αυτές οι κάρτες: {brands}.',
   expiryDate: 'Ημερομηνία λήξης',
   expiryHint: 'ΜΜ/ΕΕ',
   expiryMissing: 'Εισαγάγετε την ημερομηνία λήξης.',

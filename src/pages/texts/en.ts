@@ -54,6 +54,7 @@ export const en = {
   cardNumberMissing: 'Enter the card number.',
   cardNumberWrong: 'This card number is not right. Please check the digits.',
   cardNumberShort: 'The card number is too short.',
+  cardsAccepted: 'Only these cards are accepted here: {brands}.',
   expiryDate: 'Expiry date',
   expiryHint: 'MM/YY',
   expiryMissing: 'Enter the expiry date.',

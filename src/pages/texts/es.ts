@@ -46,6 +46,7 @@ export const es: Texts = {
   cardNumberMissing: 'Introduzca el número de tarjeta.',
   cardNumberWrong: 'Este número de tarjeta no es correcto. Revise los dígitos.',
   cardNumberShort: 'El número de tarjeta es demasiado corto.',
+  cardsAccepted: 'Aquí solo se aceptan estas tarjetas: {brands}.',
   expiryDate: 'Fecha de caducidad',
   expiryHint: 'MM/AA',
   expiryMissing: 'Introduzca la fecha de caducidad.',

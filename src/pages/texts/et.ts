@@ -46,6 +46,7 @@ export const et: Texts = {
   cardNumberMissing: 'Sisestage kaardi number.',
   cardNumberWrong: 'See kaardi number ei ole õige. Palun kontrollige numbreid.',
   cardNumberShort: 'Kaardi number on liiga lühike.',
+  cardsAccepted: 'Siin saab maksta ainult nende kaartidega: {brands}.',
   expiryDate: 'Kehtivusaeg',
   expiryHint: 'KK/AA',
   expiryMissing: 'Sisestage kehtivusaeg.',

@@ -46,6 +46,7 @@ export const fa: Texts = {
   cardNumberMissing: 'شماره کارت را وارد کنید.',
   cardNumberWrong: 'شماره کارت درست نیست. لطفاً ارقام را بررسی کنید.',
   cardNumberShort: 'شماره کارت بیش از حد کوتاه است.',
+  cardsAccepted: 'در اینجا فقط این کارت‌ها پذیرفته می‌شوند: {brands}.',
   expiryDate: 'تاریخ انقضا',
   expiryHint: 'MM/YY',
   expiryMissing: 'تاریخ انقضا را وارد کنید.',

@@ -46,6 +46,7 @@ export const fi: Texts = {
   cardNumberMissing: 'Anna kortin numero.',
   cardNumberWrong: 'Kortin numero ei ole oikein. Tarkista numerot.',
   cardNumberShort: 'Kortin numero on liian lyhyt.',
+  cardsAccepted: 'Tässä hyväksytään vain nämä kortit: {brands}.',
   expiryDate: 'Voimassa asti',
   expiryHint: 'KK/VV',
   expiryMissing: 'Anna kortin voimassaoloaika.',

@@ -46,6 +46,7 @@ export const fr: Texts = {
   cardNumberMissing: 'Saisissez le numéro de carte.',
   cardNumberWrong: 'Ce numéro de carte est incorrect. Veuillez vérifier les chiffres.',
   cardNumberShort: 'Le numéro de carte est trop court.',
+  cardsAccepted: 'Seules ces cartes sont acceptées ici\u00a0: {brands}.',
   expiryDate: 'Date d’expiration',
   expiryHint: 'MM/AA',
   expiryMissing: 'Saisissez la date d’expiration.',

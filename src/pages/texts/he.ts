@@ -46,6 +46,7 @@ export const he: Texts = {
   cardNumberMissing: 'נא להזין את מספר הכרטיס.',
   cardNumberWrong: 'מספר הכרטיס שגוי. נא לבדוק את הספרות.',
   cardNumberShort: 'מספר הכרטיס קצר מדי.',
+  cardsAccepted: 'כאן מתקבלים רק הכרטיסים האלה: {brands}.',
   expiryDate: 'תוקף',
   expiryHint: 'MM/YY',
   expiryMissing: 'נא להזין את תוקף הכרטיס.',

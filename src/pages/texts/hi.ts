@@ -46,6 +46,7 @@ export const hi: Texts = {
   cardNumberMissing: 'कार्ड नंबर दर्ज करें।',
   cardNumberWrong: 'यह कार्ड नंबर सही नहीं है। कृपया अंकों की जाँच करें।',
   cardNumberShort: 'कार्ड नंबर बहुत छोटा है।',
+  cardsAccepted: 'यहाँ केवल ये कार्ड स्वीकार किए जाते हैं: {brands}।',
   expiryDate: 'समाप्ति तिथि',
   expiryHint: 'MM/YY',
   expiryMissing: 'समाप्ति तिथि दर्ज करें।',

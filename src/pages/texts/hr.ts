@@ -46,6 +46,7 @@ export const hr: Texts = {
   cardNumberMissing: 'Unesite broj kartice.',
   cardNumberWrong: 'Broj kartice nije ispravan. Provjerite znamenke.',
   cardNumberShort: 'Broj kartice je prekratak.',
+  cardsAccepted: 'Ovdje se prihvaćaju samo ove kartice: {brands}.',
   expiryDate: 'Datum isteka',
   expiryHint: 'MM/GG',
   expiryMissing: 'Unesite datum isteka.',

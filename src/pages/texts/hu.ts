@@ -46,6 +46,7 @@ export const hu: Texts = {
   cardNumberMissing: 'Adja meg a kártyaszámot.',
   cardNumberWrong: 'A kártyaszám nem helyes. Kérjük, ellenőrizze a számjegyeket.',
   cardNumberShort: 'A kártyaszám túl rövid.',
+  cardsAccepted: 'Itt csak ezek a kártyák fogadhatók el: {brands}.',
   expiryDate: 'Lejárati dátum',
   expiryHint: 'HH/ÉÉ',
   expiryMissing: 'Adja meg a lejárati dátumot.',

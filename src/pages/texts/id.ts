@@ -46,6 +46,7 @@ export const id: Texts = {
   cardNumberMissing: 'Masukkan nomor kartu.',
   cardNumberWrong: 'Nomor kartu ini tidak benar. Silakan periksa angkanya.',
   cardNumberShort: 'Nomor kartu terlalu pendek.',
+  cardsAccepted: 'Hanya kartu berikut yang diterima di sini: {brands}.',
   expiryDate: 'Masa berlaku',
   expiryHint: 'BB/TT',
   expiryMissing: 'Masukkan masa berlaku.',

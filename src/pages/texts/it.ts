@@ -47,6 +47,7 @@ export const it: Texts = {
   cardNumberMissing: 'Inserisca il numero della carta.',
   cardNumberWrong: 'Il numero della carta non è corretto. Controlli le cifre.',
   cardNumberShort: 'Il numero della carta è troppo corto.',
+  cardsAccepted: 'Qui si accettano solo queste carte: {brands}.',
   expiryDate: 'Data di scadenza',
   expiryHint: 'MM/AA',
   expiryMissing: 'Inserisca la data di scadenza.',

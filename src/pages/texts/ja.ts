@@ -46,6 +46,7 @@ export const ja: Texts = {
   cardNumberMissing: 'カード番号を入力してください。',
   cardNumberWrong: 'カード番号が正しくありません。番号をご確認ください。',
   cardNumberShort: 'カード番号の桁数が足りません。',
+  cardsAccepted: 'ここで利用できるカードは次のものだけです：{brands}。',
   expiryDate: '有効期限',
   expiryHint: '月/年',
   expiryMissing: '有効期限を入力してください。',

@@ -46,6 +46,7 @@ export const ko: Texts = {
   cardNumberMissing: '카드 번호를 입력해 주세요.',
   cardNumberWrong: '카드 번호가 올바르지 않습니다. 번호를 확인해 주세요.',
   cardNumberShort: '카드 번호가 너무 짧습니다.',
+  cardsAccepted: '여기에서는 다음 카드만 사용할 수 있습니다: {brands}.',
   expiryDate: '유효기간',
   expiryHint: 'MM/YY',
   expiryMissing: '유효기간을 입력해 주세요.',

@@ -46,6 +46,7 @@ export const lt: Texts = {
   cardNumberMissing: 'Įveskite kortelės numerį.',
   cardNumberWrong: 'Šis kortelės numeris neteisingas. Patikrinkite skaitmenis.',
   cardNumberShort: 'Kortelės numeris per trumpas.',
+  cardsAccepted: 'Čia priimamos tik šios kortelės: {brands}.',
   expiryDate: 'Galiojimo data',
   expiryHint: 'MM/YY',
   expiryMissing: 'Įveskite galiojimo datą.',

@@ -46,6 +46,7 @@ export const lv: Texts = {
   cardNumberMissing: 'Ievadiet kartes numuru.',
   cardNumberWrong: 'Šis kartes numurs nav pareizs. Lūdzu, pārbaudiet ciparus.',
   cardNumberShort: 'Kartes numurs ir pārāk īss.',
+  cardsAccepted: 'Šeit pieņem tikai šīs kartes: {brands}.',
   expiryDate: 'Derīguma termiņš',
   expiryHint: 'MM/GG',
   expiryMissing: 'Ievadiet derīguma termiņu.',

@@ -46,6 +46,7 @@ export const ms: Texts = {
   cardNumberMissing: 'Masukkan nombor kad.',
   cardNumberWrong: 'Nombor kad ini tidak betul. Sila semak digitnya.',
   cardNumberShort: 'Nombor kad terlalu pendek.',
+  cardsAccepted: 'Hanya kad ini diterima di sini: {brands}.',
   expiryDate: 'Tarikh luput',
   expiryHint: 'BB/TT',
   expiryMissing: 'Masukkan tarikh luput.',

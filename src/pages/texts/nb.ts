@@ -46,6 +46,7 @@ export const nb: Texts = {
   cardNumberMissing: 'Skriv inn kortnummeret.',
   cardNumberWrong: 'Kortnummeret er ikke riktig. Kontroller sifrene.',
   cardNumberShort: 'Kortnummeret er for kort.',
+  cardsAccepted: 'Bare disse kortene godtas her: {brands}.',
   expiryDate: 'Utløpsdato',
   expiryHint: 'MM/ÅÅ',
   expiryMissing: 'Skriv inn utløpsdatoen.',

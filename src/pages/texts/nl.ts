@@ -46,6 +46,7 @@ export const nl: Texts = {
   cardNumberMissing: 'Vul het kaartnummer in.',
   cardNumberWrong: 'Dit kaartnummer klopt niet. Controleer de cijfers.',
   cardNumberShort: 'Het kaartnummer is te kort.',
+  cardsAccepted: 'Hier worden alleen deze kaarten geaccepteerd: {brands}.',
   expiryDate: 'Vervaldatum',
   expiryHint: 'MM/JJ',
   expiryMissing: 'Vul de vervaldatum in.',

@@ -46,6 +46,7 @@ export const pl: Texts = {
   cardNumberMissing: 'Wpisz numer karty.',
   cardNumberWrong: 'Ten numer karty jest nieprawidłowy. Sprawdź cyfry.',
   cardNumberShort: 'Numer karty jest za krótki.',
+  cardsAccepted: 'Tutaj przyjmowane są tylko te karty: {brands}.',
   expiryDate: 'Data ważności',
   expiryHint: 'MM/RR',
   expiryMissing: 'Wpisz datę ważności.',

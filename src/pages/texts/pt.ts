@@ -46,6 +46,7 @@ export const pt: Texts = {
   cardNumberMissing: 'Insira o número do cartão.',
   cardNumberWrong: 'Este número de cartão não está correto. Verifique os dígitos.',
   cardNumberShort: 'O número do cartão é demasiado curto.',
+  cardsAccepted: 'Aqui só são aceites estes cartões: {brands}.',
   expiryDate: 'Data de validade',
   expiryHint: 'MM/AA',
   expiryMissing: 'Insira a data de validade.',

@@ -46,6 +46,7 @@ export const ro: Texts = {
   cardNumberMissing: 'Introduceți numărul cardului.',
   cardNumberWrong: 'Numărul cardului nu este corect. Vă rugăm să verificați cifrele.',
   cardNumberShort: 'Numărul cardului este prea scurt.',
+  cardsAccepted: 'Aici se acceptă numai aceste carduri: {brands}.',
   expiryDate: 'Data expirării',
   expiryHint: 'LL/AA',
   expiryMissing: 'Introduceți data expirării.',

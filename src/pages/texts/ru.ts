@@ -46,6 +46,7 @@ export const ru: Texts = {
   cardNumberMissing: 'Введите номер карты.',
   cardNumberWrong: 'Неверный номер карты. Пожалуйста, проверьте цифры.',
   cardNumberShort: 'Номер карты слишком короткий.',
+  cardsAccepted: 'Здесь принимаются только эти карты: {brands}.',
   expiryDate: 'Срок действия',
   expiryHint: 'ММ/ГГ',
   expiryMissing: 'Введите срок действия карты.',

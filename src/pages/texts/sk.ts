@@ -46,6 +46,7 @@ export const sk: Texts = {
   cardNumberMissing: 'Zadajte číslo karty.',
   cardNumberWrong: 'Číslo karty nie je správne. Skontrolujte, prosím, číslice.',
   cardNumberShort: 'Číslo karty je príliš krátke.',
+  cardsAccepted: 'Tu prijímame iba tieto karty: {brands}.',
   expiryDate: 'Dátum platnosti',
   expiryHint: 'MM/RR',
   expiryMissing: 'Zadajte dátum platnosti.',

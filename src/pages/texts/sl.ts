@@ -46,6 +46,7 @@ export const sl: Texts = {
   cardNumberMissing: 'Vnesite številko kartice.',
   cardNumberWrong: 'Številka kartice ni pravilna. Preverite števke.',
   cardNumberShort: 'Številka kartice je prekratka.',
+  cardsAccepted: 'Tukaj sprejemamo samo te kartice: {brands}.',
   expiryDate: 'Datum veljavnosti',
   expiryHint: 'MM/LL',
   expiryMissing: 'Vnesite datum veljavnosti.',

@@ -46,6 +46,7 @@ export const sv: Texts = {
   cardNumberMissing: 'Ange kortnumret.',
   cardNumberWrong: 'Kortnumret stämmer inte. Kontrollera siffrorna.',
   cardNumberShort: 'Kortnumret är för kort.',
+  cardsAccepted: 'Endast dessa kort godtas här: {brands}.',
   expiryDate: 'Utgångsdatum',
   expiryHint: 'MM/ÅÅ',
   expiryMissing: 'Ange utgångsdatumet.',

@@ -46,6 +46,7 @@ export const th: Texts = {
   cardNumberMissing: 'โปรดกรอกหมายเลขบัตร',
   cardNumberWrong: 'หมายเลขบัตรไม่ถูกต้อง โปรดตรวจสอบตัวเลข',
   cardNumberShort: 'หมายเลขบัตรสั้นเกินไป',
+  cardsAccepted: 'ที่นี่รับเฉพาะบัตรเหล่านี้: {brands}',
   expiryDate: 'วันหมดอายุ',
   expiryHint: 'ดด/ปป',
   expiryMissing: 'โปรดกรอกวันหมดอายุ',

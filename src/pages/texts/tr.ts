@@ -46,6 +46,7 @@ export const tr: Texts = {
   cardNumberMissing: 'Kart numarasını girin.',
   cardNumberWrong: 'Kart numarası doğru değil. Lütfen rakamları kontrol edin.',
   cardNumberShort: 'Kart numarası çok kısa.',
+  cardsAccepted: 'Burada yalnızca şu kartlar kabul edilir: {brands}.',
   expiryDate: 'Son kullanma tarihi',
   expiryHint: 'AA/YY',
   expiryMissing: 'Son kullanma tarihini girin.',

@@ -46,6 +46,7 @@ export const uk: Texts = {
   cardNumberMissing: 'Введіть номер картки.',
   cardNumberWrong: 'Неправильний номер картки. Будь ласка, перевірте цифри.',
   cardNumberShort: 'Номер картки закороткий.',
+  cardsAccepted: 'Тут приймаються лише ці картки: {brands}.',
   expiryDate: 'Термін дії',
   expiryHint: 'ММ/РР',
   expiryMissing: 'Введіть термін дії картки.',

@@ -46,6 +46,7 @@ export const vi: Texts = {
   cardNumberMissing: 'Vui lòng nhập số thẻ.',
   cardNumberWrong: 'Số thẻ không đúng. Vui lòng kiểm tra các chữ số.',
   cardNumberShort: 'Số thẻ quá ngắn.',
+  cardsAccepted: 'Ở đây chỉ chấp nhận các thẻ này: {brands}.',
   expiryDate: 'Ngày hết hạn',
   expiryHint: 'MM/YY',
   expiryMissing: 'Vui lòng nhập ngày hết hạn.',

@@ -46,6 +46,7 @@ export const zhHans: Texts = {
   cardNumberMissing: '请输入卡号。',
   cardNumberWrong: '卡号不正确，请检查数字。',
   cardNumberShort: '卡号位数不足。',
+  cardsAccepted: '此处仅接受以下卡：{brands}。',
   expiryDate: '有效期',
   expiryHint: '月/年',
   expiryMissing: '请输入有效期。',

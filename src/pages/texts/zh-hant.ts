@@ -46,6 +46,7 @@ export const zhHant: Texts = {
   cardNumberMissing: '請輸入卡號。',
   cardNumberWrong: '卡號不正確，請檢查數字。',
   cardNumberShort: '卡號位數不足。',
+  cardsAccepted: '此處僅接受以下卡：{brands}。',
   expiryDate: '有效期限',
   expiryHint: '月/年',
   expiryMissing: '請輸入有效期限。',

@@ -20,6 +20,8 @@ export interface TestCard {
 }
 
 export interface CardForm {
+  /** The sentence that names the brands, where not every card is taken. */
+  readonly accepted?: string | undefined
   readonly remembered?: readonly RememberedCard[] | undefined
   /** Whether the customer is known, so that the card can be kept. */
   readonly mayBeSaved?: boolean | undefined
@@ -81,6 +83,7 @@ function renderFields(frame: PageFrame, form: CardForm, errors: FieldErrors): Ht
     // 19 digits, and room for separators in pasted numbers.
     lengthMax: 40,
     placeholder: '0000 0000 0000 0000',
+    hint: form.accepted,
     error: errors.number,
     mistakes: {
       missing: texts.cardNumberMissing,

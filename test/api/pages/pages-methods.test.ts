@@ -117,6 +117,73 @@ test('303 an account goes into the vault with its mandate', async () => {
   })
 })
 
+describe('brands allowed by name', () => {
+  const [visa, mastercard, amex] = ['4111111111111111', '5555555555554444', '378282246310005']
+  const both = { allowedPaymentMethod: ['VISA', 'MASTERCARD'] }
+  const pay = async (href: string, change: Record<string, string> = {}) => {
+    const { attempt } = await get(href)
+    return post(href, { ...card, type: 'VISA', attempt, ...change })
+  }
+
+  test.each([
+    ['session', both, visa, 'VISA'],
+    ['session', both, mastercard, 'MASTERCARD'],
+    ['link', both, mastercard, 'MASTERCARD'],
+    ['session', { allowedPaymentMethod: ['VISA', 'CARD'] }, amex, 'CARD'],
+  ] as const)('303 a %s that allows %j pays the card %s as %s', async (kind, allowed, typed, type) => {
+    const { payId, href } = await shop[kind]({ ...allowed, ...(kind === 'link' ? { urls } : {}) })
+    const { html } = await get(href)
+    expect(html.match(/name="number"/g)).toHaveLength(1)
+    const shown = /<input type="hidden" name="type" value="([^"]+)"/.exec(html)?.[1] ?? ''
+    expect((await pay(href, { type: shown, number: typed })).status).toBe(303)
+    expect(await shop.read(payId)).toMatchObject({ status: 'OK', paymentMethods: { type } })
+  })
+
+  test.each([
+    ['several', both, 'Only these cards are accepted here: Visa and Mastercard.'],
+    ['one', { allowedPaymentMethod: ['VISA'] }, 'Only these cards are accepted here: Visa.'],
+  ])('422 a card of another brand, with the brands that are allowed: %s', async (_, allowed, sentence) => {
+    const { payId, href } = await shop.session({ ...allowed, language: 'en' })
+    const { html } = await get(href)
+    expect(html).toContain(sentence)
+    // Not among the test cards either.
+    expect(html).not.toContain('3700 0000')
+    const refused = await pay(href, { number: amex })
+    expect([refused.status, refused.html.split(sentence).length]).toEqual([422, 4])
+    expect(await shop.tries(payId)).toEqual(untouched)
+    expect((await pay(href, { number: visa })).status).toBe(303)
+  })
+
+  test('422 a payment of one brand refuses the other, also after a decline', async () => {
+    const { payId, href } = await shop.hosted('MASTERCARD')
+    expect((await pay(href, { type: 'MASTERCARD', number: visa })).status).toBe(422)
+    expect(await shop.tries(payId)).toEqual(untouched)
+    const session = await shop.session({ allowedPaymentMethod: ['IDEAL', 'MASTERCARD', 'VISA'] })
+    expect((await pay(session.href, { number: '4000000000000002' })).status).toBe(422)
+    const { html } = await get(session.href)
+    expect(html).toMatch(/name="type" value="MASTERCARD" checked/)
+    expect(html).not.toContain('value="VISA"')
+    expect((await pay(session.href, { type: 'MASTERCARD', number: visa })).status).toBe(303)
+  })
+
+  test('a remembered card of another brand is neither offered nor taken', async () => {
+    const customer = { customerInfo: { merchantCustomerId: 'brands', email: 'ada@shop.example' } }
+    for (const typed of [visa, mastercard]) {
+      const begun = await shop.session(customer)
+      expect((await pay(begun.href, { type: 'CARD', number: typed, saveCard: 'yes' })).status).toBe(303)
+    }
+    const ids = (html: string) => [...html.matchAll(/name="remembered" value="(\w+)"/g)].map(([, id]) => id)
+    const all = ids((await get((await shop.session(customer)).href)).html)
+    const { payId, href } = await shop.session({ ...customer, allowedPaymentMethod: ['MASTERCARD'] })
+    const offered = ids((await get(href)).html)
+    expect([all.length, offered.length]).toEqual([2, 1])
+    const other = all.find(id => !offered.includes(id)) ?? ''
+    expect((await pay(href, { type: 'MASTERCARD', remembered: other })).status).toBe(422)
+    expect(await shop.tries(payId)).toEqual(untouched)
+    expect((await pay(href, { type: 'MASTERCARD', remembered: offered[0] ?? '' })).status).toBe(303)
+  })
+})
+
 describe('what is paid elsewhere', () => {
   const choices = async (href: string) => {
     const { html } = await get(href)
