@@ -13,6 +13,7 @@ import type { OpeningLog } from '#operations/audit/audit.ts'
 import type { Engine } from '#operations/engine.ts'
 import { merchantNow } from '#operations/engine.ts'
 import type { LookUps } from '#operations/look-ups.ts'
+import { findBegunPlan } from '#operations/payments/customer-pages/attempt.ts'
 import { type OfferedMethod, offerMethods } from '#operations/payments/customer-pages/offer.ts'
 
 export interface PageSubject {
@@ -78,6 +79,8 @@ export interface Hosted {
   readonly offered: readonly OfferedMethod[]
   /** The account's own label for the method, if it has one. */
   readonly label?: string | undefined
+  /** The payment would begin a plan that the merchant has cancelled since. */
+  readonly isPlanCancelled?: boolean | undefined
   /** The connector of the account to which the open try was sent. */
   readonly connector?: Connector | undefined
 }
@@ -102,7 +105,12 @@ export async function openHosted(
   const waiting = openTry(payment)
   const asked = waiting && (await engine.providers.open(merchant.merchantId, waiting.prepared.account))
   const { step } = subject
-  return { pageToken, merchant, payment, step, now, remembered, offered, label, connector: asked?.connector }
+  const plan = isOpen ? await findBegunPlan(payment, engine) : undefined
+  return {
+    ...{ pageToken, merchant, payment, step, now, remembered, offered, label },
+    connector: asked?.connector,
+    isPlanCancelled: plan?.status === 'CANCELLED',
+  }
 }
 
 /**
@@ -156,11 +164,13 @@ export type Stage =
   | 'tooManyTries'
   | 'failed'
 
-export function stageOf({ payment, now }: Pick<Hosted, 'payment' | 'now'>): Stage {
+export type Standing = Pick<Hosted, 'payment' | 'now' | 'isPlanCancelled'>
+
+export function stageOf({ payment, now, isPlanCancelled }: Standing): Stage {
   switch (payment.status) {
     case 'AUTHORIZE_REQUEST':
     case 'PENDING':
-      return stageOfOpen(payment, now)
+      return stageOfOpen(payment, now, isPlanCancelled)
     case 'FAILED':
       return stageOfFailed(payment)
     case 'REVERSED':
@@ -171,11 +181,11 @@ export function stageOf({ payment, now }: Pick<Hosted, 'payment' | 'now'>): Stag
   }
 }
 
-function stageOfOpen(payment: Payment, now: Date): Stage {
+function stageOfOpen(payment: Payment, now: Date, isPlanCancelled = false): Stage {
   if (payment.awaits !== 'CUSTOMER') return 'waiting'
   if (payment.expiresAt && payment.expiresAt.getTime() <= now.getTime()) return 'expired'
   const step = openTry(payment)?.prepared.step
-  if (step === undefined) return 'form'
+  if (step === undefined) return isPlanCancelled ? 'cancelled' : 'form'
   return step === 'instructions' ? 'instructions' : 'step'
 }
 
@@ -218,9 +228,10 @@ function withPayId(address: string | undefined, { payId }: Payment): string | un
 const unpaid: readonly Stage[] = ['expired', 'cancelled', 'tooManyTries', 'failed']
 
 /** Where the customer returns to: `urls.cancel`, if given, after an end without payment, otherwise `urls.return`. */
-export function returnUrl({ payment, now }: Pick<Hosted, 'payment' | 'now'>): string | undefined {
+export function returnUrl(hosted: Standing): string | undefined {
+  const { payment } = hosted
   const { return: back, cancel } = urlsOf(payment)
-  return withPayId(unpaid.includes(stageOf({ payment, now })) ? (cancel ?? back) : back, payment)
+  return withPayId(unpaid.includes(stageOf(hosted)) ? (cancel ?? back) : back, payment)
 }
 
 export const isSession = ({ own }: Payment): boolean => own.session === true

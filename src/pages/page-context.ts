@@ -251,8 +251,9 @@ const statusOf = (state: FormState | undefined): number => (state?.errors || sta
 
 /** Whether the form may be submitted now, also by a customer who came back from a provider's page to choose another method. */
 export function isOpenForm(hosted: Hosted): boolean {
-  const { payment, offered } = hosted
-  if (payment.integrationType !== 'HOSTED' || payment.status !== 'AUTHORIZE_REQUEST') return false
+  const { payment, offered, isPlanCancelled } = hosted
+  if (isPlanCancelled || payment.integrationType !== 'HOSTED' || payment.status !== 'AUTHORIZE_REQUEST')
+    return false
   const stage = stageOf(hosted)
   const hasChoice = isSession(payment) || offered.some(({ form }) => form !== 'none')
   return stage === 'form' || (stage === 'step' && hasChoice)

@@ -145,6 +145,37 @@ describe.each(through)('over %s', (_, gatesOf) => {
     }
   })
 
+  test('a plan is cancelled while its first form is sent: paid once or not at all, and never after that', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const credentialOnFile = {
+        type: 'RECURRING',
+        initialPayment: true,
+        recurring: { frequency: 'MONTHLY' },
+      }
+      const { payId, page } = await create('CARD', { credentialOnFile })
+      const { paymentPlanId } = await shop.read(payId)
+      const form = await openPage(page)
+      const gates = gatesOf()
+      // A declined card would leave the form open for another try.
+      const number = round % 2 ? '4111111111111111' : '4000000000009995'
+      await Promise.all([
+        sendForm(shownBy(form, gates[0]), cardEntries(number)),
+        gates[1].call('POST', `/payment-plans/${paymentPlanId}/cancel`, {}, signedIn()),
+      ])
+      const sent = messagesOf(payId).length
+      const { status } = await shop.read(payId)
+      if (status === 'AUTHORIZED') expect(sent).toBe(1)
+      else expect(status).toMatch(/^(?:FAILED|AUTHORIZE_REQUEST)$/)
+      const shown = await fetch(page)
+      expect([shown.status, (await shown.text()).includes('name="number"')]).toEqual([410, false])
+      const version = Number(form.hidden.attempt)
+      for (let attempt = version; attempt < version + 4; attempt += 1)
+        await sendForm({ ...form, hidden: { attempt: `${attempt}` } }, cardEntries('4111111111111111'))
+      expect(messagesOf(payId)).toHaveLength(sent)
+      expect((await shop.call('GET', `/payment-plans/${paymentPlanId}`)).body.status).toBe('CANCELLED')
+    }
+  })
+
   test('the amount changes while the customer decides: they pay the amount shown, or see the new one first', async () => {
     for (let round = 0; round < 20; round += 1) {
       const { payId, page } = await create('PROVIDERP')

@@ -23,8 +23,9 @@ export const cancelPlanEndpoint = endpoint<Services, typeof cancelRequest, typeo
   operationId: 'cancelPaymentPlan',
   summary: 'Cancel a payment plan',
   description:
-    'Nothing is charged any more; a charge that is under way ends as it ends. Cancelling again changes nothing. A plan ' +
-    'that has come to its end by itself cannot be cancelled (422).',
+    'Nothing is charged any more; a charge that is under way ends as it ends. A first payment that still waits for its ' +
+    'customer or confirm is cancelled too. Cancelling again changes nothing. A plan that has come to its end by itself ' +
+    'cannot be cancelled (422).',
   idempotent: true,
   dialect: 'payment',
   params: planPath,

@@ -6,6 +6,7 @@ import { cancelPlan as cancel, isCancellable } from '#lifecycle/plans/plan.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { keyRow, type OperationKey, storeAnswer } from '#operations/key.ts'
 import type { OperationAnswer } from '#operations/payments/answer.ts'
+import { cancelPayment } from '#operations/payments/cancel.ts'
 import { MethodMisfit } from '#operations/payments/follow-up.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import { planTimer } from '#operations/plans/plan-book.ts'
@@ -111,15 +112,30 @@ const maximumRounds = 50
 /** A charge under way is not cancelled: it completes and is the plan's last. */
 export async function cancelPlan(
   request: Cancellation,
-  engine: Pick<Engine, 'plans' | 'commit' | 'clock' | 'queue' | 'newId' | 'endpoints'>,
+  engine: Engine,
 ): Promise<OperationAnswer | undefined> {
+  const { merchant } = request
+  const done = await writeCancellation(request, engine)
+  // The customer would pay for a plan that never begins. Also at a repetition: the first one may have been cut off here.
+  if (done?.plan.numberOfPayments === 0)
+    await cancelPayment({ merchant, payId: done.plan.initialPayId }, engine)
+  return done?.answer
+}
+
+interface Cancelled {
+  readonly answer: OperationAnswer
+  readonly plan: PlanEntry
+}
+
+async function writeCancellation(request: Cancellation, engine: Engine): Promise<Cancelled | undefined> {
   const { merchant, planId, key } = request
   for (let round = 0; round < maximumRounds; round += 1) {
     const plan = await engine.plans.find(merchant.merchantId, planId)
     if (!plan) return undefined
     const cancellable = isCancellable(plan)
     if (!cancellable) {
-      return storeAnswer(cancellable === undefined ? refusePlan(merchant) : toAnswer(plan), request, engine)
+      const answer = cancellable === undefined ? refusePlan(merchant) : toAnswer(plan)
+      return { answer: await storeAnswer(answer, request, engine), plan }
     }
     const now = merchantNow(engine.clock, merchant)
     const cancelled = { ...plan, ...cancel(plan, request, now) }
@@ -136,7 +152,7 @@ export async function cancelPlan(
       },
       { event: { type: 'plan.cancelled', owed: false, now }, engine },
     )
-    if (committed.committed) return answer
+    if (committed.committed) return { answer, plan }
     if (committed.conflict !== 'plan_changed') throw new CommitRefused(committed.conflict)
   }
   throw new Error(`plan ${planId} was changed by others in each of ${maximumRounds} tries to write it`)

@@ -1,8 +1,9 @@
 /** The page that begins a plan: amount, interval, first and last charge, and a button that names the obligation. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { cardEntries, type OpenPage, openPage, sendForm } from '#test/support/browser/customer-page.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { openShop, type Shop, urls } from '#test/support/shop.ts'
+import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let gateway: TestGateway
 let shop: Shop
@@ -131,6 +132,59 @@ test('nothing is charged until the customer has agreed', async () => {
   await sendForm(await openPage(body._links.redirect.href), { ...entries, planConsent: planConsent ?? '' })
   const after = await shop.call('GET', `/payments/getByPayId/${body.payId}`)
   expect(after.body).toMatchObject({ status: 'OK', paymentPlanId: expect.any(String) })
+})
+
+describe('a plan that the merchant cancels before the customer pays', () => {
+  const begin = async () => {
+    const { body } = await session('en', { frequency: 'MONTHLY', useCase: 'FIXED' })
+    const { paymentPlanId } = await shop.read(body.payId)
+    return { payId: body.payId as string, href: body._links.redirect.href as string, paymentPlanId }
+  }
+  const send = async ({ url, hidden }: OpenPage) =>
+    fetch(url, {
+      method: 'POST',
+      body: new URLSearchParams({ ...hidden, ...cardEntries('4111111111111111') }),
+      redirect: 'manual',
+    })
+
+  test('200 ends its payment: the page says so, and its form pays nothing', async () => {
+    const { payId, href, paymentPlanId } = await begin()
+    const page = await openPage(href)
+    const { status, body } = await shop.call('POST', `/payment-plans/${paymentPlanId}/cancel`, {
+      reason: 'Gone',
+    })
+    expect([status, body.status, body.cancellationReason]).toEqual([200, 'CANCELLED', 'Gone'])
+    expect((await send(page)).headers.get('location')).toContain(urls.cancel)
+    const shown = await fetch(href)
+    expect([shown.status, (await shown.text()).includes('Subscribe')]).toEqual([410, false])
+    expect(await shop.read(payId)).toMatchObject({ status: 'FAILED', responseCode: '29000704' })
+    expect(await shop.events(payId)).toMatchObject([{ status: 'FAILED', responseCode: '29000704' }])
+    const again = await shop.call('POST', `/payment-plans/${paymentPlanId}/cancel`, {})
+    expect([again.status, again.body.cancellationReason]).toEqual([200, 'Gone'])
+  })
+
+  test('410 its page takes no payment where only the plan could be ended; cancelling again ends both', async () => {
+    const { payId, href, paymentPlanId } = await begin()
+    const page = await openPage(href)
+    const cancelled = "status = 'CANCELLED', cancelled_at = now(), version = version + 1"
+    await queryRows(
+      gateway.databaseUrl,
+      `UPDATE payment_plan SET ${cancelled} WHERE plan_id = '${paymentPlanId}'`,
+    )
+    expect((await send(page)).headers.get('location')).toContain(urls.cancel)
+    const shown = await fetch(href)
+    expect([shown.status, (await shown.text()).includes('Subscribe')]).toEqual([410, false])
+    expect((await shop.read(payId)).status).toBe('AUTHORIZE_REQUEST')
+    await shop.call('POST', `/payment-plans/${paymentPlanId}/cancel`, {})
+    expect((await shop.read(payId)).responseCode).toBe('29000704')
+  })
+
+  test('a plan that has begun keeps its payment', async () => {
+    const { payId, href, paymentPlanId } = await begin()
+    await send(await openPage(href))
+    await shop.call('POST', `/payment-plans/${paymentPlanId}/cancel`, {})
+    expect((await shop.read(payId)).status).toBe('OK')
+  })
 })
 
 test('a HOSTED payment with a provider’s page asks for consent before it leads there', async () => {

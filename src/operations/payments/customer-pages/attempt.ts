@@ -16,6 +16,7 @@ import {
   type Prepared,
   sentAt,
 } from '#lifecycle/payment.ts'
+import { beginsPlan, type Plan } from '#lifecycle/plans/plan.ts'
 import type { Method } from '#methods/rows.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import {
@@ -119,7 +120,7 @@ async function record(attempt: Attempt, engine: Engine): Promise<Begun | undefin
       // The vault has deleted the number since we read it: the next round stores it again, or refuses an unknown pseudo
       // number.
       if (error.conflict === 'card_gone' && card) engine.vault.forget(merchantId, card.cardId)
-      else if (error.conflict !== 'pseudo_number_taken') throw error
+      else if (error.conflict !== 'pseudo_number_taken' && error.conflict !== 'plan_changed') throw error
     }
   }
   throw new Error(`no unused pseudo number was found in ${maximumPseudoNumberTries} tries`)
@@ -152,6 +153,8 @@ async function recordOnce(payment: Payment, beginning: Beginning, engine: Engine
   const now = merchantNow(engine.clock, merchant)
   const accepts = beginning.renews ? mayRenew(payment, now) : acceptsTry(payment, now)
   if (payment.version !== seenVersion || !accepts) return { result: { refused: 'stale' } }
+  const plan = await findBegunPlan(payment, engine)
+  if (plan?.status === 'CANCELLED') return { result: { refused: 'stale' } }
   const asked = toPageChoosing(payment, { merchant, method })
   const sends = { brand: admitted?.brand, sendsCard: admitted !== undefined }
   const choice = await chooseAccount({ ...asked, ...sends }, engine)
@@ -180,6 +183,8 @@ async function recordOnce(payment: Payment, beginning: Beginning, engine: Engine
   return {
     next,
     alongside: {
+      // The plan is cancelled either before this commit, and then nothing is paid, or after it.
+      ...(plan ? { holdPlan: { ...plan, expectedVersion: plan.version } } : {}),
       ...(admitted?.row ? { card: admitted.row } : {}),
       ...(kept?.row ? { account: kept.row } : {}),
       ...(next.status === 'AUTHORIZE_REQUEST' ? { setTimers: expiryTimer(next, merchant) } : {}),
@@ -188,6 +193,13 @@ async function recordOnce(payment: Payment, beginning: Beginning, engine: Engine
     result: asks ? toSending(sending, others, engine) : {},
   }
 }
+
+/** The plan that this payment would begin. Its customer agrees to a plan, so one that was cancelled takes no payment. */
+export const findBegunPlan = async (
+  { merchantId, planId, details }: Payment,
+  { plans }: Pick<Engine, 'plans'>,
+): Promise<Plan | undefined> =>
+  planId !== undefined && beginsPlan(details) ? plans.find(merchantId, planId) : undefined
 
 /** Continues a try that is recorded: only the provider call is missing, to the account that was chosen then. */
 async function resume(
