@@ -313,7 +313,6 @@ const isRow = (path: string): boolean => /^(endpoints|methods\/(rows|fields))\/|
 
 /** Short, and still a subject of its own: several rooms or files use it, or a test stands beside it. Never add to this list. */
 const shortFiles = [
-  'connectors/registry.ts',
   'connectors/simulator/instalments.ts',
   'console/address.ts',
   'console/amount.ts',

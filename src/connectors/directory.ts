@@ -3,6 +3,7 @@
  * stores the account's id with the payment, and opens the same account for every later operation.
  */
 import type { Connector } from '#connectors/contract.ts'
+import type { EarlyQuestion } from '#connectors/routing.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Money } from '#domain/money/money.ts'
 import type { Method } from '#methods/rows.ts'
@@ -47,6 +48,11 @@ export interface ProviderDirectory {
    * Undefined: there is no such account.
    */
   open(merchantId: MerchantId, accountId: string | undefined): Promise<OpenedAccount | undefined>
-  /** All enabled accounts of the merchant, for method lists and pages, which are shown before an amount is known. */
+  /** All enabled accounts of the merchant. */
   enabled(merchantId: MerchantId): Promise<readonly OpenedAccount[]>
+  /**
+   * For lists of methods, which are shown before a payment is known: the enabled accounts to which the merchant's rules
+   * let some payment by a method go.
+   */
+  reachable(merchantId: MerchantId): Promise<(question: EarlyQuestion) => readonly OpenedAccount[]>
 }

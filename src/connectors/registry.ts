@@ -26,5 +26,6 @@ export const simulatedBy = (simulator: Connector): ProviderDirectory =>
 function servedBy(accounts: readonly OpenedAccount[]): ProviderDirectory {
   const all = Promise.resolve(accounts)
   const first = Promise.resolve(accounts[0])
-  return { candidates: () => all, open: () => first, enabled: () => all }
+  const reachable = Promise.resolve(() => accounts)
+  return { candidates: () => all, open: () => first, enabled: () => all, reachable: () => reachable }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { AccountQuestion } from '#connectors/directory.ts'
-import { findBrandName, findCountryCode, type RouteRule, route } from '#connectors/routing.ts'
+import { findBrandName, findCountryCode, type RouteRule, reachable, route } from '#connectors/routing.ts'
 import { findMethod } from '#methods/catalogue.ts'
 
 const method = (type: string) => {
@@ -92,6 +92,40 @@ describe('rule conditions', () => {
   ]
   test.each(rows)('%s', (_, rule, asked, matches) => {
     expect(chosen([{ accountId: 'b', priority: 1, ...rule }], asked)[0]).toBe(matches ? 'b' : 'a')
+  })
+})
+
+describe('the accounts that some payment by a method can reach', () => {
+  const rows: [string, string, Partial<RouteRule>, object, string[]][] = [
+    ['every payment matches', 'CARD', {}, {}, ['b']],
+    ['the method', 'CARD', { types: ['CARD'] }, {}, ['b']],
+    ['another method', 'CARD', { types: ['DIRECTDEBIT'] }, {}, ['a', 'b']],
+    ['some currencies', 'CARD', { currencies: ['EUR'] }, {}, ['a', 'b']],
+    ['the currency that is asked for', 'CARD', { currencies: ['EUR'] }, { currency: 'EUR' }, ['b']],
+    ['another currency than that', 'CARD', { currencies: ['EUR'] }, { currency: 'USD' }, ['a', 'b']],
+    ['all currencies of the method', 'DIRECTDEBIT', { currencies: ['EUR'] }, {}, ['b']],
+    ['some countries', 'CARD', { countries: ['DE'] }, {}, ['a', 'b']],
+    ['the country that is asked for', 'CARD', { countries: ['DE'] }, { country: 'DEU' }, ['b']],
+    ['some amounts', 'CARD', { amountFrom: 2 }, {}, ['a', 'b']],
+    ['amounts up to a limit', 'CARD', { amountTo: 1000 }, {}, ['a', 'b']],
+    ['every amount', 'CARD', { amountFrom: 1 }, {}, ['b']],
+    ['some brands', 'CARD', { brands: ['visa'] }, {}, ['a', 'b']],
+    ['a brand, which a debit never has', 'DIRECTDEBIT', { brands: ['visa'] }, {}, ['a', 'b']],
+  ]
+  test.each(rows)('a rule for %s: %s', (_, type, rule, asked, expected) => {
+    const rules = [{ accountId: 'b', priority: 2, ...rule }]
+    const found = reachable({ method: method(type), ...asked }, [a, b], rules)
+    expect(found.map(({ accountId }) => accountId)).toEqual(expected)
+  })
+
+  test('beside a rule that always matches, others that sometimes do, and no more', () => {
+    const rules = [
+      { accountId: 'b', priority: 2 },
+      { accountId: 'cardsOnly', priority: 1, amountTo: 500 },
+      { accountId: 'disabled', priority: 1 },
+    ]
+    const found = reachable({ method: method('CARD') }, [a, b, cardsOnly], rules)
+    expect(found.map(({ accountId }) => accountId)).toEqual(['cardsOnly', 'b'])
   })
 })
 

@@ -5,6 +5,7 @@
 import type { AccountQuestion } from '#connectors/directory.ts'
 import { findCardBrand } from '#domain/cards/card-brands.ts'
 import { findCountryByAlpha2, findCountryByAlpha3 } from '#domain/countries.ts'
+import { formOf } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
 
 /** What routing needs to know about an enabled account. */
@@ -55,6 +56,55 @@ export function matches(rule: RouteRule, { method, brand, amount, country }: Acc
     amount.value >= (rule.amountFrom ?? 0) &&
     amount.value <= (rule.amountTo ?? Number.MAX_SAFE_INTEGER)
   )
+}
+
+/** What is known of a payment before it is made: its method, and what the list of methods was asked for. */
+export interface EarlyQuestion {
+  readonly method: Method
+  readonly currency?: string
+  readonly country?: string
+}
+
+/**
+ * The accounts to which some payment by this method can go: if a rule matches every such payment, those of the rules
+ * that can match, otherwise all accounts.
+ */
+export function reachable<Account extends RoutableAccount>(
+  question: EarlyQuestion,
+  accounts: readonly Account[],
+  rules: readonly RouteRule[],
+): readonly Account[] {
+  const { method, currency } = question
+  const able = currency === undefined ? accounts : accounts.filter(each => each.serves(method, currency))
+  const met = rules
+    .map(rule => ({ rule, when: whenMatches(rule, question) }))
+    .filter(({ when }) => when !== 'never')
+    .sort((a, b) => a.rule.priority - b.rule.priority)
+  if (!met.some(({ when }) => when === 'always')) return able
+  const byId = new Map(able.map(account => [account.accountId, account]))
+  return [...new Set(met.map(({ rule }) => rule.accountId))].flatMap(accountId => byId.get(accountId) ?? [])
+}
+
+type When = 'never' | 'sometimes' | 'always'
+
+function whenMatches(rule: RouteRule, { method, currency, country }: EarlyQuestion): When {
+  const currencies = currency === undefined ? method.currencies : [currency]
+  const conditions: readonly When[] = [
+    holds(rule.types, method.type) ? 'always' : 'never',
+    // Only a card has a brand, and a page does not know it yet.
+    rule.brands === undefined ? 'always' : formOf(method) === 'card' ? 'sometimes' : 'never',
+    currencies === '*' ? whenOpen(rule.currencies) : whenOneOf(rule.currencies, currencies),
+    country === undefined ? whenOpen(rule.countries) : whenOneOf(rule.countries, [toCountryCode(country)]),
+    (rule.amountFrom ?? 0) > 1 || rule.amountTo !== undefined ? 'sometimes' : 'always',
+  ]
+  return conditions.includes('never') ? 'never' : conditions.includes('sometimes') ? 'sometimes' : 'always'
+}
+
+const whenOpen = (list: readonly string[] | undefined): When => (list === undefined ? 'always' : 'sometimes')
+
+function whenOneOf(list: readonly string[] | undefined, values: readonly string[]): When {
+  if (list === undefined || values.every(value => list.includes(value))) return 'always'
+  return values.some(value => list.includes(value)) ? 'sometimes' : 'never'
 }
 
 const holds = (list: readonly string[] | undefined, value: string | undefined): boolean =>

@@ -7,7 +7,7 @@ import { noteWaits } from '#connectors/asked-waits.ts'
 import type { Connector, ConnectorDefinition, ConnectorTools, ProviderAccount } from '#connectors/contract.ts'
 import type { OpenedAccount, ProviderDirectory } from '#connectors/directory.ts'
 import { hideSecrets } from '#connectors/quoted-secrets.ts'
-import { type RoutableAccount, type RouteRule, route } from '#connectors/routing.ts'
+import { type RoutableAccount, type RouteRule, reachable, route } from '#connectors/routing.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import { Secret } from '#domain/secret.ts'
 import type { Method } from '#methods/rows.ts'
@@ -93,6 +93,12 @@ export function createDirectory(deps: DirectoryDeps): AccountDirectory {
       const state = await read(merchantId)
       if (state.accounts.length > 0) return openEnabled(state)
       return simulator ? [simulator] : []
+    },
+    async reachable(merchantId) {
+      const state = await read(merchantId)
+      if (state.accounts.length === 0) return () => (simulator ? [simulator] : [])
+      const accounts = await openEnabled(state)
+      return question => reachable(question, accounts, state.rules)
     },
     async find(accountId) {
       const record = isAccountId(accountId) ? await deps.store.find(accountId) : undefined

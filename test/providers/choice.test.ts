@@ -4,7 +4,11 @@ import type { AuthorizationRequest } from '#connectors/contract.ts'
 import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
 import { cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { createLateProvider, type LateProvider } from '#test/support/providers/late-provider.ts'
-import { addProviderAccount, setProviderAccount } from '#test/support/providers/provider-account.ts'
+import {
+  addProviderAccount,
+  addRouteRule,
+  setProviderAccount,
+} from '#test/support/providers/provider-account.ts'
 import { findBrokenRules, queryRows } from '#test/support/simulation/invariants.ts'
 
 const word = 'a word that only the provider knows'
@@ -323,6 +327,30 @@ test.each([
     expect(card.operations.includes('increment')).toBe(!isFirst)
   },
 )
+
+test('the method list leaves out what a rule sends to an account that does not take it, as payments are refused', async () => {
+  const shop = await openShop(first, banks)
+  const [, account = ''] = shop.accounts
+  const { merchantId } = shop
+  await addRouteRule(gateway, {
+    merchantId,
+    accountId: account,
+    types: ['CARD'],
+    currencies: ['EUR'],
+    priority: 1,
+  })
+  const { body } = await shop.call('POST', '/payments', cardPayment())
+  expect(body.responseCode).toBe('20200012')
+  const listed = async (query: string) =>
+    (await shop.call('GET', `/payment-methods?family=card${query}`)).body.data.map(
+      ({ type }: { type: string }) => type,
+    )
+  expect(await listed('&currency=EUR')).not.toContain('CARD')
+  expect(await listed('&currency=EUR')).toContain('VISA')
+  // In another currency the rule does not match.
+  expect(await listed('&currency=USD')).toContain('CARD')
+  expect(await listed('')).toContain('CARD')
+})
 
 test('422 operations that the account lacks; a partial capture that releases the rest closes the payment', async () => {
   const shop = await openShop(closing)

@@ -13,7 +13,7 @@ export const listMethodsEndpoint = endpoint<Services, undefined, undefined, type
   summary: 'List the payment methods',
   description:
     'Every method that `POST /payments` takes, all in one answer. It changes with the merchant’s provider accounts and ' +
-    'with a new version of the gateway only, so a shop may keep it for a day. Where a country or currency matters, ask ' +
+    'rules, and with a new version of the gateway only, so a shop may keep it for a day. Where a country or currency matters, ask ' +
     'for the methods that fit.',
   tag: 'Services',
   version: '2.5.0',
@@ -58,8 +58,9 @@ export const listMethodsEndpoint = endpoint<Services, undefined, undefined, type
       },
     },
   ],
-  async handle({ query, merchant }, { engine }) {
-    const open = await servedMethods(listOpenMethods(merchant.methods), merchant, engine)
+  async handle({ query, merchant: { merchantId, methods } }, { engine }) {
+    const { currency, country } = query
+    const open = await servedMethods(listOpenMethods(methods), { merchantId, currency, country }, engine)
     return { status: 200, json: writeMethodList(selectMethods(query, open)) }
   },
 })

@@ -1,7 +1,7 @@
 /** Adds a provider account to the merchant of a test gateway, as the command line does. */
 import { randomBytes } from 'node:crypto'
 import type { ConnectorDefinition } from '#connectors/contract.ts'
-import { createProviderAdministration } from '#providers/administration.ts'
+import { createProviderAdministration, type NewRule } from '#providers/administration.ts'
 import { openDatabase } from '#storage/database.ts'
 import { createProviderAccountStore } from '#storage/providers/accounts.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
@@ -34,9 +34,16 @@ export const setProviderAccount = (
 ): Promise<unknown> =>
   administer(gateway, definition, administration => administration.set(accountId, { settings }))
 
+/** Adds a routing rule, as the command line does. */
+export const addRouteRule = (
+  gateway: TestGateway,
+  { merchantId, ...rule }: NewRule & { readonly merchantId: string },
+): Promise<unknown> =>
+  administer(gateway, undefined, administration => administration.addRule(merchantId, rule))
+
 async function administer<T>(
   gateway: TestGateway,
-  definition: ConnectorDefinition,
+  definition: ConnectorDefinition | undefined,
   act: (administration: ReturnType<typeof createProviderAdministration>) => Promise<T>,
 ): Promise<T> {
   const database = openDatabase(gateway.databaseUrl, () => undefined)
@@ -45,7 +52,7 @@ async function administer<T>(
     return await act(
       createProviderAdministration({
         environment: 'test',
-        definitions: [definition],
+        definitions: definition ? [definition] : [],
         store: createProviderAccountStore(database),
         vault: createRecordVault(createKeyRing(masterKey, createVaultStore(database))),
         newId: () => randomBytes(16).toString('hex'),

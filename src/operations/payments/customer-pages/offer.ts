@@ -105,19 +105,24 @@ const decidedAtOnce: ReadonlySet<MethodOperation> = new Set([
 ])
 
 /**
- * The part of the catalogue that the merchant's enabled accounts support, for lists made before the amount is known.
+ * The part of the catalogue that the merchant's enabled accounts support and the routing rules let some payment have,
+ * for lists made before the amount is known.
  * Each method is narrowed to what any account that supports it can be asked for at once, and for the rest to the
  * capabilities of the first one. The simulator of a test merchant without accounts supports the whole catalogue.
  */
 export async function servedMethods(
   methods: readonly Method[],
-  { merchantId }: Pick<Merchant, 'merchantId'>,
+  {
+    merchantId,
+    ...asked
+  }: Pick<Merchant, 'merchantId'> & { readonly currency?: string; readonly country?: string },
   { providers }: Pick<Engine, 'providers'>,
 ): Promise<readonly Method[]> {
   const accounts = await providers.enabled(merchantId)
   if (accounts.some(({ accountId }) => accountId === undefined)) return methods
+  const reachable = await providers.reachable(merchantId)
   return methods.flatMap(method => {
-    const serving = accounts.flatMap(account => {
+    const serving = reachable({ method, ...asked }).flatMap(account => {
       const can = account.connector.supports(method)
       return can ? [{ account, can, narrow: narrowMethod(method, can) }] : []
     })
