@@ -13,7 +13,7 @@
  *    merge it into a join, which takes the smaller index instead of the right one, or, while the table is small, answer
  *    it from a hash of the whole table.
  * 4. `checkedLast(condition)`: a condition on the row to be updated that must not be used to find the row.
- * 5. `inLists(payment)`: allows the indexes that only lists of payments may use.
+ * 5. `inLists(payment)`, `inLineLists(line)`: allow the indexes that only lists of payments or lines may use.
  *
  * `AS MATERIALIZED` marks subqueries that are read several times; it saves work and is no hint.
  */
@@ -83,3 +83,6 @@ export const checkedLast = (condition: string): string => `CASE WHEN i.c IS NOT 
  * CPU time).
  */
 export const inLists = (payment: string): string => `${payment}.amount >= 0`
+
+/** The same for settlement lines: holds for every line, and is the predicate of the index by settlement. */
+export const inLineLists = (line: string): string => `${line}.settlement_id <> ''`

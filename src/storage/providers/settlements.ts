@@ -4,6 +4,7 @@ import type { Money } from '#domain/money/money.ts'
 import { entryLine, type KeyedEntry } from '#storage/bank/former-keys.ts'
 import type { Database } from '#storage/database.ts'
 import { addsUpToZero, settledAs, statedIn, sumOfStated, takenBack } from '#storage/doctor/provider-checks.ts'
+import { inLineLists } from '#storage/planner.ts'
 import { insertLines, type LineToInsert, matchGiven } from '#storage/providers/insert-lines.ts'
 import { matchLines } from '#storage/providers/match-lines.ts'
 
@@ -127,7 +128,7 @@ const columns = `l.settlement_id, l.provider_account_id, l.date::text AS date, l
 
 const position = 'l.date, l.provider_account_id, l.settlement_id, l.type, l.provider_reference'
 
-export const listLines = `SELECT ${columns} FROM settlement_line l WHERE l.merchant_id = $1
+export const listLines = `SELECT ${columns} FROM settlement_line l WHERE l.merchant_id = $1 AND ${inLineLists('l')}
     AND ($2::text IS NULL OR l.provider_account_id = $2) AND ($3::text[] IS NULL OR l.type = ANY($3))
     AND ($4::text IS NULL OR l.settlement_id = $4) AND ($5::uuid IS NULL OR l.pay_id = $5)
     AND ($6::date IS NULL OR l.date >= $6) AND ($7::date IS NULL OR l.date < $7)
