@@ -151,6 +151,30 @@ test('a worker whose replacement cannot start: the reason is printed, and the st
   expect(await server.exited).toBe(0)
 })
 
+/** Kills the first workers as soon as they are started. */
+async function killStarting(server: ReturnType<typeof startServer>, count: number): Promise<void> {
+  for (let worker = 1; worker <= count; worker += 1) {
+    const line = new RegExp(`worker ${worker} runs as process (\\d+)`)
+    await vi.waitFor(() => expect(server.stderr()).toMatch(line), { timeout: 60_000, interval: 5 })
+    process.kill(Number(line.exec(server.stderr())?.[1]), 'SIGKILL')
+  }
+}
+
+test('workers that are killed before the group is ready are replaced, and the server starts', async () => {
+  const server = startServer('node', { TOLLGATE_DATA: borrowDataFolder(), PORT: '0', TOLLGATE_WORKERS: '2' })
+  await killStarting(server, 2)
+  const banner = await server.ready()
+  expect((await pay(banner)).status).toBe(200)
+  expect(server.stderr()).toContain('worker 1 ended (SIGKILL); another one takes its place')
+})
+
+test('when one worker after the other is killed before it is ready, the start ends and says so', async () => {
+  const server = startServer('node', { TOLLGATE_DATA: borrowDataFolder(), PORT: '0', TOLLGATE_WORKERS: '2' })
+  await killStarting(server, 4)
+  expect(await server.exited).toBe(1)
+  expect(server.stderr()).toMatch(/worker \d ended before it was ready \(SIGKILL\), as did 3 before it/)
+})
+
 test('a port that is taken is reported once', async () => {
   const taken = createServer()
   await new Promise<void>(resolve => taken.listen(0, '127.0.0.1', resolve))

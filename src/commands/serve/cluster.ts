@@ -26,7 +26,7 @@ interface Ready {
 }
 
 export interface WorkerGroup {
-  /** Resolves when all of them listen; rejects when one could not start. */
+  /** Resolves when all of them listen; rejects when one gives a reason why it cannot start, or too many just die. */
   readonly ready: Promise<Ready>
   /** Passes the request to stop on, and resolves when all have ended. */
   close(serveForMs?: number): Promise<void>
@@ -34,6 +34,12 @@ export interface WorkerGroup {
 
 /** 1 s: a worker that dies at once each time must not keep the machine busy with its starts. */
 const replaceAfterMs = 1_000
+
+/**
+ * 3 workers that die without a reason before the group is ready, killed for example where memory was short for a moment,
+ * are replaced like any other. More of them are not chance, and whoever started the server waits for an answer.
+ */
+const diedAtStartMax = 3
 
 type ToPrimary =
   | { readonly tollgate: 'ready'; readonly ready: Ready }
@@ -49,6 +55,7 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
   const listening = new Map<Worker, Ready>()
   let stopping = false
   let started = false
+  const judge = judgeEarlyEnds(reject)
   const faults = new WeakMap<Worker, string>()
   const address = keepAddress(say)
 
@@ -87,10 +94,7 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
     if (stopping) return
     const [heir] = listening.keys()
     if (heir) post(heir, { tollgate: 'dead', processes })
-    if (!started) {
-      reject(new CommandFault(fault ?? `worker ${worker.id} ended before it was ready (${how})`))
-      return
-    }
+    if (!started && judge(worker, { how, fault })) return
     say(`worker ${worker.id} ended (${fault ?? how}); another one takes its place`)
     // Not unref: when all workers have ended, nothing else keeps this process running until the next one starts.
     setTimeout(() => !stopping && fork(), replaceAfterMs)
@@ -109,6 +113,23 @@ export function startWorkers(count: number, say: (line: string) => void): Worker
       ready.catch(() => {})
       await stopAll(running, serveForMs > 0 ? 'SIGTERM' : 'SIGINT')
     },
+  }
+}
+
+interface End {
+  readonly how: string
+  readonly fault: string | undefined
+}
+
+/** Gives the start up when a worker says why it cannot start, or too many have died before the group was ready. */
+function judgeEarlyEnds(giveUp: (fault: CommandFault) => void): (worker: Worker, end: End) => boolean {
+  let died = 0
+  return ({ id }, { how, fault }) => {
+    died += 1
+    if (fault === undefined && died <= diedAtStartMax) return false
+    const others = `as did ${died - 1} before it; start again once the cause is found`
+    giveUp(new CommandFault(fault ?? `worker ${id} ended before it was ready (${how}), ${others}`))
+    return true
   }
 }
 
