@@ -21,6 +21,8 @@ export type RotationPoint = 'afterKey' | 'afterRoot' | 'afterBatch' | 'beforeRet
 
 export interface RotationDeps {
   readonly store: RotationStore
+  /** Brings the other cells to the stored root secrets of cell 0, each from its own. */
+  readonly follow?: (stored: string, ring: MasterRing) => Promise<void>
   readonly onProgress?: (line: string) => void
   readonly testCrash?: (point: RotationPoint) => void | Promise<void>
   /** 500: a statement of some milliseconds, short enough that its row locks do not delay payments. */
@@ -70,15 +72,19 @@ export async function rotateTo(
 }
 
 async function rewrapAll(target: MasterKey, ring: MasterRing, deps: RotationDeps): Promise<number> {
-  const { store, onProgress, testCrash, batch = 500 } = deps
+  const { store, follow, onProgress, testCrash, batch = 500 } = deps
   // The root secret first: from then on the store accepts no new data key under the old master key.
   const stored = await store.readRoot()
   const roots = await unwrapRoots(stored, ring)
-  if (!stored.startsWith(`${target.id}:`)) {
-    const replaced = await store.replaceRoot(stored, wrapRoots(target, roots))
+  const isWrapped = stored.startsWith(`${target.id}:`)
+  const value = isWrapped ? stored : wrapRoots(target, roots)
+  if (!isWrapped) {
+    const replaced = await store.replaceRoot(stored, value)
     assert(replaced, 'the root secret was changed by somebody who did not hold the lock')
   }
   await testCrash?.('afterRoot')
+  // Also in a run that finishes another one: that may have reached cell 0 alone.
+  await follow?.(value, ring)
   let rewrapped = 0
   for (;;) {
     const others = await store.findOthers(target.id, batch)

@@ -6,14 +6,14 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openMerchants } from '#cells/open-merchants.ts'
 import { prepareCells } from '#cells/prepare.ts'
 import { hashBoundKey, newestPepper, writeApiKey } from '#domain/api-key.ts'
-import { rotateRoot } from '#operations/merchants/rotate-root.ts'
+import { followRoot, rotateRoot } from '#operations/merchants/rotate-root.ts'
 import { dumpDatabase } from '#storage/backup/dump.ts'
 import { inCell } from '#storage/cells/address.ts'
 import { withClient } from '#storage/cells/create-cell.ts'
 import { createDirectoryStore } from '#storage/cells/directory-store.ts'
 import { isConnectionLost, openDatabase } from '#storage/database.ts'
 import { migrate } from '#storage/migrate.ts'
-import { openRotationStore } from '#storage/vault/key-rotation.ts'
+import { joinStores, openRotationStore } from '#storage/vault/key-rotation.ts'
 import { signUp } from '#test/support/browser/console.ts'
 import { commandsHere } from '#test/support/command-here.ts'
 import { type CellStage, createCellStage } from '#test/support/database/cells.ts'
@@ -21,8 +21,9 @@ import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database/d
 import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
 import { deriveAll } from '#vault/key-ring.ts'
-import { toRing } from '#vault/master-key.ts'
+import { createMasterRing, toMasterKey, toRing } from '#vault/master-key.ts'
 import { unwrapRoots } from '#vault/root-secrets.ts'
+import { rotateTo } from '#vault/rotate-master-key.ts'
 
 let stage: CellStage
 let proxy: DatabaseProxy
@@ -406,4 +407,31 @@ test('a new root secret that reached only cell 0 is brought to the others by the
     await home.close()
     await gateway.stop()
   }
+})
+
+test('a new master key brings a cell that lags behind the root secret along, also when it is stopped after cell 0', async () => {
+  const [home, other] = [await openKeys(0), await openKeys(1)]
+  const ring = toRing(stage.masterKey)
+  const stop = () => Promise.reject(new Error('cut off'))
+  const keys = [toMasterKey(randomBytes(32).toString('base64'), 'the new key'), stage.key] as const
+  const both = createMasterRing(async () => keys)
+  const follow = (stored: string) => followRoot(stored, other, both)
+  const deps = { store: joinStores([home, other]), follow }
+  try {
+    const broken = { ...other, replaceRootWith: stop }
+    await expect(rotateRoot(ring, { stores: [home, broken] })).rejects.toThrow('cut off')
+    await expect(rotateTo(keys, { ...deps, testCrash: stop })).rejects.toThrow('cut off')
+    await rotateTo(keys, deps)
+    expect(await other.readRoot()).toBe(await home.readRoot())
+  } finally {
+    await home.close()
+    await other.close()
+  }
+  const masterKey = createMasterRing(async () => [keys[0]])
+  const gateway = await startTestGateway({ ...stage, masterKey, cells: cellsAt(stage.otherUrl) })
+  for (const who of [0, 1]) {
+    expect((await pay(gateway, who)).status).toBe(200)
+    expect((await pay(gateway, who, 'x-api-key')).status).toBe(200)
+  }
+  await gateway.stop()
 })

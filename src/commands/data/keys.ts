@@ -10,7 +10,7 @@ import { CommandFault, describeReason, UsageFault } from '#commands/faults.ts'
 import { type OpenDatabase, openDatabase } from '#commands/open-database.ts'
 import type { Config } from '#config.ts'
 import { textAt } from '#domain/json.ts'
-import { rotateRoot } from '#operations/merchants/rotate-root.ts'
+import { followRoot, rotateRoot } from '#operations/merchants/rotate-root.ts'
 import { joinStores, openRotationStore, type RotationStore } from '#storage/vault/key-rotation.ts'
 import { type Renewed, renewDataKeys } from '#vault/renew-data-keys.ts'
 import { type Rotated, type RotationDeps, rotateKeyFile, rotateTo } from '#vault/rotate-master-key.ts'
@@ -131,7 +131,14 @@ async function withKeys<T>(
         stores.push(store)
       }
       const deps = stores.map(store => ({ store, onProgress: say }))
-      return await work({ database, deps: { store: joinStores(stores), onProgress: say }, each: deps })
+      const follow: RotationDeps['follow'] = async (stored, ring) => {
+        for (const store of stores.slice(1)) await followRoot(stored, store, ring)
+      }
+      return await work({
+        database,
+        deps: { store: joinStores(stores), follow, onProgress: say },
+        each: deps,
+      })
     } finally {
       for (const store of stores) await store.close()
     }

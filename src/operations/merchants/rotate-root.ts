@@ -32,8 +32,23 @@ export async function rotateRoot(
 
 /** Brings a cell that an interrupted change has not reached to the root secrets of cell 0. */
 export async function followRoot(value: string, store: RotationStore, ring: MasterRing): Promise<void> {
-  await bringTo({ roots: await unwrapRoots(value, ring), value }, store, ring)
+  const before = await store.readRoot()
+  if (before === value) return
+  const [held, roots] = [await unwrapRoots(before, ring), await unwrapRoots(value, ring)]
+  // Only the master key has changed, and nothing in the cell depends on that.
+  if (held.length === roots.length && isBefore(held, roots)) {
+    assert(await store.replaceRoot(before, value), changedByOthers)
+    return
+  }
+  await bringTo({ roots, value }, store, ring)
 }
+
+const changedByOthers = 'the root secret was changed by somebody who did not hold the lock'
+
+/** Root secrets are only added, in front. */
+const isBefore = (held: RootSecrets, roots: RootSecrets): boolean =>
+  held.length <= roots.length &&
+  held.every(({ secret }, index) => roots[roots.length - held.length + index]?.secret.equals(secret))
 
 async function bringTo(
   { roots, value }: { readonly roots: RootSecrets; readonly value: string },
@@ -41,7 +56,13 @@ async function bringTo(
   ring: MasterRing,
 ): Promise<void> {
   const before = await store.readRoot()
-  const known = deriveAll(await unwrapRoots(before, ring)).peppers.length
+  const held = await unwrapRoots(before, ring)
+  // What was hashed and sealed with a root secret that only this cell holds would be lost with it.
+  if (!isBefore(held, roots))
+    throw new Error(
+      'a cell holds a root secret that cell 0 does not hold; restore both from backups of the same time',
+    )
+  const known = deriveAll(held).peppers.length
   const { peppers, webhookSecrets } = deriveAll(roots)
   const replaced = await store.replaceRootWith(before, value, {
     // A key that was made before the cell was reached may have a pepper of cell 0 that the cell does not know yet.
@@ -50,5 +71,5 @@ async function bringTo(
     reseal: (owner, sealed) =>
       sealWebhookSecret(webhookSecrets, owner, openWebhookSecret(webhookSecrets, owner, sealed)),
   })
-  assert(replaced, 'the root secret was changed by somebody who did not hold the lock')
+  assert(replaced, changedByOthers)
 }

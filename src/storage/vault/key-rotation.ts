@@ -143,7 +143,7 @@ async function lockKeys(
   return undefined
 }
 
-/** Joins the stores of several cells, for a change of the master key: the root secret is the same in all of them. */
+/** Joins the data keys of several cells, for a change of the master key. The root secret is that of cell 0. */
 export function joinStores(stores: readonly RotationStore[]): RotationStore {
   const [first] = stores
   if (!first) throw new Error('there is no cell 0')
@@ -151,12 +151,6 @@ export function joinStores(stores: readonly RotationStore[]): RotationStore {
   const origins = new WeakMap<MerchantKey, RotationStore>()
   return {
     ...first,
-    async replaceRoot(expected, value) {
-      // An interrupted change has reached only some cells; cell 0 decides.
-      if (!(await first.replaceRoot(expected, value))) return false
-      for (const store of stores.slice(1)) await store.replaceRoot(await store.readRoot(), value)
-      return true
-    },
     async findOthers(masterKeyId, limit) {
       for (const store of stores) {
         const found = await store.findOthers(masterKeyId, limit)
