@@ -11,6 +11,7 @@ import type { NoticeDeps } from '#operations/payments/notices/apply-notice.ts'
 import { NotNow } from '#providers/apply-notices.ts'
 import type { AccountDirectory } from '#providers/directory.ts'
 import { AccountFault, UnknownHere } from '#providers/settings.ts'
+import { ImportUnderWay } from '#storage/providers/insert-lines.ts'
 import type { SettlementStore } from '#storage/providers/settlements.ts'
 
 export interface ImportDeps {
@@ -42,6 +43,15 @@ export async function importSettlement(
   return storeLines(account, { name: file, bytes: createReadStream(file) }, deps)
 }
 
+/** One account takes one file at a time. */
+class ImportFault extends AccountFault {
+  constructor(accountId: string, file: string) {
+    super(
+      `another file is being imported for ${accountId}; ${file} was not: import it again when that one has finished`,
+    )
+  }
+}
+
 type KnownAccount = NonNullable<Awaited<ReturnType<AccountDirectory['find']>>>
 
 interface SettlementFile {
@@ -65,7 +75,11 @@ async function storeLines(
     checkLine(line, lines)
     kept.push(...name(line))
   }
-  const { added, unmatched } = await deps.store.insert({ merchantId, accountId }, kept)
+  const { added, unmatched } = await deps.store
+    .insert({ merchantId, accountId }, kept)
+    .catch((error: unknown) => {
+      throw error instanceof ImportUnderWay ? new ImportFault(accountId, file.name) : error
+    })
   return { accountId, lines, added, repeated: lines - added, unmatched }
 }
 
@@ -91,11 +105,16 @@ export const createApplyReport =
         throw new NotNow(fetched.reason, waitMs())
       case 'fetched': {
         const bytes = Readable.from(fetched.file)
-        const { added } = await storeLines(account, { name: report.name, bytes }, deps)
+        const { added } = await storeLines(account, { name: report.name, bytes }, deps).catch(laterIfBusy)
         return added > 0 ? 'applied' : 'repeated'
       }
     }
   }
+
+/** The report waits with its notice until the other import has finished. */
+function laterIfBusy(error: unknown): never {
+  throw error instanceof ImportFault ? new NotNow(error.message, 0) : error
+}
 
 /**
  * A provider may use one reference for several lines of a settlement, such as a chargeback and its reversal. The second

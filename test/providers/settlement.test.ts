@@ -184,6 +184,47 @@ test('a long comparison ends when its process stops, also while it connects', as
   await expect(running).rejects.toThrow(/terminated/)
 })
 
+/** The database, where an import stops after its first lines until it is let go. */
+function holdImports(): { database: typeof bench.database; reached: Promise<void>; letGo: () => void } {
+  const [gate, reached] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const { writers } = bench.database
+  const connect = async () => {
+    const client = await writers.connect()
+    const query = async (...words: unknown[]) => {
+      const answer = await Reflect.apply(client.query, client, words)
+      if (String(words[0]).includes('INSERT INTO settlement_line')) {
+        reached.resolve()
+        await gate.promise
+      }
+      return answer
+    }
+    return { query, release: (broken?: Error) => client.release(broken) }
+  }
+  const held = { connect, query: writers.query.bind(writers) } as unknown as typeof writers
+  return { database: { ...bench.database, writers: held }, reached: reached.promise, letGo: gate.resolve }
+}
+
+test('an import waits for another one of its account, and says so where that takes too long', async () => {
+  const { directory } = bench
+  const file = join(folder, 'twice.jsonl')
+  writeFileSync(file, JSON.stringify(line({})))
+  const { database, reached, letGo } = holdImports()
+  const first = importSettlement({ accountId, file }, { directory, store: createSettlementStore(database) })
+  await reached
+  const hasty = createSettlementStore({ ...bench.database, pause: async () => undefined })
+  await expect(importSettlement({ accountId, file }, { directory, store: hasty })).rejects.toThrow(
+    `another file is being imported for ${accountId}; ${file} was not: import it again when that one has finished`,
+  )
+  const pause = async () => {
+    letGo()
+    await first
+  }
+  const patient = createSettlementStore({ ...bench.database, pause })
+  const second = importSettlement({ accountId, file }, { directory, store: patient })
+  expect([await first, await second]).toMatchObject([{ added: 1 }, { added: 0, repeated: 1 }])
+  await forget()
+})
+
 test('several lines about one operation are added up', async () => {
   const xId = operation('CAPTURE').xId as XId
   await importLines([

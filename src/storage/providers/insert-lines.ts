@@ -1,4 +1,5 @@
 /** Stores the lines of a settlement file, all or none, in statements of a bounded size. */
+import { setTimeout as delay } from 'node:timers/promises'
 import { giveNewKeys, type KeyedEntry } from '#storage/bank/former-keys.ts'
 import { type Database, inTransaction } from '#storage/database.ts'
 import { lookUp } from '#storage/planner.ts'
@@ -64,13 +65,48 @@ interface GivenLines {
   readonly entries: readonly KeyedEntry[]
 }
 
-/** Returns how many lines were new. */
-export function insertLines(
+/** Another import of the account has been under way for the whole of `waitMs`. */
+export class ImportUnderWay extends Error {}
+
+/** How long to wait for another import of the account. */
+export interface ImportWait {
+  /** 30 s by default: a file of some 300,000 lines. */
+  readonly waitMs?: number
+  /** Passes in tests without real time. */
+  readonly pause?: (milliseconds: number) => Promise<unknown>
+}
+
+/** 200 ms between two looks. */
+const lookMs = 200
+
+/**
+ * Returns how many lines were new. Imports of one account follow each other: two that overlap would otherwise wait in
+ * the middle for each other's lines, longer than a statement may take.
+ */
+export async function insertLines(
+  writers: Database['writers'],
+  account: Account,
+  { waitMs = 30_000, pause = delay, ...lines }: GivenLines & ImportWait,
+): Promise<number> {
+  for (let waitedMs = 0; ; waitedMs += lookMs) {
+    const added = await insertAlone(writers, account, lines)
+    if (added !== undefined) return added
+    if (waitedMs >= waitMs)
+      throw new ImportUnderWay(`account ${account.accountId} has another import under way`)
+    await pause(lookMs)
+  }
+}
+
+/** Undefined: another import of the account is under way. */
+function insertAlone(
   writers: Database['writers'],
   account: Account,
   { rows, entries }: GivenLines,
-): Promise<number> {
+): Promise<number | undefined> {
   return inTransaction(writers, async client => {
+    const lock = "SELECT pg_try_advisory_xact_lock(hashtextextended('settlement ' || $1, 0)) AS held"
+    const { rows: locks } = await client.query<{ held: boolean }>(lock, [account.accountId])
+    if (locks[0]?.held !== true) return undefined
     await giveNewKeys(client, account, entries)
     let added = 0
     for (const chunk of chunksOf(rows, linesAtOnce)) {

@@ -5,7 +5,12 @@ import { entryLine, type KeyedEntry } from '#storage/bank/former-keys.ts'
 import type { Database } from '#storage/database.ts'
 import { addsUpToZero, settledAs, statedIn, sumOfStated, takenBack } from '#storage/doctor/provider-checks.ts'
 import { inLineLists } from '#storage/planner.ts'
-import { insertLines, type LineToInsert, matchGiven } from '#storage/providers/insert-lines.ts'
+import {
+  type ImportWait,
+  insertLines,
+  type LineToInsert,
+  matchGiven,
+} from '#storage/providers/insert-lines.ts'
 import { matchLines } from '#storage/providers/match-lines.ts'
 
 export type SettlementType = 'CAPTURE' | 'REFUND' | 'CHARGEBACK' | 'FEE' | 'RESERVE' | 'PAYOUT' | 'CORRECTION'
@@ -140,13 +145,19 @@ export function createSettlementStore({
   readers,
   writers,
   readWhole,
-}: Pick<Database, 'readers' | 'writers' | 'readWhole'>): SettlementStore {
+  ...wait
+}: Pick<Database, 'readers' | 'writers' | 'readWhole'> & ImportWait): SettlementStore {
   return {
     async insert(account, lines) {
       if (lines.length === 0) return { added: 0, unmatched: 0 }
       const entries = lines.flatMap(({ entry }) => entry ?? [])
       const rows = lines.map(fromLine)
-      const added = await insertLines(writers, account, { rows, entries })
+      const added = await insertLines(writers, account, {
+        rows,
+        entries,
+        waitMs: wait.waitMs,
+        pause: wait.pause,
+      })
       return { added, unmatched: await matchGiven(writers, account, rows) }
     },
     async list(merchantId, { accountId, types, settlementId, payId, from, to, after, limit }) {
