@@ -143,6 +143,37 @@ test('303 of several captures the one is refunded that is chosen, by default the
   expect((await recordOf(payId)).amount.refundedValue).toBe(1000)
 })
 
+test('303 captures that share the provider’s id are refunded without a choice, the last one first', async () => {
+  const payId = await pay('MANUAL')
+  for (const value of [300, 700])
+    await gateway.call('POST', `/payments/${payId}/captures`, {
+      transId: 'captures',
+      amount: { value, currency: 'EUR' },
+    })
+  // Stripe has one charge, and so one id, for all captures of a payment.
+  await queryRows(
+    gateway.databaseUrl,
+    `UPDATE operation SET provider = jsonb_set(to_jsonb(provider), '{transactionId}', '"ch_1"')
+     WHERE pay_id = $1 AND type = 'CAPTURE'`,
+    [payId],
+  )
+  const address = at(`/payments/${payId}/refunds`)
+  for (const [shown, amount] of [
+    ['700', '700'],
+    ['300', '300'],
+  ] as const) {
+    const [form] = readForms(mainOf(await (await owner.get(address)).text()))
+    expect(form?.fields).toMatchObject({ amount: shown })
+    expect(form?.fields).not.toHaveProperty('capture')
+    const asked = await ask(owner, address, { amount })
+    expect(asked).toMatch(new RegExp(`Refund €${amount[0]}\\.00\\?`))
+    expect((await confirm(owner, asked)).status).toBe(303)
+  }
+  const { amount, operations } = await recordOf(payId)
+  expect(amount.refundedValue).toBe(1000)
+  expect(operations.filter(({ type }: { type: string }) => type === 'REFUND')).toHaveLength(2)
+})
+
 test('303 a payment of a disabled merchant can be reversed here', async () => {
   const payId = await pay('MANUAL')
   const { merchants } = gateway.gateway

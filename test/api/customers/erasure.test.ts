@@ -308,21 +308,21 @@ test.each(typedNames)(
   },
 )
 
-test('names and addresses in later requests about payments of an erased customer are not kept', async () => {
-  const shop = await openShop(gateway)
-  const paid = await pay(shop, { transId: 'rented', captureMethod: { type: 'MANUAL' } }, 'rented')
-  const { payId } = await pay(shop, { transId: 'ordered', card: { eventToken: 'ORDER' } }, 'ordered')
-  const { amount, customerInfo } = await shop.read(paid.payId)
-  await shop.call('DELETE', `/customers/${customerInfo.gatewayCustomerId}?erase=payments`)
-  const confirmed = await shop.call('POST', `/payments/${payId}/confirms`, {
+/** Later requests about payments, with names and addresses in them. */
+async function sendNamesLater(
+  shop: Shop,
+  { ordered, rented }: { readonly ordered: string; readonly rented: string },
+): Promise<void> {
+  const { amount } = await shop.read(ordered)
+  const confirmed = await shop.call('POST', `/payments/${ordered}/confirms`, {
     transId: 'ordered',
     amount: { value: amount.value, currency: amount.currency },
     billingAddress: { streetName: 'Quillfeather Street', country: 'DEU' },
     shipping: { address: { firstName: 'Xaviera', country: 'DEU' } },
   })
   expect(confirmed, confirmed.text).toMatchObject({ status: 200, body: { status: 'OK' } })
-  expect((await shop.read(payId)).billingAddress).toEqual({ country: 'DEU' })
-  const captured = await shop.call('POST', `/payments/${paid.payId}/captures`, {
+  expect((await shop.read(ordered)).billingAddress).toEqual({ country: 'DEU' })
+  const captured = await shop.call('POST', `/payments/${rented}/captures`, {
     transId: 'rented',
     amount: { value: 100, currency: amount.currency },
     enhancedData: {
@@ -344,7 +344,31 @@ test('names and addresses in later requests about payments of an erased customer
     },
   })
   expect(captured, captured.text).toMatchObject({ status: 200, body: { status: 'OK' } })
+}
+
+test('names and addresses in later requests about payments of an erased customer are not kept', async () => {
+  const shop = await openShop(gateway)
+  const paid = await pay(shop, { transId: 'rented', captureMethod: { type: 'MANUAL' } }, 'rented')
+  const { payId } = await pay(shop, { transId: 'ordered', card: { eventToken: 'ORDER' } }, 'ordered')
+  const { customerInfo } = await shop.read(paid.payId)
+  await shop.call('DELETE', `/customers/${customerInfo.gatewayCustomerId}?erase=payments`)
+  await sendNamesLater(shop, { ordered: payId, rented: paid.payId })
   await expectNobody(shop)
+})
+
+test('names and addresses in later requests about payments that the retention has passed are not kept', async () => {
+  const shop = await openShop(gateway)
+  await gateway.gateway.merchants.set(shop.merchantId, { personalDataFor: 'P2D' })
+  const now = new Date(await shop.advance('PT1S')).getTime()
+  const open = { customerInfo: undefined, expirationTime: new Date(now + 5 * 86_400_000).toISOString() }
+  const manual = { transId: 'rented', captureMethod: { type: 'MANUAL' }, customerInfo: undefined }
+  const { payId: rented } = await pay(shop, manual, 'rented')
+  const order = { ...open, transId: 'ordered', card: { eventToken: 'ORDER' } }
+  const { payId: ordered } = await pay(shop, order, 'ordered')
+  await shop.advance('P3D')
+  expect(await stored(shop.merchantId)).not.toMatch(traces)
+  await sendNamesLater(shop, { ordered, rented })
+  expect(await stored(shop.merchantId)).not.toMatch(traces)
 })
 
 test('a name that is sent with the intent of an erased customer is not kept', async () => {
