@@ -152,6 +152,7 @@ function optionsOf(
         form === 'account'
           ? {
               mandateReference: mandateOf(hosted).mandateId,
+              isRepeated: beginsPlan(hosted.payment.details),
               creditorName: account.connector.creditor?.name,
               creditorId: account.connector.creditor?.creditorId,
               entered: {

@@ -73,6 +73,8 @@ export const ca: Texts = {
   mandate: 'Ordre de domiciliació de dèbit directe',
   mandateText:
     'Autoritzo {creditor} a cobrar aquest pagament al meu compte mitjançant dèbit directe i demano a la meva entitat que l’efectuï. Dins de les vuit setmanes següents a la data de càrrec en compte puc sol·licitar-ne el reemborsament a la meva entitat, en els termes i condicions acordats amb aquesta.',
+  mandateTextRepeated:
+    'Autoritzo {creditor} a cobrar aquest pagament i els posteriors al meu compte mitjançant dèbit directe i demano a la meva entitat que els efectuï. Dins de les vuit setmanes següents a la data de cada càrrec en compte puc sol·licitar-ne el reemborsament a la meva entitat, en els termes i condicions acordats amb aquesta.',
   creditorId: 'Identificador del creditor',
   mandateReference: 'Referència de l’ordre de domiciliació',
   consent: 'Accepto aquesta ordre de domiciliació.',

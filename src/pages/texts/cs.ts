@@ -73,6 +73,8 @@ export const cs: Texts = {
   mandate: 'Mandát k inkasu',
   mandateText:
     'Opravňuji příjemce {creditor}, aby tuto platbu inkasoval z mého účtu, a žádám svou banku o její provedení. Do osmi týdnů od odepsání částky z účtu mohu svou banku požádat o vrácení peněz za podmínek sjednaných s bankou.',
+  mandateTextRepeated:
+    'Opravňuji příjemce {creditor}, aby tuto platbu i další platby inkasoval z mého účtu, a žádám svou banku o jejich provedení. Do osmi týdnů od každého odepsání částky z účtu mohu svou banku požádat o vrácení peněz za podmínek sjednaných s bankou.',
   creditorId: 'Identifikační kód příjemce (CID)',
   mandateReference: 'Reference mandátu',
   consent: 'Souhlasím s tímto mandátem.',

@@ -73,6 +73,8 @@ export const da: Texts = {
   mandate: 'Mandat til direkte debitering',
   mandateText:
     'Jeg giver {creditor} tilladelse til at opkræve denne betaling fra min konto ved direkte debitering, og jeg beder min bank om at gennemføre den. Inden for otte uger efter debiteringen kan jeg bede min bank om tilbagebetaling på de vilkår, jeg har aftalt med banken.',
+  mandateTextRepeated:
+    'Jeg giver {creditor} tilladelse til at opkræve denne betaling og senere betalinger fra min konto ved direkte debitering, og jeg beder min bank om at gennemføre dem. Inden for otte uger efter hver debitering kan jeg bede min bank om tilbagebetaling på de vilkår, jeg har aftalt med banken.',
   creditorId: 'Kreditoridentifikation',
   mandateReference: 'Mandatreference',
   consent: 'Jeg accepterer dette mandat.',

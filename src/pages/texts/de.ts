@@ -73,6 +73,8 @@ export const de: Texts = {
   mandate: 'Lastschriftmandat',
   mandateText:
     'Ich ermächtige {creditor}, diese Zahlung von meinem Konto mittels Lastschrift einzuziehen. Zugleich weise ich mein Kreditinstitut an, die Lastschrift einzulösen. Ich kann innerhalb von acht Wochen, beginnend mit dem Belastungsdatum, die Erstattung des belasteten Betrags verlangen. Es gelten dabei die mit meinem Kreditinstitut vereinbarten Bedingungen.',
+  mandateTextRepeated:
+    'Ich ermächtige {creditor}, diese und spätere Zahlungen von meinem Konto mittels Lastschrift einzuziehen. Zugleich weise ich mein Kreditinstitut an, die Lastschriften einzulösen. Ich kann innerhalb von acht Wochen, beginnend mit dem jeweiligen Belastungsdatum, die Erstattung des belasteten Betrags verlangen. Es gelten dabei die mit meinem Kreditinstitut vereinbarten Bedingungen.',
   creditorId: 'Gläubiger-Identifikationsnummer',
   mandateReference: 'Mandatsreferenz',
   consent: 'Ich stimme diesem Mandat zu.',

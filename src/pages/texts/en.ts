@@ -83,6 +83,8 @@ export const en = {
   mandate: 'Direct debit mandate',
   mandateText:
     'I authorise {creditor} to collect this payment from my account by direct debit, and I ask my bank to honour it. Within eight weeks of the debit I may ask my bank for a refund, on the terms agreed with my bank.',
+  mandateTextRepeated:
+    'I authorise {creditor} to collect this payment and later ones from my account by direct debit, and I ask my bank to honour them. Within eight weeks of each debit I may ask my bank for a refund, on the terms agreed with my bank.',
   creditorId: 'Creditor identifier',
   mandateReference: 'Mandate reference',
   consent: 'I agree to this mandate.',

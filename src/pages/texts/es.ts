@@ -73,6 +73,8 @@ export const es: Texts = {
   mandate: 'Orden de domiciliación',
   mandateText:
     'Autorizo a {creditor} a cobrar este pago en mi cuenta mediante adeudo directo y a mi entidad a efectuar dicho adeudo. Puedo solicitar el reembolso a mi entidad dentro de las ocho semanas siguientes a la fecha de adeudo, en los términos del contrato suscrito con ella.',
+  mandateTextRepeated:
+    'Autorizo a {creditor} a cobrar este pago y los posteriores en mi cuenta mediante adeudo directo y a mi entidad a efectuar dichos adeudos. Puedo solicitar el reembolso a mi entidad dentro de las ocho semanas siguientes a la fecha de cada adeudo, en los términos del contrato suscrito con ella.',
   creditorId: 'Identificador del acreedor',
   mandateReference: 'Referencia de la orden de domiciliación',
   consent: 'Acepto esta orden de domiciliación.',

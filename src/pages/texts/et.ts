@@ -73,6 +73,8 @@ export const et: Texts = {
   mandate: 'Otsekorralduse volitus',
   mandateText:
     'Volitan võlausaldajat {creditor} selle makse otsekorraldusega minu kontolt sisse nõudma ja palun oma pangal see täita. Kaheksa nädala jooksul alates konto debiteerimisest võin pangalt tagasimakset nõuda pangaga kokku lepitud tingimustel.',
+  mandateTextRepeated:
+    'Volitan võlausaldajat {creditor} selle makse ja hilisemad maksed otsekorraldusega minu kontolt sisse nõudma ja palun oma pangal need täita. Kaheksa nädala jooksul alates konto igast debiteerimisest võin pangalt tagasimakset nõuda pangaga kokku lepitud tingimustel.',
   creditorId: 'Võlausaldaja tunnus',
   mandateReference: 'Volituse viitenumber',
   consent: 'Nõustun selle volitusega.',

@@ -73,6 +73,8 @@ export const fi: Texts = {
   mandate: 'Suoraveloitusvaltakirja',
   mandateText:
     'Valtuutan maksunsaajan {creditor} veloittamaan tämän maksun tililtäni suoraveloituksena ja pyydän pankkiani toteuttamaan veloituksen. Voin pyytää pankiltani palautusta kahdeksan viikon kuluessa veloituspäivästä pankkini kanssa sovittujen ehtojen mukaisesti.',
+  mandateTextRepeated:
+    'Valtuutan maksunsaajan {creditor} veloittamaan tämän maksun ja myöhemmät maksut tililtäni suoraveloituksena ja pyydän pankkiani toteuttamaan veloitukset. Voin pyytää pankiltani palautusta kahdeksan viikon kuluessa kustakin veloituspäivästä pankkini kanssa sovittujen ehtojen mukaisesti.',
   creditorId: 'Maksunsaajan tunniste',
   mandateReference: 'Valtakirjan viite',
   consent: 'Hyväksyn tämän valtakirjan.',

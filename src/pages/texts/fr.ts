@@ -73,6 +73,8 @@ export const fr: Texts = {
   mandate: 'Mandat de prélèvement',
   mandateText:
     'J’autorise {creditor} à prélever ce paiement sur mon compte et ma banque à débiter mon compte en conséquence. Je peux demander le remboursement à ma banque dans les huit semaines suivant la date de débit, selon les conditions convenues avec elle.',
+  mandateTextRepeated:
+    'J’autorise {creditor} à prélever ce paiement et les suivants sur mon compte et ma banque à débiter mon compte en conséquence. Je peux demander le remboursement à ma banque dans les huit semaines suivant la date de chaque débit, selon les conditions convenues avec elle.',
   creditorId: 'Identifiant du créancier',
   mandateReference: 'Référence du mandat',
   consent: 'J’accepte ce mandat.',

@@ -73,6 +73,8 @@ export const hr: Texts = {
   mandate: 'Suglasnost za izravno terećenje',
   mandateText:
     'Ovlašćujem primatelja plaćanja {creditor} da ovo plaćanje naplati s mojeg računa izravnim terećenjem i molim svoju banku da ga izvrši. U roku od osam tjedana od terećenja mogu od svoje banke zatražiti povrat novca prema uvjetima ugovorenima s bankom.',
+  mandateTextRepeated:
+    'Ovlašćujem primatelja plaćanja {creditor} da ovo i buduća plaćanja naplaćuje s mojeg računa izravnim terećenjem i molim svoju banku da ih izvršava. U roku od osam tjedana od svakog terećenja mogu od svoje banke zatražiti povrat novca prema uvjetima ugovorenima s bankom.',
   creditorId: 'Identifikator primatelja plaćanja',
   mandateReference: 'Referenca suglasnosti',
   consent: 'Prihvaćam ovu suglasnost.',

@@ -73,6 +73,8 @@ export const hu: Texts = {
   mandate: 'Beszedési felhatalmazás',
   mandateText:
     'Felhatalmazom a beszedőt ({creditor}), hogy ezt az összeget beszedési megbízással a számlámról beszedje, és kérem a bankomat, hogy a megbízást teljesítse. A terheléstől számított nyolc héten belül visszatérítést kérhetek a bankomtól a vele kötött megállapodás feltételei szerint.',
+  mandateTextRepeated:
+    'Felhatalmazom a beszedőt ({creditor}), hogy ezt és a későbbi összegeket beszedési megbízással a számlámról beszedje, és kérem a bankomat, hogy a megbízásokat teljesítse. Az egyes terhelésektől számított nyolc héten belül visszatérítést kérhetek a bankomtól a vele kötött megállapodás feltételei szerint.',
   creditorId: 'Beszedő azonosítója',
   mandateReference: 'Felhatalmazás hivatkozási száma',
   consent: 'Elfogadom ezt a felhatalmazást.',

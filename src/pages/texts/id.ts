@@ -73,6 +73,8 @@ export const id: Texts = {
   mandate: 'Mandat debit langsung',
   mandateText:
     'Saya memberi kuasa kepada {creditor} untuk menagih pembayaran ini dari rekening saya melalui debit langsung, dan saya meminta bank saya untuk melaksanakannya. Dalam waktu delapan minggu sejak pendebitan, saya dapat meminta pengembalian dana kepada bank saya sesuai ketentuan yang disepakati dengan bank saya.',
+  mandateTextRepeated:
+    'Saya memberi kuasa kepada {creditor} untuk menagih pembayaran ini dan pembayaran berikutnya dari rekening saya melalui debit langsung, dan saya meminta bank saya untuk melaksanakannya. Dalam waktu delapan minggu sejak setiap pendebitan, saya dapat meminta pengembalian dana kepada bank saya sesuai ketentuan yang disepakati dengan bank saya.',
   creditorId: 'Nomor identifikasi kreditur',
   mandateReference: 'Nomor referensi mandat',
   consent: 'Saya menyetujui mandat ini.',

@@ -74,6 +74,8 @@ export const it: Texts = {
   mandate: 'Mandato di addebito diretto',
   mandateText:
     'Autorizzo {creditor} a richiedere alla mia banca l’addebito di questo pagamento sul mio conto e la mia banca a procedere a tale addebito. Ho diritto di ottenere il rimborso dalla mia banca, secondo gli accordi e le condizioni che regolano il rapporto con essa, richiedendolo entro otto settimane dalla data di addebito.',
+  mandateTextRepeated:
+    'Autorizzo {creditor} a richiedere alla mia banca l’addebito di questo pagamento e di quelli successivi sul mio conto e la mia banca a procedere a tali addebiti. Ho diritto di ottenere il rimborso dalla mia banca, secondo gli accordi e le condizioni che regolano il rapporto con essa, richiedendolo entro otto settimane dalla data di ciascun addebito.',
   creditorId: 'Codice identificativo del creditore',
   mandateReference: 'Riferimento del mandato',
   consent: 'Accetto questo mandato.',

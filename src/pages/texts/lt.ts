@@ -73,6 +73,8 @@ export const lt: Texts = {
   mandate: 'Tiesioginio debeto įgaliojimas',
   mandateText:
     'Įgalioju kreditorių {creditor} tiesioginiu debetu nurašyti šį mokėjimą iš mano sąskaitos ir prašau savo banko jį įvykdyti. Per aštuonias savaites nuo lėšų nurašymo dienos galiu prašyti banko grąžinti lėšas su banku sutartomis sąlygomis.',
+  mandateTextRepeated:
+    'Įgalioju kreditorių {creditor} tiesioginiu debetu nurašyti šį ir vėlesnius mokėjimus iš mano sąskaitos ir prašau savo banko juos įvykdyti. Per aštuonias savaites nuo kiekvieno lėšų nurašymo dienos galiu prašyti banko grąžinti lėšas su banku sutartomis sąlygomis.',
   creditorId: 'Kreditoriaus identifikatorius',
   mandateReference: 'Įgaliojimo numeris',
   consent: 'Sutinku su šiuo įgaliojimu.',

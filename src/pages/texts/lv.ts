@@ -73,6 +73,8 @@ export const lv: Texts = {
   mandate: 'Tiešā debeta pilnvarojums',
   mandateText:
     'Es pilnvaroju kreditoru {creditor} iekasēt šo maksājumu no mana konta ar tiešo debetu un lūdzu savu banku to izpildīt. Astoņu nedēļu laikā no konta debetēšanas dienas es varu pieprasīt bankai atmaksu saskaņā ar noteikumiem, kas saskaņoti ar banku.',
+  mandateTextRepeated:
+    'Es pilnvaroju kreditoru {creditor} iekasēt šo un turpmākos maksājumus no mana konta ar tiešo debetu un lūdzu savu banku tos izpildīt. Astoņu nedēļu laikā no katras konta debetēšanas dienas es varu pieprasīt bankai atmaksu saskaņā ar noteikumiem, kas saskaņoti ar banku.',
   creditorId: 'Kreditora identifikators',
   mandateReference: 'Pilnvarojuma atsauces numurs',
   consent: 'Es piekrītu šim pilnvarojumam.',

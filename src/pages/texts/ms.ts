@@ -73,6 +73,8 @@ export const ms: Texts = {
   mandate: 'Mandat debit terus',
   mandateText:
     'Saya memberi kuasa kepada {creditor} untuk mengutip pembayaran ini daripada akaun saya melalui debit terus, dan saya meminta bank saya menunaikannya. Dalam tempoh lapan minggu dari tarikh debit, saya boleh memohon bayaran balik daripada bank saya, menurut terma yang dipersetujui dengan bank saya.',
+  mandateTextRepeated:
+    'Saya memberi kuasa kepada {creditor} untuk mengutip pembayaran ini dan pembayaran seterusnya daripada akaun saya melalui debit terus, dan saya meminta bank saya menunaikannya. Dalam tempoh lapan minggu dari tarikh setiap debit, saya boleh memohon bayaran balik daripada bank saya, menurut terma yang dipersetujui dengan bank saya.',
   creditorId: 'Nombor pengenalan pemiutang',
   mandateReference: 'Nombor rujukan mandat',
   consent: 'Saya bersetuju dengan mandat ini.',

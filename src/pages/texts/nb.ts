@@ -73,6 +73,8 @@ export const nb: Texts = {
   mandate: 'Fullmakt til direkte debitering',
   mandateText:
     'Jeg gir {creditor} fullmakt til å belaste kontoen min for denne betalingen ved direkte debitering, og jeg ber banken min om å gjennomføre den. Innen åtte uker etter belastningen kan jeg be banken min om tilbakebetaling på de vilkårene jeg har avtalt med banken.',
+  mandateTextRepeated:
+    'Jeg gir {creditor} fullmakt til å belaste kontoen min for denne betalingen og senere betalinger ved direkte debitering, og jeg ber banken min om å gjennomføre dem. Innen åtte uker etter hver belastning kan jeg be banken min om tilbakebetaling på de vilkårene jeg har avtalt med banken.',
   creditorId: 'Kreditor-ID',
   mandateReference: 'Fullmaktsreferanse',
   consent: 'Jeg godtar denne fullmakten.',

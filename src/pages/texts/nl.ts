@@ -73,6 +73,8 @@ export const nl: Texts = {
   mandate: 'Incassomachtiging',
   mandateText:
     'Ik machtig {creditor} om deze betaling via incasso van mijn rekening af te schrijven en vraag mijn bank deze opdracht uit te voeren. Binnen acht weken na de afschrijving kan ik het bedrag door mijn bank laten terugboeken, volgens de voorwaarden die ik met mijn bank ben overeengekomen.',
+  mandateTextRepeated:
+    'Ik machtig {creditor} om deze en latere betalingen via incasso van mijn rekening af te schrijven en vraag mijn bank deze opdrachten uit te voeren. Binnen acht weken na elke afschrijving kan ik het bedrag door mijn bank laten terugboeken, volgens de voorwaarden die ik met mijn bank ben overeengekomen.',
   creditorId: 'Incassant-ID',
   mandateReference: 'Kenmerk machtiging',
   consent: 'Ik ga akkoord met deze machtiging.',

@@ -73,6 +73,8 @@ export const pl: Texts = {
   mandate: 'Mandat polecenia zapłaty',
   mandateText:
     'Upoważniam wierzyciela {creditor} do pobrania tej płatności z mojego rachunku w drodze polecenia zapłaty i proszę mój bank o jej realizację. W ciągu ośmiu tygodni od obciążenia rachunku mogę zażądać od mojego banku zwrotu na warunkach uzgodnionych z bankiem.',
+  mandateTextRepeated:
+    'Upoważniam wierzyciela {creditor} do pobierania tej i kolejnych płatności z mojego rachunku w drodze polecenia zapłaty i proszę mój bank o ich realizację. W ciągu ośmiu tygodni od każdego obciążenia rachunku mogę zażądać od mojego banku zwrotu na warunkach uzgodnionych z bankiem.',
   creditorId: 'Identyfikator wierzyciela',
   mandateReference: 'Numer referencyjny mandatu',
   consent: 'Akceptuję ten mandat.',

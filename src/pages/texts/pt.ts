@@ -73,6 +73,8 @@ export const pt: Texts = {
   mandate: 'Autorização de débito direto',
   mandateText:
     'Autorizo {creditor} a cobrar este pagamento na minha conta por débito direto e o meu banco a debitar a minha conta em conformidade. Posso exigir do meu banco o reembolso no prazo de oito semanas a contar da data do débito, nos termos e condições acordados com o meu banco.',
+  mandateTextRepeated:
+    'Autorizo {creditor} a cobrar este pagamento e os seguintes na minha conta por débito direto e o meu banco a debitar a minha conta em conformidade. Posso exigir do meu banco o reembolso no prazo de oito semanas a contar da data de cada débito, nos termos e condições acordados com o meu banco.',
   creditorId: 'Identificação do credor',
   mandateReference: 'Referência da autorização',
   consent: 'Aceito esta autorização.',

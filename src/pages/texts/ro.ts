@@ -73,6 +73,8 @@ export const ro: Texts = {
   mandate: 'Mandat de debitare directă',
   mandateText:
     'Autorizez {creditor} să încaseze această plată din contul meu prin debitare directă și solicit băncii mele să o execute. În termen de opt săptămâni de la debitare pot cere băncii mele rambursarea, în condițiile convenite cu banca.',
+  mandateTextRepeated:
+    'Autorizez {creditor} să încaseze această plată și plățile ulterioare din contul meu prin debitare directă și solicit băncii mele să le execute. În termen de opt săptămâni de la fiecare debitare pot cere băncii mele rambursarea, în condițiile convenite cu banca.',
   creditorId: 'Identificatorul creditorului',
   mandateReference: 'Referința mandatului',
   consent: 'Sunt de acord cu acest mandat.',

@@ -73,6 +73,8 @@ export const sk: Texts = {
   mandate: 'Mandát na inkaso',
   mandateText:
     'Splnomocňujem príjemcu {creditor}, aby túto platbu inkasoval z môjho účtu, a žiadam svoju banku, aby inkaso vykonala. Do ôsmich týždňov od odpísania sumy z účtu môžem svoju banku požiadať o vrátenie platby v súlade s podmienkami dohodnutými s bankou.',
+  mandateTextRepeated:
+    'Splnomocňujem príjemcu {creditor}, aby túto platbu a ďalšie platby inkasoval z môjho účtu, a žiadam svoju banku, aby inkasá vykonala. Do ôsmich týždňov od každého odpísania sumy z účtu môžem svoju banku požiadať o vrátenie platby v súlade s podmienkami dohodnutými s bankou.',
   creditorId: 'Identifikátor príjemcu (CID)',
   mandateReference: 'Referencia mandátu',
   consent: 'Súhlasím s týmto mandátom.',

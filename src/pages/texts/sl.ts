@@ -73,6 +73,8 @@ export const sl: Texts = {
   mandate: 'Soglasje za direktno obremenitev',
   mandateText:
     'Pooblaščam prejemnika plačila {creditor}, da za to plačilo z direktno obremenitvijo bremeni moj račun, svojo banko pa prosim, da obremenitev izvede. V osmih tednih po obremenitvi lahko od svoje banke zahtevam povračilo v skladu s pogoji, dogovorjenimi z banko.',
+  mandateTextRepeated:
+    'Pooblaščam prejemnika plačila {creditor}, da za to plačilo in poznejša plačila z direktno obremenitvijo bremeni moj račun, svojo banko pa prosim, da obremenitve izvede. V osmih tednih po vsaki obremenitvi lahko od svoje banke zahtevam povračilo v skladu s pogoji, dogovorjenimi z banko.',
   creditorId: 'Identifikacijska oznaka prejemnika plačila',
   mandateReference: 'Referenčna oznaka soglasja',
   consent: 'Strinjam se s tem soglasjem.',

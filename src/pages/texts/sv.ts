@@ -73,6 +73,8 @@ export const sv: Texts = {
   mandate: 'Autogiromedgivande',
   mandateText:
     'Jag medger att {creditor} drar den här betalningen från mitt konto via autogiro, och jag ber min bank att utföra den. Inom åtta veckor från debiteringen kan jag begära återbetalning från min bank enligt de villkor som jag har avtalat med banken.',
+  mandateTextRepeated:
+    'Jag medger att {creditor} drar den här betalningen och senare betalningar från mitt konto via autogiro, och jag ber min bank att utföra dem. Inom åtta veckor från varje debitering kan jag begära återbetalning från min bank enligt de villkor som jag har avtalat med banken.',
   creditorId: 'Betalningsmottagarens id-nummer',
   mandateReference: 'Medgivandereferens',
   consent: 'Jag godkänner medgivandet.',

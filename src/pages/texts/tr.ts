@@ -73,6 +73,8 @@ export const tr: Texts = {
   mandate: 'Doğrudan borçlandırma talimatı',
   mandateText:
     'Bu ödemeyi doğrudan borçlandırma yoluyla hesabımdan tahsil etmesi için alacaklıya ({creditor}) yetki veriyor ve bankamdan bu işlemi yerine getirmesini istiyorum. Hesabımın borçlandırılmasından itibaren sekiz hafta içinde, bankamla kararlaştırılan koşullar çerçevesinde bankamdan iade talep edebilirim.',
+  mandateTextRepeated:
+    'Bu ödemeyi ve sonraki ödemeleri doğrudan borçlandırma yoluyla hesabımdan tahsil etmesi için alacaklıya ({creditor}) yetki veriyor ve bankamdan bu işlemleri yerine getirmesini istiyorum. Hesabımın her borçlandırılmasından itibaren sekiz hafta içinde, bankamla kararlaştırılan koşullar çerçevesinde bankamdan iade talep edebilirim.',
   creditorId: 'Alacaklı kimlik numarası',
   mandateReference: 'Talimat referansı',
   consent: 'Bu talimatı onaylıyorum.',

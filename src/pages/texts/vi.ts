@@ -73,6 +73,8 @@ export const vi: Texts = {
   mandate: 'Ủy quyền ghi nợ trực tiếp',
   mandateText:
     'Tôi ủy quyền cho {creditor} thu khoản thanh toán này từ tài khoản của tôi bằng hình thức ghi nợ trực tiếp và yêu cầu ngân hàng của tôi thực hiện việc ghi nợ đó. Trong vòng tám tuần kể từ ngày ghi nợ, tôi có thể yêu cầu ngân hàng hoàn tiền theo các điều khoản đã thỏa thuận với ngân hàng.',
+  mandateTextRepeated:
+    'Tôi ủy quyền cho {creditor} thu khoản thanh toán này và các khoản thanh toán sau này từ tài khoản của tôi bằng hình thức ghi nợ trực tiếp và yêu cầu ngân hàng của tôi thực hiện các lần ghi nợ đó. Trong vòng tám tuần kể từ ngày của mỗi lần ghi nợ, tôi có thể yêu cầu ngân hàng hoàn tiền theo các điều khoản đã thỏa thuận với ngân hàng.',
   creditorId: 'Mã định danh chủ nợ',
   mandateReference: 'Mã tham chiếu ủy quyền',
   consent: 'Tôi đồng ý với ủy quyền này.',

@@ -73,6 +73,8 @@ export const zhHans: Texts = {
   mandate: '直接借记授权书',
   mandateText:
     '本人授权 {creditor} 以直接借记方式从本人账户收取此笔款项，并请本人的银行予以兑付。自扣款之日起八周内，本人可依照与银行约定的条款要求银行退款。',
+  mandateTextRepeated:
+    '本人授权 {creditor} 以直接借记方式从本人账户收取此笔及后续款项，并请本人的银行予以兑付。自每次扣款之日起八周内，本人可依照与银行约定的条款要求银行退款。',
   creditorId: '债权人识别号',
   mandateReference: '授权书编号',
   consent: '我同意此授权书。',

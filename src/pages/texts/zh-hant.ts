@@ -73,6 +73,8 @@ export const zhHant: Texts = {
   mandate: '直接扣款授權書',
   mandateText:
     '本人授權 {creditor} 以直接扣款方式自本人帳戶收取此筆款項，並請本人之銀行如數支付。自扣款日起八週內，本人得依與銀行約定之條款向銀行要求退款。',
+  mandateTextRepeated:
+    '本人授權 {creditor} 以直接扣款方式自本人帳戶收取此筆及後續款項，並請本人之銀行如數支付。自每次扣款日起八週內，本人得依與銀行約定之條款向銀行要求退款。',
   creditorId: '債權人識別碼',
   mandateReference: '授權書編號',
   consent: '我同意此授權書。',

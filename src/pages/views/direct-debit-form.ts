@@ -8,6 +8,8 @@ export interface DirectDebitForm {
   readonly creditorName?: string | undefined
   readonly creditorId?: string | undefined
   readonly mandateReference?: string | undefined
+  /** The customer agrees to later debits too. */
+  readonly isRepeated?: boolean | undefined
   readonly entered?:
     | {
         readonly accountHolder?: string | undefined
@@ -56,6 +58,6 @@ function renderMandate({ language, merchantName }: PageFrame, form: DirectDebitF
   const row = (label: string, value: string | undefined): Html | false =>
     value !== undefined && html`<div><dt>${label}</dt><dd><bdi>${value}</bdi></dd></div>`
   return html`<section class="mandate" aria-labelledby="mandate-title"><h2 id="mandate-title">${texts.mandate}</h2>
-<p>${fill(texts.mandateText, { creditor })}</p>
+<p>${fill(form.isRepeated ? texts.mandateTextRepeated : texts.mandateText, { creditor })}</p>
 <dl>${row(texts.merchant, creditor)}${row(texts.creditorId, form.creditorId)}${row(texts.mandateReference, form.mandateReference)}</dl></section>`
 }

@@ -187,6 +187,27 @@ describe('a plan that the merchant cancels before the customer pays', () => {
   })
 })
 
+test.each([
+  ['de', true, 'diese und spätere Zahlungen'],
+  ['de', false, 'diese Zahlung von'],
+  ['en', true, 'to collect this payment and later ones'],
+  ['en', false, 'to collect this payment from'],
+])(
+  'the mandate of a direct debit is for all debits of a plan, not for the first alone: %s %s',
+  async (language, begins, text) => {
+    const plan = { type: 'RECURRING', initialPayment: true, recurring: { frequency: 'MONTHLY' } }
+    const { body } = await shop.call('POST', '/payments/sessions', {
+      transId: `mandate ${language} ${begins}`,
+      amount: { value: 999, currency: 'EUR' },
+      urls,
+      language,
+      allowedPaymentMethod: ['DIRECTDEBIT'],
+      ...(begins ? { credentialOnFile: plan } : {}),
+    })
+    expect(await (await fetch(body._links.redirect.href)).text()).toContain(text)
+  },
+)
+
 test('a HOSTED payment with a provider’s page asks for consent before it leads there', async () => {
   const { status, body } = await shop.call('POST', '/payments', {
     transId: 'hosted-plan',
