@@ -32,10 +32,11 @@ interface EventParts {
   readonly previous_attributes?: Record<string, unknown>
   readonly request?: Record<string, unknown>
   readonly livemode?: boolean
+  readonly account?: string
 }
 
 function payloadOf(type: string, object: unknown, parts: EventParts = {}): string {
-  const { previous_attributes, request, livemode = false } = parts
+  const { previous_attributes, request, livemode = false, account } = parts
   const data = { object, ...(previous_attributes ? { previous_attributes } : {}) }
   return JSON.stringify({
     id: 'evt_1',
@@ -43,6 +44,7 @@ function payloadOf(type: string, object: unknown, parts: EventParts = {}): strin
     type,
     created: 1_789_999_999,
     livemode,
+    account,
     request,
     data,
   })
@@ -442,6 +444,12 @@ test.each<[string, string, unknown, EventParts?]>([
     { id: 'dp_1', charge: 'ch_1', amount: 1, currency: 'eur', status: 'tomorrow' },
   ],
   ['an event of the other mode', 'payment_intent.succeeded', intentOf('succeeded'), { livemode: true }],
+  [
+    'a payment at a connected account that names our order',
+    'payment_intent.succeeded',
+    intentOf('succeeded'),
+    { account: 'acct_1' },
+  ],
   [
     'a dispute whose status is the name of an inherited member',
     'charge.dispute.updated',

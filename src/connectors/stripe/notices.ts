@@ -2,7 +2,6 @@
  * Reads Stripe's webhooks, one event per message: verifies the signature and translates the event into facts. `readers`
  * lists the relevant events; all others are ignored.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto'
 import type {
   AuthorizationOutcome,
   Notice,
@@ -11,6 +10,7 @@ import type {
   RawNotice,
   RefundFact,
 } from '#connectors/contract.ts'
+import { findForgery } from '#connectors/stripe/signature.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { detailOfReturn, generalDecline, timedOut } from '#connectors/stripe/translate/declines.ts'
 import { isDebitReturn, readDispute } from '#connectors/stripe/translate/disputes.ts'
@@ -53,11 +53,14 @@ export function readNotice(
     return { verdict: 'forged', reason: 'the body is no event of Stripe' }
   }
   const occurredAt = dateAt(event, 'created')
-  // A sandbox endpoint may point here by mistake. Its money is not real.
-  const foreign = event.livemode === !terms.live
-  const read = foreign || object === undefined ? undefined : entryOf(allReaders, type)?.(object, event)
+  const foreign = findOtherOwner(event, terms)
+  const read =
+    foreign !== undefined || object === undefined ? undefined : entryOf(allReaders, type)?.(object, event)
   const known = [read ?? []].flat()
-  const ignored: NoticeFact = { kind: 'ignored', name: foreign ? `${type} of the other mode` : type }
+  const ignored: NoticeFact = {
+    kind: 'ignored',
+    name: foreign === undefined ? type : `${type} of ${foreign}`,
+  }
   const facts = known.length > 0 ? known : [ignored]
   return {
     verdict: 'genuine',
@@ -68,6 +71,16 @@ export function readNotice(
     })),
     answer: accepted,
   }
+}
+
+/**
+ * Whose money an event is about, if it is not that of this account: a sandbox endpoint may point here by mistake, and an
+ * endpoint of a Connect platform also gets the events of connected accounts. Their owners choose the metadata of their
+ * payments, and could name an order of the platform in it.
+ */
+function findOtherOwner(event: Wire, { live }: { readonly live: boolean }): string | undefined {
+  if (event.livemode === !live) return 'the other mode'
+  return textAt(event, 'account') === undefined ? undefined : 'a connected account'
 }
 
 /** Most events give one fact. */
@@ -366,34 +379,4 @@ function report(run: Wire): NoticeFact | undefined {
   const url = textAt(run, 'result', 'url')
   const name = textAt(run, 'report_type')
   return url === undefined || name === undefined ? undefined : { kind: 'report', url, name }
-}
-
-/** Five minutes: Stripe's own tolerance. An older message may be a replay. */
-const toleranceSeconds = 300
-
-/**
- * Verifies the signature, an HMAC-SHA256 over time and body with the secret of the webhook endpoint. Returns what is
- * wrong with it; undefined: it is valid.
- */
-function findForgery(
-  header: string | undefined,
-  body: Uint8Array,
-  { secret, nowMs }: { readonly secret: string; readonly nowMs: number },
-): string | undefined {
-  if (header === undefined) return 'the header Stripe-Signature is missing'
-  if (secret.trim() === '') return 'the account has no webhook secret'
-  const parts = header.split(',').map(part => part.trim().split('='))
-  const [, time] = parts.find(([name]) => name === 't') ?? []
-  const signatures = parts.filter(([name]) => name === 'v1').map(([, value]) => value ?? '')
-  if (time === undefined || !/^\d{1,12}$/.test(time)) return 'the signature has no time'
-  // While the endpoint's secret is being rotated there are several signatures; one of them must match.
-  const expected = createHmac('sha256', secret).update(`${time}.`).update(body).digest()
-  if (!signatures.some(signature => equals(signature, expected))) return 'no signature fits the body'
-  const age = Math.abs(nowMs / 1000 - Number(time))
-  return age > toleranceSeconds ? `the signature is ${Math.round(age)} seconds old` : undefined
-}
-
-function equals(signature: string, expected: Buffer): boolean {
-  if (!/^[0-9a-f]{64}$/.test(signature)) return false
-  return timingSafeEqual(Buffer.from(signature, 'hex'), expected)
 }
