@@ -172,6 +172,13 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
     { kind: 'outcome', outcome: { kind: 'declined', detail: '0402' } as never },
   ],
   [
+    'a page that expired and names no amount',
+    'checkout.session.expired',
+    sessionOf('expired', { amount_total: null, currency: null }),
+    undefined,
+    { kind: 'outcome', outcome: { kind: 'declined', detail: '0402', pageEnded: true } as never },
+  ],
+  [
     'a debit of the page that failed',
     'checkout.session.async_payment_failed',
     sessionOf('complete'),

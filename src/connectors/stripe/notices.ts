@@ -15,9 +15,9 @@ import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { detailOfReturn, generalDecline, timedOut } from '#connectors/stripe/translate/declines.ts'
 import { isDebitReturn, readDispute } from '#connectors/stripe/translate/disputes.ts'
 import { hasReleasedRest, readIntent, readRelease } from '#connectors/stripe/translate/intents.ts'
-import { type Asked, declined, echoOf } from '#connectors/stripe/translate/outcomes.ts'
+import { type Asked, declined } from '#connectors/stripe/translate/outcomes.ts'
 import { detailOfRefund, readRefund } from '#connectors/stripe/translate/refunds.ts'
-import { readSession } from '#connectors/stripe/translate/sessions.ts'
+import { echoOfSession, hasAmount, readSession } from '#connectors/stripe/translate/sessions.ts'
 import {
   at,
   captureReferenceAt,
@@ -191,13 +191,13 @@ function failedSession(
   more: Pick<Declined, 'pageEnded'> = {},
 ): NoticeFact | undefined {
   const asked = askedBy(session)
-  const echo = echoOf(session, asked, 'amount_total')
+  const echo = echoOfSession(session, asked)
   if (echo === undefined) return undefined
   return {
     kind: 'outcome',
     operation: 'AUTHORIZATION',
     subject: subjectOf(session, textAt(session, 'id')),
-    amount: echo.amount,
+    ...(hasAmount(session) ? { amount: echo.amount } : {}),
     outcome: { ...declined(echo, detail, undefined, textAt(session, 'id')), ...more },
   }
 }

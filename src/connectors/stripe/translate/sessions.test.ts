@@ -88,7 +88,17 @@ test.each([
   // After a failed try the customer can try again on the page.
   ['open', { payment_intent: failed }, 'action', undefined],
   ['an unknown status', {}, 'unknown', undefined],
-  ['open', { amount_total: undefined }, 'unknown', undefined],
+  ['open', { amount_total: 'ten' }, 'unknown', undefined],
+  // Stripe's document allows a session without an amount.
+  ['open', { amount_total: null, currency: null }, 'action', undefined],
+  ['expired', { amount_total: null }, 'declined', undefined],
+  [
+    'complete',
+    { amount_total: null, payment_status: 'paid', payment_intent: intentOf('succeeded') },
+    'approved',
+    'approved',
+  ],
+  ['complete', { amount_total: null, payment_status: 'paid', payment_intent: 'pi_1' }, 'pending', undefined],
   ['open', { url: null }, 'unknown', undefined],
 ])('a session that is %s with %o is %s, its capture %s', (status, more, kind, capture) => {
   const outcome = readSession(sessionOf(status, more), asked)

@@ -21,6 +21,7 @@ import {
   type Form,
   idAt,
   pageKey,
+  referenceAt,
   referenceKey,
   textAt,
   type Wire,
@@ -106,16 +107,28 @@ function transferCountry({ payment }: AuthorizationRequest): string {
   return country !== undefined && transferCountries.includes(country) ? country : 'IE'
 }
 
+/** The API document lets `amount_total` be null. */
+export const hasAmount = ({ amount_total: amount }: Wire): boolean => amount !== undefined && amount !== null
+
+/**
+ * A page without an amount is the requested one: it was asked for by our key or its own id, and moves no money itself.
+ * The amount of what is paid on it stands in its intent.
+ */
+export const echoOfSession = (session: Wire, asked: Asked): ProviderFacts['echo'] | undefined =>
+  hasAmount(session)
+    ? echoOf(session, asked, 'amount_total')
+    : { reference: referenceAt(session) ?? asked.reference, amount: asked.amount }
+
 /** Expects a session that was fetched with `expand[]=payment_intent.latest_charge`. */
 export function readSession(session: Wire, asked: Asked): AuthorizationOutcome {
   const id = textAt(session, 'id')
-  const echo = echoOf(session, asked, 'amount_total')
+  const echo = echoOfSession(session, asked)
   if (id === undefined || echo === undefined) return both(unknown)
   const intent = wireAt(session, 'payment_intent')
   switch (textAt(session, 'status')) {
     case 'complete':
       if (intent !== undefined) return readIntent(intent, asked)
-      return textAt(session, 'payment_status') === 'paid'
+      return textAt(session, 'payment_status') === 'paid' && hasAmount(session)
         ? paidSession(session, { ...asked, echo })
         : both({ kind: 'pending', provider: { echo, transactionId: id } })
     case 'expired':
