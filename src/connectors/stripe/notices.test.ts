@@ -243,6 +243,17 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
     { kind: 'lapsed', subject: { reference, transactionId: 'pi_1' } },
   ],
   [
+    'an authorisation that has expired, in an API version before 2022-11-15',
+    'payment_intent.canceled',
+    intentOf('canceled', {
+      cancellation_reason: 'automatic',
+      latest_charge: undefined,
+      charges: { data: [{ id: 'ch_1' }] },
+    }),
+    undefined,
+    { kind: 'lapsed', subject: { reference, transactionId: 'pi_1' } },
+  ],
+  [
     'a payment that was cancelled before it was approved',
     'payment_intent.canceled',
     intentOf('canceled', { cancellation_reason: 'abandoned', latest_charge: null }),

@@ -21,6 +21,7 @@ import { echoOfSession, hasAmount, readSession } from '#connectors/stripe/transl
 import {
   at,
   captureReferenceAt,
+  chargeIdOf,
   dateAt,
   idAt,
   listAt,
@@ -242,7 +243,7 @@ function capturedElsewhere(id: string, paymentId: string, total: Money | undefin
 /** The intent is captured and closed. `charge.captured` reports our own captures, each with its amount. */
 function capturedWhole(intent: Wire, event: Wire): readonly NoticeFact[] {
   const paymentId = textAt(intent, 'id')
-  const charge = idAt(intent, 'latest_charge')
+  const charge = chargeIdOf(intent)
   const total = fromStripeAmount(numberAt(intent, 'amount_received'), textAt(intent, 'currency'))
   const elsewhere =
     callerOf(event) === undefined && paymentId !== undefined && charge !== undefined
@@ -287,8 +288,7 @@ const ranOut: ReadonlySet<string> = new Set(['automatic', 'expired'])
 
 /** An intent that was never approved has failed. An approved one was released on request or has expired. */
 function cancelled(intent: Wire, event: Wire): NoticeFact | undefined {
-  const approved =
-    idAt(intent, 'latest_charge') !== undefined && wireAt(intent, 'last_payment_error') === undefined
+  const approved = chargeIdOf(intent) !== undefined && wireAt(intent, 'last_payment_error') === undefined
   if (!approved) return authorization(intent)
   const id = textAt(intent, 'id')
   if (ranOut.has(textAt(intent, 'cancellation_reason') ?? '') && callerOf(event) === undefined)

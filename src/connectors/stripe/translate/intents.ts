@@ -29,6 +29,7 @@ import { toThreeDSecure } from '#connectors/stripe/translate/three-d-secure.ts'
 import {
   captureKey,
   captureReferenceAt,
+  chargeIdOf,
   type Form,
   idAt,
   numberAt,
@@ -166,7 +167,7 @@ function readAutomaticCapture(intent: Wire, asked: Asked): Outcome | undefined {
     kind: 'approved',
     provider: {
       echo: { reference: captureReference, amount },
-      transactionId: idAt(intent, 'latest_charge') ?? textAt(intent, 'id'),
+      transactionId: chargeIdOf(intent) ?? textAt(intent, 'id'),
       responseCode: '00',
     },
   }

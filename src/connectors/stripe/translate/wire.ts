@@ -50,6 +50,13 @@ export function listAt(object: Wire | undefined, ...path: readonly string[]): re
 export const idAt = (object: Wire | undefined, name: string): string | undefined =>
   textAt(object, name) ?? textAt(object, name, 'id')
 
+/**
+ * The id of an intent's newest charge. Endpoints whose API version is older than 2022-11-15 name it in a list, newest
+ * first.
+ */
+export const chargeIdOf = (intent: Wire): string | undefined =>
+  idAt(intent, 'latest_charge') ?? textAt(listAt(intent, 'charges', 'data')[0], 'id')
+
 /** Seconds since 1970. */
 export function dateAt(object: Wire | undefined, ...path: readonly string[]): Date | undefined {
   const seconds = numberAt(object, ...path)
