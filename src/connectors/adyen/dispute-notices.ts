@@ -59,7 +59,8 @@ export function readDispute(name: string, item: Loose, amount: Money): NoticeFac
   const method = textAt(item, 'paymentMethod')
   if (isDebitCode(method)) return readReturn(name, item, amount, reasonCode)
   // The method is optional. Without it the engine knows whether the payment was a debit.
-  const mayBeReturn = method === undefined && name === 'CHARGEBACK'
+  const ofDebit =
+    name === 'CHARGEBACK' ? { returnDetail: detailOfReturn(reasonCode) } : { isNoneOfDebits: true as const }
   return {
     kind: 'dispute',
     subject: subjectOf(item),
@@ -72,7 +73,7 @@ export function readDispute(name: string, item: Loose, amount: Money): NoticeFac
       reasonGroup: groupOf(reasonCode),
       evidenceDueBy: dateAt(data, 'defensePeriodEndsAt'),
     },
-    ...(mayBeReturn ? { returnDetail: detailOfReturn(reasonCode) } : {}),
+    ...(method === undefined ? ofDebit : {}),
   }
 }
 

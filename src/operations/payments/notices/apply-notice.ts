@@ -109,7 +109,7 @@ async function applyFact(
       return recordReturn(noticed, fact, deps.engine)
     case 'dispute': {
       const returned = returnOf(noticed, fact)
-      if (!returned && isReturned(noticed, fact)) return 'ignored'
+      if (!returned && isNoDispute(noticed, fact)) return 'ignored'
       if (!returned) return deps.applyDispute?.(noticed, fact) ?? 'unmatched'
       // A debit that the bank left with the merchant was not returned.
       return fact.dispute.status === 'WON' ? 'ignored' : recordReturn(noticed, returned, deps.engine)
@@ -136,8 +136,12 @@ function returnOf(
   return { kind: 'return', subject, amount, detail, transactionId }
 }
 
-/** A debit that was returned is not disputed as well: later notices may not tell what it was, and its money would count twice. */
-const isReturned = ({ payment }: Noticed, { dispute }: Fact<'dispute'>): boolean =>
+/**
+ * A debit that was or will be returned is not disputed as well, or its money would count twice. Notices do not always
+ * tell what it was.
+ */
+const isNoDispute = ({ payment }: Noticed, { dispute, isNoneOfDebits }: Fact<'dispute'>): boolean =>
+  (isNoneOfDebits === true && payment.method.family === 'direct_debit') ||
   payment.operations.some(
     ({ type, provider }) => type === 'RETURN' && provider?.transactionId === dispute.providerDisputeId,
   )
