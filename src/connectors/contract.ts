@@ -22,6 +22,7 @@ import type {
   RawNotice,
   RefundList,
   SettlementLine,
+  TriesOnPages,
 } from '#connectors/notice.ts'
 import type { CustomerDecision, PageReturn, SitePage, SiteQuestion } from '#connectors/site.ts'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
@@ -156,7 +157,7 @@ export interface FollowUps {
   readonly increment?: FollowUp
 }
 
-export interface Connector extends FollowUps, RefundList {
+export interface Connector extends FollowUps, RefundList, TriesOnPages {
   readonly facts: ConnectorFacts
   /** Undefined: this account does not serve the method. */
   supports(method: Method): Capabilities | undefined

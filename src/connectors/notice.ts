@@ -118,6 +118,15 @@ export interface RefundList {
   listRefunds?(paymentId: string, signal: AbortSignal): Promise<readonly RefundFact[] | undefined>
 }
 
+/** For a provider on whose page a customer may try again after a decline that its notices report. */
+export interface TriesOnPages {
+  /**
+   * Pure. Whether a declined try ends an authorisation that has no outcome yet; `known` is what is stored of that.
+   * Absent: it does.
+   */
+  isLastTry?(declined: ProviderFacts, known: ProviderFacts | undefined): boolean
+}
+
 /** The merchant's actions on disputes, where the provider has them, and how disputes are found without notices. */
 export interface DisputeActions {
   /** Pure. The part of the submitted evidence to store for `findDecision`. */

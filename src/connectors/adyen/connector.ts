@@ -41,6 +41,7 @@ import type {
   Inquiry,
   Outcome,
   ProviderAccount,
+  ProviderFacts,
   SandboxData,
 } from '#connectors/contract.ts'
 import { demandsChallenge } from '#connectors/instruments.ts'
@@ -99,6 +100,7 @@ function openAdyen(account: ProviderAccount, tools: ConnectorTools): Connector {
         ? fromTechnicalCancel(await cancelByReference(inquiry, `${inquiry.reference}-undo`, signal), inquiry)
         : { kind: 'unknown' },
     readNotice: raw => readNotice(raw, noticeKeys),
+    isLastTry,
     disputes: createDisputeActions(calls.dispute, terms.merchantAccount),
     readSettlement: readSettlementReport,
     fetchReport: (report, signal) => fetchReport(report, { account, http: tools.http }, signal),
@@ -169,8 +171,8 @@ async function complete(
   if (sessionId !== undefined && sessionResult !== undefined) {
     const path = `/sessions/${encodeURIComponent(sessionId)}?sessionResult=${encodeURIComponent(sessionResult)}`
     const outcome = fromSessionResult(await calls.get(path, signal), asked)
-    // Keep the session id while the result is pending, in case the customer returns again.
-    return outcome.authorization.kind === 'pending' ? waitFor(returned) : outcome
+    const { authorization } = outcome
+    return authorization.kind === 'pending' ? waitFor(returned, authorization.provider) : outcome
   }
   const details = Object.fromEntries(
     detailNames.flatMap(name => (brought[name] === undefined ? [] : [[name, brought[name]]])),
@@ -190,9 +192,20 @@ async function complete(
 const isRefusedQuestion = (answer: HttpAnswer): boolean =>
   answer.kind === 'answered' && answer.status >= 400 && answer.status < 500 && answer.status !== 429
 
-const waitFor = ({ provider, reference, amount }: CustomerReturn): AuthorizationOutcome => ({
-  authorization: { kind: 'pending', provider: { ...provider, echo: { reference, amount } } },
+/** Keeps the session id while the result is pending, in case the customer returns again. */
+const waitFor = (
+  { provider, reference, amount }: CustomerReturn,
+  found: Partial<ProviderFacts> = {},
+): AuthorizationOutcome => ({
+  authorization: { kind: 'pending', provider: { ...provider, ...found, echo: { reference, amount } } },
 })
+
+/**
+ * On a hosted page the customer may try again, so a single declined try decides nothing, until the session has named it
+ * as the payment that is left.
+ */
+const isLastTry = (tried: ProviderFacts, known: ProviderFacts | undefined): boolean =>
+  textAt(known?.fields, 'sessionId') === undefined || known?.transactionId === tried.transactionId
 
 /** 64 characters: Adyen's limit, and the length of the hash that replaces a longer key. */
 const withinLimit = (key: string): string => (key.length > 64 ? hash('sha256', key) : key)

@@ -58,8 +58,6 @@ function readAuthorisation(item: Loose, amount: Money): NoticeFact | undefined {
       // An automatic capture has no other notice. If no capture was requested, the engine ignores this outcome.
       capture: { kind: 'approved', provider: facts(item, amount) },
     }
-  // On a hosted page the customer may try again, so the session decides, not a single attempt.
-  if (textAt(recordAt(item, 'additionalData'), 'checkoutSessionId') !== undefined) return undefined
   return outcomeOf(
     'AUTHORIZATION',
     item,

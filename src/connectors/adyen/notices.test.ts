@@ -169,7 +169,7 @@ describe('the fact of an item', () => {
     [{}, 'AUTHORIZATION approved'],
     [{ success: 'false', reason: 'Refused' }, 'AUTHORIZATION 0305'],
     [{ success: 'false', reason: 'Not enough balance' }, 'AUTHORIZATION 0351'],
-    [{ success: 'false', reason: 'Refused', ...session }, 'ignored'],
+    [{ success: 'false', reason: 'Refused', ...session }, 'AUTHORIZATION 0305'],
     [{ ...session }, 'AUTHORIZATION approved'],
     [{ eventCode: 'OFFER_CLOSED' }, 'AUTHORIZATION 0402'],
     [{ eventCode: 'EXPIRE' }, 'lapsed'],

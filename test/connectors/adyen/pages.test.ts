@@ -43,6 +43,9 @@ async function pass(milliseconds: number): Promise<void> {
   await shop.work(clock.nowMs())
 }
 
+/** BLIK codes are entered on Adyen's page. */
+const zlotys = { amount: { value: 1000, currency: 'PLN' } }
+
 async function visit(type: string, change: AnyJson = {}) {
   const request = { ...cardPayment(), urls, paymentMethods: { integrationType: 'DIRECT', type }, ...change }
   const { body } = await shop.gateway.call('POST', '/payments', request)
@@ -51,12 +54,18 @@ async function visit(type: string, change: AnyJson = {}) {
   return { payId: body.payId as string, own, page: await go(own) }
 }
 
+/** Notices that match nothing yet are tried again, whatever time has passed. */
+async function tryNoticesAgain(): Promise<void> {
+  await queryRows(shop.gateway.databaseUrl, 'UPDATE notice_item SET due_at = now() WHERE due_at IS NOT NULL')
+  await pass(0)
+}
+
 const statusOf = async (payId: string): Promise<string> => (await shop.record(payId)).status
 
 describe('Adyen’s page', () => {
   test.each([
     ['IDEAL', {}],
-    ['BLIK', { amount: { value: 1000, currency: 'PLN' } }],
+    ['BLIK', zlotys],
   ])(
     '%s: paid, returned and redirected to the shop; reloading and returning twice change nothing',
     async (type, change) => {
@@ -86,7 +95,7 @@ describe('Adyen’s page', () => {
   })
 
   test('paid by notice, then the customer returns: nothing changes', async () => {
-    const { payId, page } = await visit('BLIK', { amount: { value: 1000, currency: 'PLN' } })
+    const { payId, page } = await visit('BLIK', zlotys)
     const back = await go(`${page}/approve`)
     await shop.settle()
     expect(await statusOf(payId)).toBe('OK')
@@ -104,8 +113,51 @@ describe('Adyen’s page', () => {
     expect(await statusOf(payId)).toBe('OK')
   })
 
+  test.each(['sends', 'leaves out'])(
+    'a try that is declined and followed by another: the webhook %s the session',
+    async how => {
+      const { payId, page } = await visit('BLIK', zlotys)
+      await go(`${page}/decline`)
+      if (how === 'leaves out') delete shop.double.ledger.owed.at(-1)?.additionalData.checkoutSessionId
+      await shop.settle()
+      expect(await statusOf(payId)).toBe('AUTHORIZE_REQUEST')
+      await go(await go(`${page}/approve`))
+      await shop.settle()
+      expect(await statusOf(payId)).toBe('OK')
+    },
+  )
+
+  test.each([
+    ['before', 'refused', 'FAILED'],
+    ['after', 'refused', 'FAILED'],
+    ['after', 'authorised', 'OK'],
+  ])(
+    'a payment that its customer left undecided, %s their return: %s is %s',
+    async (when, outcome, status) => {
+      const { payId, page } = await visit('BLIK', zlotys)
+      await go(`${page}/decline`)
+      const back = await go(`${page}/wait`)
+      const payment = [...shop.double.ledger.payments.values()].at(-1)
+      const decide = async () => {
+        if (!payment) throw new Error('the page took no payment')
+        if (outcome === 'refused') shop.double.ledger.refuse(payment, 'Refused')
+        else shop.double.ledger.authorise(payment)
+        await shop.settle()
+      }
+      if (when === 'before') await decide()
+      await go(back)
+      await shop.settle()
+      if (when === 'after') {
+        expect(await statusOf(payId)).toBe('PENDING')
+        await decide()
+      }
+      await tryNoticesAgain()
+      expect(await statusOf(payId)).toBe(status)
+    },
+  )
+
   test('cancelled by the merchant: the page is ended at Adyen first', async () => {
-    const { payId, page } = await visit('BLIK', { amount: { value: 1000, currency: 'PLN' } })
+    const { payId, page } = await visit('BLIK', zlotys)
     const { status, body } = await shop.gateway.call('POST', `/payments/${payId}/cancellations`, {})
     expect([status, body.status, body.responseCode]).toEqual([200, 'FAILED', '23000704'])
     expect(shop.double.requests.at(-1)?.path).toBe('/v72/cancels')
@@ -134,11 +186,7 @@ describe('Adyen’s page', () => {
     await go(await go(`${paid}/approve`))
     await go(`${left}/approve`)
     await pass(0)
-    await queryRows(
-      shop.gateway.databaseUrl,
-      'UPDATE notice_item SET due_at = now() WHERE due_at IS NOT NULL',
-    )
-    await pass(0)
+    await tryNoticesAgain()
     expect(await statusOf(body.payId)).toBe('AUTHORIZED')
     const open = await shop.commands.json('notices', 'list', '--unmatched', '--json')
     expect(open).toEqual([])
@@ -183,7 +231,7 @@ describe('Adyen’s page', () => {
   )
 
   test('a payment whose page could not be ended at Adyen is not cancelled', async () => {
-    const { payId, page } = await visit('BLIK', { amount: { value: 1000, currency: 'PLN' } })
+    const { payId, page } = await visit('BLIK', zlotys)
     shop.double.fail(/\/cancels$/, 'turnedAway')
     shop.double.fail(/\/cancels$/, 'turnedAway')
     shop.double.fail(/\/cancels$/, 'turnedAway')

@@ -17,7 +17,8 @@ interface Session {
   payment?: LedgerPayment
 }
 
-export type Verdict = 'approve' | 'refuse' | 'cancel'
+/** `decline`: a try on a hosted page that may be followed by another. `wait`: the method's own system decides later. */
+export type Verdict = 'approve' | 'refuse' | 'cancel' | 'decline' | 'wait'
 
 /** Refused card numbers and the code that Adyen gives with them. */
 const refused: Readonly<Record<string, readonly [code: string, reason: string]>> = {
@@ -157,7 +158,10 @@ export class AdyenCheckout {
     const session = this.sessions.get(id)
     if (!session) return { status: 500, body: { status: 500, errorCode: '701' } }
     const { payment } = session
-    const payments = payment?.state === 'authorised' ? [this.toResult(payment)] : []
+    // A pending result is not updated, as Adyen documents.
+    const isPending = session.status === 'paymentPending'
+    const isListed = payment?.state === 'authorised' || isPending
+    const payments = payment && isListed ? [this.toResult(payment, isPending ? 'Received' : undefined)] : []
     const { reference, storePaymentMethodMode, shopperReference } = session.asked
     const isStored = storePaymentMethodMode === 'enabled' && payments.length > 0
     const additionalData = {
@@ -259,7 +263,13 @@ export class AdyenCheckout {
   }
 
   payOnPage(session: Session, verdict: Verdict): LedgerPayment | undefined {
-    const words = { approve: 'completed', refuse: 'refused', cancel: 'canceled' }
+    const words = {
+      approve: 'completed',
+      refuse: 'refused',
+      cancel: 'canceled',
+      decline: 'active',
+      wait: 'paymentPending',
+    }
     if (session.status !== 'active') return session.payment
     session.status = words[verdict]
     if (verdict === 'cancel') return undefined
@@ -274,7 +284,7 @@ export class AdyenCheckout {
     })
     session.payment = payment
     if (verdict === 'approve') this.ledger.authorise(payment)
-    else this.ledger.refuse(payment, 'Refused')
+    else if (verdict !== 'wait') this.ledger.refuse(payment, 'Refused')
     return payment
   }
 }

@@ -200,7 +200,7 @@ function give({ status, body }: Answer, kind: AdyenFault | undefined, to: Server
   else to.end(text)
 }
 
-const verdicts: readonly Verdict[] = ['approve', 'refuse', 'cancel']
+const verdicts: readonly Verdict[] = ['approve', 'refuse', 'cancel', 'decline', 'wait']
 
 const isVerdict = (text: string | undefined): text is Verdict => verdicts.some(verdict => verdict === text)
 

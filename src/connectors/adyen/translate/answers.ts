@@ -222,7 +222,10 @@ export function fromNewSession(answer: HttpAnswer, asked: Asked): AuthorizationO
   }
 }
 
-/** All six states of a session. After an unreadable answer the notice decides. */
+/**
+ * All six states of a session. After an unreadable answer the notice decides. A pending one names the payment whose
+ * notice decides, unless there are several.
+ */
 export function fromSessionResult(answer: HttpAnswer, asked: Asked): AuthorizationOutcome {
   const reading = readAnswer(answer, asked)
   const waiting: AuthorizationOutcome = {
@@ -240,9 +243,21 @@ export function fromSessionResult(answer: HttpAnswer, asked: Asked): Authorizati
       return { authorization: declined(body, asked, cancelledByCustomer) }
     case 'expired':
       return { authorization: { ...declined(body, asked, timedOut), pageEnded: true } }
+    case 'paymentPending':
+      return {
+        authorization: { kind: 'pending', provider: { echo: echoOf(asked), ...pendingPayment(body) } },
+      }
     default:
       return waiting
   }
+}
+
+function pendingPayment(body: Loose): { readonly transactionId?: string } {
+  const [only, ...others] = listAt(body, 'payments').filter(payment =>
+    ['Received', 'Pending'].includes(textAt(payment, 'resultCode') ?? ''),
+  )
+  const transactionId = others.length === 0 ? textAt(only, 'pspReference') : undefined
+  return transactionId === undefined ? {} : { transactionId }
 }
 
 function fromSessionPayments(body: Loose, asked: Asked): AuthorizationOutcome | undefined {

@@ -26,6 +26,7 @@ import {
   type PaymentFact,
   wasKept,
 } from '#operations/payments/notices/noticed.ts'
+import { isEarlierTry, isOtherTry, mayTryAgain } from '#operations/payments/notices/page-tries.ts'
 import { acceptLate, lateTimers } from '#operations/payments/notices/paid-late.ts'
 import { applyListedRefunds, recordReturn } from '#operations/payments/notices/record-return.ts'
 import { toInquiry } from '#operations/payments/provider-calls/payment-context.ts'
@@ -159,6 +160,8 @@ async function applyOutcome(
     if (isPartOf(fact, payment, operation)) return applyPart(noticed, operation, engine)
     if (contradicts(fact, payment, operation)) return 'unmatched'
     if (outcome.kind === 'unknown' || outcome.kind === 'unreached') return 'repeated'
+    if (outcome.kind === 'declined' && (await mayTryAgain(noticed, operation, outcome, engine)))
+      return 'unmatched'
     const told = { authorization: outcome, capture: captureOf(payment, operation, fact) }
     const whole = fact.isBrief ? await lookUpApproval(noticed, operation, engine) : undefined
     return decide({ merchant, payment, xId: operation.xId, outcome: whole ?? told }, engine)
@@ -199,16 +202,6 @@ async function applyOutcome(
   }
   return operation.prepared.paidLate ? acceptLate({ ...noticed, operation, outcome }, engine) : 'repeated'
 }
-
-function isOtherTry({ type, provider }: Operation, { fields, transactionId }: ProviderFacts): boolean {
-  const named = fields?.undone ?? transactionId
-  const approved = isOfKind(type, 'AUTHORIZATION') ? provider?.transactionId : undefined
-  return named !== undefined && approved !== undefined && named !== approved
-}
-
-/** Under the approval's own id a decline is that of an earlier try, unless it says that the approval was undone. */
-const isEarlierTry = ({ provider }: Operation, { fields, transactionId }: ProviderFacts): boolean =>
-  fields?.undone === undefined && transactionId !== undefined && transactionId === provider?.transactionId
 
 /**
  * It cannot be undone by our reference, which the first payment shares. It stays listed until an operator has acted.
