@@ -375,6 +375,19 @@ test('a second transfer of the whole amount is given back, and listed if the ban
   await expectReconciled()
 })
 
+test('a transfer that the bank tells twice without a reference of its own is known by its UETR', async () => {
+  const made = await order('SEPACREDITTRANSFER', 'told-twice')
+  const uetr = '7c9d2b4e-1f3a-4d5c-8b6e-9a0f1e2d3c4b'
+  const transfer = { reference: '', cents: 1000, text: 'told-twice', uetr, payer }
+  const told = ['054', '053'].map(message =>
+    commands.file(`uetr-${message}.xml`, statement([transfer], { message, id: `of ${message}` })),
+  )
+  expect(await commands.json('bank', 'import', ...told)).toMatchObject({ booked: 1, repeated: 1 })
+  expect((await record(made.payId)).amount).toMatchObject({ capturedValue: 1000, receivedValue: 1000 })
+  expect(await givenBack('uetr')).toEqual([])
+  await expectReconciled()
+})
+
 const endedOrder = async (type: string, transId: string) => {
   const made = await order(type, transId)
   await gateway.call('POST', `/payments/${made.payId}/cancellations`, {})

@@ -101,3 +101,41 @@ test('settlement lines have the currency of their transaction, and charges only 
     ['CHARGEBACK', -1000, 'CHF'],
   ])
 })
+
+describe('a transfer without a reference of the bank', () => {
+  const uetr = '3F2B8C1D-77aa-4c11-9e5d-0123456789ab'
+  const told = (inside: string, message: string): string =>
+    camt('08', entry(details(inside)).replace('<AcctSvcrRef>R1</AcctSvcrRef>', ''), message).replace(
+      '<Id>S1</Id>',
+      `<Id>${message}</Id>`,
+    )
+  const keyIn = async (refs: string, message: string): Promise<string | undefined> => {
+    const inside = `<TxDtls><Refs>${refs}</Refs><Amt Ccy="EUR">10.00</Amt></TxDtls>`
+    const [, fact] = await read(told(inside, message))
+    return fact && 'key' in fact ? fact.key : undefined
+  }
+
+  test('is known by its UETR in every message', async () => {
+    const [notified, booked] = [
+      await keyIn(`<UETR>${uetr}</UETR>`, '054'),
+      await keyIn(`<EndToEndId>E1</EndToEndId><UETR>${uetr.toLowerCase()}</UETR>`, '053'),
+    ]
+    expect(notified).toBe(`CRDT|${uetr.toLowerCase()}|1000EUR`)
+    expect(booked).toBe(notified)
+  })
+
+  test('is another one if a statement has its UETR twice', async () => {
+    const inside = `<TxDtls><Refs><UETR>${uetr}</UETR></Refs><Amt Ccy="EUR">10.00</Amt></TxDtls>`
+    const text = told(inside, '053').replace(/<Ntry>.*<[/]Ntry>/s, twice => twice + twice)
+    const keys = (await read(text)).flatMap(fact => ('key' in fact ? [fact.key] : []))
+    expect(keys).toEqual([1, 2].map(at => `CRDT|${uetr.toLowerCase()}|1000EUR${at === 1 ? '' : '#2'}`))
+  })
+
+  test.each([
+    ['none', ''],
+    ['a placeholder', '<UETR>00000000-0000-4000-8000-000000000000</UETR>'],
+    ['no UUID', '<UETR>NOTPROVIDED</UETR>'],
+  ])('is another one in another message if its UETR is %s', async (_, refs) => {
+    expect(await keyIn(refs, '054')).not.toBe(await keyIn(refs, '053'))
+  })
+})

@@ -37,14 +37,14 @@ export function statementHandler(
   { body, statement }: { readonly body: string; readonly statement: string },
   emit: (fact: BankFact) => void,
 ): RecordHandler {
-  let place: Place = { statementId: '', statementDate: undefined, entries: 0 }
+  let place: Place = { statementId: '', statementDate: undefined, entries: 0, uetrs: new Map() }
   let announced = false
   let entry: Entry | undefined
   const announce = (node: XmlNode | undefined): void => {
     if (announced) return
     announced = true
     const statementId = textOf(node, 'Id') ?? ''
-    place = { statementId, statementDate: textOf(node, 'CreDtTm'), entries: 0 }
+    place = { statementId, statementDate: textOf(node, 'CreDtTm'), entries: 0, uetrs: new Map() }
     const id = find(node, 'Acct', 'Id')
     const account = textOf(id, 'IBAN') ?? textOf(id, 'Othr', 'Id')
     if (account === undefined) throw new BankFileError('has a statement that does not name its account')
@@ -131,6 +131,8 @@ interface Place {
   readonly statementDate: string | undefined
   /** The number of entries before it in its statement. */
   entries: number
+  /** How many transactions of the statement have had each key that is made of a UETR. */
+  readonly uetrs: Map<string, number>
 }
 
 interface Source extends Readonly<Place> {
@@ -198,13 +200,16 @@ function directionOf(details: XmlNode | undefined, entry: XmlNode): 'CRDT' | 'DB
 /**
  * The key of a transaction, the same in every file that contains it. An entry is identified by the bank's reference and
  * the amount, because some banks book a return and its charges under one reference. Several transactions of one entry
- * are told apart by their own references. Without any reference of the bank, the statement and the position in it are
- * used.
+ * are told apart by their own references. Without any reference of the bank, the UETR is used, which all banks pass on
+ * with a transfer, and without that one the statement and the position in it.
  */
 function keyOf(source: Source, direction: string, { value, currency }: Money): string {
-  const { ofEntry, own, other } = referencesOf(source)
-  const single = source.alone ? (ofEntry ?? own) : ofEntry === undefined ? own : undefined
-  if (single !== undefined) return [direction, single, `${value}${currency}`].join('|')
+  const { ofEntry, own, other, uetr } = referencesOf(source)
+  const named = own ?? uetr
+  const single = source.alone ? (ofEntry ?? named) : ofEntry === undefined ? named : undefined
+  const whole = [direction, single, `${value}${currency}`].join('|')
+  // A statement books a transfer once: if it has a UETR twice, there were two, and the bank repeats a placeholder.
+  if (single !== undefined) return single === uetr ? numbered(whole, source.uetrs) : whole
   const within = source.alone ? '' : own === undefined || own === ofEntry ? other : own
   return [direction, ofEntry ?? placeOf(source), within].join('|')
 }
@@ -216,7 +221,19 @@ function referencesOf({ entry, details, ordinal }: Source) {
     /** The bank's own reference of the transaction. */
     own: meaningful(textOf(refs, 'AcctSvcrRef')),
     other: meaningful(textOf(refs, 'TxId')) ?? meaningful(textOf(refs, 'EndToEndId')) ?? String(ordinal),
+    uetr: uetrAt(refs),
   }
+}
+
+/** Only zeros beside version and variant: a placeholder, which other transfers have as well. */
+const placeholder = /^0{8}-0{4}-40{3}-[89ab]0{3}-0{12}$/
+
+function uetrAt(refs: XmlNode | undefined): string | undefined {
+  const uetr = textOf(refs, 'UETR')?.toLowerCase() ?? ''
+  return /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/.test(uetr) &&
+    !placeholder.test(uetr)
+    ? uetr
+    : undefined
 }
 
 function placeOf({ entry, details, statementId, entries }: Source): string {

@@ -2,11 +2,13 @@
 import { creditorIban } from '#test/support/bank/debits.ts'
 
 export interface TestEntry {
+  /** Of the bank; empty: it gives none. */
   readonly reference: string
   readonly cents: number
   readonly direction?: 'CRDT' | 'DBIT'
   readonly date?: string
   readonly endToEndId?: string
+  readonly uetr?: string
   readonly reason?: string
   /** The bank's charges in cents, included in the amount. */
   readonly charges?: number
@@ -30,13 +32,16 @@ function entryOf(entry: TestEntry): string {
     direction = 'CRDT',
     date = '2026-11-17',
     endToEndId,
+    uetr,
     reason,
     charges,
     text,
     blockId,
     messageId,
   } = entry
-  const refs = endToEndId ? `<Refs><EndToEndId>${endToEndId}</EndToEndId></Refs>` : ''
+  const ids = `${endToEndId ? `<EndToEndId>${endToEndId}</EndToEndId>` : ''}${uetr ? `<UETR>${uetr}</UETR>` : ''}`
+  const refs = ids ? `<Refs>${ids}</Refs>` : ''
+  const ofBank = reference ? `<AcctSvcrRef>${reference}</AcctSvcrRef>` : ''
   const payer = entry.payer
     ? `<RltdPties><Dbtr><Pty><Nm>${entry.payer.name}</Nm></Pty></Dbtr><DbtrAcct><Id><IBAN>${entry.payer.iban}</IBAN></Id></DbtrAcct></RltdPties>`
     : ''
@@ -52,17 +57,17 @@ function entryOf(entry: TestEntry): string {
       : '',
   ].join('')
   return `<Ntry><Amt Ccy="EUR">${euros(cents)}</Amt><CdtDbtInd>${direction}</CdtDbtInd>${reversal}<Sts><Cd>BOOK</Cd></Sts>
-<BookgDt><Dt>${date}</Dt></BookgDt><AcctSvcrRef>${reference}</AcctSvcrRef>${code}<NtryDtls>${details}</NtryDtls></Ntry>`
+<BookgDt><Dt>${date}</Dt></BookgDt>${ofBank}${code}<NtryDtls>${details}</NtryDtls></Ntry>`
 }
 
 export function statement(
   entries: readonly TestEntry[],
-  { iban = creditorIban, message = '053' } = {},
+  { iban = creditorIban, message = '053', id = 'S1' } = {},
 ): string {
   const [body, name] = message === '053' ? ['BkToCstmrStmt', 'Stmt'] : ['BkToCstmrDbtCdtNtfctn', 'Ntfctn']
   return `<?xml version="1.0" encoding="UTF-8"?>
 <Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.${message}.001.08"><${body}><GrpHdr><MsgId>M</MsgId></GrpHdr>
-<${name}><Id>S1</Id><Acct><Id><IBAN>${iban}</IBAN></Id></Acct>${entries.map(entryOf).join('\n')}</${name}></${body}></Document>`
+<${name}><Id>${id}</Id><Acct><Id><IBAN>${iban}</IBAN></Id></Acct>${entries.map(entryOf).join('\n')}</${name}></${body}></Document>`
 }
 
 export const statusReport = (
