@@ -41,7 +41,7 @@ export class NotNow extends Error {
 export interface NoticeWorker {
   /** Applies the due items and returns their number. It does not wait for accounts whose provider is slow. */
   runDue(): Promise<number>
-  /** Waits for the accounts that take long. Returns whether there were any. */
+  /** Waits for the accounts that take long. Returns whether there were any, whose other items may be due. */
   finish(): Promise<boolean>
 }
 
@@ -127,6 +127,8 @@ export function createNoticeWorker(deps: NoticeWorkerDeps): NoticeWorker {
   }
 
   const underWay = new Map<string, Promise<void>>()
+  /** Whether the last claim left out accounts. They may end before anybody waits for them. */
+  let leftSomeOut = false
 
   /** One after the other: a provider's notices build on each other. */
   async function runAccount(accountId: string, items: readonly ClaimedItem[]): Promise<void> {
@@ -137,6 +139,7 @@ export function createNoticeWorker(deps: NoticeWorkerDeps): NoticeWorker {
   return {
     async runDue() {
       if (underWay.size >= slowMax) await Promise.race(underWay.values())
+      leftSomeOut = underWay.size > 0
       const claimed = await store.claim(chunk, leaseMs, [...underWay.keys()])
       const byAccount = Map.groupBy(claimed, ({ accountId }) => accountId)
       for (const [accountId, items] of byAccount) underWay.set(accountId, runAccount(accountId, items))
@@ -147,9 +150,9 @@ export function createNoticeWorker(deps: NoticeWorkerDeps): NoticeWorker {
       return claimed.length
     },
     async finish() {
-      const slow = [...underWay.values()]
-      await Promise.all(slow)
-      return slow.length > 0
+      const mayBeMore = leftSomeOut || underWay.size > 0
+      await Promise.all(underWay.values())
+      return mayBeMore
     },
   }
 }
