@@ -2,9 +2,9 @@
 import type { Merchant } from '#domain/merchant.ts'
 import { approvingOperation, openAmount, type Payment } from '#lifecycle/payment.ts'
 import { dueDelayedCapture } from '#lifecycle/settle.ts'
-import type { Timer } from '#storage/commit/change.ts'
+import type { Timer, TimerKey } from '#storage/commit/change.ts'
 
-export type TimerKey = Omit<Timer, 'runAt' | 'attempt'>
+export type { TimerKey }
 
 /** A timer that is due. */
 export interface DueTimer {
@@ -23,6 +23,7 @@ export const timerAt = (key: TimerKey, merchantTime: Date, merchant: Merchant, a
   ...key,
   runAt: new Date(merchantTime.getTime() - merchant.clockOffsetMs),
   attempt,
+  clockOffsetMs: merchant.clockOffsetMs,
 })
 
 /**

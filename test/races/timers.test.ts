@@ -89,3 +89,31 @@ test('a delayed capture captures what a simultaneous reversal leaves', async () 
   })
   expect(amount).toMatchObject({ capturedValue: 600, reversedValue: 400 })
 })
+
+/** Replaces a call of the provider until the test has ended; `release` lets the calls that wait go on. */
+function hold<Call extends 'authorize' | 'capture'>(call: Call) {
+  const { connector } = acquirer
+  const usual = connector[call] as (...words: unknown[]) => Promise<unknown>
+  const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  onTestFinished(() => void Object.assign(connector, { [call]: usual }))
+  Object.assign(connector, {
+    async [call](...words: unknown[]) {
+      reached.resolve()
+      await released.promise
+      return usual(...words)
+    },
+  })
+  return { reached: reached.promise, release: released.resolve }
+}
+
+test('a delayed capture comes when it is due although the test clock is moved during the authorisation', async () => {
+  const { reached, release } = hold('authorize')
+  const creating = shop.create('CARD', { captureMethod })
+  await reached
+  await shop.call('POST', '/test/clock', { advance: 'PT6H' })
+  release()
+  const { body } = await creating
+  expect(body.status).toBe('CAPTURE_REQUEST')
+  await shop.call('POST', '/test/clock', { advance: 'PT1S' })
+  expect((await shop.read(body.payId)).status).toBe('OK')
+})

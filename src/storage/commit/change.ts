@@ -123,7 +123,14 @@ export interface Timer {
   readonly kind: TimerKind
   readonly runAt: Date
   readonly attempt: number
+  /**
+   * How far the merchant's test clock was ahead when `runAt` was computed. The commit corrects the time if the clock was
+   * moved since. Absent: the time does not depend on that clock.
+   */
+  readonly clockOffsetMs?: number
 }
+
+export type TimerKey = Omit<Timer, 'runAt' | 'attempt' | 'clockOffsetMs'>
 
 /** Ties an intent to the payment made from it, if its last payment is still the one that the caller saw. */
 export interface IntentClaim {
@@ -169,7 +176,7 @@ export interface Change {
   /** Events to send again at once, with a new round of attempts. */
   readonly replays?: readonly ReplayRow[]
   readonly setTimers?: readonly Timer[]
-  readonly dropTimers?: readonly Omit<Timer, 'runAt' | 'attempt'>[]
+  readonly dropTimers?: readonly TimerKey[]
   readonly insertIntent?: Intent
   readonly claimIntent?: IntentClaim
   readonly endIntent?: IntentEnd

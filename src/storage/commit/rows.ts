@@ -26,6 +26,7 @@ import type {
   QuoteUse,
   ReplayRow,
   Timer,
+  TimerKey,
 } from '#storage/commit/change.ts'
 import type {
   BatchRow,
@@ -350,7 +351,7 @@ export const fromReplay = (replay: ReplayRow, c: number): PartRow<'replay'> => (
   due_at: replay.dueAt,
 })
 
-export const fromTimerKey = (timer: Omit<Timer, 'runAt' | 'attempt'>, c: number): PartRow<'timerDrop'> => ({
+export const fromTimerKey = (timer: TimerKey, c: number): PartRow<'timerDrop'> => ({
   c,
   merchant_id: timer.merchantId,
   pay_id: timer.payId,
@@ -362,4 +363,5 @@ export const fromTimer = (timer: Timer, c: number): PartRow<'timer'> => ({
   ...fromTimerKey(timer, c),
   run_at: timer.runAt,
   attempt: timer.attempt,
+  clock_offset_ms: timer.clockOffsetMs,
 })

@@ -158,13 +158,13 @@ const parts = {
   ...eventParts,
   providerReference: { columns: referenceColumns, write: writeReferences },
   timer: {
-    columns: [...timerKey, ['run_at', 'timestamptz'], ['attempt', 'integer']] as const,
-    write: insertInto(
-      'timer',
-      'timer',
-      `ON CONFLICT (merchant_id, pay_id, x_id, kind)
-       DO UPDATE SET run_at = excluded.run_at, attempt = excluded.attempt, leased_until = NULL`,
-    ),
+    columns: [
+      ...timerKey,
+      ['run_at', 'timestamptz'],
+      ['attempt', 'integer'],
+      ['clock_offset_ms', 'bigint'],
+    ] as const,
+    write: writeTimers,
   },
   ...customerParts,
   timerDrop: {
@@ -216,12 +216,25 @@ const allColumns = new Map(partNames.map(part => [part, columnsOf(part)]))
 export const encodePart = <P extends Part>(part: P, rows: readonly PartRow<P>[]): void =>
   encodeColumns(allColumns.get(part) ?? [], rows)
 
-function insertInto(table: string, part: string, conflict = ''): (columns: Columns) => string {
+function insertInto(table: string, part: string): (columns: Columns) => string {
   return columns => {
     const names = columns.map(([name]) => name).join(', ')
     return `INSERT INTO ${table} (${names}) SELECT ${names} FROM ${inputName(part)}
-      WHERE c NOT IN (SELECT c FROM refused) ${conflict}`
+      WHERE c NOT IN (SELECT c FROM refused)`
   }
+}
+
+/**
+ * A timer is computed with the test clock as its process knew it. The clock may have been moved since, by any process,
+ * and has moved only the timers that were stored by then.
+ */
+function writeTimers(): string {
+  return `INSERT INTO timer (merchant_id, pay_id, x_id, kind, attempt, run_at)
+    SELECT i.merchant_id, i.pay_id, i.x_id, i.kind, i.attempt, i.run_at + interval '1 millisecond' * coalesce(
+      i.clock_offset_ms - (SELECT m.clock_offset_ms FROM merchant m WHERE m.merchant_id = i.merchant_id), 0)
+    FROM ${inputName('timer')} i WHERE i.c NOT IN (SELECT c FROM refused)
+    ON CONFLICT (merchant_id, pay_id, x_id, kind)
+    DO UPDATE SET run_at = excluded.run_at, attempt = excluded.attempt, leased_until = NULL`
 }
 
 interface Update {
