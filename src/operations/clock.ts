@@ -59,6 +59,7 @@ export function createTestClock(deps: TestClockDeps): TestClock {
         await runAll(merchantId, hasDue, deps)
         // Timers that the background worker has claimed may set further timers.
         await deps.finishTimers(merchantId)
+        await finishElsewhere(merchantId, deps)
       } while (await hasDue())
       // Rows beyond the limit are deleted in the background.
       for (let batch = 0; batch < batchesMax && (await deps.reap(merchantId)) > 0; batch += 1);
@@ -81,5 +82,19 @@ async function runAll(
     if (clock.nowMs() > untilMs)
       throw new Error('the test clock was moved, but the work that became due did not finish in time')
     if (ran === 0) await clock.waitMs(pauseMs)
+  }
+}
+
+/**
+ * Other processes run timers of this merchant too. A timer is gone once it has sent its operation, so what they have sent
+ * by now is waited for; what they send later is not, because the merchant's own requests are among it.
+ */
+async function finishElsewhere(merchantId: MerchantId, { clock, store }: TestClockDeps): Promise<void> {
+  const untilMs = clock.nowMs() + patienceMs
+  let sent = await store.listSentElsewhere(merchantId)
+  while (sent.length > 0 && clock.nowMs() <= untilMs) {
+    await clock.waitMs(pauseMs)
+    const still = new Set(await store.listSentElsewhere(merchantId))
+    sent = sent.filter(xId => still.has(xId))
   }
 }

@@ -2,10 +2,12 @@
  * Moves a merchant's test clock: one commit changes its offset and the real times of its timers, deliveries and
  * secrets.
  */
-import type { MerchantId } from '#domain/ids.ts'
+import type { MerchantId, XId } from '#domain/ids.ts'
+import { thisProcess } from '#storage/commit/columns.ts'
 import type { Database } from '#storage/database.ts'
 import { dueDeliveries, lockOrder } from '#storage/events/deliveries.ts'
 import { byOtherIndex } from '#storage/planner.ts'
+import { deadAfterMs } from '#storage/processes/announcements.ts'
 
 export interface ClockStore {
   /** Moves the clock forward. Concurrent calls add up. */
@@ -25,7 +27,15 @@ export interface ClockStore {
   ): Promise<{ readonly count: number; readonly first: Date | null }>
   /** Whether a timer or an event of the merchant is due, leased or not. */
   hasDue(merchantId: MerchantId, now: Date): Promise<boolean>
+  /**
+   * Operations of the merchant that other live processes have sent and that are not answered yet. What a timer sends has
+   * no timer any more.
+   */
+  listSentElsewhere(merchantId: MerchantId): Promise<readonly XId[]>
 }
+
+/** 2 min: longer than three sends of 20 s and both commits. */
+const sentForSeconds = 120
 
 /**
  * Computes the distance with the merchant's row locked, because a concurrent call may have moved the clock since the
@@ -89,6 +99,16 @@ export function createClockStore({ writers }: Database): ClockStore {
         [merchantId, now],
       )
       return rows.length > 0
+    },
+    async listSentElsewhere(merchantId) {
+      const { rows } = await writers.query<{ xId: XId }>(
+        `SELECT x_id AS "xId" FROM operation
+         WHERE sent_at > now() - $2 * interval '1 second' AND ${byOtherIndex('merchant_id')} = $1 AND state = 'SENT'
+           AND process <> ${thisProcess} AND process IN (SELECT process FROM gateway_process
+             WHERE seen_at > now() - $3 * interval '1 millisecond')`,
+        [merchantId, sentForSeconds, deadAfterMs],
+      )
+      return rows.map(({ xId }) => xId)
     },
   }
 }

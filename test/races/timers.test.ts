@@ -106,6 +106,21 @@ function hold<Call extends 'authorize' | 'capture'>(call: Call) {
   return { reached: reached.promise, release: released.resolve }
 }
 
+test('moving the test clock waits for a delayed capture that another process makes', async () => {
+  const payId = (await shop.create('CARD', { captureMethod })).body.payId as PayId
+  const { reached, release } = hold('capture')
+  const { waitMs } = clock
+  onTestFinished(() => void Object.assign(clock, { waitMs }))
+  clock.move(6 * hourMs)
+  const running = right.gateway.timerWorker.runDue()
+  await reached
+  Object.assign(clock, { waitMs: async () => release() })
+  expect(await shop.call('POST', '/test/clock', { advance: 'PT1M' })).toMatchObject({ status: 200 })
+  expect((await shop.read(payId)).status).toBe('OK')
+  release()
+  await running
+})
+
 test('a delayed capture comes when it is due although the test clock is moved during the authorisation', async () => {
   const { reached, release } = hold('authorize')
   const creating = shop.create('CARD', { captureMethod })

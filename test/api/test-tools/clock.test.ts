@@ -152,7 +152,12 @@ describe('the clock', () => {
     let nowMs = 0
     let left = 5
     const merchant = { merchantId: shop.merchantId as MerchantId, clockOffsetMs: 0 } as Merchant
-    const store = { advance: async () => {}, hasDue: async () => left > 0 } as unknown as ClockStore
+    const hasDue = async () => left > 0
+    const store = {
+      advance: async () => {},
+      hasDue,
+      listSentElsewhere: async () => [],
+    } as unknown as ClockStore
     const pass = async (milliseconds: number) => {
       nowMs += milliseconds
     }
