@@ -45,7 +45,7 @@ export function createSettleWorker({
 }: SettleDeps): SettleWorker {
   const settleOne: SettleOne = async found => {
     const leave = gate(found.merchantId)
-    if (!leave) return false
+    if (typeof leave === 'string') return false
     try {
       const merchant = await findMerchant(found.merchantId)
       if (!merchant) throw new Error(`the operation belongs to the unknown merchant ${found.merchantId}`)
