@@ -2,7 +2,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { sealChecks } from '#operations/merchants/examine-seals.ts'
 import { isRanged, type PaymentKey, sliceStatement, statementsOf } from '#storage/doctor/check.ts'
 import { type CheckResult, examine } from '#storage/doctor/doctor.ts'
@@ -37,6 +37,23 @@ test('finds nothing after every kind of payment, with the server running and wit
   expect(findings(whileServing)).toEqual([])
   expect(findings(await examine(database.url))).toEqual([])
   expect(whileServing.map(({ name }) => name)).toEqual(checks.map(({ name }) => name))
+})
+
+test('no statement is compiled, although the database would compile it', async () => {
+  const url = new URL(database.url)
+  url.searchParams.set('options', '-c jit=on')
+  expect(await queryRows(url.href, 'SHOW jit')).toEqual([{ jit: 'on' }])
+  const { query } = pg.Client.prototype
+  const found: Promise<{ rows: unknown }>[] = []
+  onTestFinished(() => void (pg.Client.prototype.query = query))
+  pg.Client.prototype.query = function ask(this: pg.Client, ...words: unknown[]) {
+    if (String(words[0]).startsWith('WITH clock')) found.push(Reflect.apply(query, this, ['SHOW jit']))
+    return Reflect.apply(query, this, words)
+  } as typeof query
+  await examine(url.href)
+  const settings = (await Promise.all(found)).map(({ rows }) => rows)
+  expect(settings.length).toBeGreaterThan(0)
+  expect(settings).toEqual(settings.map(() => [{ jit: 'off' }]))
 })
 
 test('the history holds every status, every operation and every timer', async () => {

@@ -14,7 +14,7 @@ import {
   statementsOf,
 } from '#storage/doctor/check.ts'
 import { checks } from '#storage/doctor/payment-checks.ts'
-import { wholeTableSettings } from '#storage/planner.ts'
+import { noCompiling, wholeTableSettings } from '#storage/planner.ts'
 import { chunksOf } from '#storage/recordset.ts'
 
 export interface Example {
@@ -62,7 +62,8 @@ const defaultPaymentsAtOnce = 50_000
 const connectionsMax = 4
 
 /** 64 MB: sorts and joins over millions of rows stay mostly in memory, even on the smallest supported machine. */
-const settings = `SET default_transaction_read_only = on; SET statement_timeout = 0; SET work_mem = '64MB'`
+const settings = `SET default_transaction_read_only = on; SET statement_timeout = 0; SET work_mem = '64MB';
+  ${noCompiling}`
 
 export async function examine(
   databaseUrl: string,
