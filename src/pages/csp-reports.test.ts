@@ -22,10 +22,22 @@ test.each<[name: string, sent: unknown, read: unknown]>([
     { 'csp-report': { 'effective-directive': '4111111111111111', 'blocked-uri': '4111111111111111' } },
     [{ directive: 'other', blocked: 'unknown' }],
   ],
+  [
+    'an object in place of a word',
+    { 'csp-report': { 'effective-directive': { toString: 1 }, 'blocked-uri': { toString: 1 } } },
+    [{ directive: 'other', blocked: 'unknown' }],
+  ],
   ['nothing', {}, []],
   ['a list of nonsense', [1, null, { body: 'x' }], []],
 ])('%s', (_, sent, read) => {
   expect(readReports(JSON.stringify(sent))).toEqual(read)
+})
+
+test('lists that are nested deep in place of a word are read as nothing known', () => {
+  const deep = `${'['.repeat(4_000)}${']'.repeat(4_000)}`
+  expect(readReports(`{"csp-report": {"effective-directive": ${deep}}}`)).toEqual([
+    { directive: 'other', blocked: 'unknown' },
+  ])
 })
 
 test('what is not JSON is read as nothing', () => {

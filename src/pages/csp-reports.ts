@@ -70,7 +70,9 @@ export function readReports(text: string): readonly Report[] {
 
 function readReport(body: unknown): Report {
   const named = memberOf(body, 'effectiveDirective') ?? memberOf(body, 'effective-directive')
-  const violated = String(named ?? memberOf(body, 'violated-directive') ?? '').split(' ', 1)[0] ?? ''
+  const given = named ?? memberOf(body, 'violated-directive')
+  // An object could have a `toString` that is no function, and lists could be nested too deep to become text.
+  const violated = typeof given === 'string' ? (given.split(' ', 1)[0] ?? '') : ''
   const plain = violated.replace(/-(elem|attr)$/, '')
   const blocked = memberOf(body, 'blockedURL') ?? memberOf(body, 'blocked-uri')
   return { directive: directives.includes(plain) ? plain : 'other', blocked: originOf(blocked) }
