@@ -166,10 +166,7 @@ export interface Connector extends FollowUps, RefundList, TriesOnPages {
   /** Pure. A field (also of a capture) that this provider requires or cannot take: 400 before anything is written. */
   findMisfit?(request: Unsent<AuthorizationRequest>): FieldMisfit | undefined
   findCaptureMisfit?(fields: Readonly<Record<string, unknown>>, at: Date): FieldMisfit | undefined
-  /**
-   * Pure. Whether a 3-D Secure challenge is certain, so that the request must contain a return address: at Stripe and
-   * Adyen if the merchant demands it, at the simulator also for certain card numbers.
-   */
+  /** Pure. Whether a 3-D Secure challenge is certain, so that the request must contain a return address. */
   willChallenge?(request: Unsent<AuthorizationRequest>): boolean
   /**
    * Data to store with the operation before it is sent and to pass to every later call about it, e.g. Adyen's merchant

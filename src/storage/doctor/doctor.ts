@@ -69,6 +69,19 @@ export async function examine(
   databaseUrl: string,
   options: ExaminationOptions = {},
 ): Promise<readonly CheckResult[]> {
+  const clients = await connectToExamine(databaseUrl, options)
+  try {
+    return await examineWith(clients, options)
+  } finally {
+    await Promise.all(clients.map(client => client.end()))
+  }
+}
+
+/** Connections with the settings of the doctor; the caller ends them. */
+export async function connectToExamine(
+  databaseUrl: string,
+  { since }: Pick<ExaminationOptions, 'since'> = {},
+): Promise<readonly pg.Client[]> {
   const clients = Array.from({ length: Math.min(connectionsMax, availableParallelism()) }, () =>
     openClient(databaseUrl),
   )
@@ -76,11 +89,12 @@ export async function examine(
     await Promise.all(clients.map(client => client.connect()))
     for (const client of clients) {
       await client.query(settings)
-      if (!options.since) await client.query(wholeTableSettings)
+      if (!since) await client.query(wholeTableSettings)
     }
-    return await examineWith(clients, options)
-  } finally {
+    return clients
+  } catch (error) {
     await Promise.all(clients.map(client => client.end()))
+    throw error
   }
 }
 
