@@ -70,8 +70,8 @@ export interface VelocityDeps {
 }
 
 /**
- * 100,000 cards and addresses of about 150 bytes. When the map is full, the blocks that were learned first are
- * forgotten: most of them have expired.
+ * 100,000 cards and addresses of about 150 bytes in each of two maps. When one is full, the blocks that were learned
+ * first are forgotten: most of them have expired.
  */
 const blocksMax = 100_000
 
@@ -94,17 +94,50 @@ function limitOf(
   return defaults[environment][kind]
 }
 
-function learn({ blockedUntil, ...subject }: Block, blocked: Map<string, Date>): void {
-  const name = nameOf(subject)
-  blocked.delete(name)
-  if (!blockedUntil) return
-  makeRoom(blocked, blocksMax)
-  blocked.set(name, blockedUntil)
+function keep(blocked: Map<string, Date>, name: string, until: Date): void {
+  if (!blocked.has(name)) makeRoom(blocked, blocksMax)
+  blocked.set(name, until)
+}
+
+/** The blocks in force. Those of other processes, however many, do not drive out the ones that this process has set. */
+function createBlocks() {
+  const own = new Map<string, Date>()
+  const others = new Map<string, Date>()
+  const reads = new Set<Set<string>>()
+  return {
+    find(subject: Subject): Date | undefined {
+      const name = nameOf(subject)
+      return own.get(name) ?? others.get(name)
+    },
+    /** A block that a decline counted here has caused. */
+    learn(subject: Subject, until: Date): void {
+      const name = nameOf(subject)
+      for (const meanwhile of reads) meanwhile.add(name)
+      for (const blocked of [own, others]) blocked.delete(name)
+      keep(own, name, until)
+    },
+    /** Blocks from the database. Those that were learned while they were being read may be newer than what was read. */
+    async take(read: () => Promise<readonly Block[]>): Promise<void> {
+      const meanwhile = new Set<string>()
+      reads.add(meanwhile)
+      try {
+        for (const { blockedUntil, ...subject } of await read()) {
+          const name = nameOf(subject)
+          if (meanwhile.has(name)) continue
+          const blocked = own.has(name) ? own : others
+          if (blockedUntil) keep(blocked, name, blockedUntil)
+          else blocked.delete(name)
+        }
+      } finally {
+        reads.delete(meanwhile)
+      }
+    },
+  }
 }
 
 export function createVelocity(deps: VelocityDeps): Velocity {
   const { store, environment, publishedCardIds, countProcesses } = deps
-  const blocked = new Map<string, Date>()
+  const blocked = createBlocks()
   const turns = createTurns()
   let since: Date | undefined
 
@@ -125,7 +158,7 @@ export function createVelocity(deps: VelocityDeps): Velocity {
 
   return {
     blocks: (merchant, tried, now) =>
-      judged(merchant, tried).some(([subject]) => (blocked.get(nameOf(subject)) ?? now) > now),
+      judged(merchant, tried).some(([subject]) => (blocked.find(subject) ?? now) > now),
 
     inTurn(merchant, tried, work) {
       const subjects = judged(merchant, tried)
@@ -140,8 +173,10 @@ export function createVelocity(deps: VelocityDeps): Velocity {
     async countDecline(merchant, tried, now, only) {
       const counted = judged(merchant, tried).filter(([{ kind }]) => only === undefined || kind === only)
       if (counted.length === 0 || isPublished(merchant, tried)) return
-      for (const [subject, limit] of counted)
-        learn({ ...subject, blockedUntil: await store.countDecline(subject, limit, now) }, blocked)
+      for (const [subject, limit] of counted) {
+        const until = await store.countDecline(subject, limit, now)
+        if (until) blocked.learn(subject, until)
+      }
     },
 
     async reservePayout({ merchantId, payoutLimits }, { payoutId, amount, now }) {
@@ -156,11 +191,12 @@ export function createVelocity(deps: VelocityDeps): Velocity {
       if (payoutLimits) await store.releasePayout(merchantId, payoutId)
     },
 
-    async refresh() {
-      const { blocks, until } = await store.readChanges(since)
-      since = until
-      for (const block of blocks) learn(block, blocked)
-    },
+    refresh: () =>
+      blocked.take(async () => {
+        const { blocks, until } = await store.readChanges(since)
+        since = until
+        return blocks
+      }),
 
     reap: () => store.reap(),
   }
