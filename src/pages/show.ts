@@ -11,12 +11,20 @@ import { openAction } from '#lifecycle/customer-step.ts'
 import { lastOperation, openTry, type Payment } from '#lifecycle/payment.ts'
 import { beginsPlan, lastPaymentOf, nextPaymentAfter } from '#lifecycle/plans/plan.ts'
 import { receivedValue } from '#lifecycle/receive.ts'
-import { allowedBrands, offerFor, servedByForm, withOneCardForm } from '#methods/card-form.ts'
+import { allowedBrands, type KnownCard, offerFor, servedByForm, withOneCardForm } from '#methods/card-form.ts'
 import type { Method } from '#methods/rows.ts'
 import type { OfferedMethod } from '#operations/payments/customer-pages/offer.ts'
 import { convertAgain } from '#operations/quotes/redeem-quote.ts'
 import type { Assets } from '#pages/assets.ts'
-import { type Hosted, isKeptAnyway, mandateOf, recurringTerms, returnUrl, type Stage } from '#pages/hosted.ts'
+import {
+  type Hosted,
+  isKeptAnyway,
+  isSession,
+  mandateOf,
+  recurringTerms,
+  returnUrl,
+  type Stage,
+} from '#pages/hosted.ts'
 import { chooseLanguage } from '#pages/language.ts'
 import { summarizeOrder } from '#pages/order-lines.ts'
 import { dropCardNumbers } from '#pages/read-form.ts'
@@ -166,12 +174,21 @@ function optionsOf(
   })
 }
 
+/**
+ * The offer by which this card is paid; undefined if its brand is not allowed. Only a list of allowed methods refuses
+ * brands: a payment that was made for one method takes any card, and its provider decides.
+ */
+export const payingOffer = (
+  card: KnownCard,
+  { payment, offered }: Pick<Hosted, 'payment' | 'offered'>,
+): OfferedMethod | undefined => (isSession(payment) ? offerFor(card, offered) : servedByForm(offered)[0])
+
 /** The sentence that names the brands, where the merchant has allowed only some; undefined where every card is taken. */
 export function nameBrands(
-  { offered }: Pick<Hosted, 'offered'>,
+  { payment, offered }: Pick<Hosted, 'payment' | 'offered'>,
   { language }: PageFrame,
 ): string | undefined {
-  const names = allowedBrands(offered).map(
+  const names = (isSession(payment) ? allowedBrands(offered) : []).map(
     ({ method, label }) => label ?? labelMethod(method, language.texts),
   )
   const brands = new Intl.ListFormat(language.locale, { type: 'conjunction' }).format(names)
@@ -194,12 +211,12 @@ function cardForm(
   frame: PageFrame,
   { entered = {}, offer, testCards }: FormState & { readonly testCards: CardForm['testCards'] },
 ): CardForm {
-  const { merchant, payment, remembered, offered } = hosted
+  const { merchant, payment, remembered } = hosted
   const { instrument } = payment
   return {
     accepted: nameBrands(hosted, frame),
     remembered: remembered
-      .filter(card => offerFor(card, offered))
+      .filter(card => payingOffer(card, hosted))
       .map(({ methodId, brand, last4Digits, expiryDate }) => ({
         id: methodId,
         brand,
@@ -207,7 +224,7 @@ function cardForm(
         expiryDate,
       })),
     mayBeSaved: namedCustomer(payment) !== undefined && !isKeptAnyway(payment),
-    testCards: frame.isTest ? testCards?.filter(card => offerFor(card, offered)) : undefined,
+    testCards: frame.isTest ? testCards?.filter(card => payingOffer(card, hosted)) : undefined,
     offer: merchant.dcc || offer ? (offer ?? null) : undefined,
     entered: {
       expiry: entered.expiry ?? toEntry(instrument?.expiryDate),

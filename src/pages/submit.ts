@@ -6,7 +6,7 @@ import type { PageAnswer, PageRequest } from '#http/server/page-routes.ts'
 import { countDeclines } from '#lifecycle/attempt.ts'
 import { lastOperation } from '#lifecycle/payment.ts'
 import { beginsPlan } from '#lifecycle/plans/plan.ts'
-import { type KnownCard, offerFor } from '#methods/card-form.ts'
+import type { KnownCard } from '#methods/card-form.ts'
 import type { Method } from '#methods/rows.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { UnknownPseudoNumber } from '#operations/payments/admit.ts'
@@ -19,7 +19,7 @@ import { type Hosted, type PageDeps, recurringTerms, stageOf } from '#pages/host
 import { declineKeys, type Limits } from '#pages/limits.ts'
 import { isOpenForm, type PageContext, wantsJson } from '#pages/page-context.ts'
 import type { FormState } from '#pages/show.ts'
-import { explainDecline, nameBrands } from '#pages/show.ts'
+import { explainDecline, nameBrands, payingOffer } from '#pages/show.ts'
 import type { Texts } from '#pages/texts/en.ts'
 import type { FieldErrors } from '#pages/views/field.ts'
 import { consentMissing } from '#pages/views/plan-terms.ts'
@@ -51,7 +51,7 @@ export async function submitForm({ request, hosted }: Submission, counter: Count
   if (reading === notRemembered) return pageContext.refuse(request, hosted, { ...outdated, chosen })
   const { entry } = reading
   // A form that stands for several brands is sent with the first of them; the card decides.
-  const paid = entry?.card ? offerFor(toKnownCard(entry.card, hosted), hosted.offered) : offer
+  const paid = entry?.card ? payingOffer(toKnownCard(entry.card, hosted), hosted) : offer
   const misfit = paid ? undefined : { number: nameBrands(hosted, frame) ?? texts.cardNumberWrong }
   const errors = withConsent(reading.errors ?? misfit, { hosted, entered, texts })
   if (errors || !entry || !paid) return pageContext.refuse(request, hosted, { errors, entered, chosen })
