@@ -22,6 +22,7 @@ import { addEndpointCommands } from '#commands/merchants/endpoints.ts'
 import { addKeyCommands } from '#commands/merchants/key.ts'
 import { addMerchantCommands } from '#commands/merchants/merchant.ts'
 import { addProviderCommands } from '#commands/merchants/provider.ts'
+import { repeatPairOptions } from '#commands/merchants/provider-options.ts'
 import { addRetentionCommands } from '#commands/merchants/retention.ts'
 import { addRouteCommands } from '#commands/merchants/route.ts'
 import { openDatabase } from '#commands/open-database.ts'
@@ -29,6 +30,9 @@ import { addOperatorCommands } from '#commands/operator.ts'
 import { addScriptTagCommand, addVerifyPageCommand } from '#commands/verify-page.ts'
 import { type Config, variables } from '#config.ts'
 import { listPending } from '#storage/migrate.ts'
+
+export const runProgram = (words: readonly string[], readConfig: () => Config): Promise<Command> =>
+  buildProgram(readConfig).parseAsync(repeatPairOptions(words), { from: 'user' })
 
 export function buildProgram(readConfig: () => Config): Command {
   const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))

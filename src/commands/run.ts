@@ -18,8 +18,8 @@ export async function run(words: readonly string[]): Promise<number> {
       const { serve } = await import('#commands/serve/serve.ts')
       await serve(settings)
     } else {
-      const { buildProgram } = await import('#commands/program.ts')
-      await buildProgram(config).parseAsync(words, { from: 'user' })
+      const { runProgram } = await import('#commands/program.ts')
+      await runProgram(words, config)
     }
     return 0
   } catch (error) {

@@ -37,7 +37,7 @@ test('an account is added, listed, shown, changed, disabled, enabled, checked an
   expect(await commands.json('provider', 'show', accountId)).toMatchObject(listed)
   const changed = await commands.json(
     ...['provider', 'set', accountId, '--name', 'Renamed', '--set', 'types=CARD,PROVIDERP'],
-    ...['--set', 'labels.PROVIDERP=PayPal', '--set', 'baseUrl=http://127.0.0.1:9'],
+    ...['labels.PROVIDERP=PayPal', '--set', 'baseUrl=http://127.0.0.1:9'],
   )
   expect(changed).toMatchObject({
     name: 'Renamed',

@@ -8,12 +8,33 @@ import { CommandFault, UsageFault } from '#commands/faults.ts'
 
 export type Pairs = Readonly<Record<string, string>>
 
-/** Collects `--set a=b --set c=d`. A name given twice is an error; the last one does not win silently. */
+/** Collects `--set a=1 --set b=2`. A name given twice is an error; the last one does not win silently. */
 export function collectPair(word: string, known: Pairs = {}): Pairs {
   const [, name = '', value = ''] = /^([A-Za-z][\w.-]*)=([\s\S]*)$/.exec(word) ?? []
   if (name === '') throw new InvalidArgumentError('It must look like name=value.')
   if (Object.hasOwn(known, name)) throw new InvalidArgumentError(`${name} is given twice.`)
   return { ...known, [name]: value }
+}
+
+/** The options whose value is a pair; further pairs may follow the first one without the option. */
+const pairOptions = ['--set', '--secret']
+
+/** `--set a=1 b=2` as `--set a=1 --set b=2`. An option with any number of values would take an id that follows, too. */
+export function repeatPairOptions(words: readonly string[]): readonly string[] {
+  const repeated: string[] = []
+  let option: string | undefined
+  let pairs = 0
+  for (const word of words) {
+    const isPair = /^[A-Za-z][\w.-]*=/.test(word)
+    if (isPair && option !== undefined && pairs > 0) repeated.push(option)
+    repeated.push(word)
+    if (isPair) pairs += 1
+    else {
+      option = pairOptions.find(name => word === name || word.startsWith(`${name}=`))
+      pairs = word === option ? 0 : 1
+    }
+  }
+  return repeated
 }
 
 /**

@@ -15,11 +15,11 @@ import type { Providers } from '#providers/open-providers.ts'
 import { AccountFault, UnknownHere, WrongSetting } from '#providers/settings.ts'
 
 const setOption = () =>
-  new Option('--set <name=value>', 'a setting of the connector; repeat for more').argParser(collectPair)
+  new Option('--set <name=value>', 'a setting of the connector; more pairs may follow').argParser(collectPair)
 const secretOption = () =>
   new Option(
     '--secret <name=@FILE>',
-    'a credential from a file, or one of them from standard input with name=-; repeat for more',
+    'a credential from a file, or one of them from standard input with name=-; more pairs may follow',
   ).argParser(collectPair)
 
 interface AddOptions {
