@@ -83,7 +83,8 @@ function renderFields(frame: PageFrame, form: CardForm, errors: FieldErrors): Ht
     // 19 digits, and room for separators in pasted numbers.
     lengthMax: 40,
     placeholder: '0000 0000 0000 0000',
-    hint: form.accepted,
+    // The error says the same.
+    hint: errors.number === form.accepted ? undefined : form.accepted,
     error: errors.number,
     mistakes: {
       missing: texts.cardNumberMissing,
