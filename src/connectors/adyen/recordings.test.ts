@@ -149,8 +149,8 @@ describe.runIf(hasAdyenDocuments)('recorded notices', () => {
     ['webhooks--authorised--success.json', ['AUTHORIZATION approved']],
     ['webhooks--authorised--success_other_source.json', ['AUTHORIZATION approved']],
     ['webhooks--authorised--success_with_billing_address.json', ['AUTHORIZATION approved']],
-    // A failed attempt on a hosted page, where the customer may try again.
-    ['webhooks--authorised--failure.json', ['ignored']],
+    // A failed try on a hosted page: `isLastTry` says whether it ends the payment.
+    ['webhooks--authorised--failure.json', ['AUTHORIZATION 0305']],
     ['webhooks--cancellation--success.json', ['REVERSAL approved']],
     ['webhooks--cancellation--failure.json', ['REVERSAL 0305']],
     ['webhooks--capture--success.json', ['CAPTURE approved']],
