@@ -196,10 +196,9 @@ describe('a move', () => {
         expect((await pay(other)).status).toBe(200)
       },
     })
-    expect(answers).toEqual([
-      { status: 503, retryAfter: '2' },
-      { status: 503, retryAfter: '2' },
-    ])
+    // Once it is held and after each copy, which is repeated if background work wrote a row meanwhile.
+    expect(answers.length).toBeGreaterThanOrEqual(2)
+    expect(answers).toEqual(answers.map(() => ({ status: 503, retryAfter: '2' })))
     expect((await read(shop, body.payId)).body.status).toBe('OK')
   })
 
