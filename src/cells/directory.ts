@@ -12,8 +12,8 @@ export interface Directory {
   locate(merchantId: string): Promise<number>
   /** Runs work in the merchant's cell. Throws MerchantUnavailable while the merchant is being moved. */
   visit<T>(merchantId: string, work: (cell: number) => Promise<T>): Promise<T>
-  /** For background work in a cell: returns a function to call at its end, or why it must not run there. */
-  enter(merchantId: string, cell: number): (() => void) | 'moving' | 'elsewhere'
+  /** For background work in a cell: returns undefined if the merchant is in another cell or being moved. */
+  enter(merchantId: string, cell: number): (() => void) | undefined
 }
 
 interface Known {
@@ -74,8 +74,7 @@ export async function openDirectory(
     enter(merchantId, cell) {
       const known = memory.find(merchantId)
       // An unknown merchant was created a moment ago; the process that created it serves it first.
-      if (known && known.cell !== cell) return 'elsewhere'
-      if (known && memory.isMoving(known)) return 'moving'
+      if (known && (known.cell !== cell || memory.isMoving(known))) return undefined
       return visitors.enter(merchantId)
     },
   }

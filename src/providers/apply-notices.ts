@@ -111,7 +111,7 @@ export function createNoticeWorker(deps: NoticeWorkerDeps): NoticeWorker {
 
   async function runSafely(item: ClaimedItem): Promise<void> {
     const leave = gate(item.merchantId)
-    if (typeof leave === 'string') return
+    if (!leave) return
     try {
       await runOne(item)
     } catch (error) {

@@ -60,7 +60,7 @@ const stopPatienceMs = 2_000
 const openSecretsMax = 1_000
 
 export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
-  const { store, sender, clock, onError, gate: usualGate = openGate } = deps
+  const { store, sender, clock, onError } = deps
   const lanes = createLanes()
   const underWay = new Map<string, { delivery: Delivery; done: Promise<void> }>()
   const attempt = createAttempts(deps)
@@ -74,29 +74,30 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
     if (stopped || limit <= 0) return []
     const now = new Date(clock.nowMs())
     const claimed = await store.claim({
-      ...{ now, leaseMs, limit, merchantId },
-      ...{ lanes: lanes.list(), laneFree: laneStart },
+      now,
+      leaseMs,
+      limit,
+      lanes: lanes.list(),
+      laneFree: laneStart,
       endpoints: deps.mayHaveDeliveries(),
+      merchantId,
     })
-    // Messages of one merchant are sent for a request that is under way where the merchant lives, so a move waits for them.
-    const gate = merchantId === undefined ? usualGate : openGate
-    return claimed.map(delivery => start(delivery, gate))
+    return claimed.map(start)
   }
 
-  function start(delivery: Delivery, gate: Gate): Promise<void> {
+  function start(delivery: Delivery): Promise<void> {
     // The name includes the round, so that a replay does not wait for a hanging attempt of the previous round.
     const name = `${delivery.eventId} ${delivery.endpointId ?? ''} ${delivery.round}`
     lanes.enter(delivery)
     // The previous attempt of the same delivery may be recorded but not have ended here yet.
     const before = underWay.get(name)?.done ?? Promise.resolve()
     const done: Promise<void> = before
-      .then(() => attempt(delivery, gate, isStopped))
-      .then(arrived => {
-        lanes.leave(delivery, arrived)
+      .then(() => attempt(delivery, isStopped))
+      .then(arrived => lanes.leave(delivery, arrived))
+      .finally(() => {
         if (underWay.get(name)?.done === done) underWay.delete(name)
-        // A place is free now, and a later event of the same payment may have waited for this one. What was not sent
-        // would only be claimed again.
-        if (arrived !== undefined) wake()
+        // A place is free now, and a later event of the same payment may have waited for this one.
+        wake()
       })
     underWay.set(name, { delivery, done })
     return done
@@ -167,9 +168,9 @@ export function createPump({ run, isStopped, onError }: Pump): () => void {
  * answer. Undefined: nothing was sent, because the merchant is in another cell or being moved.
  */
 function createAttempts(
-  deps: Omit<DeliveryDeps, 'mayHaveDeliveries' | 'gate'>,
-): (delivery: Delivery, gate: Gate, isStopped: () => boolean) => Promise<boolean | undefined> {
-  const { store, sender, clock } = deps
+  deps: Omit<DeliveryDeps, 'mayHaveDeliveries'>,
+): (delivery: Delivery, isStopped: () => boolean) => Promise<boolean | undefined> {
+  const { store, sender, clock, gate = openGate } = deps
   const record = createRecorder(store)
   const secretsOf = createSecretCache(deps.openSecret)
 
@@ -203,13 +204,10 @@ function createAttempts(
     }
   }
 
-  return async (delivery, gate, isStopped) => {
+  return async (delivery, isStopped) => {
     let arrived = false
-    const leave = gate(delivery.merchantId)
-    // A request that moves the test clock may wait for this message, and the move of the merchant for that request. If
-    // the claim cannot be released, it expires by itself.
-    if (leave === 'moving') await store.releaseUnlocked(delivery).catch(() => undefined)
-    if (typeof leave === 'string') return undefined
+    const away = gate(delivery.merchantId)
+    if (!away) return undefined
     try {
       // The time of the attempt, in the merchant's time. With a moved test clock it is the time when the attempt was
       // due, so that a jump of days runs the whole schedule. In real time it is now, so that an outage of ours uses up
@@ -227,7 +225,7 @@ function createAttempts(
       // The message becomes due again when its lease expires.
       deps.onError(error)
     } finally {
-      leave()
+      away()
     }
     return arrived
   }

@@ -45,7 +45,7 @@ export function createSettleWorker({
 }: SettleDeps): SettleWorker {
   const settleOne: SettleOne = async found => {
     const leave = gate(found.merchantId)
-    if (typeof leave === 'string') return false
+    if (!leave) return false
     try {
       const merchant = await findMerchant(found.merchantId)
       if (!merchant) throw new Error(`the operation belongs to the unknown merchant ${found.merchantId}`)

@@ -56,22 +56,3 @@ test('timers whose claim took so long that their leases have ended are left to t
   await worker.stop()
   expect(asked).toBe(0)
 })
-
-test.each([
-  ['being moved', 'moving', 1],
-  ['elsewhere', 'elsewhere', 0],
-] as const)('a timer whose merchant is %s is not run', async (_, gate, releases) => {
-  const released: unknown[] = []
-  const worker = createTimerWorker({
-    engine: { clock: { nowMs: () => 0 }, onAlarm: () => undefined } as unknown as Engine,
-    finder: {
-      claimTimers: async () => timersOf(1),
-      releaseTimer: async (timer: unknown) => void released.push(timer),
-    } as unknown as WorkFinder,
-    onError: error => expect.fail(String(error)),
-    findMerchant: () => expect.fail('the timer ran'),
-    gate: () => gate,
-  })
-  await worker.runDue()
-  expect(released).toHaveLength(releases)
-})

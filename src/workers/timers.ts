@@ -93,14 +93,11 @@ export interface TimerDeps {
 }
 
 /** Returns the function that runs one timer. It never rejects. */
-function createRun({ engine, finder, findMerchant }: TimerDeps, gate: Gate) {
+function createRun({ engine, findMerchant, gate = openGate }: TimerDeps) {
   return async (claimed: ClaimedTimer): Promise<void> => {
     const { merchantId, payId, xId, kind, attempt, runAt, clockOffsetMs } = claimed
     const leave = gate(merchantId)
-    // A request that moves the test clock may wait for this timer, and the move of the merchant for that request. If the
-    // claim cannot be released, it expires by itself.
-    if (leave === 'moving') return finder.releaseTimer(claimed).catch(() => undefined)
-    if (leave === 'elsewhere') return
+    if (!leave) return
     try {
       const known = await findMerchant(merchantId)
       if (!known) throw new Error(`the timer belongs to the unknown merchant ${merchantId}`)
@@ -125,9 +122,7 @@ function createRun({ engine, finder, findMerchant }: TimerDeps, gate: Gate) {
 
 export function createTimerWorker(deps: TimerDeps): TimerWorker {
   const { engine, finder, onError } = deps
-  const run = createRun(deps, deps.gate ?? openGate)
-  // Timers of one merchant are run for a request that is under way where the merchant lives, so a move waits for them.
-  const runForRequest = createRun(deps, openGate)
+  const run = createRun(deps)
   const nowMs = () => engine.clock.nowMs()
   const rounds = new Set<{ readonly merchantId: MerchantId | undefined; readonly done: Promise<number> }>()
   let stopped = false
@@ -160,9 +155,8 @@ export function createTimerWorker(deps: TimerDeps): TimerWorker {
     const waiting = byPayment.values()
     // A merchant whose test clock is moved waits for all of them.
     const mayStart = () => merchantId !== undefined || nowMs() - begunMs < startWithinMs
-    const runOne = merchantId === undefined ? run : runForRequest
     const runWaiting = async () => {
-      for (const timers of waiting) for (const timer of timers) if (mayStart()) await runOne(timer)
+      for (const timers of waiting) for (const timer of timers) if (mayStart()) await run(timer)
     }
     await Promise.all(Array.from({ length: atOnce }, runWaiting))
     return claimed.length

@@ -1,5 +1,4 @@
 /** Several cells behind one gateway: where merchants live, how they are found, and how they move. */
-import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDirectory } from '#cells/directory.ts'
 import { moveMerchant } from '#cells/move.ts'
@@ -10,12 +9,10 @@ import { createDirectoryStore, MerchantUnavailable } from '#storage/cells/direct
 import { openDatabase } from '#storage/database.ts'
 import { examineCells } from '#storage/doctor/cell-checks.ts'
 import { examine } from '#storage/doctor/doctor.ts'
-import { waitUntil } from '#storage/embedded/processes.ts'
 import { type Person, signUp } from '#test/support/browser/console.ts'
 import { commandsHere } from '#test/support/command-here.ts'
 import { type CellStage, createCellStage } from '#test/support/database/cells.ts'
 import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { startReceiver } from '#test/support/receiver.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let stage: CellStage
@@ -274,37 +271,6 @@ describe('a move', () => {
     })
     await expect(underWay).rejects.toThrow(MerchantUnavailable)
     await database.close()
-  })
-
-  test('waits for a test clock that is being moved, and holds up nothing that this makes due', async () => {
-    const shop = await openShop()
-    const held: ServerResponse[] = []
-    const receiver = await startReceiver((_, response) => void held.push(response))
-    try {
-      const delayed = {
-        captureMethod: { type: 'DELAYED', delayed: { delayedHours: 1 } },
-        urls: { webhook: receiver.url },
-      }
-      await pay(shop, {}, delayed)
-      // Two captures: the event of one is on its way when the move begins, and an inquiry finds the other.
-      const lost = { operation: 'CAPTURE', fault: 'lost_answer', times: 1 }
-      await gateway.call('POST', '/test/faults', lost, shop.headers)
-      await pay(shop, {}, delayed)
-      const clock = gateway.call('POST', '/test/clock', { advance: 'PT2H' }, shop.headers)
-      await receiver.reached(1)
-      const moving = move(shop.merchantId, await elsewhere(shop))
-      const list = () => gateway.call('GET', '/payments', undefined, shop.headers)
-      await waitUntil(async () => (await list()).status === 503, 30_000)
-      receiver.behave(() => 204)
-      for (const response of held) response.writeHead(500).end()
-      expect((await clock).status).toBe(200)
-      await moving
-      expect((await list()).body.data).toMatchObject([{ status: 'OK' }, { status: 'OK' }])
-      const events = await gateway.call('GET', '/events', undefined, shop.headers)
-      expect(events.body.data).toMatchObject([{ status: 'DELIVERED' }, { status: 'DELIVERED' }])
-    } finally {
-      await receiver.close()
-    }
   })
 
   test('takes faults and the test clock along', async () => {

@@ -1,13 +1,10 @@
-/** Claims of timers and events: they take milliseconds even with wrong planner statistics, and can be given back. */
+/** Claiming timers takes milliseconds even with wrong planner statistics. */
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MerchantId } from '#domain/ids.ts'
 import { type Database, openDatabase } from '#storage/database.ts'
-import { createDeliveryStore } from '#storage/events/deliveries.ts'
 import { claimTimersStatement, createWorkFinder } from '#storage/payments/unanswered.ts'
-import { createTestClock } from '#test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
-import { startTestGateway } from '#test/support/gateway.ts'
 
 let testDatabase: TestDatabase
 let database: Database
@@ -92,63 +89,4 @@ test('timers leased by a dead process can be claimed at once; those of live proc
   expect(await claim()).toEqual([])
   await finder.releaseTimersOf([7])
   expect(await claim()).toEqual([7])
-})
-
-const aDayMs = 86_400_000
-
-test('a timer that was claimed and is not run can be claimed again, unless somebody has locked it', async () => {
-  await client.query('TRUNCATE timer')
-  await addTimers(1, 'now()')
-  const finder = createWorkFinder(database)
-  const claim = () =>
-    finder.claimTimers({ now: new Date(Date.now() + aDayMs), limit: 10, leaseMs: 2 * aDayMs })
-  const [claimed] = await claim()
-  if (!claimed) throw new Error('nothing was claimed')
-  expect(await claim()).toEqual([])
-  await client.query('BEGIN')
-  await client.query('SELECT 1 FROM timer FOR UPDATE')
-  await finder.releaseTimer(claimed)
-  await client.query('ROLLBACK')
-  expect(await claim()).toEqual([])
-  await finder.releaseTimer(claimed)
-  expect(await claim()).toEqual([claimed])
-})
-
-test('an event that was claimed and is not sent can be claimed again, unless somebody has locked it', async () => {
-  const gateway = await startTestGateway({ databaseUrl: testDatabase.url, clock: createTestClock() })
-  const { merchantId } = gateway
-  await gateway.gateway.merchants.endpoints.add({
-    merchantId,
-    url: 'https://shop.example/',
-    types: undefined,
-    kind: 'ENHANCED',
-  })
-  const { body } = await gateway.call('POST', '/payments/sessions', {
-    transId: 'waits',
-    amount: { value: 100, currency: 'EUR' },
-    urls: {
-      return: 'https://shop.example/',
-      cancel: 'https://shop.example/',
-      webhook: 'https://shop.example/',
-    },
-  })
-  await gateway.call('POST', `/payments/${body.payId}/cancellations`, {})
-  await gateway.stop()
-  const store = createDeliveryStore(database)
-  const now = new Date(Date.now() + 3_650 * aDayMs)
-  const claim = () =>
-    store.claim({
-      ...{ now, leaseMs: aDayMs, limit: 10, lanes: [], laneFree: 8, endpoints: true },
-      merchantId: merchantId as MerchantId,
-    })
-  const claimed = await claim()
-  expect(claimed.map(({ endpointId }) => endpointId === undefined)).toEqual([true, false])
-  const releaseAll = () => Promise.all(claimed.map(store.releaseUnlocked))
-  await client.query('BEGIN')
-  for (const table of ['event', 'event_delivery']) await client.query(`SELECT 1 FROM ${table} FOR UPDATE`)
-  await releaseAll()
-  await client.query('ROLLBACK')
-  expect(await claim()).toEqual([])
-  await releaseAll()
-  expect(await claim()).toHaveLength(2)
 })

@@ -5,10 +5,10 @@
 import type { MerchantId } from '#domain/ids.ts'
 
 /**
- * Returns a function to call when the work has ended, or why the work must not run here. The claim on the work of a
- * merchant in another cell expires by itself.
+ * Returns undefined if the merchant is in another cell or being moved; the claim on its work expires by itself.
+ * Otherwise returns a function to call when the work has ended.
  */
-export type Gate = (merchantId: MerchantId) => (() => void) | 'moving' | 'elsewhere'
+export type Gate = (merchantId: MerchantId) => (() => void) | undefined
 
 const nothing = (): void => {}
 

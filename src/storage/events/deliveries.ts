@@ -66,8 +66,6 @@ export interface DeliveryStore {
   record(attempts: readonly Attempt[]): Promise<void>
   /** Releases claims on events that were not sent, or sent without an answer. */
   release(deliveries: readonly Delivery[]): Promise<void>
-  /** Releases the claim on an event that was not sent, unless its row is locked. */
-  releaseUnlocked(delivery: Delivery): Promise<void>
   /** Releases all claims. Only for a gateway that is alone on the database, where they belong to dead processes. */
   releaseAll(): Promise<void>
   /** Releases the claims of these dead processes. */
@@ -246,11 +244,6 @@ const releaseStatement = (queue: Queue): string =>
     locked AS MATERIALIZED (SELECT t.merchant_id FROM i JOIN ${queue.table} t ON ${sameRow(queue)} ${lockOrder})
   UPDATE ${queue.table} t SET leased_until = NULL FROM i WHERE ${sameRow(queue)} AND (SELECT count(*) FROM locked) > 0`
 
-const releaseUnlockedStatement = (queue: Queue): string =>
-  `WITH ${given(keyColumns)}, free AS MATERIALIZED (SELECT ${queue.key.map(name => `t.${name}`).join(', ')}
-      FROM i JOIN ${queue.table} t ON ${sameRow(queue)} FOR UPDATE OF t SKIP LOCKED)
-  UPDATE ${queue.table} t SET leased_until = NULL FROM free i WHERE ${sameRow(queue)}`
-
 const releaseAllStatement = ({ table }: Queue): string =>
   `WITH locked AS MATERIALIZED (SELECT t.merchant_id FROM ${table} t
       WHERE t.due_at IS NOT NULL AND t.leased_until IS NOT NULL ${lockOrder})
@@ -275,7 +268,6 @@ interface Writing<C extends Columns> {
 
 const recording = { name: 'record', columns: attemptColumns, text: recordStatement }
 const releasing = { name: 'release', columns: keyColumns, text: releaseStatement }
-const releasingUnlocked = { name: 'release_unlocked', columns: keyColumns, text: releaseUnlockedStatement }
 
 export function createDeliveryStore({ deliverers }: Database): DeliveryStore {
   async function claimFrom(queue: Queue, { now, leaseMs, limit, lanes, laneFree, merchantId }: Claim) {
@@ -315,7 +307,6 @@ export function createDeliveryStore({ deliverers }: Database): DeliveryStore {
     record: attempts => write(recording, attempts.map(toRow)),
 
     release: claimed => write(releasing, claimed.map(toKey)),
-    releaseUnlocked: claimed => write(releasingUnlocked, [toKey(claimed)]),
 
     async releaseAll() {
       for (const queue of [events, deliveries]) await deliverers.query(releaseAllStatement(queue))

@@ -51,8 +51,6 @@ export interface WorkFinder {
   findOrphans(options: { sentBefore: Date; limit: number }): Promise<readonly Orphan[]>
   /** Unanswered operations that one of these processes has sent. */
   findOrphansOf(processes: readonly number[], limit: number): Promise<readonly Orphan[]>
-  /** Ends this process's lease of a timer that it does not run after all. */
-  releaseTimer(timer: Omit<ClaimedTimer, 'account'>): Promise<void>
   /** Ends the leases of these processes. */
   releaseTimersOf(processes: readonly number[]): Promise<void>
   /**
@@ -105,19 +103,6 @@ export function createWorkFinder(database: Database): WorkFinder {
         values: [now, limit, leaseMs, merchantId],
       })
       return rows
-    },
-
-    async releaseTimer({ merchantId, payId, xId, kind }) {
-      await database.writers.query({
-        name: 'release_timer',
-        // Whoever has locked the row, such as the move of its merchant, deletes it or sets the timer again.
-        text: `UPDATE timer t SET leased_until = NULL, leased_by = NULL
-          FROM (SELECT ctid AS place FROM timer
-            WHERE merchant_id = $1 AND pay_id = $2 AND x_id = $3 AND kind = $4 AND leased_by IS NOT DISTINCT FROM ${thisProcess}
-            FOR UPDATE SKIP LOCKED) free
-          WHERE t.ctid = free.place`,
-        values: [merchantId, payId, xId, kind],
-      })
     },
 
     async now() {
