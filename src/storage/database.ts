@@ -1,5 +1,5 @@
 /**
- * Connections to PostgreSQL: one pool that writes batches, one that reads. Also reads the server's durability settings,
+ * Connections to PostgreSQL: pools that write batches, look up rows by key, and read. Also reads the server's durability settings,
  * because no payment may be acknowledged before its commit is durable.
  */
 
@@ -7,12 +7,14 @@ import pg from 'pg'
 import { textAt } from '#domain/json.ts'
 import { createBreaker, DatabaseSilent } from '#storage/breaker.ts'
 import { splitOptions } from '#storage/cells/address.ts'
-import { readerSettings, writerSettings } from '#storage/planner.ts'
+import { batchSettings, readerSettings } from '#storage/planner.ts'
 
 export interface Database {
   readonly url: string
   readonly writers: pg.Pool
   readonly readers: pg.Pool
+  /** The pool for gathered look-ups, whose plans are made once. Long lists, which read on other connections, never delay them. */
+  readonly lookUps: pg.Pool
   /** The pool for webhook deliveries, so that they never occupy a writer connection. */
   readonly deliverers: pg.Pool
   /**
@@ -32,8 +34,11 @@ export interface Database {
  */
 export const writerConnections = 4
 
-/** 6: reads are short, and more connections would only wait for the same two cores. */
-const readerConnections = 6
+/** 4: reads are short, and more connections would only wait for the same two cores. */
+const readerConnections = 4
+
+/** 2: so many queries of look-ups run at once (see gather.ts). */
+const lookUpConnections = 2
 
 /** 2: one claims while the other records. */
 const delivererConnections = 2
@@ -93,13 +98,15 @@ export function openDatabase(
     return created
   }
   const wholeReads = createWholeReads(address, given)
-  const writers = pool(writerConnections, `${writerSettings} ${limits}`)
+  const writers = pool(writerConnections, `${batchSettings} ${limits}`)
   const readers = pool(readerConnections, `${readerSettings} ${limits}`)
-  const deliverers = pool(delivererConnections, `${writerSettings} ${limits}`)
+  const lookUps = pool(lookUpConnections, `${batchSettings} ${limits}`)
+  const deliverers = pool(delivererConnections, `${batchSettings} ${limits}`)
   return {
     url,
     writers,
     readers,
+    lookUps,
     deliverers,
     readWhole: wholeReads.read,
     endWholeReads: wholeReads.end,
@@ -110,7 +117,7 @@ export function openDatabase(
       closing = true
       breaker.close()
       wholeReads.end()
-      await Promise.all([writers.end(), readers.end(), deliverers.end()])
+      await Promise.all([writers, readers, lookUps, deliverers].map(pool => pool.end()))
     },
   }
 }

@@ -6,7 +6,7 @@
  * table is empty or has no statistics, and the statistics of one merchant say nothing about another. In order of
  * preference:
  *
- * 1. The settings of a connection, depending on its pool (`writerSettings`, `readerSettings`, `wholeTableSettings`).
+ * 1. The settings of a connection, depending on its pool (`batchSettings`, `readerSettings`, `wholeTableSettings`).
  * 2. `byOtherIndex(column)`: compares or sorts by a column so that no index on it can be used. Without it, the planner
  *    would choose the primary key (all rows of a merchant) although another condition leads to a few rows.
  * 3. `lookUp(select)`: a subquery after LATERAL or EXISTS that must run once per row. Without it, the planner would
@@ -37,12 +37,13 @@ const withoutCompiling = { jit: 'off' }
 export const noCompiling = 'SET jit = off'
 
 /**
- * The batch statements join a handful of rows to big tables by primary key. A plan made while a table is empty would
+ * For statements that join a handful of rows to big tables by primary key: commits, deliveries and gathered look-ups.
+ * They keep one plan, because to plan a look-up anew takes two to three times as long as to run it (docs/bench.md). A plan made while a table is empty would
  * read the whole table ever after, so these connections make every access path except an index too expensive.
  * `cpu_operator_cost: 0` removes the cost of an index's levels: while a table is small, the planner would otherwise
  * prefer the shallower of two indexes to the one that leads to the row.
  */
-export const writerSettings = asOptions({
+export const batchSettings = asOptions({
   ...withoutCompiling,
   enable_seqscan: 'off',
   enable_bitmapscan: 'off',

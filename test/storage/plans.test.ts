@@ -8,6 +8,7 @@ import { addItems } from '#storage/bank/batch-rows.ts'
 import { dropReplacedLines, settleEntries } from '#storage/bank/entries.ts'
 import { commitStatement } from '#storage/commit/statement.ts'
 import { openDatabase } from '#storage/database.ts'
+import { createPaymentReader } from '#storage/payments/payments.ts'
 import { createWorkFinder } from '#storage/payments/unanswered.ts'
 import { readerSettings } from '#storage/planner.ts'
 import { insertStatement, unmatchedStatement } from '#storage/providers/insert-lines.ts'
@@ -311,6 +312,23 @@ test.each([
   },
 )
 
+test('a gathered look-up keeps its plan', async () => {
+  const database = openDatabase(gateway.databaseUrl, () => undefined)
+  const { rows: stored } = await database.readers.query(
+    'SELECT merchant_id AS "merchantId", pay_id AS "payId" FROM payment LIMIT 1',
+  )
+  const payments = createPaymentReader(database)
+  for (let n = 0; n < 10; n++) {
+    const { merchantId, payId } = stored[0]
+    expect((await payments.byPayId(merchantId, payId))?.payId).toBe(payId)
+  }
+  const { rows: plans } = await database.lookUps.query(
+    'SELECT name, generic_plans AS kept, custom_plans AS "plannedAgain" FROM pg_prepared_statements',
+  )
+  expect(plans).toEqual([{ name: 'payments_by_pay_id', kept: 10, plannedAgain: 0 }])
+  await database.close()
+})
+
 test('this test detects a read without an index', async () => {
   const { options } = statements.get('payments_by_pay_id') ?? { options: '' }
   const text = 'SELECT 1 FROM operation WHERE response_code = $1'
@@ -321,9 +339,9 @@ test('statements are not compiled to machine code on a server that compiles by d
   const { url, drop } = await createEmptyDatabase()
   await queryRows(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET jit = on`)
   const database = openDatabase(url, () => undefined)
-  const { writers, readers, deliverers } = database
-  const shown = await Promise.all([writers, readers, deliverers].map(pool => pool.query('SHOW jit')))
-  expect(shown.map(({ rows }) => rows[0])).toEqual([{ jit: 'off' }, { jit: 'off' }, { jit: 'off' }])
+  const { writers, readers, lookUps, deliverers } = database
+  const shown = await Promise.all([writers, readers, lookUps, deliverers].map(pool => pool.query('SHOW jit')))
+  expect(shown.map(({ rows }) => rows[0].jit)).toEqual(['off', 'off', 'off', 'off'])
   await database.close()
   await drop()
 })

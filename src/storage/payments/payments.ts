@@ -48,7 +48,7 @@ export function createPaymentReader(database: Database): PaymentReader {
   const find = gatherLookUps<PaymentRow>(
     async wanted => {
       const values = wantedValues(wanted)
-      return (await database.readers.query<PaymentRow>({ ...byPayIdStatement, values })).rows
+      return (await database.lookUps.query<PaymentRow>({ ...byPayIdStatement, values })).rows
     },
     row => ({ merchantId: row.merchant_id, id: row.pay_id }),
   )

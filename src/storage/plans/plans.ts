@@ -242,10 +242,10 @@ const comparisons: Readonly<Record<keyof PlanConditions, string>> = {
   createdBefore: 'pl.created_at < ?',
 }
 
-export function createPlanReader({ readers }: Database): PlanReader {
+export function createPlanReader({ readers, lookUps }: Database): PlanReader {
   const lookUpChargeable = gatherLookUps<ChargeableRow>(
     async wanted => {
-      const { rows } = await readers.query<ChargeableRow>({
+      const { rows } = await lookUps.query<ChargeableRow>({
         name: 'plans_to_charge',
         // Starts from the wanted keys, so that each plan is read by its key regardless of statistics.
         text: `SELECT ${columns}, p.method, p.capture_method, p.delayed_hours, p.instrument, p.account,

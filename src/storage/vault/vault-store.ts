@@ -35,10 +35,10 @@ export interface VaultStore {
 }
 
 export function createVaultStore(database: Database): VaultStore {
-  const { readers, writers } = database
+  const { readers, lookUps, writers } = database
   const lookUpCard = gatherLookUps<SealedCard & { readonly merchantId: MerchantId }>(
     async wanted => {
-      const { rows } = await readers.query<SealedCard & { readonly merchantId: MerchantId }>({
+      const { rows } = await lookUps.query<SealedCard & { readonly merchantId: MerchantId }>({
         name: 'vault_cards_by_id',
         text: `SELECT v.merchant_id AS "merchantId", v.card_id AS "cardId", v.key_version AS "keyVersion", v.sealed,
                  v.expiry_date AS "expiryDate"
