@@ -7,9 +7,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { spreadOf } from '#bench/figures.ts'
 import { answerJobs } from '#bench/peer.ts'
 import type { MerchantId, PayId, XId } from '#domain/ids.ts'
+import { providerResultOutstanding } from '#domain/response-codes.ts'
 import { createGateway, type Gateway } from '#gateway.ts'
 import { raiseEvent } from '#lifecycle/event.ts'
-import type { Payment } from '#lifecycle/payment.ts'
+import { lastOperation, noSums, type Payment } from '#lifecycle/payment.ts'
 import { type Change, type EventRow, writesBetween } from '#storage/commit/change.ts'
 import { createGroupCommit, type GroupCommit } from '#storage/commit/group-commit.ts'
 import { openDatabase } from '#storage/database.ts'
@@ -77,7 +78,7 @@ async function deliver(job: GatewayWebhookJob): Promise<number> {
   }
 }
 
-/** A payment like the sample, with ids of its own, before its outcome is known. */
+/** A payment like the sample, with ids of its own. */
 function copyOf(sample: Payment): Payment {
   const payId = newId() as PayId
   const operations = sample.operations.map(operation => ({
@@ -88,19 +89,31 @@ function copyOf(sample: Payment): Payment {
   // Without its card: the vault of this database may not have it, and the measurement is about the event beside the
   // payment.
   const card = { instrument: undefined }
-  return { ...sample, ...card, payId, transId: `hook-${payId}`, operations, eventSequence: 0, version: 1 }
+  return { ...sample, ...card, payId, transId: `hook-${payId}`, operations, eventSequence: 0, version: 2 }
 }
 
-function approve(
-  payment: Payment,
+/** As it was stored before the simulator, which answers at once, approved it and captured in the same step. */
+function beforeAnswer(approved: Payment): Payment {
+  const [first] = approved.operations
+  if (!first) throw new Error('the sample has no operation')
+  const sent = {
+    ...first,
+    state: 'SENT',
+    responseCode: providerResultOutstanding,
+    provider: undefined,
+  } as const
+  return { ...approved, status: 'PENDING', sums: noSums, operations: [sent], version: 1 }
+}
+
+function answered(
+  before: Payment,
+  approved: Payment,
   { withEvent, url }: GatewayWebhookJob,
 ): { change: Change; event?: EventRow } {
-  const [first] = payment.operations
-  if (!first) throw new Error('the sample has no operation')
-  const settled = { ...payment, version: 2 }
-  if (!withEvent) return { change: writesBetween(payment, settled) }
-  const raised = raiseEvent(settled, { type: 'payment.captured', xId: first.xId, operation: first })
-  const { merchantId, payId } = payment
+  if (!withEvent) return { change: writesBetween(before, approved) }
+  const capture = lastOperation(approved)
+  const raised = raiseEvent(approved, { type: 'payment.captured', xId: capture.xId, operation: capture })
+  const { merchantId, payId } = approved
   const event = {
     ...raised.event,
     merchantId,
@@ -110,7 +123,7 @@ function approve(
     owed: true,
     createdAt: new Date(),
   }
-  return { change: { ...writesBetween(payment, raised.payment), events: [event] }, event }
+  return { change: { ...writesBetween(before, raised.payment), events: [event] }, event }
 }
 
 const insertOf = (payment: Payment): Change => ({
@@ -123,9 +136,10 @@ async function commitPayment(
   sample: Payment,
   job: GatewayWebhookJob,
 ): Promise<EventRow | undefined> {
-  const payment = copyOf(sample)
-  const { change, event } = approve(payment, job)
-  for (const next of [insertOf(payment), change]) {
+  const approved = copyOf(sample)
+  const before = beforeAnswer(approved)
+  const { change, event } = answered(before, approved, job)
+  for (const next of [insertOf(before), change]) {
     const committed = await commit(next)
     if (!committed.committed) throw new Error(`not committed: ${committed.conflict}`)
   }

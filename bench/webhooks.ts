@@ -106,7 +106,8 @@ const jobOf = ({ stage, payId }: WebhookOptions, url: string): Omit<GatewayWebho
   databaseUrl: stage.gatewayUrl,
   masterKey: stage.environment.TOLLGATE_MASTER_KEY ?? '',
   merchantId: stage.merchantId,
-  payId,
+  // As the gateway writes ids: a bare client reads them with dashes.
+  payId: payId.replaceAll('-', ''),
   url,
   concurrency,
 })

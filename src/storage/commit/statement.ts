@@ -279,6 +279,8 @@ const shapes: readonly (readonly Part[])[] = [
   ['payment', 'card', 'operation'],
   // Both in one batch, as two batches in five are at half of the full rate (measured).
   ['payment', 'settled', 'card', 'operation', 'answered'],
+  // The same for a merchant with webhooks: second commits, alone or beside first ones.
+  ['payment', 'settled', 'card', 'operation', 'answered', 'event'],
   // The first commit of a payment with an idempotency key, or of one at a provider that is called over the network.
   ['key', 'payment', 'card', 'operation', 'providerReference'],
   // Captures, reversals and refunds.
