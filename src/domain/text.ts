@@ -6,6 +6,9 @@
  */
 export const isStorable = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed()
 
+/** For texts of others that must be stored all the same: what cannot be stored becomes U+FFFD, the sign for a lost character. */
+export const toStorable = (text: string): string => text.replaceAll('\u0000', '\ufffd').toWellFormed()
+
 /** Control and format characters, line and paragraph separators, which readers do not see. */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 

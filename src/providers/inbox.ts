@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { NoticeFact, NoticeItem, RawNotice } from '#connectors/contract.ts'
 import { foreignXId } from '#domain/ids.ts'
+import { isStorable, toStorable } from '#domain/text.ts'
 import type { AccountDirectory } from '#providers/directory.ts'
 import type { NoticeStore } from '#storage/providers/notices.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
@@ -71,7 +72,7 @@ export function createInbox(deps: InboxDeps): Inbox {
         ...sealed,
         items: facts.map(({ key, fact }) => ({
           key: toItemKey(key),
-          kind: describeFact(fact),
+          kind: toStorable(describeFact(fact)),
           reference: referenceOf(fact),
           ignored: fact.kind === 'ignored',
         })),
@@ -99,7 +100,7 @@ function readSafely<T>(read: () => T): T | undefined {
 
 /** Keys come from the provider and may have any length. */
 const toItemKey = (key: string): string =>
-  key.length > 0 && key.length <= 255 && !key.includes('\u0000')
+  key.length > 0 && key.length <= 255 && isStorable(key)
     ? key
     : `sha256:${createHash('sha256').update(key).digest('hex')}`
 
@@ -124,11 +125,12 @@ function describeFact(fact: NoticeFact): string {
 
 /** The reference that lists show for a notice; for a report its address at the provider. */
 function referenceOf(fact: NoticeFact): string | undefined {
-  if (fact.kind === 'report') return fact.url.slice(0, 255)
+  if (fact.kind === 'report') return toStorable(fact.url.slice(0, 255))
   if (!('subject' in fact)) return undefined
   const { reference, transactionId, paymentTransactionId } = fact.subject
   const ours = reference === foreignXId ? undefined : reference
-  return (ours ?? transactionId ?? paymentTransactionId)?.slice(0, 255)
+  const shown = (ours ?? transactionId ?? paymentTransactionId)?.slice(0, 255)
+  return shown === undefined ? undefined : toStorable(shown)
 }
 
 /** Headers with credentials, which are not stored. Signature headers are. */
@@ -148,7 +150,10 @@ function writeNotice({ headers, body }: RawNotice, items: readonly NoticeItem[])
     body: Buffer.from(body).toString('base64'),
     items,
   }
-  return JSON.stringify(stored)
+  // What a notice tells is stored with its payment. The body keeps what the provider sent and signed.
+  return JSON.stringify(stored, (_, value: unknown) =>
+    typeof value === 'string' ? toStorable(value) : value,
+  )
 }
 
 /** The names of all members that hold a date. */

@@ -16,12 +16,14 @@ let gateway: TestGateway
 let account: { accountId: string; merchantId: MerchantId }
 /** The applied keys in order, and the result of applying each key, which tests can set. */
 let applied: string[]
+let appliedFacts: NoticeItem['fact'][]
 let answers: Record<string, Applied | Error | (() => Promise<Applied>)>
 let crashAt: string | undefined
 
-const apply: ApplyNotice = async ({ merchantId }, { key }) => {
+const apply: ApplyNotice = async ({ merchantId }, { key, fact }) => {
   expect(merchantId).toBe(account.merchantId)
   applied.push(key)
+  appliedFacts.push(fact)
   const answer = answers[key] ?? 'applied'
   if (answer instanceof Error) throw answer
   return typeof answer === 'string' ? answer : answer()
@@ -42,6 +44,7 @@ beforeAll(async () => {
 afterAll(() => gateway.stop())
 beforeEach(() => {
   applied = []
+  appliedFacts = []
   answers = {}
   crashAt = undefined
 })
@@ -111,6 +114,20 @@ test('a notice is stored, answered as the provider expects and applied once; a r
   expect(applied).toEqual(['first', 'second', 'third'])
   expect(await states()).toMatchObject({ first: 'APPLIED', third: 'APPLIED' })
   expect(await counted('repeated')).toBe(1)
+})
+
+test('a notice that holds U+0000 or half a surrogate pair, which no database stores, is stored and applied without them', async () => {
+  const facts: NoticeItem['fact'][] = [
+    { kind: 'ignored', name: 'charge\u0000.odd' },
+    { kind: 'report', url: 'https://provider.example/\u0000', name: 'report\u0000' },
+    { kind: 'lapsed', subject: { transactionId: 'odd\u0000\ud800id' } },
+  ]
+  const told = facts.map((fact, index) => item(`odd-${index}`, { fact }))
+  expect(await deliver(tell(secret, told))).toMatchObject({ status: 202 })
+  await gateway.gateway.notices.runDue()
+  expect(applied).toEqual(['odd-1', 'odd-2'])
+  expect(appliedFacts.at(-1)).toEqual({ kind: 'lapsed', subject: { transactionId: 'odd\ufffd\ufffdid' } })
+  expect(await states()).toMatchObject({ 'odd-0': 'IGNORED', 'odd-2': 'APPLIED' })
 })
 
 test('raw notices are sealed: nothing of them can be read in the database', async () => {
