@@ -70,9 +70,13 @@ function isClosed(payment: Payment): boolean {
   return (reached && method.capturePercentMax !== undefined) || captures(payment).some(endsCapturing)
 }
 
-/** Whether the merchant declared this capture to be the last. */
-export const endsCapturing = ({ details: { manual, closes, releasesRest } }: Operation): boolean =>
-  manual?.final === true || closes === true || releasesRest === true
+/** Whether this capture releases the rest, because it asked for that or because its provider did so by itself. */
+export const releasesRest = ({ details, prepared }: Operation): boolean =>
+  details.releasesRest === true || prepared.restReleased === true
+
+/** Whether no other capture may follow this one. */
+export const endsCapturing = (capture: Operation): boolean =>
+  capture.details.manual?.final === true || capture.details.closes === true || releasesRest(capture)
 
 /** Partial captures, and a second capture, need a method that allows them. */
 function methodAllowsPart(payment: Payment, { amount }: CaptureCommand): boolean {

@@ -106,6 +106,7 @@ export function recordElsewhere(payment: Payment, elsewhere: Elsewhere): Payment
   const sums = sumsAfter(payment, type, amount)
   if (!sums) return undefined
   const { transId, refNr, sequence } = lastOperation(payment)
+  const releases = type === 'CAPTURE' && elsewhere.releasesRest && openAmount({ ...payment, sums }) > 0
   const operation: Operation = {
     xId,
     sequence: sequence + 1,
@@ -115,14 +116,13 @@ export function recordElsewhere(payment: Payment, elsewhere: Elsewhere): Payment
     transId,
     refNr,
     responseCode: success,
-    prepared: {},
+    prepared: releases ? { restReleased: true } : {},
     provider,
     details: { origin: 'PROVIDER', ...(capture ? { refundOf: capture.xId } : {}) },
     createdAt: now,
     updatedAt: now,
   }
   const next = { ...payment, sums, operations: [...payment.operations, operation] }
-  const releases = type === 'CAPTURE' && elsewhere.releasesRest && openAmount(next) > 0
   return withNewVersion({ ...(releases ? releaseRest(next) : next), status: statusAfter(next, type) }, now)
 }
 

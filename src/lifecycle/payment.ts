@@ -56,6 +56,8 @@ export interface Prepared {
   readonly paidLate?: boolean
   /** The late money was kept and the payment continued. Stored, because the merchant may change that setting later. */
   readonly keptLate?: boolean
+  /** The provider released the rest with this capture, which had not asked for that. */
+  readonly restReleased?: boolean
   /**
    * When the operation was sent, if it was recorded earlier to wait for the customer: milliseconds, merchant's time.
    */

@@ -9,7 +9,7 @@ import type { XId } from '#domain/ids.ts'
 import { add, subtract } from '#domain/money/money.ts'
 import { detailCode, providerResultOutstanding, success, unreachedCode } from '#domain/response-codes.ts'
 import { mayTryAgain } from '#lifecycle/attempt.ts'
-import { endsCapturing } from '#lifecycle/capture.ts'
+import { endsCapturing, releasesRest } from '#lifecycle/capture.ts'
 import { customerDeadline } from '#lifecycle/create.ts'
 import { awaitAction, endPage } from '#lifecycle/customer-step.ts'
 import { toOperation } from '#lifecycle/follow-up.ts'
@@ -66,10 +66,13 @@ export function settle(
   }
 }
 
-/** If the provider says that it released the rest, the rest is released even if the capture did not ask for it. */
+/**
+ * If the provider says that it released the rest, the rest is released even if the capture did not ask for it. Stored
+ * in `prepared`, because the details of an operation are written only once.
+ */
 const withRelease = (operation: Operation, outcome: Outcome | CustomerActionOutcome): Operation =>
   outcome.kind === 'approved' && outcome.restReleased
-    ? { ...operation, details: { ...operation.details, releasesRest: true } }
+    ? { ...operation, prepared: { ...operation.prepared, restReleased: true } }
     : operation
 
 /** The provider has accepted a capture and will collect it on a later day; until then the payment is CAPTURE_REQUEST. */
@@ -100,7 +103,12 @@ const effects: Record<OperationType, Effects> = {
   CAPTURE: {
     approve: takeCapture,
     fail: (payment, operation) => {
-      const released = withSums(payment, { capturing: subtract(payment.sums.capturing, operation.amount) })
+      const { capturing, reversed } = payment.sums
+      const released = withSums(payment, {
+        capturing: subtract(capturing, operation.amount),
+        // A later capture has released the rest, and with it what this one did not take.
+        reversed: payment.operations.some(hasReleasedRest) ? add(reversed, operation.amount) : reversed,
+      })
       // A failed delayed capture is not repeated; from then on the merchant captures manually. A failed manual capture
       // made before the delayed one was due does not cancel the delayed one, no matter when the failure becomes known.
       const fired =
@@ -199,13 +207,14 @@ function answerFirstStep(payment: Payment, confirm: Operation): Payment {
   }
 }
 
+const hasReleasedRest = (operation: Operation): boolean =>
+  operation.type === 'CAPTURE' && operation.state === 'OK' && releasesRest(operation)
+
 function raiseAuthorization(payment: Payment, { amount, details }: Operation): Payment {
   const { authorizationExpiresAt, sums } = payment
   // The payment was reversed while the increment was under way, or a capture released the rest: the added amount is
   // released too.
-  const isReleased = ({ type, state, details: { releasesRest } }: Operation): boolean =>
-    type === 'CAPTURE' && state === 'OK' && releasesRest === true
-  if (payment.status === 'REVERSED' || payment.operations.some(isReleased)) {
+  if (payment.status === 'REVERSED' || payment.operations.some(hasReleasedRest)) {
     return withSums(payment, {
       authorized: add(sums.authorized, amount),
       reversed: add(sums.reversed, amount),
@@ -219,7 +228,7 @@ function raiseAuthorization(payment: Payment, { amount, details }: Operation): P
 }
 
 function takeCapture(payment: Payment, operation: Operation): Payment {
-  const { amount, details } = operation
+  const { amount } = operation
   const taken: Payment = {
     ...withSums(payment, {
       capturing: subtract(payment.sums.capturing, amount),
@@ -230,7 +239,7 @@ function takeCapture(payment: Payment, operation: Operation): Payment {
   // Even if the method allows captures above the authorised amount, reaching that amount closes the payment.
   const reached =
     payment.method.capturePercentMax !== undefined && taken.sums.captured >= taken.sums.authorized
-  const released = details.releasesRest
+  const released = releasesRest(operation)
     ? withSums(taken, { reversed: add(taken.sums.reversed, openAmount(taken)) })
     : taken
   return { ...released, closedForCapture: payment.closedForCapture || reached || endsCapturing(operation) }

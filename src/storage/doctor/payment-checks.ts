@@ -104,7 +104,7 @@ const operationOf = (condition: string): string =>
 /** Whether a capture ends the capturing. */
 const isLast = (capture: string): string =>
   `(${capture}.details->'manual'->>'final' = 'true' OR ${capture}.details->>'closes' = 'true'
-    OR ${capture}.details->>'releasesRest' = 'true')`
+    OR ${capture}.details->>'releasesRest' = 'true' OR ${capture}.prepared->>'restReleased' = 'true')`
 
 /**
  * If more than the authorised amount may be captured, reaching that amount closes the payment; an increment may follow.
@@ -173,7 +173,8 @@ const moneyChecks: readonly Check[] = [
       UNION ALL
       SELECT p.merchant_id, p.pay_id, c.x_id, 'open for capture, but this capture was the last'
       FROM operation c JOIN payment p ON p.merchant_id = c.merchant_id AND p.pay_id = c.pay_id
-      WHERE {touched c} AND c.type = 'CAPTURE' AND c.state = 'OK' AND c.details::text LIKE '%true%' AND ${isLast('c')}
+      WHERE {touched c} AND c.type = 'CAPTURE' AND c.state = 'OK'
+        AND (c.details::text LIKE '%true%' OR c.prepared::text LIKE '%restReleased%') AND ${isLast('c')}
         AND NOT p.closed_for_capture
         AND NOT ${operationOf(`u.type = 'CAPTURE' AND u.state = 'FAILED' AND u.updated_at >= c.updated_at`)}`,
   },

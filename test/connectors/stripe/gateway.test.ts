@@ -128,6 +128,12 @@ describe('a card number', () => {
     expect((await capture('c2')).body.responseCode).toBe('20200006')
     shop.double.books.capturesOnce = false
     await expectSameBooks(body.payId)
+    const commands = commandsHere(shop.gateway.databaseUrl, {
+      TOLLGATE_MASTER_KEY: masterKeyOf(shop.gateway.databaseUrl),
+    })
+    const { stdout } = await commands.run('doctor')
+    commands.remove()
+    expect(stdout).not.toContain('closed for capture, but its captures say otherwise')
   })
 
   // Stripe shows only the captured total, which may come from either of the two.
@@ -158,6 +164,27 @@ describe('a card number', () => {
     expect(answer.status).toBe('PENDING')
     await settle()
     expect((await read(body.payId)).amount).toMatchObject({ capturedValue: 400, reversedValue: 600 })
+  })
+
+  test('an increment whose answer comes after the capture that released the rest is released, too', async () => {
+    const { body } = await create(manual)
+    const call = (path: string, value: number, more = {}) =>
+      shop.gateway.call('POST', `/payments/${body.payId}/${path}`, {
+        transId: path,
+        amount: euros(value),
+        ...more,
+      })
+    shop.double.arm('POST', /increment_authorization$/, 'lost after')
+    expect((await call('incrementals', 500)).body.status).toBe('PENDING')
+    const last = { captureMethod: { manual: { final: true } } }
+    expect((await call('captures', 400, last)).body.status).toBe('OK')
+    await settle()
+    expect((await read(body.payId)).amount).toMatchObject({
+      authorizedValue: 1500,
+      capturedValue: 400,
+      reversedValue: 1100,
+    })
+    await expectSameBooks(body.payId)
   })
 
   test('422 a part of the authorisation cannot be released', async () => {
