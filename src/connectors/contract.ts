@@ -349,7 +349,7 @@ export interface FollowUpRequest extends OperationRequest {
   readonly captureTransactionId?: string
   /** The authorised, captured, reversed or refunded total after this operation: many providers require totals. */
   readonly newTotal: number
-  /** This is the last capture. */
+  /** This is the last capture. False while another capture or an increment without an answer may leave more. */
   readonly final?: boolean
 }
 

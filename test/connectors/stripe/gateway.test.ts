@@ -187,6 +187,24 @@ describe('a card number', () => {
     await expectSameBooks(body.payId)
   })
 
+  test.each([
+    ['capture that never arrived', 'captures', 'lost before', 400, 600],
+    ['increment that arrived', 'incrementals', 'lost after', 500, 1000],
+  ] as const)(
+    'what an unanswered %s left can still be captured after the capture of all else',
+    async (_, path, fault, value, beside) => {
+      const { body } = await create(manual)
+      const call = (to: string, amount: number) =>
+        shop.gateway.call('POST', `/payments/${body.payId}/${to}`, { transId: to, amount: euros(amount) })
+      shop.double.arm('POST', path === 'captures' ? /capture$/ : /increment_authorization$/, fault)
+      expect((await call(path, value)).body.status).toBe('PENDING')
+      expect((await call('captures', beside)).status).toBe(200)
+      await settle()
+      expect((await call('captures', value)).body.status).toBe('OK')
+      await expectSameBooks(body.payId)
+    },
+  )
+
   test('422 a part of the authorisation cannot be released', async () => {
     const { body } = await create(manual)
     const path = `/payments/${body.payId}/reversals`

@@ -204,13 +204,12 @@ function readCancelled(intent: Wire, { echo, transactionId }: Named): Outcome {
 
 /** Only cards allow several captures; every other method releases the rest with its first capture. */
 export function toCapture(request: FollowUpRequest, code: string, amount: number): Form {
-  const { payment, newTotal, final, authorization } = request
+  const { payment, final, authorization } = request
   const several = payment.method.operations.includes('multi_capture') && !authorization?.fields?.capturesOnce
   const more = code === cardCode && several
-  const last = final === true || newTotal >= payment.authorizedValue
   return {
     amount_to_capture: amount,
-    final_capture: more && !last ? false : undefined,
+    final_capture: more && final !== true ? false : undefined,
     amount_details: toAmountDetails(request),
     payment_details: toPaymentDetails(request),
     expand: chargeWanted,

@@ -8,6 +8,7 @@ import { endsCapturing } from '#lifecycle/capture.ts'
 import {
   approvingOperation,
   findOperation,
+  isUnanswered,
   type Operation,
   openAmount,
   type Payment,
@@ -97,5 +98,15 @@ function newTotal({ sums }: Payment, { type, amount }: Operation): number {
   }
 }
 
+/**
+ * The merchant called it the last one, or nothing is left to capture. While another capture or an increment has no answer,
+ * its amount may still be left: a provider that takes the capture for the last one would release it.
+ */
 const isLastCapture = (payment: Payment, operation: Operation): boolean =>
-  endsCapturing(operation) || openAmount(payment) === 0
+  endsCapturing(operation) ||
+  (openAmount(payment) === 0 &&
+    !payment.operations.some(
+      other => other.xId !== operation.xId && mayLeaveMore.has(other.type) && isUnanswered(other),
+    ))
+
+const mayLeaveMore: ReadonlySet<Operation['type']> = new Set(['CAPTURE', 'INCREMENTAL'])
