@@ -5,7 +5,7 @@
 import type { AuthorizationOutcome, AuthorizationRequest, HttpAnswer } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
 import { lookUp } from '#connectors/stripe/look-up.ts'
-import { bankTransferCode, stripeCode } from '#connectors/stripe/methods.ts'
+import { bankTransferCode, storedCode, stripeCode } from '#connectors/stripe/methods.ts'
 import { toStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { notPermitted } from '#connectors/stripe/translate/declines.ts'
 import { needsNoPage, readIntent, toIntent } from '#connectors/stripe/translate/intents.ts'
@@ -41,7 +41,11 @@ export async function authorize(
   }
   // A card number is never sent unless the account allows raw cards.
   const direct = needsNoPage(request, code) && (request.card === undefined || tools.rawCards)
-  return direct ? createIntent(request, { code, amount }, tools) : openPage(request, { code, amount }, tools)
+  const isStored = request.card === undefined && request.account === undefined
+  const charged = isStored ? storedCode(code) : code
+  return direct
+    ? createIntent(request, { code: charged, amount }, tools)
+    : openPage(request, { code, amount }, tools)
 }
 
 interface Priced {

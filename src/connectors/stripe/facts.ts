@@ -2,7 +2,7 @@
  * The facts about Stripe that do not depend on an account: hosts, settings, secrets, methods, amounts and time limits.
  */
 import type { ConnectorFacts } from '#connectors/contract.ts'
-import { labels, stripeCode } from '#connectors/stripe/methods.ts'
+import { isDebit, labels, storedCode, stripeCode } from '#connectors/stripe/methods.ts'
 import { exponent } from '#connectors/stripe/translate/amounts.ts'
 import type { OperationType } from '#lifecycle/payment.ts'
 import type { Method } from '#methods/rows.ts'
@@ -77,6 +77,10 @@ export const stripeFacts: ConnectorFacts = {
     undo: false,
   },
   timeoutMs: 20_000,
-  pendingMs: ({ family }: Method, operation: OperationType) =>
-    (operation === 'REFUND' ? refundPendingDays : (pendingDays[family] ?? 3)) * dayMs,
+  pendingMs: ({ family, type }: Method, operation: OperationType) => {
+    if (operation === 'REFUND') return refundPendingDays * dayMs
+    // Charged again as a debit, a bank redirect is decided as late as one.
+    const isChargedAsDebit = isDebit(storedCode(stripeCode(type) ?? ''))
+    return (pendingDays[isChargedAsDebit ? 'direct_debit' : family] ?? 3) * dayMs
+  },
 }

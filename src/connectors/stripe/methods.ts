@@ -128,11 +128,16 @@ const reusable = setOf(`
   naver_pay nz_bank_account paypal payto revolut_pay satispay sepa_debit twint upi us_bank_account
 `)
 
+/** Codes that Stripe cannot charge again: it stores the bank account behind them as a SEPA debit. */
+const storedAsDebit = setOf('bancontact ideal')
+
 /** Debits, whose disputes at Stripe are returns by the customer's bank. */
 const debits = setOf('sepa_debit us_bank_account bacs_debit au_becs_debit nz_bank_account acss_debit payto')
 
 export const canCaptureLater = (code: string): boolean => capturedLater.has(code)
 export const isDebit = (code: string): boolean => debits.has(code)
+/** The code under which a method is charged again. */
+export const storedCode = (code: string): string => (storedAsDebit.has(code) ? sepaDebitCode : code)
 export const isReusable = (code: string): boolean => reusable.has(code)
 
 export function capabilitiesOf(method: Method, rawCards: boolean): Capabilities | undefined {

@@ -263,6 +263,34 @@ test.each(['returns', 'never returns', 'never returns, and Stripe fails once'])(
   },
 )
 
+// Stripe cannot charge Bancontact again: it stores the account behind it as a SEPA debit.
+test.each(['returns', 'never returns'])(
+  'a plan that was begun with Bancontact is charged as the SEPA debit that Stripe stored: the customer %s',
+  async how => {
+    const { body } = await shop.gateway.call('POST', '/payments', {
+      ...order('BANCONTACT'),
+      credentialOnFile: {
+        type: 'RECURRING',
+        initialPayment: true,
+        recurring: { frequency: 'MONTHLY', useCase: 'FIXED' },
+      },
+    })
+    const page = await go(body._links.redirect.href)
+    const back = await go(`${page}?choice=yes`)
+    await (how === 'returns' ? go(back) : deliver('reversed'))
+    const charge = await shop.gateway.call('POST', `/payment-plans/${body.paymentPlanId}/charge`, {
+      transId: `charge-bancontact ${how}`,
+    })
+    expect([charge.status, charge.body.status]).toEqual([200, 'PENDING'])
+    const { intents } = shop.double.books
+    const debit = [...intents.values()].find(({ metadata }) => metadata.tollgate === charge.body.xId)
+    if (debit) shop.double.books.succeed(debit)
+    await deliver()
+    expect((await read(charge.body.payId)).status).toBe('OK')
+    await expectSameBooks(charge.body.payId)
+  },
+)
+
 test('a notice that has waited a minute for Stripe’s token completes the payment without it', async () => {
   const { body } = await shop.gateway.call('POST', '/payments', {
     ...order('CARD', { paymentMethods: { integrationType: 'HOSTED', type: 'CARD' } }),

@@ -94,6 +94,7 @@ const cards: Readonly<Record<string, string>> = {
   '4000000000009979': 'stolen_card',
   '4000000000000069': 'expired_card',
 }
+const storedDebit = 'pm_debit_'
 export const challengedCard = '4000000000003220'
 
 export const at = (fields: Fields, ...path: readonly string[]): FormTree | undefined => {
@@ -151,6 +152,11 @@ export class StripeBooks {
     const amount = Number(text(fields, 'amount'))
     if (!Number.isSafeInteger(amount) || amount < 1)
       throw invalid('Invalid integer: amount', 'parameter_invalid_integer')
+    const stored = text(fields, 'payment_method')
+    const type = text(fields, 'payment_method_types', '0')
+    const isStoredDebit = stored?.startsWith(storedDebit) ?? false
+    if (stored !== undefined && (type === 'bancontact' || isStoredDebit !== (type === 'sepa_debit')))
+      throw invalid('The PaymentMethod provided cannot be used again by this type.')
     const intent = this.#openIntent({
       amount,
       currency: text(fields, 'currency') ?? '',
@@ -503,8 +509,15 @@ export class StripeBooks {
                 ...(this.capturesOnce ? { multicapture: { status: 'unavailable' } } : {}),
               },
             }
-          : { type: intent.type, [intent.type]: {} },
+          : { type: intent.type, [intent.type]: this.#storedBehind(intent) },
     }
+  }
+
+  /** Bancontact cannot be charged again; Stripe stores the account behind it as a SEPA debit. */
+  #storedBehind({ id, type, future }: Intent): Record<string, unknown> {
+    return type === 'bancontact' && future !== undefined
+      ? { generated_sepa_debit: `${storedDebit}${id.slice(3)}` }
+      : {}
   }
 
   showSession(session: Session): Record<string, unknown> {

@@ -1,5 +1,5 @@
 /** Translates Stripe's facts about an approved payment into the names of our contract. */
-import { isReusable } from '#connectors/stripe/methods.ts'
+import { isReusable, storedCode } from '#connectors/stripe/methods.ts'
 import { idAt, textAt, type Wire, wireAt } from '#connectors/stripe/translate/wire.ts'
 import { entryOf } from '#domain/json.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
@@ -54,12 +54,18 @@ function threeDsFields(authentication: Wire | undefined): Record<string, unknown
   }
 }
 
-/** Charging a stored method needs both the customer's and the method's id, so our token contains both. */
+/**
+ * Charging a stored method needs both the customer's and the method's id, so our token contains both. The method is the
+ * one that Stripe made of the customer's if that one cannot be charged again.
+ */
 function tokenOf(intent: Wire, details: Wire | undefined): string | undefined {
   const customer = idAt(intent, 'customer')
-  const method = idAt(intent, 'payment_method')
   const setUp = textAt(intent, 'setup_future_usage') === 'off_session'
   const type = textAt(details, 'type')
+  const method =
+    type === undefined || storedCode(type) === type
+      ? idAt(intent, 'payment_method')
+      : idAt(wireAt(details, type), 'generated_sepa_debit')
   if (!setUp || customer === undefined || method === undefined) return undefined
   return type === undefined || isReusable(type) ? `${customer}/${method}` : undefined
 }
