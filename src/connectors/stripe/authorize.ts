@@ -14,6 +14,7 @@ import {
   both,
   declined,
   provesArrival,
+  type Reading,
   readAnswer,
   readRefusal,
   unknown,
@@ -80,12 +81,17 @@ async function openPage(
   const call = { form, key: request.reference }
   const answer = await tools.client.post('/v1/checkout/sessions', call, tools.signal)
   const outcome = await readCreated(answer, request, { tools, read: readSession })
-  // If the answer with the page's address was lost, nothing can be paid there. Repeating the call is safe, and the same
-  // key returns the same page.
-  return outcome.authorization.kind === 'unknown' && readAnswer(answer).kind === 'none'
+  return outcome.authorization.kind === 'unknown' && isUnanswered(readAnswer(answer))
     ? both(unreached)
     : outcome
 }
+
+/**
+ * If the answer with the page's address was lost, nothing can be paid there. Repeating the call is safe, and the same
+ * key returns the same page; 409: the first call with this key is still under way.
+ */
+const isUnanswered = (reading: Reading): boolean =>
+  reading.kind === 'none' || (reading.kind === 'refused' && reading.status === 409)
 
 /** Creating a customer object moves no money, so a lost answer here only means that no page was opened. */
 async function createCustomer(
@@ -96,6 +102,7 @@ async function createCustomer(
   const form = { ...details, metadata: { [referenceKey]: request.reference } }
   const answer = await client.post('/v1/customers', { form, key: `${request.reference}-customer` }, signal)
   const reading = readAnswer(answer)
+  if (isUnanswered(reading)) return both(unreached)
   if (reading.kind === 'refused') return both(readRefusal(reading, request))
   const id = reading.kind === 'object' ? textAt(reading.object, 'id') : undefined
   return id === undefined ? both(unreached) : { id }

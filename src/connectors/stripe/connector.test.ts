@@ -79,6 +79,19 @@ describe('authorisation', () => {
     )
   })
 
+  // The answer to the first call was lost while Stripe was still making the page.
+  test.each(['/v1/checkout/sessions', '/v1/customers'])(
+    'a page is asked for again while the first call to %s is under way',
+    async path => {
+      const inUse = refused({ type: 'idempotency_error', code: 'idempotency_key_in_use' }, 409)
+      const { connector, calls } = talk([inUse])
+      const type = path.endsWith('customers') ? 'SEPACREDITTRANSFER' : 'IDEAL'
+      const outcome = await connector.authorize(authorizationOf(type), signal)
+      expect(outcome.authorization.kind).toBe('unreached')
+      expect(calls()).toEqual([`POST ${path}`])
+    },
+  )
+
   test.each<[string, HttpAnswer, string]>([
     ['never sent', { kind: 'unreached', reason: 'refused' }, 'unreached'],
     ['lost', { kind: 'lost', reason: 'reset' }, 'unknown'],
