@@ -32,8 +32,11 @@ const directory = new URL('../../migrations/', import.meta.url)
 
 interface MigrateOptions {
   readonly onProgress?: (line: string) => void
-  /** The last migration to run; all unless given. For restoring a backup of an older schema. */
-  readonly upTo?: string | undefined
+  /**
+   * The names of the migrations to run; all unless given. For restoring a backup of an older schema: a later release may
+   * have added a migration between those of an earlier one, so the newest name does not tell which ones there were.
+   */
+  readonly only?: readonly string[] | undefined
   /** The connection timeout of each try; three times 10 s unless given. */
   readonly connectTriesMs?: readonly number[]
 }
@@ -55,7 +58,7 @@ export async function migrateAndRead<T>(
       name text NOT NULL PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`)
     const applied = await readApplied(client)
     for (const migration of await readMigrations()) {
-      if (options.upTo !== undefined && migration.name > options.upTo) continue
+      if (options.only?.includes(migration.name) === false) continue
       const known = applied.get(migration.name)
       if (known === undefined) {
         options.onProgress?.(`migrating: ${migration.name}`)

@@ -76,7 +76,7 @@ async function fillCell(
   const url = await urlOf(header.cell ?? 0, sources)
   await refuseFilled(url, header)
   // Creates the schema of the time of the backup; newer migrations run after the rows are loaded.
-  await migrate(url, { onProgress, upTo: header.migrations.at(-1) })
+  await migrate(url, { onProgress, only: header.migrations })
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})
   onClient(client)
