@@ -317,6 +317,8 @@ export interface KeepQuestion {
   readonly approval?: Kept
   /** Set when the customer has returned from an action. */
   readonly returned?: PageReturn
+  /** The merchant's confirm is sent instead of this request, and gets what is kept here as its approval. */
+  readonly awaitsConfirm?: boolean
 }
 
 /** The path of a field in the merchant's request, and what is wrong with it. */

@@ -24,7 +24,10 @@ const authenticationFailed = '0305'
 
 type Request = KeepQuestion['request']
 
-export function decideScenario({ request, approval, returned }: KeepQuestion, faults: FaultBook): Kept {
+export function decideScenario(
+  { request, approval, returned, awaitsConfirm }: KeepQuestion,
+  faults: FaultBook,
+): Kept {
   const scenario = approval ? followUpScenario(request.operation, approval) : firstScenario(request)
   const awaits = approval ? undefined : stepBefore(request, scenario)
   const decided: Kept = {
@@ -32,13 +35,10 @@ export function decideScenario({ request, approval, returned }: KeepQuestion, fa
     ...(awaits || scenario.decline !== undefined ? {} : amountScenario(request)),
     ...modeScenario(modeOf(request, returned)),
   }
-  return withoutGaps({
-    ...decided,
-    // While an operation waits for the customer no money moves, so faults are not used up yet.
-    ...(awaits
-      ? { awaits, page: pageAddress(request.payment.returnUrl) }
-      : drawFaults({ ...request, decided }, faults)),
-  })
+  // While an operation waits for the customer no money moves, so faults are not used up yet.
+  if (awaits) return withoutGaps({ ...decided, awaits, page: pageAddress(request.payment.returnUrl) })
+  // What is never sent uses up no fault: the confirm that is sent instead does.
+  return withoutGaps(awaitsConfirm ? decided : { ...decided, ...drawFaults({ ...request, decided }, faults) })
 }
 
 /** A customer's decline takes precedence over the merchant's simulation mode. */
@@ -144,19 +144,12 @@ export function captureScenario({ decline, capture, laterCapture, lostSends, cap
   return { decline: decline ?? capture ?? laterCapture, lostSends: captureLostSends ?? lostSends }
 }
 
-/**
- * A request that also captures uses the faults ordered for captures too, unless no capture takes place. A card that
- * was created for a later confirm may have used one then: it strikes the capture of the confirm, and no other does.
- */
+/** A request that also captures uses the faults ordered for captures too, unless no capture takes place. */
 function drawFaults(request: Request & { readonly decided: Kept }, faults: FaultBook): Kept {
   const { decided } = request
   const own = drawFault(request, faults)
-  const { method, integrationType } = request.payment
-  const confirmsLater = method.flow === 'multi_step' && request.operation === 'AUTHORIZATION'
   const ends = (own.decline ?? decided.decline) !== undefined || Number(own.lostSends ?? 0) >= allSends
-  const isStruck = captureFaults.some(fault => decided[fault] !== undefined)
-  if (!request.captureReference || ends || isStruck || (confirmsLater && integrationType !== 'HOSTED'))
-    return own
+  if (!request.captureReference || ends) return own
   const { decline, delayMs, lostAnswer, lostSends } = drawFault({ ...request, operation: 'CAPTURE' }, faults)
   return {
     ...own,
@@ -166,8 +159,6 @@ function drawFaults(request: Request & { readonly decided: Kept }, faults: Fault
     captureLostSends: lostSends,
   }
 }
-
-const captureFaults = ['capture', 'captureDelayMs', 'captureLostAnswer', 'captureLostSends'] as const
 
 /** Uses up faults: one per operation, or one per attempt for lost requests. Inquiries use up none. */
 function drawFault({ payment: { merchantId }, operation }: Request, faults: FaultBook): Kept {

@@ -352,7 +352,8 @@ async function begin(
 ): Promise<Authorization> {
   const { merchant } = request
   const { account: provider, others } = choice
-  const prepared = isFormFirst ? {} : await prepare(request, unsent, provider)
+  const question = { request: unsent, awaitsConfirm: unprepared.awaits === 'CONFIRM' }
+  const prepared = isFormFirst ? {} : await prepare(request, question, provider)
   // If the intent's customer was erased before this payment, what this request says about them is not stored either.
   const stored = isErased(unprepared.details) ? withoutPersonalData(unprepared) : unprepared
   const payment = withPrepared(stored, prepared)

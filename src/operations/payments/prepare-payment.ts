@@ -2,7 +2,7 @@
  * Runs before a new payment is stored: checks that its provider can take the request, and collects the data that the
  * connector needs later. Decides nothing about money and calls no provider.
  */
-import type { AuthorizationRequest, Unsent, WalletData } from '#connectors/contract.ts'
+import type { AuthorizationRequest, KeepQuestion, Unsent, WalletData } from '#connectors/contract.ts'
 import type { OpenedAccount } from '#connectors/directory.ts'
 import type { CreateCommand } from '#lifecycle/create.ts'
 import type { Payment, PaymentKind, Prepared } from '#lifecycle/payment.ts'
@@ -51,10 +51,10 @@ export function checkReturnAddress(
  */
 export async function prepare(
   { command, wallet }: Prepares,
-  unsent: Unsent<AuthorizationRequest>,
+  question: KeepQuestion & { readonly request: Unsent<AuthorizationRequest> },
   { connector, accountId }: OpenedAccount,
 ): Promise<Prepared> {
-  const kept = (await connector.keep?.({ request: unsent })) ?? {}
+  const kept = (await connector.keep?.(question)) ?? {}
   if (accountId === undefined) return kept
   // A wallet's payload and a provider's token are not stored with the payment, so the request cannot be repeated.
   const sentOnce = wallet !== undefined || command.atProvider !== undefined || undefined

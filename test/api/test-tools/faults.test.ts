@@ -227,6 +227,38 @@ describe('the list of faults', () => {
   })
 })
 
+describe('a create that waits for its confirm', () => {
+  const order = { card: { eventToken: 'ORDER' } }
+  async function enterOrder(): Promise<string> {
+    const paymentMethods = { integrationType: 'HOSTED', type: 'CARD', ...order }
+    const { body } = await shop.create('PROVIDERP', { paymentMethods })
+    await shop.customer(body.payId, 'approve')
+    return body.payId
+  }
+  const faults = async () => (await shop.call('GET', '/test/faults')).body.faults
+
+  // Each line: what waits for its confirm, and how it gets there.
+  test.each<[string, () => Promise<string>]>([
+    ['a method of several steps', async () => (await shop.create('PROVIDERR')).body.payId],
+    ['a card for a later order', async () => (await shop.create('CARD', order)).body.payId],
+    ['a card for a later order, entered on our page', () => enterOrder()],
+  ])('uses up no fault: %s', async (_, create) => {
+    await shop.fail({ operation: 'AUTHORIZATION', fault: 'decline', code: '61' })
+    await shop.fail({ operation: '*', fault: 'decline', code: '62' })
+    const payId = await create()
+    expect(await faults()).toMatchObject([{ operation: 'AUTHORIZATION' }, { operation: '*' }])
+    expect(await shop.act(payId, 'confirms', 1000)).toMatchObject(declined('0362'))
+    expect(await faults()).toMatchObject([{ operation: 'AUTHORIZATION' }])
+  })
+
+  test('is confirmed without the faults that were cleared in between', async () => {
+    await shop.fail({ operation: '*', fault: 'decline', times: 2 })
+    const { body } = await shop.create('PROVIDERR')
+    await shop.call('DELETE', '/test/faults')
+    expect(await shop.act(body.payId, 'confirms', 1000)).toMatchObject(done('OK'))
+  })
+})
+
 /** Creates a card payment that waits for its confirm, and confirms it. */
 async function confirmOrder(): Promise<TestAnswer> {
   const { body } = await shop.create('CARD', { card: { eventToken: 'ORDER' } })

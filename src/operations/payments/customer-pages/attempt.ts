@@ -165,8 +165,11 @@ async function recordOnce(payment: Payment, beginning: Beginning, engine: Engine
     ? (openTry(payment)?.details.captureXId ?? beginning.captureXId)
     : undefined
   const unsent = { ...toMessage(payment, beginning, { reference, now }, engine), captureReference }
+  // The merchant confirms before the provider is called, unless the issuer wants to authenticate the cardholder first.
+  const confirmsFirst = payment.operations[0]?.details.confirmsLater === true && method.flow === 'direct'
+  const asks = !confirmsFirst || provider.connector.willChallenge?.(unsent) === true
   const prepared: Prepared = {
-    ...(await provider.connector.keep?.({ request: unsent })),
+    ...(await provider.connector.keep?.({ request: unsent, awaitsConfirm: !asks })),
     account: provider.accountId,
     attempt: beginning.xId,
   }
@@ -174,9 +177,6 @@ async function recordOnce(payment: Payment, beginning: Beginning, engine: Engine
   const cardholderName = nameless ? undefined : card?.cardholderName
   const instrument = admitted && toInstrument(admitted, cardholderName, quoteResult?.offer)
   const account = kept && beginning.account && toAccountInstrument(kept, beginning.account, nameless)
-  // The merchant confirms before the provider is called, unless the issuer wants to authenticate the cardholder first.
-  const confirmsFirst = payment.operations[0]?.details.confirmsLater === true && method.flow === 'direct'
-  const asks = !confirmsFirst || provider.connector.willChallenge?.(unsent) === true
   const tried = { ...beginning, instrument, account, prepared, provider: providerOf(provider), asks, now }
   const next = recordTry(payment, tried)
   const sending = { merchant, payment: next, account: provider, message: { ...unsent, kept: prepared } }
