@@ -269,6 +269,7 @@ cases(
         bookingSystem: { bookingSystemReference: 'r' },
       }),
     ],
+    ['a traveller with one name', inB({ travellers: [{ lastName: 'B' }, { firstName: 'A' }] })],
     ['no amounts', { common: {} }, 'common.amounts'],
     [
       'one amount missing',

@@ -5534,11 +5534,11 @@ export interface TravelProvider {
 /** Who travelled. */
 export interface Traveller {
   /** First name. */
-  readonly firstName: string
+  readonly firstName?: string
   /** Middle name. */
   readonly middleName?: string
   /** Last name. */
-  readonly lastName: string
+  readonly lastName?: string
 }
 
 /** A payment without a plan. */

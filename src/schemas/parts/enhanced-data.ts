@@ -16,11 +16,9 @@ const day = (description: string) => optional(formatted('date', description))
 const money = (description: string) => whole(0, maximumAmount, description)
 const count = (description: string) => whole(0, countMax, description)
 
-const person = {
-  firstName: text(nameMax, 'First name.'),
-  middleName: optional(text(nameMax, 'Middle name.')),
-  lastName: text(nameMax, 'Last name.'),
-}
+const firstName = text(nameMax, 'First name.')
+const middleName = optional(text(nameMax, 'Middle name.'))
+const lastName = text(nameMax, 'Last name.')
 
 const common = closed(
   {
@@ -50,7 +48,7 @@ const rentalInformation = closed(
   {
     carMake: label('Make of the car.'),
     milesDriven: count('Distance driven.'),
-    driver: closed(person, { title: 'Driver', description: 'Who drove.' }),
+    driver: closed({ firstName, middleName, lastName }, { title: 'Driver', description: 'Who drove.' }),
     carRentalCompanyId: choice(
       ['D', 'F', 'G', 'H', 'M', 'O', 'P', 'T', 'W', 'Y', 'Z'],
       "The scheme's letter for the rental company.",
@@ -195,6 +193,12 @@ const provider = closed(
   { title: 'TravelProvider', description: 'Who sold the rental.' },
 )
 
+/** Unlike the driver, a traveller may have one name only, as many people do. */
+const traveller = closed(
+  { firstName: optional(firstName), middleName, lastName: optional(lastName) },
+  { title: 'Traveller', description: 'Who travelled.' },
+)
+
 const schemeB = closed(
   {
     cancellationReason: remark('Why the booking was cancelled.'),
@@ -214,12 +218,7 @@ const schemeB = closed(
       maxItems: linesMax,
       description: 'Amounts besides the rental.',
     }),
-    travellers: optional(
-      Type.Array(closed(person, { title: 'Traveller', description: 'Who travelled.' }), {
-        maxItems: linesMax,
-        description: 'Who travelled.',
-      }),
-    ),
+    travellers: optional(Type.Array(traveller, { maxItems: linesMax, description: 'Who travelled.' })),
     consultant: remark('Who advised the customer.'),
     supplier,
     provider,
