@@ -20,13 +20,18 @@ export interface OneTimeCard {
   readonly securityCode: Secret<string>
 }
 
+export interface RedeemedCard extends OneTimeCard {
+  /** Lets the token be used again, after a payment that was refused before it was stored. */
+  readonly giveBack: () => Promise<void>
+}
+
 export interface OneTimeCards {
   /** `now` is the merchant's time. */
   issue(merchantId: MerchantId, card: OneTimeCard, now: Date): Promise<string>
   /**
    * Opens the token once. Returns undefined if it was used, has expired, belongs to another merchant or is not ours.
    */
-  redeem(merchantId: MerchantId, token: string, now: Date): Promise<OneTimeCard | undefined>
+  redeem(merchantId: MerchantId, token: string, now: Date): Promise<RedeemedCard | undefined>
   /** Deletes the keys of expired tokens. Returns how many. */
   reap(): Promise<number>
 }
@@ -77,6 +82,7 @@ export function createOneTimeCards(store: OneTimeKeyStore, records: RecordVault)
         expiryDate,
         cardholderName,
         securityCode: new Secret(securityCode),
+        giveBack: () => store.giveBack(merchantId, tokenId, kept),
       }
     },
   }

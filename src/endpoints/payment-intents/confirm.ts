@@ -6,7 +6,7 @@ import { parseIntentId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { exampleIds, exampleSuccess } from '#endpoints/payments/follow-up.ts'
 import { readWallet } from '#endpoints/payments/instruments.ts'
-import { redeemCard } from '#endpoints/payments/one-time-card.ts'
+import { payWithToken } from '#endpoints/payments/one-time-card.ts'
 import { checkFit, composePayment, requireMethod } from '#endpoints/payments/payment-command.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
@@ -114,16 +114,16 @@ export const confirmIntentEndpoint = endpoint<Services, typeof confirmIntentSche
     if (!intentId) throw new NotFound()
     if (onDevice !== undefined) checkDevice(sent)
     const method = requireMethod('type', sent.type, merchant)
-    const card = await redeemCard(sent.card, 'card', { merchant, engine })
-    const body = card ? { ...sent, card } : sent
-    const now = merchantNow(engine.clock, merchant)
-    const seenAddress = onDevice === undefined ? undefined : address
-    const compose = (intent: Intent) => composeIntent(intent, { body, method, merchant, now, seenAddress })
-    const checkInstrument =
-      onDevice === undefined ? undefined : (intent: Intent) => checkStored(body, intent, engine)
-    return perform(confirmIntent({ merchant, intentId, compose, checkInstrument, key }, engine)).catch(
-      renameField,
-    )
+    return payWithToken(sent.card, 'card', { merchant, engine }, (card, onStored) => {
+      const body = card ? { ...sent, card } : sent
+      const now = merchantNow(engine.clock, merchant)
+      const seenAddress = onDevice === undefined ? undefined : address
+      const compose = (intent: Intent) => composeIntent(intent, { body, method, merchant, now, seenAddress })
+      const checkInstrument =
+        onDevice === undefined ? undefined : (intent: Intent) => checkStored(body, intent, engine)
+      const confirmation = { merchant, intentId, compose, checkInstrument, key, onStored }
+      return perform(confirmIntent(confirmation, engine)).catch(renameField)
+    })
   },
 })
 

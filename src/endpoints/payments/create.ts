@@ -1,6 +1,6 @@
 /** `POST /payments`: a payment by one given method. */
 import { checkShared } from '#endpoints/checks.ts'
-import { redeemCard } from '#endpoints/payments/one-time-card.ts'
+import { payWithToken } from '#endpoints/payments/one-time-card.ts'
 import { checkFit, composePayment, requireMethod } from '#endpoints/payments/payment-command.ts'
 import { perform, type Services } from '#endpoints/services.ts'
 import { endpoint } from '#http/endpoint.ts'
@@ -216,11 +216,13 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
     const method = requireMethod('paymentMethods.type', body.paymentMethods.type, merchant)
     checkShared(body, environment)
     checkFit(body, method)
-    const card = await redeemCard(body.paymentMethods.card, 'paymentMethods.card', { merchant, engine })
-    const paid = card ? { ...body, paymentMethods: { ...body.paymentMethods, card } } : body
-    // Checks that depend on the card number, which is only known now.
-    if (card) checkFit(paid, method)
-    const composed = composePayment(paid, method, { merchant, now: merchantNow(engine.clock, merchant) })
-    return perform(createPayment({ merchant, ...composed, key }, engine))
+    const { card: sent } = body.paymentMethods
+    return payWithToken(sent, 'paymentMethods.card', { merchant, engine }, async (card, onStored) => {
+      const paid = card ? { ...body, paymentMethods: { ...body.paymentMethods, card } } : body
+      // Checks that depend on the card number, which is only known now.
+      if (card) checkFit(paid, method)
+      const composed = composePayment(paid, method, { merchant, now: merchantNow(engine.clock, merchant) })
+      return perform(createPayment({ merchant, ...composed, key, onStored }, engine))
+    })
   },
 })

@@ -2,7 +2,7 @@
 
 import { isOneTimeToken } from '#domain/cards/card-numbers.ts'
 import type { Merchant } from '#domain/merchant.ts'
-import { InvalidField } from '#http/server/ports.ts'
+import { InvalidField, KeyTaken, NotFound } from '#http/server/ports.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 
 interface SentCard {
@@ -12,15 +12,47 @@ interface SentCard {
   readonly securityCode?: string
 }
 
-/** Undefined: the request has no token. The token is used up last, after all other checks. */
-export async function redeemCard<Card extends SentCard>(
+interface Redeeming {
+  readonly merchant: Merchant
+  readonly engine: Pick<Engine, 'oneTimeCards' | 'clock'>
+}
+
+/**
+ * Pays with the card behind a token; `redeemed` is undefined if the request has no token. Many checks need the card's
+ * number, so the token is used up before them and given back if one of them refuses the request: the customer need not
+ * type their card again because of a mistake of the shop.
+ */
+export async function payWithToken<Card extends SentCard, Result>(
   card: Card | undefined,
   field: string,
-  {
-    merchant,
-    engine,
-  }: { readonly merchant: Merchant; readonly engine: Pick<Engine, 'oneTimeCards' | 'clock'> },
-): Promise<Card | undefined> {
+  redeeming: Redeeming,
+  pay: (redeemed: Card | undefined, onStored: () => void) => Promise<Result>,
+): Promise<Result> {
+  const redeemed = await redeemCard(card, field, redeeming)
+  let isStored = false
+  const giveBack = async () => {
+    if (!isStored) await redeemed?.giveBack()
+  }
+  try {
+    const result = await pay(redeemed?.card, () => {
+      isStored = true
+    })
+    await giveBack()
+    return result
+  } catch (error) {
+    // After any other error the payment may be stored.
+    if (error instanceof InvalidField || error instanceof NotFound || error instanceof KeyTaken)
+      await giveBack()
+    throw error
+  }
+}
+
+/** Undefined: the request has no token. */
+async function redeemCard<Card extends SentCard>(
+  card: Card | undefined,
+  field: string,
+  { merchant, engine }: Redeeming,
+): Promise<{ readonly card: Card; readonly giveBack: () => Promise<void> } | undefined> {
   if (card?.number === undefined || !isOneTimeToken(card.number)) return undefined
   const extra = (['expiryDate', 'securityCode'] as const).find(name => card[name] !== undefined)
   if (extra !== undefined)
@@ -32,11 +64,12 @@ export async function redeemCard<Card extends SentCard>(
       `${field}.number`,
       'is the token of no usable one-time card; allowed is one that was made for this merchant in the last 15 minutes and was not used',
     )
-  return {
+  const typed = {
     ...card,
     number: redeemed.number.reveal(),
     expiryDate: redeemed.expiryDate,
     cardholderName: card.cardholderName ?? redeemed.cardholderName,
     securityCode: redeemed.securityCode.reveal(),
   }
+  return { card: typed, giveBack: redeemed.giveBack }
 }

@@ -32,6 +32,7 @@ export interface IntentConfirmation {
   /** Throws if the card or account may not be used for this intent; called once the intent is known to be open. */
   readonly checkInstrument?: ((intent: Intent) => Promise<void>) | undefined
   readonly key?: OperationKey
+  readonly onStored?: CreatePayment['onStored']
 }
 
 /** 50: each lost round means that another request made a payment from the intent, which failed at once. */
@@ -45,7 +46,7 @@ export async function confirmIntent(
   request: IntentConfirmation,
   engine: Engine,
 ): Promise<OperationAnswer | undefined> {
-  const { merchant, intentId, compose, key } = request
+  const { merchant, intentId, compose, key, onStored } = request
   /** Set if the transId was taken in the last round: the payment that the intent referred to at that time. */
   let met: { readonly payId?: PayId } | undefined
   for (let round = 0; round < maximumRounds; round += 1) {
@@ -62,10 +63,7 @@ export async function confirmIntent(
     // No other request has claimed the intent, so the transId belongs to an unrelated payment.
     if (met && met.payId === payId) return refuse('TRANS_ID_TAKEN', intent, request, engine)
     try {
-      return await createPayment(
-        { ...payment, merchant, key, intent: { intentId, expectedPayId: payId, declines: intent.declines } },
-        engine,
-      )
+      return await createPayment({ ...payment, merchant, key, onStored, intent: claimOf(intent) }, engine)
     } catch (error) {
       if (!(error instanceof CommitRefused) || !raced.includes(error.conflict)) throw error
       met = error.conflict === 'trans_id_taken' ? { payId } : undefined
@@ -73,6 +71,12 @@ export async function confirmIntent(
   }
   throw new Error(`intent ${intentId} was claimed by others in each of ${maximumRounds} tries to pay it`)
 }
+
+const claimOf = ({ intentId, payment, declines }: Intent): CreatePayment['intent'] => ({
+  intentId,
+  expectedPayId: payment?.payId,
+  declines,
+})
 
 /**
  * Ends the open payment of a customer who has left its page for another way to pay. That is a commit of its own, before

@@ -84,6 +84,8 @@ export interface CreatePayment {
   readonly at?: Date
   /** No request waits for the answer: the merchant gets an event. */
   readonly unattended?: boolean
+  /** Called once the payment is stored. A request that is refused stores none. */
+  readonly onStored?: (() => void) | undefined
 }
 
 /** An automatic charge was refused before its first commit. No request waits for the refusal. */
@@ -149,6 +151,7 @@ async function place(
     engine,
   )
   if (committed.committed) {
+    request.onStored?.()
     if (card?.row) engine.vault.remember({ ...card, merchantId: request.merchant.merchantId })
     await engine.testCrash('afterRecord')
     if (answer) return answer

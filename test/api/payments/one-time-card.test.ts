@@ -136,6 +136,53 @@ describe('the token', () => {
     expect((await pay(token)).status).toBe(200)
   })
 
+  // Each line: what is wrong with the first request, besides the card that it has.
+  test.each<[string, Record<string, string>, { card?: object; [field: string]: unknown }, object]>([
+    ['a transId that is taken', {}, { transId: 'taken' }, { responseCode: '20170001' }],
+    ['3-D Secure without addresses', { number: '4000002760003184' }, {}, { field: 'urls' }],
+    ['another brand', {}, { card: { brand: 'mastercard' } }, { field: 'paymentMethods.card.brand' }],
+    [
+      'a quote that is gone',
+      {},
+      { card: { dcc: { quoteId: '1', accepted: true } } },
+      { responseCode: '28000001' },
+    ],
+  ])('pays after %s was refused, and once only', async (_, card, change, refusal) => {
+    await gateway.call('POST', '/payments', { ...cardPayment(), transId: 'taken' })
+    const token = await makeToken(card)
+    expect((await pay(token, change)).body).toMatchObject(refusal)
+    const paid = await pay(token, {
+      urls: { return: 'https://shop.example', cancel: 'https://shop.example' },
+    })
+    expect(paid.status).toBe(200)
+    expect(await pay(token)).toMatchObject(unusable)
+  })
+
+  test('pays after the confirm of a payment intent was refused', async () => {
+    const token = await makeToken()
+    const confirm = async (intent: object) => {
+      const { body } = await gateway.call('POST', '/payment-intents', intent)
+      const request = { integrationType: 'DIRECT', type: 'CARD', card: { number: token } }
+      return gateway.call('POST', `/payment-intents/${body.id}/confirm`, request)
+    }
+    expect(await confirm({})).toMatchObject({ status: 400, body: { field: 'amount' } })
+    const amount = { value: 1000, currency: 'EUR' }
+    expect(await confirm({ amount })).toMatchObject({ status: 200, body: { status: 'OK' } })
+    expect(await confirm({ amount })).toMatchObject({ status: 400, body: { field: 'card.number' } })
+  })
+
+  test('is used up by a payment that is declined, and given back in time only', async () => {
+    const declined = await makeToken({ number: '4000000000000002' })
+    expect((await pay(declined)).status).toBe(422)
+    expect(await pay(declined)).toMatchObject(unusable)
+    const late = await makeToken()
+    clock.move(14 * 60 * secondMs)
+    await gateway.call('POST', '/payments', { ...cardPayment(), transId: 'taken' })
+    expect((await pay(late, { transId: 'taken' })).status).toBe(422)
+    clock.move(60 * secondMs)
+    expect(await pay(late)).toMatchObject(unusable)
+  })
+
   test('expires after 15 minutes', async () => {
     const [inTime, late] = [await makeToken(), await makeToken()]
     clock.move(15 * 60 * secondMs - 1)
