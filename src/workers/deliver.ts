@@ -6,7 +6,7 @@
 import type { MerchantId } from '#domain/ids.ts'
 import type { Clock } from '#operations/engine.ts'
 import { type Gate, openGate } from '#operations/merchants/gate.ts'
-import type { Attempt, Delivery, DeliveryStore } from '#storage/events/deliveries.ts'
+import type { Attempt, Claim, Delivery, DeliveryStore } from '#storage/events/deliveries.ts'
 import { decideNext } from '#webhooks/schedule.ts'
 import type { Sender, Sent } from '#webhooks/send.ts'
 import { buildMessage } from '#webhooks/sign.ts'
@@ -47,7 +47,10 @@ export interface DeliveryDeps {
 /** 30 s: nearly twice an attempt of 15 s and its record; after a crash a message is due again that soon. */
 const leaseMs = 30_000
 
-/** 1,024 messages under way: even the smallest machine has sockets and memory for that many. */
+/**
+ * 1,024 messages under way: even the smallest machine has sockets and memory for that many. No merchant has more of these
+ * places than are free, so one whose receivers all hang holds half of them, two of them a third each, and so on.
+ */
 const inFlightMax = 1_024
 
 /** At most 128 attempts share a commit, as with payments. */
@@ -61,46 +64,39 @@ const openSecretsMax = 1_000
 
 export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
   const { store, sender, clock, onError } = deps
-  const lanes = createLanes()
+  const places = createPlaces()
   const underWay = new Map<string, { delivery: Delivery; done: Promise<void> }>()
   const attempt = createAttempts(deps)
   let stopped = false
   const isStopped = () => stopped
   const wake = createPump({ run: () => claim(), isStopped, onError })
 
-  /** Claims as many due messages as there are free places, and starts them. */
-  async function claim(merchantId?: MerchantId): Promise<readonly Promise<void>[]> {
-    const limit = inFlightMax - underWay.size
-    if (stopped || limit <= 0) return []
+  /** Claims due messages for half of the free places, and starts them. */
+  async function claim(merchantId?: MerchantId): Promise<void> {
+    const free = places.describe()
+    if (stopped || free.limit <= 0) return
     const now = new Date(clock.nowMs())
-    const claimed = await store.claim({
-      now,
-      leaseMs,
-      limit,
-      lanes: lanes.list(),
-      laneFree: laneStart,
-      endpoints: deps.mayHaveDeliveries(),
-      merchantId,
-    })
-    return claimed.map(start)
+    const endpoints = deps.mayHaveDeliveries()
+    const claimed = await store.claim({ now, leaseMs, ...free, endpoints, merchantId })
+    for (const delivery of claimed) start(delivery)
+    if (claimed.length >= free.limit) wake()
   }
 
-  function start(delivery: Delivery): Promise<void> {
+  function start(delivery: Delivery): void {
     // The name includes the round, so that a replay does not wait for a hanging attempt of the previous round.
     const name = `${delivery.eventId} ${delivery.endpointId ?? ''} ${delivery.round}`
-    lanes.enter(delivery)
+    places.enter(delivery)
     // The previous attempt of the same delivery may be recorded but not have ended here yet.
     const before = underWay.get(name)?.done ?? Promise.resolve()
     const done: Promise<void> = before
       .then(() => attempt(delivery, isStopped))
-      .then(arrived => lanes.leave(delivery, arrived))
+      .then(arrived => places.leave(delivery, arrived))
       .finally(() => {
         if (underWay.get(name)?.done === done) underWay.delete(name)
         // A place is free now, and a later event of the same payment may have waited for this one.
         wake()
       })
     underWay.set(name, { delivery, done })
-    return done
   }
 
   return {
@@ -125,6 +121,44 @@ export function createDeliveryWorker(deps: DeliveryDeps): DeliveryWorker {
       await sender.close()
       await ended
       if (left.length > 0) await store.release(left)
+    },
+  }
+}
+
+/** Rounded up, so that the last place is taken too. */
+const halfOf = (places: number): number => Math.ceil(places / 2)
+
+/** The lanes, and how many places each merchant has; it may take more until it has as many as are free. */
+function createPlaces() {
+  const lanes = createLanes()
+  const held = new Map<MerchantId, number>()
+  let free = inFlightMax
+  return {
+    enter(delivery: Delivery): void {
+      const { merchantId } = delivery
+      lanes.enter(delivery)
+      held.set(merchantId, (held.get(merchantId) ?? 0) + 1)
+      free -= 1
+    },
+    leave(delivery: Delivery, arrived: boolean | undefined): void {
+      const { merchantId } = delivery
+      lanes.leave(delivery, arrived)
+      const left = (held.get(merchantId) ?? 0) - 1
+      if (left > 0) held.set(merchantId, left)
+      else held.delete(merchantId)
+      free += 1
+    },
+    /** A claim fills half of the free places at most. The rest is for the next one, which knows what each merchant has by then. */
+    describe(): Pick<Claim, 'limit' | 'lanes' | 'laneFree' | 'merchants' | 'merchantFree'> {
+      const limit = halfOf(free)
+      const rest = [...held].map(([id, count]) => [id, Math.max(halfOf(free - count), 0)] as const)
+      return {
+        limit,
+        lanes: lanes.list(),
+        laneFree: laneStart,
+        merchants: new Map(rest),
+        merchantFree: limit,
+      }
     },
   }
 }

@@ -1,9 +1,13 @@
 /** Hanging receivers do not hold up others; gateways that share a database share the work. */
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
+import { openDatabase } from '#storage/database.ts'
+import { createDeliveryStore, type Delivery } from '#storage/events/deliveries.ts'
+import { createTestDatabase } from '#test/support/database/database.ts'
 import { startTestGateway } from '#test/support/gateway.ts'
 import { startReceiver } from '#test/support/receiver.ts'
 import { openShop } from '#test/support/shop.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
+import { createDeliveryWorker } from '#workers/deliver.ts'
 
 const open: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -81,4 +85,55 @@ test('two gateways on one database send each event once', async () => {
   const ids = receiver.heard.map(({ headers }) => headers['webhook-id'])
   expect(new Set(ids).size).toBe(count)
   expect(ids).toHaveLength(count)
+})
+
+/** Messages of a merchant that are due now, each to a receiver of its own. */
+const insertDue = (databaseUrl: string, merchantId: string, count: number) =>
+  queryRows(
+    databaseUrl,
+    `WITH m AS (INSERT INTO merchant (merchant_id, name) VALUES ($1, $1))
+     INSERT INTO event (merchant_id, pay_id, sequence, event_id, x_id, body, created_at, due_at, url)
+     SELECT $1, gen_random_uuid(), 1, gen_random_uuid(), gen_random_uuid(), '{}', now(), now(), 'https://' || n || '.' || $1 || '.example'
+     FROM generate_series(1, $2::integer) n`,
+    [merchantId, count],
+  )
+
+test('a merchant with more hanging receivers than there are places does not hold up other merchants', async () => {
+  const file = await createTestDatabase()
+  const database = openDatabase(file.url, () => undefined)
+  open.push(async () => {
+    await database.close()
+    await file.drop()
+  })
+  const ended = Promise.withResolvers<void>()
+  const sent: string[] = []
+  const never = { status: undefined, answer: 'no answer', retryAfter: undefined, durationMs: 1 }
+  const worker = createDeliveryWorker({
+    store: createDeliveryStore(database),
+    sender: {
+      async send({ url }) {
+        sent.push(url)
+        await ended.promise
+        return never
+      },
+      close: async () => ended.resolve(),
+    },
+    openSecret: () => new Uint8Array(32),
+    mayHaveDeliveries: () => true,
+    onFailed: (_: Delivery) => undefined,
+    clock: { nowMs: Date.now, waitMs: async () => undefined },
+    chance: () => 0.5,
+    onError: error => expect.fail(String(error)),
+  })
+  open.push(() => worker.stop())
+  await insertDue(file.url, 'mer_hanging', 1_100)
+  worker.wake()
+  await vi.waitFor(() => expect(sent.length).toBeGreaterThan(500), 30_000)
+  await insertDue(file.url, 'mer_second', 1_100)
+  worker.wake()
+  await insertDue(file.url, 'mer_quick', 3)
+  worker.wake()
+  const quick = () => sent.filter(url => url.includes('mer_quick'))
+  await vi.waitFor(() => expect(quick()).toHaveLength(3), 30_000)
+  expect(sent.length).toBeLessThan(1_024)
 })

@@ -42,6 +42,9 @@ export interface Claim {
   /** The free places of each lane; lanes that are not listed have `laneFree`. */
   readonly lanes: readonly (Lane & { readonly free: number })[]
   readonly laneFree: number
+  /** How many more messages each merchant may have under way; those that are not listed may have `merchantFree`. */
+  readonly merchants: ReadonlyMap<MerchantId, number>
+  readonly merchantFree: number
   /** Whether deliveries to added endpoints may wait. */
   readonly endpoints: boolean
   /** All merchants unless given. */
@@ -149,7 +152,10 @@ export const dueDeliveries = [events, deliveries].map(
 
 const isFree = (table: string): string => `(${table}.leased_until IS NULL OR ${table}.leased_until <= $1)`
 
-/** Goes from lane to lane along the index, so that its cost does not depend on how many rows wait in each lane. */
+/**
+ * Goes from lane to lane along the index, so that its cost does not depend on how many rows wait in each lane. Every
+ * merchant's first message comes before the second one of any other.
+ */
 const claimStatement = (queue: Queue): string => {
   const { table, lane, key, joins, joined, returning } = queue
   const names = key.join(', ')
@@ -161,16 +167,18 @@ const claimStatement = (queue: Queue): string => {
       WHERE due_at IS NOT NULL AND (merchant_id, ${lane}) > (l.merchant_id, l.receiver)
         AND ($6::text IS NULL OR merchant_id = $6)
       ORDER BY merchant_id, ${lane} LIMIT 1) n
-  ), known AS MATERIALIZED (
-    SELECT * FROM ${recordset('$3', laneColumns, 'k')}
+  ), place AS MATERIALIZED (
+    SELECT l.*, coalesce(($3::jsonb ->> (l.merchant_id || ' ' || l.receiver))::integer, $4) AS free,
+      coalesce(($7::jsonb ->> l.merchant_id)::integer, $8) AS merchant_free FROM lane l
   ), ready AS MATERIALIZED (
-    SELECT d.* FROM lane l CROSS JOIN LATERAL (
-      SELECT ${key.map(name => `e.${name}`).join(', ')}, e.due_at FROM ${table} e
-      WHERE e.merchant_id = l.merchant_id AND e.${lane} = l.receiver AND e.due_at <= $1 AND ${isFree('e')}
-        AND NOT (${heldBackIn(queue)})
-      ORDER BY e.due_at LIMIT coalesce((SELECT k.free FROM known k WHERE k.merchant_id = l.merchant_id
-        AND k.receiver = l.receiver), $4)) d
-    ORDER BY d.due_at LIMIT $5
+    SELECT r.* FROM (
+      SELECT d.*, p.merchant_free, row_number() OVER (PARTITION BY d.merchant_id ORDER BY d.due_at) AS number
+      FROM place p CROSS JOIN LATERAL (
+        SELECT ${key.map(name => `e.${name}`).join(', ')}, e.due_at FROM ${table} e
+        WHERE e.merchant_id = p.merchant_id AND e.${lane} = p.receiver AND e.due_at <= $1 AND ${isFree('e')}
+          AND NOT (${heldBackIn(queue)})
+        ORDER BY e.due_at LIMIT least(p.free, p.merchant_free)) d) r
+    WHERE r.number <= r.merchant_free ORDER BY r.number, r.due_at LIMIT $5
   ), mine AS MATERIALIZED (
     SELECT ${key.map(name => `t.${name}`).join(', ')} FROM ready r JOIN ${table} t USING (${names})
     WHERE t.due_at <= $1 AND ${isFree('t')} FOR UPDATE OF t SKIP LOCKED)
@@ -212,12 +220,6 @@ const attemptColumns = [
   ['verdict', 'text'],
   ['next_at', 'timestamptz'],
   ['url', 'text'],
-] as const
-
-const laneColumns = [
-  ['merchant_id', 'text'],
-  ['receiver', 'text'],
-  ['free', 'integer'],
 ] as const
 
 const given = (columns: Columns): string => `i AS MATERIALIZED (SELECT * FROM ${recordset('$1', columns)})`
@@ -270,16 +272,17 @@ const recording = { name: 'record', columns: attemptColumns, text: recordStateme
 const releasing = { name: 'release', columns: keyColumns, text: releaseStatement }
 
 export function createDeliveryStore({ deliverers }: Database): DeliveryStore {
-  async function claimFrom(queue: Queue, { now, leaseMs, limit, lanes, laneFree, merchantId }: Claim) {
-    const known = lanes.map(lane => ({
-      merchant_id: lane.merchantId,
-      receiver: lane.receiver,
-      free: lane.free,
-    }))
+  async function claimFrom(queue: Queue, claim: Claim) {
+    const { now, leaseMs, limit, lanes, laneFree, merchants, merchantFree, merchantId } = claim
+    // Looked up by name: with a join, thousands of lanes would be compared with as many others.
+    const known = lanes.map(({ merchantId, receiver, free }) => [`${merchantId} ${receiver}`, free])
     const { rows } = await deliverers.query<Delivery>({
       name: `claim_${queue.name}`,
       text: claimStatement(queue),
-      values: [now, leaseMs, toRecordset(laneColumns, known), laneFree, limit, merchantId],
+      values: [
+        ...[now, leaseMs, JSON.stringify(Object.fromEntries(known)), laneFree, limit, merchantId],
+        ...[JSON.stringify(Object.fromEntries(merchants)), merchantFree],
+      ],
     })
     return rows
   }
@@ -301,7 +304,11 @@ export function createDeliveryStore({ deliverers }: Database): DeliveryStore {
     async claim(claim) {
       const owed = await claimFrom(events, claim)
       if (!claim.endpoints || owed.length >= claim.limit) return owed
-      return [...owed, ...(await claimFrom(deliveries, { ...claim, limit: claim.limit - owed.length }))]
+      const merchants = new Map(claim.merchants)
+      for (const { merchantId } of owed)
+        merchants.set(merchantId, (merchants.get(merchantId) ?? claim.merchantFree) - 1)
+      const limit = claim.limit - owed.length
+      return [...owed, ...(await claimFrom(deliveries, { ...claim, limit, merchants }))]
     },
 
     record: attempts => write(recording, attempts.map(toRow)),
