@@ -1,7 +1,9 @@
 /** People of the console among themselves, over HTTP: roles, sessions of others, owners of some merchants, the audit trail. */
+import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { totpCode, totpStep } from '#console/totp.ts'
 import { createAuditStore } from '#storage/audit/audit.ts'
+import { createFormStore } from '#storage/console/forms.ts'
 import { openDatabase } from '#storage/database.ts'
 import { listActs, type Person, readSecret, signUp } from '#test/support/browser/console.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
@@ -70,6 +72,31 @@ test.each([
     [[ada.email, bob.email]],
   )
   expect(owners).toHaveLength(1)
+})
+
+test('422 an owner who is being changed at this moment adds nobody and makes no link', async () => {
+  const bob = await signUp(gateway, { role: 'owner' })
+  const [row] = await queryRows<{ id: string }>(
+    gateway.databaseUrl,
+    "SELECT replace(operator_id::text, '-', '') AS id FROM operator WHERE email = $1",
+    [bob.email],
+  )
+  const id = row?.id ?? ''
+  const database = openDatabase(gateway.databaseUrl, () => undefined)
+  // What another owner holds while their form is executed.
+  const release = await createFormStore(database).hold(createHash('sha256').update(id).digest('hex'))
+  const add = () => bob.post('/console/operators', { email: `by-${bob.email}`, role: 'owner' })
+  const refused = [await add(), await bob.post(`/console/operators/${id}/link`)]
+  for (const answer of refused) {
+    expect([answer.status, await answer.text()]).toEqual([422, expect.stringContaining('Nothing was done.')])
+  }
+  const added = () =>
+    queryRows(gateway.databaseUrl, 'SELECT 1 FROM operator WHERE email = $1', [`by-${bob.email}`])
+  expect(await added()).toEqual([])
+  await release?.()
+  await database.close()
+  expect((await add()).status).toBe(200)
+  expect(await added()).toHaveLength(1)
 })
 
 test('422 a person needs a valid e-mail address and existing merchants', async () => {

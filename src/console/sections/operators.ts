@@ -236,28 +236,43 @@ async function removeOperator(visit: Visit): Promise<PageAnswer> {
 }
 
 /**
- * Two owners who take the role from each other at the same moment would leave nobody who can give it back. So nobody is
- * changed while they change somebody themselves, and who changes people must still be allowed to when their turn comes.
+ * An owner who is being changed or removed must not let somebody in who stays. So nobody is changed while they act on
+ * people themselves, and who acts must still be allowed to when their turn comes.
+ */
+const unchanged =
+  (act: (visit: Visit) => Promise<PageAnswer>) =>
+  async (visit: Visit): Promise<PageAnswer> =>
+    (await actAlone(visit, visit.operator.operatorId, () => actIfUnchanged(visit, act))) ?? showBusy(visit)
+
+/**
+ * The same for who changes others: two owners who take the role from each other at the same moment would leave nobody who
+ * can give it back.
  */
 const alone =
   (act: (visit: Visit) => Promise<PageAnswer>) =>
   async (visit: Visit): Promise<PageAnswer> => {
-    const { deps, operator, request } = visit
-    const actInTurn = async () => {
-      const self = await deps.peopleStore.find(operator.operatorId)
-      if (!self) return seeOther('/console')
-      const isSame = self.role === operator.role && isDeepStrictEqual(self.merchants, operator.merchants)
-      return isSame ? act(visit) : showChangedRights({ ...visit, operator: self })
-    }
+    const { operator, request } = visit
     // In one order, so that of two who change each other one goes on.
     const [first = '', second] = [...new Set([operator.operatorId, request.params.id ?? ''])].sort()
+    const actInTurn = () => actIfUnchanged(visit, act)
     const done = await actAlone(visit, first, async () =>
       second === undefined ? actInTurn() : ((await actAlone(visit, second, actInTurn)) ?? showBusy(visit)),
     )
     return done ?? showBusy(visit)
   }
 
-const showBusy = (visit: Visit): Promise<PageAnswer> => showOperator(visit, renderProblem(busyProblem), 422)
+async function actIfUnchanged(visit: Visit, act: (visit: Visit) => Promise<PageAnswer>): Promise<PageAnswer> {
+  const { deps, operator } = visit
+  const self = await deps.peopleStore.find(operator.operatorId)
+  if (!self) return seeOther('/console')
+  const isSame = self.role === operator.role && isDeepStrictEqual(self.merchants, operator.merchants)
+  return isSame ? act(visit) : showChangedRights({ ...visit, operator: self })
+}
+
+function showBusy(visit: Visit): Promise<PageAnswer> {
+  const show = visit.request.params.id === undefined ? showOperators : showOperator
+  return show(visit, renderProblem(busyProblem), 422)
+}
 
 function showChangedRights(visit: Visit): PageAnswer {
   const main = html`<div class="empty"><p>An owner has just changed what you may do, so nothing was done here.</p><p><a href="/console">Go to the overview</a></p></div>`
@@ -266,10 +281,10 @@ function showChangedRights(visit: Visit): PageAnswer {
 
 export const operatorPages: readonly GlobalPage[] = [
   { verb: 'GET', path: '/operators', act: 'operators', show: visit => showOperators(visit) },
-  { verb: 'POST', path: '/operators', act: 'operators', show: addOperator },
+  { verb: 'POST', path: '/operators', act: 'operators', show: unchanged(addOperator) },
   { verb: 'GET', path: '/operators/{id}', act: 'operators', show: visit => showOperator(visit) },
   { verb: 'POST', path: '/operators/{id}', act: 'operators', show: alone(changeOperator) },
-  { verb: 'POST', path: '/operators/{id}/link', act: 'operators', show: newLink },
+  { verb: 'POST', path: '/operators/{id}/link', act: 'operators', show: unchanged(newLink) },
   { verb: 'POST', path: '/operators/{id}/sessions/end', act: 'operators', show: endOperatorSession },
   { verb: 'POST', path: '/operators/{id}/remove', act: 'operators', show: alone(removeOperator) },
 ]
