@@ -33,7 +33,10 @@ export const paymentQuery = closed(
     refNr: filled(40, "The merchant's reference of the payment."),
     responseCode: optional(text(8, 'Response code of the last operation.', { pattern: '^[0-9]{8}$' })),
     email: emailFilter('Email address of customerInfo; upper and lower case are the same.'),
-    merchantCustomerId: filled(64, "The merchant's id of the customer."),
+    merchantCustomerId: filled(
+      64,
+      "The merchant's id of the customer; also finds the charges of their plans.",
+    ),
     gatewayCustomerId: optional(ownId('Our id of the customer.')),
     paymentPlanId: optional(ownId('The plan that the payment begins or belongs to.')),
     last4Digits: optional(

@@ -5912,7 +5912,7 @@ export interface Operations {
       readonly responseCode?: string
       /** Email address of customerInfo; upper and lower case are the same. */
       readonly email?: string
-      /** The merchant's id of the customer. */
+      /** The merchant's id of the customer; also finds the charges of their plans. */
       readonly merchantCustomerId?: string
       /** Our id of the customer. */
       readonly gatewayCustomerId?: string

@@ -97,6 +97,8 @@ const order = 'ORDER BY p.created_at DESC, p.pay_id DESC'
 
 function select(question: PaymentQuestion, parameter: Parameter): string {
   const { filter, merchantId } = question
+  if (filter.merchantCustomerId !== undefined)
+    return selectOfMerchantCustomer(question, { name: filter.merchantCustomerId, parameter })
   const merchant = parameter(merchantId)
   const conditions = [...placeConditions(question, parameter), ...conditionsOf(filter, parameter, merchant)]
   const where = [`p.merchant_id = ${merchant}`, ...conditions]
@@ -125,6 +127,36 @@ function select(question: PaymentQuestion, parameter: Parameter): string {
     WHERE p.status = 'PENDING' AND ${where.join(' AND ')}`
   const both = marked.values.includes('PENDING') ? `${found} UNION ${inFlight()}` : found
   return `SELECT p.merchant_id, p.pay_id FROM (${both}) p ${order} LIMIT ${limit}`
+}
+
+/**
+ * Payments that name the merchant's id of the customer, and charges of plans, which name ours: those of all customers
+ * who have or had that id. Each index is read in its order and for one page only, however many payments the customer
+ * has.
+ */
+function selectOfMerchantCustomer(
+  question: PaymentQuestion,
+  { name, parameter }: { readonly name: string; readonly parameter: Parameter },
+): string {
+  const merchant = parameter(question.merchantId)
+  const customer = parameter(name)
+  const limit = parameter(question.limit)
+  const conditions = [
+    `p.merchant_id = ${merchant}`,
+    ...placeConditions(question, parameter),
+    ...conditionsOf(question.filter, parameter, merchant),
+  ]
+  const page = (
+    column: string,
+    value: string,
+  ) => `(SELECT p.merchant_id, p.pay_id, p.created_at FROM payment p
+    WHERE ${column} IS NOT NULL AND ${column} = ${value} AND ${conditions.join(' AND ')} ${order} LIMIT ${limit})`
+  const customers = `SELECT replace(c.customer_id::text, '-', '') AS id FROM customer c
+      WHERE c.merchant_id = ${merchant} AND c.merchant_customer_id = ${customer}
+    UNION ALL SELECT replace(d.customer_id::text, '-', '') FROM deleted_customer d
+      WHERE d.merchant_id = ${merchant} AND d.merchant_customer_id = ${customer}`
+  const charges = `SELECT f.* FROM (${customers}) c CROSS JOIN LATERAL ${page(chargedCustomer, 'c.id')} f`
+  return `SELECT p.merchant_id, p.pay_id FROM (${page(merchantCustomer, customer)} UNION ${charges}) p ${order} LIMIT ${limit}`
 }
 
 /** Whether to search by marks, because no other filter has an index that is faster. */
@@ -186,7 +218,6 @@ const conditionByField: { readonly [Field in keyof PaymentFilter]?: Condition } 
   refNr: value => `p.ref_nr = ${value}`,
   responseCode: value => `${lastCode} = ${value}`,
   email: value => `${email} IS NOT NULL AND lower${email} = lower(${value})`,
-  merchantCustomerId: value => `${merchantCustomer} IS NOT NULL AND ${merchantCustomer} = ${value}`,
   customerId: (value, merchant) => byCustomer(`${value}::uuid`, merchant),
   planId: value => `p.plan_id = ${value}::uuid`,
   last4Digits: value => `${lastDigits} IS NOT NULL AND ${lastDigits} = ${value}`,

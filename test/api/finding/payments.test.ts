@@ -82,6 +82,28 @@ test('200 by our own ids of the customer and of the plan', async () => {
   expect(await namesFor(`?paymentPlanId=${paymentPlanId}`)).toEqual(['customer'])
 })
 
+test.each(['', '?erase=payments'])(
+  '200 by the merchant’s own id of a customer: also the charges of their plans; deleted%s',
+  async query => {
+    const other = await openShop(gateway)
+    const customerInfo = { merchantCustomerId: 'c-1', email: 'ada@example.com' }
+    const recurring = { frequency: 'MONTHLY', useCase: 'FIXED', autoCharge: true }
+    const credentialOnFile = { type: 'RECURRING', initialPayment: true, recurring }
+    const { body } = await other.create('CARD', { customerInfo, credentialOnFile })
+    await other.create('CARD', { customerInfo: { ...customerInfo, merchantCustomerId: 'c-2' } })
+    await other.advance('P40D')
+    const charges = await other.call('GET', `/payment-plans/${body.paymentPlanId}/payments?page=1`)
+    const ofPlan = charges.body.data.map((one: AnyJson) => one.payId)
+    expect(ofPlan).toHaveLength(2)
+    const found = async () =>
+      (await list('?merchantCustomerId=c-1', other)).body.data.map((one: AnyJson) => one.payId)
+    expect(await found()).toEqual(ofPlan)
+    const id = body.customerInfo.gatewayCustomerId
+    expect((await other.call('DELETE', `/customers/${id}${query}`)).status).toBe(200)
+    expect(await found()).toEqual(ofPlan)
+  },
+)
+
 test.each(['', '?erase=payments'])('200 by the id of a customer who was deleted%s', async query => {
   const other = await openShop(gateway)
   const customerInfo = { merchantCustomerId: 'c-1', email: 'ada@example.com' }
