@@ -129,6 +129,40 @@ describe('the accounts that some payment by a method can reach', () => {
   })
 })
 
+describe('rules that match every payment only together', () => {
+  const upTo = { amountTo: 1000 }
+  const above = { amountFrom: 1001 }
+  const rows: [string, string, Partial<RouteRule>[], object, string[]][] = [
+    ['amounts without a gap', 'CARD', [upTo, above], {}, ['b']],
+    ['amounts that overlap', 'CARD', [{ amountTo: 2000 }, above], {}, ['b']],
+    ['amounts up to the largest', 'CARD', [upTo, { ...above, amountTo: 999_999_999_999 }], {}, ['b']],
+    ['amounts with a gap', 'CARD', [upTo, { amountFrom: 1002 }], {}, ['a', 'b']],
+    ['amounts that end before the largest', 'CARD', [upTo, { ...above, amountTo: 5000 }], {}, ['a', 'b']],
+    ['amounts and some brands', 'CARD', [upTo, { ...above, brands: ['visa'] }], {}, ['a', 'b']],
+    ['amounts and some countries', 'CARD', [upTo, { ...above, countries: ['DE'] }], {}, ['a', 'b']],
+    ['the country asked for', 'CARD', [upTo, { ...above, countries: ['DE'] }], { country: 'DEU' }, ['b']],
+    ['amounts of one currency', 'CARD', [upTo, { ...above, currencies: ['EUR'] }], {}, ['a', 'b']],
+    ['the currency', 'CARD', [upTo, { ...above, currencies: ['EUR'] }], { currency: 'EUR' }, ['b']],
+    ['one and all currencies', 'CARD', [{ ...upTo, currencies: ['EUR'] }, {}], {}, ['b']],
+    ['both currencies', 'ZIMPLER', [{ currencies: ['EUR'] }, { currencies: ['SEK'] }], {}, ['b']],
+    ['one of two currencies', 'ZIMPLER', [{ currencies: ['EUR'] }], {}, ['a', 'b']],
+  ]
+  test.each(rows)('%s: %s', (_, type, conditions, asked, expected) => {
+    const rules = conditions.map(condition => ({ accountId: 'b', priority: 1, ...condition }))
+    const found = reachable({ method: method(type), ...asked }, [a, b], rules)
+    expect(found.map(({ accountId }) => accountId)).toEqual(expected)
+  })
+
+  test('go to the accounts of either', () => {
+    const rules = [
+      { accountId: 'b', priority: 2, ...upTo },
+      { accountId: 'cardsOnly', priority: 1, ...above },
+    ]
+    const found = reachable({ method: method('CARD') }, [a, b, cardsOnly], rules)
+    expect(found.map(({ accountId }) => accountId)).toEqual(['cardsOnly', 'b'])
+  })
+})
+
 test('brands and countries are stored in one spelling', () => {
   expect(findBrandName('visa')).toBe(findBrandName('VISA'))
   expect([findCountryCode('deu'), findCountryCode('de'), findCountryCode('XX')]).toEqual([

@@ -5,6 +5,7 @@
 import type { AccountQuestion } from '#connectors/directory.ts'
 import { findCardBrand } from '#domain/cards/card-brands.ts'
 import { findCountryByAlpha2, findCountryByAlpha3 } from '#domain/countries.ts'
+import { maximumAmount } from '#domain/money/money.ts'
 import { formOf } from '#methods/offer.ts'
 import type { Method } from '#methods/rows.ts'
 
@@ -66,8 +67,8 @@ export interface EarlyQuestion {
 }
 
 /**
- * The accounts to which some payment by this method can go: if a rule matches every such payment, those of the rules
- * that can match, otherwise all accounts.
+ * The accounts to which some payment by this method can go: if every such payment matches one rule or another, those of
+ * the rules that can match, otherwise all accounts.
  */
 export function reachable<Account extends RoutableAccount>(
   question: EarlyQuestion,
@@ -76,35 +77,52 @@ export function reachable<Account extends RoutableAccount>(
 ): readonly Account[] {
   const { method, currency } = question
   const able = currency === undefined ? accounts : accounts.filter(each => each.serves(method, currency))
-  const met = rules
-    .map(rule => ({ rule, when: whenMatches(rule, question) }))
-    .filter(({ when }) => when !== 'never')
-    .sort((a, b) => a.rule.priority - b.rule.priority)
-  if (!met.some(({ when }) => when === 'always')) return able
+  const possible = rules
+    .filter(rule => canMatch(rule, question))
+    .sort((first, second) => first.priority - second.priority)
+  if (!everyPaymentMatches(possible, question)) return able
   const byId = new Map(able.map(account => [account.accountId, account]))
-  return [...new Set(met.map(({ rule }) => rule.accountId))].flatMap(accountId => byId.get(accountId) ?? [])
+  return [...new Set(possible.map(({ accountId }) => accountId))].flatMap(
+    accountId => byId.get(accountId) ?? [],
+  )
 }
 
-type When = 'never' | 'sometimes' | 'always'
-
-function whenMatches(rule: RouteRule, { method, currency, country }: EarlyQuestion): When {
+function canMatch(rule: RouteRule, { method, currency, country }: EarlyQuestion): boolean {
   const currencies = currency === undefined ? method.currencies : [currency]
-  const conditions: readonly When[] = [
-    holds(rule.types, method.type) ? 'always' : 'never',
-    // Only a card has a brand, and a page does not know it yet.
-    rule.brands === undefined ? 'always' : formOf(method) === 'card' ? 'sometimes' : 'never',
-    currencies === '*' ? whenOpen(rule.currencies) : whenOneOf(rule.currencies, currencies),
-    country === undefined ? whenOpen(rule.countries) : whenOneOf(rule.countries, [toCountryCode(country)]),
-    (rule.amountFrom ?? 0) > 1 || rule.amountTo !== undefined ? 'sometimes' : 'always',
-  ]
-  return conditions.includes('never') ? 'never' : conditions.includes('sometimes') ? 'sometimes' : 'always'
+  return (
+    holds(rule.types, method.type) &&
+    // Only a card has a brand.
+    (rule.brands === undefined || formOf(method) === 'card') &&
+    (currencies === '*' || currencies.some(each => holds(rule.currencies, each))) &&
+    (country === undefined || holds(rule.countries, toCountryCode(country)))
+  )
 }
 
-const whenOpen = (list: readonly string[] | undefined): When => (list === undefined ? 'always' : 'sometimes')
+/**
+ * Whether the rules leave no payment over. The brand of a card may be unknown, and a country that was not asked for too,
+ * so rules that name one do not count.
+ */
+function everyPaymentMatches(
+  possible: readonly RouteRule[],
+  { method, currency, country }: EarlyQuestion,
+): boolean {
+  const sure = possible.filter(
+    ({ brands, countries }) => brands === undefined && (countries === undefined || country !== undefined),
+  )
+  const asked = currency === undefined ? method.currencies : [currency]
+  // Rules without a currency must do for a method that takes every currency.
+  const currencies = asked === '*' ? [undefined] : asked
+  return currencies.every(each => coverAllAmounts(sure.filter(rule => holds(rule.currencies, each))))
+}
 
-function whenOneOf(list: readonly string[] | undefined, values: readonly string[]): When {
-  if (list === undefined || values.every(value => list.includes(value))) return 'always'
-  return values.some(value => list.includes(value)) ? 'sometimes' : 'never'
+function coverAllAmounts(rules: readonly RouteRule[]): boolean {
+  const byStart = rules
+    .map(({ amountFrom = 0, amountTo = maximumAmount }) => ({ amountFrom, amountTo }))
+    .sort((first, second) => first.amountFrom - second.amountFrom)
+  let covered = 0
+  for (const { amountFrom, amountTo } of byStart)
+    if (amountFrom <= covered + 1) covered = Math.max(covered, amountTo)
+  return covered >= maximumAmount
 }
 
 const holds = (list: readonly string[] | undefined, value: string | undefined): boolean =>
