@@ -15,6 +15,7 @@ import type { ClientCheck } from '#http/authentication/client-check.ts'
 import { createFailedLogins, createRateLimit } from '#http/authentication/rate-limit.ts'
 import type { CountExchange } from '#http/authentication/shared-counts.ts'
 import { createIdempotency } from '#http/body/idempotency.ts'
+import { type MediaType, mediaTypes, readBytes, refuseMedia } from '#http/body/media-type.ts'
 import type { Formats } from '#http/body/schema-words.ts'
 import { createValidation } from '#http/body/validation.ts'
 import type { Endpoint } from '#http/endpoint.ts'
@@ -165,11 +166,11 @@ function createFastify<Services>(
 }
 
 /** Fastify's own errors about a request, as refusals. */
-const frameworkRefusals: Readonly<Record<string, (bodyBytesMax: number) => Refusal>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: bodyBytesMax =>
-    new Refusal('tooLarge', `The body may have ${nameBytes(bodyBytesMax)} at most.`),
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => refuseMedia(),
-  FST_ERR_CTP_INVALID_TYPE: () => refuseMedia(),
+const frameworkRefusals: Readonly<Record<string, (request: FastifyRequest) => Refusal>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ({ routeOptions: { bodyLimit = defaultLimits.bodyBytes } }) =>
+    new Refusal('tooLarge', `The body may have ${nameBytes(bodyLimit)} at most.`),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: request => refuseMedia(request.headers, takenBy(request)),
+  FST_ERR_CTP_INVALID_TYPE: request => refuseMedia(request.headers, takenBy(request)),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
     refuseField('body', 'The body is not as long as Content-Length says.'),
   FST_ERR_BAD_URL: () =>
@@ -180,11 +181,8 @@ const frameworkRefusals: Readonly<Record<string, (bodyBytesMax: number) => Refus
 const nameBytes = (bytes: number): string =>
   bytes % 1_048_576 === 0 ? `${bytes / 1_048_576} MiB` : `${bytes / 1_024} KiB`
 
-const refuseMedia = (): Refusal =>
-  new Refusal(
-    'unsupportedMedia',
-    'Send the body with the Content-Type that this endpoint takes, unencoded UTF-8.',
-  )
+const takenBy = ({ routeOptions }: FastifyRequest): MediaType =>
+  routeOptions.config.prepared?.endpoint.accepts ?? 'application/json'
 
 const createSetUp =
   (addresses: ClientAddresses) =>
@@ -203,21 +201,10 @@ function refuseFrameworkError(
   const code = textAt(error, 'code')
   const statusCode = memberOf(error, 'statusCode')
   const known = code === undefined ? undefined : frameworkRefusals[code]
-  if (known) return known(request.routeOptions.bodyLimit ?? defaultLimits.bodyBytes)
+  if (known) return known(request)
   // The connection broke while the body was read. The client cannot receive this answer, and it is no error of ours.
   if (statusCode === 400) return refuseField('body', 'The body did not arrive completely.')
   return toRefusal(error, request, faults)
-}
-
-/** Accepts only this media type in the scope and passes the bytes on unchanged. */
-function readBytes(scope: FastifyInstance, mediaType: string): void {
-  scope.removeAllContentTypeParsers()
-  scope.addContentTypeParser(mediaType, { parseAs: 'buffer' }, (request, bytes, done) => {
-    const charset = /charset\s*=\s*"?([^\s;"]+)/i.exec(request.headers['content-type'] ?? '')?.[1]
-    const plain = (request.headers['content-encoding'] ?? 'identity') === 'identity'
-    if (plain && (charset === undefined || /^utf-?8$/i.test(charset))) done(null, bytes)
-    else done(Object.assign(new Error('unsupported encoding'), { code: 'FST_ERR_CTP_INVALID_MEDIA_TYPE' }))
-  })
 }
 
 const quietRoutes = ['/health/live', '/health/ready', '/metrics']
@@ -261,7 +248,7 @@ function addEndpoints<Services>(
   rooms: Rooms<Services>,
   options: EndpointOptions<Services>,
 ): void {
-  for (const mediaType of ['application/json', 'application/x-www-form-urlencoded'] as const) {
+  for (const mediaType of mediaTypes) {
     app.register(async scope => {
       readBytes(scope, mediaType)
       for (const endpoint of options.endpoints) {
@@ -361,7 +348,7 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
     ...originPaths.map(path => ({ verb: 'GET', path, dialect: 'customer' as const })),
     ...[...pageRoutes, ...rawRoutes].map(({ verb, path }) => ({ verb, path, dialect: 'customer' as const })),
   ]
-  const answerUnrouted = createUnrouted(routes, sender)
+  const answerUnrouted = createUnrouted(routes, { basePath, sender })
   app.addHook('onRequest', (request, reply, done) => {
     setUp(request)
     const { raw } = request

@@ -3,7 +3,8 @@
  * 404.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Refusal, refuseNotFound } from '#http/answers/refusal.ts'
+import { Refusal } from '#http/answers/refusal.ts'
+import { quoteValue } from '#http/body/json-text.ts'
 import type { Dialect } from '#http/endpoint.ts'
 import { type Sender, sendPage, sendRefusal } from '#http/server/send.ts'
 
@@ -24,18 +25,29 @@ const fits = (address: Address, segments: readonly string[]): boolean =>
   address.segments.length === segments.length &&
   address.segments.every((part, at) => (part.startsWith('{') ? segments[at] !== '' : part === segments[at]))
 
-export function createUnrouted(routes: readonly Routed[], sender: Sender) {
+/** The query is left out: it may hold what must not be repeated, and it did not decide. */
+const refuseAddress = (path: string, basePath: string): Refusal =>
+  new Refusal(
+    'notFound',
+    `Nothing has the address ${quoteValue(path)}; addresses of the API begin with ${basePath}/, and /docs lists them.`,
+  )
+
+export function createUnrouted(
+  routes: readonly Routed[],
+  { basePath, sender }: { readonly basePath: string; readonly sender: Sender },
+) {
   const addresses: readonly Address[] = routes.map(({ verb, path, dialect }) => ({
     verb,
     dialect,
     segments: path.split('/'),
   }))
   return (request: FastifyRequest, reply: FastifyReply): void => {
-    const segments = (request.raw.url ?? '').split('?', 1).join('').split('/')
+    const [path = ''] = (request.raw.url ?? '').split('?', 1)
+    const segments = path.split('/')
     const here = addresses.filter(address => fits(address, segments))
     const [first] = here
     if (first === undefined) {
-      sendRefusal(reply, { dialect: 'customer', refusal: refuseNotFound() }, sender)
+      sendRefusal(reply, { dialect: 'customer', refusal: refuseAddress(path, basePath) }, sender)
       return
     }
     const verbs = new Set(here.map(({ verb }) => verb))
