@@ -265,6 +265,24 @@ describe('verifyWebhook', () => {
     expect([id, event.type]).toEqual(['one', 'refund.succeeded'])
   })
 
+  /** A receiver with such a secret would accept what anybody has signed with it. */
+  test.each([
+    ['an empty one', ''],
+    ['one without a key', 'whsec_'],
+    ['dots', 'whsec_...'],
+    ['an ellipsis', 'whsec_…'],
+    ['words', 'whsec_your_webhook_secret_goes_here'],
+    ['a short one', 'whsec_c2VjcmV0'],
+    ['one character', `whsec_${'x'.repeat(40)}`],
+    ['none', []],
+    ['an old secret beside a placeholder', [secret, 'whsec_']],
+  ])('refuses to verify with a placeholder: %s', (_, placeholder) => {
+    const encoded = [placeholder].flat().at(-1)?.slice('whsec_'.length) ?? ''
+    const forged = signMessage({ id: 'one', timestamp, body }, [Buffer.from(encoded, 'base64')])
+    const signed = { ...headers, 'webhook-signature': forged }
+    expect(() => verifyWebhook({ body, headers: signed, secret: placeholder, now })).toThrow(TypeError)
+  })
+
   test.each([
     ['another body', { body: `${body} ` }],
     ['another secret', { secret: `whsec_${Buffer.alloc(32, 9).toString('base64')}` }],

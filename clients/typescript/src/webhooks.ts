@@ -21,7 +21,7 @@ export interface VerifiedWebhook {
   readonly event: WebhookEvent
 }
 
-/** Throws a WebhookVerificationError for everything that the gateway did not sign. */
+/** Throws a WebhookVerificationError for everything that the gateway did not sign, and a TypeError for a secret that is none. */
 export function verifyWebhook({
   body,
   headers,
@@ -29,6 +29,8 @@ export function verifyWebhook({
   toleranceSeconds = 300,
   now = new Date(),
 }: ReceivedWebhook): VerifiedWebhook {
+  const keys = [secret].flat().map(readSecret)
+  if (keys.length === 0) throw new TypeError('there is no webhook secret to verify with')
   const [id, time, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(name =>
     readHeader(headers, name),
   )
@@ -37,7 +39,7 @@ export function verifyWebhook({
     throw new WebhookVerificationError(`the webhook's time is more than ${toleranceSeconds} s off`)
   const raw = typeof body === 'string' ? Buffer.from(body) : Buffer.from(body)
   const signed = Buffer.concat([Buffer.from(`${id}.${time}.`), raw])
-  const expected = [secret].flat().map(text => createHmac('sha256', readSecret(text)).update(signed).digest())
+  const expected = keys.map(key => createHmac('sha256', key).update(signed).digest())
   const given = signatures
     .split(' ')
     .filter(each => each.startsWith('v1,'))
@@ -55,7 +57,17 @@ function readHeader(headers: ReceivedWebhook['headers'], name: string): string |
   return typeof found === 'string' ? found : found?.[0]
 }
 
-function readSecret(text: string): Buffer {
-  if (!text.startsWith('whsec_')) throw new TypeError('the webhook secret must begin with whsec_')
-  return Buffer.from(text.slice('whsec_'.length), 'base64')
+/**
+ * At least 24 bytes, as the specification of Standard Webhooks demands. A placeholder such as `whsec_…` decodes to no bytes at
+ * all, and with a key that anybody can guess, anybody can sign events.
+ */
+function readSecret(text: unknown): Buffer {
+  const [, encoded = ''] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(typeof text === 'string' ? text : '') ?? []
+  const key = Buffer.from(encoded, 'base64')
+  // Not shown in the error: it may be most of a real secret.
+  if (key.length < 24 || /^(.)\1+=*$/.test(encoded))
+    throw new TypeError(
+      'the webhook secret must be whsec_ and at least 24 bytes in base64, as the gateway gave it',
+    )
+  return key
 }
