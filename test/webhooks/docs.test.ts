@@ -32,10 +32,17 @@ test('the page has one example for each of the four kinds of server', () => {
 })
 
 test.each(['python', 'php', 'java', 'go'])(
-  '%s has an example too, which checks time, id, body and all signatures',
+  '%s has an example too, which checks secret, time, id, body and all signatures',
   name => {
     const content = listFences(document).find(({ info }) => info === name)?.content ?? ''
-    for (const part of [/webhook.id/i, /webhook.timestamp/i, /webhook.signature/i, /300|5\*time/, /v1,/]) {
+    for (const part of [
+      /webhook.id/i,
+      /webhook.timestamp/i,
+      /webhook.signature/i,
+      /300|5\*time/,
+      /v1,/,
+      /< 24/,
+    ]) {
       expect(content).toMatch(part)
     }
   },
@@ -54,6 +61,18 @@ function writeExample(name: string, port: number): string {
   )
   return file
 }
+
+test.each(['', 'whsec_', 'whsec_...'])(
+  'the example for plain Node does not start with the secret "%s"',
+  async unset => {
+    const file = writeExample('node', await findFreePort())
+    const child = spawn(process.execPath, [file], { env: { ...process.env, WEBHOOK_SECRET: unset } })
+    const timer = setTimeout(() => child.kill(), 10_000)
+    const [code] = await once(child, 'exit')
+    clearTimeout(timer)
+    expect(code).toBe(1)
+  },
+)
 
 /** What Next does around a route: passes a Request in and sends the Response. */
 const nextHost = (file: string, port: number) => `
