@@ -1,8 +1,9 @@
 /** The TypeScript client against a real gateway: its examples, its retries, its webhooks, and what must not compile. */
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sumCaptured } from '#client/examples/list.ts'
 import { pay, payDeclined } from '#client/examples/pay.ts'
@@ -51,6 +52,12 @@ const order = (transId: string): CreatePayment => ({
     card: { number: '4111111111111111', expiryDate: '203012', securityCode: '123' },
   },
 })
+
+async function listen(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v2`
+}
 
 /** A fetch that passes everything on, but does to requests that change something what the test says. */
 function meddle(step: (count: number, real: () => Promise<Response>) => Promise<Response>) {
@@ -218,7 +225,152 @@ describe('retries', () => {
   })
 })
 
+describe('what is never sent, and what is not followed', () => {
+  test.each(['clé-1', 'a\nb', 'a b', '€', '', 'k'.repeat(256)])(
+    'an idempotencyKey that HTTP cannot carry is an error, not an open outcome: %j',
+    async idempotencyKey => {
+      const seen = meddle((_, real) => real())
+      const shop = connect({ fetch: seen.fetch })
+      const error = await shop.payments.create(order('odd-key'), { idempotencyKey }).catch(caught => caught)
+      expect(error).toBeInstanceOf(TypeError)
+      expect(error.message).toContain('must be 1 to 255 visible ASCII characters')
+      expect(seen.keys).toEqual([])
+    },
+  )
+
+  test('a body that JSON cannot carry is an error, not an open outcome', async () => {
+    const huge = { ...order('huge'), metadata: { big: 1n } }
+    await expect(connect().payments.create(huge)).rejects.toBeInstanceOf(TypeError)
+  })
+
+  test.each(['.', '..'])('an id "%s" calls no other endpoint', async id => {
+    const shop = connect()
+    await expect(shop.plans.payments(id).next()).rejects.toThrow('which is no id')
+    const amount = { value: 1000, currency: 'EUR' }
+    await expect(shop.payments.refund(id, { transId: 'dots', amount })).rejects.toThrow('which is no id')
+  })
+
+  test.each([301, 302, 303, 307, 308])('a redirect is an error that names its target: %i', async status => {
+    const headers = { location: 'https://www.pay.example/api/v2/payments' }
+    const server = createServer((request, response) => {
+      if (request.url?.endsWith('/token')) response.end('{"access_token":"t","expires_in":3600}')
+      else response.writeHead(request.method === 'POST' ? status : 200, headers).end('{"data":[]}')
+    })
+    const error = await connect({ baseUrl: await listen(server) })
+      .payments.create(order('moved'))
+      .catch(caught => caught)
+    server.close()
+    expect([error.status, error.message]).toEqual([
+      status,
+      `The gateway's address redirects to ${headers.location} (HTTP ${status}); baseUrl must be the address itself.`,
+    ])
+  })
+
+  test('the API key is not carried to where the token endpoint redirects', async () => {
+    const bodies: string[] = []
+    const thief = createServer(async (request, response) => {
+      bodies.push(await text(request))
+      response.end('{"access_token":"t","expires_in":3600}')
+    })
+    const location = await listen(thief)
+    const server = createServer((_, response) => response.writeHead(307, { location }).end())
+    const error = await connect({ baseUrl: await listen(server) })
+      .payments.get('0'.repeat(32))
+      .catch(caught => caught)
+    for (const each of [server, thief]) each.close()
+    expect(error.message).toContain('redirects to')
+    expect(bodies).toEqual([])
+  })
+})
+
+describe('answers that are none of the gateway', () => {
+  test.each(['', '<html>Welcome to our network</html>', '{"payId":"1'])(
+    'a 200 that is not readable leaves the outcome open: %j',
+    async body => {
+      const seen = meddle(async () => new Response(body))
+      const outcome = await connect({ fetch: seen.fetch }).payments.create(order('unreadable'))
+      expect([isUnknown(outcome), seen.keys.length]).toEqual([true, 3])
+      await expect(connect({ fetch: seen.fetch }).payments.get('0'.repeat(32))).rejects.toMatchObject({
+        name: 'ConnectionError',
+        message: "The gateway's answer was lost (HTTP 200).",
+      })
+    },
+  )
+
+  test('a lost answer stays PENDING when a redirect follows', async () => {
+    const { fetch: meddled } = meddle(async (count, real) => {
+      if (count > 1)
+        return new Response('', { status: 302, headers: { location: 'https://maintenance.example/' } })
+      await real()
+      throw new TypeError('fetch failed', { cause: { code: 'ECONNRESET' } })
+    })
+    expect(isUnknown(await connect({ fetch: meddled }).payments.create(order('lost-and-moved')))).toBe(true)
+  })
+
+  test('the open outcome of an intent names the intent, not a payment', async () => {
+    const { fetch: meddled } = meddle(async () => new Response('{}', { status: 502 }))
+    const outcome = await connect({ fetch: meddled }).intents.confirm('0'.repeat(32), {
+      integrationType: 'DIRECT',
+      type: 'CARD',
+      card: { number: '4111111111111111', expiryDate: '203012' },
+    })
+    expect(outcome).toMatchObject({ status: 'PENDING', paymentIntentId: '0'.repeat(32) })
+    expect(outcome).not.toHaveProperty('payId')
+  })
+
+  test('an attempt that took too long says so', async () => {
+    const { fetch: meddled } = meddle(() =>
+      Promise.reject(AbortSignal.abort(new DOMException('', 'TimeoutError')).reason),
+    )
+    await expect(connect({ fetch: meddled }).payments.get('0'.repeat(32))).rejects.toThrow(
+      "The gateway's answer was lost (TimeoutError).",
+    )
+  })
+})
+
+describe('the signal of a call', () => {
+  test('ends the pause before the next attempt', async () => {
+    const stop = new AbortController()
+    const { fetch: meddled } = meddle(async () => new Response('{}', { status: 503 }))
+    const pause = () => {
+      stop.abort(new Error('the customer went away'))
+      return new Promise<void>(() => undefined)
+    }
+    await expect(
+      connect({ fetch: meddled, pause }).payments.create(order('left'), { signal: stop.signal }),
+    ).rejects.toThrow('the customer went away')
+  })
+
+  test('does not end another call that waits for the same access token', async () => {
+    const asked = Promise.withResolvers<void>()
+    const stopped = Promise.withResolvers<void>()
+    const slow: typeof fetch = async (url, init) => {
+      if (String(url).endsWith('/token')) {
+        asked.resolve()
+        await stopped.promise
+        init?.signal?.throwIfAborted()
+      }
+      return fetch(url, init)
+    }
+    const shop = connect({ fetch: slow, retries: 0 })
+    const stop = new AbortController()
+    const left = shop.payments.create(order('left-early'), { signal: stop.signal }).catch(caught => caught)
+    const stayed = shop.payments.create(order('stayed'))
+    await asked.promise
+    stop.abort(new Error('the customer went away'))
+    stopped.resolve()
+    expect(await left).toMatchObject({ message: 'the customer went away' })
+    expect((await stayed).status).toBe('OK')
+  })
+})
+
 describe('errors', () => {
+  test('a missing merchant id is named', async () => {
+    await expect(connect({ merchantId: '' }).payments.get('0'.repeat(32))).rejects.toThrow(
+      'client_id is missing; it is the merchant id. (HTTP 400)',
+    )
+  })
+
   test('wrong credentials are an error of their own', async () => {
     const stranger = connect({ apiKey: `${gateway.apiKey.slice(0, -1)}x` })
     await expect(stranger.payments.get('0'.repeat(32))).rejects.toBeInstanceOf(AuthenticationError)

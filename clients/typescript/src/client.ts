@@ -24,6 +24,7 @@ export interface UnknownOutcome {
   readonly idempotencyKey: string
   /** What the request itself named. */
   readonly payId?: string
+  readonly paymentIntentId?: string
   readonly transId?: string
   readonly xId?: undefined
   readonly _links?: undefined
@@ -84,7 +85,7 @@ export class Tollgate {
       responseCode: '60000200',
       responseDescription: 'The answer was lost: the outcome is not known yet.',
       idempotencyKey: ending.key,
-      ...(input.path?.id === undefined ? {} : { payId: input.path.id }),
+      ...nameObject(name, input.path?.id),
       ...(transId === undefined ? {} : { transId }),
       cause: ending.error,
     }
@@ -228,6 +229,11 @@ export class Tollgate {
   }
 }
 
+const nameObject = (name: Name, id: string | undefined): { payId?: string; paymentIntentId?: string } => {
+  if (id === undefined) return {}
+  return name === 'confirmPaymentIntent' ? { paymentIntentId: id } : { payId: id }
+}
+
 interface Page<T> {
   readonly data: readonly T[]
   readonly nextCursor?: string
@@ -249,6 +255,8 @@ const fillPath = (pattern: string, values: Readonly<Record<string, string>>): st
   pattern.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = values[name]
     if (!value) throw new TypeError(`${name} must not be empty`)
+    // Part of no id. A URL would drop them together with what is in front, so that another endpoint would be called.
+    if (value === '.' || value === '..') throw new TypeError(`${name} is "${value}", which is no id`)
     return encodeURIComponent(value)
   })
 

@@ -127,9 +127,8 @@ export function toError(status: number, body: unknown, facts: ErrorFacts): Tollg
     error,
   } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
   const named = typeof field === 'string' && typeof error === 'string' ? { [field]: [error] } : undefined
-  const message = [named && `${field}: ${error}`, detail, responseDescription, error_description, title].find(
-    text => typeof text === 'string',
-  )
+  const texts = [named && `${field}: ${error}`, detail, responseDescription, error_description, title, error]
+  const message = texts.find(text => typeof text === 'string')
   const all: ErrorFacts = {
     ...facts,
     status,

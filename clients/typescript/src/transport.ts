@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto'
 import {
   AuthenticationError,
   ConnectionError,
-  PermissionError,
+  InvalidRequestError,
+  NotFoundError,
+  PaymentFailedError,
   RateLimitError,
   TollgateError,
   toError,
@@ -57,32 +59,28 @@ export function createTransport(options: TollgateOptions): Transport {
   const base = readBaseUrl(options.baseUrl)
   const { retries = 2, timeoutMs = 70_000, maxPauseMs = 30_000, fetch: ask = globalThis.fetch } = options
   const pause = options.pause ?? (ms => new Promise<void>(resolve => setTimeout(resolve, ms)))
-  const signIn = createSignIn(options, (form, signal) =>
-    ask(`${base}/authorization/oauth/token`, { method: 'POST', body: form, signal }),
+  const signIn = createSignIn(options, form =>
+    ask(`${base}/authorization/oauth/token`, {
+      method: 'POST',
+      body: form,
+      signal: AbortSignal.timeout(timeoutMs),
+      redirect: 'manual',
+    }),
   )
 
-  async function attempt({ verb, path, body, key, signal }: Request): Promise<Attempt> {
+  async function attempt({ verb, path, headers, body, key, signal }: Prepared): Promise<Attempt> {
     const bound = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])])
     // Until there is a token nothing was sent, whatever goes wrong.
     let token: string | undefined
     try {
-      token = await signIn.token(bound)
+      token = await orAborted(signIn.token(), bound)
       const response = await ask(base + path, {
         method: verb,
-        headers: {
-          authorization: `Bearer ${token}`,
-          accept: 'application/json',
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...(key === undefined ? {} : { 'idempotency-key': key }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        signal: bound,
+        headers: { ...headers, authorization: `Bearer ${token}` },
+        ...(body === undefined ? {} : { body }),
+        ...{ signal: bound, redirect: 'manual' },
       })
-      const answer = readJson(await response.text())
-      if (response.ok) return { answer }
-      const retryAfterSeconds = readRetryAfter(response.headers.get('retry-after'))
-      const error = toError(response.status, answer, { idempotencyKey: key, retryAfterSeconds })
-      return { error, token, retryAfterSeconds }
+      return { ...(await readAttempt(response, key)), token }
     } catch (cause) {
       signal?.throwIfAborted()
       const sent = token !== undefined
@@ -94,10 +92,11 @@ export function createTransport(options: TollgateOptions): Transport {
   }
 
   async function send<T>(request: Request): Promise<Ending<T>> {
+    const prepared = prepare(request)
     let unsure = false
     let renewed = false
     for (let tried = 0; ; tried += 1) {
-      const ended = await attempt(request)
+      const ended = await attempt(prepared)
       if ('answer' in ended) return { answer: ended.answer as T }
       const { error, token, retryAfterSeconds } = ended
       // Without a token the credentials themselves were refused.
@@ -114,12 +113,95 @@ export function createTransport(options: TollgateOptions): Transport {
           : retryAfterSeconds * 1_000
       const again = error.status === undefined || repeatable.has(error.status)
       if (!again || tried >= retries || waitMs > maxPauseMs)
-        return { error, unsure: unsure && (again || isAboutCredentials(error)) }
-      await pause(waitMs)
+        return { error, unsure: unsure && !decides(error) }
+      await orAborted(pause(waitMs), request.signal)
     }
   }
 
   return { send }
+}
+
+/** A request as it can be sent. */
+interface Prepared extends Omit<Request, 'body'> {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+/** Throws for what HTTP or JSON cannot carry. Were it found while sending, it would pass for an answer that was lost. */
+function prepare({ body, key, ...rest }: Request): Prepared {
+  // By the rule of the gateway, which takes off quotes around the key.
+  if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key))
+    throw new TypeError(
+      `idempotencyKey is ${JSON.stringify(key)}, but must be 1 to 255 visible ASCII characters`,
+    )
+  const headers = {
+    accept: 'application/json',
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(key === undefined ? {} : { 'idempotency-key': key }),
+  }
+  return {
+    ...rest,
+    headers,
+    ...(key === undefined ? {} : { key }),
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  }
+}
+
+/** Rejects as soon as the signal is aborted, and leaves the promise to others who wait for it. */
+async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise
+  const { promise: aborted, reject } = withRejection()
+  const abort = () => reject(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  if (signal.aborted) abort()
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+/** Node 20 has no Promise.withResolvers. */
+function withRejection(): { readonly promise: Promise<never>; readonly reject: (reason: unknown) => void } {
+  let reject: (reason: unknown) => void = () => undefined
+  const promise = new Promise<never>((_, rejectIt) => {
+    reject = rejectIt
+  })
+  return { promise, reject }
+}
+
+type Read =
+  | { readonly answer: unknown }
+  | { readonly error: TollgateError; readonly retryAfterSeconds?: number }
+
+async function readAttempt(response: Response, key: string | undefined): Promise<Read> {
+  const answer = readJson(await response.text())
+  if (response.ok && answer !== undefined) return { answer }
+  // Something between us and the gateway has answered in its place, or has cut the answer short.
+  if (response.ok)
+    throw new TypeError('the answer is not JSON', { cause: { code: `HTTP ${response.status}` } })
+  const retryAfterSeconds = readRetryAfter(response.headers.get('retry-after'))
+  const facts = { idempotencyKey: key, retryAfterSeconds }
+  return {
+    error: toRedirectError(response, facts) ?? toError(response.status, answer, facts),
+    retryAfterSeconds,
+  }
+}
+
+/**
+ * A redirect is not followed: it would turn a POST into a GET, whose answer would pass for that of the payment, or carry card
+ * and key to another address.
+ */
+function toRedirectError(
+  { status, headers }: Response,
+  { idempotencyKey }: { readonly idempotencyKey?: string | undefined } = {},
+): TollgateError | undefined {
+  if (status < 300 || status > 399) return undefined
+  const target = headers.get('location') ?? 'an unknown address'
+  return new TollgateError(
+    `The gateway's address redirects to ${target} (HTTP ${status}); baseUrl must be the address itself.`,
+    { status, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) },
+  )
 }
 
 type Attempt =
@@ -131,9 +213,14 @@ type Attempt =
       readonly retryAfterSeconds?: number
     }
 
-/** Says nothing about an earlier attempt whose answer was lost: the key was valid then. */
-const isAboutCredentials = (error: TollgateError): boolean =>
-  error instanceof AuthenticationError || error instanceof PermissionError
+/**
+ * Whether it also settles an earlier attempt whose answer was lost. A refused key or a redirect does not: the gateway may have
+ * been reached with that key before.
+ */
+const decides = (error: TollgateError): boolean =>
+  error instanceof PaymentFailedError ||
+  error instanceof InvalidRequestError ||
+  error instanceof NotFoundError
 
 /** A limit refuses before anything is done; every other ending that may be repeated leaves the outcome open. */
 function mayHaveHappened(error: TollgateError): boolean {
@@ -145,25 +232,25 @@ function mayHaveHappened(error: TollgateError): boolean {
 /** Keeps an access token until a minute before it ends; several calls that need one at once share one request. */
 function createSignIn(
   { merchantId, apiKey }: TollgateOptions,
-  post: (form: URLSearchParams, signal: AbortSignal) => Promise<Response>,
+  post: (form: URLSearchParams) => Promise<Response>,
 ) {
   let held: { readonly token: string; readonly until: number } | undefined
   let under: Promise<string> | undefined
 
-  async function fetchToken(signal: AbortSignal): Promise<string> {
+  async function fetchToken(): Promise<string> {
     const form = new URLSearchParams({
       grant_type: 'client_credentials',
       client_id: merchantId,
       client_secret: apiKey,
     })
-    const response = await post(form, signal)
+    const response = await post(form)
     const body = readJson(await response.text())
     if (!response.ok) {
       const retryAfterSeconds = readRetryAfter(response.headers.get('retry-after'))
       // The form is refused with 400 where a header would be refused with 401.
       const status =
         (body as { error?: unknown } | undefined)?.error === 'invalid_client' ? 401 : response.status
-      throw toError(status, body, { retryAfterSeconds })
+      throw toRedirectError(response) ?? toError(status, body, { retryAfterSeconds })
     }
     const { access_token: token, expires_in: seconds } = body as { access_token: string; expires_in: number }
     held = { token, until: Date.now() + (seconds - 60) * 1_000 }
@@ -171,9 +258,10 @@ function createSignIn(
   }
 
   return {
-    async token(signal: AbortSignal): Promise<string> {
+    /** Not ended by one caller's signal, because others may wait for the same token. */
+    async token(): Promise<string> {
       if (held && Date.now() < held.until) return held.token
-      under ??= fetchToken(signal).finally(() => {
+      under ??= fetchToken().finally(() => {
         under = undefined
       })
       return under
@@ -225,7 +313,10 @@ function toConnectionError(
   { key, sent }: { readonly key: string | undefined; readonly sent: boolean },
 ): ConnectionError {
   const inner = cause instanceof Error && cause.cause !== undefined ? cause.cause : cause
-  const code = typeof inner === 'object' && inner !== null && 'code' in inner ? String(inner.code) : ''
+  const code =
+    typeof inner === 'object' && inner !== null && 'code' in inner && typeof inner.code === 'string'
+      ? inner.code
+      : ''
   const arrived = sent && !neverArrived.has(code)
   const reason = code || (cause instanceof Error ? cause.name : 'unknown reason')
   return new ConnectionError(
