@@ -258,6 +258,17 @@ describe('a card', () => {
     expect((await shop.record(payId)).amount).toMatchObject({ capturedValue: 1000, refundedValue: 300 })
   })
 
+  // Adyen tells the new total of 200 only, which is less than the reversed amount.
+  test('a partial reversal of most of the authorisation', async () => {
+    const payId = await authorized()
+    expect((await follow(payId, 'reversals', 800)).body.status).toBe('PENDING')
+    await shop.settle()
+    expect(await shop.record(payId)).toMatchObject({ status: 'AUTHORIZED', amount: { reversedValue: 800 } })
+    await follow(payId, 'captures', 200)
+    await shop.settle()
+    expect(await shop.record(payId)).toMatchObject({ status: 'OK', amount: { capturedValue: 200 } })
+  })
+
   test('an increment, a partial reversal and a reversal of the rest', async () => {
     const payId = await authorized()
     await follow(payId, 'incrementals', 500)

@@ -248,11 +248,12 @@ async function markUndone(
   return 'applied'
 }
 
-function isPartOf({ outcome, amount }: Fact<'outcome'>, payment: Payment, operation: Operation): boolean {
-  if (outcome.kind !== 'approved') return false
-  const notified = amount ?? outcome.provider.echo.amount
-  return notified.currency === payment.amount.currency && notified.value < operation.amount
-}
+/** A notice without the operation's amount, such as one with the new total, does not tell a part of it. */
+const isPartOf = ({ outcome, amount }: Fact<'outcome'>, payment: Payment, operation: Operation): boolean =>
+  outcome.kind === 'approved' &&
+  amount !== undefined &&
+  amount.currency === payment.amount.currency &&
+  amount.value < operation.amount
 
 /** Undoes a partial approval, which then counts as declined. */
 async function applyPart(
