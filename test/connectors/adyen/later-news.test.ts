@@ -214,6 +214,29 @@ describe('notices', () => {
     expect((await shop.record(payId)).amount).toMatchObject({ refundedValue: 0 })
   })
 
+  // Adyen names no amount of a cancellation, so that it depends on the capture what was cancelled.
+  test('a cancellation in the Customer Area waits for the outcome of our capture', async () => {
+    const payId = await authorized()
+    const { ledger } = shop.double
+    ledger.declining.add('CAPTURE')
+    await shop.settle()
+    await follow(payId, 'captures', 400)
+    ledger.declining.delete('CAPTURE')
+    ledger.cancel(ledgerOf(shop, await shop.record(payId)), 'by hand')
+    const [captured, cancelled] = ledger.owed.splice(0)
+    await shop.double.notify([cancelled])
+    await shop.apply()
+    expect((await shop.record(payId)).amount).toMatchObject({ reversedValue: 0 })
+    await shop.double.notify([captured])
+    await shop.apply()
+    await queryRows(
+      shop.gateway.databaseUrl,
+      "UPDATE notice_item SET due_at = now(), leased_until = NULL WHERE state = 'UNMATCHED'",
+    )
+    await shop.apply()
+    expect(await shop.record(payId)).toMatchObject({ status: 'REVERSED', amount: { reversedValue: 1000 } })
+  })
+
   test('a refund from the Customer Area is recorded', async () => {
     const payId = await authorized()
     await follow(payId, 'captures', 1000)

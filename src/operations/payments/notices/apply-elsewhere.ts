@@ -50,9 +50,7 @@ export async function applyElsewhere(
   }
   const step: StepOf<Applied> = stored => {
     if (findOperation(stored, xId)) return { result: 'applied' }
-    // The notice may be about a capture of ours that has no answer yet.
-    if (total && stored.operations.some(each => each.type === 'CAPTURE' && isUndecided(each)))
-      return { result: 'unmatched' }
+    if (dependsOnAnswer(stored, { type, total, amount })) return { result: 'unmatched' }
     const isKnown = total
       ? total.value <= stored.sums.captured
       : stored.operations.some(one => isSame(one, { type, provider, amount, subject }))
@@ -73,6 +71,23 @@ export async function applyElsewhere(
     if (!(error instanceof CommitRefused) || error.conflict !== 'trans_id_taken') throw error
     return reportReplaced(account, payId, engine)
   }
+}
+
+/**
+ * Whether the notice must wait for the answer to an operation of ours: a total may include a capture without one, and a
+ * cancellation that names no amount ends what our captures and reversals have left.
+ */
+function dependsOnAnswer(
+  { operations }: Payment,
+  { type, total, amount }: { readonly type: Operation['type'] } & Pick<Fact<'outcome'>, 'total' | 'amount'>,
+): boolean {
+  const endsRest = type === 'REVERSAL' && amount === undefined
+  return operations.some(
+    each =>
+      isUndecided(each) &&
+      ((each.type === 'CAPTURE' && (total !== undefined || endsRest)) ||
+        (each.type === 'REVERSAL' && endsRest)),
+  )
 }
 
 /**
