@@ -318,6 +318,24 @@ describe('a failed charge that turns out to be paid and is kept', () => {
     ],
     ['for an earlier due day changes nothing', {}, charge('2027-01-31'), undefined],
     [
+      'made by the merchant in advance counts when the suspended plan is resumed',
+      { status: 'SUSPENDED', nextPaymentDate: undefined },
+      byHand('2027-02-28'),
+      { status: 'SUSPENDED', nextPaymentDate: undefined, paidUntil: '2027-02-28' },
+    ],
+    [
+      'made by the merchant takes back no later day that is paid',
+      { status: 'SUSPENDED', nextPaymentDate: undefined, paidUntil: '2027-03-31' },
+      byHand('2027-02-28'),
+      undefined,
+    ],
+    [
+      'made by the merchant for a plan that has ended changes nothing',
+      { status: 'CANCELLED', nextPaymentDate: undefined },
+      byHand('2027-02-28'),
+      undefined,
+    ],
+    [
       'of a plan that has ended changes nothing',
       { nextPaymentDate: undefined },
       charge('2027-02-28'),

@@ -135,17 +135,20 @@ export function settleTurn(
 
 /**
  * A failed charge turned out to be paid, and the money is kept: its due day is not charged again. A plan that was
- * suspended meanwhile stays so until the merchant resumes it. Undefined: the plan's next due day is already later, or
- * it has none.
+ * suspended meanwhile stays so until the merchant resumes it, and may have no next due day until then. Undefined: the
+ * plan counts this day already, or has ended.
  */
 export function settleLate(plan: Plan, { automatic, paid }: PlanTurn, now: Date): Plan | undefined {
   const day = automatic?.dueDate ?? paid
   const { nextPaymentDate } = plan
-  if (day === undefined || nextPaymentDate === undefined || nextPaymentDate > day) return undefined
+  const paidUntil = paid === undefined ? plan.paidUntil : laterDay(plan.paidUntil, paid)
+  const isCounted =
+    nextPaymentDate === undefined ? paidUntil === plan.paidUntil : nextPaymentDate > (day ?? '')
+  if (day === undefined || isCounted || !isAlive(plan)) return undefined
   return {
     ...plan,
-    nextPaymentDate: nextUnpaidAfter(plan, day),
-    paidUntil: paid === undefined ? plan.paidUntil : laterDay(plan.paidUntil, paid),
+    nextPaymentDate: nextPaymentDate && nextUnpaidAfter(plan, day),
+    paidUntil,
     tries: 0,
     updatedAt: now,
     version: plan.version + 1,
