@@ -6,6 +6,7 @@ import {
   captureCeiling,
   committed,
   isLapsed,
+  isUnanswered,
   lacksAuthorization,
   lacksOutcome,
   type Operation,
@@ -50,12 +51,16 @@ export function decideCapture(payment: Payment, command: CaptureCommand, now: Da
 /** The payment with the amount of the capture reserved, as it is stored before the provider is called. */
 export function reserveCapture(payment: Payment, command: CaptureCommand, recording: Recording): Payment {
   const { manual, closes } = command
-  const isPart = command.amount.value < openAmount(payment)
+  // An increment without an answer may have raised what is open at the provider.
+  const isPart = command.amount.value < openAmount(payment) || payment.operations.some(isUnansweredIncrement)
   const releasesRest = command.releasesRest || (isPart && payment.method.partialCaptureReleasesRest)
   const operation = toOperation('CAPTURE', command, recording, { manual, closes, releasesRest })
   const capturing = add(payment.sums.capturing, command.amount.value)
   return withOperation({ ...payment, sums: { ...payment.sums, capturing } }, operation, recording.now)
 }
+
+const isUnansweredIncrement = (operation: Operation): boolean =>
+  operation.type === 'INCREMENTAL' && isUnanswered(operation)
 
 /** Captures that were made or, while they have no answer, may have been made. */
 const captures = (payment: Payment): readonly Operation[] =>

@@ -371,24 +371,27 @@ describe('an increment', () => {
   })
 })
 
-test('an unanswered capture that fails after another one has released the rest leaves nothing open', () => {
-  const payment = underWay('CAPTURE', {
-    status: 'OK',
-    closedForCapture: true,
-    sums: { capturing: 400, captured: 300, reversed: 300 },
-  })
-  const last = operationOf({
-    xId: xIdOf(3),
-    sequence: 3,
-    type: 'CAPTURE',
-    state: 'OK',
-    amount: 300,
-    prepared: { restReleased: true },
-  })
-  const known: Payment = { ...payment, operations: [...payment.operations, last] }
-  const settled = settle(known, xIdOf(2), outcomes.declined, now)
-  expect(settled.sums).toMatchObject({ capturing: 0, captured: 300, reversed: 700 })
-})
+test.each(['CAPTURE', 'REVERSAL'] as const)(
+  'a %s without an answer that fails after a capture has released the rest leaves nothing open',
+  type => {
+    const payment = underWay(type, {
+      status: 'OK',
+      closedForCapture: true,
+      sums: { [type === 'CAPTURE' ? 'capturing' : 'reversing']: 400, captured: 300, reversed: 300 },
+    })
+    const last = operationOf({
+      xId: xIdOf(3),
+      sequence: 3,
+      type: 'CAPTURE',
+      state: 'OK',
+      amount: 300,
+      prepared: { restReleased: true },
+    })
+    const known: Payment = { ...payment, operations: [...payment.operations, last] }
+    const settled = settle(known, xIdOf(2), outcomes.declined, now)
+    expect(settled.sums).toMatchObject({ capturing: 0, reversing: 0, captured: 300, reversed: 700 })
+  },
+)
 
 test('a failed follow-up never changes the status of a payment that was approved', () => {
   for (const type of ['INCREMENTAL', 'CAPTURE', 'REVERSAL', 'REFUND'] as const) {

@@ -103,11 +103,10 @@ const effects: Record<OperationType, Effects> = {
   CAPTURE: {
     approve: takeCapture,
     fail: (payment, operation) => {
-      const { capturing, reversed } = payment.sums
+      const { capturing } = payment.sums
       const released = withSums(payment, {
+        ...reopened(payment, operation),
         capturing: subtract(capturing, operation.amount),
-        // A later capture has released the rest, and with it what this one did not take.
-        reversed: payment.operations.some(hasReleasedRest) ? add(reversed, operation.amount) : reversed,
       })
       // A failed delayed capture is not repeated; from then on the merchant captures manually. A failed manual capture
       // made before the delayed one was due does not cancel the delayed one, no matter when the failure becomes known.
@@ -120,7 +119,11 @@ const effects: Record<OperationType, Effects> = {
   },
   REVERSAL: {
     approve: giveBack,
-    fail: (payment, { amount }) => withSums(payment, { reversing: subtract(payment.sums.reversing, amount) }),
+    fail: (payment, operation) =>
+      withSums(payment, {
+        ...reopened(payment, operation),
+        reversing: subtract(payment.sums.reversing, operation.amount),
+      }),
   },
   REFUND: {
     approve: (payment, { amount }) => {
@@ -209,6 +212,13 @@ function answerFirstStep(payment: Payment, confirm: Operation): Payment {
 
 const hasReleasedRest = (operation: Operation): boolean =>
   operation.type === 'CAPTURE' && operation.state === 'OK' && releasesRest(operation)
+
+/**
+ * The amount of a failed capture or reversal is open again, unless a capture has released the rest meanwhile: that
+ * amount was released with it.
+ */
+const reopened = ({ sums, operations }: Payment, { amount }: Operation): Partial<Payment['sums']> =>
+  operations.some(hasReleasedRest) ? { reversed: add(sums.reversed, amount) } : {}
 
 function raiseAuthorization(payment: Payment, { amount, details }: Operation): Payment {
   const { authorizationExpiresAt, sums } = payment

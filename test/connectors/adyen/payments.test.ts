@@ -258,6 +258,34 @@ describe('a card', () => {
     expect((await shop.record(payId)).amount).toMatchObject({ capturedValue: 1000, refundedValue: 300 })
   })
 
+  // One capture closes a payment at Adyen, whatever is held by then.
+  test('an increment that is told after a capture of all that was known is released', async () => {
+    const payId = await authorized()
+    await shop.settle()
+    await follow(payId, 'incrementals', 500)
+    await follow(payId, 'captures', 1000)
+    const [raised, captured] = shop.double.ledger.owed.splice(0)
+    await shop.double.notify([captured])
+    await shop.apply()
+    await shop.double.notify([raised])
+    await shop.apply()
+    expect((await shop.record(payId)).amount).toMatchObject({ authorizedValue: 1500, reversedValue: 500 })
+  })
+
+  test('a partial reversal that fails after the capture that released the rest opens nothing', async () => {
+    const payId = await authorized()
+    await shop.settle()
+    shop.double.ledger.declining.add('REVERSAL')
+    await follow(payId, 'reversals', 300)
+    await follow(payId, 'captures', 100)
+    const [reversed, captured] = shop.double.ledger.owed.splice(0)
+    await shop.double.notify([captured])
+    await shop.apply()
+    await shop.double.notify([reversed])
+    await shop.apply()
+    expect((await shop.record(payId)).amount).toMatchObject({ capturedValue: 100, reversedValue: 900 })
+  })
+
   // Adyen tells the new total of 200 only, which is less than the reversed amount.
   test('a partial reversal of most of the authorisation', async () => {
     const payId = await authorized()
