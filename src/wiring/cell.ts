@@ -233,11 +233,12 @@ function createWorkers(
   const { database, engine, merchants, deliveryWorker } = parts
   const work = createWorkFinder(database)
   const findMerchant = findMerchantIn(merchants)
-  const settleWorker = createSettleWorker({ engine, work, findMerchant, gate })
+  const tell = (component: string) => (err: unknown) =>
+    logger.error({ err, component }, 'background work failed; it will be tried again')
+  const settleWorker = createSettleWorker({ engine, work, findMerchant, gate, onError: tell('take over') })
   const timerWorker = createTimerWorker({
     ...{ engine, finder: work, findMerchant, gate },
-    onError: err =>
-      logger.error({ err, component: 'timers' }, 'background work failed; it will be tried again'),
+    onError: tell('timers'),
   })
   const keyReader = createKeyReader(database)
   const retention = createRetentionWorker({ erasure: engine.erasure, clock, findMerchant })
@@ -293,7 +294,7 @@ function createLifecycle(cell: CellOptions, parts: LifecycleParts): Pick<Cell, '
       const stopped = loops.map(loop => loop.stop())
       parts.notices.cutShort()
       await Promise.all(stopped)
-      await Promise.all([parts.timerWorker.stop(), deliveryWorker.stop()])
+      await Promise.all([parts.timerWorker.stop(), deliveryWorker.stop(), settleWorker.finish()])
       await parts.audit.access
         .flush({ ending: true })
         .catch(err => logger.error({ err }, 'the last uses of API keys could not be written'))

@@ -9,8 +9,9 @@ import type { Engine } from '#operations/engine.ts'
 import { type Gate, openGate } from '#operations/merchants/gate.ts'
 import { settleByInquiry } from '#operations/payments/provider-calls/settle-by-inquiry.ts'
 import type { Orphan, WorkFinder } from '#storage/payments/unanswered.ts'
+import { createTakeOver, type TakeOver } from '#workers/take-over.ts'
 
-export interface SettleWorker {
+export interface SettleWorker extends TakeOver {
   /** Settles operations that were sent before that time and never answered. Returns how many were settled. */
   recover(sentBefore: Date): Promise<number>
   /** Settles operations that a process of an older release, which sends no heartbeats, may have left. */
@@ -20,8 +21,6 @@ export interface SettleWorker {
    * up.
    */
   settleDoubtful(): Promise<number>
-  /** Takes over the operations of dead processes. Returns whether all of them are settled. */
-  takeOver(dead: readonly number[]): Promise<boolean>
 }
 
 /** 90 s: longer than three sends of 20 s and both commits, so we never take over the operation of a live process. */
@@ -35,6 +34,8 @@ export interface SettleDeps {
   readonly work: WorkFinder
   readonly findMerchant: (merchantId: MerchantId) => Promise<Merchant | undefined>
   readonly gate?: Gate | undefined
+  /** Called when the operations of dead processes could not be read; they are looked for again. */
+  readonly onError: (error: unknown) => void
 }
 
 export function createSettleWorker({
@@ -42,6 +43,7 @@ export function createSettleWorker({
   work,
   findMerchant,
   gate = openGate,
+  onError,
 }: SettleDeps): SettleWorker {
   const settleOne: SettleOne = async found => {
     const leave = gate(found.merchantId)
@@ -82,15 +84,10 @@ export function createSettleWorker({
   return {
     recover,
 
-    async takeOver(dead) {
-      await work.releaseTimersOf(dead)
-      for (;;) {
-        const orphans = await work.findOrphansOf(dead, chunk)
-        const results = await Promise.all(orphans.map(orphan => settleOne({ ...orphan, inquiry: 0 })))
-        if (results.includes(false)) return false
-        if (orphans.length < chunk) return true
-      }
-    },
+    ...createTakeOver({
+      ...{ work, onError, chunk },
+      settle: orphan => settleOne({ ...orphan, inquiry: 0 }),
+    }),
 
     settleDoubtful: () => settleDoubtful(settleOne, engine),
 

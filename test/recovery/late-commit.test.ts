@@ -90,7 +90,10 @@ test('an operation that another process took over while this one was cut off is 
         direct.databaseUrl,
         "SELECT process FROM operation WHERE state = 'SENT'",
       )
-      expect(await direct.gateway.settleWorker.takeOver([sent?.process ?? 0])).toBe(true)
+      const { takeOver, finish } = direct.gateway.settleWorker
+      expect(await takeOver([sent?.process ?? 0])).toBe(false)
+      await finish()
+      expect(await takeOver([sent?.process ?? 0])).toBe(true)
       interruptions += 1
     },
   })

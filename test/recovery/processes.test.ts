@@ -184,7 +184,10 @@ test('an operation that a dead process had sent is settled by another one, and i
     `SELECT process FROM operation WHERE trans_id = '${request.transId}' AND state = 'SENT'`,
   )
   expect(sent?.process).toBeGreaterThan(0)
-  expect(await gateway.gateway.settleWorker.takeOver([sent?.process ?? 0])).toBe(true)
+  const { takeOver, finish } = gateway.gateway.settleWorker
+  expect(await takeOver([sent?.process ?? 0])).toBe(false)
+  await finish()
+  expect(await takeOver([sent?.process ?? 0])).toBe(true)
   const again = await gateway.call('POST', '/payments', request, key)
   expect(again, again.text).toMatchObject({ status: 200, body: { status: 'OK' } })
   const references = acquirer.ledger.filter(({ reference }) => reference === again.body.xId)

@@ -4,6 +4,7 @@
  */
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { MerchantId } from '#domain/ids.ts'
 import { addItems } from '#storage/bank/batch-rows.ts'
 import { dropReplacedLines, settleEntries } from '#storage/bank/entries.ts'
 import { commitStatement } from '#storage/commit/statement.ts'
@@ -108,6 +109,8 @@ async function takeOver(): Promise<void> {
   const database = openDatabase(gateway.databaseUrl, () => undefined)
   const work = createWorkFinder(database)
   await work.releaseTimersOf([0])
+  await work.findOrphanAccountsOf([0])
+  await work.findOrphansOf([0], { merchantId: gateway.merchantId as MerchantId, account: null }, 1)
   await work.close()
   await database.close()
 }

@@ -31,6 +31,12 @@ export interface Orphan {
   readonly xId: XId
 }
 
+/** An account of a merchant at a provider; null for payments without one. */
+export interface OrphanAccount {
+  readonly merchantId: MerchantId
+  readonly account: string | null
+}
+
 export interface TimerClaim {
   readonly now: Date
   readonly limit: number
@@ -49,8 +55,14 @@ export interface WorkFinder {
   now(): Promise<Date>
   /** Operations that were sent before that time and are still SENT. */
   findOrphans(options: { sentBefore: Date; limit: number }): Promise<readonly Orphan[]>
-  /** Unanswered operations that one of these processes has sent. */
-  findOrphansOf(processes: readonly number[], limit: number): Promise<readonly Orphan[]>
+  /** The provider accounts of unanswered operations that one of these processes has sent. */
+  findOrphanAccountsOf(processes: readonly number[]): Promise<readonly OrphanAccount[]>
+  /** The earliest of these operations at one account. */
+  findOrphansOf(
+    processes: readonly number[],
+    account: OrphanAccount,
+    limit: number,
+  ): Promise<readonly Orphan[]>
   /** Ends the leases of these processes. */
   releaseTimersOf(processes: readonly number[]): Promise<void>
   /**
@@ -86,6 +98,12 @@ export const claimTimersStatement = `WITH due AS MATERIALIZED (SELECT ctid AS pl
       (SELECT p.provider_account FROM payment p WHERE p.merchant_id = t.merchant_id AND p.pay_id = t.pay_id)) AS account,
     coalesce((SELECT m.clock_offset_ms FROM merchant m WHERE m.merchant_id = t.merchant_id), 0) AS "clockOffsetMs"`
 
+/** Unanswered operations that one of some processes has sent, with the provider account that was asked. */
+const orphansOfStatement = `SELECT o.merchant_id, o.pay_id, o.x_id, o.sent_at,
+    coalesce(o.prepared->>'account', p.provider_account) AS account
+  FROM operation o LEFT JOIN payment p ON p.merchant_id = o.merchant_id AND p.pay_id = o.pay_id
+  WHERE o.sent_at >= $1::timestamptz AND o.process = ANY($2) AND o.state = 'SENT'`
+
 /** An arbitrary lock number that is not used elsewhere: the letters "gate". */
 const gatewayLock = 0x67617465
 
@@ -94,6 +112,7 @@ const claimPauseMs = 200
 
 export function createWorkFinder(database: Database): WorkFinder {
   const installation = createInstallation(database)
+  const readMark = async (): Promise<string> => (await installation.read(markName)) ?? '-infinity'
   const claim = createGatewayClaim(database)
   return {
     async claimTimers({ now, limit, leaseMs, merchantId }) {
@@ -113,21 +132,27 @@ export function createWorkFinder(database: Database): WorkFinder {
 
     async findOrphans({ sentBefore, limit }) {
       await summarizeNewRanges(database.readers, 'operation_by_sent_at')
-      const mark = (await installation.read(markName)) ?? '-infinity'
       const { rows } = await database.readers.query<Orphan>(
         `SELECT merchant_id AS "merchantId", pay_id AS "payId", x_id AS "xId" FROM operation
          WHERE sent_at >= $1::timestamptz AND sent_at < $2 AND state = 'SENT' ORDER BY sent_at LIMIT $3`,
-        [mark, sentBefore, limit],
+        [await readMark(), sentBefore, limit],
       )
       return rows
     },
 
-    async findOrphansOf(processes, limit) {
-      const mark = (await installation.read(markName)) ?? '-infinity'
+    async findOrphanAccountsOf(processes) {
+      const { rows } = await database.readers.query<OrphanAccount>(
+        `SELECT DISTINCT merchant_id AS "merchantId", account FROM (${orphansOfStatement}) found`,
+        [await readMark(), processes],
+      )
+      return rows
+    },
+
+    async findOrphansOf(processes, { merchantId, account }, limit) {
       const { rows } = await database.readers.query<Orphan>(
-        `SELECT merchant_id AS "merchantId", pay_id AS "payId", x_id AS "xId" FROM operation
-         WHERE sent_at >= $1::timestamptz AND process = ANY($2) AND state = 'SENT' ORDER BY sent_at LIMIT $3`,
-        [mark, processes, limit],
+        `SELECT merchant_id AS "merchantId", pay_id AS "payId", x_id AS "xId" FROM (${orphansOfStatement}) found
+         WHERE merchant_id = $3 AND account IS NOT DISTINCT FROM $4 ORDER BY sent_at LIMIT $5`,
+        [await readMark(), processes, merchantId, account, limit],
       )
       return rows
     },
