@@ -195,6 +195,17 @@ test('the answer of a call in another process is polled until it exists', async 
   expect(calls).toBe(0)
 })
 
+test('a call that would be refused here waits for the answer of the first one in another process', async () => {
+  const key = describeKey()
+  const name = ToyKeyStore.nameOf('shop', key)
+  store.rows.set(name, { fingerprint: key.fingerprint })
+  const waiting = idempotency.run('shop', key, () => Promise.reject(new NotFound()))
+  await clock.advance(1_000)
+  store.rows.set(name, { fingerprint: key.fingerprint, answer: done })
+  await clock.advance(100)
+  expect(kindOf(await waiting)).toBe('200 replayed')
+})
+
 test('calls that joined a call wait with it if another process holds the key, and do not run themselves', async () => {
   const key = describeKey()
   const name = ToyKeyStore.nameOf('shop', key)

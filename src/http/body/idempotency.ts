@@ -103,10 +103,14 @@ function fromStored(stored: StoredKey, key: IdempotencyKey): Answer | Refusal | 
   return stored.answer && replay(stored.answer)
 }
 
-/** A call that would be refused now may have succeeded earlier; then its stored answer is returned. */
-async function findStored({ merchantId, key }: Attempt, { keyStore }: IdempotencyPorts) {
-  const stored = await keyStore.find(merchantId, key)
-  return stored && fromStored(stored, key)
+/**
+ * A call that would be refused now may have succeeded earlier, or may be at the provider in another process; then the
+ * answer of that call is returned.
+ */
+async function findStored(tried: Attempt, ports: IdempotencyPorts) {
+  const stored = await ports.keyStore.find(tried.merchantId, tried.key)
+  const answered = stored && (fromStored(stored, tried.key) ?? (await awaitStored(tried, ports)))
+  return answered === nothing ? undefined : answered
 }
 
 /** Waits for the answer of a stored key, whose call runs in another process or waits to be settled. */
