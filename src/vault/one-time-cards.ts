@@ -20,8 +20,9 @@ export interface OneTimeCard {
   readonly securityCode: Secret<string>
 }
 
-export interface RedeemedCard extends OneTimeCard {
-  /** Lets the token be used again, after a payment that was refused before it was stored. */
+/** A card whose token is claimed by one request, until that has used it up or given it back. */
+export interface ClaimedCard extends OneTimeCard {
+  readonly useUp: () => Promise<void>
   readonly giveBack: () => Promise<void>
 }
 
@@ -29,9 +30,10 @@ export interface OneTimeCards {
   /** `now` is the merchant's time. */
   issue(merchantId: MerchantId, card: OneTimeCard, now: Date): Promise<string>
   /**
-   * Opens the token once. Returns undefined if it was used, has expired, belongs to another merchant or is not ours.
+   * Opens the token for one claim. Returns undefined if another claim has it, if it was used, has expired, belongs to
+   * another merchant or is not ours.
    */
-  redeem(merchantId: MerchantId, token: string, now: Date): Promise<RedeemedCard | undefined>
+  claim(merchantId: MerchantId, token: string, claim: string, now: Date): Promise<ClaimedCard | undefined>
   /** Deletes the keys of expired tokens. Returns how many. */
   reap(): Promise<number>
 }
@@ -66,11 +68,12 @@ export function createOneTimeCards(store: OneTimeKeyStore, records: RecordVault)
       return writeOneTimeToken(Buffer.concat([Buffer.from(tokenId, 'hex'), sealed]))
     },
 
-    async redeem(merchantId, token, now) {
+    async claim(merchantId, token, claim, now) {
       if (!isOneTimeToken(token)) return undefined
       const bytes = readOneTimeToken(token)
       const tokenId = bytes.toString('hex', 0, idBytes)
-      const kept = await store.take(merchantId, tokenId, now)
+      const claimed = { tokenId, claim }
+      const kept = await store.claim(merchantId, claimed, now)
       if (!kept) return undefined
       const key = await records.open('one-time key', merchantId, { ...kept, recordId: tokenId })
       const opened = open(key, bytes.subarray(idBytes), place(merchantId, tokenId))
@@ -82,7 +85,8 @@ export function createOneTimeCards(store: OneTimeKeyStore, records: RecordVault)
         expiryDate,
         cardholderName,
         securityCode: new Secret(securityCode),
-        giveBack: () => store.giveBack(merchantId, tokenId, kept),
+        useUp: () => store.useUp(merchantId, tokenId),
+        giveBack: () => store.giveBack(merchantId, claimed),
       }
     },
   }

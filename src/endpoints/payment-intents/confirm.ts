@@ -114,7 +114,7 @@ export const confirmIntentEndpoint = endpoint<Services, typeof confirmIntentSche
     if (!intentId) throw new NotFound()
     if (onDevice !== undefined) checkDevice(sent)
     const method = requireMethod('type', sent.type, merchant)
-    return payWithToken(sent.card, 'card', { merchant, engine }, (card, onStored) => {
+    return payWithToken(sent.card, 'card', { merchant, key, engine }, (card, onStored) => {
       const body = card ? { ...sent, card } : sent
       const now = merchantNow(engine.clock, merchant)
       const seenAddress = onDevice === undefined ? undefined : address

@@ -217,7 +217,7 @@ export const createPaymentEndpoint = endpoint<Services, typeof createPaymentSche
     checkShared(body, environment)
     checkFit(body, method)
     const { card: sent } = body.paymentMethods
-    return payWithToken(sent, 'paymentMethods.card', { merchant, engine }, async (card, onStored) => {
+    return payWithToken(sent, 'paymentMethods.card', { merchant, key, engine }, async (card, onStored) => {
       const paid = card ? { ...body, paymentMethods: { ...body.paymentMethods, card } } : body
       // Checks that depend on the card number, which is only known now.
       if (card) checkFit(paid, method)

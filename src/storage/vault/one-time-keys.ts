@@ -1,4 +1,4 @@
-/** The keys of one-time cards. Each can be taken once; expired ones are removed. */
+/** The keys of one-time cards. Each can be used once; expired ones are removed. */
 import type { MerchantId } from '#domain/ids.ts'
 import type { Database } from '#storage/database.ts'
 
@@ -7,10 +7,10 @@ export interface OneTimeKey {
   readonly sealed: Buffer
 }
 
-/** A key that was taken, with the two moments that end it. */
-export interface TakenKey extends OneTimeKey {
-  readonly expiresAt: Date
-  readonly madeAt: Date
+interface Claimed {
+  readonly tokenId: string
+  /** 32 hex digits that name the request which uses the key: equal for requests of which only one can pay. */
+  readonly claim: string
 }
 
 export interface OneTimeKeyStore {
@@ -19,26 +19,30 @@ export interface OneTimeKeyStore {
     merchantId: MerchantId,
     key: OneTimeKey & { readonly tokenId: string; readonly expiresAt: Date },
   ): Promise<void>
-  /** Deletes and returns the key; undefined if it was taken, is another merchant's, or has expired by either clock. */
-  take(merchantId: MerchantId, tokenId: string, now: Date): Promise<TakenKey | undefined>
-  /** Puts a taken key back as it was. */
-  giveBack(merchantId: MerchantId, tokenId: string, taken: TakenKey): Promise<void>
+  /**
+   * Returns the key and keeps it for this claim; undefined if another claim has it, if it was used, is another
+   * merchant's, or has expired by either clock.
+   */
+  claim(merchantId: MerchantId, claimed: Claimed, now: Date): Promise<OneTimeKey | undefined>
+  /** Deletes the key, also if it was given back meanwhile by another request of the same claim. */
+  useUp(merchantId: MerchantId, tokenId: string): Promise<void>
+  /** Frees a claimed key. */
+  giveBack(merchantId: MerchantId, claimed: Claimed): Promise<void>
   /** Deletes expired keys. Returns how many. */
   reap(): Promise<number>
-}
-
-interface TakenRow {
-  readonly key_version: number
-  readonly sealed_key: Buffer
-  readonly expires_at: Date
-  readonly made_at: Date
-  readonly valid: boolean
 }
 
 /** 15 minutes, as the contract says. Also enforced in real time. */
 const livesFor = `interval '15 minutes'`
 
 export function createOneTimeKeyStore({ writers }: Pick<Database, 'writers'>): OneTimeKeyStore {
+  const useUp: OneTimeKeyStore['useUp'] = async (merchantId, tokenId) => {
+    await writers.query({
+      name: 'one-time-key-use-up',
+      text: 'DELETE FROM one_time_key WHERE merchant_id = $1 AND token_id = $2',
+      values: [merchantId, tokenId],
+    })
+  }
   return {
     async insert(merchantId, { tokenId, keyVersion, sealed, expiresAt }) {
       await writers.query({
@@ -48,27 +52,27 @@ export function createOneTimeKeyStore({ writers }: Pick<Database, 'writers'>): O
         values: [merchantId, tokenId, keyVersion, sealed, expiresAt],
       })
     },
-    async take(merchantId, tokenId, now) {
-      const taken = await writers.query<TakenRow>({
-        name: 'one-time-key-take',
+    async claim(merchantId, { tokenId, claim }, now) {
+      const claimed = await writers.query<{ key_version: number; sealed_key: Buffer; valid: boolean }>({
+        name: 'one-time-key-claim',
         // Compared outside of RETURNING, where Citus accepts no now().
-        text: `WITH taken AS (DELETE FROM one_time_key WHERE merchant_id = $1 AND token_id = $2
+        text: `WITH claimed AS (UPDATE one_time_key SET claim = $4
+                 WHERE merchant_id = $1 AND token_id = $2 AND (claim IS NULL OR claim = $4)
                  RETURNING key_version, sealed_key, expires_at, made_at)
-               SELECT key_version, sealed_key, expires_at, made_at,
-                 expires_at > $3 AND made_at > now() - ${livesFor} AS valid FROM taken`,
-        values: [merchantId, tokenId, now],
+               SELECT key_version, sealed_key, expires_at > $3 AND made_at > now() - ${livesFor} AS valid FROM claimed`,
+        values: [merchantId, tokenId, now, claim],
       })
-      const row = taken.rows[0]
-      if (row?.valid !== true) return undefined
-      const { key_version: keyVersion, sealed_key: sealed, expires_at: expiresAt, made_at: madeAt } = row
-      return { keyVersion, sealed, expiresAt, madeAt }
+      const row = claimed.rows[0]
+      if (row?.valid === true) return { keyVersion: row.key_version, sealed: row.sealed_key }
+      if (row) await useUp(merchantId, tokenId)
+      return undefined
     },
-    async giveBack(merchantId, tokenId, { keyVersion, sealed, expiresAt, madeAt }) {
+    useUp,
+    async giveBack(merchantId, { tokenId, claim }) {
       await writers.query({
         name: 'one-time-key-give-back',
-        text: `INSERT INTO one_time_key (merchant_id, token_id, key_version, sealed_key, expires_at, made_at)
-               VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
-        values: [merchantId, tokenId, keyVersion, sealed, expiresAt, madeAt],
+        text: 'UPDATE one_time_key SET claim = NULL WHERE merchant_id = $1 AND token_id = $2 AND claim = $3',
+        values: [merchantId, tokenId, claim],
       })
     },
     async reap() {

@@ -8,9 +8,17 @@ import { findBrokenRules } from '#test/support/simulation/invariants.ts'
 
 const clock = createTestClock()
 let gateway: TestGateway
+let neighbour: TestGateway
 let fields: string
+/** Called by the other process when it has stored a payment that it has not sent yet. */
+let onRecord: (() => Promise<void>) | undefined
 beforeAll(async () => {
   gateway = await startTestGateway({ clock })
+  neighbour = await startTestGateway({
+    clock,
+    beside: gateway,
+    testCrash: point => (point === 'afterRecord' ? onRecord?.() : undefined),
+  })
   await gateway.gateway.merchants.set(gateway.merchantId as MerchantId, {
     frameOrigins: ['https://shop.example'],
   })
@@ -18,6 +26,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   expect(await findBrokenRules(gateway.databaseUrl)).toEqual({})
+  await neighbour.stop()
   await gateway.stop()
 })
 
@@ -158,6 +167,18 @@ describe('the token', () => {
     expect(await pay(token)).toMatchObject(unusable)
   })
 
+  test('pays after a refused request was repeated under its key', async () => {
+    await gateway.call('POST', '/payments', { ...cardPayment(), transId: 'taken' })
+    const number = await makeToken()
+    const paymentMethods = { integrationType: 'DIRECT', type: 'CARD', card: { number } }
+    const body = { ...cardPayment(), transId: 'taken', paymentMethods }
+    const send = () => gateway.call('POST', '/payments', body, { 'idempotency-key': 'one-time-refused' })
+    const first = await send()
+    expect(first.body).toMatchObject({ responseCode: '20170001' })
+    expect((await send()).text).toBe(first.text)
+    expect((await pay(number)).status).toBe(200)
+  })
+
   test('pays after the confirm of a payment intent was refused', async () => {
     const token = await makeToken()
     const confirm = async (intent: object) => {
@@ -169,6 +190,50 @@ describe('the token', () => {
     const amount = { value: 1000, currency: 'EUR' }
     expect(await confirm({ amount })).toMatchObject({ status: 200, body: { status: 'OK' } })
     expect(await confirm({ amount })).toMatchObject({ status: 400, body: { field: 'card.number' } })
+  })
+
+  describe('under an Idempotency-Key that another process has', () => {
+    const body = async () => ({
+      ...cardPayment(),
+      paymentMethods: { integrationType: 'DIRECT', type: 'CARD', card: { number: await makeToken() } },
+    })
+
+    test('one payment and one answer, however many send it at once', async () => {
+      for (let round = 0; round < 10; round += 1) {
+        const request = await body()
+        const key = { 'idempotency-key': `one-time-crowd-${round}` }
+        const send = (at: TestGateway) =>
+          at.call('POST', '/payments', request, {
+            authorization: basic(gateway.merchantId, gateway.apiKey),
+            ...key,
+          })
+        const answers = await Promise.all([gateway, neighbour, gateway, neighbour].map(send))
+        expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+        expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+      }
+    })
+
+    test('another request under it is refused, and the token cannot be used beside it', async () => {
+      const request = await body()
+      const key = { 'idempotency-key': 'one-time-other' }
+      const { promise: stored, resolve: record } = Promise.withResolvers<void>()
+      const { promise: sent, resolve: send } = Promise.withResolvers<void>()
+      onRecord = () => {
+        record()
+        return sent
+      }
+      const authorization = basic(gateway.merchantId, gateway.apiKey)
+      const first = neighbour.call('POST', '/payments', request, { authorization, ...key })
+      await stored
+      onRecord = undefined
+      expect(await gateway.call('POST', '/payments', request)).toMatchObject(unusable)
+      const other = await gateway.call('POST', '/payments', { ...request, refNr: 'other' }, key)
+      expect(other.body).toMatchObject({ responseCode: '20170002' })
+      const again = gateway.call('POST', '/payments', request, key)
+      send()
+      expect((await first).body).toMatchObject({ status: 'OK' })
+      expect((await again).text).toBe((await first).text)
+    })
   })
 
   test('is used up by a payment that is declined, and given back in time only', async () => {
