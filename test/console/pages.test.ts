@@ -131,6 +131,30 @@ test('200 a plan shows its interval and end, and links to all its payments', asy
   expect(page).toContain(`href="${at(`/payments?paymentPlanId=${paymentPlanId}`)}"`)
 })
 
+test('200 the page of a deleted customer says so, and shows their payments and plans', async () => {
+  const planned = cardPayment({
+    customerInfo: { merchantCustomerId: 'left-us', email: 'left@example.com' },
+    credentialOnFile: {
+      type: 'RECURRING',
+      initialPayment: true,
+      recurring: { frequency: 'MONTHLY', useCase: 'FIXED' },
+    },
+  })
+  const { payId, paymentPlanId, customerInfo } = (await gateway.call('POST', '/payments', planned)).body
+  const { gatewayCustomerId: id } = customerInfo
+  const address = at(`/customers/${id}`)
+  const pages = [at(`/payments/${payId}`), at(`/plans/${paymentPlanId}`)]
+  expect(await read(address)).not.toContain('deleted')
+  expect((await gateway.call('DELETE', `/customers/${id}?erase=payments`)).status).toBe(200)
+  for (const page of pages) expect(await read(page)).toContain(`href="${address}"`)
+  const left = await owner.get(address)
+  const page = await left.text()
+  expect([left.status, page]).toEqual([200, expect.stringContaining('This customer was deleted')])
+  for (const path of pages) expect(page).toContain(`href="${path}"`)
+  const unknown = await owner.get(at(`/customers/${id.replace(/^..../, 'ffff')}`))
+  expect([unknown.status, await unknown.text()]).toEqual([404, expect.stringContaining('no such object')])
+})
+
 test('200 an empty list says whether there is nothing, or nothing that matches', async () => {
   const { merchantId } = await gateway.gateway.merchants.create('A shop without payments')
   const viewer = await signUp(gateway, { role: 'viewer' })

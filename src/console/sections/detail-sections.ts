@@ -14,7 +14,7 @@ import {
 } from '#console/views/parts.ts'
 import type { ConsoleAct } from '#domain/console-roles.ts'
 import type { UploadedFile } from '#http/body/form.ts'
-import { html, type Part } from '#http/html.ts'
+import { type Html, html, type Part } from '#http/html.ts'
 import { formatMoney } from '#pages/money-text.ts'
 
 export interface Detail {
@@ -26,6 +26,8 @@ export interface Detail {
   /** Members whose own members are shown like those of the object. */
   readonly parts?: readonly string[]
   readonly more?: (object: Json, visit: MerchantVisit) => Part | Promise<Part>
+  /** What is left of an object that was deleted; undefined: nothing is, or there never was one with this id. */
+  readonly rest?: (id: string, visit: MerchantVisit) => Promise<Html | undefined>
 }
 
 export interface DetailAct {
@@ -81,6 +83,17 @@ const paymentColumns = (base: string): readonly Column[] => [
   { title: 'Created', show: row => showTime(row.creationDate) },
 ]
 
+const planColumns = (base: string): readonly Column[] => [
+  {
+    title: 'Plan',
+    show: row =>
+      html`<a href="${base}/plans/${String(row.paymentPlanId)}"><code>${String(row.paymentPlanId)}</code></a>`,
+  },
+  { title: 'Status', show: row => showState(row.status) },
+  { title: 'Amount', show: row => showMoney(row.amount), numeric: true },
+  { title: 'Created', show: row => showTime(row.createdAt) },
+]
+
 const disputeColumns: readonly Column[] = [
   { title: 'At', show: row => showTime(row.at) },
   { title: 'What happened', show: row => String(row.type) },
@@ -114,13 +127,27 @@ const showPayments = (visit: MerchantVisit, rows: readonly Json[]): Part =>
 const showBody = (event: Json): Part =>
   html`<h2>Attempts</h2>${renderTable(toRows(event.attempts), attemptColumns, 'Not tried yet.', 'Attempts')}<h2>Body</h2><pre tabindex="0"><code data-copy>${JSON.stringify(event.body, null, 2)}</code></pre>`
 
+const showPaymentsOf = (visit: MerchantVisit, customerId: string, payments: readonly Json[]): Part =>
+  html`${showPayments(visit, payments)}<p><a href="${baseOf(visit)}/payments?gatewayCustomerId=${customerId}">All payments</a></p>`
+
+/** Payments and plans stay when their customer is deleted, and their pages lead here. */
+async function showDeletedCustomer(id: string, visit: MerchantVisit): Promise<Html | undefined> {
+  const of = `gatewayCustomerId=${encodeURIComponent(id)}`
+  const [payments, plans] = await Promise.all([
+    listRows(visit, `/payments?${of}&limit=20`),
+    listRows(visit, `/payment-plans?page=1&${of}`),
+  ])
+  if (payments.length + plans.length === 0) return undefined
+  return html`<p>This customer was deleted, with all stored methods. Payments and plans are left.</p>${showPaymentsOf(visit, id, payments)}<h2>Plans</h2>${renderTable(plans, planColumns(baseOf(visit)), 'None.', 'Plans')}`
+}
+
 async function showCustomer(customer: Json, visit: MerchantVisit): Promise<Part> {
   const id = String(customer.id)
   const [payments, methods] = await Promise.all([
     listRows(visit, `/payments?gatewayCustomerId=${id}&limit=20`),
     listRows(visit, `/customers/${id}/paymentMethods`),
   ])
-  return html`${showPayments(visit, payments)}<p><a href="${baseOf(visit)}/payments?gatewayCustomerId=${id}">All payments</a></p><h2>Stored methods</h2>${renderTable(methods, methodColumns, 'None.', 'Stored methods')}`
+  return html`${showPaymentsOf(visit, id, payments)}<h2>Stored methods</h2>${renderTable(methods, methodColumns, 'None.', 'Stored methods')}`
 }
 
 /** The endpoint lists the newest twenty; the list of payments has all. */
@@ -337,5 +364,6 @@ export const details: readonly Detail[] = [
     endpoint: id => `/customers/${id}`,
     acts: [],
     more: showCustomer,
+    rest: showDeletedCustomer,
   },
 ]

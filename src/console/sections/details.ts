@@ -100,10 +100,7 @@ async function showDetail(visit: MerchantVisit, detail: Detail, problem?: string
   const { id = '' } = visit.request.params
   const object = await findObject(visit, detail)
   const { merchant } = visit
-  if (!object) {
-    const main = html`<p>This merchant has no such object.</p>`
-    return renderNotFound(loadConsoleAssets(), visit, { main, merchant })
-  }
+  if (!object) return showRest(visit, detail)
   const base = `/console/m/${merchant.merchantId}`
   const shown = { object, address: `${base}${detail.path}/${id}` }
   const acts = detail.acts.filter(act => may(visit, act.act) && isOpen(act, object))
@@ -111,6 +108,15 @@ async function showDetail(visit: MerchantVisit, detail: Detail, problem?: string
   const main = html`${renderProblem(problem)}${renderObject(withParts(object, detail.parts), base)}${forms}${await detail.more?.(object, visit)}${renderCurl('GET', `${apiOf(visit)}${detail.endpoint(id)}`)}`
   const status = problem === undefined ? 200 : 422
   return renderInside(loadConsoleAssets(), visit, { title: `${detail.title} ${id}`, main, merchant, status })
+}
+
+async function showRest(visit: MerchantVisit, { title, rest }: Detail) {
+  const { merchant, request } = visit
+  const { id = '' } = request.params
+  const main = await rest?.(id, visit)
+  if (main) return renderInside(loadConsoleAssets(), visit, { title: `${title} ${id}`, main, merchant })
+  const none = html`<p>This merchant has no such object.</p>`
+  return renderNotFound(loadConsoleAssets(), visit, { main: none, merchant })
 }
 
 const isOpen = ({ from, when = () => true }: DetailAct, object: Json): boolean =>
