@@ -1,12 +1,14 @@
 /** `doctor` on keys, secrets and the audit trail: no faults if intact, and each kind of damage by its name. */
+import { userInfo } from 'node:os'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MerchantId } from '#domain/ids.ts'
 import { examineVault } from '#operations/merchants/examine-keys.ts'
 import { openDatabase } from '#storage/database.ts'
-import { examineAudit } from '#storage/doctor/doctor.ts'
+import { type CheckResult, examineAudit } from '#storage/doctor/doctor.ts'
 import { installationOwner } from '#storage/vault/key-rotation.ts'
 import { createVaultStore } from '#storage/vault/vault-store.ts'
+import { commandsHere } from '#test/support/command-here.ts'
 import { examineDamaged } from '#test/support/database/damage.ts'
 import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
 import { cardPayment, masterKeyOf, startTestGateway } from '#test/support/gateway.ts'
@@ -157,4 +159,26 @@ test('each damaged card is named by its id, never by its number', async () => {
   expect(found).toMatchObject({ name: 'card-opens', found: 2 })
   expect(found?.examples[0]?.detail).toMatch(/^card [0-9a-f]{32} does not open$/)
   expect(JSON.stringify(found)).not.toMatch(/4111|5555/)
+})
+
+test('the command decrypts numbers only with a row about it in the audit trail', async () => {
+  const commands = commandsHere(database.url, { TOLLGATE_MASTER_KEY: masterKeyOf(database.url) })
+  const rows = () =>
+    queryRows<{ actor: string; after: unknown }>(
+      database.url,
+      "SELECT actor, object, after FROM audit WHERE act = 'cards.opened'",
+    )
+  expect(await rows()).toEqual([])
+  expect((await commands.json('doctor')).healthy).toBe(true)
+  const row = { actor: userInfo().username, object: 'vault', after: { purpose: 'doctor' } }
+  expect(await rows()).toEqual([row])
+  await queryRows(database.url, 'DELETE FROM audit_head')
+  const { code, stdout } = await commands.run('doctor', '--json')
+  const checks: readonly CheckResult[] = JSON.parse(stdout).checks
+  const notMade = checks.filter(({ notMade }) => notMade?.startsWith('the audit trail cannot be written'))
+  expect([code, notMade.map(({ name }) => name)]).toEqual([
+    1,
+    expect.arrayContaining(['card-opens', 'account-opens']),
+  ])
+  commands.remove()
 })

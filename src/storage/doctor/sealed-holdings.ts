@@ -86,6 +86,15 @@ export async function* readHolding(
   await client.query('CLOSE examined')
 }
 
+/** Whether there is a card or account number to decrypt. */
+export async function holdsNumbers(client: pg.ClientBase): Promise<boolean> {
+  const tables = [heldIn('cards').table, heldIn('accounts').table]
+  const { rows } = await client.query<{ holds: boolean }>(
+    `SELECT ${tables.map(table => `EXISTS (SELECT 1 FROM ${table} WHERE sealed IS NOT NULL)`).join(' OR ')} AS holds`,
+  )
+  return rows[0]?.holds === true
+}
+
 /** A condition that holds for about `sample` random rows of the table, which is read in its physical order. */
 async function chanceOf(client: pg.ClientBase, table: string, sample: number): Promise<string> {
   const { rows } = await client.query<{ count: string }>(
