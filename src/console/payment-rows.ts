@@ -11,6 +11,7 @@ import { undecided } from '#methods/method.ts'
 import { ForeignCursor, listPaymentSummaries } from '#operations/finding/list-payments.ts'
 import { type PaymentQuery, paymentQuery } from '#schemas/finding.ts'
 import { formats } from '#schemas/parts/formats.ts'
+import { TooManyLists } from '#storage/list-turns.ts'
 import type { PaymentFinder, PaymentSummary } from '#storage/payments/finding.ts'
 
 /** A page as the endpoint answers it, with fewer members; undefined: ask the endpoint, which says what is wrong. */
@@ -64,6 +65,7 @@ export function createPaymentRows(finder: PaymentFinder): PaymentRows {
       return { data: payments.map(toRow), nextCursor }
     } catch (error) {
       if (error instanceof InvalidField || error instanceof ForeignCursor) return undefined
+      if (error instanceof TooManyLists) return undefined
       throw error
     }
   }

@@ -3,7 +3,7 @@
  */
 import type { OrderedFaults } from '#connectors/simulator/faults.ts'
 import type { IssueToken } from '#http/authentication/issue-token.ts'
-import { InvalidField, KeyTaken, NotFound } from '#http/server/ports.ts'
+import { InvalidField, KeyTaken, NotFound, TooMany } from '#http/server/ports.ts'
 import type { TestClock } from '#operations/clock.ts'
 import type { Engine } from '#operations/engine.ts'
 import type { LookUps } from '#operations/look-ups.ts'
@@ -14,6 +14,7 @@ import { ReturnAddressMissing } from '#operations/payments/prepare-payment.ts'
 import type { AuditStore } from '#storage/audit/audit.ts'
 import type { EndpointStore } from '#storage/events/endpoints.ts'
 import type { EventStore } from '#storage/events/events.ts'
+import { TooManyLists } from '#storage/list-turns.ts'
 import type { KeyReader } from '#storage/payments/keys.ts'
 import type { SettlementStore } from '#storage/providers/settlements.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
@@ -55,6 +56,9 @@ export async function perform<T>(operation: Promise<T | undefined>): Promise<T> 
   }
 }
 
+/** 1 s: most lists take a few milliseconds. */
+const listRetrySeconds = 1
+
 function translate(error: unknown): unknown {
   if (error instanceof CommitRefused && error.conflict === 'key_taken') return new KeyTaken()
   if (error instanceof MethodMisfit) return new InvalidField(error.field, error.message)
@@ -65,5 +69,6 @@ function translate(error: unknown): unknown {
     return new InvalidField('paymentMethods.card.expiryDate', error.message)
   if (error instanceof UnknownPseudoAccount)
     return new InvalidField('paymentMethods.directDebit.account.number', error.message)
+  if (error instanceof TooManyLists) return new TooMany(error.message, listRetrySeconds)
   return error
 }

@@ -7,12 +7,15 @@ import pg from 'pg'
 import { textAt } from '#domain/json.ts'
 import { createBreaker, DatabaseSilent } from '#storage/breaker.ts'
 import { splitOptions } from '#storage/cells/address.ts'
+import { createListTurns, type ListTurns } from '#storage/list-turns.ts'
 import { batchSettings, readerSettings } from '#storage/planner.ts'
 
 export interface Database {
   readonly url: string
   readonly writers: pg.Pool
   readonly readers: pg.Pool
+  /** For lists of merchants, which read on the same connections. */
+  readonly lists: ListTurns
   /** The pool for gathered look-ups, whose plans are made once. Long lists, which read on other connections, never delay them. */
   readonly lookUps: pg.Pool
   /** The pool for webhook deliveries, so that they never occupy a writer connection. */
@@ -53,7 +56,15 @@ const defaultSilenceMs = 6_000
 const connectMs = 5_000
 
 /** 10 s: far longer than any of our statements, far shorter than clients wait. */
-const limits = '-c statement_timeout=10000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=10000'
+const statementMs = 10_000
+
+const limitsWith = (timeoutMs: number): string =>
+  `-c statement_timeout=${timeoutMs} -c lock_timeout=5000 -c idle_in_transaction_session_timeout=10000`
+
+const limits = limitsWith(statementMs)
+
+/** A read that takes too long is cancelled after 5 s, because after 6 s the database would count as silent for all merchants. */
+const readShare = 5 / 6
 
 /** 10 minutes: enough for a comparison of tens of millions of rows. */
 const wholeReadMs = 600_000
@@ -99,13 +110,15 @@ export function openDatabase(
   }
   const wholeReads = createWholeReads(address, given)
   const writers = pool(writerConnections, `${batchSettings} ${limits}`)
-  const readers = pool(readerConnections, `${readerSettings} ${limits}`)
+  const readMs = Math.min(Math.round(silenceMs * readShare), statementMs)
+  const readers = pool(readerConnections, `${readerSettings} ${limitsWith(readMs)}`)
   const lookUps = pool(lookUpConnections, `${batchSettings} ${limits}`)
   const deliverers = pool(delivererConnections, `${batchSettings} ${limits}`)
   return {
     url,
     writers,
     readers,
+    lists: createListTurns(),
     lookUps,
     deliverers,
     readWhole: wholeReads.read,

@@ -63,9 +63,10 @@ export const blockStatement = {
     ORDER BY c.created_at DESC, c.customer_id DESC`,
 }
 
-export function createCustomerPages({ readers, writers }: Database): CustomerPages {
+export function createCustomerPages({ readers, lists, writers }: Database): CustomerPages {
   async function readByBlocks(merchantId: MerchantId, skipped: number): Promise<CustomerPage> {
-    const { rows } = await readers.query<PageRow>({ ...blockStatement, values: [merchantId, skipped] })
+    const values = [merchantId, skipped]
+    const { rows } = await lists.run(merchantId, () => readers.query<PageRow>({ ...blockStatement, values }))
     const [first] = rows
     if ((first?.open_count ?? 0) > openMax) await splitBlock(merchantId, writers)
     return toPage(rows)
@@ -83,13 +84,11 @@ export function createCustomerPages({ readers, writers }: Database): CustomerPag
       if (value !== undefined) where.push(text.replace('?', `$${values.push(value)}`))
     }
     const found = where.join(' AND ')
-    const { rows } = await readers.query<PageRow>(
-      `SELECT totals.total, ${customerColumns} FROM (SELECT count(*) AS total FROM customer c WHERE ${found}) totals
+    const text = `SELECT totals.total, ${customerColumns} FROM (SELECT count(*) AS total FROM customer c WHERE ${found}) totals
        LEFT JOIN LATERAL (SELECT * FROM customer c WHERE ${found} ORDER BY c.created_at DESC, c.customer_id DESC
          OFFSET $${values.push(skipped)} LIMIT ${pageSize}) c ON true
-       ORDER BY c.created_at DESC, c.customer_id DESC`,
-      values,
-    )
+       ORDER BY c.created_at DESC, c.customer_id DESC`
+    const { rows } = await lists.run(merchantId, () => readers.query<PageRow>(text, values))
     return toPage(rows)
   }
 

@@ -54,8 +54,9 @@ const columns = `merchant_id, dispute_id, pay_id, x_id, provider_dispute_id, amo
 
 export function createDisputeStore({
   readers,
+  lists,
   writers,
-}: Pick<Database, 'readers' | 'writers'>): DisputeStore {
+}: Pick<Database, 'readers' | 'lists' | 'writers'>): DisputeStore {
   return {
     async byId(merchantId, disputeId) {
       const { rows } = await readers.query<DisputeRow>(
@@ -72,14 +73,13 @@ export function createDisputeStore({
       return rows.map(toDispute)
     },
     async list(merchantId, { statuses, payId, from, to, after, limit }) {
-      const { rows } = await readers.query<DisputeRow>(
-        `SELECT ${columns} FROM dispute WHERE merchant_id = $1 AND ($2::text[] IS NULL OR status = ANY($2))
+      const text = `SELECT ${columns} FROM dispute WHERE merchant_id = $1 AND ($2::text[] IS NULL OR status = ANY($2))
            AND ($3::uuid IS NULL OR pay_id = $3) AND ($4::timestamptz IS NULL OR created_at >= $4)
            AND ($5::timestamptz IS NULL OR created_at < $5)
            AND ($6::timestamptz IS NULL OR (created_at, dispute_id) < ($6, $7::text))
-         ORDER BY created_at DESC, dispute_id DESC LIMIT $8`,
-        [merchantId, statuses, payId, from, to, after?.createdAt, after?.disputeId, limit],
-      )
+         ORDER BY created_at DESC, dispute_id DESC LIMIT $8`
+      const values = [merchantId, statuses, payId, from, to, after?.createdAt, after?.disputeId, limit]
+      const { rows } = await lists.run(merchantId, () => readers.query<DisputeRow>(text, values))
       return rows.map(toDispute)
     },
     async insertFiles(merchantId, disputeId, files) {

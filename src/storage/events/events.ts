@@ -118,7 +118,7 @@ const toEvent = ({ url, ownUrl, type, attempts, ...row }: EventRow): StoredEvent
   })),
 })
 
-export function createEventStore({ readers }: Database): EventStore {
+export function createEventStore({ readers, lists }: Database): EventStore {
   return {
     async find(merchantId, eventId) {
       const { rows } = await readers.query<EventRow>({
@@ -131,15 +131,14 @@ export function createEventStore({ readers }: Database): EventStore {
 
     async list(merchantId, { payId, status }, { offset, limit }) {
       const filter = [merchantId, payId, status]
-      const [{ rows: counted }, { rows }] = await Promise.all([
-        readers.query<{ total: number }>(`SELECT count(*) AS total FROM event e WHERE ${filtered}`, filter),
-        // An id begins with its time, so the newest is the last of the index.
-        readers.query<EventRow>(
-          `SELECT ${selection} ${joined} WHERE ${filtered} ORDER BY e.event_id DESC LIMIT $4 OFFSET $5`,
-          [...filter, limit, offset],
-        ),
-      ])
-      return { total: counted[0]?.total ?? 0, events: rows.map(toEvent) }
+      const count = `SELECT count(*) AS total FROM event e WHERE ${filtered}`
+      // An id begins with its time, so the newest is the last of the index.
+      const page = `SELECT ${selection} ${joined} WHERE ${filtered} ORDER BY e.event_id DESC LIMIT $4 OFFSET $5`
+      return lists.run(merchantId, async () => {
+        const { rows: counted } = await readers.query<{ total: number }>(count, filter)
+        const { rows } = await readers.query<EventRow>(page, [...filter, limit, offset])
+        return { total: counted[0]?.total ?? 0, events: rows.map(toEvent) }
+      })
     },
   }
 }

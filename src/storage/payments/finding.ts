@@ -69,7 +69,7 @@ const inFlightMax = 1_000
 
 type Parameter = (value: unknown) => string
 
-export function createPaymentFinder({ readers }: Pick<Database, 'readers'>): PaymentFinder {
+export function createPaymentFinder({ readers, lists }: Pick<Database, 'readers' | 'lists'>): PaymentFinder {
   return {
     async find(question) {
       const values: unknown[] = []
@@ -77,17 +77,15 @@ export function createPaymentFinder({ readers }: Pick<Database, 'readers'>): Pay
       const text = `SELECT ${paymentColumns} FROM (${select(question, parameter)}) f
         JOIN payment p ON p.merchant_id = f.merchant_id AND p.pay_id = f.pay_id ${paymentInstruments}
         ORDER BY p.created_at DESC, p.pay_id DESC`
-      const { rows } = await readers.query<PaymentRow>(text, values)
+      const { rows } = await lists.run(question.merchantId, () => readers.query<PaymentRow>(text, values))
       return rows.map(toPayment)
     },
     async summarize(question) {
       const values: unknown[] = []
       const parameter: Parameter = value => `$${values.push(value)}`
-      const { rows } = await readers.query<PaymentSummary>(
-        `SELECT ${summaryColumns} FROM (${select(question, parameter)}) f
-         JOIN payment p ON p.merchant_id = f.merchant_id AND p.pay_id = f.pay_id ${order}`,
-        values,
-      )
+      const text = `SELECT ${summaryColumns} FROM (${select(question, parameter)}) f
+        JOIN payment p ON p.merchant_id = f.merchant_id AND p.pay_id = f.pay_id ${order}`
+      const { rows } = await lists.run(question.merchantId, () => readers.query<PaymentSummary>(text, values))
       return rows
     },
   }

@@ -91,7 +91,7 @@ export interface MovementReader {
   beginExport(merchantId: MerchantId): (() => void) | undefined
 }
 
-/** 2 of the 6 reader connections, so that lists never wait for exports. */
+/** 2 of the 4 reader connections, so that lists never wait for exports. */
 const manyAtOnce = 2
 
 /** 10 exports at a time: enough for most of a year by months. Each holds two pages in memory while its client reads. */
@@ -194,7 +194,10 @@ function createExports(): MovementReader['beginExport'] {
   }
 }
 
-export function createMovementReader({ readers }: Pick<Database, 'readers'>): MovementReader {
+export function createMovementReader({
+  readers,
+  lists,
+}: Pick<Database, 'readers' | 'lists'>): MovementReader {
   const inTurn = createTurns(manyAtOnce)
   return {
     beginExport: createExports(),
@@ -205,7 +208,7 @@ export function createMovementReader({ readers }: Pick<Database, 'readers'>): Mo
       const values = payId === undefined ? named : [...named, payId]
       const text = payId === undefined ? byTime : ofPayment
       const name = payId === undefined ? 'movements_by_time' : 'movements_of_payment'
-      const { rows } = await readers.query<Movement>({ name, text, values })
+      const { rows } = await lists.run(merchantId, () => readers.query<Movement>({ name, text, values }))
       return rows
     },
 

@@ -49,10 +49,13 @@ interface PaymentItemRow {
   total: number
 }
 
-export function createPlanPaymentReader(readers: Database['readers']): PlanPaymentReader {
+export function createPlanPaymentReader({
+  readers,
+  lists,
+}: Pick<Database, 'readers' | 'lists'>): PlanPaymentReader {
   return {
     async listPayments(merchantId, planId, page) {
-      const { rows } = await readers.query<PaymentItemRow>({
+      const statement = {
         name: 'plan_payments',
         text: `WITH mine AS MATERIALIZED (SELECT plan_id FROM payment_plan WHERE merchant_id = $1 AND plan_id = $2),
                  totals AS MATERIALIZED (SELECT (SELECT count(*) FROM payment c WHERE c.plan_id = mine.plan_id
@@ -66,7 +69,8 @@ export function createPlanPaymentReader(readers: Database['readers']): PlanPayme
                    AND o.pay_id = c.pay_id ORDER BY o.sequence DESC LIMIT 1) o) i ON true
                ORDER BY i.pay_id DESC`,
         values: [merchantId, planId, (page - 1) * pageSize],
-      })
+      }
+      const { rows } = await lists.run(merchantId, () => readers.query<PaymentItemRow>(statement))
       if (!rows[0]) return undefined
       return { total: rows[0].total, items: rows.filter(row => row.pay_id !== null).map(toPlanPayment) }
     },

@@ -242,7 +242,7 @@ const comparisons: Readonly<Record<keyof PlanConditions, string>> = {
   createdBefore: 'pl.created_at < ?',
 }
 
-export function createPlanReader({ readers, lookUps }: Database): PlanReader {
+export function createPlanReader({ readers, lists, lookUps }: Database): PlanReader {
   const lookUpChargeable = gatherLookUps<ChargeableRow>(
     async wanted => {
       const { rows } = await lookUps.query<ChargeableRow>({
@@ -265,7 +265,7 @@ export function createPlanReader({ readers, lookUps }: Database): PlanReader {
     row => ({ merchantId: row.merchant_id, id: row.plan_id }),
   )
   return {
-    ...createPlanPaymentReader(readers),
+    ...createPlanPaymentReader({ readers, lists }),
 
     async find(merchantId, planId) {
       const { rows } = await readers.query<PlanRow & HistoryRow>({
@@ -290,14 +290,14 @@ export function createPlanReader({ readers, lookUps }: Database): PlanReader {
         if (value !== undefined) where.push(text.replace('?', `$${values.push(value)}`))
       }
       const found = `payment_plan pl ${withInitial} WHERE ${where.join(' AND ')}`
-      const { rows } = await readers.query<PlanRow & HistoryRow & { total: number }>(
-        `SELECT totals.total, ${columns}, ${historyColumns}
+      const text = `SELECT totals.total, ${columns}, ${historyColumns}
          FROM (SELECT count(*) AS total FROM ${found}) totals
          LEFT JOIN LATERAL (SELECT pl.* FROM ${found} ORDER BY pl.created_at DESC, pl.plan_id DESC
            OFFSET $${values.push((page - 1) * pageSize)} LIMIT ${pageSize}) pl ON true
          LEFT ${withInitial} ${withMethod} ${withHistory}
-         ORDER BY pl.created_at DESC, pl.plan_id DESC`,
-        values,
+         ORDER BY pl.created_at DESC, pl.plan_id DESC`
+      const { rows } = await lists.run(merchantId, () =>
+        readers.query<PlanRow & HistoryRow & { total: number }>(text, values),
       )
       return {
         total: rows[0]?.total ?? 0,

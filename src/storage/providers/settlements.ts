@@ -143,10 +143,11 @@ export const listLines = `SELECT ${columns} FROM settlement_line l WHERE l.merch
 
 export function createSettlementStore({
   readers,
+  lists,
   writers,
   readWhole,
   ...wait
-}: Pick<Database, 'readers' | 'writers' | 'readWhole'> & ImportWait): SettlementStore {
+}: Pick<Database, 'readers' | 'lists' | 'writers' | 'readWhole'> & ImportWait): SettlementStore {
   return {
     async insert(account, lines) {
       if (lines.length === 0) return { added: 0, unmatched: 0 }
@@ -161,10 +162,11 @@ export function createSettlementStore({
       return { added, unmatched: await matchGiven(writers, account, rows) }
     },
     async list(merchantId, { accountId, types, settlementId, payId, from, to, after, limit }) {
-      const { rows } = await readers.query<LineRow>(listLines, [
+      const values = [
         ...[merchantId, accountId, types, settlementId, payId, from, to],
         ...[after?.date, after?.accountId, after?.settlementId, after?.type, after?.providerReference, limit],
-      ])
+      ]
+      const { rows } = await lists.run(merchantId, () => readers.query<LineRow>(listLines, values))
       return rows.map(toLine)
     },
     async reconcile(range) {

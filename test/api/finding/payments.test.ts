@@ -2,10 +2,13 @@
  * GET /payments: every filter alone and together, pages without gaps or repetitions, and errors that name the
  * parameter.
  */
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { writeCursor } from '#operations/finding/cursor.ts'
+import { openDatabase } from '#storage/database.ts'
 import { foundByJson } from '#storage/payments/found-by.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
+import { expectWaiting } from '#test/support/database/database.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { type Change, openShop, type Shop, urls } from '#test/support/shop.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
@@ -301,4 +304,27 @@ test('200 rows of the previous release are found by fields that only their JSON 
     expect(await namesFor('?last4Digits=3000'), store).toEqual(['debit'])
     expect((await shop.call('GET', `/payments/links/${link.body.id}`)).status, store).toBe(200)
   }
+})
+
+test('200 lists of a merchant that take long leave connections for the reads of others', async () => {
+  const other = await openShop(gateway)
+  const client = new pg.Client({ connectionString: gateway.databaseUrl })
+  await client.connect()
+  await client.query('BEGIN')
+  await client.query('LOCK TABLE settlement_line IN ACCESS EXCLUSIVE MODE')
+  const slow = Array.from({ length: 6 }, () => shop.call('GET', '/settlements'))
+  await expectWaiting(gateway.databaseUrl, 2)
+  const quick = other.call('GET', '/customers?page=1').then(({ status }) => `another merchant: ${status}`)
+  expect(await Promise.race([quick, ...slow])).toBe('another merchant: 200')
+  await client.query('ROLLBACK')
+  await client.end()
+  const statuses = (await Promise.all(slow)).map(({ status }) => status)
+  expect(statuses.filter(status => status === 200).length).toBeGreaterThanOrEqual(2)
+})
+
+test('a list that takes too long is cancelled before the database counts as silent for all merchants', async () => {
+  const database = openDatabase(gateway.databaseUrl, () => undefined)
+  const { rows } = await database.readers.query('SHOW statement_timeout')
+  expect(rows).toEqual([{ statement_timeout: '5s' }])
+  await database.close()
 })
