@@ -17,6 +17,7 @@ import { type Engine, merchantNow } from '#operations/engine.ts'
 import { keyRow, type OperationKey, storeAnswer, storeRefusal } from '#operations/key.ts'
 import { ProviderSilent } from '#operations/lost-database.ts'
 import type { OperationAnswer } from '#operations/payments/answer.ts'
+import type { HeldAnswer } from '#storage/disputes/disputes.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
 
 export interface AnswerDeps {
@@ -77,7 +78,8 @@ export function sendEvidence(
 
 /**
  * Two people may answer the same dispute at once, one with evidence and one by accepting it. The second waits for the
- * first, so that the provider is not told both and the second is not told that its answer counts.
+ * first, also if another process serves it, so that the provider is not told both and the second is not told that its
+ * answer counts.
  */
 const answerDispute = (
   asked: DisputeAnswer,
@@ -89,6 +91,38 @@ const answerDispute = (
   )
 
 async function answerInTurn(
+  asked: DisputeAnswer,
+  step: AnswerStep,
+  deps: AnswerDeps,
+): Promise<OperationAnswer | undefined> {
+  const { engine } = deps
+  const { merchant, disputeId } = asked
+  const { merchantId } = merchant
+  if (!(await engine.disputes.byId(merchantId, disputeId))) return undefined
+  const held = { merchantId, disputeId, holder: engine.newId() }
+  await holdDispute(held, engine)
+  try {
+    return await answerHeld(asked, step, deps)
+  } finally {
+    // A dispute that could not be released is free by itself a minute later, and the answer stands all the same.
+    await engine.disputes.release(held).catch(() => undefined)
+  }
+}
+
+/** 25 s: as long as another process may call the provider, and a little more for its commits. */
+const holdTriesMs = 25_000
+
+const holdPauseMs = 200
+
+async function holdDispute(answer: HeldAnswer, { disputes, clock }: Engine): Promise<void> {
+  for (let waitedMs = 0; waitedMs < holdTriesMs; waitedMs += holdPauseMs) {
+    if (await disputes.hold(answer)) return
+    await clock.waitMs(holdPauseMs)
+  }
+  throw new ProviderSilent(`another answer to ${answer.disputeId} is under way`)
+}
+
+async function answerHeld(
   { merchant, disputeId, key }: DisputeAnswer,
   { hand, before, change }: AnswerStep,
   deps: AnswerDeps,

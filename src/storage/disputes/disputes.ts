@@ -28,7 +28,20 @@ export interface DisputeStore {
   /** The newest first. */
   list(merchantId: MerchantId, filter: DisputeFilter): Promise<readonly Dispute[]>
   insertFiles(merchantId: MerchantId, disputeId: DisputeId, files: readonly SealedFile[]): Promise<void>
+  /** Reserves the dispute for one answer in all processes. False: another answer holds it. */
+  hold(answer: HeldAnswer): Promise<boolean>
+  release(answer: HeldAnswer): Promise<void>
 }
+
+export interface HeldAnswer {
+  readonly merchantId: MerchantId
+  readonly disputeId: DisputeId
+  /** A uuid of this answer alone. */
+  readonly holder: string
+}
+
+/** A minute: a call of 20 s and the commits around it end within it, also beside a slow database. */
+const heldFor = "interval '1 minute'"
 
 interface DisputeRow {
   merchant_id: MerchantId
@@ -97,6 +110,21 @@ export function createDisputeStore({
           files.map(({ keyVersion }) => keyVersion),
           files.map(({ sealed }) => sealed),
         ],
+      )
+    },
+    async hold({ merchantId, disputeId, holder }) {
+      const { rowCount } = await writers.query(
+        `UPDATE dispute SET answer_holder = $3, answer_held_until = now() + ${heldFor}
+         WHERE merchant_id = $1 AND dispute_id = $2 AND (answer_held_until IS NULL OR answer_held_until <= now())`,
+        [merchantId, disputeId, holder],
+      )
+      return rowCount === 1
+    },
+    async release({ merchantId, disputeId, holder }) {
+      await writers.query(
+        `UPDATE dispute SET answer_holder = NULL, answer_held_until = NULL
+         WHERE merchant_id = $1 AND dispute_id = $2 AND answer_holder = $3`,
+        [merchantId, disputeId, holder],
       )
     },
   }

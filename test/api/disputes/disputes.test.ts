@@ -301,6 +301,90 @@ test('503 and not a refusal if it is unknown whether the provider took the answe
   expect((await read(shop, dispute.disputeId)).status).toBe('ACCEPTED')
 })
 
+/** The process's engine; its provider is told of each acceptance by `take`. */
+function withAccept(
+  process: TestGateway,
+  take: () => Promise<void>,
+  waitMs?: Engine['clock']['waitMs'],
+): Engine {
+  const { engine } = process.gateway
+  return {
+    ...engine,
+    clock: { ...engine.clock, waitMs: waitMs ?? engine.clock.waitMs },
+    providers: {
+      ...engine.providers,
+      open: async (...asked) => {
+        const account = await engine.providers.open(...asked)
+        const actions = account?.connector.disputes
+        assert(account && actions?.accept)
+        const { accept } = actions
+        const disputes: typeof actions = {
+          ...actions,
+          accept: (...given) => take().then(() => accept(...given)),
+        }
+        return { ...account, connector: { ...account.connector, disputes } }
+      },
+    },
+  }
+}
+
+test('of two answers at the same moment in two processes the provider gets one', async () => {
+  const { shop, dispute } = await openDisputed()
+  const other = await startTestGateway({ beside: gateway })
+  const asked = { merchant: await findMerchant(shop, gateway), disputeId: dispute.disputeId }
+  const vault = createRecordVault({ current: assert.fail, byVersion: assert.fail })
+  const [taken, leave] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow = withAccept(gateway, () => {
+    taken.resolve()
+    return leave.promise
+  })
+  const first = accept(asked, { engine: slow, vault })
+  await taken.promise
+  // The second process waits, and meanwhile the provider answers the first.
+  const meanwhile = async () => {
+    leave.resolve()
+    await first
+  }
+  const told: string[] = []
+  const engine = withAccept(other, async () => void told.push('second'), meanwhile)
+  const second = await accept(asked, { engine, vault })
+  leave.resolve()
+  expect((await first)?.status).toBe(200)
+  expect(JSON.parse(second?.json ?? '')).toMatchObject({ responseCode: '20200015' })
+  expect(told).toEqual([])
+  await other.stop()
+})
+
+test('503 while another process answers for longer than a call to the provider takes, and its silence ends', async () => {
+  const { shop, dispute } = await openDisputed()
+  const other = await startTestGateway({ beside: gateway })
+  const asked = { merchant: await findMerchant(shop, gateway), disputeId: dispute.disputeId }
+  const vault = createRecordVault({ current: assert.fail, byVersion: assert.fail })
+  const taken = Promise.withResolvers<void>()
+  const frozen = withAccept(gateway, () => {
+    taken.resolve()
+    return new Promise(() => undefined)
+  })
+  void accept(asked, { engine: frozen, vault })
+  await taken.promise
+  const answer = () =>
+    accept(asked, {
+      engine: withAccept(
+        other,
+        () => Promise.resolve(),
+        () => Promise.resolve(),
+      ),
+      vault,
+    })
+  await expect(answer()).rejects.toThrow(ProviderSilent)
+  await queryRows(
+    gateway.databaseUrl,
+    `UPDATE dispute SET answer_held_until = now() WHERE dispute_id = '${dispute.disputeId}'`,
+  )
+  expect((await answer())?.status).toBe(200)
+  await other.stop()
+})
+
 test('a provider that has not decided yet is asked again, 21 days later', async () => {
   const { shop, payId, dispute } = await openDisputed()
   const { engine } = gateway.gateway
