@@ -113,7 +113,7 @@ function planTerms({ payment, now }: Hosted, { entered }: FormState): PlanTerms 
   // A card that is only verified today is charged on the first due day.
   const firstCharge = amount.value > 0 ? today : (nextPaymentAfter({ recurring, createdAt }, today) ?? today)
   const lastDay = lastPaymentOf({ recurring, createdAt })
-  const { frequency, expiryDate, useCase = 'FIXED' } = recurring
+  const { frequency, expiryDate, useCase } = recurring
   return {
     isScheduled: terms !== undefined,
     isFixed: frequency !== undefined && useCase === 'FIXED' && amount.value > 0,

@@ -84,6 +84,7 @@ test.each([
   ['a flexible amount', { frequency: 'MONTHLY', useCase: 'FLEXIBLE_AMOUNT' }],
   ['flexible days', { frequency: 'MONTHLY', useCase: 'FLEXIBLE_FREQUENCY' }],
   ['no interval', {}],
+  ['no use case, which fixes no amount', { frequency: 'MONTHLY' }],
 ])('with %s the customer agrees to charges of any amount, not of this one', async (_, recurring) => {
   const page = await open('en', recurring)
   expect(page).toContain('I agree that Shop may make further charges without asking me each time.')
