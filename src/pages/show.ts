@@ -111,8 +111,9 @@ function planTerms({ payment, now }: Hosted, { entered }: FormState): PlanTerms 
   const recurring = terms ?? {}
   const today = dayOf(now)
   // A card that is only verified today is charged on the first due day.
-  const firstCharge = amount.value > 0 ? today : (nextPaymentAfter({ recurring, createdAt }, today) ?? today)
-  const lastDay = lastPaymentOf({ recurring, createdAt })
+  const due = { recurring, beganOn: today, createdAt }
+  const firstCharge = amount.value > 0 ? today : (nextPaymentAfter(due, today) ?? today)
+  const lastDay = lastPaymentOf(due)
   const { frequency, expiryDate, useCase } = recurring
   return {
     isScheduled: terms !== undefined,

@@ -48,6 +48,8 @@ export interface Plan {
   readonly schemeReferenceId?: string
   /** Set once the plan was moved to another stored method: that method. */
   readonly charged?: ChargedMethod
+  /** The day of the initial payment. Absent before it, and in plans that an earlier release began. */
+  readonly beganOn?: string
   readonly nextPaymentDate?: string
   /** The last due day that the merchant's own charges have paid. It may be still to come. */
   readonly paidUntil?: string
@@ -94,10 +96,14 @@ export const beginsPlan = (details: Payment['details']): boolean =>
 export const isMerchantInitiated = ({ type, initialPayment, unscheduled }: CredentialTerms): boolean =>
   type === 'RECURRING' ? initialPayment === false : initialPayment !== true && unscheduled?.subType === 'MIT'
 
-type Terms = Pick<Plan, 'recurring' | 'createdAt'>
+type Terms = Pick<Plan, 'recurring' | 'beganOn' | 'createdAt'>
 
-/** Due days are counted from the agreed start date, or else from the day of the initial payment. */
-const anchorOf = ({ recurring, createdAt }: Terms): string => recurring?.startDate ?? dayOf(createdAt)
+/**
+ * Due days are counted from the agreed start date, or else from the day of the initial payment: a customer may pay weeks
+ * after the merchant has made the payment link.
+ */
+const anchorOf = ({ recurring, beganOn, createdAt }: Terms): string =>
+  recurring?.startDate ?? beganOn ?? dayOf(createdAt)
 
 /** The first due day after the given day, undefined if it lies beyond the plan's end or the plan has no frequency. */
 export function nextPaymentAfter(terms: Terms, day: string): string | undefined {

@@ -8,7 +8,7 @@ import type { Merchant } from '#domain/merchant.ts'
 import { dayOf } from '#domain/time/calendar.ts'
 import { isApproval, namedCustomer } from '#lifecycle/customer.ts'
 import type { PlanTurn } from '#lifecycle/details.ts'
-import { approvingOperation, type Payment } from '#lifecycle/payment.ts'
+import { approvingOperation, type Payment, sentAt } from '#lifecycle/payment.ts'
 import { beginsPlan, credentialTerms, nextPaymentAfter, type Plan } from '#lifecycle/plans/plan.ts'
 import { isAutomatic, nextAfterManual, nextMoment, settleTurn, turnOf } from '#lifecycle/plans/plan-turn.ts'
 import { type TimerKey, timerAt } from '#operations/timer.ts'
@@ -79,7 +79,8 @@ type PlannedPayment = Payment & { readonly planId: PlanId }
 function startPlan(payment: PlannedPayment, merchant: Merchant, now: Date): Moved {
   const { merchantId, planId, payId, method, customerId, instrument, details, createdAt } = payment
   const recurring = credentialTerms(details)?.recurring
-  const nextPaymentDate = nextPaymentAfter({ recurring, createdAt }, dayOf(now))
+  const beganOn = dayOf(sentAt(approvingOperation(payment)))
+  const nextPaymentDate = nextPaymentAfter({ recurring, beganOn, createdAt }, dayOf(now))
   // The customer may have chosen a method on our page that cannot be charged again; then the plan is suspended at once.
   const status = method.operations.includes('recurring') ? 'ACTIVE' : 'SUSPENDED'
   const wakeAt = nextMoment({ status, recurring, nextPaymentDate, tries: 0 })
@@ -93,6 +94,7 @@ function startPlan(payment: PlannedPayment, merchant: Merchant, now: Date): Move
     merchantCustomerId: customerId && namedCustomer(payment),
     cardId: instrument?.cardId,
     schemeReferenceId: instrument && approvingOperation(payment).provider?.schemeReferenceId,
+    beganOn,
     nextPaymentDate,
     now,
   } as const

@@ -24,6 +24,7 @@ export interface PlanStart extends PlanKey {
   readonly merchantCustomerId?: string
   readonly cardId?: string
   readonly schemeReferenceId?: string
+  readonly beganOn: string
   readonly nextPaymentDate?: string
   readonly now: Date
 }
@@ -95,6 +96,7 @@ const fromStart = (start: PlanStart, c: number): Row<'planStart'> => ({
   merchant_customer_id: start.merchantCustomerId,
   card_id: start.cardId,
   scheme_reference_id: start.schemeReferenceId,
+  began_on: start.beganOn,
   next_payment_date: start.nextPaymentDate,
   updated_at: start.now,
 })

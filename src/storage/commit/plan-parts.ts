@@ -51,13 +51,14 @@ export const planParts = {
       ['merchant_customer_id', 'text'],
       ['card_id', 'uuid'],
       ['scheme_reference_id', 'text'],
+      ['began_on', 'date'],
       ['next_payment_date', 'date'],
       ['updated_at', 'timestamptz'],
     ] as const,
     // A plan that was cancelled while its customer was paying stays cancelled and needs no card.
     write:
       () => `UPDATE payment_plan t SET currency = i.currency, amount = i.amount, customer_id = i.customer_id,
-        merchant_customer_id = i.merchant_customer_id, scheme_reference_id = i.scheme_reference_id,
+        merchant_customer_id = i.merchant_customer_id, scheme_reference_id = i.scheme_reference_id, began_on = i.began_on,
         status = CASE WHEN t.status = 'PENDING' THEN i.status ELSE t.status END,
         card_id = CASE WHEN t.status = 'PENDING' THEN i.card_id END,
         next_payment_date = CASE WHEN t.status = 'PENDING' THEN i.next_payment_date END,

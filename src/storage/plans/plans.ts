@@ -63,6 +63,7 @@ interface PlanRow {
   scheme_reference_id: string | null
   charged_method: string | null
   charged_account: ChargedMethod['account'] | null
+  began_on: string | null
   next_payment_date: string | null
   asked_on: string | null
   paid_until: string | null
@@ -82,7 +83,7 @@ const shownStatus = `CASE WHEN ${abandoned} THEN 'CANCELLED' ELSE pl.status END`
 
 const columns = `pl.merchant_id, pl.plan_id, pl.initial_pay_id, pl.type, ${shownStatus} AS status, pl.currency, pl.amount,
   pl.recurring, pl.customer_id, pl.merchant_customer_id, coalesce(m.method_id, pl.ended_method_id) AS method_id, pl.card_id,
-  pl.scheme_reference_id, pl.charged_method, pl.charged_account, pl.next_payment_date::text, pl.asked_on::text,
+  pl.scheme_reference_id, pl.charged_method, pl.charged_account, pl.began_on::text, pl.next_payment_date::text, pl.asked_on::text,
   pl.paid_until::text, pl.charging_pay_id, pl.tries, pl.metadata, pl.created_at,
   CASE WHEN ${abandoned} THEN p.updated_at ELSE pl.updated_at END AS updated_at,
   CASE WHEN ${abandoned} THEN p.updated_at ELSE pl.cancelled_at END AS cancelled_at,
@@ -111,6 +112,7 @@ const toPlan = (row: PlanRow): Plan => ({
   charged: row.charged_method
     ? { type: row.charged_method, ...(row.charged_account ? { account: row.charged_account } : {}) }
     : undefined,
+  beganOn: row.began_on ?? undefined,
   nextPaymentDate: row.next_payment_date ?? undefined,
   askedOn: row.asked_on ?? undefined,
   paidUntil: row.paid_until ?? undefined,

@@ -135,6 +135,34 @@ test('nothing is charged until the customer has agreed', async () => {
   expect(after.body).toMatchObject({ status: 'OK', paymentPlanId: expect.any(String) })
 })
 
+test('a link that is paid weeks later: the next payment is due a whole interval after the first', async () => {
+  const payer = await openShop(gateway)
+  const { body } = await payer.call('POST', '/payments/links', {
+    transId: 'link',
+    amount: { value: 999, currency: 'EUR' },
+    expirationTime: new Date(Date.now() + 60 * 86_400_000).toISOString(),
+    allowedPaymentMethod: ['CARD'],
+    credentialOnFile: {
+      type: 'RECURRING',
+      initialPayment: true,
+      recurring: { frequency: 'WEEKLY', useCase: 'FIXED', autoCharge: true },
+    },
+  })
+  const today = async () => (await payer.call('GET', '/test/clock')).body.now.slice(0, 10)
+  await payer.advance('P20D')
+  const paidOn = await today()
+  const entries = { ...cardEntries('4111111111111111'), planConsent: 'yes' }
+  await sendForm(await openPage(body._links.redirect.href), entries)
+  const { paymentPlanId } = await payer.read(body.payId)
+  const plan = async () => (await payer.call('GET', `/payment-plans/${paymentPlanId}`)).body
+  await payer.advance('P6D')
+  expect((await plan()).numberOfPayments).toBe(1)
+  await payer.advance('P1D')
+  expect(await plan()).toMatchObject({ status: 'ACTIVE', numberOfPayments: 2 })
+  const days = (Date.parse((await plan()).nextPaymentDate) - Date.parse(paidOn)) / 86_400_000
+  expect(days).toBe(14)
+})
+
 describe('a plan that the merchant cancels before the customer pays', () => {
   const begin = async () => {
     const { body } = await session('en', { frequency: 'MONTHLY', useCase: 'FIXED' })
