@@ -6,6 +6,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { renderRefusal } from '#http/answers/dialects.ts'
 import { Refusal, refuseField } from '#http/answers/refusal.ts'
+import type { HttpLimits } from '#http/server/limits.ts'
 import { readTrace } from '#http/server/trace.ts'
 
 /** Not imported, because an import evaluates all exports of node:http, including a web client of 10 MB (measured). */
@@ -19,14 +20,25 @@ const statuses: Readonly<Record<string, number>> = {
 /** 1 s for a client that is still sending to read our answer: closing with unread bytes would reset the connection. */
 const lingerMs = 1_000
 
-type Broken = Error & { readonly code?: string; readonly rawPacket?: unknown }
+type Broken = Error & { readonly code?: string; readonly reason?: unknown; readonly rawPacket?: unknown }
 type Response = ServerResponse<IncomingMessage>
 
 /** Node keeps the outstanding answer of a connection in this property; there is no other access to it. */
 const owedAnswer = (socket: Socket): Response | undefined =>
   (socket as Socket & { readonly _httpMessage?: Response | null })._httpMessage ?? undefined
 
-export function answerBrokenRequest(error: Broken, socket: Socket): void {
+type Limits = Pick<HttpLimits, 'headerBytes' | 'headersTimeoutMs' | 'requestTimeoutMs'>
+
+/** What was wrong. The reason is one of the parser's fixed texts and repeats nothing of the request. */
+function describeBroken(status: number, { reason }: Broken, limits: Limits): string {
+  const { headerBytes, headersTimeoutMs, requestTimeoutMs } = limits
+  if (status === 431) return `The address and the headers may have ${headerBytes / 1_024} KiB together.`
+  if (status === 408)
+    return `The headers must arrive within ${headersTimeoutMs / 1_000} s and the body within ${requestTimeoutMs / 1_000} s.`
+  return `This is no readable HTTP/1.1${typeof reason === 'string' && reason !== '' ? `: ${reason}` : ''}.`
+}
+
+export function answerBrokenRequest(error: Broken, socket: Socket, limits: Limits): void {
   // More data of a request that was already answered is discarded until the client has received its answer.
   if (socket.writableEnded && error.code !== 'ECONNRESET') return
   const owed = owedAnswer(socket)
@@ -40,7 +52,14 @@ export function answerBrokenRequest(error: Broken, socket: Socket): void {
   const status = statuses[error.code ?? ''] ?? 400
   const title = STATUS_CODES[status] ?? 'Bad Request'
   const { traceId, traceparent } = readTrace(undefined)
-  const problem = JSON.stringify({ type: 'urn:tollgate:problem:broken-request', title, status, traceId })
+  const detail = describeBroken(status, error, limits)
+  const problem = JSON.stringify({
+    type: 'urn:tollgate:problem:broken-request',
+    title,
+    status,
+    detail,
+    traceId,
+  })
   const body = mayHaveBody(owed, error, socket) ? problem : ''
   socket.end(
     `HTTP/1.1 ${status} ${title}\r\n` +

@@ -123,6 +123,7 @@ const refuseSchemas = () => () => {
 }
 const withoutSchemas = { compilersFactory: { buildValidator: refuseSchemas, buildSerializer: refuseSchemas } }
 
+type ClientError = Parameters<NonNullable<FastifyServerOptions['clientErrorHandler']>>
 type FrameworkErrors = NonNullable<FastifyServerOptions['frameworkErrors']>
 
 function createFastify<Services>(
@@ -139,7 +140,7 @@ function createFastify<Services>(
     // The route refuses requests that arrive while the server closes, in its own dialect.
     return503OnClosing: false,
     forceCloseConnections: 'idle' as const,
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: (...[error, socket]: ClientError) => answerBrokenRequest(error, socket, limits),
     frameworkErrors,
     routerOptions: { maxParamLength: pathParameterMax },
     schemaController: withoutSchemas,
@@ -175,7 +176,8 @@ const frameworkRefusals: Readonly<Record<string, (request: FastifyRequest) => Re
     refuseField('body', 'The body is not as long as Content-Length says.'),
   FST_ERR_BAD_URL: () =>
     refuseField('path', 'The path is not readable; percent signs must be followed by UTF-8.'),
-  FST_ERR_MAX_PARAM_LENGTH: () => refuseField('path', 'A part of the path is too long.'),
+  FST_ERR_MAX_PARAM_LENGTH: () =>
+    refuseField('path', `A part of the path is too long; allowed are ${pathParameterMax} characters.`),
 }
 
 const nameBytes = (bytes: number): string =>
