@@ -1,10 +1,27 @@
 /** Parsers and options that several commands share. */
-import { InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { isWebAddress } from '#domain/text.ts'
 import { parseBound } from '#domain/time/dates.ts'
 import { addDuration } from '#domain/time/duration.ts'
 
 export const jsonOption = (): Option => new Option('--json', 'print one line of JSON')
+
+/**
+ * The last of several values would win silently, so a network or scope that was given first would be missing. Applies to the
+ * command and all below it, but not to the options that are made to be repeated.
+ */
+export function refuseRepeatedOptions(command: Command, repeatable: readonly string[]): void {
+  for (const option of command.options) {
+    const { long } = option
+    if (option.isBoolean() || (long && repeatable.includes(long))) continue
+    let isGiven = false
+    command.on(`option:${option.name()}`, () => {
+      if (isGiven) command.error(`error: option '${option.flags}' is given twice; give it once`)
+      isGiven = true
+    })
+  }
+  for (const child of command.commands) refuseRepeatedOptions(child, repeatable)
+}
 
 export const parseWhole =
   (min: number, max: number) =>

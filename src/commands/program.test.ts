@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import type { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { renderCompletion } from '#commands/developer/completion.ts'
-import { buildProgram } from '#commands/program.ts'
+import { buildProgram, runProgram } from '#commands/program.ts'
 
 const program = buildProgram(() => {
   throw new Error('nothing here reads the settings')
@@ -25,6 +25,29 @@ test.each(leaves.filter(([path]) => !withoutJson.includes(path)))('%s takes --js
 
 test.each(leaves)('%s says what it does', (_, command) => {
   expect(command.description()).toMatch(/\.$/)
+})
+
+/** Of the last one alone a key would have another scope, or be refused from the office, without a word. */
+test.each([
+  ['key create mer_1 --name x --scopes read --scopes refunds', '--scopes <scopes>'],
+  ['key create mer_1 --name x --allow-from 10.0.0.0/8 --allow-from=192.0.2.1', '--allow-from <networks>'],
+  ['payments find --amount 10 --amount 20', '--amount <value>'],
+])('an option given twice is refused: %s', async (line, flags) => {
+  const unread = () => {
+    throw new Error('the command has begun')
+  }
+  await expect(runProgram(line.split(' '), unread)).rejects.toThrow(
+    `option '${flags}' is given twice; give it once`,
+  )
+})
+
+test('pairs may be repeated', async () => {
+  const line =
+    'provider add mer_1 --connector adyen --name a --set merchantAccount=x --set multipleCaptures=true'
+  const reached = () => {
+    throw new Error('the command has begun')
+  }
+  await expect(runProgram(line.split(' '), reached)).rejects.toThrow('the command has begun')
 })
 
 const completeInBash = (line: string): readonly string[] => {

@@ -22,11 +22,12 @@ import { addEndpointCommands } from '#commands/merchants/endpoints.ts'
 import { addKeyCommands } from '#commands/merchants/key.ts'
 import { addMerchantCommands } from '#commands/merchants/merchant.ts'
 import { addProviderCommands } from '#commands/merchants/provider.ts'
-import { repeatPairOptions } from '#commands/merchants/provider-options.ts'
+import { pairOptions, repeatPairOptions } from '#commands/merchants/provider-options.ts'
 import { addRetentionCommands } from '#commands/merchants/retention.ts'
 import { addRouteCommands } from '#commands/merchants/route.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { addOperatorCommands } from '#commands/operator.ts'
+import { refuseRepeatedOptions } from '#commands/options.ts'
 import { addScriptTagCommand, addVerifyPageCommand } from '#commands/verify-page.ts'
 import { type Config, variables } from '#config.ts'
 import { listPending } from '#storage/migrate.ts'
@@ -89,6 +90,7 @@ export function buildProgram(readConfig: () => Config): Command {
   addLogCommands(program, readConfig)
   addOpenCommand(program, readConfig)
   addCompletionCommand(program)
+  refuseRepeatedOptions(program, pairOptions)
   return program
 }
 

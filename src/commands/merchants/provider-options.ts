@@ -17,7 +17,7 @@ export function collectPair(word: string, known: Pairs = {}): Pairs {
 }
 
 /** The options whose value is a pair; further pairs may follow the first one without the option. */
-const pairOptions = ['--set', '--secret']
+export const pairOptions = ['--set', '--secret']
 
 /** `--set a=1 b=2` as `--set a=1 --set b=2`. An option with any number of values would take an id that follows, too. */
 export function repeatPairOptions(words: readonly string[]): readonly string[] {
