@@ -387,6 +387,15 @@ describe('errors', () => {
       .catch(caught => caught)
     expect(error).toBeInstanceOf(InvalidRequestError)
     expect(Object.keys(error.fields)).toEqual(['amount.value'])
+    expect(error.message).toMatch(/^amount\.value is -1; allowed is .*\(HTTP 400\)$/)
+  })
+
+  test('the message names the fields also where the answer is problem details', async () => {
+    const error = await connect()
+      .payments.refund('0'.repeat(32), { transId: '', amount: { value: 0, currency: 'EUR' } })
+      .catch(caught => caught)
+    expect(Object.keys(error.fields)).toEqual(['transId', 'amount.value'])
+    expect(error.message).toMatch(/^transId is ""; allowed .* amount\.value is 0; allowed .*\(HTTP 400\)$/)
   })
 
   test('an address that would send cards in clear is refused', () => {

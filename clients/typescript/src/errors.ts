@@ -127,15 +127,18 @@ export function toError(status: number, body: unknown, facts: ErrorFacts): Tollg
     error,
   } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
   const named = typeof field === 'string' && typeof error === 'string' ? { [field]: [error] } : undefined
-  const texts = [named && `${field}: ${error}`, detail, responseDescription, error_description, title, error]
-  const message = texts.find(text => typeof text === 'string')
+  const fields = named ?? (errors as ErrorFacts['fields'])
+  // The texts begin with the names of their fields.
+  const faults = fields && Object.values(fields).flat().join(' ')
+  const texts = [faults, detail, responseDescription, error_description, title, error]
+  const message = texts.find(text => typeof text === 'string' && text !== '')
   const all: ErrorFacts = {
     ...facts,
     status,
     body,
     responseCode: typeof responseCode === 'string' ? responseCode : undefined,
     traceId: typeof traceId === 'string' ? traceId : undefined,
-    fields: named ?? (errors as ErrorFacts['fields']),
+    fields,
   }
   const Kind =
     kinds[status] ?? (status >= 500 ? GatewayError : status === 409 ? GatewayError : InvalidRequestError)
