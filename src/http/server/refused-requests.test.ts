@@ -72,6 +72,22 @@ describe('404 for an address that does not exist names it, without its query', (
   })
 })
 
+/** A proxy that hides /metrics compares the address as it was sent. */
+test.each([
+  ['/metrics', 200],
+  ['http://pay.example/metrics?x=1', 200],
+  ['/%6detrics', 404],
+  ['/metric%73', 404],
+  ['/metrics#x', 404],
+  ['/health/%6cive', 404],
+])('an address of the origin has one spelling: %s', async (path, status) => {
+  if (!toy.app.server.listening) await toy.app.listen({ port: 0, host: '127.0.0.1' })
+  const socket = connect((toy.app.server.address() as AddressInfo).port, '127.0.0.1')
+  await once(socket, 'connect')
+  socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
+  expect(await text(socket)).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+})
+
 test('400 for a path with a part that is too long says how long it may be', async () => {
   const response = await toy.app.inject({ url: `/api/v2/toys/${'a'.repeat(1_025)}`, headers: shop })
   expect(response.json().errors).toEqual({

@@ -56,7 +56,7 @@ import {
 import { createSender, type Page, type Sender, sendRefusal } from '#http/server/send.ts'
 import { systemTimers, type Timers } from '#http/server/timers.ts'
 import { readTrace } from '#http/server/trace.ts'
-import { createUnrouted, type Routed } from '#http/server/unrouted.ts'
+import { createUnrouted, isUnrouted, type Routed } from '#http/server/unrouted.ts'
 import type { Logger } from '#http/telemetry/log.ts'
 import type { Metrics } from '#http/telemetry/metrics.ts'
 
@@ -356,7 +356,7 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
     const { raw } = request
     const refusal = refuseMissingHost(raw) ?? refuseOldChunks(raw, reply.raw) ?? refuseRepeatedHeader(raw)
     if (refusal) sendRefusal(reply, { dialect: dialectOf(request), refusal }, sender)
-    else if (request.is404) answerUnrouted(request, reply)
+    else if (isUnrouted(request, originPaths)) answerUnrouted(request, reply)
     else done()
   })
   app.setErrorHandler((error, request, reply) => {

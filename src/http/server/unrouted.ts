@@ -25,6 +25,19 @@ const fits = (address: Address, segments: readonly string[]): boolean =>
   address.segments.length === segments.length &&
   address.segments.every((part, at) => (part.startsWith('{') ? segments[at] !== '' : part === segments[at]))
 
+/** As it was sent, without the query. A proxy may send the address of a request with its origin. */
+const readPath = ({ raw }: FastifyRequest): string =>
+  (raw.url ?? '').replace(/^https?:\/\/[^/?#]*/i, '').split('?', 1)[0] || '/'
+
+/**
+ * Another spelling of a single-spelt address, such as /%6detrics, counts as unknown: a proxy that hides an address from strangers
+ * compares it as it was sent.
+ */
+export function isUnrouted(request: FastifyRequest, singleSpelt: readonly string[]): boolean {
+  const { url } = request.routeOptions
+  return request.is404 || (url !== undefined && singleSpelt.includes(url) && readPath(request) !== url)
+}
+
 /** The query is left out: it may hold what must not be repeated, and it did not decide. */
 const refuseAddress = (path: string, basePath: string): Refusal =>
   new Refusal(
@@ -42,7 +55,7 @@ export function createUnrouted(
     segments: path.split('/'),
   }))
   return (request: FastifyRequest, reply: FastifyReply): void => {
-    const [path = ''] = (request.raw.url ?? '').split('?', 1)
+    const path = readPath(request)
     const segments = path.split('/')
     const here = addresses.filter(address => fits(address, segments))
     const [first] = here
