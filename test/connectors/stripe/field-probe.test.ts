@@ -129,7 +129,12 @@ const operations: readonly (readonly [string, string, string, Work])[] = [
     `/v1/payment_intents/${probed}/capture`,
     c =>
       c.capture?.(
-        followUpOf('CAPTURE', { amount, newTotal: 1000, authorizationTransactionId: `pi_${probed}` }),
+        followUpOf('CAPTURE', {
+          amount,
+          newTotal: 1000,
+          final: true,
+          authorizationTransactionId: `pi_${probed}`,
+        }),
         signal,
       ),
   ],
