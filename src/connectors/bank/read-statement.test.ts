@@ -102,6 +102,30 @@ test('settlement lines have the currency of their transaction, and charges only 
   ])
 })
 
+test.each([
+  ['with a reason', '<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>', ''],
+  ['as a reversal', '', '<RvslInd>true</RvslInd>'],
+])(
+  'our transfer that comes back is the opposite of its own line, told %s',
+  async (_, ofTransaction, ofEntry) => {
+    const xId = '0123456789abcdef0123456789abcdef'
+    const inside = `<TxDtls><Refs><EndToEndId>${xId}</EndToEndId></Refs><Amt Ccy="EUR">10</Amt>${ofTransaction}</TxDtls>`
+    const sent = entry(details(inside.replace(ofTransaction, ''))).replace('CRDT', 'DBIT')
+    const cameBack = entry(ofEntry + details(inside)).replace('R1', 'R2')
+    const strange = cameBack.replace(xId, 'E1').replace('R2', 'R3')
+    const lines = []
+    for await (const line of readSettlement(
+      Readable.from([Buffer.from(camt('08', sent + cameBack + strange))]),
+    ))
+      lines.push(line)
+    expect(lines.map(({ type, gross, reference }) => [type, gross, reference])).toEqual([
+      ['REFUND', -1000, xId],
+      ['REFUND', 1000, xId],
+      ['CORRECTION', 1000, undefined],
+    ])
+  },
+)
+
 describe('a transfer without a reference of the bank', () => {
   const uetr = '3F2B8C1D-77aa-4c11-9e5d-0123456789ab'
   const told = (inside: string, message: string): string =>

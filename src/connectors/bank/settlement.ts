@@ -14,18 +14,20 @@ export async function* readSettlement(file: AsyncIterable<Uint8Array>): AsyncGen
 }
 
 function linesOf(fact: TransactionFact): SettlementLine[] {
-  const { direction, amount, charges, returned, endToEndId, wholeBlock } = fact
+  const { direction, amount, charges, returned, takesBack, endToEndId, wholeBlock } = fact
   const { key, formerKey, bookedOn } = fact
   const entry = { key, formerKey, bookedOn, amount: signedValue(fact), currency: amount.currency }
   const reference = parseXId(endToEndId ?? '')
   const { currency } = amount
   const named = { reference, transactionId: wholeBlock?.blockId ?? fact.bankReference, entry, currency }
   const providerReference = fact.key
-  if (direction === 'CRDT') return [lineOf('CAPTURE', amount.value, { fact, providerReference, ...named })]
-  if (!returned) {
-    const type = reference === undefined ? 'CORRECTION' : 'REFUND'
-    return [lineOf(type, -amount.value, { fact, providerReference, ...named })]
+  const ofTransfer = reference === undefined ? 'CORRECTION' : 'REFUND'
+  if (direction === 'CRDT') {
+    // A transfer that comes back is no customer's money. With the line of its booking it adds up to zero.
+    const type = returned || takesBack ? ofTransfer : 'CAPTURE'
+    return [lineOf(type, amount.value, { fact, providerReference, ...named })]
   }
+  if (!returned) return [lineOf(ofTransfer, -amount.value, { fact, providerReference, ...named })]
   const original = fact.originalAmount?.currency === currency ? fact.originalAmount.value : undefined
   const back = original ?? amount.value - charges
   const fee = Math.max(charges, amount.value - back)
