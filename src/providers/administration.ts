@@ -7,6 +7,7 @@ import type { MerchantId } from '#domain/ids.ts'
 import { drawId } from '#operations/merchants/merchants.ts'
 import {
   AccountFault,
+  ChangedMeanwhile,
   checkSecretNames,
   checkSecrets,
   checkSettings,
@@ -35,6 +36,13 @@ export interface AccountEdit {
   readonly settings?: Settings
   readonly secrets?: Settings
   readonly enabled?: boolean
+  /** The version that the person saw: an account that was changed since is refused. */
+  readonly version?: number
+}
+
+export interface AccountChanged {
+  readonly before: ShownAccount
+  readonly after: ShownAccount
 }
 
 export interface ShownAccount extends AccountRecord {
@@ -56,7 +64,7 @@ export interface ProviderAdministration {
   add(merchantId: string, account: NewAccount): Promise<ShownAccount>
   list(merchantId?: string): Promise<readonly ShownAccount[]>
   find(accountId: string): Promise<ShownAccount>
-  set(accountId: string, edit: AccountEdit): Promise<ShownAccount>
+  set(accountId: string, edit: AccountEdit): Promise<AccountChanged>
   remove(accountId: string): Promise<ShownAccount>
   addRule(merchantId: string, rule: NewRule): Promise<RuleRecord>
   listRules: ProviderAccountStore['listRules']
@@ -74,23 +82,13 @@ export interface AdministrationDeps {
   readonly onChange?: (merchantId: string) => void
 }
 
+/** 20: of so many edits of one account at the same moment, the last one is stored at the twentieth try. */
+const changeTries = 20
+
 export function createProviderAdministration(deps: AdministrationDeps): ProviderAdministration {
   const { environment, store } = deps
-  const { factsOf, require, show, sealAll } = createAccountReader(deps)
-
-  async function change(accountId: string, edit: AccountEdit): Promise<ShownAccount> {
-    const account = await require(accountId)
-    const facts = factsOf(account.connector)
-    const settings = edit.settings && withoutEmpty({ ...account.settings, ...edit.settings })
-    if (settings) checkSettings(settings, { facts, environment })
-    if (edit.secrets) checkSecrets(edit.secrets, { facts, environment })
-    const secrets = edit.secrets && (await sealAll(account.merchantId, accountId, edit.secrets))
-    const { name, enabled } = edit
-    if (!(await store.update(account, { name, enabled, settings, secrets })))
-      throw new AccountFault(`the account ${accountId} was changed by somebody else meanwhile; try again`)
-    deps.onChange?.(account.merchantId)
-    return show(await require(accountId))
-  }
+  const reader = createAccountReader(deps)
+  const { factsOf, require, show, sealAll } = reader
 
   return {
     connectors: () => listConnectors(deps),
@@ -113,7 +111,7 @@ export function createProviderAdministration(deps: AdministrationDeps): Provider
     },
     list: async merchantId => Promise.all((await store.list(merchantId)).map(show)),
     find: async accountId => show(await require(accountId)),
-    set: change,
+    set: createChange(deps, reader),
     async remove(accountId) {
       const account = await require(accountId)
       const shown = await show(account)
@@ -138,6 +136,40 @@ export function createProviderAdministration(deps: AdministrationDeps): Provider
     },
     listRules: store.listRules,
     removeRule: ruleId => removeRule(ruleId, deps),
+  }
+}
+
+/** An edit names what it changes, so edits made at the same moment all count, one after the other. */
+function createChange(
+  { environment, store, onChange }: AdministrationDeps,
+  { factsOf, require, show, sealAll }: ReturnType<typeof createAccountReader>,
+): ProviderAdministration['set'] {
+  /** Undefined: somebody else was faster, and the edit must be made to what they stored. */
+  async function tryChange(account: AccountRecord, edit: AccountEdit): Promise<AccountChanged | undefined> {
+    const { accountId, merchantId } = account
+    const facts = factsOf(account.connector)
+    const settings = edit.settings && withoutEmpty({ ...account.settings, ...edit.settings })
+    if (settings) checkSettings(settings, { facts, environment })
+    if (edit.secrets) checkSecrets(edit.secrets, { facts, environment })
+    const before = await show(account)
+    const sealed = edit.secrets && (await sealAll(merchantId, accountId, edit.secrets))
+    const { name, enabled } = edit
+    const changed = await store.update(account, { name, enabled, settings, secrets: sealed })
+    if (!changed) return undefined
+    onChange?.(merchantId)
+    const secrets = [...new Set([...before.secrets, ...Object.keys(edit.secrets ?? {})])].sort()
+    return { before, after: { ...before, ...changed, secrets } }
+  }
+
+  return async (accountId, edit) => {
+    for (let attempt = 1; attempt <= changeTries; attempt += 1) {
+      const account = await require(accountId)
+      if (edit.version !== undefined && edit.version !== account.version)
+        throw new ChangedMeanwhile(`the account ${accountId} was changed by somebody else meanwhile`)
+      const changed = await tryChange(account, edit)
+      if (changed) return changed
+    }
+    throw new AccountFault(`the account ${accountId} is being changed by others all the time; try again`)
   }
 }
 

@@ -15,16 +15,15 @@ export const auditProviders = (
     return added
   },
   async set(accountId, edit) {
-    const before = await administration.find(accountId)
-    const after = await administration.set(accountId, edit)
+    const changed = await administration.set(accountId, edit)
     const more = edit.secrets ? { replacedSecrets: Object.keys(edit.secrets) } : {}
     await audit({
       act: actOf(edit),
       object: accountId,
-      before: describe(before),
-      after: { ...describe(after), ...more },
+      before: describe(changed.before),
+      after: { ...describe(changed.after), ...more },
     })
-    return after
+    return changed
   },
   async remove(accountId) {
     const removed = await administration.remove(accountId)

@@ -15,6 +15,9 @@ export class WrongSetting extends AccountFault {}
 /** There is no such merchant, account or rule here; another cell may have it. */
 export class UnknownHere extends AccountFault {}
 
+/** The account is no longer as the person saw it. */
+export class ChangedMeanwhile extends AccountFault {}
+
 export type Settings = Readonly<Record<string, string>>
 
 interface Occasion {

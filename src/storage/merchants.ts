@@ -16,7 +16,8 @@ export interface MerchantSettings {
   readonly requestsPerSecond?: number
   /** Null resets it to the whole catalogue. */
   readonly methods?: readonly string[] | null
-  readonly theme?: Theme | null
+  /** Changes the given parts of the look; null removes one. */
+  readonly theme?: { readonly [Part in keyof Theme]?: Theme[Part] | null } | null
   readonly frameOrigins?: readonly string[] | null
   readonly dcc?: boolean
   readonly paidLate?: 'keep' | 'return'
@@ -45,8 +46,11 @@ export interface MerchantStore {
   findByKeyHash(keyHash: string): Promise<readonly MerchantKey[]>
   /** All merchants, the oldest first; with an id only that one, if it exists. */
   list(merchantId?: string): Promise<readonly (Merchant & { readonly createdAt: Date })[]>
-  /** Returns false if there is no such merchant. */
-  update(merchantId: string, settings: MerchantSettings): Promise<boolean>
+  /** The merchant before and after this change alone. Undefined: there is no such merchant. */
+  update(
+    merchantId: string,
+    settings: MerchantSettings,
+  ): Promise<{ readonly before: Merchant; readonly after: Merchant } | undefined>
   /** Adds a signing secret and lets the others expire after the overlap. */
   rotateSecret(rotation: {
     merchantId: string
@@ -180,49 +184,53 @@ export function createMerchantStore({ readers, writers }: Database): MerchantSto
   }
 }
 
+/** The lock makes changes take turns, so that each names as changed what it has changed itself. */
+const updateStatement = `WITH was AS MATERIALIZED (SELECT * FROM merchant WHERE merchant_id = $1 FOR NO KEY UPDATE),
+  now AS (UPDATE merchant m SET name = coalesce($2, m.name), disabled = coalesce($3, m.disabled),
+    webhook_kind = coalesce($4, m.webhook_kind), webhook_url = CASE WHEN $5 THEN $6 ELSE m.webhook_url END,
+    requests_per_second = coalesce($7, m.requests_per_second),
+    methods = CASE WHEN $8 THEN $9::text[] ELSE m.methods END,
+    theme = CASE WHEN NOT $10 THEN NULL WHEN $11::jsonb = '{}' THEN m.theme
+      ELSE nullif(jsonb_strip_nulls(coalesce(m.theme::jsonb, '{}') || $11::jsonb), '{}')::json END,
+    frame_origins = CASE WHEN $12 THEN $13::text[] ELSE m.frame_origins END, dcc = coalesce($14, m.dcc),
+    declines_per_card = CASE WHEN $15 THEN $16 ELSE m.declines_per_card END,
+    declines_per_address = CASE WHEN $17 THEN $18 ELSE m.declines_per_address END,
+    payout_limit = CASE WHEN $19 THEN $20 ELSE m.payout_limit END,
+    personal_data_for = CASE WHEN $21 THEN $22 ELSE m.personal_data_for END,
+    paid_late = coalesce($23, m.paid_late)
+  FROM was WHERE m.merchant_id = was.merchant_id RETURNING m.*)
+  SELECT 'before' AS state, ${columns} FROM was m UNION ALL SELECT 'after', ${columns} FROM now m`
+
 async function updateMerchant(
   writers: Database['writers'],
   merchantId: Parameters<MerchantStore['update']>[0],
   settings: Parameters<MerchantStore['update']>[1],
-): Promise<boolean> {
-  const { rowCount } = await writers.query(
-    `UPDATE merchant SET name = coalesce($2, name), disabled = coalesce($3, disabled),
-         webhook_kind = coalesce($4, webhook_kind), webhook_url = CASE WHEN $5 THEN $6 ELSE webhook_url END,
-         requests_per_second = coalesce($7, requests_per_second),
-         methods = CASE WHEN $8 THEN $9::text[] ELSE methods END, theme = CASE WHEN $10 THEN $11::json ELSE theme END,
-         frame_origins = CASE WHEN $12 THEN $13::text[] ELSE frame_origins END, dcc = coalesce($14, dcc),
-         declines_per_card = CASE WHEN $15 THEN $16 ELSE declines_per_card END,
-         declines_per_address = CASE WHEN $17 THEN $18 ELSE declines_per_address END,
-         payout_limit = CASE WHEN $19 THEN $20 ELSE payout_limit END,
-         personal_data_for = CASE WHEN $21 THEN $22 ELSE personal_data_for END,
-         paid_late = coalesce($23, paid_late)
-       WHERE merchant_id = $1`,
-    [
-      merchantId,
-      settings.name,
-      settings.disabled,
-      settings.webhookKind,
-      settings.webhookUrl !== undefined,
-      settings.webhookUrl,
-      settings.requestsPerSecond,
-      settings.methods !== undefined,
-      settings.methods,
-      settings.theme !== undefined,
-      settings.theme ? JSON.stringify(settings.theme) : null,
-      settings.frameOrigins !== undefined,
-      settings.frameOrigins,
-      settings.dcc,
-      settings.declinesPerCard !== undefined,
-      settings.declinesPerCard,
-      settings.declinesPerAddress !== undefined,
-      settings.declinesPerAddress,
-      settings.payoutLimit !== undefined,
-      settings.payoutLimit,
-      settings.personalDataFor !== undefined,
-      settings.personalDataFor,
-      settings.paidLate,
-    ],
-  )
+): ReturnType<MerchantStore['update']> {
+  const { rows } = await writers.query<MerchantRow & { state: 'before' | 'after' }>(updateStatement, [
+    merchantId,
+    settings.name,
+    settings.disabled,
+    settings.webhookKind,
+    settings.webhookUrl !== undefined,
+    settings.webhookUrl,
+    settings.requestsPerSecond,
+    settings.methods !== undefined,
+    settings.methods,
+    settings.theme !== null,
+    JSON.stringify(settings.theme ?? {}),
+    settings.frameOrigins !== undefined,
+    settings.frameOrigins,
+    settings.dcc,
+    settings.declinesPerCard !== undefined,
+    settings.declinesPerCard,
+    settings.declinesPerAddress !== undefined,
+    settings.declinesPerAddress,
+    settings.payoutLimit !== undefined,
+    settings.payoutLimit,
+    settings.personalDataFor !== undefined,
+    settings.personalDataFor,
+    settings.paidLate,
+  ])
   for (const [kind, text] of [
     ['CARD', settings.declinesPerCard],
     ['ADDRESS', settings.declinesPerAddress],
@@ -230,5 +238,6 @@ async function updateMerchant(
     const limit = text ? parseDeclineLimit(text) : undefined
     if (limit) await applyDeclineLimit({ writers }, merchantId, { kind, limit })
   }
-  return rowCount === 1
+  const [before, after] = ['before', 'after'].map(name => rows.find(({ state }) => state === name))
+  return before && after && { before: toMerchant(before), after: toMerchant(after) }
 }

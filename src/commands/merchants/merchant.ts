@@ -115,8 +115,7 @@ async function changeMerchant(id: string, { json, ...options }: SetOptions, conf
   }
   checkWebhookUrl(options.webhookUrl, config)
   const change = async (merchants: MerchantAdministration) => {
-    const [current] = await merchants.list(id)
-    if (!current || !(await merchants.set(id, toChange(options, current.theme)))) throw noSuchMerchant(id)
+    if (!(await merchants.set(id, toChange(options)))) throw noSuchMerchant(id)
     return merchants.list(id)
   }
   const changed = await withMerchants(config, change, { note: { command: 'merchant set', object: id } })
@@ -132,7 +131,7 @@ function checkWebhookUrl(url: string | undefined, { environment }: Config): void
   if (refusal !== undefined) throw new UsageFault(`--webhook-url ${url} cannot be used: ${refusal}`)
 }
 
-function toChange(options: Omit<SetOptions, 'json'>, theme: ListedMerchant['theme']): MerchantSettings {
+function toChange(options: Omit<SetOptions, 'json'>): MerchantSettings {
   const { name, webhookKind, webhookUrl, requestsPerSecond, paidLate, disable, enable } = options
   const disabled = disable ? true : enable ? false : undefined
   return {
@@ -142,7 +141,7 @@ function toChange(options: Omit<SetOptions, 'json'>, theme: ListedMerchant['them
     paidLate,
     disabled,
     ...(webhookUrl === undefined ? {} : { webhookUrl: webhookUrl === noUrl ? null : webhookUrl }),
-    ...toPageChange(options, theme),
+    ...toPageChange(options),
     ...toLimitChange(options),
   }
 }

@@ -3,13 +3,13 @@
  * frame them.
  */
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { Theme } from '#domain/merchant.ts'
 import { isWebAddress, normalizeAddress } from '#domain/text.ts'
 import { explainUnknownType } from '#methods/nearest-types.ts'
 // Imports the rows themselves and not the catalogue, which loads all schemas: help would take four times as long.
 import { rows } from '#methods/rows.ts'
 import { parseColour } from '#pages/views/colour.ts'
 import { carriesText, fontNames } from '#pages/views/theme.ts'
+import type { MerchantSettings } from '#storage/merchants.ts'
 
 /** Removes a setting; the command line has no null. */
 const none = 'none'
@@ -126,22 +126,20 @@ const orNull = <T>(given: Given<T>): T | null => (given === none ? null : (given
 
 export interface PageChange {
   readonly methods?: readonly string[] | null
-  readonly theme?: Theme | null
+  readonly theme?: MerchantSettings['theme']
   readonly frameOrigins?: readonly string[] | null
   readonly dcc?: boolean
 }
 
-/** Only the given options change; the other parts of the theme stay. */
-export function toPageChange(options: PageOptions, current: Theme | undefined): PageChange {
+/** Only the given options change. The store merges the parts of the theme, because others may change it at the same moment. */
+export function toPageChange(options: PageOptions): PageChange {
   const { methods, frameOrigins, dcc, themeAccent, themeBackground, themeLogo, themeFont } = options
   const given = { accent: themeAccent, background: themeBackground, logoUrl: themeLogo, font: themeFont }
-  const named = Object.entries(given).filter(([, value]) => value !== undefined)
-  const look = Object.entries({ ...current, ...Object.fromEntries(named) }).filter(
-    ([, value]) => value !== none && value !== undefined,
-  )
+  const parts = Object.entries(given).filter(([, value]) => value !== undefined)
+  const theme = Object.fromEntries(parts.map(([name, value]) => [name, value === none ? null : value]))
   return {
     ...(methods === undefined ? {} : { methods: orNull(methods) }),
-    ...(named.length === 0 ? {} : { theme: look.length === 0 ? null : Object.fromEntries(look) }),
+    ...(parts.length === 0 ? {} : { theme }),
     ...(frameOrigins === undefined ? {} : { frameOrigins: orNull(frameOrigins) }),
     ...(dcc === undefined ? {} : { dcc: dcc === 'on' }),
   }

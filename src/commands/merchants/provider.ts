@@ -114,7 +114,8 @@ function addChangeCommands(provider: Command, readConfig: () => Config): void {
       const secrets = secret && (await readSecrets(secret))
       const edit = { name, settings: set, secrets }
       const note = { command: 'provider set', object: accountId }
-      const changed = await withProviders(readConfig(), providers => providers.set(accountId, edit), note)
+      const change = (providers: Providers) => providers.set(accountId, edit)
+      const { after: changed } = await withProviders(readConfig(), change, note)
       if (json) printJson(toJson(changed))
       else printAccount(changed)
     })
@@ -134,8 +135,8 @@ function addChangeCommands(provider: Command, readConfig: () => Config): void {
       .addOption(jsonOption())
       .action(async (accountId: string, { json }: { json?: true }) => {
         const note = { command: `provider ${verb}`, object: accountId }
-        const set = (providers: Providers) => providers.set(accountId, { enabled })
-        const changed = await withProviders(readConfig(), set, note)
+        const change = (providers: Providers) => providers.set(accountId, { enabled })
+        const { after: changed } = await withProviders(readConfig(), change, note)
         if (json) printJson(toJson(changed))
         else printAccounts([changed])
       })

@@ -9,7 +9,7 @@ import { type Field, renderForm, renderPairs, renderProblem, renderTerminal } fr
 import { nameMax, readName } from '#domain/text.ts'
 import { html, type Part } from '#http/html.ts'
 import type { ConnectorForm, ShownAccount } from '#providers/administration.ts'
-import { AccountFault } from '#providers/settings.ts'
+import { AccountFault, ChangedMeanwhile } from '#providers/settings.ts'
 
 const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}/providers`
 const providersOf = (visit: MerchantVisit) => visit.deps.providersAs(visit.audit)
@@ -144,7 +144,7 @@ async function addAccount(visit: MerchantVisit) {
   }
 }
 
-const sentence = ({ message }: AccountFault): string =>
+export const sentence = ({ message }: AccountFault): string =>
   `${message.charAt(0).toUpperCase()}${message.slice(1)}.`
 
 /** Only an account of this merchant: the person may not see the others. */
@@ -175,11 +175,19 @@ async function showAccount(visit: MerchantVisit, problem?: string) {
   ])}${renderForm({
     action: `${baseOf(visit)}/accounts/${accountId}`,
     csrf: visit.csrf,
+    hidden: { version: visit.request.form?.version ?? String(account.version) },
     fields: accountFields(visit, connector, account),
     button: 'Save',
     stacked: true,
   })}${terminalOf(connector, `provider set ${accountId}`)}`
   return render(visit, `Account ${name}`, main, problem)
+}
+
+/** Without the person's entries: with those of others among them, nobody could tell which ones to keep. */
+function showStored(visit: MerchantVisit) {
+  const problem =
+    'Somebody else has changed this account meanwhile. Nothing of yours was saved, and below is what is stored now: enter your change again.'
+  return showAccount({ ...visit, request: { ...visit.request, form: undefined } }, problem)
 }
 
 async function changeAccount(visit: MerchantVisit) {
@@ -192,6 +200,8 @@ async function changeAccount(visit: MerchantVisit) {
     const gone = Object.keys(account.settings).filter(setting => !(setting in settings))
     const edit = {
       name,
+      // The form holds all settings, so saving it would undo what others have changed since it was shown.
+      version: Number(visit.request.form?.version ?? account.version),
       settings: { ...settings, ...Object.fromEntries(gone.map(setting => [setting, ''])) },
     }
     await providersOf(visit).set(
@@ -200,6 +210,7 @@ async function changeAccount(visit: MerchantVisit) {
     )
     return seeOther(`${baseOf(visit)}/accounts/${account.accountId}?done=saved`)
   } catch (error) {
+    if (error instanceof ChangedMeanwhile) return showStored(visit)
     if (error instanceof AccountFault) return showAccount(visit, sentence(error))
     throw error
   }

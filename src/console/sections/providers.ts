@@ -3,6 +3,7 @@ import { loadConsoleAssets } from '#console/assets.ts'
 import type { MerchantPage, MerchantVisit } from '#console/context.ts'
 import { may } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
+import { sentence } from '#console/sections/provider-accounts.ts'
 import {
   type Field,
   renderForm,
@@ -150,8 +151,7 @@ async function switchProvider(visit: MerchantVisit) {
   // Only an account of this merchant: the person may not see the others.
   if (!accounts.some(account => account.accountId === accountId))
     return showProviders(visit, 'There is no such account.')
-  await providers.set(accountId, { enabled: enabled === 'yes' })
-  return seeOther(`${baseOf(visit)}?done=saved`)
+  return unlessGone(visit, 'saved', () => providers.set(accountId, { enabled: enabled === 'yes' }))
 }
 
 class WrongWord extends Error {}
@@ -211,8 +211,18 @@ async function removeRoute(visit: MerchantVisit) {
   const { ruleId = '' } = visit.request.form ?? {}
   const own = await providersOf(visit).listRules(visit.merchant.merchantId)
   if (!own.some(rule => rule.ruleId === ruleId)) return showProviders(visit, 'There is no such rule.')
-  await providersOf(visit).removeRule(ruleId)
-  return seeOther(`${baseOf(visit)}?done=removed`)
+  return unlessGone(visit, 'removed', () => providersOf(visit).removeRule(ruleId))
+}
+
+/** Somebody else may remove an account or rule after it was found here. */
+async function unlessGone(visit: MerchantVisit, done: string, act: () => Promise<unknown>) {
+  try {
+    await act()
+  } catch (error) {
+    if (error instanceof AccountFault) return showProviders(visit, sentence(error))
+    throw error
+  }
+  return seeOther(`${baseOf(visit)}?done=${done}`)
 }
 
 export const providerPages: readonly MerchantPage[] = [

@@ -103,12 +103,11 @@ export function createMerchantAdministration(deps: MerchantDeps): MerchantAdmini
     list: merchantId => store.list(merchantId),
     endpoints: createEndpointAdministration({ ...deps, store: deps.endpointStore }),
     async set(merchantId, settings) {
-      const before = (await store.find(merchantId))?.merchant
-      const found = await store.update(merchantId, settings)
+      const changed = await store.update(merchantId, settings)
       deps.onChange(merchantId)
-      const after = (await store.find(merchantId))?.merchant
-      if (found) await audit({ act: 'merchant.set', object: merchantId, ...pickChanges(before, after) })
-      return found
+      if (!changed) return false
+      await audit({ act: 'merchant.set', object: merchantId, ...pickChanges(changed) })
+      return true
     },
     async rotateWebhookSecret(merchantId, overlapHours) {
       const { shown, sealed } = makeWebhookSecret(deps.keys.webhookSecrets, {
@@ -163,11 +162,11 @@ function createKeyAdministration(deps: MerchantDeps): KeyAdministration {
 }
 
 /** Only the members that changed, so that an audit entry shows at a glance what was done. */
-function pickChanges(
-  before: object | undefined,
-  after: object | undefined,
-): { readonly before: Record<string, unknown>; readonly after: Record<string, unknown> } {
-  const [old, now] = [new Map(Object.entries(before ?? {})), new Map(Object.entries(after ?? {}))]
+function pickChanges({ before, after }: { readonly before: object; readonly after: object }): {
+  readonly before: Record<string, unknown>
+  readonly after: Record<string, unknown>
+} {
+  const [old, now] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
   const changed = [...now.keys()].filter(
     name => JSON.stringify(old.get(name)) !== JSON.stringify(now.get(name)),
   )

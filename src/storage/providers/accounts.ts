@@ -51,8 +51,8 @@ export interface ProviderAccountStore {
     account: Omit<AccountRecord, 'enabled' | 'version' | 'createdAt' | 'updatedAt'>,
     secrets: readonly SealedSecret[],
   ): Promise<boolean>
-  /** False: the account was changed or removed since this version. */
-  update(account: AccountRecord, change: AccountChange): Promise<boolean>
+  /** The account as it is then. Undefined: it was changed or removed since this version. */
+  update(account: AccountRecord, change: AccountChange): Promise<AccountRecord | undefined>
   find(accountId: string): Promise<AccountRecord | undefined>
   /** Of one merchant or of all, the oldest first. */
   list(merchantId?: string): Promise<readonly AccountRecord[]>
@@ -121,11 +121,11 @@ export function createProviderAccountStore({
       return rowCount === 1
     },
     async update(account, { name, settings, enabled, secrets = [], dropSecrets = [] }) {
-      const { rowCount } = await writers.query(
+      const { rows } = await writers.query<AccountRecord>(
         `WITH account AS (UPDATE provider_account SET name = coalesce($4, name),
              settings = coalesce($5::json, settings), enabled = coalesce($6, enabled), version = version + 1,
              updated_at = now()
-           WHERE merchant_id = $1 AND provider_account_id = $2 AND version = $3 RETURNING merchant_id, provider_account_id),
+           WHERE merchant_id = $1 AND provider_account_id = $2 AND version = $3 RETURNING *),
          dropped AS (DELETE FROM provider_secret t USING account WHERE t.merchant_id = account.merchant_id
            AND t.provider_account_id = account.provider_account_id AND t.name = ANY($7)),
          secrets AS (INSERT INTO provider_secret (merchant_id, provider_account_id, secret_id, name, key_version, sealed)
@@ -133,7 +133,7 @@ export function createProviderAccountStore({
            FROM account, ${unnestSecrets(8)}
            ON CONFLICT (merchant_id, provider_account_id, name) DO UPDATE SET secret_id = excluded.secret_id,
              key_version = excluded.key_version, sealed = excluded.sealed, created_at = now())
-         SELECT 1 FROM account`,
+         SELECT ${accountColumns} FROM account`,
         [
           account.merchantId,
           account.accountId,
@@ -145,7 +145,7 @@ export function createProviderAccountStore({
           ...secretValues(secrets),
         ],
       )
-      return rowCount === 1
+      return rows[0]
     },
     async find(accountId) {
       const { rows } = await readers.query<AccountRecord>(
