@@ -1,5 +1,6 @@
 /** Reads the payments of a plan, and the bank data of a stored account from its last payment. */
 import type { MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
+import type { StoredAccount } from '#lifecycle/customer.ts'
 import type { AccountInstrument, PaymentStatus } from '#lifecycle/payment.ts'
 import { pageSize } from '#schemas/customer.ts'
 import type { Database } from '#storage/database.ts'
@@ -28,10 +29,13 @@ export interface PlanPaymentReader {
   listPayments(merchantId: MerchantId, planId: PlanId, page: number): Promise<Page<PlanPayment> | undefined>
   /** Whether another payment has paid, or is paying, that due day. Extra charges by the merchant do not count. */
   isDayTaken(merchantId: MerchantId, planId: PlanId, dueDate: string, payId: PayId): Promise<boolean>
-  /** The bank data and mandate of the last payment from this stored account. */
+  /**
+   * The bank data and mandate of the customer's last payment from this stored account. Payouts to it have no mandate, and
+   * other customers may share it with mandates of their own.
+   */
   findLastAccount(
     merchantId: MerchantId,
-    account: { readonly accountId: string; readonly last4Digits: string },
+    account: Pick<StoredAccount, 'customerId' | 'type' | 'accountId' | 'last4Digits'>,
   ): Promise<AccountInstrument | undefined>
 }
 
@@ -77,13 +81,14 @@ export function createPlanPaymentReader({
 
     isDayTaken: askForDay(readers),
 
-    async findLastAccount(merchantId, { accountId, last4Digits }) {
+    async findLastAccount(merchantId, { customerId, type, accountId, last4Digits }) {
       const { rows } = await readers.query<{ account: AccountInstrument }>({
         name: 'plan_last_account',
         text: `SELECT p.account FROM payment p WHERE p.merchant_id = $1 AND p.account_id = $2
                  AND ${lastDigits} IS NOT NULL AND ${lastDigits} = $3
+                 AND p.customer_id = $4 AND p.method = $5 AND p.kind = 'PAYMENT'
                ORDER BY p.created_at DESC, p.pay_id DESC LIMIT 1`,
-        values: [merchantId, accountId, last4Digits],
+        values: [merchantId, accountId, last4Digits, customerId, type],
       })
       return rows[0]?.account
     },
