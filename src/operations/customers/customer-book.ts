@@ -5,6 +5,7 @@
 import type { CustomerId, StoredMethodId } from '#domain/ids.ts'
 import { chargedCustomer, customerDataOf, isApproval, keepsCard, namedCustomer } from '#lifecycle/customer.ts'
 import type { Payment } from '#lifecycle/payment.ts'
+import { formOf } from '#methods/offer.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import type { Change } from '#storage/commit/change.ts'
 import type { CustomerWrite, MethodWrite } from '#storage/commit/customer-change.ts'
@@ -153,8 +154,9 @@ function writeCustomer(payment: Payment, knownCustomer: KnownCustomer, now: Date
 const methodOf = (payment: Payment, methodId: StoredMethodId): MethodWrite | undefined =>
   toMethod(payment, methodId) ?? toAccountMethod(payment, methodId)
 
+/** The account of a transfer only says who paid: the customer has given no permission to debit it. */
 function toAccountMethod({ method, account }: Payment, methodId: StoredMethodId): MethodWrite | undefined {
-  if (!account) return undefined
+  if (!account || formOf(method) !== 'account') return undefined
   const { accountId, last4Digits, accountHolderName } = account
   return { methodId, type: method.type, accountId, last4Digits, accountHolderName }
 }

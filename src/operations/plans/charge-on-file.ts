@@ -9,6 +9,7 @@ import type { Method } from '#methods/rows.ts'
 import type { Engine } from '#operations/engine.ts'
 import type { OperationAnswer } from '#operations/payments/answer.ts'
 import { createPayment } from '#operations/payments/create-payment.ts'
+import { MethodMisfit } from '#operations/payments/follow-up.ts'
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 import {
   type ChargeRequest,
@@ -32,6 +33,10 @@ export async function chargeStoredMethod(
   const instruments = stored && (await openStored(stored, engine))
   const method = stored && findMethod(stored.type)
   if (!stored || !instruments || !method) return undefined
+  if (!isStoredCard(stored) && !method.operations.includes('recurring')) {
+    const error = `is a ${stored.type}, which cannot be charged without the customer`
+    throw new MethodMisfit({ field: 'paymentMethodId', error })
+  }
   const schemeReferenceId = isStoredCard(stored)
     ? await engine.plans.findSchemeReference(merchantId, customerId, stored.cardId)
     : undefined

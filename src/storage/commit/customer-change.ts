@@ -106,6 +106,7 @@ const nothingHeld = {
   card_id: undefined,
   account_id: undefined,
   held_id: undefined,
+  type: undefined,
   expiry_date: undefined,
   card_holder_name: undefined,
   account_holder_name: undefined,
@@ -119,6 +120,8 @@ const heldBy = (
         ...nothingHeld,
         account_id: method.accountId,
         held_id: method.accountId,
+        // An earlier release stored accounts with the type of a transfer, by which they cannot be debited.
+        type: method.type,
         account_holder_name: method.accountHolderName,
       }
     : {

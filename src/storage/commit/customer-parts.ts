@@ -26,6 +26,7 @@ const used = [
   ['account_id', 'uuid'],
   // The card or account, whichever is set.
   ['held_id', 'uuid'],
+  ['type', 'text'],
   ['expiry_date', 'text'],
   ['card_holder_name', 'text'],
   ['account_holder_name', 'text'],
@@ -45,13 +46,7 @@ const customerColumns = [
   ['created_at', 'timestamptz'],
 ] as const
 
-const methodColumns = [
-  ...used,
-  ['method_id', 'uuid'],
-  ['type', 'text'],
-  ['last4_digits', 'text'],
-  ['brand', 'text'],
-] as const
+const methodColumns = [...used, ['method_id', 'uuid'], ['last4_digits', 'text'], ['brand', 'text']] as const
 
 /** The changes whose card or account is new to its customer, exists in the vault and is locked there. */
 const aliveAndNew = 'SELECT c FROM vault_card_alive UNION ALL SELECT c FROM vault_account_alive'
@@ -60,8 +55,8 @@ const last = (column: string): string =>
   `(array_agg(i.${column} ORDER BY i.c DESC) FILTER (WHERE i.${column} IS NOT NULL))[1] AS ${column}`
 
 /** Merges all uses of a method into one row, because a statement updates a row only once. */
-const allUses = `SELECT i.merchant_id, i.customer_id, i.held_id, max(i.used_at) AS used_at, ${last('expiry_date')},
-    ${last('card_holder_name')}, ${last('account_holder_name')}
+const allUses = `SELECT i.merchant_id, i.customer_id, i.held_id, max(i.used_at) AS used_at, ${last('type')},
+    ${last('expiry_date')}, ${last('card_holder_name')}, ${last('account_holder_name')}
   FROM method_use_in i WHERE ${accepted} GROUP BY i.merchant_id, i.customer_id, i.held_id`
 
 export const customerParts = {
@@ -106,9 +101,9 @@ export const customerParts = {
   },
   methodUse: {
     columns: used,
-    // Wait for a row lock to write a new expiry date or name, but not to write the last use.
+    // Wait for a row lock to write a new type, expiry date or name, but not to write the last use.
     write: () => `UPDATE stored_method t SET last_used_at = greatest(t.last_used_at, i.used_at),
-        expiry_date = coalesce(i.expiry_date, t.expiry_date),
+        type = coalesce(i.type, t.type), expiry_date = coalesce(i.expiry_date, t.expiry_date),
         card_holder_name = coalesce(i.card_holder_name, t.card_holder_name),
         account_holder_name = coalesce(i.account_holder_name, t.account_holder_name),
         updated_at = CASE WHEN ${renews} THEN i.used_at ELSE t.updated_at END
@@ -119,7 +114,8 @@ export const customerParts = {
 
 type CustomerPart = keyof typeof customerParts
 
-const renews = `(t.expiry_date IS DISTINCT FROM coalesce(i.expiry_date, t.expiry_date)
+const renews = `(t.type IS DISTINCT FROM coalesce(i.type, t.type)
+  OR t.expiry_date IS DISTINCT FROM coalesce(i.expiry_date, t.expiry_date)
   OR t.card_holder_name IS DISTINCT FROM coalesce(i.card_holder_name, t.card_holder_name)
   OR t.account_holder_name IS DISTINCT FROM coalesce(i.account_holder_name, t.account_holder_name))`
 
