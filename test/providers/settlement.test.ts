@@ -376,6 +376,23 @@ test.each([
   await forget()
 })
 
+test('a charge that failed after the provider had booked it is no difference once both of its lines are there', async () => {
+  const settlementFindings = async () =>
+    (await examine(gateway.databaseUrl)).find(one => one.name === 'settlement-is-ours')?.found
+  const charge = line({ transactionId: 'py_1', gross: 700, net: 680 })
+  await importLines([charge, line({ providerReference: 'R2', gross: -700, net: -700 })])
+  expect((await reconcile()).theirsWithoutOurs).toMatchObject([{ gross: 700 }, { gross: -700 }])
+  expect(await settlementFindings()).toBe(2)
+  await forget()
+  await importLines([
+    charge,
+    line({ providerReference: 'R2', transactionId: 'py_1', gross: -700, net: -700 }),
+  ])
+  expect((await reconcile()).theirsWithoutOurs).toEqual([])
+  expect(await settlementFindings()).toBe(0)
+  await forget()
+})
+
 test('lines that share a reference are all kept, once', async () => {
   const lines = [
     line({ type: 'CHARGEBACK', gross: -1000, fee: 0, net: -1000 }),

@@ -65,6 +65,15 @@ export const unsettled = `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s of 
     AND NOT EXISTS (SELECT 1 FROM settlement_line l WHERE l.merchant_id = p.merchant_id
       AND l.provider_account_id = p.provider_account AND l.pay_id = p.pay_id AND l.type = 'CHARGEBACK')`
 
+/**
+ * Whether the line is one of a charge that failed after the provider had booked it: the charge's lines add up to zero,
+ * and it is no capture of ours.
+ */
+export const isOfFailedCharge = (line: string): string =>
+  `(${line}.type = 'CAPTURE' AND ${line}.x_id IS NULL AND coalesce((SELECT sum(c.gross) FROM settlement_line c
+    WHERE c.merchant_id = ${line}.merchant_id AND c.provider_account_id = ${line}.provider_account_id
+      AND c.type = 'CAPTURE' AND c.x_id IS NULL AND c.transaction_id = ${line}.transaction_id) = 0, false))`
+
 /** Whether the line has the operation's type. Providers call all outgoing money a REFUND, credits included. */
 const isItsType = `(o.type = l.type OR (o.type = 'CREDIT' AND l.type = 'REFUND'))`
 
@@ -74,7 +83,8 @@ const isItsType = `(o.type = l.type OR (o.type = 'CREDIT' AND l.type = 'REFUND')
  */
 export const unbooked = `SELECT l.merchant_id, l.pay_id, l.x_id, format('line %s of settlement %s fits no operation',
     l.provider_reference, l.settlement_id) AS detail
-  FROM settlement_line l WHERE (l.type IN ('CAPTURE', 'REFUND') AND NOT EXISTS (SELECT 1 FROM operation o
+  FROM settlement_line l WHERE (l.type IN ('CAPTURE', 'REFUND') AND NOT ${isOfFailedCharge('l')}
+      AND NOT EXISTS (SELECT 1 FROM operation o
       WHERE o.merchant_id = l.merchant_id AND o.pay_id = l.pay_id AND o.x_id = l.x_id AND ${isItsType}
         AND (o.state = 'OK' OR (o.state = 'FAILED' AND (SELECT ${addsUpToZero('s', statedIn('s', 'p.currency'))}
           FROM settlement_line s JOIN payment p ON p.merchant_id = s.merchant_id AND p.pay_id = s.pay_id

@@ -3,7 +3,14 @@ import type { MerchantId, PayId, XId } from '#domain/ids.ts'
 import type { Money } from '#domain/money/money.ts'
 import { entryLine, type KeyedEntry } from '#storage/bank/former-keys.ts'
 import type { Database } from '#storage/database.ts'
-import { addsUpToZero, settledAs, statedIn, sumOfStated, takenBack } from '#storage/doctor/provider-checks.ts'
+import {
+  addsUpToZero,
+  isOfFailedCharge,
+  settledAs,
+  statedIn,
+  sumOfStated,
+  takenBack,
+} from '#storage/doctor/provider-checks.ts'
 import { inLineLists } from '#storage/planner.ts'
 import {
   type ImportWait,
@@ -227,7 +234,8 @@ const reconcileStatement = `WITH booked AS (${booked}),
   SELECT l.our_x_id, l.our_pay_id, l.trans_id, l.our_type, l.our_amount, l.our_currency, l.our_date::text AS our_date,
     l.total, l.stated_total, ${columns}
   FROM told l
-  WHERE (l.our_x_id IS NULL AND l.date >= $3::date AND l.date < $4::date AND NOT ${isUndone})
+  WHERE (l.our_x_id IS NULL AND l.date >= $3::date AND l.date < $4::date AND NOT ${isUndone}
+      AND NOT ${isOfFailedCharge('l')})
     OR (l.settlement_id IS NULL AND l.is_expected AND l.our_amount <> 0 AND l.our_date >= $3::date AND l.our_date < $4::date)
     OR (l.our_x_id IS NOT NULL AND l.settlement_id IS NOT NULL AND l.nth = 1 AND l.stated_total <> l.our_amount
       AND (l.is_gross OR l.operations = 1)

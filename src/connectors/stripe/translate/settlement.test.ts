@@ -143,6 +143,36 @@ test.each([
   ])
 })
 
+const failed = { ...charge, id: 'txn_5', amount: -1000, fee: 0, net: -1000 }
+
+test.each([
+  [
+    'a list of the API that shows the refund',
+    JSON.stringify([
+      charge,
+      { ...failed, reporting_category: 'charge_failure', source: { id: 'pyr_1', charge: 'ch_1' } },
+    ]),
+  ],
+  [
+    'a list of the API that shows the charge',
+    JSON.stringify([charge, { ...failed, reporting_category: 'charge_failure', source: { id: 'ch_1' } }]),
+  ],
+  [
+    'the report of the dashboard',
+    [
+      `${header},charge_id`,
+      'txn_1,2026-09-20 09:46:40,2026-09-21 00:00:00,eur,10.00,0.44,9.56,charge,ch_1,,,ch_1',
+      'txn_5,2026-09-20 09:46:40,2026-09-21 00:00:00,eur,-10.00,0,-10.00,charge_failure,pyr_1,,,ch_1',
+    ].join('\n'),
+  ],
+])('a debit that failed after Stripe had booked it comes to nothing, as in %s', async (_, text) => {
+  const both = await read(text)
+  expect(both.map(({ type, transactionId, gross }) => [type, transactionId, gross])).toEqual([
+    ['CAPTURE', 'ch_1', 1000],
+    ['CAPTURE', 'ch_1', -1000],
+  ])
+})
+
 const converted = { ...charge, exchange_rate: 0.92 }
 const inDollars = (object: string, amount: number) => ({
   id: 'x_1',
@@ -263,6 +293,7 @@ test.each([
 test.each([
   ['charge', undefined, 'CAPTURE'],
   ['payment', undefined, 'CAPTURE'],
+  ['payment_failure_refund', 'pyr_1', 'CAPTURE'],
   ['payment_refund', undefined, 'REFUND'],
   ['partial_capture_reversal', 're_1', 'CAPTURE'],
   ['adjustment', 'dp_1', 'CHARGEBACK'],

@@ -29,10 +29,16 @@ const setOf = (list: string): ReadonlySet<string> => new Set(list.trim().split(/
 /** The line that releases the uncaptured rest. Its source is a refund object, its charge that of the capture. */
 const restCategory = 'partial_capture_reversal'
 
+/** The lines that take a debit back which failed after it was booked; the older name is the transaction's type. */
+const failureCategories = ['charge_failure', 'payment_failure_refund'] as const
+
+/** Categories whose money belongs to a charge, although their source may be a refund object. */
+const ofCharges: ReadonlySet<string> = new Set([restCategory, ...failureCategories])
+
 /** Our line types for Stripe's `type` or, in reports, `reporting_category`. Everything else is a correction. */
 const typesByMeaning: readonly (readonly [LineType, ReadonlySet<string>])[] = [
   // A partial capture is a charge of the whole authorisation and a second line that takes the uncaptured rest back.
-  ['CAPTURE', setOf(`charge payment ${restCategory}`)],
+  ['CAPTURE', setOf(`charge payment ${restCategory} ${failureCategories.join(' ')}`)],
   // A failed refund has a second line, which returns its money.
   ['REFUND', setOf('refund refund_failure payment_refund payment_reversal')],
   ['CHARGEBACK', setOf('dispute dispute_reversal')],
@@ -93,7 +99,7 @@ export function toSettlementLine(transaction: Wire): SettlementLine {
   const date = available.toISOString().slice(0, 10)
   const category = textAt(transaction, 'reporting_category') ?? textAt(transaction, 'type') ?? ''
   const type = lineType(category, source)
-  const transactionId = (category === restCategory ? idAt(whole, 'charge') : undefined) ?? source
+  const transactionId = (ofCharges.has(category) ? idAt(whole, 'charge') : undefined) ?? source
   const reference = parseXId(textAt(whole, 'metadata', referenceKeys[type] ?? '') ?? '')
   const gross = exactly(numberAt(transaction, 'amount'), currency, id)
   const isPaid = paidTypes.has(type) && paidObjects.has(textAt(whole, 'object') ?? '')
@@ -166,7 +172,7 @@ export function rowToSettlementLine(row: Row): SettlementLine {
   const source = row[column.source] || undefined
   const category = row[column.category] ?? ''
   const type = lineType(category, source)
-  const transactionId = (category === restCategory && row[column.charge]) || source
+  const transactionId = (ofCharges.has(category) && row[column.charge]) || source
   const references: Partial<Record<LineType, string>> = {
     CAPTURE: row[column.captureReference],
     REFUND: row[column.refundReference],
