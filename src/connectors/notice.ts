@@ -127,6 +127,12 @@ export interface TriesOnPages {
   isLastTry?(declined: ProviderFacts, known: ProviderFacts | undefined): boolean
 }
 
+/** A dispute that the merchant answers. */
+export interface AnsweredDispute extends DisputeFacts {
+  /** The data kept for the approval of the disputed payment. */
+  readonly approval?: Kept
+}
+
 /** The merchant's actions on disputes, where the provider has them, and how disputes are found without notices. */
 export interface DisputeActions {
   /** Pure. The part of the submitted evidence to store for `findDecision`. */
@@ -142,9 +148,9 @@ export interface DisputeActions {
     kept: Readonly<Record<string, string | number | boolean>>,
     at: Date,
   ): Promise<DisputeFacts | undefined>
-  accept?(dispute: DisputeFacts, key: string, signal: AbortSignal): Promise<Outcome>
+  accept?(dispute: AnsweredDispute, key: string, signal: AbortSignal): Promise<Outcome>
   submitEvidence?(
-    dispute: DisputeFacts,
+    dispute: AnsweredDispute,
     evidence: Evidence,
     key: string,
     signal: AbortSignal,

@@ -6,14 +6,16 @@ import { isRecord, type Loose, listAt, parseJson, recordAt, textAt } from '#conn
 import { toPdf } from '#connectors/adyen/text-to-pdf.ts'
 import { isInProgress } from '#connectors/adyen/translate/refusals.ts'
 import type { DisputeActions, DisputeFacts, Evidence, HttpAnswer, Outcome } from '#connectors/contract.ts'
+import type { AnsweredDispute } from '#connectors/notice.ts'
 import { foreignXId } from '#domain/ids.ts'
 
 export type DisputeCall = (path: string, body: Loose, key: string, signal: AbortSignal) => Promise<HttpAnswer>
 
 export function createDisputeActions(call: DisputeCall, merchantAccountCode: string): DisputeActions {
-  const about = (dispute: DisputeFacts) => ({
-    disputePspReference: dispute.providerDisputeId,
-    merchantAccountCode,
+  // A dispute belongs to the merchant account that approved its payment, even if the setting has changed since.
+  const about = ({ providerDisputeId, approval }: AnsweredDispute) => ({
+    disputePspReference: providerDisputeId,
+    merchantAccountCode: textAt(approval, 'merchantAccount') ?? merchantAccountCode,
   })
   return {
     async accept(dispute, key, signal) {

@@ -1,6 +1,7 @@
 /** The merchant's answer to a dispute: accept it, or send evidence, if the connector supports it. */
 import { createHash } from 'node:crypto'
-import type { Connector, DisputeFacts, Evidence, Outcome } from '#connectors/contract.ts'
+import type { Connector, Evidence, Outcome } from '#connectors/contract.ts'
+import type { AnsweredDispute } from '#connectors/notice.ts'
 import type { Merchant } from '#domain/merchant.ts'
 import { describe, detailCode, type Refusal, refusalCodes } from '#domain/response-codes.ts'
 import {
@@ -11,7 +12,7 @@ import {
   refuseAnswer,
   submitEvidence,
 } from '#lifecycle/dispute.ts'
-import type { Payment } from '#lifecycle/payment.ts'
+import { approvingOperation, type Payment } from '#lifecycle/payment.ts'
 import { changeDispute } from '#operations/disputes/dispute-book.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
 import { keyRow, type OperationKey, storeAnswer, storeRefusal } from '#operations/key.ts'
@@ -38,7 +39,7 @@ interface AnswerStep {
   /** Returns undefined if the connector does not support it. */
   readonly hand: (
     actions: NonNullable<Connector['disputes']>,
-    dispute: DisputeFacts,
+    dispute: AnsweredDispute,
     signal: AbortSignal,
   ) => Promise<Outcome> | undefined
   /** Stores what must be durable before the provider is called. */
@@ -141,7 +142,8 @@ async function answerHeld(
   if (!connector?.disputes) return refuse('METHOD_LACKS_OPERATION')
   if (refusal) return refuse(refusal)
   await before?.(dispute)
-  const sent = hand(connector.disputes, dispute, signal)
+  const { prepared: approval } = approvingOperation(payment)
+  const sent = hand(connector.disputes, { ...dispute, approval }, signal)
   if (!sent) return refuse('METHOD_LACKS_OPERATION')
   // A connector that throws leaves open whether the provider took the answer.
   const outcome = await sent.catch((): Outcome => ({ kind: 'unknown' }))

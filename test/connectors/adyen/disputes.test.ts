@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AdyenGateway, startAdyenGateway } from '#test/support/adyen/gateway.ts'
 import type { LedgerPayment } from '#test/support/adyen/ledger.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
-import { cardPayment } from '#test/support/gateway.ts'
+import { cardPayment, startTestGateway } from '#test/support/gateway.ts'
 
 let shop: AdyenGateway
 beforeAll(async () => {
@@ -111,6 +111,31 @@ describe('a chargeback', () => {
     })
     await shop.settle()
     expect((await disputesOf(payId))[0]).toMatchObject({ stage: 'CHARGEBACK', status: 'LOST' })
+  })
+
+  test('is answered at the merchant account that took the payment, even if the setting has changed', async () => {
+    const other = await startAdyenGateway()
+    try {
+      const { double, commands, accountId, gateway } = other
+      const { body } = await gateway.call('POST', '/payments', cardPayment())
+      const [payment] = double.ledger.payments.values()
+      if (payment) double.ledger.dispute(payment, 'CHARGEBACK', 'DISPUTE6')
+      await other.settle()
+      const [dispute] = (await gateway.call('GET', `/disputes?payId=${body.payId}`)).body.data
+      await commands.run('provider', 'set', accountId, '--set', 'merchantAccount=AnotherShopECOM')
+      // This process has not cached the account before the change.
+      const heir = await startTestGateway({ beside: gateway })
+      const { status } = await heir.call('POST', `/disputes/${dispute.disputeId}/evidence`, {
+        text: 'Delivered',
+      })
+      await heir.stop()
+      expect(status).toBe(200)
+      const { merchantAccount } = double.checkout
+      const asked = double.checkout.disputes.map(({ body }) => body.merchantAccountCode)
+      expect(asked).toEqual([merchantAccount, merchantAccount, merchantAccount])
+    } finally {
+      await other.stop()
+    }
   })
 
   test.each([
