@@ -126,6 +126,19 @@ test.each([
   },
 )
 
+test('a debit that comes back without a reason is a chargeback, a strange reversal is none', async () => {
+  const xId = '0123456789abcdef0123456789abcdef'
+  const inside = `<TxDtls><Refs><EndToEndId>${xId}</EndToEndId></Refs><Amt Ccy="EUR">10</Amt></TxDtls>`
+  const cameBack = entry(`<RvslInd>true</RvslInd>${details(inside)}`).replace('CRDT', 'DBIT')
+  const lines = []
+  const text = camt('08', cameBack + cameBack.replace(xId, 'E1').replace('R1', 'R2'))
+  for await (const line of readSettlement(Readable.from([Buffer.from(text)]))) lines.push(line)
+  expect(lines.map(({ type, gross, reference }) => [type, gross, reference])).toEqual([
+    ['CHARGEBACK', -1000, xId],
+    ['CORRECTION', -1000, undefined],
+  ])
+})
+
 describe('a transfer without a reference of the bank', () => {
   const uetr = '3F2B8C1D-77aa-4c11-9e5d-0123456789ab'
   const told = (inside: string, message: string): string =>

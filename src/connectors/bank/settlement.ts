@@ -27,7 +27,9 @@ function linesOf(fact: TransactionFact): SettlementLine[] {
     const type = returned || takesBack ? ofTransfer : 'CAPTURE'
     return [lineOf(type, amount.value, { fact, providerReference, ...named })]
   }
-  if (!returned) return [lineOf(ofTransfer, -amount.value, { fact, providerReference, ...named })]
+  // A debit of ours that the bank takes back without a reason.
+  const isReturned = returned || (takesBack && reference !== undefined)
+  if (!isReturned) return [lineOf(ofTransfer, -amount.value, { fact, providerReference, ...named })]
   const original = fact.originalAmount?.currency === currency ? fact.originalAmount.value : undefined
   const back = original ?? amount.value - charges
   const fee = Math.max(charges, amount.value - back)
