@@ -118,7 +118,7 @@ export function openDatabase(
     url,
     writers,
     readers,
-    lists: createListTurns(),
+    lists: createListTurns(() => lookUps.query('SELECT 1')),
     lookUps,
     deliverers,
     readWhole: wholeReads.read,

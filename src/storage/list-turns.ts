@@ -5,7 +5,7 @@
 import type { MerchantId } from '#domain/ids.ts'
 
 export interface ListTurns {
-  /** Throws `TooManyLists` if it waited too long for its turn. */
+  /** Throws `TooManyLists` if it waited too long for its turn, or what `ask` throws if the database does not answer. */
   run<T>(merchantId: MerchantId, read: () => Promise<T>): Promise<T>
 }
 
@@ -24,7 +24,11 @@ const atOnce = 2
 /** 5 s: as long as a query waits for a connection. */
 const usualPatienceMs = 5_000
 
-export function createListTurns(patienceMs = usualPatienceMs): ListTurns {
+/**
+ * @param ask throws if the database does not answer: the merchant's other lists then wait for it too, and asking for
+ *   fewer lists would not help.
+ */
+export function createListTurns(ask: () => Promise<unknown>, patienceMs = usualPatienceMs): ListTurns {
   const running = new Map<MerchantId, number>()
   const waiting = new Map<MerchantId, (() => void)[]>()
 
@@ -51,7 +55,7 @@ export function createListTurns(patienceMs = usualPatienceMs): ListTurns {
       const others = waiting.get(merchantId)?.filter(other => other !== resolve) ?? []
       if (others.length > 0) waiting.set(merchantId, others)
       else waiting.delete(merchantId)
-      reject(new TooManyLists())
+      ask().then(() => reject(new TooManyLists()), reject)
     }, patienceMs)
     await promise.finally(() => clearTimeout(timer))
   }
