@@ -89,7 +89,7 @@ function readKept({ form = {} }: PageRequest): KeptForm | undefined {
 }
 
 /** Names of fields that people never typed. */
-const ownFields = ['key', 'once', 'asked', 'sure', 'challenge', 'credential']
+const ownFields = ['key', 'once', 'asked', 'shown', 'version', 'sure', 'challenge', 'credential']
 
 /** Offers to submit the entries again. Forms that ask for confirmation before they move money ask again. */
 export function renderOffer({ fields, hadFiles }: KeptForm, { action, csrf }: Offered): Html {

@@ -6,6 +6,7 @@ import { createAuditStore } from '#storage/audit/audit.ts'
 import { createFormStore } from '#storage/console/forms.ts'
 import { openDatabase } from '#storage/database.ts'
 import { listActs, type Person, readSecret, signUp } from '#test/support/browser/console.ts'
+import { mainOf, readForms } from '#test/support/browser/console-forms.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
@@ -49,6 +50,28 @@ test('303 the role, merchants and refund limit of a person are changed, but owne
   expect((await helper.get('/console/merchants')).status).toBe(200)
   expect((await owner.post(`${address}/remove`, { sure: 'yes' })).status).toBe(303)
   expect((await helper.get('/console/merchants')).status).toBe(303)
+})
+
+test('422 a form that was shown before another owner changed the person gives back nothing that was taken', async () => {
+  const helper = await signUp(gateway, { role: 'admin' })
+  const bob = await signUp(gateway, { role: 'owner' })
+  const [row] = await queryRows<{ id: string }>(
+    gateway.databaseUrl,
+    "SELECT replace(operator_id::text, '-', '') AS id FROM operator WHERE email = $1",
+    [helper.email],
+  )
+  const address = `/console/operators/${row?.id}`
+  const rightsOn = (page: string) => readForms(mainOf(page)).find(({ action }) => action === address)?.fields
+  const mine = rightsOn(await read(address))
+  const theirs = rightsOn(await (await bob.get(address)).text())
+  expect((await bob.post(address, { ...theirs, role: 'viewer' })).status).toBe(303)
+  const refused = await owner.post(address, { ...mine, refundLimit: '500EUR' })
+  const page = await refused.text()
+  expect([refused.status, page]).toEqual([422, expect.stringContaining('Somebody else has changed')])
+  const shown = rightsOn(page)
+  expect(shown).toMatchObject({ role: 'viewer', refundLimit: '' })
+  expect((await owner.post(address, { ...shown, refundLimit: '500EUR' })).status).toBe(303)
+  expect(rightsOn(await read(address))).toMatchObject({ role: 'viewer', refundLimit: '500EUR' })
 })
 
 test.each([

@@ -159,7 +159,8 @@ async function showOperator(visit: Visit, notice?: Part, status = 200): Promise<
     merchants: merchants?.join(',') ?? '',
     refundLimit: refundLimits?.join(',') ?? '',
   }
-  const typed = status === 200 ? stored : { ...stored, ...visit.request.form }
+  const shown = rightsIn(person)
+  const typed = status === 200 ? { ...stored, shown } : { ...stored, shown, ...visit.request.form }
   const isSelf = operatorId === visit.operator.operatorId
   const sessions = await visit.deps.peopleStore.listSessions(operatorId, sessionLimits)
   const main = html`${notice}${renderPairs([
@@ -168,7 +169,7 @@ async function showOperator(visit: Visit, notice?: Part, status = 200): Promise<
     ['Refund limit', stored.refundLimit || 'none'],
     ['Signs in with', signInMethods(person)],
     ['Added', showTime(person.createdAt)],
-  ])}<h2>What they may do</h2>${renderForm({ action: address, csrf: visit.csrf, fields: fieldsOf(typed), button: 'Save' })}${renderTerminal(`operator set --email ${shellWord(email)} --role ${role}`)}
+  ])}<h2>What they may do</h2>${renderForm({ action: address, csrf: visit.csrf, hidden: { shown: typed.shown }, fields: fieldsOf(typed), button: 'Save' })}${renderTerminal(`operator set --email ${shellWord(email)} --role ${role}`)}
 <h2>Way in</h2><p class="quiet">With a new link this person sets up a password or a passkey anew; then their earlier ones and all their sessions end.</p>${renderForm({ action: `${address}/link`, csrf: visit.csrf, button: 'New link', tone: 'plain' })}${renderTerminal(`operator link --email ${shellWord(email)}`)}
 <h2>Sessions</h2>${renderTable(sessions, sessionColumns(visit, `${address}/sessions/end`), 'Not signed in at the moment.', 'Sessions')}${
     !isSelf &&
@@ -177,9 +178,27 @@ async function showOperator(visit: Visit, notice?: Part, status = 200): Promise<
   return renderInside(loadConsoleAssets(), visit, { title: email, main, status })
 }
 
+/** The rights that a form was filled with, to notice when they are no longer those of the person. */
+const rightsIn = ({ role, merchants, refundLimits }: Operator): string =>
+  [role, ...(merchants ?? ['all']), ...(refundLimits ?? [])].join(' ')
+
+/** Without the entries: with those of somebody else among them, nobody could tell which ones to keep. */
+function showStored(visit: Visit): Promise<PageAnswer> {
+  const problem =
+    'Somebody else has changed what this person may do meanwhile. Nothing of yours was saved, and below is what is stored now: enter your change again.'
+  return showOperator(
+    { ...visit, request: { ...visit.request, form: undefined } },
+    renderProblem(problem),
+    422,
+  )
+}
+
 async function changeOperator(visit: Visit): Promise<PageAnswer> {
   const person = await findKnown(visit)
   if (!person) return notFound(visit)
+  // The form holds all rights, so saving it would give back what another owner has taken since it was shown.
+  const { shown = rightsIn(person) } = visit.request.form ?? {}
+  if (shown !== rightsIn(person)) return showStored(visit)
   const rights = readRights(visit)
   if (typeof rights === 'string') return showOperator(visit, renderProblem(rights), 422)
   const isSelf = person.operatorId === visit.operator.operatorId
