@@ -66,7 +66,7 @@ export function movePlan(before: Payment, after: Payment, { merchant, now, plan 
   const { planId } = after
   if (planId === undefined) return unmoved
   if (beginsPlan(after.details)) {
-    return isApproval(before, after) ? startPlan({ ...after, planId }, merchant, now) : unmoved
+    return isApproval(before, after) ? startPlan(before, { ...after, planId }, { merchant, now }) : unmoved
   }
   const turn = turnOf(after)
   const failed = after.status === 'FAILED' && before.status !== 'FAILED'
@@ -76,14 +76,21 @@ export function movePlan(before: Payment, after: Payment, { merchant, now, plan 
 
 type PlannedPayment = Payment & { readonly planId: PlanId }
 
-function startPlan(payment: PlannedPayment, merchant: Merchant, now: Date): Moved {
+function startPlan(
+  before: Payment,
+  payment: PlannedPayment,
+  { merchant, now }: Pick<Moving, 'merchant' | 'now'>,
+): Moved {
   const { merchantId, planId, payId, method, customerId, instrument, details, createdAt } = payment
   const recurring = credentialTerms(details)?.recurring
   const beganOn = dayOf(sentAt(approvingOperation(payment)))
-  const nextPaymentDate = nextPaymentAfter({ recurring, beganOn, createdAt }, dayOf(now))
+  // Days that became due while the provider had not answered are charged; those of a payment that had failed are not.
+  const paidOn = before.status === 'FAILED' ? dayOf(now) : beganOn
+  const nextPaymentDate = nextPaymentAfter({ recurring, beganOn, createdAt }, paidOn)
   // The customer may have chosen a method on our page that cannot be charged again; then the plan is suspended at once.
   const status = method.operations.includes('recurring') ? 'ACTIVE' : 'SUSPENDED'
-  const wakeAt = nextMoment({ status, recurring, nextPaymentDate, tries: 0 })
+  const moment = nextMoment({ status, recurring, nextPaymentDate, tries: 0 })
+  const wakeAt = moment && new Date(Math.max(moment.getTime(), now.getTime()))
   const start = {
     merchantId,
     planId,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { examine } from '#storage/doctor/doctor.ts'
 import { createTestClock } from '#test/support/clock.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
-import { beginPlan, planPayment, readPlan } from '#test/support/plans.ts'
+import { beginPlan, moveTo, planPayment, readPlan } from '#test/support/plans.ts'
 import { openShop, type Shop } from '#test/support/shop.ts'
 
 let gateway: TestGateway
@@ -111,6 +111,28 @@ describe('approved later', () => {
       paymentMethodId: expect.any(String),
     })
   })
+
+  test.each([
+    ['every day', { frequency: 'DAILY' }, '2027-03-12'],
+    ['a month from a start on the next day', { frequency: 'MONTHLY', startDate: '2027-03-11' }, '2027-04-11'],
+  ])(
+    'by an inquiry after midnight: the day that became due meanwhile is charged; %s',
+    async (_, terms, next) => {
+      const own = await openShop(gateway)
+      await moveTo(own, '2027-03-10T23:59:55Z')
+      const recurring = { useCase: 'FIXED', autoCharge: true, ...terms }
+      const { body } = await beginPlan(own, { recurring, payment: { card: { number: '4000000000000101' } } })
+      expect(body).toMatchObject({ status: 'PENDING' })
+      await own.advance('PT10S')
+      expect(await readPlan(own, body.paymentPlanId)).toMatchObject({ status: 'ACTIVE' })
+      // The answer to the charge of that day is lost as well.
+      await own.advance('PT1M')
+      expect(await readPlan(own, body.paymentPlanId)).toMatchObject({
+        numberOfPayments: 2,
+        nextPaymentDate: next,
+      })
+    },
+  )
 
   test('by a confirm, with the amount confirmed', async () => {
     const created = await shop.create('CARD', planPayment({ payment: { card: { eventToken: 'ORDER' } } }))
