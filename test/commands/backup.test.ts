@@ -256,6 +256,7 @@ test.each([
     'of a newer release, whose schema has 9999-newer.sql',
   ],
   ['not even JSON', () => ['hello'], 'not JSON'],
+  ['followed by another one', (lines: string[]) => [...lines, ...lines], 'more than one backup'],
 ])('a backup that is %s is refused, and none of its rows is stored', async (_, damage, sentence) => {
   const lines = gunzipSync(readFileSync(file)).toString().trimEnd().split('\n')
   const target = await createEmptyDatabase()

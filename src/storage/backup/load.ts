@@ -30,6 +30,7 @@ export type UrlOf = (cell: number, sources: ReadonlyMap<number, number>) => Prom
 
 /** A cell whose rows are in an open transaction. */
 interface Filled extends Loaded {
+  readonly cell: number
   readonly url: string
   readonly client: pg.Client
 }
@@ -46,7 +47,7 @@ export async function loadDatabase(
   try {
     for (let first = await source.next(); !first.done || filled.length === 0; first = await source.next()) {
       const sources = clients[0] ? await readSourcesBy(clients[0]) : new Map<number, number>()
-      const section = { source, first: first.done ? '' : first.value, sources }
+      const section = { source, first: first.done ? '' : first.value, sources, filled }
       filled.push(await fillCell(urlOf, section, { ...options, onClient: client => clients.push(client) }))
     }
     // Cell 0 last, because it holds the directory: a load that is killed here must not look complete.
@@ -64,16 +65,22 @@ interface Section {
   /** The cell's header line, which has already been read. */
   readonly first: string
   readonly sources: ReadonlyMap<number, number>
+  /** The cells of the sections before. */
+  readonly filled: readonly Filled[]
 }
 
 async function fillCell(
   urlOf: UrlOf,
-  { source, first, sources }: Section,
+  { source, first, sources, filled }: Section,
   { onProgress = () => {}, admit, onClient }: LoadOptions & { onClient: (client: pg.Client) => void },
 ): Promise<Filled> {
   const header = readHeader(first)
   await refuseNewer(header)
-  const url = await urlOf(header.cell ?? 0, sources)
+  const number = header.cell ?? 0
+  // Its rows would wait for ever for the open transaction with those of the first.
+  if (filled.some(({ cell }) => cell === number))
+    throw new BackupError('the file holds more than one backup: restore one that holds a single one')
+  const url = await urlOf(number, sources)
   await refuseFilled(url, header)
   // Creates the schema of the time of the backup; newer migrations run after the rows are loaded.
   await migrate(url, { onProgress, only: header.migrations })
@@ -86,7 +93,7 @@ async function fillCell(
   await client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
   const rows = await fill(client, source, first)
   if (header.cell === undefined) await admit?.(await readInstallation(client))
-  return { environment: header.environment, rows, url, client }
+  return { environment: header.environment, rows, cell: number, url, client }
 }
 
 function readHeader(line: string): Header {
