@@ -93,10 +93,14 @@ function toMultipart(boundary: string, { name, type, content }: Upload): Uint8Ar
   return Buffer.concat([Buffer.from(head), content, Buffer.from(`\r\n--${boundary}--\r\n`)])
 }
 
-/** Only itemised reports have a line per payment; summaries have none. */
-const itemised = /\.itemized\./
+/**
+ * The reports that have a line per payment of this account. Those of a platform's connected accounts look the same and
+ * are other people's money; those of other products, such as taxes, have no balance transactions.
+ */
+const itemised =
+  /^(balance_change_from_activity|payout_reconciliation|ending_balance_reconciliation|payouts)\.itemized\./
 
-/** Downloads an itemised report that Stripe has announced as finished. */
+/** Downloads a report of this account's money that Stripe has announced as finished. */
 export async function fetchReport(
   { url, name }: AnnouncedReport,
   client: StripeClient,

@@ -353,6 +353,12 @@ describe('a report that is ready', () => {
     ['at another host', { url: 'https://files.stripe.example/v1/files/file_1/contents', name }, 'foreign'],
     ['at no address', { url: 'file_1', name }, 'foreign'],
     ['that is a summary', { url, name: 'balance.summary.1' }, 'none'],
+    [
+      'about connected accounts',
+      { url, name: 'connected_account_balance_change_from_activity.itemized.3' },
+      'none',
+    ],
+    ['about taxes', { url, name: 'tax.transactions.itemized.2' }, 'none'],
   ])('%s is not downloaded', async (_, report, kind) => {
     const { connector, requests } = talk([file])
     expect(await connector.fetchReport?.(report, signal)).toEqual({ kind })
