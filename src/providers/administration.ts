@@ -20,6 +20,7 @@ import type {
   ProviderAccountStore,
   RuleRecord,
   SealedSecret,
+  StoredRule,
 } from '#storage/providers/accounts.ts'
 import type { RecordVault } from '#vault/sealed-records.ts'
 
@@ -66,9 +67,9 @@ export interface ProviderAdministration {
   find(accountId: string): Promise<ShownAccount>
   set(accountId: string, edit: AccountEdit): Promise<AccountChanged>
   remove(accountId: string): Promise<ShownAccount>
-  addRule(merchantId: string, rule: NewRule): Promise<RuleRecord>
+  addRule(merchantId: string, rule: NewRule): Promise<StoredRule>
   listRules: ProviderAccountStore['listRules']
-  removeRule(ruleId: string): Promise<RuleRecord & { readonly merchantId: string }>
+  removeRule(ruleId: string): Promise<StoredRule>
 }
 
 export interface AdministrationDeps {
@@ -126,13 +127,13 @@ export function createProviderAdministration(deps: AdministrationDeps): Provider
       return shown
     },
     async addRule(merchantId, rule) {
-      const ruleId = deps.newId()
-      if (!(await store.insertRule(merchantId, { ...rule, ruleId })))
+      const added = await store.insertRule(merchantId, { ...rule, ruleId: deps.newId() })
+      if (!added)
         throw new UnknownHere(
           `the merchant ${merchantId} has no account "${rule.accountId}"; "tollgate provider list" shows all`,
         )
       deps.onChange?.(merchantId)
-      return { ...rule, ruleId, createdAt: new Date() }
+      return added
     },
     listRules: store.listRules,
     removeRule: ruleId => removeRule(ruleId, deps),

@@ -85,6 +85,7 @@ test('rules are added, listed in order of priority and removed', async () => {
     priority: 1,
   })
   expect(late).toMatchObject({ accountId: a, types: null, brands: null, amountFrom: null, priority: 100 })
+  expect(await commands.json('route', 'list', merchantId)).toEqual([early, late])
   const ids = async () =>
     (await commands.json('route', 'list', merchantId)).map(({ ruleId }: { ruleId: string }) => ruleId)
   expect(await ids()).toEqual([early.ruleId, late.ruleId])

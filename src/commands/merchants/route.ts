@@ -91,13 +91,11 @@ function addAddCommand(route: Command, readConfig: () => Config): void {
     .action(async (merchantId: string, { json, account: accountId, ...rest }: AddOptions) => {
       if (rest.amountFrom !== undefined && rest.amountTo !== undefined && rest.amountFrom > rest.amountTo)
         throw new UsageFault('--amount-from must not be above --amount-to')
-      const rule = await withProviders(
+      const added = await withProviders(
         readConfig(),
         providers => providers.addRule(merchantId, { accountId, ...rest }),
         { command: 'route add', object: merchantId },
       )
-      // Typed by a person: addRule refuses an id that no merchant has.
-      const added = { ...rule, merchantId: merchantId as ListedRule['merchantId'] }
       if (json) printJson(toJson(added))
       else printRules([added])
     })

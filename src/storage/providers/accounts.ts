@@ -34,6 +34,10 @@ export interface RuleRecord {
   readonly createdAt: Date
 }
 
+export interface StoredRule extends RuleRecord {
+  readonly merchantId: MerchantId
+}
+
 export interface AccountChange {
   readonly name?: string
   readonly settings?: Readonly<Record<string, string>>
@@ -62,10 +66,10 @@ export interface ProviderAccountStore {
   /** Removes the account with its secrets and rules. False: there is no such account, or it has open payments. */
   remove(account: Pick<AccountRecord, 'merchantId' | 'accountId'>): Promise<boolean>
   /** False: the merchant has no such account. */
-  insertRule(merchantId: string, rule: Omit<RuleRecord, 'createdAt'>): Promise<boolean>
-  listRules(merchantId?: string): Promise<readonly (RuleRecord & { readonly merchantId: MerchantId })[]>
+  insertRule(merchantId: string, rule: Omit<RuleRecord, 'createdAt'>): Promise<StoredRule | undefined>
+  listRules(merchantId?: string): Promise<readonly StoredRule[]>
   /** Returns the removed rule; undefined if there is no such rule. */
-  removeRule(ruleId: string): Promise<(RuleRecord & { readonly merchantId: MerchantId }) | undefined>
+  removeRule(ruleId: string): Promise<StoredRule | undefined>
 }
 
 const accountColumns = `merchant_id AS "merchantId", provider_account_id AS "accountId", connector, name, settings, enabled,
@@ -200,12 +204,13 @@ function createRules({
 > {
   return {
     async insertRule(merchantId, rule) {
-      const { rowCount } = await writers.query(
+      const { rows } = await writers.query<RuleRow>(
         `WITH account AS MATERIALIZED (SELECT merchant_id, provider_account_id FROM provider_account
            WHERE merchant_id = $1 AND provider_account_id = $2)
          INSERT INTO route_rule (merchant_id, rule_id, provider_account_id, types, brands, currencies, countries, amount_from,
            amount_to, priority)
-         SELECT merchant_id, $3, provider_account_id, $4, $5, $6, $7, $8, $9, $10 FROM account`,
+         SELECT merchant_id, $3, provider_account_id, $4, $5, $6, $7, $8, $9, $10 FROM account
+         RETURNING ${ruleColumns}`,
         [
           merchantId,
           rule.accountId,
@@ -219,7 +224,7 @@ function createRules({
           rule.priority,
         ],
       )
-      return rowCount === 1
+      return rows[0] && toRule(rows[0])
     },
     async listRules(merchantId) {
       const { rows } = await readers.query<RuleRow>(
@@ -239,7 +244,7 @@ function createRules({
   }
 }
 
-const toRule = (row: RuleRow): RuleRecord & { readonly merchantId: MerchantId } => ({
+const toRule = (row: RuleRow): StoredRule => ({
   merchantId: row.merchantId,
   ruleId: row.ruleId,
   accountId: row.accountId,
