@@ -25,9 +25,13 @@ export function failOver(payment: Payment, next: NextAccount): Payment | undefin
   const failed = findOperation(payment, unreached)
   if (failed?.state !== 'SENT') return undefined
   const { type, amount, transId, refNr, details, key } = failed
-  // The new operation belongs to the same try of the customer.
-  const { triedType } = failed.prepared
-  const kept = triedType === undefined ? prepared : { ...prepared, triedType }
+  // The new operation belongs to the same try of the customer, and sends the same data, which may not be stored.
+  const { triedType, sentOnce } = failed.prepared
+  const kept = {
+    ...prepared,
+    ...(triedType === undefined ? {} : { triedType }),
+    ...(sentOnce === undefined ? {} : { sentOnce }),
+  }
   const responseCode = unreachedCode(payment.method.family)
   const operations = payment.operations.map(operation =>
     operation === failed

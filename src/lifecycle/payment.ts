@@ -52,6 +52,8 @@ export interface Prepared {
   readonly account?: string
   /** The method that the customer chose for this try; later tries of the payment may use other methods. */
   readonly triedType?: string
+  /** The request held data that was never stored, such as a wallet's payload, so it cannot be repeated. */
+  readonly sentOnce?: boolean
   /** The provider approved this operation after the payment had ended. */
   readonly paidLate?: boolean
   /** The late money was kept and the payment continued. Stored, because the merchant may change that setting later. */

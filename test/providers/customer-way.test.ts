@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestClock, dayMs, secondMs } from '#test/support/clock.ts'
 import { cardPayment } from '#test/support/gateway.ts'
+import { walletConfirmation } from '#test/support/intents.ts'
 import { createLateProvider, type LateProvider } from '#test/support/providers/late-provider.ts'
 import { type LateStage, openLateStage, word } from '#test/support/providers/late-stage.ts'
 import { addProviderAccount } from '#test/support/providers/provider-account.ts'
@@ -179,8 +180,9 @@ test('a page that was paid when the deadline passes: the payment continues as pa
 })
 
 /** A shop at the provider whose pages expire after one hour. */
-async function openBriefShop() {
+async function openBriefShop({ isSecond = false } = {}) {
   const { merchantId, apiKey } = await gateway.gateway.merchants.create('Shop')
+  if (isSecond) await addProviderAccount(gateway, provider.definition, { secrets: { word }, merchantId })
   const account = await addProviderAccount(gateway, brief.definition, { secrets: { word }, merchantId })
   const authorization = `Basic ${Buffer.from(`${merchantId}:${apiKey}`).toString('base64')}`
   const call = (verb: string, path: string, body?: unknown) =>
@@ -268,3 +270,24 @@ test('a request whose answer was lost is repeated unchanged, under the same key'
   const waiting = await shop.show(created.payId)
   expect(waiting).toMatchObject({ status: 'AUTHORIZE_REQUEST', responseCode: '60000100' })
 })
+
+test.each([
+  ['the first account', false],
+  ['the account that follows one that was not reached', true],
+])(
+  'a wallet’s payload is never stored, so %s is not sent the payment again without it',
+  async (_, isSecond) => {
+    const shop = await openBriefShop({ isSecond })
+    if (isSecond) provider.arm('AUTHORIZATION', 'unreached')
+    brief.arm('AUTHORIZATION', 'lostBefore')
+    const amount = { value: 1000, currency: 'EUR' }
+    const intent = await shop.call('POST', '/payment-intents', { amount, urls })
+    const wallet = walletConfirmation('{"version":"EC_v1","data":"AAAA"}')
+    const { body } = await shop.call('POST', `/payment-intents/${intent.body.id}/confirm`, wallet)
+    expect(body.status).toBe('PENDING')
+    clock.move(hourMs)
+    for (let due = 1; due > 0; ) due = await runTimers()
+    expect(await shop.show(body.payId)).toMatchObject({ status: 'PENDING', provider: { connector: 'brief' } })
+    expect(brief.requests.filter(({ payment }) => payment.payId === body.payId)).toHaveLength(1)
+  },
+)
