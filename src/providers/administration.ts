@@ -2,6 +2,7 @@
  * Adds and changes provider accounts and routing rules, for the command line and the console. Settings and secrets are
  * validated as the connector declares; secrets are sealed at once and never shown again.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { ConnectorDefinition, ConnectorFacts } from '#connectors/contract.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import { drawId } from '#operations/merchants/merchants.ts'
@@ -113,19 +114,7 @@ export function createProviderAdministration(deps: AdministrationDeps): Provider
     list: async merchantId => Promise.all((await store.list(merchantId)).map(show)),
     find: async accountId => show(await require(accountId)),
     set: createChange(deps, reader),
-    async remove(accountId) {
-      const account = await require(accountId)
-      const shown = await show(account)
-      if (!(await store.remove(account))) {
-        const open = await store.countOpen(account)
-        throw new AccountFault(
-          `the account ${accountId} has ${open} open payments and cannot be removed; "tollgate provider disable" ` +
-            'keeps new ones away until these are finished',
-        )
-      }
-      deps.onChange?.(account.merchantId)
-      return shown
-    },
+    remove: createRemoval(deps, reader),
     async addRule(merchantId, rule) {
       const added = await store.insertRule(merchantId, { ...rule, ruleId: deps.newId() })
       if (!added)
@@ -171,6 +160,48 @@ function createChange(
       if (changed) return changed
     }
     throw new AccountFault(`the account ${accountId} is being changed by others all the time; try again`)
+  }
+}
+
+/**
+ * 1.5 s: three times as long as a gateway remembers the accounts of a merchant (directory.ts). By then every payment that was
+ * on its way to the account is stored, and counts as open.
+ */
+const leaveMs = 1_500
+
+/** A payment that loses its account can be neither captured nor given back, so new ones are kept away first. */
+function createRemoval(
+  deps: AdministrationDeps,
+  reader: ReturnType<typeof createAccountReader>,
+): ProviderAdministration['remove'] {
+  const { store, onChange } = deps
+  const { require, show } = reader
+  const change = createChange(deps, reader)
+
+  async function refuseOpen(account: AccountRecord): Promise<void> {
+    const open = await store.countOpen(account)
+    if (open > 0)
+      throw new AccountFault(
+        `the account ${account.accountId} has ${open} open payments and cannot be removed; "tollgate provider disable" ` +
+          'keeps new ones away until these are finished',
+      )
+  }
+
+  return async accountId => {
+    const account = await require(accountId)
+    const shown = await show(account)
+    await refuseOpen(account)
+    if (account.enabled) {
+      await change(accountId, { enabled: false })
+      await pause(leaveMs)
+    }
+    if (!(await store.remove(account))) {
+      if (account.enabled) await change(accountId, { enabled: true })
+      await refuseOpen(account)
+      throw new UnknownHere(`there is no account "${accountId}" any more; somebody else has removed it`)
+    }
+    onChange?.(account.merchantId)
+    return shown
   }
 }
 

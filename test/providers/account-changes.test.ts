@@ -7,6 +7,7 @@ import { mainOf, readForms } from '#test/support/browser/console-forms.ts'
 import { type CommandsHere, commandsHere } from '#test/support/command-here.ts'
 import { expectWaiting } from '#test/support/database/database.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
+import { openShop } from '#test/support/shop.ts'
 
 let gateway: TestGateway
 let commands: CommandsHere
@@ -130,4 +131,21 @@ test('422 an account or rule that somebody else removes at this moment', async (
       expect.stringMatching('[Tt]here is no'),
     ])
   }
+})
+
+test('a payment that is made just after its account was removed does not go there, and can be captured', async () => {
+  const shop = await openShop(gateway)
+  const words = ['--connector', 'simulator', '--name', 'Old']
+  const { accountId } = await commands.json('provider', 'add', shop.merchantId, ...words)
+  let isRemoved = false
+  const removal = commands.run('provider', 'remove', accountId).finally(() => {
+    isRemoved = true
+  })
+  // The gateway remembers the accounts of a merchant for a moment, and looks for them again and again here.
+  while (!isRemoved) await shop.call('GET', '/payment-methods?currency=EUR&country=DEU')
+  expect((await removal).code).toBe(0)
+  const payId = await shop.authorize('CARD')
+  const captured = await shop.act(payId, 'captures', 100)
+  expect([captured.status, captured.body.responseCode]).toEqual([200, '00000000'])
+  expect(await shop.read(payId)).not.toHaveProperty('provider')
 })
