@@ -386,3 +386,10 @@ test('200 an API key is made for some scopes and shown once', async () => {
   expect(list.status).toBe(200)
   expect(await read(at('/keys'))).not.toContain(key)
 })
+
+test('303 a test payment is paid however far the test clock was moved: its card is valid by that clock', async () => {
+  const { merchantId } = await gateway.gateway.merchants.create('A shop of the future')
+  const tools = `/console/m/${merchantId}/test`
+  expect((await owner.post(`${tools}/clock`, { advance: 'P5Y' })).status).toBe(303)
+  expect((await owner.post(`${tools}/payment`)).status).toBe(303)
+})

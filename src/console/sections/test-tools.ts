@@ -116,8 +116,8 @@ async function send(
   return seeOther(`${baseOf(visit)}/test?done=${done.notice}`)
 }
 
-/** The payment that one click makes. */
-export const samplePayment = ({ deps }: MerchantVisit, key: string) => ({
+/** The payment that one click makes. Its card is valid by the merchant's clock, which may be years ahead. */
+export const samplePayment = ({ deps, merchant }: MerchantVisit, key: string) => ({
   transId: `console-${key}`.slice(0, 64),
   amount: { value: 1000, currency: 'EUR' },
   paymentMethods: {
@@ -125,7 +125,7 @@ export const samplePayment = ({ deps }: MerchantVisit, key: string) => ({
     type: 'CARD',
     card: {
       number: '4111111111111111',
-      expiryDate: `${new Date(deps.nowMs()).getUTCFullYear() + 3}12`,
+      expiryDate: `${new Date(deps.nowMs() + merchant.clockOffsetMs).getUTCFullYear() + 3}12`,
     },
   },
 })
