@@ -1,4 +1,5 @@
 /** The page of one payment: its timeline, people's actions, and received transfers. */
+import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Outcome } from '#connectors/contract.ts'
 import { simulatedBy } from '#connectors/registry.ts'
@@ -35,6 +36,19 @@ test('200 the timeline of a payment shows all its events: the API lists twenty o
   await Promise.all(Array.from({ length: 21 }, sample))
   const story = await read(at(`/payments/${body.payId}`))
   expect(story.match(/<h3>Event payment\.captured/g)).toHaveLength(21)
+})
+
+test('200 the timeline says that disputes are missing where their list cannot be read', async () => {
+  const { body } = await gateway.call('POST', '/payments', cardPayment())
+  const warning = 'The disputes could not be read'
+  expect(await read(at(`/payments/${body.payId}`))).not.toContain(warning)
+  const client = new pg.Client({ connectionString: gateway.databaseUrl })
+  await client.connect()
+  await client.query('BEGIN')
+  await client.query('LOCK TABLE dispute IN ACCESS EXCLUSIVE MODE')
+  const page = await owner.get(at(`/payments/${body.payId}`))
+  await client.end()
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining(warning)])
 })
 
 /** Titles and times of the story, in its order. */

@@ -48,9 +48,16 @@ async function momentsOfNotices(
   }))
 }
 
-async function listDisputes(visit: MerchantVisit, payId: string): Promise<readonly Json[]> {
+/** What a list holds, and whether all of it could be read: lists of a busy merchant are refused at times. */
+interface Listed {
+  readonly rows: readonly Json[]
+  readonly isWhole: boolean
+}
+
+async function listDisputes(visit: MerchantVisit, payId: string): Promise<Listed> {
   const path = `/disputes?payId=${payId}&limit=100`
-  return rowsOf(readAnswer(await visit.api({ verb: 'GET', path })) ?? {})
+  const body = readAnswer(await visit.api({ verb: 'GET', path }))
+  return { rows: rowsOf(body ?? {}), isWhole: body !== undefined }
 }
 
 const momentsOfDisputes = (visit: MerchantVisit, disputes: readonly Json[]): readonly Moment[] =>
@@ -65,15 +72,16 @@ const momentsOfDisputes = (visit: MerchantVisit, disputes: readonly Json[]): rea
 /** 25 pages, 500 events: a payment with many partial captures has more events than one page of the API lists. */
 const eventPagesMax = 25
 
-async function listEvents(visit: MerchantVisit, payId: string): Promise<readonly Json[]> {
+async function listEvents(visit: MerchantVisit, payId: string): Promise<Listed> {
   const found: Json[] = []
   for (let page = 1, pages = 1; page <= Math.min(pages, eventPagesMax); page += 1) {
     const path = `/events?payId=${payId}&page=${page}`
-    const body = readAnswer(await visit.api({ verb: 'GET', path })) ?? {}
+    const body = readAnswer(await visit.api({ verb: 'GET', path }))
+    if (!body) return { rows: found, isWhole: false }
     found.push(...rowsOf(body))
     pages = Number(body.totalNumberOfPages ?? 1)
   }
-  return found
+  return { rows: found, isWhole: true }
 }
 
 const momentsOfEvents = (visit: MerchantVisit, events: readonly Json[]): readonly Moment[] =>
@@ -106,16 +114,24 @@ export async function renderStory(visit: MerchantVisit, payment: Json): Promise<
   const payId = String(payment.payId)
   const operations = toRows(payment.operations)
   const [disputes, events] = await Promise.all([listDisputes(visit, payId), listEvents(visit, payId)])
-  const objects = [payId, ...disputes.map(({ disputeId }) => disputeId), ...events.map(({ id }) => id)]
+  const objects = [
+    payId,
+    ...disputes.rows.map(({ disputeId }) => disputeId),
+    ...events.rows.map(({ id }) => id),
+  ]
   const sources = await Promise.all([
     momentsOfOperations(operations),
     momentsOfNotices(visit, operations),
-    momentsOfDisputes(visit, disputes),
-    momentsOfEvents(visit, events),
+    momentsOfDisputes(visit, disputes.rows),
+    momentsOfEvents(visit, events.rows),
     momentsOfActs(visit, objects.map(String)),
   ])
   const moments = sources.flat().toSorted((a, b) => a.at.localeCompare(b.at))
-  return html`<ol class="timeline">${moments.map(
+  const missing = [disputes.isWhole ? '' : 'disputes', events.isWhole ? '' : 'events'].filter(Boolean)
+  return html`${
+    missing.length > 0 &&
+    html`<p class="note warn" role="status">The ${missing.join(' and ')} could not be read at the moment, so some may be missing here. Load this page again.</p>`
+  }<ol class="timeline">${moments.map(
     ({ at, title, detail }) => html`<li>${showTime(at)}<div><h3>${title}</h3>${detail}</div></li>`,
   )}</ol>`
 }
