@@ -154,11 +154,11 @@ function writeCustomer(payment: Payment, knownCustomer: KnownCustomer, now: Date
 const methodOf = (payment: Payment, methodId: StoredMethodId): MethodWrite | undefined =>
   toMethod(payment, methodId) ?? toAccountMethod(payment, methodId)
 
-/** The account of a transfer only says who paid: the customer has given no permission to debit it. */
 function toAccountMethod({ method, account }: Payment, methodId: StoredMethodId): MethodWrite | undefined {
-  if (!account || formOf(method) !== 'account') return undefined
+  if (!account) return undefined
   const { accountId, last4Digits, accountHolderName } = account
-  return { methodId, type: method.type, accountId, last4Digits, accountHolderName }
+  const isDebited = formOf(method) === 'account'
+  return { methodId, type: method.type, accountId, last4Digits, accountHolderName, isDebited }
 }
 
 function toMethod(payment: Payment, methodId: StoredMethodId): MethodWrite | undefined {

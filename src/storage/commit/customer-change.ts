@@ -23,6 +23,8 @@ interface AccountMethod {
   readonly cardId?: undefined
   readonly accountId: string
   readonly accountHolderName?: string
+  /** The customer has given a mandate; the account of a transfer only says who paid. */
+  readonly isDebited: boolean
 }
 
 export interface CustomerWrite {
@@ -120,8 +122,8 @@ const heldBy = (
         ...nothingHeld,
         account_id: method.accountId,
         held_id: method.accountId,
-        // An earlier release stored accounts with the type of a transfer, by which they cannot be debited.
-        type: method.type,
+        // An account that was stored with the type of a transfer can be charged once it was debited.
+        type: method.isDebited ? method.type : undefined,
         account_holder_name: method.accountHolderName,
       }
     : {
