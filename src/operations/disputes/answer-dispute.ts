@@ -51,7 +51,8 @@ export const accept = (asked: DisputeAnswer, deps: AnswerDeps): Promise<Operatio
   answerDispute(
     asked,
     {
-      hand: (actions, dispute, signal) => actions.accept?.(dispute, `${asked.disputeId}-accept`, signal),
+      hand: (actions, dispute, signal) =>
+        actions.accept?.(dispute, `${asked.disputeId}-${dispute.stage}-accept`, signal),
       change: (payment, dispute, _, now) => acceptDispute(payment, dispute, now),
     },
     deps,
@@ -63,12 +64,13 @@ export function sendEvidence(
 ): Promise<OperationAnswer | undefined> {
   const { evidence, disputeId, merchant } = asked
   // Derived from the evidence: the provider takes the same evidence as a repetition, different evidence as a new
-  // message.
-  const providerKey = `${disputeId}-${digest(evidence)}`
+  // message. The stage is part of it, because the same evidence may be sent again after a chargeback was reopened.
+  const keyAt = (stage: string): string => `${disputeId}-${digest(evidence, stage)}`
   return answerDispute(
     asked,
     {
-      hand: (actions, dispute, signal) => actions.submitEvidence?.(dispute, evidence, providerKey, signal),
+      hand: (actions, dispute, signal) =>
+        actions.submitEvidence?.(dispute, evidence, keyAt(dispute.stage), signal),
       before: () => keepEvidence(merchant, disputeId, evidence, deps),
       change: (payment, dispute, { disputes }, now) =>
         submitEvidence(payment, dispute, { kept: disputes?.keep?.(evidence) ?? dispute.kept, now }),
@@ -204,8 +206,8 @@ const toRefusal = (responseCode: string): OperationAnswer => ({
   }),
 })
 
-function digest({ text, files }: Evidence): string {
-  const hash = createHash('sha256').update(text ?? '')
+function digest({ text, files }: Evidence, stage: string): string {
+  const hash = createHash('sha256').update(`${stage}\0${text ?? ''}`)
   for (const { name, type, content } of files) hash.update(`\0${name}\0${type}\0`).update(content)
   return hash.digest('hex').slice(0, 32)
 }

@@ -96,6 +96,26 @@ describe('a chargeback', () => {
     expect(paths).toEqual(['retrieveApplicableDefenseReasons', 'supplyDefenseDocument', 'defendDispute'])
   })
 
+  test('that is reopened hands the same evidence to Adyen again, not as a repetition', async () => {
+    const { payId, payment } = await captured()
+    const due = { defensePeriodEndsAt: '2099-07-31T03:03:07+02:00' }
+    const { ledger, checkout } = shop.double
+    const sentBefore = checkout.disputes.length
+    const [first, second] = [['CHARGEBACK'], ['CHARGEBACK_REVERSED', 'SECOND_CHARGEBACK']]
+    for (const events of [first, second]) {
+      for (const event of events ?? []) ledger.dispute(payment, event, 'DISPUTE6', due)
+      await shop.settle()
+      const [dispute] = await disputesOf(payId)
+      const path = `/disputes/${dispute.disputeId}/evidence`
+      expect(await shop.gateway.call('POST', path, { text: 'Delivered on Monday' })).toMatchObject({
+        status: 200,
+        body: { status: 'UNDER_REVIEW' },
+      })
+    }
+    const paths = checkout.disputes.slice(sentBefore).map(({ path }) => path.split('/').at(-1))
+    expect(paths.filter(path => path === 'defendDispute')).toHaveLength(2)
+  })
+
   test('is accepted by a call to Adyen, and lost when Adyen ends it', async () => {
     const { payId, payment } = await captured()
     shop.double.ledger.dispute(payment, 'CHARGEBACK', 'DISPUTE3', {
