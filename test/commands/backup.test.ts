@@ -17,6 +17,7 @@ import { Readable } from 'node:stream'
 import { gunzipSync } from 'node:zlib'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readDemoMerchant } from '#commands/serve/demo-merchant.ts'
 import { dumpDatabase } from '#storage/backup/dump.ts'
 import { loadDatabase } from '#storage/backup/load.ts'
 import { listMigrations, migrate } from '#storage/migrate.ts'
@@ -105,6 +106,13 @@ test('restored with its key, the database has every payment, opens with the key,
   expect(JSON.parse(list.stdout)).toHaveLength(1)
   const doctor = await tollgate(['doctor'], { TOLLGATE_DATA: data })
   expect(doctor, doctor.stdout).toMatchObject({ code: 0 })
+  // Its demo merchant has no key until it is given a new one, as the refusal says.
+  expect(await tollgate(['payments', 'create', '--amount', '1000'], { TOLLGATE_DATA: data })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`key rotate ${banner.merchantId}`),
+  })
+  const { stdout } = await tollgate(['key', 'rotate', banner.merchantId, '--json'], { TOLLGATE_DATA: data })
+  expect((await readDemoMerchant(data))?.apiKey).toBe(JSON.parse(stdout).apiKey)
 })
 
 test('without the key nothing is restored, and no new key is written', async () => {

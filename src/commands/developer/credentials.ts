@@ -49,6 +49,10 @@ function completeBaseUrl(given: string): string {
 
 async function findCredentials({ merchant, key }: CredentialOptions, { dataDirectory }: Config) {
   const demo = await readDemoMerchant(dataDirectory)
+  if (demo?.apiKey === '' && key === undefined && (merchant ?? demo.merchantId) === demo.merchantId)
+    throw new UsageFault(
+      `the key of the demo merchant was not in the backup: "tollgate key rotate ${demo.merchantId}" makes a new one`,
+    )
   if (merchant === undefined && key === undefined && demo) return demo
   if (merchant !== undefined && merchant === demo?.merchantId && (key === undefined || key === demo.apiKey))
     return demo

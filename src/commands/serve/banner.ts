@@ -38,14 +38,34 @@ export function renderBanner(facts: BannerFacts): string {
   return lines.join('\n')
 }
 
+/** A restored backup contains no secrets. Those that these commands make are kept, so the next start prints them. */
+const explainMissing = (group: string, { merchantId }: DemoMerchant): string =>
+  `(not in the backup; make a new one: ${command} ${group} rotate ${merchantId})`
+
 export const listCredentials = (demo: DemoMerchant): string[] => [
   `merchant id: ${demo.merchantId}`,
-  // A restored backup contains no keys.
-  `API key: ${demo.apiKey || `(not in the backup; make one: ${command} key create ${demo.merchantId} --name demo)`}`,
-  `webhook secret: ${demo.webhookSecret}`,
+  `API key: ${demo.apiKey || explainMissing('key', demo)}`,
+  `webhook secret: ${demo.webhookSecret || explainMissing('webhook-secret', demo)}`,
 ]
 
 function listFirstSteps(baseUrl: string, demo: DemoMerchant, { origin, year }: BannerFacts): string[] {
+  // Without its key every request would be refused.
+  const requests = demo.apiKey === '' ? ['Then:'] : listRequests(baseUrl, demo, { origin, year })
+  return [
+    ...requests,
+    `  read on:               ${origin}/docs and the folder docs/`,
+    `  make your own shop:    ${command} merchant create --name "My shop"`,
+    '  run the tests:         npm test',
+    '  stop:                  Ctrl-C; the data stays',
+    '',
+  ]
+}
+
+function listRequests(
+  baseUrl: string,
+  demo: DemoMerchant,
+  { origin, year }: Pick<BannerFacts, 'origin' | 'year'>,
+): string[] {
   const login = `-u ${demo.merchantId}:${demo.apiKey}`
   const body = JSON.stringify({
     transId: 'TRANS_ID',
@@ -77,11 +97,6 @@ function listFirstSteps(baseUrl: string, demo: DemoMerchant, { origin, year }: B
     'Then:',
     `  look at it:            curl -s -w '\\n' ${login} ${baseUrl}/payments/getByPayId/<payId of the answer>`,
     '  see one declined:      use the number 4000000000000002 (no funds: 4000000000009995)',
-    `  read on:               ${origin}/docs and the folder docs/`,
-    `  make your own shop:    ${command} merchant create --name "My shop"`,
-    '  run the tests:         npm test',
-    '  stop:                  Ctrl-C; the data stays',
-    '',
   ]
 }
 
