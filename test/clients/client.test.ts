@@ -297,6 +297,20 @@ describe('answers that are none of the gateway', () => {
     },
   )
 
+  test.each([
+    [404, 'default backend - 404'],
+    [400, '<html>400 Bad Request</html>'],
+    [413, '{"message":"too large"}'],
+  ])('a lost answer stays PENDING when a proxy answers %i in place of the gateway', async (status, body) => {
+    const { fetch: meddled, keys } = meddle(async (count, real) => {
+      if (count > 1) return new Response(body, { status })
+      await real()
+      return new Response('', { status: 502 })
+    })
+    expect(isUnknown(await connect({ fetch: meddled }).payments.create(order(`proxy-${status}`)))).toBe(true)
+    expect(keys).toHaveLength(2)
+  })
+
   test('a lost answer stays PENDING when a redirect follows', async () => {
     const { fetch: meddled } = meddle(async (count, real) => {
       if (count > 1)

@@ -218,9 +218,16 @@ type Attempt =
  * been reached with that key before.
  */
 const decides = (error: TollgateError): boolean =>
-  error instanceof PaymentFailedError ||
-  error instanceof InvalidRequestError ||
-  error instanceof NotFoundError
+  (error instanceof PaymentFailedError ||
+    error instanceof InvalidRequestError ||
+    error instanceof NotFoundError) &&
+  isOfGateway(error)
+
+/** A proxy that finds no gateway behind it answers 404 or 400 as well, but knows nothing about the payment. */
+const isOfGateway = (error: TollgateError): boolean =>
+  error.traceId !== undefined ||
+  error.responseCode !== undefined ||
+  (error instanceof InvalidRequestError && Object.keys(error.fields).length > 0)
 
 /** A limit refuses before anything is done; every other ending that may be repeated leaves the outcome open. */
 function mayHaveHappened(error: TollgateError): boolean {
