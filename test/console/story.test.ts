@@ -38,17 +38,32 @@ test('200 the timeline of a payment shows all its events: the API lists twenty o
   expect(story.match(/<h3>Event payment\.captured/g)).toHaveLength(21)
 })
 
+/** A page while nothing can read a table. */
+async function readWithout(table: string, path: string): Promise<readonly [number, string]> {
+  const client = new pg.Client({ connectionString: gateway.databaseUrl })
+  await client.connect()
+  await client.query('BEGIN')
+  await client.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)
+  const page = await owner.get(at(path))
+  await client.end()
+  return [page.status, await page.text()]
+}
+
 test('200 the timeline says that disputes are missing where their list cannot be read', async () => {
   const { body } = await gateway.call('POST', '/payments', cardPayment())
   const warning = 'The disputes could not be read'
   expect(await read(at(`/payments/${body.payId}`))).not.toContain(warning)
-  const client = new pg.Client({ connectionString: gateway.databaseUrl })
-  await client.connect()
-  await client.query('BEGIN')
-  await client.query('LOCK TABLE dispute IN ACCESS EXCLUSIVE MODE')
-  const page = await owner.get(at(`/payments/${body.payId}`))
-  await client.end()
-  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining(warning)])
+  const page = await readWithout('dispute', `/payments/${body.payId}`)
+  expect(page).toEqual([200, expect.stringContaining(warning)])
+})
+
+test('200 the page of a customer does not say that there are no payments where their list cannot be read', async () => {
+  const customerInfo = { merchantCustomerId: 'a-buyer', email: 'buyer@example.com' }
+  const { body } = await gateway.call('POST', '/payments', cardPayment({ customerInfo }))
+  const path = `/customers/${body.customerInfo.gatewayCustomerId}`
+  const warning = 'They could not be read at the moment'
+  expect(await read(at(path))).not.toContain(warning)
+  expect(await readWithout('payment', path)).toEqual([200, expect.stringContaining(warning)])
 })
 
 /** Titles and times of the story, in its order. */

@@ -117,17 +117,27 @@ const methodColumns: readonly Column[] = [
 
 const baseOf = ({ merchant }: MerchantVisit): string => `/console/m/${merchant.merchantId}`
 
-async function listRows(visit: MerchantVisit, path: string): Promise<readonly Json[]> {
-  return rowsOf(readAnswer(await visit.api({ verb: 'GET', path })) ?? {})
+/** Undefined: the merchant reads too much at the moment (429), or the list took too long. It may have rows then. */
+async function listRows(visit: MerchantVisit, path: string): Promise<Rows> {
+  const answer = await visit.api({ verb: 'GET', path })
+  if (answer.status === 429 || answer.status >= 500) return undefined
+  return rowsOf(readAnswer(answer) ?? {})
 }
 
-const showPayments = (visit: MerchantVisit, rows: readonly Json[]): Part =>
-  html`<h2>Payments</h2>${renderTable(rows, paymentColumns(baseOf(visit)), 'None.', 'Payments')}`
+type Rows = readonly Json[] | undefined
+
+const unread: Part = html`<p class="note warn" role="status">They could not be read at the moment. Load this page again.</p>`
+
+const showRows = (title: string, rows: Rows, columns: readonly Column[]): Part =>
+  html`<h2>${title}</h2>${rows ? renderTable(rows, columns, 'None.', title) : unread}`
+
+const showPayments = (visit: MerchantVisit, rows: Rows): Part =>
+  showRows('Payments', rows, paymentColumns(baseOf(visit)))
 
 const showBody = (event: Json): Part =>
   html`<h2>Attempts</h2>${renderTable(toRows(event.attempts), attemptColumns, 'Not tried yet.', 'Attempts')}<h2>Body</h2><pre tabindex="0"><code data-copy>${JSON.stringify(event.body, null, 2)}</code></pre>`
 
-const showPaymentsOf = (visit: MerchantVisit, customerId: string, payments: readonly Json[]): Part =>
+const showPaymentsOf = (visit: MerchantVisit, customerId: string, payments: Rows): Part =>
   html`${showPayments(visit, payments)}<p><a href="${baseOf(visit)}/payments?gatewayCustomerId=${customerId}">All payments</a></p>`
 
 /** Payments and plans stay when their customer is deleted, and their pages lead here. */
@@ -137,8 +147,9 @@ async function showDeletedCustomer(id: string, visit: MerchantVisit): Promise<Ht
     listRows(visit, `/payments?${of}&limit=20`),
     listRows(visit, `/payment-plans?page=1&${of}`),
   ])
-  if (payments.length + plans.length === 0) return undefined
-  return html`<p>This customer was deleted, with all stored methods. Payments and plans are left.</p>${showPaymentsOf(visit, id, payments)}<h2>Plans</h2>${renderTable(plans, planColumns(baseOf(visit)), 'None.', 'Plans')}`
+  if (payments?.length === 0 && plans?.length === 0) return undefined
+  if (!(payments?.length || plans?.length)) return html`<h2>Payments and plans</h2>${unread}`
+  return html`<p>This customer was deleted, with all stored methods. Payments and plans are left.</p>${showPaymentsOf(visit, id, payments)}${showRows('Plans', plans, planColumns(baseOf(visit)))}`
 }
 
 async function showCustomer(customer: Json, visit: MerchantVisit): Promise<Part> {
@@ -147,7 +158,7 @@ async function showCustomer(customer: Json, visit: MerchantVisit): Promise<Part>
     listRows(visit, `/payments?gatewayCustomerId=${id}&limit=20`),
     listRows(visit, `/customers/${id}/paymentMethods`),
   ])
-  return html`${showPaymentsOf(visit, id, payments)}<h2>Stored methods</h2>${renderTable(methods, methodColumns, 'None.', 'Stored methods')}`
+  return html`${showPaymentsOf(visit, id, payments)}${showRows('Stored methods', methods, methodColumns)}`
 }
 
 /** The endpoint lists the newest twenty; the list of payments has all. */
@@ -178,8 +189,8 @@ function newAmount({ form, object }: Entered): Money {
 
 const moneyText = (amount: unknown): string => (isMoney(amount) ? formatMoney(amount, 'en') : '')
 
-const storedMethods = (plan: Json, visit: MerchantVisit): Promise<readonly Json[]> =>
-  listRows(visit, `/customers/${String(plan.gatewayCustomerId)}/paymentMethods`)
+const storedMethods = async (plan: Json, visit: MerchantVisit): Promise<readonly Json[]> =>
+  (await listRows(visit, `/customers/${String(plan.gatewayCustomerId)}/paymentMethods`)) ?? []
 
 /** " to visa •••• 1111"; empty if the customer has no such method any more. */
 async function chargedMethod(plan: Json, visit: MerchantVisit): Promise<string> {
