@@ -72,3 +72,11 @@ test('where a file stands in the place of the folder, the error says that the ke
     rmSync(folder, { recursive: true })
   }
 })
+
+test('a folder in the place of the key file is named', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-key-'))
+  const refusal = readOrMakeMasterKeys(folder)
+  await expect(refusal).rejects.toThrow(MasterKeyError)
+  await expect(refusal).rejects.toThrow(`${folder} is a folder, but must be the file of the master key`)
+  rmSync(folder, { recursive: true })
+})

@@ -37,8 +37,14 @@ export function toMasterKeys(text: string, origin: string): readonly [MasterKey,
   return [toMasterKey(first, origin), ...rest.map(word => toMasterKey(word, origin))]
 }
 
-export const readMasterKeys = async (path: string): Promise<readonly [MasterKey, ...MasterKey[]]> =>
-  toMasterKeys(await readFile(path, 'utf8'), `the master key file ${path}`)
+export async function readMasterKeys(path: string): Promise<readonly [MasterKey, ...MasterKey[]]> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    // Node's error does not name the folder. Docker makes one where it is told to mount a file that is not there.
+    if (textAt(error, 'code') !== 'EISDIR') throw error
+    throw new MasterKeyError(`${path} is a folder, but must be the file of the master key`, { cause: error })
+  })
+  return toMasterKeys(text, `the master key file ${path}`)
+}
 
 export interface MasterRing {
   /** The key with which a new installation is sealed. */
