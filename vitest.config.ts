@@ -48,7 +48,7 @@ export default defineConfig({
     // Node reads the sources itself, as it does in production: less work than through Vite.
     experimental: { viteModuleRunner: false },
     // What a test leaves behind is soon garbage. The more of it is collected at once, the less survives and is copied.
-    execArgv: ['--min-semi-space-size=16', '--max-semi-space-size=64'],
+    execArgv: ['--min-semi-space-size=64', '--max-semi-space-size=64'],
     sequence: { sequencer: Mixed },
     // 2 min: a bound for what hangs, far above any test that waits for real processes on a busy machine.
     testTimeout: 120_000,
