@@ -30,8 +30,8 @@ export interface PlanPaymentReader {
   /** Whether another payment has paid, or is paying, that due day. Extra charges by the merchant do not count. */
   isDayTaken(merchantId: MerchantId, planId: PlanId, dueDate: string, payId: PayId): Promise<boolean>
   /**
-   * The bank data and mandate of the customer's last payment from this stored account. Payouts to it have no mandate, and
-   * other customers may share it with mandates of their own.
+   * The bank data and mandate of the customer's last payment of this type from the stored account. Other customers may share
+   * it with mandates of their own; a transfer from it has no mandate, and a payout to it has no customer.
    */
   findLastAccount(
     merchantId: MerchantId,
@@ -86,7 +86,7 @@ export function createPlanPaymentReader({
         name: 'plan_last_account',
         text: `SELECT p.account FROM payment p WHERE p.merchant_id = $1 AND p.account_id = $2
                  AND ${lastDigits} IS NOT NULL AND ${lastDigits} = $3
-                 AND p.customer_id = $4 AND p.method = $5 AND p.kind = 'PAYMENT'
+                 AND p.customer_id = $4 AND p.method = $5
                ORDER BY p.created_at DESC, p.pay_id DESC LIMIT 1`,
         values: [merchantId, accountId, last4Digits, customerId, type],
       })
