@@ -1,7 +1,8 @@
 /** API keys: hashes only, with their scopes, expiry and last use. */
+import type { PoolClient } from 'pg'
 import type { LiveKey, Scope } from '#domain/api-key.ts'
 import { scopes as allScopes } from '#domain/api-key.ts'
-import type { Database } from '#storage/database.ts'
+import { type Database, inTransaction } from '#storage/database.ts'
 
 export interface NewKey {
   readonly merchantId: string
@@ -106,6 +107,14 @@ const toListed = (row: ListedRow): ListedKey => ({
   ...(row.last_used_from === null ? {} : { lastUsedFrom: row.last_used_from }),
 })
 
+/**
+ * Rotations of one merchant's keys or secrets take turns: the next statement then sees what the previous rotation has added, and
+ * lets it end. Of two that run side by side, neither would end what the other adds.
+ */
+export async function lockMerchant(client: PoolClient, merchantId: string): Promise<void> {
+  await client.query('SELECT FROM merchant WHERE merchant_id = $1 FOR NO KEY UPDATE', [merchantId])
+}
+
 export function createApiKeyStore({ readers, writers }: Database): ApiKeyStore {
   return {
     async insert({ merchantId, keyId, keyHash, pepper, name, scopes, allowFrom, expiresAt }) {
@@ -148,16 +157,18 @@ export function createApiKeyStore({ readers, writers }: Database): ApiKeyStore {
       return rows[0] && { merchantId: rows[0].merchant_id, ...toListed(rows[0]) }
     },
 
-    async rotate({ merchantId, keyId, keyHash, pepper, overlapHours }) {
-      const { rowCount } = await writers.query(
-        `WITH m AS (SELECT merchant_id FROM merchant WHERE merchant_id = $1),
+    rotate: ({ merchantId, keyId, keyHash, pepper, overlapHours }) =>
+      inTransaction(writers, async client => {
+        await lockMerchant(client, merchantId)
+        const { rowCount } = await client.query(
+          `WITH m AS (SELECT merchant_id FROM merchant WHERE merchant_id = $1),
               ending AS (UPDATE api_key k SET expires_at = least(k.expires_at, now() + $4 * interval '1 hour')
                          FROM m WHERE k.merchant_id = m.merchant_id AND k.name IS NULL)
          INSERT INTO api_key (merchant_id, key_id, key_hash, bound, pepper) SELECT merchant_id, $2, $3, true, $5 FROM m`,
-        [merchantId, keyId, keyHash, overlapHours, pepper],
-      )
-      return rowCount === 1
-    },
+          [merchantId, keyId, keyHash, overlapHours, pepper],
+        )
+        return rowCount === 1
+      }),
 
     recordUses: uses => recordUses({ writers }, uses),
   }

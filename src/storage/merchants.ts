@@ -3,8 +3,8 @@ import type { LiveKey } from '#domain/api-key.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { Merchant, Theme, WebhookKind } from '#domain/merchant.ts'
 import { noLimit, parseDeclineLimit, parsePayoutLimits } from '#domain/velocity.ts'
-import { type LiveKeyRow, liveKeysColumn, toLiveKey } from '#storage/api-keys.ts'
-import type { Database } from '#storage/database.ts'
+import { type LiveKeyRow, liveKeysColumn, lockMerchant, toLiveKey } from '#storage/api-keys.ts'
+import { type Database, inTransaction } from '#storage/database.ts'
 import { applyDeclineLimit } from '#storage/velocity.ts'
 
 export interface MerchantSettings {
@@ -171,16 +171,18 @@ export function createMerchantStore({ readers, writers }: Database): MerchantSto
 
     update: (merchantId, settings) => updateMerchant(writers, merchantId, settings),
 
-    async rotateSecret({ merchantId, secretId, sealed, overlapHours }) {
-      const { rowCount } = await writers.query(
-        `WITH m AS (SELECT merchant_id FROM merchant WHERE merchant_id = $1),
+    rotateSecret: ({ merchantId, secretId, sealed, overlapHours }) =>
+      inTransaction(writers, async client => {
+        await lockMerchant(client, merchantId)
+        const { rowCount } = await client.query(
+          `WITH m AS (SELECT merchant_id FROM merchant WHERE merchant_id = $1),
               ending AS (UPDATE webhook_secret s SET expires_at = least(s.expires_at, now() + $4 * interval '1 hour')
                          FROM m WHERE s.merchant_id = m.merchant_id)
          INSERT INTO webhook_secret (merchant_id, secret_id, sealed) SELECT merchant_id, $2, $3 FROM m`,
-        [merchantId, secretId, sealed, overlapHours],
-      )
-      return rowCount === 1
-    },
+          [merchantId, secretId, sealed, overlapHours],
+        )
+        return rowCount === 1
+      }),
   }
 }
 

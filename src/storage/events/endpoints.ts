@@ -3,7 +3,7 @@ import type { EventType } from '#domain/event-types.ts'
 import type { MerchantId } from '#domain/ids.ts'
 import type { WebhookKind } from '#domain/merchant.ts'
 import { endpointsName } from '#storage/commit/event-parts.ts'
-import type { Database } from '#storage/database.ts'
+import { type Database, inTransaction } from '#storage/database.ts'
 
 export interface WebhookEndpoint {
   readonly merchantId: MerchantId
@@ -101,18 +101,23 @@ export function createEndpointStore({ readers, writers }: Database): EndpointSto
       return rowCount === 1
     },
 
-    async rotateSecret(endpointId, { secretId, sealed, overlapHours }) {
-      const { rowCount } = await writers.query(
-        `WITH e AS (SELECT merchant_id, endpoint_id FROM webhook_endpoint WHERE endpoint_id = $1),
+    rotateSecret: (endpointId, { secretId, sealed, overlapHours }) =>
+      inTransaction(writers, async client => {
+        // Rotations take turns, so that each one ends the secret that the previous one has added.
+        await client.query('SELECT FROM webhook_endpoint WHERE endpoint_id = $1 FOR NO KEY UPDATE', [
+          endpointId,
+        ])
+        const { rowCount } = await client.query(
+          `WITH e AS (SELECT merchant_id, endpoint_id FROM webhook_endpoint WHERE endpoint_id = $1),
            ending AS (UPDATE webhook_endpoint_secret s
              SET expires_at = least(s.expires_at, now() + $4 * interval '1 hour') FROM e
              WHERE s.merchant_id = e.merchant_id AND s.endpoint_id = e.endpoint_id)
          INSERT INTO webhook_endpoint_secret (merchant_id, endpoint_id, secret_id, sealed)
            SELECT merchant_id, endpoint_id, $2, $3 FROM e`,
-        [endpointId, secretId, sealed, overlapHours],
-      )
-      return rowCount === 1
-    },
+          [endpointId, secretId, sealed, overlapHours],
+        )
+        return rowCount === 1
+      }),
 
     async readMark() {
       const { rows } = await readers.query<{ value: string }>({

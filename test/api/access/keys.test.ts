@@ -1,7 +1,9 @@
 /** API keys with scopes, address lists and expiry; their access tokens; their entries in audit trail and log. */
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { scopes as allScopes, hashApiKey, type Scope } from '#domain/api-key.ts'
 import { endpoints } from '#endpoints/index.ts'
+import { expectWaiting } from '#test/support/database/database.ts'
 import { basic, cardPayment, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
 
@@ -169,6 +171,35 @@ describe('the end of a key', () => {
       (await gateway.call('GET', path, undefined, { authorization: basic(merchantId, key) })).status
     const rotated = await merchants.rotateKey(merchantId, 0)
     expect([await ask(apiKey), await ask(named?.apiKey), await ask(rotated)]).toEqual([401, 404, 404])
+  })
+
+  test('of two rotations at the same moment the later one ends what the other has made', async () => {
+    const { merchants } = gateway.gateway
+    const { merchantId } = await merchants.create('Hasty')
+    const wish = { merchantId, url: 'http://localhost:9/hook', kind: 'ENHANCED' } as const
+    const { endpointId = '' } = (await merchants.endpoints.add(wish)) ?? {}
+    const holder = new pg.Client(gateway.databaseUrl)
+    await holder.connect()
+    for (const [table, rotate] of [
+      ['api_key', () => merchants.rotateKey(merchantId, 24)],
+      ['webhook_secret', () => merchants.rotateWebhookSecret(merchantId, 24)],
+      ['webhook_endpoint_secret', () => merchants.endpoints.rotateSecret(endpointId, 24)],
+    ] as const) {
+      await holder.query('BEGIN')
+      await holder.query(`SELECT FROM ${table} WHERE merchant_id = $1 FOR UPDATE`, [merchantId])
+      const rotations = [rotate(), rotate()]
+      await expectWaiting(gateway.databaseUrl, 2)
+      await holder.query('COMMIT')
+      await Promise.all(rotations)
+      const kept = await queryRows(
+        gateway.databaseUrl,
+        `SELECT count(*)::integer AS made, count(nullif(coalesce(expires_at, 'infinity') = 'infinity', false))::integer AS endless
+         FROM ${table} WHERE merchant_id = $1`,
+        [merchantId],
+      )
+      expect({ table, kept }).toEqual({ table, kept: [{ made: 3, endless: 1 }] })
+    }
+    await holder.end()
   })
 })
 
