@@ -1,7 +1,7 @@
 /** All commands looked over at once: what they have in common, and what a shell is told of them. */
 import { execFileSync } from 'node:child_process'
 import type { Command } from 'commander'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { renderCompletion } from '#commands/developer/completion.ts'
 import { buildProgram, runProgram } from '#commands/program.ts'
 
@@ -49,6 +49,36 @@ test('pairs may be repeated', async () => {
   }
   await expect(runProgram(line.split(' '), reached)).rejects.toThrow('the command has begun')
 })
+
+test.each([
+  ['help bank batch', 'Usage: tollgate bank batch '],
+  ['help bank', 'Usage: tollgate bank '],
+  ['bank help batch', 'Usage: tollgate bank batch '],
+  ['help doctor', 'Usage: tollgate doctor '],
+])('%s shows the help of that command', async (line, usage) => {
+  const shown = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+  const noSettings = () => {
+    throw new Error('the command has begun')
+  }
+  try {
+    await expect(runProgram(line.split(' '), noSettings)).rejects.toMatchObject({ exitCode: 0 })
+    expect(String(shown.mock.calls[0]?.[0])).toMatch(new RegExp(`^${usage}`))
+  } finally {
+    shown.mockRestore()
+  }
+})
+
+test.each(['help nothing', 'help bank nothing', 'help doctor nothing'])(
+  '%s names what is unknown',
+  async line => {
+    const noSettings = () => {
+      throw new Error('the command has begun')
+    }
+    await expect(runProgram(line.split(' '), noSettings)).rejects.toThrow(
+      `unknown command '${line.slice('help '.length)}'`,
+    )
+  },
+)
 
 const completeInBash = (line: string): readonly string[] => {
   const words = line.split(' ')

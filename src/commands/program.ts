@@ -32,8 +32,22 @@ import { addScriptTagCommand, addVerifyPageCommand } from '#commands/verify-page
 import { type Config, variables } from '#config.ts'
 import { listPending } from '#storage/migrate.ts'
 
-export const runProgram = (words: readonly string[], readConfig: () => Config): Promise<Command> =>
-  buildProgram(readConfig).parseAsync(repeatPairOptions(words), { from: 'user' })
+export async function runProgram(words: readonly string[], readConfig: () => Config): Promise<Command> {
+  const program = buildProgram(readConfig)
+  return program.parseAsync(readHelp(program, repeatPairOptions(words)), { from: 'user' })
+}
+
+/** `help bank batch` as `bank batch --help`: commander reads one name after `help` and would show the help of `bank`. */
+function readHelp(program: Command, words: readonly string[]): string[] {
+  const names = words.slice(1).filter(word => !word.startsWith('-') && word !== 'help')
+  if (words[0] !== 'help' || names.length === 0) return [...words]
+  let command = program
+  for (const name of names) {
+    const child = command.commands.find(candidate => candidate.name() === name)
+    command = child ?? program.error(`error: unknown command '${names.join(' ')}'`)
+  }
+  return [...names, '--help']
+}
 
 export function buildProgram(readConfig: () => Config): Command {
   const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
