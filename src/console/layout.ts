@@ -59,8 +59,6 @@ const groups: readonly { readonly title: string; readonly places: readonly Place
   },
 ]
 
-export const merchantPlaces: readonly Place[] = groups.flatMap(({ places }) => places)
-
 const globalPlaces: readonly Place[] = [
   { path: '/merchants', title: 'Merchants', act: 'read', key: 'm' },
   { path: '/operators', title: 'Operators', act: 'operators' },

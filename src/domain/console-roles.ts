@@ -3,7 +3,6 @@
  * before every action.
  */
 
-import { keysOf } from '#domain/json.ts'
 import { isActiveCurrency } from '#domain/money/currencies.ts'
 import { isPrintable } from '#domain/text.ts'
 
@@ -34,7 +33,6 @@ const leastRole = {
 } as const satisfies Record<string, Role>
 
 export type ConsoleAct = keyof typeof leastRole
-export const consoleActs = keysOf(leastRole)
 
 export const mayAct = (role: Role, act: ConsoleAct): boolean =>
   roles.indexOf(role) >= roles.indexOf(leastRole[act])

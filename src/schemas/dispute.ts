@@ -56,7 +56,6 @@ export const disputeRecord = closed(
   },
   { title: 'Dispute', description: 'Captured money that a cardholder has asked back through the bank.' },
 )
-export type DisputeRecord = Static<typeof disputeRecord>
 
 export const disputeList = closed(
   {

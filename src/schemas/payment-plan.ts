@@ -162,7 +162,6 @@ export const cancelRequest = closed(
   { reason: optional(text(freeTextMax, 'Why, for your own records.')), metadata: optional(metadata) },
   { title: 'PlanCancelRequest', description: 'Ends the plan. Both fields may be left out.' },
 )
-export type CancelRequest = Static<typeof cancelRequest>
 
 const cardOnFile = closed(
   {

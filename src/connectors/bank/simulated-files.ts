@@ -27,10 +27,6 @@ export function writeSimulatedFiles({ rejections, entries }: Ledger, iban: strin
   return [...reports, ...statements]
 }
 
-/** The closing balance of the account, which started at zero. */
-export const balanceOf = (entries: readonly LedgerEntry[]): number =>
-  entries.reduce((total, entry) => total + signed(entry), 0)
-
 const signed = ({ direction, cents }: LedgerEntry): number => (direction === 'CRDT' ? cents : -cents)
 
 const documentOf = (message: string, body: string): string =>

@@ -3,7 +3,7 @@ import {
   type MethodOperationName,
   type RestAfterCapture,
   readRest,
-  resultFields,
+  resultObject,
 } from '#methods/fields/objects.ts'
 
 test.each<[MethodOperationName, string, 'done' | 'failed', string[]]>([
@@ -26,7 +26,7 @@ test.each<[MethodOperationName, string, 'done' | 'failed', string[]]>([
   ['create', 'ideal', 'failed', ['providerResponseCode', 'providerResponseText']],
   ['credit', 'constructor', 'failed', ['providerResponseCode', 'providerResponseText']],
 ])('%s may say of %s when %s: %j', (operation, key, outcome, fields) =>
-  expect(resultFields(operation, key, outcome)).toEqual(fields),
+  expect(Object.keys(resultObject(operation, key, outcome).properties)).toEqual(fields),
 )
 
 test.each<[Parameters<typeof readRest>[0], RestAfterCapture]>([

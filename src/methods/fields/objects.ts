@@ -228,12 +228,6 @@ export function resultObject(
   return Object.hasOwn(objects, key) ? (objects[key] as TObject) : other
 }
 
-export const resultFields = (
-  operation: MethodOperationName,
-  key: string,
-  outcome: 'done' | 'failed',
-): readonly string[] => Object.keys(resultObject(operation, key, outcome).properties)
-
 /** Members of method objects that DIRECT payments require and that HOSTED payments leave to the page. */
 export const directMembers: Readonly<
   Record<string, { readonly needed: readonly string[]; readonly pageOnly: readonly string[] }>
