@@ -112,11 +112,12 @@ function describeSet(operator: Command, readConfig: () => Config): void {
         const known = await findPerson(store, email)
         await requireMerchants(change.merchants)
         const changed = await store.set(known.operatorId, change)
-        if (changed && changed.endedLinks > 0)
+        if (!changed) throw noSuchPerson(email)
+        if (changed.endedLinks > 0)
           console.error(
             'The link that was not used yet has ended, because it was made for fewer merchants: "tollgate operator link" makes a new one.',
           )
-        const before = Object.entries(rightsOf(known)).filter(([right]) => Object.hasOwn(change, right))
+        const before = Object.entries(changed.before).filter(([right]) => Object.hasOwn(change, right))
         await audit('operator.set', known.email, { before: Object.fromEntries(before), after: change })
         return findPerson(store, email)
       }
@@ -135,8 +136,9 @@ function describeRemove(operator: Command, readConfig: () => Config): void {
     .action(async ({ email, json }: Words) => {
       const remove = async (_: People, store: PeopleStore, { audit }: Tools) => {
         const person = await findPerson(store, email)
-        await store.remove(person.operatorId)
-        await audit('operator.remove', person.email, { before: rightsOf(person) })
+        const before = await store.remove(person.operatorId)
+        if (!before) throw noSuchPerson(email)
+        await audit('operator.remove', person.email, { before })
       }
       await withStore(readConfig(), remove, { note: { command: 'operator remove', object: email } })
       console.log(json ? JSON.stringify({ email, removed: true }) : `${email} is removed`)
@@ -193,16 +195,12 @@ async function withStore<T>(
   }
 }
 
-/** The fields of a changed or removed person that the audit trail stores. */
-const rightsOf = ({ role, merchants, refundLimits }: Operator) => ({
-  role,
-  merchants: merchants ?? null,
-  refundLimits: refundLimits ?? null,
-})
+const noSuchPerson = (email: string): CommandFault =>
+  new CommandFault(`${email} is not an operator; "tollgate operator list" shows all`)
 
 async function findPerson(store: PeopleStore, email: string): Promise<Operator> {
   const person = await store.findByEmail(email)
-  if (!person) throw new CommandFault(`${email} is not an operator; "tollgate operator list" shows all`)
+  if (!person) throw noSuchPerson(email)
   return person
 }
 

@@ -1,8 +1,9 @@
 /** `key` and `audit` as scripts use them: JSON shapes, refusals, exit codes, and the audit trail afterwards. */
 import { userInfo } from 'node:os'
+import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { tollgateHere } from '#test/support/command-line.ts'
-import { createTestDatabase } from '#test/support/database/database.ts'
+import { createTestDatabase, expectWaiting } from '#test/support/database/database.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>
@@ -246,4 +247,27 @@ test('the trail shows a person’s rights before a change or removal, and the re
     before: { merchantId, url, kind: 'ENHANCED' },
     after: null,
   })
+})
+
+test('the trail names as changed what a command itself has changed, also after somebody was faster', async () => {
+  const email = ['--email', 'edsger@example.com']
+  await json('operator', 'add', ...email, '--role', 'viewer')
+  const other = new pg.Client(database.url)
+  await other.connect()
+  const overtake = async (role: string, ...words: string[]) => {
+    await other.query('BEGIN')
+    await other.query("UPDATE operator SET role = $1 WHERE email = 'edsger@example.com'", [role])
+    const late = json('operator', ...words)
+    await expectWaiting(database.url)
+    await other.query('COMMIT')
+    await late
+    return (await json('audit', 'list', '--limit', '1'))[0]
+  }
+  expect(await overtake('support', 'set', ...email, '--role', 'admin')).toMatchObject({
+    ...{ act: 'operator.set', before: { role: 'support' }, after: { role: 'admin' } },
+  })
+  expect(await overtake('owner', 'remove', ...email)).toMatchObject({
+    ...{ act: 'operator.remove', before: { role: 'owner', merchants: null, refundLimits: null } },
+  })
+  await other.end()
 })

@@ -212,9 +212,9 @@ async function changeOperator(visit: Visit): Promise<PageAnswer> {
     merchants: merchants ?? null,
     refundLimits: refundLimits ?? null,
   })
-  const before = { role: person.role, merchants: person.merchants, refundLimits: person.refundLimits }
-  await visit.audit({ act: 'operator.set', object: person.email, before, after: rights })
-  const notice = set && set.endedLinks > 0 ? 'linkended' : 'saved'
+  if (!set) return notFound(visit)
+  await visit.audit({ act: 'operator.set', object: person.email, before: set.before, after: rights })
+  const notice = set.endedLinks > 0 ? 'linkended' : 'saved'
   return seeOther(`/console/operators/${person.operatorId}?done=${notice}`)
 }
 
@@ -248,8 +248,8 @@ async function removeOperator(visit: Visit): Promise<PageAnswer> {
     const main = html`<p>Remove ${email}? Their sessions end at once, and their way in is gone.</p>${renderForm({ action, csrf: visit.csrf, hidden: { sure: 'yes' }, button: 'Yes: remove', tone: 'danger' })}<p><a href="/console/operators/${operatorId}">No, go back</a></p>${renderTerminal(`operator remove --email ${shellWord(email)}`)}`
     return renderInside(loadConsoleAssets(), visit, { title: `Remove ${email}`, main })
   }
-  await visit.deps.peopleStore.remove(operatorId)
-  const before = { role: person.role, merchants: person.merchants, refundLimits: person.refundLimits }
+  const before = await visit.deps.peopleStore.remove(operatorId)
+  if (!before) return notFound(visit)
   await visit.audit({ act: 'operator.remove', object: email, before })
   return seeOther('/console/operators?done=removed')
 }

@@ -18,6 +18,13 @@ export interface Operator {
   readonly createdAt: Date
 }
 
+/** What a person could do before a change, as the audit trail records it. */
+export interface Rights {
+  readonly role: Role
+  readonly merchants: readonly string[] | null
+  readonly refundLimits: readonly string[] | null
+}
+
 export interface SealedTotp {
   readonly keyVersion: number
   readonly sealed: Buffer
@@ -61,9 +68,12 @@ export interface PeopleStore {
    * no others, and must not open those that the person gets now. The links that they made for others end where they lose the role
    * of owner or a merchant. Undefined: there is no such person.
    */
-  set(operatorId: string, change: OperatorChange): Promise<{ readonly endedLinks: number } | undefined>
-  /** Their links end, also those that they made for others. */
-  remove(operatorId: string): Promise<boolean>
+  set(
+    operatorId: string,
+    change: OperatorChange,
+  ): Promise<{ readonly endedLinks: number; readonly before: Rights } | undefined>
+  /** Their links end, also those that they made for others. Undefined: there is no such person. */
+  remove(operatorId: string): Promise<Rights | undefined>
   insertLink(link: NewLink): Promise<void>
   /** Undefined: unknown, used, or expired. */
   findLink(tokenHash: string): Promise<SetUpLink | undefined>
@@ -153,6 +163,9 @@ const toTotp = (row: { totp_key: number | null; totp_sealed: Buffer | null }): S
     ? undefined
     : { keyVersion: row.totp_key, sealed: row.totp_sealed }
 
+const rightsOf = (row: string): string =>
+  `json_build_object('role', ${row}.role, 'merchants', ${row}.merchants, 'refundLimits', ${row}.refund_limits)`
+
 /** A session is alive if it was used recently and not opened too long ago. In real time: no test clock moves it. */
 const isAlive = `s.seen_at > now() - $2 * interval '1 second' AND s.created_at > now() - $3 * interval '1 second'`
 
@@ -189,11 +202,11 @@ function createOperators(pool: Pool) {
     findByEmail: (email: string) => first('lower(o.email) = lower($1)', email),
     find: (operatorId: string) => first('o.operator_id = $1', operatorId),
     async set(operatorId: string, { role, merchants, refundLimits }: OperatorChange) {
-      const { rows } = await pool.query<{ endedLinks: number }>(
-        `WITH before AS (SELECT operator_id, role, merchants FROM operator WHERE operator_id = $1 FOR UPDATE),
+      const { rows } = await pool.query<{ endedLinks: number; before: Rights }>(
+        `WITH before AS (SELECT operator_id, role, merchants, refund_limits FROM operator WHERE operator_id = $1 FOR UPDATE),
          changed AS (UPDATE operator o SET role = coalesce($2, o.role),
            merchants = CASE WHEN $3 THEN $4::text[] ELSE o.merchants END,
-           refund_limits = CASE WHEN $5 THEN $6::text[] ELSE refund_limits END FROM before b
+           refund_limits = CASE WHEN $5 THEN $6::text[] ELSE o.refund_limits END FROM before b
            WHERE o.operator_id = b.operator_id RETURNING o.operator_id, o.role, o.merchants),
          ended AS (DELETE FROM operator_link l USING before b, changed c WHERE l.operator_id = b.operator_id
            AND b.operator_id = c.operator_id AND NOT (b.merchants IS NULL OR coalesce(c.merchants <@ b.merchants, false))
@@ -201,14 +214,17 @@ function createOperators(pool: Pool) {
          withdrawn AS (DELETE FROM operator_link l USING before b, changed c WHERE l.made_by = b.operator_id
            AND l.operator_id <> b.operator_id AND l.used_at IS NULL AND b.role = 'owner' AND (c.role <> 'owner'
              OR NOT (c.merchants IS NULL OR coalesce(b.merchants <@ c.merchants, false))))
-         SELECT (SELECT count(*)::integer FROM ended) AS "endedLinks" FROM changed`,
+         SELECT (SELECT count(*)::integer FROM ended) AS "endedLinks", ${rightsOf('b')} AS before FROM changed, before b`,
         [operatorId, role, merchants !== undefined, merchants, refundLimits !== undefined, refundLimits],
       )
       return rows[0]
     },
     async remove(operatorId: string) {
-      const { rowCount } = await pool.query('DELETE FROM operator WHERE operator_id = $1', [operatorId])
-      return rowCount === 1
+      const { rows } = await pool.query<{ before: Rights }>(
+        `DELETE FROM operator o WHERE o.operator_id = $1 RETURNING ${rightsOf('o')} AS before`,
+        [operatorId],
+      )
+      return rows[0]?.before
     },
     async takeTotpStep(operatorId: string, step: number) {
       const { rowCount } = await pool.query(
