@@ -1,6 +1,6 @@
 /** Colours and bars are for terminals; whatever is read by a program stays plain. */
 import { expect, test, vi } from 'vitest'
-import { paintState, printRows, showProgress, toVisible } from '#commands/terminal.ts'
+import { paintState, printExport, printRows, showProgress, toVisible } from '#commands/terminal.ts'
 
 const streamOf = (isTTY: boolean) => {
   const written: string[] = []
@@ -68,4 +68,21 @@ test('a table has columns that fit their cells, and no cell controls the termina
   ])
   expect(log.mock.calls).toEqual([['ID    SAID'], ['4711  ok\\u001b[2J']])
   log.mockRestore()
+})
+
+test('an export ends without an error when its reader has gone, and reads no further', async () => {
+  const read: string[] = []
+  async function* pieces() {
+    for (const piece of ['first', 'second']) {
+      read.push(piece)
+      yield piece
+    }
+  }
+  const gone = vi.spyOn(process.stdout, 'errored', 'get').mockReturnValue(new Error('write EPIPE'))
+  try {
+    await expect(printExport(pieces())).resolves.toBeUndefined()
+    expect(read).toEqual(['first'])
+  } finally {
+    gone.mockRestore()
+  }
 })

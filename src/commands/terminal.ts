@@ -107,6 +107,15 @@ export async function print(text: string): Promise<void> {
   }
 }
 
+/** For commands whose whole work is their output: a reader that ends early, as with `| head`, has what it wanted. */
+export async function printExport(pieces: AsyncIterable<string>): Promise<void> {
+  try {
+    for await (const piece of pieces) await print(piece)
+  } catch (error) {
+    if (!(error instanceof ReaderGone)) throw error
+  }
+}
+
 /** A pipe holds 64 KiB: output that still waits for its reader would be lost with the process. */
 export async function flushOutput(): Promise<void> {
   for (const stream of [process.stdout, process.stderr])

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import { CommandFault, describeReason } from '#commands/faults.ts'
 import { openDatabase } from '#commands/open-database.ts'
 import { jsonOption, parseTime, parseWhole } from '#commands/options.ts'
-import { print, printJson, printRows } from '#commands/terminal.ts'
+import { printExport, printJson, printRows } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import { type AuditRow, type AuditStore, createAuditStore } from '#storage/audit/audit.ts'
 import { openDatabase as openPools } from '#storage/database.ts'
@@ -44,7 +44,7 @@ export function addAuditCommands(program: Command, readConfig: () => Config): vo
       'Writes all rows to standard output, one line of JSON each, with number, for another system to keep.',
     )
     .addOption(new Option('--json', 'the only form there is').hideHelp())
-    .action(() => withAudit(readConfig(), exportRows))
+    .action(() => withAudit(readConfig(), store => printExport(renderRows(store))))
   audit
     .command('verify')
     .description(
@@ -64,11 +64,9 @@ async function verify(config: Config, json: boolean): Promise<void> {
     console.log(`Whole: ${rows} rows; the newest is number ${head.number} with the hash ${head.hash}.`)
 }
 
-async function exportRows(store: AuditStore): Promise<void> {
-  for await (const rows of store.walk()) {
-    const text = rows.map(row => `${JSON.stringify({ number: row.number, ...toJson(row) })}\n`).join('')
-    await print(text)
-  }
+async function* renderRows(store: AuditStore): AsyncGenerator<string> {
+  for await (const rows of store.walk())
+    yield rows.map(row => `${JSON.stringify({ number: row.number, ...toJson(row) })}\n`).join('')
 }
 
 const toJson = ({ at, actor, from, act, object, before, after }: AuditRow) => ({

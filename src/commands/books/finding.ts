@@ -6,7 +6,7 @@ import { CommandFault, UsageFault } from '#commands/faults.ts'
 import { openDatabase as openStored } from '#commands/open-database.ts'
 import { parseTime } from '#commands/options.ts'
 import { overCells } from '#commands/over-cells.ts'
-import { paintState, print, toVisible } from '#commands/terminal.ts'
+import { paintState, printExport, toVisible } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import { parsePayId } from '#domain/ids.ts'
 import { toDecimalText } from '#domain/money/currencies.ts'
@@ -205,9 +205,7 @@ function addOperations(program: Command, readConfig: () => Config): void {
       checkRange({ from, to })
       await withFinder(
         readConfig(),
-        async finder => {
-          for await (const piece of await finder.exportOperations({ merchant, from, to })) await print(piece)
-        },
+        async finder => printExport(await finder.exportOperations({ merchant, from, to })),
         merchant,
       )
     })
