@@ -77,7 +77,11 @@ export function createOneTimeCards(store: OneTimeKeyStore, records: RecordVault)
       if (!kept) return undefined
       const key = await records.open('one-time key', merchantId, { ...kept, recordId: tokenId })
       const opened = open(key, bytes.subarray(idBytes), place(merchantId, tokenId))
-      if (!opened) return undefined
+      if (!opened) {
+        // A shop that has truncated or changed the token may still send it whole.
+        await store.giveBack(merchantId, claimed)
+        return undefined
+      }
       // The cast holds, because the seal proves that this file wrote the contents.
       const [number, expiryDate, cardholderName, securityCode] = JSON.parse(opened.toString()) as Contents
       return {
