@@ -34,7 +34,7 @@ describe('texts', () => {
 
   /** Words for "every" that want the plural or another case or gender than the "1 month" of Intl that follows. */
   const every =
-    / (alle|tous les|svakih|vsakih|každé|каждые|кожні|на всеки|κάθε|kas|ik pēc|iga|välein|varje|hver|elke|हर)$/u
+    / (every|ogni|cada|fiecare|alle|tous les|svakih|vsakih|každé|каждые|кожні|на всеки|κάθε|kas|ik pēc|iga|välein|varje|hver|elke|हर)$/u
 
   test('the interval of a plan has a name that fits one day, week, month and year', () => {
     const labels = languageTags.map(tag => `${tag}: ${readTexts(tag)?.planInterval}`)

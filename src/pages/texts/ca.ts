@@ -81,7 +81,7 @@ export const ca: Texts = {
   consentMissing: 'Accepteu l’ordre de domiciliació per pagar amb dèbit directe.',
   payAmount: 'Paga {amount}',
   planTitle: 'La vostra subscripció',
-  planInterval: 'Es cobra cada',
+  planInterval: 'Interval de cobrament',
   planFirst: 'Primer cobrament',
   planLast: 'Últim cobrament',
   planOpenEnd: 'Fins que la cancel·leu',

@@ -93,7 +93,7 @@ export const en = {
   // Sending.
   payAmount: 'Pay {amount}',
   planTitle: 'Your subscription',
-  planInterval: 'Charged every',
+  planInterval: 'Charge interval',
   planFirst: 'First charge',
   planLast: 'Last charge',
   planOpenEnd: 'Until you cancel',

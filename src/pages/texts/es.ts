@@ -81,7 +81,7 @@ export const es: Texts = {
   consentMissing: 'Acepte la orden de domiciliación para pagar por este medio.',
   payAmount: 'Pagar {amount}',
   planTitle: 'Su suscripción',
-  planInterval: 'Se cobra cada',
+  planInterval: 'Intervalo de cobro',
   planFirst: 'Primer cobro',
   planLast: 'Último cobro',
   planOpenEnd: 'Hasta que la cancele',

@@ -82,7 +82,7 @@ export const it: Texts = {
   consentMissing: 'Per pagare con addebito diretto deve accettare il mandato.',
   payAmount: 'Paga {amount}',
   planTitle: 'Il suo abbonamento',
-  planInterval: 'Addebito ogni',
+  planInterval: 'Intervallo di addebito',
   planFirst: 'Primo addebito',
   planLast: 'Ultimo addebito',
   planOpenEnd: 'Fino alla disdetta',

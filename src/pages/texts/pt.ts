@@ -81,7 +81,7 @@ export const pt: Texts = {
   consentMissing: 'Aceite a autorização para pagar por débito direto.',
   payAmount: 'Pagar {amount}',
   planTitle: 'A sua subscrição',
-  planInterval: 'Cobrado a cada',
+  planInterval: 'Intervalo de cobrança',
   planFirst: 'Primeira cobrança',
   planLast: 'Última cobrança',
   planOpenEnd: 'Até cancelar',

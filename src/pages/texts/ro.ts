@@ -81,7 +81,7 @@ export const ro: Texts = {
   consentMissing: 'Pentru a plăti prin debitare directă, vă rugăm să acceptați mandatul.',
   payAmount: 'Plătiți {amount}',
   planTitle: 'Abonamentul dvs.',
-  planInterval: 'Debitat la fiecare',
+  planInterval: 'Interval de debitare',
   planFirst: 'Prima plată',
   planLast: 'Ultima plată',
   planOpenEnd: 'Până la anulare',

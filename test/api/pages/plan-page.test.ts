@@ -38,7 +38,7 @@ test('the page shows amount, interval, first and last charge and how to end the 
   expect(page).toContain('Subscribe and pay €9.99')
   for (const text of [
     'Your subscription',
-    'Charged every',
+    'Charge interval',
     '1 month',
     'First charge',
     'Last charge',
