@@ -6,6 +6,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { renderRefusal } from '#http/answers/dialects.ts'
 import { Refusal, refuseField } from '#http/answers/refusal.ts'
+import { quoteValue } from '#http/body/json-text.ts'
 import type { HttpLimits } from '#http/server/limits.ts'
 import { readTrace } from '#http/server/trace.ts'
 
@@ -109,16 +110,24 @@ export const refuseMissingHost = ({ httpVersion, headers }: IncomingMessage): Re
     : undefined
 
 /**
- * HTTP/1.0 has no Transfer-Encoding: a proxy may see the end of such a request elsewhere than we do and take the rest
- * for another request (request smuggling). RFC 9112 requires closing the connection.
+ * A proxy may see the end of such a request elsewhere than we do and take the rest for another request (request
+ * smuggling), so the connection is closed. HTTP/1.0 has no Transfer-Encoding; in HTTP/1.1 Node would pass the bytes of
+ * a further coding (`gzip, chunked`) on as if they were the body.
  */
-export function refuseOldChunks(
+export function refuseCodings(
   { httpVersion, headers }: IncomingMessage,
   response: Response,
 ): Refusal | undefined {
-  if (httpVersion !== '1.0' || headers['transfer-encoding'] === undefined) return undefined
+  const coding = headers['transfer-encoding']
+  const isOld = httpVersion === '1.0'
+  if (coding === undefined || (!isOld && coding.trim().toLowerCase() === 'chunked')) return undefined
   response.shouldKeepAlive = false
-  return refuseField('Transfer-Encoding', 'Transfer-Encoding is not part of HTTP/1.0; send Content-Length.')
+  return refuseField(
+    'Transfer-Encoding',
+    isOld
+      ? 'Transfer-Encoding is not part of HTTP/1.0; send Content-Length.'
+      : `Transfer-Encoding is ${quoteValue(coding)}; send chunked alone, or Content-Length.`,
+  )
 }
 
 /** Refuses a repeated header that may occur only once. */

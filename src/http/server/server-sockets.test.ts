@@ -61,18 +61,23 @@ test('400 for a request of HTTP/1.1 that names no host, 200 for one of HTTP/1.0'
   await own.app.close()
 })
 
-test('400 for a chunked body in HTTP/1.0, and the bytes after it are not answered', async () => {
-  const own = await createToy()
-  const port = await listen(own)
-  const head =
-    'POST /api/v2/payment HTTP/1.0\r\nhost: x\r\nconnection: keep-alive\r\ntransfer-encoding: chunked\r\n\r\n'
-  const heard = await (await talk(port, `${head}0\r\n\r\n${ask('/health/live')}\r\n`)).heard()
-  expect(heard.split('HTTP/1.1 ')).toEqual([
-    '',
-    expect.stringMatching(/^400 .*connection: close.*not part of HTTP/is),
-  ])
-  await own.app.close()
-})
+test.each([
+  ['HTTP/1.0', 'chunked', 'not part of HTTP'],
+  ['HTTP/1.1', 'gzip, chunked', 'send chunked alone'],
+])(
+  '400 for a body in %s that is %s, and the bytes after it are not answered',
+  async (version, coding, text) => {
+    const own = await createToy()
+    const port = await listen(own)
+    const head = `POST /api/v2/payment ${version}\r\nhost: x\r\nconnection: keep-alive\r\ntransfer-encoding: ${coding}\r\n\r\n`
+    const heard = await (await talk(port, `${head}0\r\n\r\n${ask('/health/live')}\r\n`)).heard()
+    expect(heard.split('HTTP/1.1 ')).toEqual([
+      '',
+      expect.stringMatching(new RegExp(`^400 .*connection: close.*${text}`, 'is')),
+    ])
+    await own.app.close()
+  },
+)
 
 test('431 in answer to HEAD has no body, also when the method came in an earlier packet', async () => {
   const own = await createToy()

@@ -22,8 +22,8 @@ import type { Endpoint } from '#http/endpoint.ts'
 import {
   answerBrokenRequest,
   answerExpectations,
+  refuseCodings,
   refuseMissingHost,
-  refuseOldChunks,
   refuseRepeatedHeader,
 } from '#http/server/broken-request.ts'
 import {
@@ -354,7 +354,7 @@ export async function createHttpServer<Services>(options: HttpServerOptions<Serv
   app.addHook('onRequest', (request, reply, done) => {
     setUp(request)
     const { raw } = request
-    const refusal = refuseMissingHost(raw) ?? refuseOldChunks(raw, reply.raw) ?? refuseRepeatedHeader(raw)
+    const refusal = refuseMissingHost(raw) ?? refuseCodings(raw, reply.raw) ?? refuseRepeatedHeader(raw)
     if (refusal) sendRefusal(reply, { dialect: dialectOf(request), refusal }, sender)
     else if (isUnrouted(request, originPaths)) answerUnrouted(request, reply)
     else done()
