@@ -350,9 +350,44 @@ describe('the signal of a call', () => {
       stop.abort(new Error('the customer went away'))
       return new Promise<void>(() => undefined)
     }
-    await expect(
-      connect({ fetch: meddled, pause }).payments.create(order('left'), { signal: stop.signal }),
-    ).rejects.toThrow('the customer went away')
+    const shop = connect({ fetch: meddled, pause })
+    const { transId, amount } = order('left')
+    const urls = { return: 'https://shop.example/', cancel: 'https://shop.example/' }
+    const session = shop.payments.createSession({ transId, amount, urls }, { signal: stop.signal })
+    await expect(session).rejects.toThrow('the customer went away')
+  })
+
+  test('leaves the outcome of a payment open once it was sent, and the key gets the answer later', async () => {
+    const stop = new AbortController()
+    const { fetch: meddled } = meddle(async (_, real) => {
+      await real()
+      stop.abort(new Error('the customer went away'))
+      throw stop.signal.reason
+    })
+    const shop = connect({ fetch: meddled })
+    const left = await shop.payments.create(order('left-sent'), { signal: stop.signal })
+    expect(left).toMatchObject({
+      status: 'PENDING',
+      transId: 'left-sent',
+      cause: { cause: stop.signal.reason },
+    })
+    if (!isUnknown(left)) throw new Error('an answer came after all')
+    const again = await connect().payments.create(order('left-sent'), { idempotencyKey: left.idempotencyKey })
+    expect(again.status).toBe('OK')
+    const early = shop.payments.create(order('left-unsent'), { signal: stop.signal })
+    await expect(early).rejects.toThrow('the customer went away')
+  })
+
+  test('leaves it open also in the pause after a lost answer', async () => {
+    const stop = new AbortController()
+    const { fetch: meddled } = meddle(async () => new Response('{}', { status: 503 }))
+    const pause = () => {
+      stop.abort(new Error('the customer went away'))
+      return new Promise<void>(() => undefined)
+    }
+    const shop = connect({ fetch: meddled, pause })
+    const left = await shop.payments.create(order('left-in-pause'), { signal: stop.signal })
+    expect(isUnknown(left)).toBe(true)
   })
 
   test('does not end another call that waits for the same access token', async () => {

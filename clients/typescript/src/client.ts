@@ -1,7 +1,14 @@
 /** The client: one method for each operation of the gateway, grouped by subject. */
 import type { TollgateError } from './errors.ts'
 import { type Operations, routes } from './generated.ts'
-import { type CallOptions, createTransport, type Ending, makeKey, type TollgateOptions } from './transport.ts'
+import {
+  type CallOptions,
+  createTransport,
+  type Ending,
+  makeKey,
+  type TollgateOptions,
+  type Unanswered,
+} from './transport.ts'
 
 type Name = keyof Operations
 type Body<K extends Name> = Operations[K]['body']
@@ -14,8 +21,9 @@ type PagedQuery<K extends 'listCustomers' | 'listPaymentPlans'> = Omit<Query<K>,
 type Item<K extends Name> = Answer<K> extends { readonly data: readonly (infer One)[] } ? One : never
 
 /**
- * Nobody knows yet: the answers to all attempts were lost, and the payment may or may not have happened. Do not treat it as
- * failed. Send the same request with the same `idempotencyKey` again, or look the payment up by its transId.
+ * Nobody knows yet: the answers to all attempts were lost, or your signal ended the call after it was sent. The payment may or
+ * may not have happened, so do not treat it as failed. Send the same request with the same `idempotencyKey` again, or look the
+ * payment up by its transId.
  */
 export interface UnknownOutcome {
   readonly status: 'PENDING'
@@ -38,6 +46,10 @@ export type Outcome<T> = T | UnknownOutcome
 /** Whether no answer of the gateway came at all. A PENDING with a payId of the gateway's answer is not this. */
 export const isUnknown = (outcome: Outcome<{ readonly responseCode: string }>): outcome is UnknownOutcome =>
   'cause' in outcome && outcome.cause !== undefined
+
+/** As with `fetch`, a call that its own signal has ended rejects with the reason of the signal. */
+const toThrown = ({ error, aborted }: Unanswered, { signal }: CallOptions): unknown =>
+  aborted ? signal?.reason : error
 
 interface Input {
   readonly path?: Readonly<Record<string, string>>
@@ -71,14 +83,14 @@ export class Tollgate {
 
   async #call<K extends Name>(name: K, input: Input, options: CallOptions = {}): Promise<Answer<K>> {
     const ending = await this.#send<Answer<K>>(name, input, options)
-    if ('error' in ending) throw ending.error
+    if ('error' in ending) throw toThrown(ending, options)
     return ending.answer
   }
 
   async #move<K extends Name>(name: K, input: Input, options: CallOptions = {}): Promise<Outcome<Answer<K>>> {
     const ending = await this.#send<Answer<K>>(name, input, options)
     if ('answer' in ending) return ending.answer
-    if (!ending.unsure) throw ending.error
+    if (!ending.unsure) throw toThrown(ending, options)
     const { transId } = (input.body ?? {}) as { transId?: string }
     return {
       status: 'PENDING',

@@ -43,8 +43,16 @@ export interface Request {
   readonly signal?: AbortSignal
 }
 
-/** How a request ended; `unsure` when an attempt may have taken effect although its answer is missing. */
-export type Ending<T> = { readonly answer: T } | { readonly error: TollgateError; readonly unsure: boolean }
+/** How a request ended. */
+export type Ending<T> = { readonly answer: T } | Unanswered
+
+export interface Unanswered {
+  readonly error: TollgateError
+  /** An attempt may have taken effect although its answer is missing. */
+  readonly unsure: boolean
+  /** The caller's signal ended it. */
+  readonly aborted?: boolean
+}
 
 export interface Transport {
   send<T>(request: Request): Promise<Ending<T>>
@@ -73,7 +81,9 @@ export function createTransport(options: TollgateOptions): Transport {
     // Until there is a token nothing was sent, whatever goes wrong.
     let token: string | undefined
     try {
-      token = await orAborted(signIn.token(), bound)
+      const held = await orAborted(signIn.token(), bound)
+      bound.throwIfAborted()
+      token = held
       const response = await ask(base + path, {
         method: verb,
         headers: { ...headers, authorization: `Bearer ${token}` },
@@ -82,11 +92,11 @@ export function createTransport(options: TollgateOptions): Transport {
       })
       return { ...(await readAttempt(response, key)), token }
     } catch (cause) {
-      signal?.throwIfAborted()
       const sent = token !== undefined
       return {
         error: cause instanceof TollgateError ? cause : toConnectionError(cause, { key, sent }),
         token,
+        aborted: signal?.aborted ?? false,
       }
     }
   }
@@ -98,7 +108,7 @@ export function createTransport(options: TollgateOptions): Transport {
     for (let tried = 0; ; tried += 1) {
       const ended = await attempt(prepared)
       if ('answer' in ended) return { answer: ended.answer as T }
-      const { error, token, retryAfterSeconds } = ended
+      const { error, token, retryAfterSeconds, aborted = false } = ended
       // Without a token the credentials themselves were refused.
       if (error instanceof AuthenticationError && token !== undefined && !renewed) {
         signIn.forget(token)
@@ -107,6 +117,7 @@ export function createTransport(options: TollgateOptions): Transport {
         continue
       }
       unsure ||= token !== undefined && mayHaveHappened(error)
+      if (aborted) return { error, unsure, aborted }
       const waitMs =
         retryAfterSeconds === undefined
           ? 250 * 2 ** tried * (0.75 + Math.random() / 2)
@@ -114,7 +125,7 @@ export function createTransport(options: TollgateOptions): Transport {
       const again = error.status === undefined || repeatable.has(error.status)
       if (!again || tried >= retries || waitMs > maxPauseMs)
         return { error, unsure: unsure && !decides(error) }
-      await orAborted(pause(waitMs), request.signal)
+      if (!(await isPauseOver(pause(waitMs), request.signal))) return { error, unsure, aborted: true }
     }
   }
 
@@ -160,6 +171,16 @@ async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined
     signal.removeEventListener('abort', abort)
   }
 }
+
+/** False if the signal ended the pause. */
+const isPauseOver = (pause: Promise<void>, signal: AbortSignal | undefined): Promise<boolean> =>
+  orAborted(pause, signal).then(
+    () => true,
+    cause => {
+      if (signal?.aborted) return false
+      throw cause
+    },
+  )
 
 /** Node 20 has no Promise.withResolvers. */
 function withRejection(): { readonly promise: Promise<never>; readonly reject: (reason: unknown) => void } {
@@ -211,6 +232,7 @@ type Attempt =
       /** The access token that it was sent with; undefined if it was not sent, because there was none. */
       readonly token: string | undefined
       readonly retryAfterSeconds?: number
+      readonly aborted?: boolean
     }
 
 /**
