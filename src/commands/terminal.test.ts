@@ -1,6 +1,7 @@
 /** Colours and bars are for terminals; whatever is read by a program stays plain. */
 import { expect, test, vi } from 'vitest'
-import { paintState, printExport, printRows, showProgress, toVisible } from '#commands/terminal.ts'
+import { paintState, printExport, printRows, showProgress } from '#commands/terminal.ts'
+import { toVisible } from '#domain/text.ts'
 
 const streamOf = (isTTY: boolean) => {
   const written: string[] = []

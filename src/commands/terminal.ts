@@ -1,6 +1,7 @@
 /** Colours and a progress bar for terminals. Pipes, files and NO_COLOR get plain text. */
 import { once } from 'node:events'
 import { styleText } from 'node:util'
+import { toVisible } from '#domain/text.ts'
 
 const tones: Readonly<Record<string, 'green' | 'red' | 'yellow'>> = {
   OK: 'green',
@@ -20,14 +21,6 @@ export function paintState(state: string, stream: NodeJS.WriteStream = process.s
 
 export const paintQuiet = (text: string, stream: NodeJS.WriteStream = process.stdout): string =>
   stream.isTTY ? styleText('dim', text, { stream }) : text
-
-const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
-
-/**
- * One line of untrusted text. Invisible characters are written as their code, so that they never control the terminal.
- */
-export const toVisible = (text: string): string =>
-  text.replace(invisible, character => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
 
 export const printJson = (value: unknown): void => console.log(JSON.stringify(value))
 

@@ -15,6 +15,18 @@ const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 /** Identifiers are read aloud, pasted and searched for, so their characters must be visible or spaces. */
 export const isPrintable = (text: string): boolean => !invisible.test(text)
 
+const eachInvisible = new RegExp(invisible, 'gu')
+
+/**
+ * Invisible characters as their codes, in the way of JSON: shown to somebody, a text of others must neither control the
+ * terminal nor look like another text.
+ */
+export const toVisible = (text: string): string =>
+  text.replace(eachInvisible, character =>
+    // By units, because JSON has no other way to write a character above U+FFFF.
+    character.replace(/./gs, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  )
+
 /** 128: the width of the columns for names. */
 export const nameMax = 128
 

@@ -2,8 +2,9 @@
 import { type Command, Option } from 'commander'
 import { accountOption, inOne, withBank } from '#commands/books/open-bank.ts'
 import { jsonOption } from '#commands/options.ts'
-import { print, toVisible } from '#commands/terminal.ts'
+import { print } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
+import { toVisible } from '#domain/text.ts'
 import type { QueuedAgain, Undelivered, UndeliveredList } from '#operations/bank/undelivered.ts'
 
 interface UndeliveredOptions {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Refusal } from '#http/answers/refusal.ts'
-import { readJson } from '#http/body/json-text.ts'
+import { quoteValue, readJson } from '#http/body/json-text.ts'
 
 const fieldOf = (text: string | Buffer): string | undefined => {
   const read = readJson(Buffer.from(text as string))
@@ -110,6 +110,13 @@ test('every number that a double can represent is read unchanged', () => {
   expect(readJson(Buffer.from(JSON.stringify(numbers)))).toMatchObject({
     value: JSON.parse(JSON.stringify(numbers)),
   })
+})
+
+test.each([
+  ['a name', () => fieldOf('{"a\u202eb\u009b":1e999}'), String.raw`a\u202eb\u009b`],
+  ['a value', () => quoteValue('a\u202eb\u009b\u{e0001}'), String.raw`"a\u202eb\u009b\udb40\udc01"`],
+])('invisible characters of %s are repeated as their codes', (_, shown, expected) => {
+  expect(shown()).toBe(expected)
 })
 
 test('a long name is cut in the path', () => {

@@ -7,6 +7,7 @@ import { isUtf8 } from 'node:buffer'
 import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
 import { addSuspect, mayHoldDigits, type Suspect } from '#domain/cards/stray-card-data.ts'
 import { isRecord, type JsonObject } from '#domain/json.ts'
+import { toVisible } from '#domain/text.ts'
 import { type FieldError, type Refusal, refuseField } from '#http/answers/refusal.ts'
 import { markLostNumbers } from '#http/body/json-numbers.ts'
 import { bringsManyFields } from '#http/body/json-shapes.ts'
@@ -101,8 +102,8 @@ function isPoison(key: string, owner: JsonObject): boolean {
 export function cutName(name: string): string {
   // An empty name would be invisible.
   if (name === '') return '""'
-  if (name.length <= nameMax) return name
-  return `${scrubCardNumbers(startOf(name, nameMax)).slice(0, nameMax).toWellFormed()}…`
+  if (name.length <= nameMax) return toVisible(name)
+  return `${toVisible(scrubCardNumbers(startOf(name, nameMax)).slice(0, nameMax).toWellFormed())}…`
 }
 
 /**
@@ -115,8 +116,10 @@ const startOf = (text: string, shownMax: number): string =>
 /** Values are shown only so that the reader recognises them. */
 const shownMax = 64
 
-/** The value as JSON, without card numbers, and cut if it is long. */
-export function quoteValue(value: unknown): string {
+/** The value as JSON, without card numbers and invisible characters, and cut if it is long. */
+export const quoteValue = (value: unknown): string => toVisible(quoteAsSent(value))
+
+function quoteAsSent(value: unknown): string {
   // Filtered before it is cut, because the filter would miss half a card number.
   const start = typeof value === 'string' ? startOf(value, shownMax) : value
   const whole = scrubCardNumbers(JSON.stringify(start))
