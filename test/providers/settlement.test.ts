@@ -393,6 +393,31 @@ test('a charge that failed after the provider had booked it is no difference onc
   await forget()
 })
 
+test('the lines of a debit that failed before a later good try belong to no capture', async () => {
+  const { body } = await shop.create('PROVIDERP', { captureMethod: { type: 'AUTOMATIC' } })
+  for (const action of ['decline', 'approve'] as const) await shop.customer(body.payId, action)
+  const [failed] = await queryRows<{ reference: XId }>(
+    gateway.databaseUrl,
+    `SELECT r.reference FROM provider_reference r JOIN operation o ON o.merchant_id = r.merchant_id
+       AND o.details->>'captureXId' = r.reference
+     WHERE o.pay_id = $1 AND o.state = 'FAILED'`,
+    [body.payId],
+  )
+  const operations: AnyJson[] = (await shop.read(body.payId)).operations
+  const capture = operations.find(({ type }) => type === 'CAPTURE')
+  const lines = [
+    line({ reference: failed?.reference, transactionId: 'py_1' }),
+    line({ transactionId: 'py_1', gross: -1000, net: -1000, providerReference: 'R2' }),
+    line({ reference: capture.xId as XId, transactionId: 'py_2', providerReference: 'R3' }),
+  ]
+  expect(await importLines(lines.slice(0, 1))).toMatchObject({ added: 1, unmatched: 1 })
+  // Two lines that come to nothing match no operation, and need none.
+  expect(await importLines(lines)).toMatchObject({ added: 2, repeated: 1, unmatched: 0 })
+  const found = await reconcile()
+  expect([found.theirsWithoutOurs, found.amountsDiffer]).toEqual([[], []])
+  await forget()
+})
+
 test('lines that share a reference are all kept, once', async () => {
   const lines = [
     line({ type: 'CHARGEBACK', gross: -1000, fee: 0, net: -1000 }),

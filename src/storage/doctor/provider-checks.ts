@@ -65,14 +65,15 @@ export const unsettled = `SELECT o.merchant_id, o.pay_id, o.x_id, format('%s of 
     AND NOT EXISTS (SELECT 1 FROM settlement_line l WHERE l.merchant_id = p.merchant_id
       AND l.provider_account_id = p.provider_account AND l.pay_id = p.pay_id AND l.type = 'CHARGEBACK')`
 
-/**
- * Whether the line is one of a charge that failed after the provider had booked it: the charge's lines add up to zero,
- * and it is no capture of ours.
- */
-export const isOfFailedCharge = (line: string): string =>
-  `(${line}.type = 'CAPTURE' AND ${line}.x_id IS NULL AND coalesce((SELECT sum(c.gross) FROM settlement_line c
+/** Whether the lines of a line's charge that are no capture of ours add up to zero. */
+export const isNothing = (line: string): string =>
+  `coalesce((SELECT sum(c.gross) FROM settlement_line c
     WHERE c.merchant_id = ${line}.merchant_id AND c.provider_account_id = ${line}.provider_account_id
-      AND c.type = 'CAPTURE' AND c.x_id IS NULL AND c.transaction_id = ${line}.transaction_id) = 0, false))`
+      AND c.type = 'CAPTURE' AND c.x_id IS NULL AND c.transaction_id = ${line}.transaction_id) = 0, false)`
+
+/** Whether the line is one of a charge that failed after the provider had booked it. */
+export const isOfFailedCharge = (line: string): string =>
+  `(${line}.type = 'CAPTURE' AND ${line}.x_id IS NULL AND ${isNothing(line)})`
 
 /** Whether the line has the operation's type. Providers call all outgoing money a REFUND, credits included. */
 const isItsType = `(o.type = l.type OR (o.type = 'CREDIT' AND l.type = 'REFUND'))`

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { giveNewKeys, type KeyedEntry } from '#storage/bank/former-keys.ts'
 import { type Database, inTransaction } from '#storage/database.ts'
+import { isNothing } from '#storage/doctor/provider-checks.ts'
 import { lookUp } from '#storage/planner.ts'
 import { matchLines } from '#storage/providers/match-lines.ts'
 import { chunksOf, type RowOf, recordset, toRecordset } from '#storage/recordset.ts'
@@ -48,11 +49,17 @@ export const namePayouts = `WITH found AS MATERIALIZED (SELECT l.provider_refere
   UPDATE settlement_line l SET settlement_id = f.settlement_id FROM found f
   WHERE l.merchant_id = $1 AND l.provider_account_id = $2 AND l.provider_reference = f.provider_reference`
 
-export const unmatchedStatement = `SELECT count(*)::int AS unmatched FROM ${given}
-    CROSS JOIN LATERAL ${lookUp(`SELECT k.type, k.pay_id, k.x_id FROM settlement_line k WHERE k.merchant_id = $1
-      AND k.provider_account_id = $2 AND k.settlement_id = r.settlement_id AND k.type = r.type
-      AND k.provider_reference = r.provider_reference`)} l
-  WHERE (l.type IN ('CAPTURE', 'REFUND') AND l.x_id IS NULL) OR (l.type = 'CHARGEBACK' AND l.pay_id IS NULL)`
+/** Each charge is looked up once, because a file may have any number of lines about one. */
+export const unmatchedStatement = `WITH l AS MATERIALIZED (SELECT l.* FROM ${given}
+    CROSS JOIN LATERAL ${lookUp(`SELECT k.merchant_id, k.provider_account_id, k.type, k.transaction_id, k.pay_id, k.x_id
+      FROM settlement_line k WHERE k.merchant_id = $1 AND k.provider_account_id = $2
+      AND k.settlement_id = r.settlement_id AND k.type = r.type AND k.provider_reference = r.provider_reference`)} l
+    WHERE (l.type IN ('CAPTURE', 'REFUND') AND l.x_id IS NULL) OR (l.type = 'CHARGEBACK' AND l.pay_id IS NULL)),
+  failed AS MATERIALIZED (SELECT f.transaction_id FROM (SELECT DISTINCT merchant_id, provider_account_id, transaction_id
+      FROM l WHERE type = 'CAPTURE' AND transaction_id IS NOT NULL) f
+    WHERE ${isNothing('f')})
+  SELECT count(*)::int AS unmatched FROM l
+  WHERE type <> 'CAPTURE' OR transaction_id IS NULL OR transaction_id NOT IN (SELECT transaction_id FROM failed)`
 
 interface Account {
   readonly merchantId: string

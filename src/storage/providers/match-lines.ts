@@ -22,6 +22,10 @@ const candidates = (states: string): string =>
   `FROM operation o WHERE o.merchant_id = $2 AND o.pay_id = l.pay_id AND o.type = l.type
     AND o.state IN (${states})`
 
+/** Whether a line names a try that failed: its money is not that of the try which was approved later. */
+const namesFailedTry = `EXISTS (SELECT 1 FROM operation f WHERE f.merchant_id = $2 AND f.pay_id = l.pay_id
+    AND f.state = 'FAILED' AND l.reference IN (replace(f.x_id::text, '-', ''), f.details->>'captureXId'))`
+
 /**
  * The operation of a line: the one it names, else the payment's only operation of that type. Of several with one
  * provider id it is the first, because they are compared as one sum. A failed operation may have lines too: its money
@@ -31,7 +35,7 @@ const operationOf = `SELECT coalesce(
     (SELECT o.x_id ${candidates(`'OK', 'FAILED'`)} AND replace(o.x_id::text, '-', '') = l.reference LIMIT 1),
     (SELECT min(o.x_id::text)::uuid ${candidates(`'OK'`)} AND o.provider->>'transactionId' = l.transaction_id),
     (SELECT min(o.x_id::text)::uuid ${candidates(`'FAILED'`)} AND o.provider->>'transactionId' = l.transaction_id),
-    (SELECT min(o.x_id::text)::uuid ${candidates(`'OK'`)} HAVING count(*) = 1))`
+    (SELECT min(o.x_id::text)::uuid ${candidates(`'OK'`)} AND NOT ${namesFailedTry} HAVING count(*) = 1))`
 
 /** What identifies a line, in the order of the primary key. */
 const lineKey = [
