@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { isStorable } from '#domain/text.ts'
 import { InvalidField } from '#http/server/ports.ts'
+import { sortFilters } from '#operations/finding/cursor.ts'
 
 export interface CursorScope {
   readonly merchantId: string
@@ -19,10 +20,7 @@ export interface CursorScope {
  */
 function digest({ merchantId, list, query }: CursorScope, position: readonly string[]): string {
   const { limit: _limit, cursor: _cursor, ...filters } = query
-  const entries = Object.entries(filters)
-    .filter(([, value]) => value !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-  const text = JSON.stringify([merchantId, list, entries, position])
+  const text = JSON.stringify([merchantId, list, sortFilters(filters), position])
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 

@@ -22,10 +22,21 @@ export interface CursorScope {
 
 export type Place = readonly (string | number)[]
 
-function checkOf({ list, merchantId, filters }: CursorScope, place: string): string {
-  const given = Object.entries(filters)
+/** The filters that are comma lists, in every list that has them. */
+const commaLists: readonly string[] = ['status', 'type']
+
+/** The filters that were given, in one order; so are the values of comma lists, whose order means nothing. */
+export const sortFilters = (filters: CursorScope['filters']): readonly (readonly [string, unknown])[] =>
+  Object.entries(filters)
     .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => [name, commaLists.includes(name) ? sortList(String(value)) : value] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1))
+
+const sortList = (list: string): string =>
+  [...new Set(list.split(',').map(value => value.trim()))].sort().join(',')
+
+function checkOf({ list, merchantId, filters }: CursorScope, place: string): string {
+  const given = sortFilters(filters)
   return createHash('sha256')
     .update(JSON.stringify([list, merchantId, given, place]))
     .digest()

@@ -271,6 +271,13 @@ describe('400 names the parameter', () => {
     },
   )
 
+  test('no order of a list: a cursor goes on with the same values in another one', async () => {
+    const { body } = await list('?limit=1&status=OK,AUTHORIZED&type=CARD')
+    const next = (query: string) => list(`?limit=1&cursor=${body.nextCursor}&${query}`)
+    expect((await next('type=CARD&status=AUTHORIZED,OK')).status).toBe(200)
+    expect((await next('type=CARD&status=AUTHORIZED')).status).toBe(400)
+  })
+
   test('a cursor of other filters, and one of another merchant', async () => {
     const { body } = await list('?limit=1')
     expect((await list(`?limit=1&cursor=${body.nextCursor}&currency=EUR`)).status).toBe(400)
