@@ -1,5 +1,6 @@
 /** The request of `POST /payments`. The limits of the chosen method are checked against its row, not here. */
 import type { Static } from 'typebox'
+import { maximumAmount } from '#domain/money/money.ts'
 import { createObjects, directMembers, otherObject } from '#methods/fields/objects.ts'
 import { billingAddress, shipping } from '#schemas/parts/address.ts'
 import { createAmount } from '#schemas/parts/amount.ts'
@@ -139,9 +140,12 @@ const verifiesAccount = {
   required: ['paymentMethods'],
 }
 
+/** Complete, so that the error about any wrong value tells this minimum. */
+const something = { type: 'integer', minimum: 1, maximum: maximumAmount }
+
 export const paysSomething = {
   if: verifiesAccount,
-  else: { properties: { amount: { type: 'object', properties: { value: { minimum: 1 } } } } },
+  else: { properties: { amount: { type: 'object', properties: { value: something } } } },
 }
 
 export const createPayment = closed(

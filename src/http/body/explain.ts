@@ -68,17 +68,26 @@ function withoutCountsOfUnknown(errors: readonly ErrorObject[]): readonly ErrorO
   )
 }
 
-/** If a condition sets a stricter minimum than the field itself, only the stricter one is reported. */
+/** If a condition allows less of a number than the field itself, only the condition's error is reported. */
 const keepStrictest = (errors: readonly ErrorObject[]): ErrorObject[] => {
   const strictest = new Map<string, number>()
-  const lowest = errors.filter(({ keyword }) => keyword === 'minimum')
-  for (const { instancePath, params } of lowest) {
-    strictest.set(instancePath, Math.max(strictest.get(instancePath) ?? params.limit, params.limit))
+  const placeOf = ({ keyword, instancePath }: ErrorObject) => `${keyword} ${instancePath}`
+  for (const error of errors) {
+    const minimum = minimumBeside(error)
+    if (minimum === undefined) continue
+    strictest.set(placeOf(error), Math.max(strictest.get(placeOf(error)) ?? minimum, minimum))
   }
-  return errors.filter(
-    ({ keyword, instancePath, params }) =>
-      keyword !== 'minimum' || params.limit === strictest.get(instancePath),
-  )
+  return errors.filter(error => {
+    const minimum = minimumBeside(error)
+    return minimum === undefined || minimum === strictest.get(placeOf(error))
+  })
+}
+
+/** The minimum of the schema that a number violates; undefined: it is not about a number, or has none. */
+function minimumBeside({ keyword, parentSchema }: ErrorObject): number | undefined {
+  const isAboutNumber = keyword === 'minimum' || keyword === 'maximum' || keyword === 'type'
+  const minimum = isAboutNumber ? parentSchema?.minimum : undefined
+  return typeof minimum === 'number' ? minimum : undefined
 }
 
 /**
@@ -142,8 +151,8 @@ function explainError(error: ErrorObject, explained: Explained): Finding {
   const special = specials[error.keyword]
   if (special) return special(error, path, explained)
   const stated = schemasAt(explained.schema, path, explained.book)
-  const schemas =
-    error.keyword === 'minimum' ? stated.map(schema => raiseMinimum(schema, error.params.limit)) : stated
+  const minimum = minimumBeside(error)
+  const schemas = minimum === undefined ? stated : stated.map(schema => raiseMinimum(schema, minimum))
   const allowed = describeAllowed(schemas, explained.book) ?? 'something else'
   const known = error.keyword === 'type' ? namesBeside(path, explained) : []
   if (known.length > 0) {
@@ -163,7 +172,7 @@ function namesBeside(path: Path, { schema, book }: Explained): string[] {
   return known.some(other => other === name) ? [] : known
 }
 
-const raiseMinimum = (schema: JsonSchema, minimum: unknown): JsonSchema =>
+const raiseMinimum = (schema: JsonSchema, minimum: number): JsonSchema =>
   schema.minimum === undefined ? schema : { ...schema, minimum }
 
 const explainMissing = (name: unknown, path: Path, explained: Explained): Finding => {
