@@ -90,17 +90,21 @@ export const disputePath = Type.Object({
 /** 7,000,000 characters: 5 MiB in base64, with some room. The decoded size is checked too. */
 const contentMax = 7_000_000
 
+const notBlank = '\\S'
+
 /** 10 files: as many as a person reads in a dispute. */
 const filesMax = 10
 
 export const evidenceRequest = closed(
   {
-    text: optional(text(20_000, 'What the merchant has to say.', { minLength: 1 })),
+    text: optional(
+      text(20_000, 'What the merchant has to say, which is not blank.', { minLength: 1, pattern: notBlank }),
+    ),
     files: optional(
       Type.Array(
         closed(
           {
-            name: text(255, 'Name of the file.', { minLength: 1 }),
+            name: text(255, 'Name of the file, which is not blank.', { minLength: 1, pattern: notBlank }),
             type: choice(['application/pdf', 'image/png', 'image/jpeg'], 'Media type of the file.'),
             content: Type.String({
               minLength: 1,

@@ -1735,7 +1735,7 @@ export interface EventReplay {
 
 /** A document that proves the case. */
 export interface EvidenceFile {
-  /** Name of the file. */
+  /** Name of the file, which is not blank. */
   readonly name: string
   /** Media type of the file. */
   readonly type: "application/pdf" | "image/png" | "image/jpeg"
@@ -1745,7 +1745,7 @@ export interface EvidenceFile {
 
 /** Evidence against a dispute: a text, files, or both. */
 export interface EvidenceRequest {
-  /** What the merchant has to say. */
+  /** What the merchant has to say, which is not blank. */
   readonly text?: string
   /** Documents. */
   readonly files?: readonly (EvidenceFile)[]

@@ -42,8 +42,8 @@ interface AnswerStep {
     dispute: AnsweredDispute,
     signal: AbortSignal,
   ) => Promise<Outcome> | undefined
-  /** Stores what must be durable before the provider is called. */
-  readonly before?: (dispute: Dispute) => Promise<void>
+  /** Stores what the provider has taken, before the dispute is changed: a repetition of a call cut off here stores it. */
+  readonly keep?: () => Promise<void>
   readonly change: (payment: Payment, dispute: Dispute, connector: Connector, now: Date) => DisputeChange
 }
 
@@ -71,7 +71,7 @@ export function sendEvidence(
     {
       hand: (actions, dispute, signal) =>
         actions.submitEvidence?.(dispute, evidence, keyAt(dispute.stage), signal),
-      before: () => keepEvidence(merchant, disputeId, evidence, deps),
+      keep: () => keepEvidence(merchant, disputeId, evidence, deps),
       change: (payment, dispute, { disputes }, now) =>
         submitEvidence(payment, dispute, { kept: disputes?.keep?.(evidence) ?? dispute.kept, now }),
     },
@@ -127,7 +127,7 @@ async function holdDispute(answer: HeldAnswer, { disputes, clock }: Engine): Pro
 
 async function answerHeld(
   { merchant, disputeId, key }: DisputeAnswer,
-  { hand, before, change }: AnswerStep,
+  { hand, keep, change }: AnswerStep,
   deps: AnswerDeps,
 ): Promise<OperationAnswer | undefined> {
   const { engine } = deps
@@ -143,7 +143,6 @@ async function answerHeld(
   const refusal = refuseAnswer(dispute, now)
   if (!connector?.disputes) return refuse('METHOD_LACKS_OPERATION')
   if (refusal) return refuse(refusal)
-  await before?.(dispute)
   const { prepared: approval } = approvingOperation(payment)
   const sent = hand(connector.disputes, { ...dispute, approval }, signal)
   if (!sent) return refuse('METHOD_LACKS_OPERATION')
@@ -157,6 +156,7 @@ async function answerHeld(
     )
   if (outcome.kind === 'unknown' || outcome.kind === 'unreached')
     throw new ProviderSilent(`the provider did not say whether it took the answer to ${disputeId}`)
+  await keep?.()
   const changed = await changeDispute(
     { merchantId, payId: dispute.payId },
     {

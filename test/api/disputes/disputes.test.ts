@@ -3,7 +3,7 @@ import { strict as assert } from 'node:assert'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { PayId } from '#domain/ids.ts'
 import { writeCursor } from '#endpoints/page-cursor.ts'
-import { accept } from '#operations/disputes/answer-dispute.ts'
+import { accept, sendEvidence } from '#operations/disputes/answer-dispute.ts'
 import { lookForDispute } from '#operations/disputes/look-for-dispute.ts'
 import type { Engine } from '#operations/engine.ts'
 import { ProviderSilent } from '#operations/lost-database.ts'
@@ -199,6 +199,8 @@ test('the same Idempotency-Key answers the same and changes nothing', async () =
 test.each([
   ['nothing', {}],
   ['an unknown field', { text: 'x', other: 1 }],
+  ['a blank text', { text: ' \n\t' }],
+  ['a file with a blank name', { files: [{ name: ' ', type: 'image/png', content: 'AAAA' }] }],
   ['another type of file', { files: [{ name: 'a', type: 'text/html', content: 'AAAA' }] }],
   ['content that is not base64', { files: [{ name: 'a', type: 'image/png', content: '%%%%' }] }],
 ])('400: evidence with %s', async (_, body) => {
@@ -299,6 +301,38 @@ test('503 and not a refusal if it is unknown whether the provider took the answe
   expect((await read(shop, dispute.disputeId)).status).toBe('OPEN')
   expect((await answer(false))?.status).toBe(200)
   expect((await read(shop, dispute.disputeId)).status).toBe('ACCEPTED')
+})
+
+test('evidence that the provider does not take is not stored', async () => {
+  const { shop, dispute } = await openDisputed()
+  const { engine } = gateway.gateway
+  const merchant = await findMerchant(shop, gateway)
+  const provider = { echo: { reference: dispute.xId, amount: dispute.amount } }
+  const refusing: Engine['providers'] = {
+    ...engine.providers,
+    open: async (...asked) => {
+      const account = await engine.providers.open(...asked)
+      const disputes = {
+        ...account?.connector.disputes,
+        submitEvidence: async () => ({ kind: 'declined', detail: '0305', provider }) as const,
+      }
+      return account && { ...account, connector: { ...account.connector, disputes } }
+    },
+  }
+  const stored = () =>
+    queryRows(gateway.databaseUrl, 'SELECT name FROM dispute_file WHERE dispute_id = $1', [dispute.disputeId])
+  const evidence = { text: 'The parcel was signed for.' }
+  const refused = await sendEvidence(
+    { merchant, disputeId: dispute.disputeId, evidence: { ...evidence, files: [] } },
+    {
+      engine: { ...engine, providers: refusing },
+      vault: createRecordVault({ current: assert.fail, byVersion: assert.fail }),
+    },
+  )
+  expect(refused?.status).toBe(422)
+  expect(await stored()).toEqual([])
+  expect((await shop.call('POST', `/disputes/${dispute.disputeId}/evidence`, evidence)).status).toBe(200)
+  expect(await stored()).toEqual([{ name: 'text' }])
 })
 
 /** The process's engine; its provider is told of each acceptance by `take`. */
