@@ -4,7 +4,7 @@ export interface AccessToken {
   /** Send it as `Authorization: Bearer …`. */
   readonly access_token: string
   readonly token_type: "bearer"
-  /** Lifetime in seconds: 3600, or 900 for one payment intent. */
+  /** Lifetime in seconds: 3600, or 900 for one payment intent; less where the API key ends sooner. */
   readonly expires_in: number
 }
 

@@ -29,7 +29,10 @@ const AccessToken = Type.Object(
   {
     access_token: Type.String({ description: 'Send it as `Authorization: Bearer …`.' }),
     token_type: Type.Enum(['bearer']),
-    expires_in: Type.Integer({ description: 'Lifetime in seconds: 3600, or 900 for one payment intent.' }),
+    expires_in: Type.Integer({
+      description:
+        'Lifetime in seconds: 3600, or 900 for one payment intent; less where the API key ends sooner.',
+    }),
   },
   { title: 'AccessToken' },
 )

@@ -6,6 +6,7 @@
 
 import { type KeyObject, randomUUID } from 'node:crypto'
 import { compactVerify, SignJWT } from 'jose'
+import type { LiveKey } from '#domain/api-key.ts'
 import { isRecord, type JsonObject } from '#domain/json.ts'
 import type { Merchant } from '#domain/merchant.ts'
 
@@ -32,7 +33,7 @@ export interface AccessTokens {
   issue(
     merchant: Merchant,
     intentId?: string,
-    keyId?: string,
+    key?: Pick<LiveKey, 'keyId' | 'expiresAtMs'>,
   ): Promise<{ accessToken: string; expiresInSeconds: number }>
   /** The claims of a token that this environment signed, otherwise undefined. Does not check the expiry. */
   read(accessToken: string): Promise<TokenClaims | undefined>
@@ -49,12 +50,15 @@ export const timeOf = (merchant: Merchant, nowMs: number): number => nowMs + mer
 
 export function createAccessTokens({ key, issuer, audience, nowMs }: TokenSettings): AccessTokens {
   return {
-    async issue(merchant, intentId, keyId) {
+    async issue(merchant, intentId, apiKey) {
       const issuedAt = Math.floor(timeOf(merchant, nowMs()) / 1000)
-      const expiresInSeconds = intentId === undefined ? merchantLifetimeSeconds : intentLifetimeSeconds
+      // The token ends with its key, which ends by real time.
+      const keyLeftSeconds = Math.ceil(((apiKey?.expiresAtMs ?? Number.POSITIVE_INFINITY) - nowMs()) / 1000)
+      const longest = intentId === undefined ? merchantLifetimeSeconds : intentLifetimeSeconds
+      const expiresInSeconds = Math.max(1, Math.min(longest, keyLeftSeconds))
       const accessToken = await new SignJWT({
         ...(intentId === undefined ? {} : { payment_intent_id: intentId }),
-        ...(keyId === undefined ? {} : { key_id: keyId }),
+        ...(apiKey === undefined ? {} : { key_id: apiKey.keyId }),
       })
         .setProtectedHeader({ alg: algorithm, typ: tokenType })
         .setIssuer(issuer)

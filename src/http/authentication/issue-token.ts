@@ -97,7 +97,7 @@ async function decide(form: Form, address: string, ports: IssueTokenPorts): Prom
   if (intentId !== undefined && !(await ports.findIntent?.(merchantId, intentId))) {
     return refuseField('payment_intent_id', 'payment_intent_id names no payment intent of this merchant.')
   }
-  const { accessToken, expiresInSeconds } = await ports.accessTokens.issue(merchant, intentId, key.keyId)
+  const { accessToken, expiresInSeconds } = await ports.accessTokens.issue(merchant, intentId, key)
   return answer(
     200,
     { access_token: accessToken, token_type: 'bearer', expires_in: expiresInSeconds },

@@ -141,6 +141,17 @@ describe('the end of a key', () => {
     expect((await askToken(apiKey)).status).toBe(401)
   })
 
+  test('a token is said to live no longer than its key', async () => {
+    for (const [keySeconds, tokenSeconds] of [
+      [600, 600],
+      [7_200, 3_600],
+    ] as const) {
+      now = Date.now()
+      const { apiKey } = await makeKey({ expiresAt: new Date(now + keySeconds * 1_000) })
+      expect((await askToken(apiKey)).body.expires_in).toBe(tokenSeconds)
+    }
+  })
+
   test('401 after it was revoked: at once here, within 5 s in another process, also for its tokens', async () => {
     const other = await startTestGateway({ beside: gateway, clock })
     try {
