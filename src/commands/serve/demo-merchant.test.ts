@@ -1,5 +1,5 @@
 /** The credentials of the demo merchant in the data folder, and what happens where they cannot be stored. */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -55,4 +55,12 @@ test('the demo merchant of a cell that is away keeps its credentials, and no sec
   }
   expect(await readOrCreateDemoMerchant(directory, merchants)).toEqual(made)
   expect([asked, merchants.created]).toEqual([['mer_1'], []])
+})
+
+test('a folder in the place of the credentials is named', async () => {
+  const directory = join(folder, 'mounted')
+  mkdirSync(join(directory, 'demo.json'), { recursive: true })
+  await expect(readOrCreateDemoMerchant(directory, countingMerchants())).rejects.toThrow(
+    `${join(directory, 'demo.json')}, which holds the demo merchant's credentials, cannot be read (it is a folder: remove it)`,
+  )
 })

@@ -96,7 +96,12 @@ export async function readDemoMerchant(directory: string): Promise<DemoMerchant 
   } catch (error) {
     const code = textAt(error, 'code')
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    throw error
+    // Node's error does not name the folder. Container engines make one in the place of a file that is not there.
+    const reason = code === 'EISDIR' ? 'it is a folder: remove it' : `${code}: make it readable for this user`
+    throw new CommandFault(
+      `${demoFile(directory)}, which holds the demo merchant's credentials, cannot be read (${reason})`,
+      { cause: error },
+    )
   }
   return parseDemoMerchant(content)
 }
