@@ -1,7 +1,7 @@
 /** When a serving process ends, with signals, time and parent in the test's hands. */
 import { EventEmitter } from 'node:events'
 import { expect, test, vi } from 'vitest'
-import { watchLifetime } from '#commands/serve/lifetime.ts'
+import { waitForEnd, watchLifetime } from '#commands/serve/lifetime.ts'
 
 function watch({ hasParent = true } = {}) {
   const exit = vi.fn<(code: number) => void>()
@@ -65,6 +65,15 @@ test('a server started by npm notices that npm has ended when its parent process
   state.parent = 'init'
   for (const look of looks) look()
   expect(await lifetime.ended).toEqual({})
+})
+
+test('a start that fails because Ctrl-C ended its programs is a stop, any other one a failure', async () => {
+  const { lifetime, send } = watch()
+  const initdb = new Error('initdb was killed')
+  const interrupted = waitForEnd(Promise.reject(initdb), lifetime)
+  setImmediate(() => send('SIGINT'))
+  expect(await interrupted).toEqual({ ending: { drains: false } })
+  expect(await waitForEnd(Promise.reject(initdb), watch().lifetime)).toEqual({ failure: initdb, ending: {} })
 })
 
 test('a server that was not started by npm does not watch its parent', () => {

@@ -3,6 +3,7 @@
  * reports; the server itself stops in order.
  */
 import { constants } from 'node:os'
+import { setImmediate } from 'node:timers/promises'
 
 export interface Ending {
   /** What went wrong; absent when the stop was requested. */
@@ -73,6 +74,21 @@ export function watchLifetime({ watched, identifyParent, nowMs, every }: Lifetim
       stopPolling()
       for (const signal of signals) watched.off(signal, onSignal)
     },
+  }
+}
+
+/** How the process ends: as it was asked to, or because the start failed. */
+export async function waitForEnd(
+  starting: Promise<void>,
+  { ended, isEnding }: Pick<Lifetime, 'ended' | 'isEnding'>,
+): Promise<{ readonly failure?: unknown; readonly ending: Ending }> {
+  try {
+    return { ending: await Promise.race([starting.then(() => ended), ended]) }
+  } catch (failure) {
+    // Ctrl-C also ends the programs that create the database. We wait for these without a turn of the event loop, so we
+    // hear of their failure first and of the signal in the next turn.
+    await setImmediate()
+    return isEnding() ? { ending: await ended } : { failure, ending: {} }
   }
 }
 

@@ -15,7 +15,7 @@ import { reportReady, startWorkers, takeWorkerRole } from '#commands/serve/clust
 import { findConsole } from '#commands/serve/console-link.ts'
 import { type DemoMerchant, readOrCreateDemoMerchant } from '#commands/serve/demo-merchant.ts'
 import { findFreePort } from '#commands/serve/free-port.ts'
-import { type Ending, type Lifetime, watchLifetime } from '#commands/serve/lifetime.ts'
+import { type Lifetime, waitForEnd, watchLifetime } from '#commands/serve/lifetime.ts'
 import { identifyNpm } from '#commands/serve/npm-parent.ts'
 import { consoleOriginOf, rememberServed } from '#commands/serve/served.ts'
 import { releaseStartMemory } from '#commands/serve/start-memory.ts'
@@ -44,7 +44,8 @@ export async function serve(config: Config): Promise<void> {
   })
   const open: Closable[] = []
   const starting = start(config, lifetime, open)
-  const { failure, ending } = await waitForEnd(starting, lifetime)
+  const { failure: thrown, ending } = await waitForEnd(starting, lifetime)
+  const failure = ending.fault === undefined ? thrown : new CommandFault(ending.fault)
   const serveForMs = ending.drains ? config.drainSeconds * 1_000 : 0
   const release = startDeadline(stopDeadlineMs + serveForMs)
   if (failure === undefined && cluster.isPrimary)
@@ -60,18 +61,6 @@ export async function serve(config: Config): Promise<void> {
       'not everything could be closed in order; nothing is lost, the next start recovers',
     )
   if (cluster.isPrimary) tellOperator('Stopped.')
-}
-
-async function waitForEnd(
-  starting: Promise<void>,
-  lifetime: Lifetime,
-): Promise<{ readonly failure?: unknown; readonly ending: Ending }> {
-  try {
-    const ending = await Promise.race([starting.then(() => lifetime.ended), lifetime.ended])
-    return ending.fault === undefined ? { ending } : { ending, failure: new CommandFault(ending.fault) }
-  } catch (failure) {
-    return { failure, ending: {} }
-  }
 }
 
 function repeatEvery(milliseconds: number, look: () => void): () => void {
