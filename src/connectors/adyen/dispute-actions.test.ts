@@ -111,10 +111,13 @@ test.each([
   [409, { status: 409, errorCode: '00_409', message: 'Conflict' }, 'unknown'],
   [422, { status: 422, errorCode: '704', message: 'Request already processed or in progress' }, 'unknown'],
   [422, { status: 422, errorCode: '167', message: 'No such dispute' }, 'declined'],
-  [401, { status: 401, errorCode: '000' }, 'declined'],
-])('HTTP %s of %j is %s', async (status, body, kind) => {
+  [401, { status: 401, errorCode: '000' }, 'declined', true],
+  [403, { status: 403, errorCode: '010' }, 'declined', true],
+] as [number, AnyJson, string, true?][])('HTTP %s of %j is %s', async (status, body, kind, callRefused) => {
   const { actions } = scripted({ '/acceptDispute': [status, body] })
-  expect((await actions.accept?.(dispute, 'key-1', signal))?.kind).toBe(kind)
+  const outcome = await actions.accept?.(dispute, 'key-1', signal)
+  expect(outcome?.kind).toBe(kind)
+  expect(outcome && 'callRefused' in outcome).toBe(callRefused ?? false)
 })
 
 test('a text becomes a PDF with a correct cross-reference table', () => {

@@ -103,5 +103,11 @@ export function fromDisputeAnswer(answer: HttpAnswer, dispute: DisputeFacts): Ou
     return { kind: 'approved', provider: toProvider(dispute) }
   if (answer.status < 300 && result?.success !== false) return { kind: 'unknown' }
   const responseText = textAt(result, 'errorMessage') ?? textAt(body, 'message')
-  return { kind: 'declined', detail: '0312', provider: { ...toProvider(dispute), responseText } }
+  const callRefused = answer.status === 401 || answer.status === 403
+  return {
+    kind: 'declined',
+    detail: '0312',
+    ...(callRefused && { callRefused }),
+    provider: { ...toProvider(dispute), responseText },
+  }
 }

@@ -146,8 +146,7 @@ async function answerHeld(
   const { prepared: approval } = approvingOperation(payment)
   const sent = hand(connector.disputes, { ...dispute, approval }, signal)
   if (!sent) return refuse('METHOD_LACKS_OPERATION')
-  // A connector that throws leaves open whether the provider took the answer.
-  const outcome = await sent.catch((): Outcome => ({ kind: 'unknown' }))
+  const outcome = await hear(sent, { dispute, signal }, engine)
   if (outcome.kind === 'declined')
     return storeRefusal(
       toRefusal(detailCode(payment.method.family, outcome.detail)),
@@ -173,6 +172,27 @@ async function answerHeld(
   if (changed) return toAnswer(changed.dispute)
   const current = await engine.disputes.byId(merchantId, disputeId)
   return current && storeAnswer(toAnswer(current), { key, merchant }, engine)
+}
+
+/** A connector that throws leaves open whether the provider took the answer. */
+async function hear(
+  sent: Promise<Outcome>,
+  { dispute, signal }: { readonly dispute: Dispute; readonly signal: AbortSignal },
+  { onAlarm }: Pick<Engine, 'onAlarm'>,
+): Promise<Outcome> {
+  const { disputeId, payId, xId } = dispute
+  try {
+    const outcome = await sent
+    if (outcome.kind === 'declined' && outcome.callRefused) {
+      const message = `the provider refused our credentials for the answer to ${disputeId}: ${outcome.provider.responseText ?? 'no reason given'}`
+      onAlarm({ code: 'CREDENTIALS_REFUSED', message, payId, xId })
+    }
+    return outcome
+  } catch (error) {
+    const message = `the connector threw an error during the answer to ${disputeId}, which the merchant may repeat`
+    if (!signal.aborted) onAlarm({ code: 'CONNECTOR_THREW', message, payId, xId, error })
+    return { kind: 'unknown' }
+  }
 }
 
 /** Text is stored like files, sealed. */

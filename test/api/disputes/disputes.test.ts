@@ -1,11 +1,12 @@
 /** Disputes of the simulator over HTTP: opened, answered and decided by the test clock. */
 import { strict as assert } from 'node:assert'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { PayId } from '#domain/ids.ts'
+import { foreignXId, type PayId } from '#domain/ids.ts'
 import { writeCursor } from '#endpoints/page-cursor.ts'
+import type { Outcome } from '#lifecycle/outcome.ts'
 import { accept, sendEvidence } from '#operations/disputes/answer-dispute.ts'
 import { lookForDispute } from '#operations/disputes/look-for-dispute.ts'
-import type { Engine } from '#operations/engine.ts'
+import type { Alarm, Engine } from '#operations/engine.ts'
 import { ProviderSilent } from '#operations/lost-database.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
@@ -272,34 +273,12 @@ test('disputes are listed page by page, and filtered', async () => {
 
 test('503 and not a refusal if it is unknown whether the provider took the answer, and the same call succeeds later', async () => {
   const { shop, dispute } = await openDisputed()
-  const { engine } = gateway.gateway
-  const merchant = await findMerchant(shop, gateway)
-  const answer = (breaks: boolean) =>
-    accept(
-      { merchant, disputeId: dispute.disputeId },
-      {
-        engine: {
-          ...engine,
-          providers: {
-            ...engine.providers,
-            open: async (...asked) => {
-              const account = await engine.providers.open(...asked)
-              const disputes = {
-                ...account?.connector.disputes,
-                accept: () => Promise.reject(new Error('the line broke')),
-              }
-              return account && breaks
-                ? { ...account, connector: { ...account.connector, disputes } }
-                : account
-            },
-          },
-        },
-        vault: createRecordVault({ current: assert.fail, byVersion: assert.fail }),
-      },
-    )
-  await expect(answer(true)).rejects.toThrow(ProviderSilent)
+  const { answer, alarms } = await answerAs(shop, dispute)
+  const breaks = () => Promise.reject(new Error('the line broke'))
+  await expect(answer(breaks)).rejects.toThrow(ProviderSilent)
+  expect(alarms).toMatchObject([{ code: 'CONNECTOR_THREW', error: { message: 'the line broke' } }])
   expect((await read(shop, dispute.disputeId)).status).toBe('OPEN')
-  expect((await answer(false))?.status).toBe(200)
+  expect((await answer())?.status).toBe(200)
   expect((await read(shop, dispute.disputeId)).status).toBe('ACCEPTED')
 })
 
@@ -334,6 +313,41 @@ test('evidence that the provider does not take is not stored', async () => {
   expect((await shop.call('POST', `/disputes/${dispute.disputeId}/evidence`, evidence)).status).toBe(200)
   expect(await stored()).toEqual([{ name: 'text' }])
 })
+
+test('operators are told if the provider refuses our credentials for the answer', async () => {
+  const { shop, dispute } = await openDisputed()
+  const { answer, alarms } = await answerAs(shop, dispute)
+  const echo = { reference: foreignXId, amount: dispute.amount }
+  const provider = { echo, responseText: 'Expired API Key' }
+  const refused = await answer(async () => ({
+    kind: 'declined',
+    detail: '0312',
+    callRefused: true,
+    provider,
+  }))
+  expect(refused?.status).toBe(422)
+  expect(alarms).toMatchObject([{ code: 'CREDENTIALS_REFUSED', payId: dispute.payId }])
+  expect(alarms[0]?.message).toContain('Expired API Key')
+})
+
+/** Accepts the dispute at a provider that answers as given, or as the simulator does. */
+async function answerAs(shop: Shop, { disputeId }: AnyJson) {
+  const { engine } = gateway.gateway
+  const merchant = await findMerchant(shop, gateway)
+  const alarms: Alarm[] = []
+  const answer = (instead?: () => Promise<Outcome>) => {
+    const open: Engine['providers']['open'] = async (...asked) => {
+      const account = await engine.providers.open(...asked)
+      const disputes = account && { ...account.connector.disputes, ...(instead && { accept: instead }) }
+      return account && { ...account, connector: { ...account.connector, disputes } }
+    }
+    const providers = { ...engine.providers, open }
+    const onAlarm = (alarm: Alarm) => void alarms.push(alarm)
+    const vault = createRecordVault({ current: assert.fail, byVersion: assert.fail })
+    return accept({ merchant, disputeId }, { engine: { ...engine, providers, onAlarm }, vault })
+  }
+  return { answer, alarms }
+}
 
 /** The process's engine; its provider is told of each acceptance by `take`. */
 function withAccept(
