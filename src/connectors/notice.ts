@@ -103,6 +103,8 @@ export type NoticeFact =
       readonly dispute: DisputeFacts
       /** As for `return`. Set by providers that report returned debits as disputes. */
       readonly returnDetail?: string
+      /** Types that are no debits, but whose later payments are: their disputes are returns too. */
+      readonly chargedAsDebits?: readonly string[]
       /** For a debit the event means nothing, because the return of its money has an event of its own. */
       readonly isNoneOfDebits?: true
     }

@@ -3,12 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ConnectorDefinition, DisputeFacts, NoticeItem, NoticeSubject } from '#connectors/contract.ts'
 import { createSimulator, simulatorFacts } from '#connectors/simulator/simulator.ts'
 import type { XId } from '#domain/ids.ts'
+import type { Fact } from '#operations/payments/notices/noticed.ts'
 import { examine } from '#storage/doctor/doctor.ts'
 import type { AnyJson } from '#test/support/any-json.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { type AccountBench, openAccountBench } from '#test/support/providers/provider-accounts.ts'
 import { tell, tellingProvider } from '#test/support/providers/telling-provider.ts'
-import { openShop, type Shop } from '#test/support/shop.ts'
+import { openShop, type ServedType, type Shop } from '#test/support/shop.ts'
 
 const secret = 'a word'
 
@@ -43,11 +44,11 @@ interface Sale {
   readonly capture: AnyJson
 }
 
-async function sell(): Promise<Sale> {
+async function sell(type: ServedType = 'CARD'): Promise<Sale> {
   const shop = await openShop(gateway)
   const account = { connector: 'telling', name: 'T', settings: {}, secrets: { word: secret } }
   const { accountId } = await bench.add(shop.merchantId, account)
-  const payId = await shop.sell('CARD')
+  const payId = await shop.sell(type)
   const { operations } = await shop.read(payId)
   return { shop, accountId, payId, capture: operations.find((one: AnyJson) => one.type === 'CAPTURE') }
 }
@@ -58,7 +59,7 @@ async function notify(
   accountId: string,
   subject: NoticeSubject,
   change: Partial<DisputeFacts> = {},
-  occurredAt?: Date,
+  { occurredAt, ...more }: Pick<NoticeItem, 'occurredAt'> & Partial<Fact<'dispute'>> = {},
 ) {
   const dispute: DisputeFacts = {
     providerDisputeId: 'du_1',
@@ -71,7 +72,7 @@ async function notify(
     ...change,
   }
   keys += 1
-  const fact = { kind: 'dispute', subject, dispute } as const
+  const fact = { ...more, kind: 'dispute', subject, dispute } as const
   const item: NoticeItem = { key: `notice-${keys}`, ...(occurredAt && { occurredAt }), fact }
   const url = `${gateway.url}/providers/${accountId}/notices`
   const { status } = await fetch(url, { method: 'POST', body: tell(secret, [item]) })
@@ -115,14 +116,14 @@ test('the later of two results counts, also where it arrives first', async () =>
   const sale = await sell()
   const subject = { reference: sale.capture.xId as XId }
   const at = (hour: number) => new Date(Date.UTC(2026, 0, 1, hour))
-  await notify(sale.accountId, subject, { status: 'LOST' }, at(2))
-  await notify(sale.accountId, subject, { status: 'WON' }, at(1))
+  await notify(sale.accountId, subject, { status: 'LOST' }, { occurredAt: at(2) })
+  await notify(sale.accountId, subject, { status: 'WON' }, { occurredAt: at(1) })
   const [lost] = await disputes(sale)
   expect(lost).toMatchObject({ status: 'LOST' })
   expect(Object.keys(lost?.events[0])).toEqual(['at', 'type', 'stage', 'status'])
   expect((await sale.shop.read(sale.payId)).amount.disputedValue).toBe(1000)
   // The cardholder has withdrawn the dispute.
-  await notify(sale.accountId, subject, { status: 'WON' }, at(3))
+  await notify(sale.accountId, subject, { status: 'WON' }, { occurredAt: at(3) })
   expect(await disputes(sale)).toMatchObject([{ status: 'WON' }])
   expect(await told(sale)).toEqual(['dispute.opened', 'dispute.lost', 'dispute.won'])
 })
@@ -142,6 +143,17 @@ test('by the provider’s id of the capture, and by its id of the payment', asyn
     'du_2',
   ])
   expect((await sale.shop.read(sale.payId)).amount.disputedValue).toBe(1005)
+})
+
+test('a dispute of a payment that was charged as a debit is a return, at its opening and its end', async () => {
+  const sale = await sell('PROVIDERP')
+  const asDebit = { returnDetail: '0305', chargedAsDebits: ['PROVIDERP'] }
+  const subject = { reference: sale.capture.xId as XId }
+  for (const status of ['OPEN', 'LOST'] as const) await notify(sale.accountId, subject, { status }, asDebit)
+  expect(await disputes(sale)).toEqual([])
+  const { amount, operations } = await sale.shop.read(sale.payId)
+  expect([amount.returnedValue, amount.disputedValue]).toEqual([1000, 0])
+  expect(operations.at(-1)).toMatchObject({ type: 'RETURN', status: 'OK', responseCode: '24000305' })
 })
 
 test('422 20200009: a provider that takes no responses to disputes', async () => {

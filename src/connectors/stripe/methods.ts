@@ -136,6 +136,10 @@ const debits = setOf('sepa_debit us_bank_account bacs_debit au_becs_debit nz_ban
 
 export const canCaptureLater = (code: string): boolean => capturedLater.has(code)
 export const isDebit = (code: string): boolean => debits.has(code)
+/** They cannot be disputed themselves. */
+export const typesStoredAsDebit: readonly string[] = Object.keys(codes).filter(type =>
+  storedAsDebit.has(codes[type] ?? ''),
+)
 /** The code under which a method is charged again. */
 export const storedCode = (code: string): string => (storedAsDebit.has(code) ? sepaDebitCode : code)
 export const isReusable = (code: string): boolean => reusable.has(code)

@@ -412,6 +412,7 @@ test.each<[string, string, unknown, EventParts | undefined, Partial<NoticeFact>]
         reasonGroup: 'CONSUMER',
       },
       returnDetail: '0305',
+      chargedAsDebits: ['IDEAL', 'BANCONTACT'],
     },
   ],
   [

@@ -10,6 +10,7 @@ import type {
   RawNotice,
   RefundFact,
 } from '#connectors/contract.ts'
+import { typesStoredAsDebit } from '#connectors/stripe/methods.ts'
 import { findForgery } from '#connectors/stripe/signature.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { detailOfReturn, generalDecline, timedOut } from '#connectors/stripe/translate/declines.ts'
@@ -363,7 +364,14 @@ function dispute(object: Wire, event: Wire): NoticeFact | undefined {
   }
   const detail = detailOfReturn(textAt(object, 'reason') ?? '')
   // Not every dispute names its method. The engine knows whether the payment was a debit.
-  if (!isDebitReturn(object)) return { kind: 'dispute', subject, dispute: facts, returnDetail: detail }
+  if (!isDebitReturn(object))
+    return {
+      kind: 'dispute',
+      subject,
+      dispute: facts,
+      returnDetail: detail,
+      chargedAsDebits: typesStoredAsDebit,
+    }
   // A debit's money is gone with the first event; later ones add nothing.
   if (textAt(event, 'type') !== 'charge.dispute.created') return undefined
   return {

@@ -129,10 +129,11 @@ async function decide(
 
 /** A direct debit cannot be disputed, only returned by the bank, even if the provider reports it as a dispute. */
 function returnOf(
-  { payment }: Noticed,
-  { subject, dispute, returnDetail: detail }: Fact<'dispute'>,
+  { payment: { method } }: Noticed,
+  { subject, dispute, returnDetail: detail, chargedAsDebits = [] }: Fact<'dispute'>,
 ): Fact<'return'> | undefined {
-  if (detail === undefined || payment.method.family !== 'direct_debit') return undefined
+  const isDebit = method.family === 'direct_debit' || chargedAsDebits.includes(method.type)
+  if (detail === undefined || !isDebit) return undefined
   const { amount, providerDisputeId: transactionId } = dispute
   return { kind: 'return', subject, amount, detail, transactionId }
 }
