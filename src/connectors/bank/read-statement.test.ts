@@ -168,11 +168,45 @@ describe('a transfer without a reference of the bank', () => {
     expect(keys).toEqual([1, 2].map(at => `CRDT|${uetr.toLowerCase()}|1000EUR${at === 1 ? '' : '#2'}`))
   })
 
+  describe('and without a UETR', () => {
+    const written = `<TxDtls><Refs><EndToEndId>NOTPROVIDED</EndToEndId></Refs><Amt Ccy="EUR">10.00</Amt>
+      <RltdPties><DbtrAcct><Id><IBAN>DE89370400440532013000</IBAN></Id></DbtrAcct></RltdPties>
+      <RmtInf><Ustrd>order 7</Ustrd></RmtInf></TxDtls>`
+    const factsIn = async (text: string) =>
+      (await read(text)).flatMap(fact => (fact.kind === 'transaction' ? [fact] : []))
+
+    test('is known by payer, text, day and amount in every message', async () => {
+      const [notified] = await factsIn(told(written, '054'))
+      const [booked] = await factsIn(told(written, '053'))
+      expect(notified?.key).toMatch(/^CRDT[|][0-9a-f]{32}[|]1000EUR$/)
+      expect(booked?.key).toBe(notified?.key)
+      // The last release knew it by its statement and its place there.
+      expect([notified?.formerKey, booked?.formerKey]).toEqual([
+        'CRDT|054/0/1000EUR/NOTPROVIDED|',
+        'CRDT|053/0/1000EUR/NOTPROVIDED|',
+      ])
+      for (const [from, to] of [
+        ['order 7', 'order 8'],
+        ['DE89370400440532013000', 'DE02120300000000202051'],
+      ] as const)
+        expect((await factsIn(told(written.replace(from, to), '053')))[0]?.key).not.toBe(notified?.key)
+    })
+
+    test('is another one if a statement has it twice, in one entry or in two', async () => {
+      const inTwo = told(written, '053').replace(/<Ntry>.*<[/]Ntry>/s, twice => twice + twice)
+      for (const text of [inTwo, told(written + written, '053')]) {
+        const [first, second, ...others] = await factsIn(text)
+        expect([second?.key, others]).toEqual([`${first?.key}#2`, []])
+        expect(second?.formerKey).not.toBe(first?.formerKey)
+      }
+    })
+  })
+
   test.each([
     ['none', ''],
     ['a placeholder', '<UETR>00000000-0000-4000-8000-000000000000</UETR>'],
     ['no UUID', '<UETR>NOTPROVIDED</UETR>'],
-  ])('is another one in another message if its UETR is %s', async (_, refs) => {
+  ])('is another one in another message if it says nothing else and its UETR is %s', async (_, refs) => {
     expect(await keyIn(refs, '054')).not.toBe(await keyIn(refs, '053'))
   })
 })

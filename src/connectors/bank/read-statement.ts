@@ -1,5 +1,6 @@
 /** Reads camt.053 (statement) and camt.054 (notification), versions 02 to 08, entry by entry. */
 
+import { createHash } from 'node:crypto'
 import type { BankFact, TransactionFact } from '#connectors/bank/bank-facts.ts'
 import {
   BankFileError,
@@ -37,14 +38,14 @@ export function statementHandler(
   { body, statement }: { readonly body: string; readonly statement: string },
   emit: (fact: BankFact) => void,
 ): RecordHandler {
-  let place: Place = { statementId: '', statementDate: undefined, entries: 0, uetrs: new Map() }
+  let place: Place = { statementId: '', statementDate: undefined, entries: 0, alike: new Map() }
   let announced = false
   let entry: Entry | undefined
   const announce = (node: XmlNode | undefined): void => {
     if (announced) return
     announced = true
     const statementId = textOf(node, 'Id') ?? ''
-    place = { statementId, statementDate: textOf(node, 'CreDtTm'), entries: 0, uetrs: new Map() }
+    place = { statementId, statementDate: textOf(node, 'CreDtTm'), entries: 0, alike: new Map() }
     const id = find(node, 'Acct', 'Id')
     const account = textOf(id, 'IBAN') ?? textOf(id, 'Othr', 'Id')
     if (account === undefined) throw new BankFileError('has a statement that does not name its account')
@@ -131,8 +132,8 @@ interface Place {
   readonly statementDate: string | undefined
   /** The number of entries before it in its statement. */
   entries: number
-  /** How many transactions of the statement have had each key that is made of a UETR. */
-  readonly uetrs: Map<string, number>
+  /** How many transactions of the statement have had each key without a reference of the bank. */
+  readonly alike: Map<string, number>
 }
 
 interface Source extends Readonly<Place> {
@@ -161,7 +162,7 @@ function toTransaction(source: Source): TransactionFact {
   return {
     kind: 'transaction',
     key,
-    ...formerKeyOf(source, direction),
+    ...formerKeyOf(source, direction, key),
     ...(bankReference === undefined ? {} : { bankReference }),
     direction,
     // A single transaction in another currency was converted, so the amount booked on the account counts.
@@ -201,17 +202,39 @@ function directionOf(details: XmlNode | undefined, entry: XmlNode): 'CRDT' | 'DB
  * The key of a transaction, the same in every file that contains it. An entry is identified by the bank's reference and
  * the amount, because some banks book a return and its charges under one reference. Several transactions of one entry
  * are told apart by their own references. Without any reference of the bank, the UETR is used, which all banks pass on
- * with a transfer, and without that one the statement and the position in it.
+ * with a transfer, without that one what the transaction says, and only without that the position in the statement.
  */
 function keyOf(source: Source, direction: string, { value, currency }: Money): string {
-  const { ofEntry, own, other, uetr } = referencesOf(source)
-  const named = own ?? uetr
+  const { ofEntry, own, uetr } = referencesOf(source)
+  const named = own ?? uetr ?? (ofEntry === undefined ? contentOf(source) : undefined)
   const single = source.alone ? (ofEntry ?? named) : ofEntry === undefined ? named : undefined
   const whole = [direction, single, `${value}${currency}`].join('|')
-  // A statement books a transfer once: if it has a UETR twice, there were two, and the bank repeats a placeholder.
-  if (single !== undefined) return single === uetr ? numbered(whole, source.uetrs) : whole
+  if (single === undefined) return keyByPlace(source, direction)
+  // A statement books a transfer once: what it has twice were two transfers, which are alike.
+  return single === ofEntry || single === own ? whole : numbered(whole, source.alike)
+}
+
+/** The key of a transaction within its entry or, if the bank gives no reference of that, within its statement. */
+function keyByPlace(source: Source, direction: string): string {
+  const { ofEntry, own, other } = referencesOf(source)
   const within = source.alone ? '' : own === undefined || own === ofEntry ? other : own
   return [direction, ofEntry ?? placeOf(source), within].join('|')
+}
+
+/**
+ * The other party, its reference and its text on that day, which a notification and a statement repeat. Undefined if
+ * the bank tells none of them, or if several transactions are meant.
+ */
+function contentOf({ entry, details, alone, rest, statementDate }: Source): string | undefined {
+  if (rest) return undefined
+  const said = [
+    meaningful(textOf(find(details, 'Refs'), 'EndToEndId')),
+    remittanceOf(find(details, 'RmtInf'), alone ? textOf(entry, 'AddtlNtryInf') : undefined),
+    partyOf(details, directionOf(details, entry)).partyIban,
+  ]
+  if (!said.some(text => text)) return undefined
+  const text = JSON.stringify([dayIn(entry, statementDate), ...said])
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }
 
 function referencesOf({ entry, details, ordinal }: Source) {
@@ -257,9 +280,13 @@ function numbered(key: string, keys: Map<string, number>): string {
  * The key of earlier releases, which identified an entry by the bank's reference alone. If several transactions of an
  * entry shared a key, they stored only the first, so only the first one has a former key.
  */
-function formerKeyOf(source: Source, direction: string): Pick<TransactionFact, 'formerKey'> {
+function formerKeyOf(source: Source, direction: string, key: string): Pick<TransactionFact, 'formerKey'> {
   const { alone, keys } = source
-  const { ofEntry, own, other } = referencesOf(source)
+  const { ofEntry, own, other, uetr } = referencesOf(source)
+  const byPlace = keyByPlace(source, direction)
+  // The last release knew it by its place.
+  if ([ofEntry, own, uetr].every(name => name === undefined) && !key.startsWith(byPlace.slice(0, 240)))
+    return { formerKey: numbered(byPlace, keys) }
   const place = ofEntry ?? (alone ? own : undefined) ?? placeOf(source)
   const former = [direction, place, alone ? '' : (own ?? other)].join('|').slice(0, 250)
   // If the former key equals the new one, `numbered` has counted it already.
