@@ -78,6 +78,10 @@ test.each([
   ['https://x,y/', false],
   ['https://shop_1.example/', false],
   ['https://x.example:8443/', true],
+  [`https://x.example/${'a'.repeat(2_030)}`, true],
+  [`https://x.example/${'a'.repeat(2_031)}`, false],
+  [`https://x.example/${'é'.repeat(338)}`, true],
+  [`https://x.example/${'é'.repeat(339)}`, false],
   ['', false],
 ])('%j is a web address: %s', (text, is) => expect(isWebAddress(text)).toBe(is))
 

@@ -54,12 +54,16 @@ export function isEmail(text: string): boolean {
 /** Letters and digits of any script, hyphens inside; 63 characters by RFC 1035. */
 const domainLabel = /^(?!-)[\p{L}\p{M}\p{N}-]{1,63}(?<!-)$/u
 
+/** 2,048: the longest address of the contract, in the form in which it is stored and called: é is %C3%A9 there. */
+export const addressMax = 2_048
+
 /** An absolute http(s) address. Credentials in an address end up in logs and histories, so they are not accepted. */
 export function isWebAddress(text: string): boolean {
   // The URL parser would silently trim and repair these, but the stored address must be the one that is called.
   if (!/^https?:\/\/[^/]/i.test(text) || /[\s\\\p{Cc}]/u.test(text) || !text.isWellFormed()) return false
   if (/^https?:\/\/[^/?#]*@/i.test(text) || !URL.canParse(text)) return false
-  return isPlainHost(new URL(text).hostname)
+  const { href, hostname } = new URL(text)
+  return href.length <= addressMax && isPlainHost(hostname)
 }
 
 /** URL schemes that a browser would handle itself instead of passing them to an app. */
@@ -70,7 +74,7 @@ export function isAppAddress(text: string): boolean {
   if (/^https?:/i.test(text)) return isWebAddress(text)
   if (!/^[a-z][a-z0-9+.-]*:[^\s\\\p{Cc}]+$/iu.test(text) || runningSchemes.test(text) || !text.isWellFormed())
     return false
-  return URL.canParse(text)
+  return URL.canParse(text) && new URL(text).href.length <= addressMax
 }
 
 /**

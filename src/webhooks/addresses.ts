@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { isWebAddress, normalizeAddress } from '#domain/text.ts'
+import { addressMax, isWebAddress, normalizeAddress } from '#domain/text.ts'
 import { type AddressPolicy, refuseUrl } from '#webhooks/policies.ts'
 
 /** The global unicast range of today; the rest of IPv6 is local, embeds IPv4 or is unused. */
@@ -79,9 +79,6 @@ export function refuseForever({ hostname }: URL, policy: AddressPolicy): string 
   return isIP(host) === 0 ? undefined : refuseAddress(host, policy)
 }
 
-/** 2,048: the longest address of the contract. */
-const addressMax = 2_048
-
 /**
  * Normalises the address of an endpoint, or says why it cannot be used. The rule is that of every delivery, so that an
  * address that can never be called is refused at once.
@@ -90,10 +87,10 @@ export function readEndpointAddress(
   text: string,
   policy: AddressPolicy,
 ): { readonly address: string } | { readonly refusal: string } {
-  if (!isWebAddress(text)) return { refusal: 'it must be an http or https address without credentials in it' }
   const address = normalizeAddress(text)
   if (address.length > addressMax)
     return { refusal: `it has ${address.length} characters; allowed are ${addressMax} at most` }
+  if (!isWebAddress(text)) return { refusal: 'it must be an http or https address without credentials in it' }
   const url = new URL(address)
   const refusal = refuseUrl(url, policy) ?? refuseForever(url, policy)
   return refusal === undefined ? { address } : { refusal }

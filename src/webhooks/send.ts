@@ -143,7 +143,7 @@ const showBytes = (bytes: Buffer): string =>
   scrubCardNumbers(bytes.toString('utf8').replaceAll('\u0000', '\ufffd'))
 
 function describe(error: Error): string {
-  if (error instanceof AddressRefused) return `not sent: ${error.message}`
+  if (error instanceof AddressRefused) return `not sent: ${error.message}`.slice(0, keptBytes)
   // If all addresses of a host failed, the errors are wrapped in an AggregateError without a message.
   const inner = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error
   return `no answer: ${inner.message || inner.name}`.slice(0, keptBytes)

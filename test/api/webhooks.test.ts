@@ -144,6 +144,23 @@ describe('an event', () => {
     expect(event.attempts[0]).not.toHaveProperty('status')
   })
 
+  test('is written for a payment whose address an earlier release stored with more characters than an event can have', async () => {
+    const long = `http://localhost/${'é'.repeat(500)}`
+    const refused = await shop.create('CARD', { urls: { webhook: long } })
+    expect(refused).toMatchObject({ status: 400, body: { field: 'urls.webhook' } })
+    const { payId } = (await shop.create('CARD', lostAnswer)).body
+    await queryRows(
+      gateway.databaseUrl,
+      `UPDATE payment SET details = jsonb_set(details::jsonb, '{urls}', jsonb_build_object('webhook', $2::text))::json WHERE pay_id = $1`,
+      [payId, new URL(long).href],
+    )
+    await shop.advance('PT1M')
+    expect(await eventOf(payId)).toMatchObject({
+      body: { status: 'OK' },
+      attempts: [{ answer: expect.stringMatching(/^not sent: neither/) }],
+    })
+  })
+
   test('is sent for delayed captures, lapses and expiries', async () => {
     const later = { captureMethod: { type: 'DELAYED', delayed: { delayedHours: 2 } } }
     const captured = (await shop.create('CARD', { ...later, ...hook() })).body.payId

@@ -234,6 +234,12 @@ test('a forbidden receiver behind a redirect is not called', async () => {
   await receiver.close()
 })
 
+test('the reason fits into its column however long the name of the receiver is', async () => {
+  const { answer } = await attempt(`http://${'a.'.repeat(900)}localhost:PORT/`)
+  expect(answer).toMatch(/^not sent: a\.a\./)
+  expect(answer.length).toBe(1_000)
+})
+
 test('live calls https only', async () => {
   const { answer } = await attempt('http://203.0.113.9:PORT/', { policy: addressPolicies.live })
   expect(answer).toBe('not sent: only https addresses are called in live')

@@ -3,6 +3,7 @@
 import type { EventType } from '#domain/event-types.ts'
 import type { PayId } from '#domain/ids.ts'
 import type { Merchant } from '#domain/merchant.ts'
+import { addressMax } from '#domain/text.ts'
 import { type EventSubject, raiseEvent, sampleMembers } from '#lifecycle/event.ts'
 import { lastOperation, type Payment } from '#lifecycle/payment.ts'
 import { type Engine, merchantNow } from '#operations/engine.ts'
@@ -53,10 +54,13 @@ export const emitEvent = (
   engine: Pick<Engine, 'newId' | 'endpoints'>,
 ) => emitEvents(payment, { emissions: [emission], now }, engine)
 
-/** The webhook address in the request that created the payment. */
+/**
+ * The webhook address in the request that created the payment. An earlier release stored longer ones than an event may have;
+ * their events go to the merchant's own address, because without its event a result could not be stored.
+ */
 function webhookOf({ details }: Payment): string | undefined {
-  const urls = details.urls
-  return typeof urls?.webhook === 'string' ? urls.webhook : undefined
+  const webhook = details.urls?.webhook
+  return typeof webhook === 'string' && webhook.length <= addressMax ? webhook : undefined
 }
 
 /**

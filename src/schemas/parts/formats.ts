@@ -18,7 +18,7 @@ export interface Format {
 }
 
 const webAddress =
-  'an absolute http or https address without credentials, whose host has letters, digits, dots and hyphens'
+  'an absolute http or https address without credentials, whose host has letters, digits, dots and hyphens, encoded (é as %C3%A9)'
 
 export const formats: Readonly<Record<string, Format>> = {
   date: { check: isDate, allowed: `a calendar day such as 2027-01-31 (${latestDay} at the latest)` },
@@ -42,7 +42,7 @@ export const formats: Readonly<Record<string, Format>> = {
   'app-uri': {
     check: isAppAddress,
     allowed:
-      'an absolute https or http address without credentials in it, or one with the scheme of an app such as myapp://done',
+      'an absolute https or http address without credentials in it, or one with the scheme of an app such as myapp://done, encoded (é as %C3%A9)',
   },
   email: { check: isEmail, allowed: 'an email address such as ada@example.com' },
   currency: { check: isActiveCurrency, allowed: 'an active ISO 4217 code such as EUR' },
