@@ -14,7 +14,7 @@ export interface AccountQuestion {
   /** The brand of a card whose number is known. */
   readonly brand?: string
   readonly amount: Money
-  /** Two letters: the country of the billing address, or else of the shipping address, or else of the card's issuer. */
+  /** Two letters: the country of the billing address, or else of the shipping address. A plan's charge has that of its first payment. */
   readonly country?: string
 }
 

@@ -45,6 +45,8 @@ export interface CreateCommand {
   readonly schemeReferenceId?: string
   /** The provider account that stores the card or account, and its token for it. */
   readonly atProvider?: { readonly account: string; readonly token: string }
+  /** The country of the plan's first payment, three letters: the charge takes the same route. */
+  readonly planCountry?: string
   readonly expiresAt?: Date
   /** The method's own object of the request without card data, under its API names. */
   readonly methodFields?: Readonly<Record<string, unknown>>

@@ -328,6 +328,30 @@ test.each([
   },
 )
 
+test('a charge of a plan is routed by the country of the plan’s first payment', async () => {
+  const shop = await openShop(first, second)
+  const [, accountId = ''] = shop.accounts
+  await addRouteRule(gateway, { merchantId: shop.merchantId, accountId, countries: ['DE'], priority: 1 })
+  const begun = await shop.call(
+    'POST',
+    '/payments',
+    cardPayment({
+      billingAddress: { country: 'DEU' },
+      credentialOnFile: { type: 'RECURRING', initialPayment: true, recurring: { frequency: 'MONTHLY' } },
+    }),
+  )
+  await shop.deliver()
+  const charge = await shop.call('POST', `/payment-plans/${begun.body.paymentPlanId}/charge`, {
+    transId: 'second month',
+    amount: euros(1000),
+  })
+  for (const { status, body } of [begun, charge]) {
+    expect(status).toBe(200)
+    expect((await shop.read(body.payId)).provider).toEqual({ account: accountId, connector: 'second' })
+  }
+  await shop.deliver()
+})
+
 test('the method list leaves out what a rule sends to an account that does not take it, as payments are refused', async () => {
   const shop = await openShop(first, banks)
   const [, account = ''] = shop.accounts

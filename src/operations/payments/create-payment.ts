@@ -264,6 +264,7 @@ const toChoosing = (
   captureType: kind === 'CREDIT' ? undefined : command.captureMethod.type,
   sendsCard: card !== undefined,
   keptBy: command.atProvider?.account,
+  planCountry: command.planCountry,
   isCredit: kind === 'CREDIT',
   isKept: kind !== 'CREDIT' && beginsAgreement(command.details),
   confirmsLater: command.confirmsLater,

@@ -103,7 +103,7 @@ async function prepareCharge(
 
 /** The command of any charge of a plan. */
 export function toChargeCommand(
-  { plan, method: type, captureMethod, atProvider }: ChargeablePlan,
+  { plan, method: type, captureMethod, atProvider, country }: ChargeablePlan,
   request: Omit<ChargeRequest, 'key'> & {
     readonly amount: Money
     readonly unscheduled?: boolean
@@ -123,6 +123,7 @@ export function toChargeCommand(
     captureMethod: request.captureMethod ?? captureMethod,
     schemeReferenceId: plan.schemeReferenceId,
     atProvider,
+    planCountry: country,
     own: { planTurn, chargedCustomerId: plan.customerId },
     details: {
       ...details,

@@ -26,6 +26,8 @@ export interface ChargeablePlan {
   readonly method: string
   readonly captureMethod: Payment['captureMethod']
   readonly webhook?: string
+  /** The country of the initial payment, three letters. */
+  readonly country?: string
   /** Absent if the plan is charged without a card, or the card's number was deleted. */
   readonly card?: { readonly cardId: string; readonly expiryDate?: string; readonly cardHolderName?: string }
   readonly account?: AccountInstrument
@@ -161,6 +163,7 @@ interface ChargeableRow extends PlanRow {
   capture_method: Payment['captureMethod']['type']
   delayed_hours: number | null
   webhook: string | null
+  country: string | null
   instrument: Instrument | null
   instrument_card_id: string | null
   vault_expiry_date: string | null
@@ -187,6 +190,7 @@ function toChargeable(row: ChargeableRow): ChargeablePlan {
     method: plan.charged?.type ?? row.method,
     captureMethod: { type: row.capture_method, delayedHours: row.delayed_hours ?? undefined },
     webhook: row.webhook ?? undefined,
+    country: row.country ?? undefined,
     card:
       plan.cardId === undefined
         ? undefined
@@ -252,6 +256,7 @@ export function createPlanReader({ readers, lists, lookUps }: Database): PlanRea
         // Starts from the wanted keys, so that each plan is read by its key regardless of statistics.
         text: `SELECT ${columns}, p.method, p.capture_method, p.delayed_hours, p.instrument, p.account,
                  p.details->'urls'->>'webhook' AS webhook, p.card_id AS instrument_card_id,
+                 coalesce(p.details->'billingAddress'->>'country', p.details->'shipping'->'address'->>'country') AS country,
                  v.expiry_date AS vault_expiry_date, m.expiry_date AS stored_expiry_date,
                  m.card_holder_name AS stored_holder_name, m.last4_digits AS stored_last4_digits,
                  m.account_holder_name, ${methodDeleted} AS method_deleted, p.provider_account, ${providerToken} AS provider_token

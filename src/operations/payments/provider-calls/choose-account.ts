@@ -31,6 +31,8 @@ export interface Choosing {
   readonly fitsAmount?: boolean
   /** The account that stores the card or bank account; no other one could charge it. */
   readonly keptBy?: string
+  /** The country of the plan's first payment, three letters. A charge of the plan has no address of its own. */
+  readonly planCountry?: string
 }
 
 export type Choice =
@@ -44,7 +46,7 @@ export async function chooseAccount(
   choosing: Choosing,
   { providers }: Pick<Engine, 'providers'>,
 ): Promise<Choice> {
-  const { merchant, method, amount, brand, details } = choosing
+  const { merchant, method, amount, brand } = choosing
   const found =
     method === undecided || choosing.keptBy !== undefined
       ? await providers.enabled(merchant.merchantId)
@@ -52,7 +54,7 @@ export async function chooseAccount(
           method,
           brand,
           amount,
-          country: countryOf(details),
+          country: countryOf(choosing),
         })
   return choose(found, choosing)
 }
@@ -76,9 +78,9 @@ function choose(all: readonly OpenedAccount[], choosing: Choosing): Choice {
   return { refusal: serving.length > 0 ? 'METHOD_LACKS_OPERATION' : 'NO_CONNECTOR' }
 }
 
-function countryOf(details: Choosing['details']): string | undefined {
-  const country = findCountry(details)
-  return country && findCountryByAlpha3(country.code)?.alpha2
+function countryOf({ details, planCountry }: Choosing): string | undefined {
+  const country = findCountry(details)?.code ?? planCountry
+  return country === undefined ? undefined : findCountryByAlpha3(country)?.alpha2
 }
 
 /** Whether this is the simulator of a merchant without accounts; it supports whatever the method's row says. */
