@@ -10,6 +10,7 @@ const key = Buffer.alloc(32, 7).toString('base64')
 const own = makeCertificate()
 const foreign = makeCertificate()
 const files: Record<string, string> = {
+  '/run/empty': '\n',
   '/run/key': `${key}\n`,
   '/run/url': 'postgres://u:hunter2@db/tollgate\n',
   '/tls/cert': own.cert,
@@ -125,6 +126,14 @@ test.each([
   [
     { TOLLGATE_MASTER_KEY_FILE: '/nowhere' },
     'TOLLGATE_MASTER_KEY_FILE names the file "/nowhere", which cannot',
+  ],
+  [
+    { TOLLGATE_TLS_CERT: '/run/empty', TOLLGATE_TLS_KEY: '/run/empty' },
+    'TOLLGATE_TLS_CERT names the file "/run/empty", which is empty',
+  ],
+  [
+    { TOLLGATE_CELL_URLS_FILE: '/run/empty' },
+    'TOLLGATE_CELL_URLS_FILE names the file "/run/empty", which is',
   ],
   [{ TOLLGATE_MASTER_KEY: key, TOLLGATE_MASTER_KEY_FILE: '/run/key' }, 'only one of them may be'],
   [{ DATABASE_URL: 'mysql://u:hunter2@db/x' }, 'DATABASE_URL must hold an address such as postgres://'],

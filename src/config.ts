@@ -177,12 +177,14 @@ function createReader(env: Environment, readFile: ReadFile): Reader {
     const path = text(name)
     if (path === undefined) return undefined
     try {
-      return readFile(path)
+      const content = readFile(path)
+      if (content.trim() !== '') return content
+      fault(`${name} names the file "${path}", which is empty`)
     } catch (error) {
       const reason = textAt(error, 'code') ?? textAt(error, 'message')
       fault(`${name} names the file "${path}", which cannot be read (${reason})`)
-      return undefined
     }
+    return undefined
   }
 
   function secret(name: string): { text: string; origin: string } | undefined {
