@@ -128,7 +128,7 @@ test.each([
     'TOLLGATE_MASTER_KEY_FILE names the file "/nowhere", which cannot',
   ],
   [
-    { TOLLGATE_TLS_CERT: '/run/empty', TOLLGATE_TLS_KEY: '/run/empty' },
+    { TOLLGATE_TLS_CERT: '/run/empty', TOLLGATE_TLS_KEY: '/tls/key' },
     'TOLLGATE_TLS_CERT names the file "/run/empty", which is empty',
   ],
   [
