@@ -207,12 +207,15 @@ function shownFlow({
   return form === 'none' && method.flow === 'direct' ? 'redirect' : method.flow
 }
 
+/** 3 years from now: long enough for a plan, as real cards are. */
+const testCardYears = 3
+
 function cardForm(
   hosted: Hosted,
   frame: PageFrame,
   { entered = {}, offer, testCards }: FormState & { readonly testCards: CardForm['testCards'] },
 ): CardForm {
-  const { merchant, payment, remembered } = hosted
+  const { merchant, payment, remembered, now } = hosted
   const { instrument } = payment
   return {
     accepted: nameBrands(hosted, frame),
@@ -226,6 +229,7 @@ function cardForm(
       })),
     mayBeSaved: namedCustomer(payment) !== undefined && !isKeptAnyway(payment),
     testCards: frame.isTest ? testCards?.filter(card => payingOffer(card, hosted)) : undefined,
+    testExpiry: `12/${String(now.getUTCFullYear() + testCardYears).slice(2)}`,
     offer: merchant.dcc || offer ? (offer ?? null) : undefined,
     entered: {
       expiry: entered.expiry ?? toEntry(instrument?.expiryDate),

@@ -286,6 +286,7 @@ describe.runIf(found)('in a browser', () => {
     await page.click('.test-cards summary')
     await page.click('.test-cards button:has-text("3184")')
     expect(await page.inputValue('#number')).toBe('4000 0027 6000 3184')
+    expect(await page.inputValue('#expiry')).toBe('12/29')
     expect(await page.inputValue('#securityCode')).toBe('123')
   })
 

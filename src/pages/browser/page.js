@@ -366,7 +366,7 @@ function startTestCards() {
         showError(field, '')
       }
       set('number', toDigits(find('.code', button).textContent))
-      set('expiry', `12/${(new Date().getFullYear() + 3) % 100}`)
+      set('expiry', button.dataset.testCard)
       set('securityCode', '123')
       if (document.getElementById('cardholderName')?.value === '') set('cardholderName', 'Test Customer')
       button.closest('details').open = false

@@ -27,6 +27,8 @@ export interface CardForm {
   readonly mayBeSaved?: boolean | undefined
   /** Only in test; the layout's frame decides, so that live never shows them. */
   readonly testCards?: readonly TestCard[] | undefined
+  /** A date at which the test cards are valid, such as 12/29: the merchant's test clock may be years ahead. */
+  readonly testExpiry?: string | undefined
   /** The choice of a currency; null while there is no offer, absent where there never will be one. */
   readonly offer?: CurrencyOffer | null | undefined
   /** What was entered before, without number and security code. */
@@ -138,17 +140,20 @@ ${
     isTicked: form.entered?.isToBeSaved,
   })
 }
-${frame.isTest && renderTestCards(frame, form.testCards ?? [])}`
+${frame.isTest && renderTestCards(frame, form)}`
 }
 
-function renderTestCards({ language }: PageFrame, cards: readonly TestCard[]): Html | false {
+function renderTestCards(
+  { language }: PageFrame,
+  { testCards: cards = [], testExpiry }: CardForm,
+): Html | false {
   if (cards.length === 0) return false
   const { texts } = language
   return html`<details class="test-cards"><summary>${icon('flask')}<span>${texts.testCards}</span>${icon('chevron')}</summary>
 <p class="hint">${texts.testCardsHint}</p>
 <ul>${cards.map(
     ({ number, description }) =>
-      html`<li><button type="button" data-test-card><bdi class="code">${inGroups(number)}</bdi><small lang="en" dir="ltr">${description}</small></button></li>`,
+      html`<li><button type="button" data-test-card="${testExpiry}"><bdi class="code">${inGroups(number)}</bdi><small lang="en" dir="ltr">${description}</small></button></li>`,
   )}</ul></details>`
 }
 

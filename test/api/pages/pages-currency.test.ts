@@ -103,9 +103,7 @@ describe('the customer is asked for the currency', () => {
     }
     expect(html).toContain('value="12/39"')
     expect(html).toContain('enter the card number and security code again')
-    expect(html.replaceAll(' ', '').replace(/data-test-card="\d+"|<bdiclass="code">\d+/g, '')).not.toMatch(
-      /41111111|value="739/,
-    )
+    expect(html.replaceAll(' ', '').replace(/<bdiclass="code">\d+/g, '')).not.toMatch(/41111111|value="739/)
     expect(await shop.tries(payId)).toEqual(untouched)
     expect(gateway.logged.join('\n')).not.toMatch(/41111111|["=]739["&]/)
   })

@@ -35,6 +35,16 @@ describe('forms', () => {
     expect(turned.headers.get('location')).toBe(`https://shop.example/basket?PayId=${left.payId}`)
   })
 
+  test('303 a test card is filled in with a date that is valid by the test clock', async () => {
+    const later = await openPageShop(gateway, { urls })
+    await later.advance('P5Y')
+    const { href } = await later.session()
+    const { attempt, html } = await get(href)
+    const [, expiry = ''] = /data-test-card="([^"]+)"/.exec(html) ?? []
+    const paid = await post(href, { ...card, expiry, attempt })
+    expect(paid.headers.get('location')).toMatch(/^https:\/\/shop\.example\/thanks/)
+  })
+
   test('303 a form that is sent twice has one effect', async () => {
     const { payId, href } = await shop.session()
     const { attempt } = await get(href)

@@ -73,7 +73,7 @@ export const cardMethod: MethodOption = {
   label: 'Credit or debit card',
   family: 'card',
   flow: 'direct',
-  card: { mayBeSaved: true, testCards },
+  card: { mayBeSaved: true, testCards, testExpiry: '12/29' },
 }
 
 export const debitMethod: MethodOption = {
@@ -172,7 +172,7 @@ export const samples: Readonly<Record<string, Render>> = {
     renderCheckout(frame, {
       ...checkoutModel,
       methods: [
-        { ...cardMethod, card: { remembered, mayBeSaved: true, testCards } },
+        { ...cardMethod, card: { remembered, mayBeSaved: true, testCards, testExpiry: '12/29' } },
         ...manyMethods.slice(2, 6),
       ],
     }),
@@ -183,7 +183,12 @@ export const samples: Readonly<Record<string, Render>> = {
       methods: [
         {
           ...cardMethod,
-          card: { mayBeSaved: true, testCards, entered: { expiry: '12/29', cardholderName: 'Ada King' } },
+          card: {
+            mayBeSaved: true,
+            testCards,
+            testExpiry: '12/29',
+            entered: { expiry: '12/29', cardholderName: 'Ada King' },
+          },
         },
         ...manyMethods.slice(1, 4),
       ],
@@ -207,7 +212,12 @@ export const samples: Readonly<Record<string, Render>> = {
       methods: [
         {
           ...cardMethod,
-          card: { testCards, offer, entered: { expiry: '12/29', cardholderName: 'Ada King' } },
+          card: {
+            testCards,
+            testExpiry: '12/29',
+            offer,
+            entered: { expiry: '12/29', cardholderName: 'Ada King' },
+          },
         },
         ...manyMethods.slice(1, 4),
       ],
