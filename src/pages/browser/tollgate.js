@@ -117,6 +117,7 @@
   /** 5 s: far more than a message between two windows takes. */
   const answerMs = 5_000
   const lost = 'The card fields could not be loaded. Load the page again.'
+  const gone = 'the card fields are gone'
 
   function fields({ merchant, language, title = 'Card', onReady, onChange, onSubmit, onResize }) {
     if (typeof merchant !== 'string' || merchant === '')
@@ -126,7 +127,9 @@
     const waiting = new Map()
     let asked = 0
     let isReady = false
-    let isLost = false
+    /** Why no request can be answered; undefined while the fields are there or on their way. */
+    let problem
+    let patience
     const refuseAll = error => {
       for (const { reject } of waiting.values()) reject(new FieldsError({ error }))
       waiting.clear()
@@ -134,8 +137,9 @@
     // The script of the fields listens before the frame's load event, so no answer means that the frame shows something
     // else.
     const giveUp = () => {
-      isLost = !isReady
-      if (isLost) refuseAll(lost)
+      if (isReady) return
+      problem = lost
+      refuseAll(lost)
     }
     const ask = id => placed.tell({ type: 'tollgate:tokenize', id })
     // A customer may press the shop's button before the frame has loaded: such requests are sent once it has.
@@ -159,10 +163,14 @@
     const placed = createFrame({ address: address.href, title, height: '22rem', onResize }, hear)
     placed.frame.addEventListener('load', () => {
       placed.tell({ type: 'tollgate:hello' })
-      setTimeout(giveUp, answerMs)
+      clearTimeout(patience)
+      patience = setTimeout(giveUp, answerMs)
     })
     return {
       mount(place) {
+        // The frame loads anew wherever it is put, also where it was before.
+        isReady = false
+        problem = undefined
         placed.mount(place)
         return this
       },
@@ -172,11 +180,14 @@
           asked += 1
           waiting.set(asked, { resolve, reject })
           if (isReady) ask(asked)
-          else if (isLost) refuseAll(lost)
+          else if (problem) refuseAll(problem)
         }),
       unmount() {
+        clearTimeout(patience)
+        isReady = false
+        problem = gone
         placed.unmount()
-        refuseAll('the card fields are gone')
+        refuseAll(gone)
       },
     }
   }
