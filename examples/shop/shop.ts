@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import {
+  PaymentFailedError,
   type PaymentRecord,
   Tollgate,
   TollgateError,
@@ -29,13 +30,13 @@ export function createShop(settings: ShopSettings): Server {
     merchantId: settings.merchantId,
     apiKey: settings.apiKey,
   })
-  /** Which events were handled already: each may arrive more than once. */
-  const heard = new Map<string, string>()
+  /** The newest event of each payment: an event may arrive twice, or after a later one. */
+  const heard = new Map<string, { readonly type: string; readonly sequence: number }>()
 
   /** What the customer is asked to pay. The money is reserved now and taken when the hat is shipped. */
   function order(origin: string, subscribes: boolean) {
     return {
-      transId: `hat-${randomUUID()}`,
+      transId: newOrder(),
       amount: hat.amount,
       order: { description: hat.name },
       urls: { return: `${origin}/order`, cancel: `${origin}/`, webhook: `${origin}/webhooks` },
@@ -51,6 +52,18 @@ export function createShop(settings: ShopSettings): Server {
           }
         : { captureMethod: { type: 'MANUAL' as const } }),
     }
+  }
+
+  /**
+   * The payId of an order, paid at most once: its transId is taken if the button was pressed twice, and an outcome that is
+   * not known has no payId. In both cases the gateway knows what became of it.
+   */
+  async function paidOnce<T extends { readonly payId?: string }>(transId: string, payment: Promise<T>) {
+    const made = await payment.catch((error: unknown) => {
+      if (error instanceof PaymentFailedError && error.responseCode === '20170001') return undefined
+      throw error
+    })
+    return made?.payId === undefined ? tollgate.payments.getByTransId(transId) : made
   }
 
   async function checkOut(form: URLSearchParams, origin: string): Promise<Answer> {
@@ -75,17 +88,20 @@ export function createShop(settings: ShopSettings): Server {
 
   /** The card fields have given the browser a token for the card; it pays once. The number was never here. */
   async function payByToken(form: URLSearchParams, origin: string): Promise<Answer> {
-    const payment = await tollgate.payments.create({
+    const transId = form.get('order') ?? ''
+    const payment = tollgate.payments.create({
       ...order(origin, false),
+      transId,
       paymentMethods: {
         integrationType: 'DIRECT',
         type: 'CARD',
         card: { number: form.get('token') ?? '' },
       },
     })
+    const paid = await paidOnce(transId, payment)
     // With 3-D Secure the customer goes to the gateway's page first, and comes back to /order from there.
-    const location = payment._links?.redirect.href ?? `/order?PayId=${payment.payId}`
-    return { status: 303, headers: { location } }
+    const next = '_links' in paid ? paid._links?.redirect.href : undefined
+    return { status: 303, headers: { location: next ?? `/order?PayId=${paid.payId}` } }
   }
 
   /** What stands in the address proves nothing: the payment is read from the gateway before anything is said. */
@@ -96,7 +112,7 @@ export function createShop(settings: ShopSettings): Server {
       'Your order',
       `<p id="status">${payment.status}</p>
 <p>Captured <span id="captured">${price(capturedValue)}</span>, refunded <span id="refunded">${price(refundedValue)}</span></p>
-<p>Last event: ${escapeText(heard.get(payId) ?? 'none yet')}</p>
+<p>Last event: ${escapeText(heard.get(payId)?.type ?? 'none yet')}</p>
 ${buttons(payment)}`,
     )
   }
@@ -108,8 +124,10 @@ ${buttons(payment)}`,
     if (form.get('act') === 'ship') await tollgate.payments.capture(payId, request)
     if (form.get('act') === 'refund') await tollgate.payments.refund(payId, request)
     if (form.get('act') === 'next') {
-      const next = await tollgate.plans.charge(paymentPlanId, { transId: `hat-${randomUUID()}` })
-      return { status: 303, headers: { location: `/order?PayId=${next.payId ?? payId}` } }
+      // One charge follows this payment, however often the button is pressed.
+      const following = `hat-after-${payId}`
+      const next = await paidOnce(following, tollgate.plans.charge(paymentPlanId, { transId: following }))
+      return { status: 303, headers: { location: `/order?PayId=${next.payId}` } }
     }
     return { status: 303, headers: { location: `/order?PayId=${payId}` } }
   }
@@ -117,7 +135,7 @@ ${buttons(payment)}`,
   /** Answer at once, work afterwards; an event whose signature does not fit is refused. */
   function receive(body: string, headers: IncomingMessage['headers']): Answer {
     const { event } = verifyWebhook({ body, headers, secret: settings.webhookSecret })
-    heard.set(event.payId, event.type)
+    if (event.sequence > (heard.get(event.payId)?.sequence ?? 0)) heard.set(event.payId, event)
     return { status: 204 }
   }
 
@@ -172,9 +190,13 @@ const basket = `<p>${hat.name}, ${price(hat.amount.value)}</p>
   <button name="how" value="subscription">A hat every month</button>
 </form>`
 
+/** The shop's own id of an order, made once: the same order sent twice is one payment. */
+const newOrder = (): string => `hat-${randomUUID()}`
+
 /** The shop's own form around the gateway's card fields: only the token comes here. */
 const cardFields = ({ gateway, merchantId }: ShopSettings): string => `<form method="post" action="/pay">
   <div id="card"></div>
+  <input type="hidden" name="order" value="${newOrder()}">
   <input type="hidden" name="token">
   <p id="problem" role="alert"></p>
   <button>Pay ${price(hat.amount.value)}</button>

@@ -4,6 +4,7 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FrameLocator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { loadAssets } from '#pages/assets.ts'
 import { closePages, findBrowser, leaveBrowser, pressTop, visit } from '#test/support/browser/visitor.ts'
 import { startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 import { createShop } from '../../examples/shop/shop.ts'
@@ -14,10 +15,12 @@ describe.skipIf(browser === undefined)('the example shop', () => {
   let gateway: TestGateway
   let shop: Server
   let origin: string
+  let merchantId: string
 
   beforeAll(async () => {
     gateway = await startTestGateway()
     const merchant = await gateway.gateway.merchants.create('Hats')
+    merchantId = merchant.merchantId
     shop = createShop({ gateway: gateway.url, ...merchant })
     shop.listen(0, '127.0.0.1')
     await once(shop, 'listening')
@@ -112,7 +115,7 @@ describe.skipIf(browser === undefined)('the example shop', () => {
     await fields.locator('#securityCode').fill('123')
     await fields.locator('#cardholderName').fill('Ada Lovelace')
     await fields.locator('#cardholderName').press('Enter')
-    expect((await sent).postData()).toMatch(/^token=ott_[\w-]+$/)
+    expect((await sent).postData()).toMatch(/^order=hat-[\w-]{36}&token=ott_[\w-]+$/)
     await page.waitForURL(`${origin}/order?PayId=*`)
     expect(await page.textContent('#status')).toBe('AUTHORIZED')
   })
@@ -159,6 +162,22 @@ describe.skipIf(browser === undefined)('the example shop', () => {
     await page.locator('#problem', { hasText: 'could not be loaded' }).waitFor()
   })
 
+  test('card fields that are taken out answer at once, and put back they answer when they have loaded', async () => {
+    const page = await choose('Pay by card here')
+    const fields = page.frameLocator('#card iframe')
+    const press = () => page.getByRole('button', { name: 'Pay €49.99' }).click()
+    const problem = (text: RegExp) => page.locator('#problem', { hasText: text }).waitFor()
+    await press()
+    await problem(/number/)
+    await page.evaluate('card.unmount()')
+    await press()
+    await problem(/are gone/)
+    await page.evaluate("card.mount('#card')")
+    await press()
+    await problem(/number/)
+    await fields.locator('#number').waitFor()
+  })
+
   test('a refusal of a token without a reason shows a message', async () => {
     const page = await choose('Pay by card here')
     const fields = page.frameLocator('#card iframe')
@@ -170,6 +189,31 @@ describe.skipIf(browser === undefined)('the example shop', () => {
     await page.route('**/pay/fields/**', route => route.fulfill({ status: 404, contentType: 'text/html' }))
     await page.getByRole('button', { name: 'Pay €49.99' }).click()
     await page.locator('#problem', { hasText: 'Please try again' }).waitFor()
+  })
+
+  test('an order whose button is pressed twice is paid once, although each press brings a token of its own', async () => {
+    const token = async () => {
+      const entries = { number: '4111111111111111', expiry: '12/30', securityCode: '123' }
+      const response = await fetch(`${gateway.url}/pay/fields/${merchantId}`, {
+        method: 'POST',
+        headers: { accept: 'application/json', 'sec-fetch-site': 'same-origin' },
+        body: new URLSearchParams({ ...entries, cardholderName: 'Ada Lovelace' }),
+      })
+      return ((await response.json()) as { token: string }).token
+    }
+    const form = { method: 'POST', redirect: 'manual' } as const
+    const fields = new URLSearchParams({ how: 'fields' })
+    const shown = await (await fetch(`${origin}/checkout`, { ...form, body: fields })).text()
+    const hidden = Object.fromEntries(
+      [...shown.matchAll(/name="(\w+)" value="([^"]+)"/g)].map(([, name, value]) => [name, value]),
+    )
+    const press = async () => {
+      const body = new URLSearchParams({ ...hidden, token: await token() })
+      return (await fetch(`${origin}/pay`, { ...form, body })).headers.get('location')
+    }
+    const first = await press()
+    expect(first).toMatch(/^\/order\?PayId=\w{32}$/)
+    expect(await press()).toBe(first)
   })
 
   test('a customer pays by a link', async () => {
@@ -189,14 +233,22 @@ describe.skipIf(browser === undefined)('the example shop', () => {
     await page.getByRole('button', { name: 'Charge the next month' }).click()
     await page.waitForURL(url => url.href !== first)
     expect(await page.textContent('#captured')).toBe('€49.99')
+    // The same button pressed twice charges once.
+    const body = new URLSearchParams({ payId: new URL(first).searchParams.get('PayId') ?? '', act: 'next' })
+    const again = await fetch(`${origin}/order`, { method: 'POST', redirect: 'manual', body })
+    expect(origin + again.headers.get('location')).toBe(page.url())
   })
 
   test('the script for shops is small, may be loaded anywhere, and is kept for ever under its hash', async () => {
-    const named = await fetch(`${gateway.url}/js/tollgate.js`, { headers: { 'accept-encoding': 'br' } })
-    expect(named.status).toBe(200)
-    expect(Number(named.headers.get('content-length'))).toBeLessThan(12_000)
-    expect(named.headers.get('access-control-allow-origin')).toBe('*')
-    expect(named.headers.get('cache-control')).toBe('public, max-age=300')
+    const load = async (path: string) => {
+      const { status, headers } = await fetch(gateway.url + path, { headers: { 'accept-encoding': 'br' } })
+      expect([status, headers.get('access-control-allow-origin')]).toEqual([200, '*'])
+      // docs/pages.md names its size.
+      expect(Number(headers.get('content-length'))).toBeLessThan(2_500)
+      return headers.get('cache-control')
+    }
+    expect(await load('/js/tollgate.js')).toBe('public, max-age=300')
+    expect(await load(loadAssets().embed.url)).toBe('public, max-age=31536000, immutable')
     expect((await fetch(`${gateway.url}/js/other.js`)).status).toBe(404)
   })
 })
