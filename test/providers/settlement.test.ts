@@ -157,6 +157,43 @@ test('a file of many pages is stored as a whole or not at all, and its last line
   await forget()
 })
 
+test('no statement of an import has more lines than fit into its time, and locks come last', async () => {
+  const { writers } = bench.database
+  const statements: [text: string, rows: number][] = []
+  const connect = async () => {
+    const client = await writers.connect()
+    const query = (...words: [string, unknown[]?]) => {
+      const [text, values = []] = words
+      const rows = values.map(value =>
+        Array.isArray(value) ? value.length : String(value).split('},{').length,
+      )
+      statements.push([/(INSERT INTO|UPDATE) \w+/.exec(text)?.[0] ?? '', Math.max(0, ...rows)])
+      return Reflect.apply(client.query, client, words)
+    }
+    return { query, release: (broken?: Error) => client.release(broken) }
+  }
+  const watched = { connect, query: writers.query.bind(writers) } as unknown as typeof writers
+  const store = createSettlementStore({ ...bench.database, writers: watched })
+  const account = { merchantId: shop.merchantId as never, accountId }
+  const named = line({ isNamedOnce: true, settlementId: today })
+  const entry = { formerKey: 'F', bookedOn: today, amount: 1000, currency: 'EUR' }
+  const lines = (settlementId: string) =>
+    Array.from({ length: 2_050 }, (_, at) => ({ ...named, settlementId, entry: { ...entry, key: `K${at}` } }))
+  expect(await store.insert(account, lines(today))).toEqual({ added: 2_050, unmatched: 2_050 })
+  statements.length = 0
+  expect(await store.insert(account, lines('po_1'))).toMatchObject({ added: 0 })
+  const [insert, update] = ['INSERT INTO settlement_line', 'UPDATE settlement_line']
+  expect(statements.slice(-5)).toEqual([
+    ...[2_000, 50].map(rows => [insert, rows]),
+    ...[2_000, 50].map(rows => [update, rows]),
+    ['', 0],
+  ])
+  expect(Math.max(...statements.map(([, rows]) => rows))).toBe(2_000)
+  const { body } = await shop.call('GET', '/settlements?settlementId=po_1&limit=1')
+  expect(body.data).toHaveLength(1)
+  await forget()
+})
+
 test('books are compared for as long as it takes, when the other statements have a millisecond', async () => {
   await importLines([line({ reference: operation('CAPTURE').xId as XId })])
   const hasty = openDatabase(gateway.databaseUrl, () => undefined, { silenceMs: 1 })

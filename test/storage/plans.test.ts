@@ -12,7 +12,7 @@ import { openDatabase } from '#storage/database.ts'
 import { createPaymentReader } from '#storage/payments/payments.ts'
 import { createWorkFinder } from '#storage/payments/unanswered.ts'
 import { readerSettings } from '#storage/planner.ts'
-import { insertStatement, unmatchedStatement } from '#storage/providers/insert-lines.ts'
+import { insertStatement, namePayout, unmatchedStatement } from '#storage/providers/insert-lines.ts'
 import { matchPage, pagesOfAccount } from '#storage/providers/match-lines.ts'
 import { listLines } from '#storage/providers/settlements.ts'
 import { createEmptyDatabase } from '#test/support/database/database.ts'
@@ -260,6 +260,7 @@ test.each([
   ['an import of a statement', settleEntries, 'bank_entry', 'entry_id', [5_000]],
   ['an import of a statement', dropReplacedLines, 'bank_entry', 'entry_id', [5_000]],
   ['an import of a statement', dropReplacedLines, 'settlement_line', 'provider_reference', [5_000]],
+  ['an import of settlement lines', namePayout, 'settlement_line', 'provider_reference', [0, 5_000]],
   ['an import of settlement lines', insertStatement, 'settlement_line', 'provider_reference', [5_000]],
   [
     'an import of settlement lines',

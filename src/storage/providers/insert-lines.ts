@@ -1,5 +1,6 @@
 /** Stores the lines of a settlement file, all or none, in statements of a bounded size. */
 import { setTimeout as delay } from 'node:timers/promises'
+import type { PoolClient } from 'pg'
 import { giveNewKeys, type KeyedEntry } from '#storage/bank/former-keys.ts'
 import { type Database, inTransaction } from '#storage/database.ts'
 import { isNothing } from '#storage/doctor/provider-checks.ts'
@@ -42,12 +43,8 @@ export const insertStatement = `WITH fresh AS MATERIALIZED (SELECT r.* FROM ${gi
   FROM fresh r ON CONFLICT DO NOTHING`
 
 /** A file that knew no payout yet counted the line to its day. */
-export const namePayouts = `WITH found AS MATERIALIZED (SELECT l.provider_reference, r.settlement_id FROM ${given}
-    CROSS JOIN LATERAL ${lookUp(`SELECT provider_reference FROM settlement_line k WHERE k.merchant_id = $1
-      AND k.provider_account_id = $2 AND k.provider_reference = r.provider_reference AND k.settlement_id = k.date::text`)} l
-    WHERE r.is_named_once AND r.settlement_id <> r.date::text)
-  UPDATE settlement_line l SET settlement_id = f.settlement_id FROM found f
-  WHERE l.merchant_id = $1 AND l.provider_account_id = $2 AND l.provider_reference = f.provider_reference`
+export const namePayout = `UPDATE settlement_line SET settlement_id = $3
+  WHERE merchant_id = $1 AND provider_account_id = $2 AND provider_reference = ANY ($4::text[]) AND settlement_id = date::text`
 
 /** Each charge is looked up once, because a file may have any number of lines about one. */
 export const unmatchedStatement = `WITH l AS MATERIALIZED (SELECT l.* FROM ${given}
@@ -114,15 +111,30 @@ function insertAlone(
     const lock = "SELECT pg_try_advisory_xact_lock(hashtextextended('settlement ' || $1, 0)) AS held"
     const { rows: locks } = await client.query<{ held: boolean }>(lock, [account.accountId])
     if (locks[0]?.held !== true) return undefined
-    await giveNewKeys(client, account, entries)
+    for (const chunk of chunksOf(entries, linesAtOnce)) await giveNewKeys(client, account, chunk)
     let added = 0
     for (const chunk of chunksOf(rows, linesAtOnce)) {
       const values = [account.merchantId, account.accountId, toRecordset(lineColumns, chunk)]
-      await client.query(namePayouts, values)
       added += (await client.query(insertStatement, values)).rowCount ?? 0
     }
+    // Last, because it locks lines of earlier imports, which a worker may be about to match.
+    if (added < rows.length) await namePayouts(client, account, rows)
     return added
   })
+}
+
+/** A statement for each payout: joined in one, each line of the account would be compared with each of the file. */
+async function namePayouts(
+  client: Pick<PoolClient, 'query'>,
+  { merchantId, accountId }: Account,
+  rows: readonly LineToInsert[],
+): Promise<void> {
+  const paidOut = rows.filter(row => row.is_named_once && row.settlement_id !== row.date)
+  for (const [settlementId, lines] of Map.groupBy(paidOut, row => row.settlement_id))
+    for (const chunk of chunksOf(lines, linesAtOnce)) {
+      const references = chunk.map(row => row.provider_reference)
+      await client.query(namePayout, [merchantId, accountId, settlementId, references])
+    }
 }
 
 /** Matches the account's lines, and returns how many of these are about an operation but match none of ours yet. */
