@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MerchantId } from '#domain/ids.ts'
 import { addItems } from '#storage/bank/batch-rows.ts'
 import { dropReplacedLines, settleEntries } from '#storage/bank/entries.ts'
+import { renameLines } from '#storage/bank/former-keys.ts'
 import { commitStatement } from '#storage/commit/statement.ts'
 import { openDatabase } from '#storage/database.ts'
 import { createPaymentReader } from '#storage/payments/payments.ts'
@@ -260,6 +261,13 @@ test.each([
   ['an import of a statement', settleEntries, 'bank_entry', 'entry_id', [5_000]],
   ['an import of a statement', dropReplacedLines, 'bank_entry', 'entry_id', [5_000]],
   ['an import of a statement', dropReplacedLines, 'settlement_line', 'provider_reference', [5_000]],
+  [
+    'an import of settlement lines',
+    renameLines,
+    'settlement_line',
+    Array<string>(4).fill('provider_reference'),
+    [0, 5_000],
+  ],
   ['an import of settlement lines', namePayout, 'settlement_line', 'provider_reference', [0, 5_000]],
   ['an import of settlement lines', insertStatement, 'settlement_line', 'provider_reference', [5_000]],
   [

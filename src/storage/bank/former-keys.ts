@@ -66,9 +66,9 @@ const renameEntries = `WITH found AS MATERIALIZED (SELECT DISTINCT ON (r.entry_k
 
 /**
  * Renames lines too. The bank's charge for a return is a line of its own, within the amount of the entry or on top of
- * it.
+ * it. The references as an array lead to the lines: in the join alone, each line of the account would be compared.
  */
-const renameLines = `WITH found AS MATERIALIZED (SELECT DISTINCT ON (l.settlement_id, l.type, r.entry_key) l.settlement_id, l.type,
+export const renameLines = `WITH found AS MATERIALIZED (SELECT DISTINCT ON (l.settlement_id, l.type, r.entry_key) l.settlement_id, l.type,
       l.provider_reference, '${entryLinePrefix}' || r.entry_key AS name
     FROM ${given} CROSS JOIN unnest(ARRAY['CAPTURE', 'REFUND', 'CHARGEBACK', 'FEE', 'CORRECTION']) t(type)
     CROSS JOIN LATERAL ${lookUp(`SELECT settlement_id, type, provider_reference FROM settlement_line WHERE merchant_id = $1
@@ -83,5 +83,6 @@ const renameLines = `WITH found AS MATERIALIZED (SELECT DISTINCT ON (l.settlemen
       AND provider_reference = '${entryLinePrefix}' || r.entry_key`)}
     ORDER BY l.settlement_id, l.type, r.entry_key, l.provider_reference)
   UPDATE settlement_line l SET provider_reference = f.name FROM found f
-  WHERE l.merchant_id = $1 AND l.provider_account_id = $2 AND l.settlement_id = f.settlement_id AND l.type = f.type
-    AND l.provider_reference = f.provider_reference`
+  WHERE l.merchant_id = $1 AND l.provider_account_id = $2
+    AND l.provider_reference = ANY (ARRAY(SELECT provider_reference FROM found))
+    AND l.settlement_id = f.settlement_id AND l.type = f.type AND l.provider_reference = f.provider_reference`

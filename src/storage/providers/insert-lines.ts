@@ -30,6 +30,9 @@ export type LineToInsert = RowOf<typeof lineColumns>
 /** 2,000: a tenth of a second, where a statement may take six and a file may have a million lines. */
 const linesAtOnce = 2_000
 
+/** 500: their former keys are joined with each other. */
+const entriesAtOnce = 500
+
 const given = recordset('$3', lineColumns)
 
 export const insertStatement = `WITH fresh AS MATERIALIZED (SELECT r.* FROM ${given} WHERE NOT EXISTS (SELECT 1 FROM bank_entry e
@@ -111,7 +114,7 @@ function insertAlone(
     const lock = "SELECT pg_try_advisory_xact_lock(hashtextextended('settlement ' || $1, 0)) AS held"
     const { rows: locks } = await client.query<{ held: boolean }>(lock, [account.accountId])
     if (locks[0]?.held !== true) return undefined
-    for (const chunk of chunksOf(entries, linesAtOnce)) await giveNewKeys(client, account, chunk)
+    for (const chunk of chunksOf(entries, entriesAtOnce)) await giveNewKeys(client, account, chunk)
     let added = 0
     for (const chunk of chunksOf(rows, linesAtOnce)) {
       const values = [account.merchantId, account.accountId, toRecordset(lineColumns, chunk)]
