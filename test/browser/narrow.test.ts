@@ -94,22 +94,66 @@ describe.runIf(found)('in a browser', () => {
     }
   })
 
-  test('the parts of a payment in instalments keep each sum in one line', async () => {
-    const { href } = await stage.shop.hosted('PROVIDERT', {
-      language: 'de',
-      amount: { value: 12345, currency: 'EUR' },
-    })
-    const seen = await stage.open(href, narrow)
-    const sums = await seen.page.locator('.plan .sum').count()
-    expect(sums).toBeGreaterThan(3)
-    expect(
-      await seen.page.evaluate(`Math.max(...[...document.querySelectorAll('.plan .sum')].map(cell => {
-      const range = document.createRange()
-      range.selectNodeContents(cell)
-      return range.getClientRects().length
-    }))`),
-    ).toBe(1)
-    await stage.expectSound(seen)
+  test.each([12345, 999_999_999_999])(
+    'the parts of a payment of %i cents in instalments keep each sum in one line',
+    async value => {
+      const { href } = await stage.shop.hosted('PROVIDERT', {
+        language: 'fr',
+        amount: { value, currency: 'EUR' },
+      })
+      const seen = await stage.open(href, narrow)
+      const sums = await seen.page.locator('.plan .sum').count()
+      expect(sums).toBeGreaterThan(3)
+      expect(
+        await seen.page.evaluate(`Math.max(...[...document.querySelectorAll('.plan .sum')].map(cell => {
+        const range = document.createRange()
+        range.selectNodeContents(cell)
+        return range.getClientRects().length
+      }))`),
+      ).toBe(1)
+      await stage.expectSound(seen)
+    },
+  )
+
+  test('the number of other methods stays in one line beside a name that breaks', async () => {
+    const { href } = await stage.shop.session({ language: 'fr' })
+    const { page } = await stage.open(href, narrow)
+    expect(await linesOf(page, '.count')).toBe(1)
+  })
+
+  test('text of twice the size fits', async () => {
+    const pages = [
+      await stage.shop.session({ language: 'nl' }),
+      await stage.shop.hosted('MULTIBANCO', { language: 'de' }),
+      await stage.shop.hosted('PROVIDERT', { language: 'de' }),
+    ]
+    for (const { href } of pages) {
+      const { page } = await stage.open(href, narrow)
+      const wide = await page.evaluate(`(() => {
+        const { style } = document.documentElement
+        style.fontSize = '200%'
+        const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth
+        style.fontSize = ''
+        return wide
+      })()`)
+      expect([page.url(), wide]).toEqual([page.url(), 0])
+    }
+  })
+
+  test('a reference begins below the first letter of its name, in both directions', async () => {
+    for (const language of ['en', 'ar']) {
+      const { href } = await stage.shop.hosted('MULTIBANCO', { language })
+      const { page } = await stage.open(href, narrow)
+      const apart = await page.evaluate(`(() => {
+        const [name, code] = ['.slip div:has(.code) dt', '.slip .code'].map(part => {
+          const range = document.createRange()
+          range.selectNodeContents(document.querySelector(part))
+          return range.getBoundingClientRect()
+        })
+        return Math.round(document.dir === 'rtl' ? code.right - name.right : code.left - name.left)
+      })()`)
+      expect([language, apart]).toEqual([language, 0])
+    }
   })
 
   test('the terms of a plan are a list of lines: each value is beside its name', async () => {
