@@ -59,12 +59,12 @@ export function formatMoney({ value, currency }: Money, locale: string): string 
       }),
   )
   const text = formatter.format(toNumeral(toDecimal(value, exponent)))
-  return endsInDollar.test(text) ? `${text}${leftToRight}` : text
+  return endsInSign.test(text) ? `${text}${leftToRight}` : text
 }
 
-/** Text from right to left that ends in a symbol such as US$. */
-const endsInDollar = /^[\u200e\u200f\u061c].*[A-Z]\$$/
-/** An invisible mark. Without it the dollar sign takes the direction of the text, and US$ is shown as $US. */
+/** Text from right to left that ends in a symbol such as US$ or UK£. */
+const endsInSign = /^[\u200e\u200f\u061c].*[A-Z]\p{Sc}$/u
+/** An invisible mark. Without it the sign takes the direction of the text, and US$ is shown as $US. */
 const leftToRight = '\u200e'
 
 /** A decimal written with a point, as in quotes of exchange rates; its own count of decimals is kept. */

@@ -93,9 +93,11 @@ describe('money', () => {
     [4999, 'USD', 'ar', '\u200f49.99\u00a0US$\u200e'],
     [-4999, 'BRL', 'ar', '\u200f\u200e-49.99\u00a0R$\u200e'],
     [4999, 'BRL', 'he', '\u200f49.99\u00a0\u200fR$\u200e'],
+    [4999, 'GBP', 'ar', '\u200f49.99\u00a0UK£\u200e'],
+    [4999, 'JPY', 'ar', '\u200f4,999\u00a0JP¥\u200e'],
     [4999, 'EUR', 'ar', '\u200f49.99\u00a0€'],
     [4999, 'USD', 'fr', '49,99\u00a0$US'],
-  ])('%d %s in %s keeps the sign of its dollar behind the letters', (value, currency, locale, expected) => {
+  ])('%d %s in %s keeps the sign of its currency behind the letters', (value, currency, locale, expected) => {
     expect(formatMoney({ value, currency }, locale)).toBe(expected)
   })
 
