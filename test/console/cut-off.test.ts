@@ -1,5 +1,6 @@
 /** An act of the console and its row in the audit trail are two commits: no act goes unrecorded. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createAuditStore } from '#storage/audit/audit.ts'
 import { createFormStore } from '#storage/console/forms.ts'
 import { type Database, openDatabase } from '#storage/database.ts'
 import { type Person, signUp } from '#test/support/browser/console.ts'
@@ -169,4 +170,15 @@ test('a command whose row could not be written leaves one a little later; one th
   const again = await trailOf(email)
   expect(again).toEqual([cutOff('operator add'), expect.objectContaining({ act: 'operator.set' })])
   commands.remove()
+})
+
+test('the row of an object with characters that cannot be stored holds up no other row, and the trail stays whole', async () => {
+  const { note } = createFormStore(database)
+  const entry = { actor: 'ada@example.com', from: '127.0.0.1', act: 'console.cut-off' }
+  await note({ ...entry, object: 'a\0b' })
+  await note({ ...entry, object: `${'x'.repeat(255)}💥` })
+  await findLater()
+  const rows = await query(`SELECT object FROM audit WHERE actor = 'ada@example.com' ORDER BY object`)
+  expect(rows).toEqual([{ object: 'a\ufffdb' }, { object: `${'x'.repeat(255)}\ufffd` }])
+  expect((await createAuditStore(database).verify()).faults).toEqual([])
 })

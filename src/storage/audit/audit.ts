@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
+import { toStorable } from '#domain/text.ts'
 import { type Database, inTransaction } from '#storage/database.ts'
 
 export interface AuditEntry {
@@ -211,14 +212,17 @@ export async function appendWithin(client: PoolClient, entries: readonly AuditEn
 /** The longest text of an entry. Text from unauthenticated clients is shortened before. */
 const textMax = 256
 
+/** Half a character, or U+0000, would not be stored as it is, and the hash covers what is stored. */
+const toText = (text: string): string => toStorable(text.slice(0, textMax))
+
 async function insertRow(client: PoolClient, previous: AuditHead, entry: AuditEntry): Promise<AuditHead> {
   const row: Hashed = {
     number: previous.number + 1,
     at: new Date(),
-    actor: entry.actor.slice(0, textMax),
-    came_from: entry.from.slice(0, textMax),
-    act: entry.act.slice(0, textMax),
-    object: entry.object.slice(0, textMax),
+    actor: toText(entry.actor),
+    came_from: toText(entry.from),
+    act: toText(entry.act),
+    object: toText(entry.object),
     before: entry.before === undefined ? null : JSON.stringify(entry.before),
     after: entry.after === undefined ? null : JSON.stringify(entry.after),
   }
