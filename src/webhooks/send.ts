@@ -146,5 +146,9 @@ function describe(error: Error): string {
   if (error instanceof AddressRefused) return `not sent: ${error.message}`.slice(0, keptBytes)
   // If all addresses of a host failed, the errors are wrapped in an AggregateError without a message.
   const inner = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error
-  return `no answer: ${inner.message || inner.name}`.slice(0, keptBytes)
+  return `no answer: ${describeTls(inner) ?? (inner.message || inner.name)}`.slice(0, keptBytes)
 }
+
+/** The message of OpenSSL's errors has addresses of our memory and files; its reason is what a merchant can use. */
+const describeTls = (error: Error): string | undefined =>
+  'library' in error && 'reason' in error ? `TLS: ${String(error.reason)}` : undefined

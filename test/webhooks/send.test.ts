@@ -119,6 +119,12 @@ test('a certificate without a trusted issuer is refused', async () => {
   expect(answer).toMatch(/^no answer: .*certificate/)
 })
 
+test('a receiver that does not speak TLS is named as such, without the insides of our library', async () => {
+  const { url } = await startRaw(socket => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+  const { status, answer } = await makeSender()(url.replace('http:', 'https:'))
+  expect([status, answer]).toEqual([undefined, 'no answer: TLS: wrong version number'])
+})
+
 test('path, query, headers and body arrive unchanged', async () => {
   const receiver = await startReceiver()
   open.push(() => receiver.close())
