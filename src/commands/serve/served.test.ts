@@ -55,6 +55,12 @@ test.each([
   expect(findServed({ dataDirectory })).toBeUndefined()
 })
 
+test('a folder that cannot be read is one without a running server', () => {
+  const file = join(dataDirectory, 'file')
+  writeFileSync(file, '')
+  expect(findServed({ dataDirectory: file })).toBeUndefined()
+})
+
 test('without a running server the configured port is used, and none where any free port was asked for', () => {
   expect(findConsoleOrigin(configOf({ port: 8080 }))).toBe('http://localhost:8080')
   expect(findConsoleOrigin(configOf({ publicUrl: 'https://pay.example' }))).toBe('https://pay.example')

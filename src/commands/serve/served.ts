@@ -3,7 +3,7 @@
  * because with PORT=0, or with variables that only it has, no other command could know.
  */
 
-import { readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '#config.ts'
 import { toConsoleOrigin } from '#console/address.ts'
@@ -11,8 +11,14 @@ import { memberOf, textAt } from '#domain/json.ts'
 
 const servedFile = (directory: string): string => join(directory, 'served.json')
 
-/** In a folder that is not writable nothing is stored; commands then use the settings. */
-const unwritable: readonly (string | undefined)[] = ['ENOENT', 'EROFS', 'EACCES', 'EPERM']
+/** In a folder that is not writable, or whose disk is full, nothing is stored; commands then use the settings. */
+const unwritable: readonly (string | undefined)[] = [
+  ...['ENOENT', 'EROFS', 'EACCES', 'EPERM'],
+  ...['ENOSPC', 'EDQUOT'],
+]
+
+/** There is no such file, or the folder is another user's, who may use the same database through DATABASE_URL. */
+const unreadable: readonly (string | undefined)[] = ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM']
 
 export interface Served {
   readonly origin: string
@@ -40,8 +46,10 @@ export function rememberServed(
     // Written under another name and then renamed, so that readers never see half a file.
     renameSync(draft, file)
   } catch (error) {
-    if (unwritable.includes(textAt(error, 'code'))) return () => {}
-    throw error
+    if (!unwritable.includes(textAt(error, 'code'))) throw error
+    // A full disk leaves an empty file.
+    rmSync(draft, { force: true })
+    return () => {}
   }
   return () => {
     if (readServed(file)?.pid === process.pid) unlinkSync(file)
@@ -62,7 +70,7 @@ function readServed(file: string): (Served & { readonly pid: number }) | undefin
     return { origin, pid, ...(typeof console === 'string' || console === null ? { console } : {}) }
   } catch (error) {
     // Nothing was stored, or the file is not ours: then the address is unknown.
-    if (error instanceof SyntaxError || textAt(error, 'code') === 'ENOENT') return undefined
+    if (error instanceof SyntaxError || unreadable.includes(textAt(error, 'code'))) return undefined
     throw error
   }
 }
