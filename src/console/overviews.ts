@@ -2,8 +2,9 @@
  * The figures of an overview. For a shop with millions of payments they take a second to count, so slow results are
  * cached for a minute; for all others every view counts again.
  */
-import { isOverdue } from '#operations/lost-database.ts'
+
 import type { FigureStore } from '#storage/console/figures.ts'
+import { isOverdue } from '#storage/database.ts'
 
 export interface Period {
   readonly since: Date

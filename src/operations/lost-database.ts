@@ -2,7 +2,7 @@
 import { textAt } from '#domain/json.ts'
 import { MerchantUnavailable } from '#storage/cells/directory-store.ts'
 import { CommitUnknown } from '#storage/commit/change.ts'
-import { isConnectionLost } from '#storage/database.ts'
+import { isConnectionLost, isOverdue } from '#storage/database.ts'
 
 export const isDatabaseLost = (error: unknown): boolean =>
   error instanceof CommitUnknown ||
@@ -10,9 +10,6 @@ export const isDatabaseLost = (error: unknown): boolean =>
   isConnectionLost(error) ||
   isOverdue(error) ||
   isExhausted(error)
-
-/** 57014 and 55P03: the server gave the statement up because it, or a lock it needed, took too long. */
-export const isOverdue = (error: unknown): boolean => /^(57014|55P03)$/.test(textAt(error, 'code') ?? '')
 
 /** 53 and 58030: the server is out of disk space, memory or connections, or its disk fails. Nothing was written. */
 const isExhausted = (error: unknown): boolean => /^(53|58030)/.test(textAt(error, 'code') ?? '')

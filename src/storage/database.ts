@@ -259,6 +259,9 @@ export function isConnectionLost(error: unknown): boolean {
   return error instanceof DatabaseSilent || lostCodes.test(code) || lostMessages.test(error.message)
 }
 
+/** 57014 and 55P03: the server gave the statement up because it, or a lock it needed, took too long. */
+export const isOverdue = (error: unknown): boolean => /^(57014|55P03)$/.test(textAt(error, 'code') ?? '')
+
 /** Whether no connection was made, so that the server has certainly not seen the statement. */
 export function isNeverSent(error: unknown): boolean {
   if (!(error instanceof Error)) return false

@@ -29,6 +29,7 @@ const failingDrops = `
     FOR EACH STATEMENT EXECUTE FUNCTION fail_as_planned();`
 
 const deadlock = '40P01'
+const lockTimeout = '55P03'
 const ids = [1, 2, 3, 4, 5, 6, 7, 8].map(number => `00000000-0000-4000-8000-00000000000${number}`)
 
 let file: TestDatabase
@@ -180,6 +181,21 @@ test('a batch that fails is split in halves until the rest succeeds', async () =
   expect(committed).toEqual(ids.map(() => ({ committed: true })))
   expect(dropped).toEqual([8, 4, 2, 2, 4])
   expect(await countTimers()).toBe(0)
+})
+
+test('after a lock that is not given in time, each change is written by itself, so that one waits for that lock', async () => {
+  await prepare([lockTimeout])
+  const committed = await Promise.all(ids.map((_, index) => groupCommit.commit(change(index + 1))))
+  expect(committed).toEqual(ids.map(() => ({ committed: true })))
+  expect(dropped).toEqual([8, 1, 1, 1, 1, 1, 1, 1, 1])
+})
+
+test('changes whose locks are not given in time fail after two waits, however many shared the batch', async () => {
+  await prepare(Array.from({ length: 20 }, () => lockTimeout))
+  const failed = await Promise.allSettled(ids.map((_, index) => groupCommit.commit(change(index + 1))))
+  expect(failed).toMatchObject(ids.map(() => ({ reason: { code: lockTimeout } })))
+  expect(dropped).toHaveLength(1 + ids.length)
+  expect(await countTimers()).toBe(8)
 })
 
 test('a commit that keeps losing deadlocks fails with the error, and was certainly not written', async () => {

@@ -40,7 +40,7 @@ import {
   fromTimerKey,
 } from '#storage/commit/rows.ts'
 import { commitStatement, encodePart, type Part, type PartRow, partNames } from '#storage/commit/statement.ts'
-import { constraintOf, writerConnections } from '#storage/database.ts'
+import { constraintOf, isOverdue, writerConnections } from '#storage/database.ts'
 import { fromIntent, fromIntentClaim, fromIntentEnd } from '#storage/payments/intents.ts'
 
 export interface GroupCommit {
@@ -174,14 +174,7 @@ async function writeBatch(write: Write, batch: readonly Waiting[], deadlocks = 0
       waiting.resolve(conflict ? { committed: false, conflict } : done)
     }
   } catch (error) {
-    // A change that violates a constraint, or a race with another process, fails the whole statement, and nothing was
-    // written. Split the batch in halves until the culprit is alone. One round trip per change would take longer, and
-    // the bad change would delay all others.
-    if (batch.length > 1 && isRolledBack(error)) {
-      const middle = batch.length >> 1
-      await writeBatch(write, batch.slice(0, middle))
-      return writeBatch(write, batch.slice(middle))
-    }
+    if (batch.length > 1 && isRolledBack(error)) return writeParts(write, batch, error)
     if (isLostRace(error) && deadlocks < maximumDeadlocks) return writeBatch(write, batch, deadlocks + 1)
     const conflict = batch.length === 1 ? conflictOf(error) : undefined
     for (const waiting of batch) {
@@ -189,6 +182,21 @@ async function writeBatch(write: Write, batch: readonly Waiting[], deadlocks = 0
       else waiting.reject(isRolledBack(error) ? error : new CommitUnknown(error))
     }
   }
+}
+
+/**
+ * A change that violates a constraint, or a race with another process, fails the whole statement, and nothing was
+ * written. Splits the batch in halves until the culprit is alone: one round trip per change would take longer. After a
+ * wait for a lock each change is written by itself at once: the halves would wait for that lock one after the other.
+ */
+async function writeParts(write: Write, batch: readonly Waiting[], error: unknown): Promise<void> {
+  if (isOverdue(error)) {
+    await Promise.all(batch.map(waiting => writeBatch(write, [waiting])))
+    return
+  }
+  const middle = batch.length >> 1
+  await writeBatch(write, batch.slice(0, middle))
+  await writeBatch(write, batch.slice(middle))
 }
 
 type Write = (changes: readonly Change[]) => Promise<Map<number, Conflict>>
