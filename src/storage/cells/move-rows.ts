@@ -123,7 +123,12 @@ async function copyMerchant(
 
 async function copyTable(from: pg.Client, to: pg.Client, table: Table, merchantId: string): Promise<number> {
   const { name, columns } = table
-  await from.query(`SELECT 1 FROM ${name} WHERE merchant_id = $1 FOR UPDATE`, [merchantId])
+  // Moving the cursor locks the rows without sending one row per lock to this process.
+  await from.query(
+    `DECLARE locking NO SCROLL CURSOR FOR SELECT 1 FROM ${name} WHERE merchant_id = ${quote(merchantId)} FOR UPDATE`,
+  )
+  await from.query('MOVE ALL FROM locking')
+  await from.query('CLOSE locking')
   await from.query(
     `DECLARE moving NO SCROLL CURSOR FOR
      SELECT row_to_json(r)::text AS line FROM (SELECT ${columns} FROM ${name} WHERE merchant_id = ${quote(merchantId)}) r`,
