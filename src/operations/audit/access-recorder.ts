@@ -3,8 +3,8 @@
  * logins by the minute. Requests only add to a buffer in memory, which is written to the database about once a second.
  */
 
-import { isIP } from 'node:net'
 import { scrubCardNumbers } from '#domain/cards/card-numbers.ts'
+import { networkOf } from '#domain/network-address.ts'
 import { type Audit, auditAs, gatewayActor } from '#operations/audit/audit.ts'
 import { type ApiKeyStore, createApiKeyStore } from '#storage/api-keys.ts'
 import { type AuditEntry, type AuditStore, createAuditStore } from '#storage/audit/audit.ts'
@@ -75,7 +75,7 @@ export function createAccessRecorder({ apiKeys, audit, nowMs }: AccessRecorderDe
     last = undefined
     const rows = [...noted.values()].map(({ atMs, ...use }) => ({ ...use, at: new Date(atMs) }))
     const fresh = await apiKeys
-      .recordUses(rows.map(({ allowed: _, ...use }) => ({ ...use, network: toNetwork(use.address) })))
+      .recordUses(rows.map(({ allowed: _, ...use }) => ({ ...use, network: networkOf(use.address) })))
       .catch((error: unknown) => {
         if (isConnectionLost(error)) keep(noted)
         throw error
@@ -176,17 +176,6 @@ function createFailureTally(nowMs: () => number) {
       return taken
     },
   }
-}
-
-/** IPv6 devices change their address within their /64 network all day, so only a new network counts as new. */
-function toNetwork(address: string): string {
-  if (isIP(address) !== 6 || address.includes('.')) return address
-  const [head = '', tail] = address.split('::')
-  const groups = head.split(':').filter(group => group !== '')
-  const after = tail?.split(':').filter(group => group !== '') ?? []
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - groups.length - after.length)
-  const all = [...groups, ...Array<string>(zeros).fill('0'), ...after]
-  return `${all.slice(0, 4).join(':')}::/64`
 }
 
 /** The audit trail and access recorder of one database. */
