@@ -949,7 +949,7 @@ export interface CreatedPaymentIntent {
   readonly id: string
 }
 
-/** Leave to use the card or account again. */
+/** Permission to use the card or account again. */
 export interface CredentialOnFile {
   /** With a plan or without. */
   readonly type: "RECURRING" | "UNSCHEDULED"

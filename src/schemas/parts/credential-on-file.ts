@@ -27,6 +27,6 @@ export const credentialOnFile = closed(
     recurring: optional(recurring),
     unscheduled: optional(unscheduled),
   },
-  { title: 'CredentialOnFile', description: 'Leave to use the card or account again.' },
+  { title: 'CredentialOnFile', description: 'Permission to use the card or account again.' },
 )
 export type CredentialOnFile = Static<typeof credentialOnFile>
