@@ -32,7 +32,7 @@ export const internalFault = '40000001'
 export const orderPaid = '28001550'
 export const orderPending = '28001551'
 export const orderSeveral = '28001552'
-export const connectionFault = '40000405'
+const connectionFault = '40000405'
 
 /**
  * The reasons for which the gateway refuses a request without calling a provider. The lifecycle rules decide their

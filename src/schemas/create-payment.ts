@@ -28,9 +28,9 @@ import { metadata } from '#schemas/parts/metadata.ts'
 import { order } from '#schemas/parts/order.ts'
 import { urls } from '#schemas/parts/urls.ts'
 
-/** The shop on whose behalf a merchant collects (payment facilitator). */
 const line = (description: string) => optional(text(64, description))
 
+/** The shop on whose behalf a merchant collects. */
 export const paymentFacilitator = closed(
   {
     subMerchantId: line('Id of the shop.'),

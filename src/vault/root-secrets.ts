@@ -29,7 +29,7 @@ const datedPlace = `${rootSecretName} v2`
 /** 100: a change every month for eight years. Each secret makes the first look-up of a card a little slower. */
 const rootsMax = 100
 
-export class TooManyRoots extends Error {}
+class TooManyRoots extends Error {}
 
 export const makeFirstRoot = (): RootSecrets => [{ secret: randomBytes(secretBytes), hashesKeys: true }]
 

@@ -53,7 +53,7 @@ const leaseMs = 30_000
  */
 const inFlightMax = 1_024
 
-/** At most 128 attempts share a commit, as with payments. */
+/** 128: as many attempts as end while the previous ones are written, also when many receivers answer at once. */
 const recordMax = 128
 
 /** 2 s, because a stop must be short: messages without an answer by then are sent again by the next process. */

@@ -13,7 +13,7 @@ import type {
   RawPlace,
 } from '#storage/payments/movements.ts'
 
-export const toMovementItem = (movement: Movement) => ({
+const toMovementItem = (movement: Movement) => ({
   xId: movement.xId,
   payId: movement.payId,
   transId: movement.transId,

@@ -9,7 +9,7 @@ import { answerRefusal, type OperationAnswer } from '#operations/payments/answer
 import { CommitRefused } from '#operations/payments/payment-queue.ts'
 
 /** A device with the intent's token does not see the merchant's private fields. */
-export function toIntentRecord(intent: Intent, now: Date, { isDevice }: { isDevice: boolean }) {
+function toIntentRecord(intent: Intent, now: Date, { isDevice }: { isDevice: boolean }) {
   const { intentId, request, payment, expiresAt, createdAt } = intent
   const { amount, transId, refNr, metadata } = request
   return {

@@ -2,7 +2,7 @@
 import type { Check } from '#storage/doctor/check.ts'
 
 /** 7 days: a capture that is older than the newest line by this much must have a line. */
-export const settledWithinDays = 7
+const settledWithinDays = 7
 
 /**
  * The total of chargebacks and returned debits of each payment. Dispute inquiries move no money, and won disputes are
