@@ -4,6 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { firstPayId } from '#domain/ids.ts'
+import { currencies } from '#domain/money/currencies.ts'
+import { maximumAmount } from '#domain/money/money.ts'
 import { toCountKey } from '#http/authentication/shared-counts.ts'
 import { cardEntries, openPage, sendForm } from '#test/support/browser/customer-page.ts'
 import { openPageShop, type PageShop } from '#test/support/browser/page-shop.ts'
@@ -384,6 +386,15 @@ describe('payouts', () => {
     expect(await payOut(shop, 1)).toMatchObject(tooMany)
     await shop.advance('P1D')
     expect(await payOut(shop, 100)).toMatchObject({ status: 200 })
+  })
+
+  test('each currency may have a limit of its own, however long', async () => {
+    const limits = currencies.map(({ code }) => `${maximumAmount}${code}/PT00000000000000000000000001.5S`)
+    const shop = await openLimited({ payoutLimit: limits.join(',').replace(`${maximumAmount}USD`, '100USD') })
+    expect(await payOut(shop, 101, { amount: { value: 101, currency: 'USD' } })).toMatchObject(tooMany)
+    expect(await payOut(shop, 101, { amount: { value: 101, currency: 'GBP' } })).toMatchObject({
+      status: 200,
+    })
   })
 
   test('a payout that never reached its provider does not count', async () => {
