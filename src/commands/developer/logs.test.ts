@@ -12,6 +12,12 @@ const event = (id: string, status: string, creationDate: string) => ({
   body: { type: 'payment.captured' },
 })
 
+/** As the API numbers them: the newest first, 20 on a page. */
+const pageOf = (events: Look['events'] = [], path: string) => {
+  const end = Number(new URLSearchParams(path.split('?')[1]).get('page')) * 20
+  return { data: events.slice(end - 20, end), totalNumberOfPages: Math.ceil(events.length / 20) }
+}
+
 interface Look {
   readonly operations: readonly ReturnType<typeof operation>[]
   readonly events: readonly ReturnType<typeof event>[]
@@ -28,7 +34,9 @@ async function follow(looks: readonly Look[], count?: number) {
         async get<T>(path: string): Promise<T> {
           asked.push(path)
           const look = looks[turn]
-          return { data: path.startsWith('/operations') ? look?.operations : look?.events } as T
+          return (
+            path.startsWith('/operations') ? { data: look?.operations } : pageOf(look?.events, path)
+          ) as T
         },
       },
       say: line => lines.push(line),
@@ -47,10 +55,16 @@ test('operations and events are printed once, in the order of time, and an event
   const { lines, asked } = await follow([
     { operations: [operation('a', at(1))], events: [event('e', 'PENDING', at(0))] },
     { operations: [operation('a', at(1)), operation('b', at(1))], events: [event('e', 'PENDING', at(0))] },
-    { operations: [operation('b', at(1))], events: [event('e', 'DELIVERED', at(2))] },
+    { operations: [operation('b', at(1))], events: [event('e', 'DELIVERED', at(0))] },
   ])
   expect(lines.map(({ id }) => id)).toEqual(['e PENDING', 'a', 'b', 'e DELIVERED'])
   expect(asked.filter(path => path.startsWith('/operations')).at(-1)).toContain(encodeURIComponent(at(1)))
+})
+
+test('more events than a page holds are all printed, the oldest first', async () => {
+  const burst = Array.from({ length: 45 }, (_, index) => event(`e${index}`, 'FAILED', at(1))).reverse()
+  const { lines } = await follow([{ operations: [], events: burst }])
+  expect(lines.map(({ id }) => id)).toEqual(burst.map(({ id }) => `${id} FAILED`).reverse())
 })
 
 test('events from before the start are not printed, and a given count of lines ends the command', async () => {

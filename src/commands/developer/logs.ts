@@ -40,6 +40,11 @@ interface ShownEvent {
   readonly body: { readonly type?: string }
 }
 
+interface EventPage {
+  readonly data: readonly ShownEvent[]
+  readonly totalNumberOfPages: number
+}
+
 export interface LogLine {
   readonly id: string
   readonly at: string
@@ -101,11 +106,14 @@ export async function tailLogs(
   { client, say: show, isEnding, pause }: TailDeps,
 ): Promise<void> {
   const seen = new Set<string>()
+  // An event is older than what it becomes: until it is delivered or has failed, later operations may have been printed.
+  const isNewEvent = ({ id, at }: LogLine): boolean => at >= from && !seen.has(id)
   let since = from
   let left = count
   while (!isEnding()) {
-    const lines = await readLines(client, since)
-    for (const line of lines.filter(({ id }) => !seen.has(id))) {
+    const lines = await readLines(client, since, isNewEvent)
+    for (const line of lines) {
+      if (seen.has(line.id)) continue
       seen.add(line.id)
       show(line)
       left -= 1
@@ -116,16 +124,31 @@ export async function tailLogs(
   }
 }
 
-async function readLines(client: Pick<GatewayClient, 'get'>, since: string): Promise<readonly LogLine[]> {
+async function readLines(
+  client: Pick<GatewayClient, 'get'>,
+  since: string,
+  isNewEvent: (line: LogLine) => boolean,
+): Promise<readonly LogLine[]> {
   const [operations, events] = await Promise.all([
     client.get<{ data: Movement[] }>(`/operations?from=${encodeURIComponent(since)}&limit=1000`),
-    client.get<{ data: ShownEvent[] }>('/events?page=1'),
+    readNewEvents(client, isNewEvent),
   ])
-  const lines = [
-    ...operations.data.map(toOperationLine),
-    ...events.data.filter(({ creationDate }) => creationDate >= since).map(toEventLine),
-  ]
+  const lines = [...operations.data.map(toOperationLine), ...events]
   return lines.toSorted((a, b) => a.at.localeCompare(b.at))
+}
+
+/** The oldest first. Reads page after page until one holds nothing new: more than a page may have come since the last look. */
+async function readNewEvents(
+  client: Pick<GatewayClient, 'get'>,
+  isNew: (line: LogLine) => boolean,
+): Promise<readonly LogLine[]> {
+  const found: LogLine[] = []
+  for (let page = 1; ; page += 1) {
+    const { data, totalNumberOfPages } = await client.get<EventPage>(`/events?page=${page}`)
+    const fresh = data.map(toEventLine).filter(isNew)
+    found.push(...fresh)
+    if (fresh.length === 0 || page >= totalNumberOfPages) return found.reverse()
+  }
 }
 
 const toOperationLine = (row: Movement): LogLine => ({
