@@ -10,7 +10,7 @@ import { openDatabase } from '#commands/open-database.ts'
 import { parseUrl } from '#commands/options.ts'
 import { findOrigin } from '#commands/serve/served.ts'
 import type { Config } from '#config.ts'
-import { memberOf } from '#domain/json.ts'
+import { isRecord, memberOf, parseJson, textAt } from '#domain/json.ts'
 import { describeInventory, loadAssets } from '#pages/assets.ts'
 import { openDatabase as connect } from '#storage/database.ts'
 import { createInstallation } from '#storage/installation.ts'
@@ -76,11 +76,6 @@ async function read(address: string): Promise<ServedFile> {
   }
 }
 
-interface Served {
-  readonly files?: readonly { readonly url: string; readonly integrity: string }[]
-  readonly signature?: { readonly value?: string }
-}
-
 /** The differences between the served files and the list, in sentences. */
 export async function compareServed(
   origin: string,
@@ -89,9 +84,13 @@ export async function compareServed(
 ): Promise<readonly string[]> {
   const differences: string[] = []
   const listed = await read(`${origin}/.well-known/payment-page-inventory.json`)
+  const list = parseJson(listed.bytes.toString('utf8'))
+  // A proxy may serve anything in its place, such as an error page.
+  if (!isRecord(list))
+    return [`the address of the list of files answered ${listed.status} with something else`]
   // Trusted only as far as the signature below proves it.
-  const { signature, ...inventory } = JSON.parse(listed.bytes.toString('utf8')) as Served
-  if (!isSigned(pageInventory, JSON.stringify(inventory), signature?.value ?? '')) {
+  const { signature, ...inventory } = list
+  if (!isSigned(pageInventory, JSON.stringify(inventory), textAt(signature, 'value') ?? '')) {
     differences.push('the list of files is not signed by this installation')
   }
   const expected = describeInventory(loadAssets()).files

@@ -77,6 +77,11 @@ test('a list that was changed with it has an invalid signature', async () => {
   ])
 })
 
+test.each(['<html>bad gateway</html>', 'null', '[]'])('%s in the place of the list is found', async text => {
+  change = (path, served) => (path.includes('inventory') ? text : served)
+  expect(await verify()).toEqual(['the address of the list of files answered 200 with something else'])
+})
+
 test.each([
   ['<script src="https://evil.example/x.js"></script>', 'a script that is not on the list'],
   ['<script>steal()</script>', 'a script that is not on the list'],
