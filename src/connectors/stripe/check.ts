@@ -35,11 +35,21 @@ function sayRefusal(status: number, error: Wire): string {
   return `Stripe refused the question: ${words}`
 }
 
+/** The mode of the key as a payment shows it, or, in a new account, as the key names it: sk_test_…, rk_live_…. */
+function isLive({ secrets }: ProviderAccount, list: Wire): boolean | undefined {
+  const shown = at(listAt(list, 'data')[0], 'livemode')
+  if (typeof shown === 'boolean') return shown
+  const [, mode] = /^[a-z]+_(test|live)_/.exec(secrets.secretKey?.reveal() ?? '') ?? []
+  return mode === undefined ? undefined : mode === 'live'
+}
+
 /** A test-mode key in the live environment would accept test money for real orders. */
-function sayMode({ environment }: ProviderAccount, list: Wire): CheckFinding {
-  const live = at(listAt(list, 'data')[0], 'livemode')
-  const wrong = typeof live === 'boolean' && live !== (environment === 'live')
-  return wrong
+function sayMode(account: ProviderAccount, list: Wire): CheckFinding {
+  const { environment } = account
+  const live = isLive(account, list)
+  if (live === undefined)
+    return { name: 'mode', ok: true, detail: 'Nothing shows yet which mode the key belongs to.' }
+  return live !== (environment === 'live')
     ? fail(
         'mode',
         `The key belongs to Stripe's ${live ? 'live' : 'test'} mode, the account to ${environment}.`,

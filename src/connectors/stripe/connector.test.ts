@@ -23,6 +23,7 @@ import {
   talk,
   told,
 } from '#connectors/stripe/talk.test-support.ts'
+import { Secret } from '#domain/secret.ts'
 
 describe('authorisation', () => {
   test('a card number is sent to Stripe only if the account allows raw cards', async () => {
@@ -278,8 +279,13 @@ describe('the check of an account', () => {
     status: 'enabled',
     enabled_events: ['*'],
   }
-  const find = async (answers: readonly HttpAnswer[], environment: 'test' | 'live' = 'test') =>
-    (await talk(answers, { environment }).connector.check(signal))
+  const find = async (answers: readonly HttpAnswer[], environment: 'test' | 'live' = 'test', key = 'sk_1') =>
+    (
+      await talk(answers, {
+        environment,
+        secrets: { secretKey: new Secret(key), webhookSecret: new Secret('whsec_1') },
+      }).connector.check(signal)
+    )
       .filter(({ ok }) => !ok)
       .map(({ name, detail }) => `${name}: ${detail}`)
 
@@ -328,6 +334,18 @@ describe('the check of an account', () => {
     const [first] = await find(answers)
     expect(first).toMatch(finding)
   })
+
+  test.each([
+    ['sk_test_1', 'live', ["mode: The key belongs to Stripe's test mode, the account to live."]],
+    ['rk_live_1', 'test', ["mode: The key belongs to Stripe's live mode, the account to test."]],
+    ['rk_live_1', 'live', []],
+    ['sk_1', 'live', []],
+  ] as const)(
+    'of a new account, where no payment shows the mode, the key %s in %s',
+    async (key, environment, found) => {
+      expect(await find([list(), list(endpoint)], environment, key)).toEqual(found)
+    },
+  )
 
   test('a missing endpoint is an error in live, but not in test, where events may be forwarded otherwise', async () => {
     expect(await find([list(), list()], 'live')).toEqual([
