@@ -32,10 +32,6 @@ export function readForm(bytes: Buffer): Readonly<Record<string, string>> | Refu
   return Object.fromEntries(fields)
 }
 
-/**
- * Reads a form with files (multipart/form-data, RFC 7578), as browsers write it. Parts are found by searching for the
- * boundary, so the cost grows linearly with the bytes. A truncated body yields its complete parts.
- */
 export interface UploadedFile {
   readonly field: string
   readonly name: string
@@ -61,7 +57,11 @@ export const boundaryOf = (contentType: string | undefined): string | undefined 
     ?.slice(1)
     .find(Boolean)
 
-/** Undefined: the body is not such a form. */
+/**
+ * Reads a form with files (multipart/form-data, RFC 7578), as browsers write it. Parts are found by searching for the
+ * boundary, so the cost grows linearly with the bytes. A truncated body yields its complete parts. Undefined: the body
+ * is not such a form.
+ */
 export function readMultipart(body: Buffer, boundary: string): Multipart | undefined {
   const parts = splitParts(body, boundary)
   if (!parts) return undefined
