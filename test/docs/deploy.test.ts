@@ -54,6 +54,13 @@ describe('Dockerfile', () => {
     expect(sources.filter(source => !letThrough.includes(source))).toEqual([])
   })
 
+  test('leaves out the tests beside the source, as the package does', () => {
+    const { files }: { files: string[] } = JSON.parse(read('package.json'))
+    const left = files.filter(file => file.startsWith('!src/')).map(file => file.replace('!src/', ''))
+    expect(read('.dockerignore').split('\n')).toEqual(expect.arrayContaining(left))
+    expect(left).toHaveLength(2)
+  })
+
   test('names variables, port and program that exist', () => {
     const settings = new Map(
       all('ENV').flatMap(rest => rest.split(' ').map(pair => pair.split('='))) as [string, string][],
