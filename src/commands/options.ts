@@ -1,6 +1,6 @@
 /** Parsers and options that several commands share. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { isWebAddress } from '#domain/text.ts'
+import { isWebAddress, webAddressForm } from '#domain/text.ts'
 import { parseBound } from '#domain/time/dates.ts'
 import { addDuration } from '#domain/time/duration.ts'
 
@@ -33,7 +33,7 @@ export const parseWhole =
 
 export function parseUrl(text: string): string {
   if (isWebAddress(text)) return text
-  throw new InvalidArgumentError('It must be an http or https address without credentials in it.')
+  throw new InvalidArgumentError(`It must be an ${webAddressForm}.`)
 }
 
 /** A date, a date with time, or how long ago. */

@@ -57,6 +57,10 @@ const domainLabel = /^(?!-)[\p{L}\p{M}\p{N}-]{1,63}(?<!-)$/u
 /** 2,048: the longest address of the contract, in the form in which it is stored and called: é is %C3%A9 there. */
 export const addressMax = 2_048
 
+/** What `isWebAddress` demands, for error texts. */
+export const webAddressForm =
+  'http or https address without credentials, whose host has letters, digits, dots and hyphens'
+
 /** An absolute http(s) address. Credentials in an address end up in logs and histories, so they are not accepted. */
 export function isWebAddress(text: string): boolean {
   // The URL parser would silently trim and repair these, but the stored address must be the one that is called.

@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { addressMax, isWebAddress, normalizeAddress } from '#domain/text.ts'
+import { addressMax, isWebAddress, normalizeAddress, webAddressForm } from '#domain/text.ts'
 import { type AddressPolicy, refuseUrl } from '#webhooks/policies.ts'
 
 /** The global unicast range of today; the rest of IPv6 is local, embeds IPv4 or is unused. */
@@ -90,7 +90,7 @@ export function readEndpointAddress(
   const address = normalizeAddress(text)
   if (address.length > addressMax)
     return { refusal: `it has ${address.length} characters; allowed are ${addressMax} at most` }
-  if (!isWebAddress(text)) return { refusal: 'it must be an http or https address without credentials in it' }
+  if (!isWebAddress(text)) return { refusal: `it must be an ${webAddressForm}` }
   const url = new URL(address)
   const refusal = refuseUrl(url, policy) ?? refuseForever(url, policy)
   return refusal === undefined ? { address } : { refusal }

@@ -14,7 +14,7 @@ import { listCredentials } from '#commands/serve/banner.ts'
 import { printJson, printRows } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
 import type { WebhookKind } from '#domain/merchant.ts'
-import { isWebAddress, nameMax, normalizeAddress, readName } from '#domain/text.ts'
+import { isWebAddress, nameMax, normalizeAddress, readName, webAddressForm } from '#domain/text.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import type { MerchantSettings } from '#storage/merchants.ts'
 import { refuseForever } from '#webhooks/addresses.ts'
@@ -158,9 +158,7 @@ export function parseName(text: string): string {
 function parseUrl(text: string): string {
   if (text === noUrl) return text
   if (text.length <= urlMax && isWebAddress(text)) return normalizeAddress(text)
-  throw new InvalidArgumentError(
-    `It must be an http or https address of at most ${urlMax} characters without credentials in it, or none.`,
-  )
+  throw new InvalidArgumentError(`It must be an ${webAddressForm}, of at most ${urlMax} characters, or none.`)
 }
 
 /** The clock offset is left out, because the test clock shows it. */

@@ -7,7 +7,14 @@ import { isPseudoAccountNumber } from '#domain/cards/pseudo-accounts.ts'
 import { findCountryByAlpha2, findCountryByAlpha3, findCountryByNumeric } from '#domain/countries.ts'
 import { isIban } from '#domain/iban.ts'
 import { isActiveCurrency } from '#domain/money/currencies.ts'
-import { isAppAddress, isEmail, isLanguageTag, isPrintable, isWebAddress } from '#domain/text.ts'
+import {
+  isAppAddress,
+  isEmail,
+  isLanguageTag,
+  isPrintable,
+  isWebAddress,
+  webAddressForm,
+} from '#domain/text.ts'
 import { isDate, isDottedDate, isExpiryDate, isInstant, latestDay } from '#domain/time/dates.ts'
 import { isDuration } from '#domain/time/duration.ts'
 
@@ -17,8 +24,10 @@ export interface Format {
   readonly allowed: string
 }
 
-const webAddress =
-  'an absolute http or https address without credentials, whose host has letters, digits, dots and hyphens, encoded (é as %C3%A9)'
+const webAddress = `an absolute ${webAddressForm}`
+
+/** The form in which the length of an address is measured. */
+const encoded = 'encoded (é as %C3%A9)'
 
 export const formats: Readonly<Record<string, Format>> = {
   date: { check: isDate, allowed: `a calendar day such as 2027-01-31 (${latestDay} at the latest)` },
@@ -33,16 +42,15 @@ export const formats: Readonly<Record<string, Format>> = {
   duration: { check: isDuration, allowed: 'an ISO 8601 duration such as PT1H or P1M' },
   uri: {
     check: isWebAddress,
-    allowed: webAddress,
+    allowed: `${webAddress}, ${encoded}`,
   },
   iri: {
     check: isWebAddress,
-    allowed: webAddress,
+    allowed: `${webAddress}, ${encoded}`,
   },
   'app-uri': {
     check: isAppAddress,
-    allowed:
-      'an absolute https or http address without credentials in it, or one with the scheme of an app such as myapp://done, encoded (é as %C3%A9)',
+    allowed: `${webAddress}, or one with the scheme of an app such as myapp://done, ${encoded}`,
   },
   email: { check: isEmail, allowed: 'an email address such as ada@example.com' },
   currency: { check: isActiveCurrency, allowed: 'an active ISO 4217 code such as EUR' },
