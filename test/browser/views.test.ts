@@ -9,6 +9,7 @@ import {
   findBrowser,
   findViolations,
   leaveBrowser,
+  narrowest,
   phone,
   visit,
   visitAnew,
@@ -88,6 +89,37 @@ describe.runIf(found)('in a browser', () => {
     expect(bytes).toBeGreaterThan(5_000)
     // Headers included: the budget is for what goes over the wire.
     expect(bytes).toBeLessThanOrEqual(40_000)
+  })
+
+  test('on the narrowest phones the choice of a currency breaks no amount and no word', async () => {
+    const { page } = await open(`${plain.url}/currency`, { viewport: narrowest })
+    const broken = await page.evaluate(`(() => {
+      document.querySelector('.currency strong bdi').textContent = 'IDR\u00a01,234,567.00'
+      const isBroken = (text, start, end) => {
+        const range = document.createRange()
+        range.setStart(text, start)
+        range.setEnd(text, end)
+        return range.getClientRects().length > 1
+      }
+      return [...document.querySelectorAll('.currency strong bdi, .fact > :first-child, .fact bdi')]
+        .map(part => part.firstChild)
+        .flatMap(text =>
+          [...text.data.matchAll(/[^ ]+/g)]
+            .filter(({ index, 0: word }) => isBroken(text, index, index + word.length))
+            .map(([word]) => word),
+        )
+    })()`)
+    expect(broken).toEqual([])
+  })
+
+  test('the initial of a shop keeps its shape beside a long name', async () => {
+    const { page } = await open(`${plain.url}/paid`, { viewport: narrowest })
+    const width = await page.evaluate(`(() => {
+      document.querySelector('.brand bdi').textContent = 'Northwind'.repeat(9)
+      const { width, height } = document.querySelector('.initial').getBoundingClientRect()
+      return width - height
+    })()`)
+    expect(width).toBe(0)
   })
 
   const typeCard = async (page: Page): Promise<void> => {
