@@ -18,7 +18,7 @@ import {
   type PaymentProvider,
   type Prepared,
 } from '#lifecycle/payment.ts'
-import { beginsPlan } from '#lifecycle/plans/plan.ts'
+import { beginsPlan, untilPlanEnds } from '#lifecycle/plans/plan.ts'
 import type { CaptureType, Flow, IntegrationType, Method } from '#methods/rows.ts'
 import type { Hints } from '#schemas/parts/hints.ts'
 
@@ -136,6 +136,7 @@ export function openPayment(input: NewPayment): Payment {
     input
   const step = kind === 'CREDIT' ? 'provider' : firstStep(command)
   const asked = step === 'provider'
+  const deadline = command.expiresAt ?? (asked ? undefined : customerDeadline(command.method, now))
   const first: Operation = {
     xId,
     sequence: 1,
@@ -167,7 +168,7 @@ export function openPayment(input: NewPayment): Payment {
     integrationType: command.integrationType,
     status: asked ? 'PENDING' : 'AUTHORIZE_REQUEST',
     awaits: asked ? undefined : step === 'confirm' ? 'CONFIRM' : 'CUSTOMER',
-    expiresAt: command.expiresAt ?? (asked ? undefined : customerDeadline(command.method, now)),
+    expiresAt: deadline && untilPlanEnds(command.details, deadline),
     amount: command.amount,
     sums: kind === 'CREDIT' ? { ...noSums, refunding: command.amount.value } : noSums,
     captureMethod: command.captureMethod,

@@ -5,7 +5,7 @@
 
 import type { CustomerId, MerchantId, PayId, PlanId, StoredMethodId } from '#domain/ids.ts'
 import type { Money } from '#domain/money/money.ts'
-import { dayOf, type Frequency, lastDueDay, nextDueDay } from '#domain/time/calendar.ts'
+import { addDays, dayOf, type Frequency, lastDueDay, nextDueDay, startOfDay } from '#domain/time/calendar.ts'
 import { accept, type Decision, refuse } from '#lifecycle/decision.ts'
 import type { AccountInstrument, Payment, PaymentStatus } from '#lifecycle/payment.ts'
 
@@ -91,6 +91,16 @@ export const credentialTerms = (details: Payment['details']): CredentialTerms | 
 /** Only the customer's initial payment begins a plan; later payments of the plan do not. */
 export const beginsPlan = (details: Payment['details']): boolean =>
   credentialTerms(details)?.initialPayment === true
+
+/**
+ * When a payment ends that waits until this deadline: if it begins a plan, at the plan's end at the latest, because its
+ * customer would pay for a plan that is over.
+ */
+export function untilPlanEnds(details: Payment['details'], deadline: Date): Date {
+  const { expiryDate } = (beginsPlan(details) && credentialTerms(details)?.recurring) || {}
+  const over = expiryDate === undefined ? undefined : startOfDay(addDays(expiryDate, 1))
+  return over && over.getTime() < deadline.getTime() ? over : deadline
+}
 
 /** A later payment that the merchant initiates: one of a recurring series, or an unscheduled one marked as MIT. */
 export const isMerchantInitiated = ({ type, initialPayment, unscheduled }: CredentialTerms): boolean =>

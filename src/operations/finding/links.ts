@@ -2,6 +2,7 @@
 import type { Merchant } from '#domain/merchant.ts'
 import { type LinkState, linkState } from '#lifecycle/attempt.ts'
 import type { Payment } from '#lifecycle/payment.ts'
+import { untilPlanEnds } from '#lifecycle/plans/plan.ts'
 import { type Engine, merchantNow, newXId } from '#operations/engine.ts'
 import { cursorAfter, listPayments, type PaymentListRequest } from '#operations/finding/list-payments.ts'
 import { keyRow, type OperationKey } from '#operations/key.ts'
@@ -78,7 +79,7 @@ export async function updateLink(
     }
     const next: Payment = {
       ...payment,
-      expiresAt: expiresAt ?? payment.expiresAt,
+      expiresAt: expiresAt ? untilPlanEnds(payment.details, expiresAt) : payment.expiresAt,
       details: {
         ...payment.details,
         ...(description === undefined ? {} : { description }),

@@ -163,6 +163,31 @@ test('a link that is paid weeks later: the next payment is due a whole interval 
   expect(days).toBe(14)
 })
 
+test('a link takes no money any more once the plan that it begins is over, even if it was to be open longer', async () => {
+  const payer = await openShop(gateway)
+  const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
+  const expiryDate = inDays(10).slice(0, 10)
+  const over = `${inDays(11).slice(0, 10)}T00:00:00.000Z`
+  const made = await payer.call('POST', '/payments/links', {
+    transId: 'link',
+    amount: { value: 999, currency: 'EUR' },
+    expirationTime: inDays(60),
+    credentialOnFile: {
+      type: 'RECURRING',
+      initialPayment: true,
+      recurring: { frequency: 'WEEKLY', useCase: 'FIXED', expiryDate },
+    },
+  })
+  expect(made.body.expirationTime).toBe(over)
+  const link = `/payments/links/${made.body.id}`
+  const changed = await payer.call('PATCH', link, { expirationTime: inDays(50) })
+  expect(changed.body).toMatchObject({ status: 'ACTIVE', expirationTime: over })
+  await payer.advance('P11D')
+  expect((await fetch(made.body._links.redirect.href)).status).toBe(410)
+  expect((await payer.call('GET', link)).body.status).toBe('EXPIRED')
+  expect((await payer.read(made.body.payId)).status).toBe('FAILED')
+})
+
 describe('a plan that the merchant cancels before the customer pays', () => {
   const begin = async () => {
     const { body } = await session('en', { frequency: 'MONTHLY', useCase: 'FIXED' })
