@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { tollgate, tollgateHere } from '#test/support/command-line.ts'
 import { masterKeyOf, startTestGateway, type TestGateway } from '#test/support/gateway.ts'
 
@@ -54,6 +54,14 @@ test('a payment is made, captured in part, refunded in full, and seen in the log
   const log = await run('logs', 'tail', '--since', 'PT5M', '--count', '3', '--json')
   const lines = log.stdout.trim().split('\n')
   expect(lines.map(line => JSON.parse(line).type)).toEqual(['AUTHORIZATION', 'CAPTURE', 'REFUND'])
+})
+
+test('the log ends when its reader has gone', async () => {
+  const before = process.stdout.listenerCount('error')
+  const tail = run('logs', 'tail')
+  await vi.waitFor(() => expect(process.stdout.listenerCount('error')).toBe(before + 1), 30_000)
+  process.stdout.emit('error', new Error('write EPIPE'))
+  expect(await tail).toMatchObject({ code: 0 })
 })
 
 test.each(['', '/'])('the address of the gateway with %j in place of /api/v2 is completed', async path => {

@@ -75,10 +75,13 @@ export function addLogCommands(program: Command, readConfig: () => Config): void
 async function followLogs({ since, count, json, ...options }: TailOptions, config: Config): Promise<void> {
   const { client, merchantId } = await signIn(options, config)
   const lifetime = watchLifetime({ watched: process, nowMs: () => performance.now(), every: () => () => {} })
-  const now = await readNow(client)
-  const fromMs = now - ((addDuration(now, since) ?? now) - now)
-  console.error(`watching ${merchantId} at ${client.baseUrl}; Ctrl-C ends`)
+  // As with `| grep -m 1`: nobody reads on, and the shell would wait for us for ever.
+  const onReaderGone = () => lifetime.end({})
+  process.stdout.once('error', onReaderGone)
   try {
+    const now = await readNow(client)
+    const fromMs = now - ((addDuration(now, since) ?? now) - now)
+    console.error(`watching ${merchantId} at ${client.baseUrl}; Ctrl-C ends`)
     await tailLogs(
       { from: new Date(fromMs).toISOString(), count },
       {
@@ -89,6 +92,7 @@ async function followLogs({ since, count, json, ...options }: TailOptions, confi
       },
     )
   } finally {
+    process.stdout.off('error', onReaderGone)
     lifetime.release()
   }
 }
