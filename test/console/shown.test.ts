@@ -55,6 +55,13 @@ const beginPlan = async (merchantCustomerId: string) => {
   }
 }
 
+test('200 the test tools show every number of the catalogue', async () => {
+  const page = await (await owner.get(at('/test'))).text()
+  const { cards, accounts } = (await gateway.call('GET', '/test/catalogue')).body
+  const numbers = [...cards, ...accounts].map(({ number }: { number: string }) => number)
+  expect(numbers.filter(number => !page.includes(`>${number}<`))).toEqual([])
+})
+
 test('409 a plan is not charged an amount that the page did not show; the new one is asked about', async () => {
   const plan = await beginPlan('charged as shown')
   await plan.pause()

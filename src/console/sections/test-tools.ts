@@ -2,13 +2,13 @@
 import { loadConsoleAssets } from '#console/assets.ts'
 import {
   auditInStory,
-  isJson,
   type Json,
   type MerchantPage,
   type MerchantVisit,
   readAnswer,
   readOutcome,
   readRefusal,
+  toRows,
 } from '#console/context.ts'
 import { renderInside, seeOther } from '#console/layout.ts'
 import { rowsOf } from '#console/sections/lists.ts'
@@ -33,7 +33,7 @@ async function showTools(visit: MerchantVisit, problem?: string) {
   const main = html`${renderProblem(problem)}
 ${renderFirstPayment(visit)}${renderClock(visit, clock)}${renderFaults(visit, rowsOf(faults ?? {}))}
 <section><h2>Webhooks</h2><p><a href="${baseOf(visit)}/inbox">Webhook inbox</a> shows every webhook with its signature, without any receiver.</p></section>
-<section><h2>Test cards</h2>${renderTable(cardsOf(catalogue), cardColumns, 'None.', 'Test cards')}</section>`
+${renderNumbers('Test cards', catalogue?.cards, cardColumns)}${renderNumbers('Test accounts', catalogue?.accounts, accountColumns)}`
   return renderInside(loadConsoleAssets(), visit, {
     title: 'Test tools',
     main,
@@ -89,20 +89,10 @@ const cardColumns: readonly Column[] = [
   { title: 'Brand', show: row => String(row.brand ?? '') },
   { title: 'What happens', show: row => String(row.description ?? row.outcome ?? '') },
 ]
+const accountColumns = cardColumns.filter(({ title }) => title !== 'Brand')
 
-/** The catalogue groups cards by the behaviour they demonstrate; here they are one list. */
-function cardsOf(catalogue: Json | undefined): readonly Json[] {
-  const found: Json[] = []
-  const walk = (value: unknown): void => {
-    if (Array.isArray(value)) for (const one of value) walk(one)
-    else if (isJson(value)) {
-      if (typeof value.number === 'string') found.push(value)
-      else for (const one of Object.values(value)) walk(one)
-    }
-  }
-  walk(catalogue)
-  return found.slice(0, 60)
-}
+const renderNumbers = (title: string, numbers: unknown, columns: readonly Column[]): Html =>
+  html`<section><h2>${title}</h2>${renderTable(toRows(numbers), columns, 'None.', title)}</section>`
 
 async function send(
   visit: MerchantVisit,
