@@ -149,7 +149,9 @@ function toChange({ role, merchants, refundLimit }: Omit<Words, 'email' | 'json'
   const limits = readList(refundLimit)
   const wrong = refundLimit === 'none' ? undefined : limits?.find(limit => !isRefundLimit(limit))
   if (wrong !== undefined)
-    throw new UsageFault(`--refund-limit ${wrong}: must be smallest units and currency, such as 20000EUR`)
+    throw new UsageFault(
+      `--refund-limit is ${wrong}, but must be smallest units and a currency, such as 20000EUR`,
+    )
   return {
     ...(role === undefined ? {} : { role: checkRole(role) }),
     ...(merchants === undefined ? {} : { merchants: merchants === 'all' ? null : readList(merchants) }),
@@ -225,13 +227,13 @@ const toShown = ({
 
 function checkEmail(email: string): string {
   if (isOperatorEmail(email)) return email
-  throw new UsageFault(`--email ${toVisible(email)}: must be an e-mail address`)
+  throw new UsageFault(`--email is ${toVisible(email)}, but must be an e-mail address`)
 }
 
 function checkRole(role: string | undefined): Role {
   const found = roles.find(known => known === role)
   if (found) return found
-  throw new UsageFault(`--role ${role}: must be one of ${roles.toReversed().join(', ')}`)
+  throw new UsageFault(`--role is ${role}, but must be one of ${roles.toReversed().join(', ')}`)
 }
 
 const readList = (text: string | undefined): readonly string[] | undefined =>
