@@ -1,6 +1,6 @@
 /** The embedded PostgreSQL with real servers and real processes, each test in a data folder of its own. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { chooseAccount } from '#storage/embedded/account.ts'
@@ -231,9 +231,10 @@ test.each(['ended', 'alive'] as const)(
 
 test('a start succeeds after an interrupted initdb', async () => {
   const directory = makeFolder()
-  mkdirSync(join(directory, 'postgres.new', 'base'), { recursive: true })
+  for (const draft of ['postgres.new', 'postgres.new-abc'])
+    mkdirSync(join(directory, draft, 'base'), { recursive: true })
   expect((await open(directory)).started).toBe(true)
-  expect(existsSync(join(directory, 'postgres.new'))).toBe(false)
+  expect(readdirSync(directory).filter(name => name.startsWith('postgres.new'))).toEqual([])
 })
 
 test('Ctrl-C in the terminal does not reach the database', async () => {

@@ -8,14 +8,15 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
+  mkdtempSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   statfsSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { textAt } from '#domain/json.ts'
 import { type Account, handOver } from '#storage/embedded/account.ts'
 import type { Binaries } from '#storage/embedded/binaries.ts'
@@ -31,7 +32,8 @@ interface Ingredients {
 }
 
 export function ensureCluster(ingredients: Ingredients): void {
-  const { cluster, binaries, account } = ingredients
+  const { directory, cluster, binaries, account } = ingredients
+  removeDrafts(directory, cluster)
   if (!existsSync(cluster)) createCluster(ingredients)
   handOver(cluster, account)
   const major = readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim()
@@ -44,14 +46,28 @@ export function ensureCluster(ingredients: Ingredients): void {
   }
 }
 
+const draftPrefix = (cluster: string): string => `${cluster}.new-`
+
+/** Drafts of starts that were killed, also of earlier releases, which named them all alike. */
+function removeDrafts(directory: string, cluster: string): void {
+  const start = basename(cluster)
+  for (const name of readdirSync(directory)) {
+    if (name !== `${start}.new` && !name.startsWith(basename(draftPrefix(cluster)))) continue
+    try {
+      rmSync(join(directory, name), { recursive: true, force: true })
+    } catch {
+      // Its initdb still writes there: the next start removes it.
+    }
+  }
+}
+
 /**
  * initdb works under another name, and the finished cluster is renamed, so that a crash leaves no incomplete cluster.
  */
 function createCluster({ directory, cluster, binaries, account, onProgress }: Ingredients): void {
   onProgress(`Creating the database in ${cluster} …`)
-  const draft = `${cluster}.new`
-  rmSync(draft, { recursive: true, force: true })
-  mkdirSync(draft, { mode: 0o700 })
+  // A name of its own: an initdb whose start was killed still writes to its draft, and deletes it when it fails.
+  const draft = mkdtempSync(draftPrefix(cluster))
   handOver(draft, account)
   const [command = '', ...words] = [
     ...account.prefix,
