@@ -78,6 +78,7 @@ export interface NewPerson {
   readonly email: string
   readonly role: Role
   readonly merchants?: readonly string[] | undefined
+  readonly refundLimits?: readonly string[] | undefined
   /** The owner who adds them in the console. */
   readonly madeBy?: string
 }
@@ -100,9 +101,9 @@ export function createPeople(deps: PeopleDeps): People {
   return {
     makeLink,
     openLink,
-    async add({ email, role, merchants, madeBy }) {
+    async add({ madeBy, ...person }) {
       const operatorId = newId()
-      const isNew = await store.insert({ operatorId, email, role, merchants })
+      const isNew = await store.insert({ operatorId, ...person })
       return isNew ? makeLink(operatorId, madeBy) : undefined
     },
     async setUpWithPassword(token, { password, code }) {

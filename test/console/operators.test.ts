@@ -52,6 +52,22 @@ test('303 the role, merchants and refund limit of a person are changed, but owne
   expect((await helper.get('/console/merchants')).status).toBe(303)
 })
 
+test('a person is added with their refund limit in one step, so that a crash leaves nobody without it', async () => {
+  const noChange = `CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''cut off''; END';
+    CREATE TRIGGER no_change BEFORE UPDATE ON operator FOR EACH ROW EXECUTE FUNCTION refuse_change()`
+  await queryRows(gateway.databaseUrl, noChange)
+  try {
+    const email = 'limited@example.com'
+    await owner.post('/console/operators', { email, role: 'support', refundLimit: '500EUR,900USD' })
+    const limits = 'SELECT refund_limits FROM operator WHERE email = $1'
+    expect(await queryRows(gateway.databaseUrl, limits, [email])).toEqual([
+      { refund_limits: ['500EUR', '900USD'] },
+    ])
+  } finally {
+    await queryRows(gateway.databaseUrl, 'DROP TRIGGER no_change ON operator; DROP FUNCTION refuse_change')
+  }
+})
+
 test('422 a form that was shown before another owner changed the person gives back nothing that was taken', async () => {
   const helper = await signUp(gateway, { role: 'admin' })
   const bob = await signUp(gateway, { role: 'owner' })

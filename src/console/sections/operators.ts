@@ -133,13 +133,8 @@ async function addOperator(visit: Visit): Promise<PageAnswer> {
     )
   const rights = readRights(visit)
   if (typeof rights === 'string') return refuse(visit, rights)
-  const { people, peopleStore } = visit.deps
-  const { role, merchants } = rights
-  const path = await people.add({ email, role, merchants, madeBy: visit.operator.operatorId })
+  const path = await visit.deps.people.add({ email, ...rights, madeBy: visit.operator.operatorId })
   if (path === undefined) return refuse(visit, 'Somebody has this address already.')
-  const person = await peopleStore.findByEmail(email)
-  if (person && rights.refundLimits)
-    await peopleStore.set(person.operatorId, { refundLimits: rights.refundLimits })
   await visit.audit({ act: 'operator.add', object: email, after: rights })
   return showOperators(visit, showNewLink(visit, path))
 }

@@ -59,7 +59,9 @@ export interface StoredSession {
 }
 
 export interface PeopleStore {
-  insert(operator: Pick<Operator, 'operatorId' | 'email' | 'role' | 'merchants'>): Promise<boolean>
+  insert(
+    operator: Pick<Operator, 'operatorId' | 'email' | 'role' | 'merchants' | 'refundLimits'>,
+  ): Promise<boolean>
   list(): Promise<readonly Operator[]>
   findByEmail(email: string): Promise<Operator | undefined>
   find(operatorId: string): Promise<Operator | undefined>
@@ -186,10 +188,11 @@ function createOperators(pool: Pool) {
     return rows[0] && toOperator(rows[0])
   }
   return {
-    async insert({ operatorId, email, role, merchants }: Parameters<PeopleStore['insert']>[0]) {
+    async insert({ operatorId, email, role, merchants, refundLimits }: Parameters<PeopleStore['insert']>[0]) {
       const { rowCount } = await pool.query(
-        `INSERT INTO operator (operator_id, email, role, merchants) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-        [operatorId, email, role, merchants],
+        `INSERT INTO operator (operator_id, email, role, merchants, refund_limits) VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT DO NOTHING`,
+        [operatorId, email, role, merchants, refundLimits],
       )
       return rowCount === 1
     },
