@@ -123,6 +123,21 @@ async function connectToMigrate(url: string, connectMs: number): Promise<pg.Clie
   throw new MigrationError(poolerRefusal)
 }
 
+/**
+ * Migrations that were given another number after databases had run them. Their content is the same, so what ran under the
+ * former name must not run again.
+ */
+const renumbered: ReadonlyMap<string, string> = new Map([
+  ['0094-claims-of-one-time-cards.sql', '0087-claims-of-one-time-cards.sql'],
+  ['0098-deleted-customers-by-name.sql', '0088-deleted-customers-by-name.sql'],
+  ['0099-held-disputes.sql', '0089-held-disputes.sql'],
+  ['0099-plans-began-on.sql', '0090-plans-began-on.sql'],
+  ['0099-longer-payout-limits.sql', '0092-longer-payout-limits.sql'],
+])
+
+/** The name that a migration has in this release. */
+export const currentName = (name: string): string => renumbered.get(name) ?? name
+
 /** Takes the advisory lock, which is released when the connection ends. */
 async function takeLock(client: pg.Client, onProgress: ((line: string) => void) | undefined): Promise<void> {
   const { rows } = await client.query<{ held: boolean }>('SELECT pg_try_advisory_lock($1) AS held', [
@@ -189,7 +204,7 @@ async function readApplied(client: pg.Client): Promise<Map<string, string>> {
   const { rows } = await client.query<{ name: string; checksum: string }>(
     'SELECT name, checksum FROM schema_migration',
   )
-  return new Map(rows.map(row => [row.name, row.checksum]))
+  return new Map(rows.map(row => [currentName(row.name), row.checksum]))
 }
 
 async function apply(client: pg.Client, migration: Migration): Promise<void> {

@@ -20,7 +20,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readDemoMerchant } from '#commands/serve/demo-merchant.ts'
 import { dumpDatabase } from '#storage/backup/dump.ts'
 import { loadDatabase } from '#storage/backup/load.ts'
-import { listMigrations, migrate } from '#storage/migrate.ts'
+import { listMigrations, listPending, migrate } from '#storage/migrate.ts'
 import { commandsHere } from '#test/support/command-here.ts'
 import {
   type Banner,
@@ -303,6 +303,27 @@ test('the backup of an older release whose migrations had a gap keeps its rows, 
   expect(keys).toEqual([{ merchant_id: 'old-shop', pepper: 1 }])
   const applied = await queryRows(target.url, 'SELECT name FROM schema_migration')
   expect(applied.map(({ name }) => name).toSorted()).toEqual(names)
+  for (const database of [older, target]) await database.drop()
+})
+
+test('migrations that ran under a former number do not run again, in their own database and after a restore', async () => {
+  const [older, target] = [await createEmptyDatabase(), await createEmptyDatabase()]
+  await migrate(older.url)
+  const renamed = [
+    ['0087-claims-of-one-time-cards.sql', '0094-claims-of-one-time-cards.sql'],
+    ['0090-plans-began-on.sql', '0099-plans-began-on.sql'],
+  ]
+  for (const [name, former] of renamed)
+    await queryRows(older.url, `UPDATE schema_migration SET name = '${former}' WHERE name = '${name}'`)
+  const said: string[] = []
+  await migrate(older.url, { onProgress: line => said.push(line) })
+  expect(said).toEqual([])
+  expect(await listPending(older.url)).toEqual([])
+  const lines: string[] = []
+  for await (const line of dumpDatabase({ url: older.url, number: 0 })) lines.push(line)
+  await loadDatabase(async () => target.url, Readable.from(lines))
+  const applied = await queryRows(target.url, 'SELECT name FROM schema_migration')
+  expect(applied.map(({ name }) => name).toSorted()).toEqual(await listMigrations())
   for (const database of [older, target]) await database.drop()
 })
 

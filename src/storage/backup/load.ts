@@ -6,7 +6,7 @@ import { memberOf, textAt } from '#domain/json.ts'
 import type { Header } from '#storage/backup/dump.ts'
 import { BackupError, listTables, type Table } from '#storage/backup/tables.ts'
 import { readSourcesBy } from '#storage/cells/create-cell.ts'
-import { listMigrations, migrate } from '#storage/migrate.ts'
+import { currentName, listMigrations, migrate } from '#storage/migrate.ts'
 import { rootSecretName } from '#storage/vault/vault-store.ts'
 
 /** 500 rows are about half a megabyte in one statement. */
@@ -101,7 +101,7 @@ function readHeader(line: string): Header {
   if (!isHeader(header)) {
     throw new BackupError('this is not a backup of Tollgate, or of a version that this one does not know')
   }
-  return header
+  return { ...header, migrations: header.migrations.map(currentName) }
 }
 
 const isHeader = (value: unknown): value is Header =>
