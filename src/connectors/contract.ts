@@ -99,7 +99,7 @@ export interface SettingFact {
 export interface SecretFact {
   readonly required: boolean
   readonly description: string
-  check?(value: string): string | undefined
+  check?(value: string, environment: 'test' | 'live'): string | undefined
 }
 
 /** One contract of a merchant with a provider, opened for use. */

@@ -97,7 +97,7 @@ function checkLabel(type: string, value: string): void {
     throw new WrongSetting(`the setting labels.${type} may have ${labelMax} characters at most`)
 }
 
-export function checkSecrets(secrets: Settings, { facts }: Occasion): void {
+export function checkSecrets(secrets: Settings, { facts, environment }: Occasion): void {
   for (const [name, value] of Object.entries(secrets)) {
     const fact = Object.hasOwn(facts.secrets, name) ? facts.secrets[name] : undefined
     if (!fact) {
@@ -108,7 +108,7 @@ export function checkSecrets(secrets: Settings, { facts }: Occasion): void {
     }
     if (value === '' || value.length > secretMax)
       throw new WrongSetting(`the secret ${name} must have 1 to ${secretMax} characters`)
-    const complaint = fact.check?.(value)
+    const complaint = fact.check?.(value, environment)
     if (complaint !== undefined) throw new WrongSetting(`the secret ${name} is wrong: ${complaint}`)
   }
 }

@@ -241,8 +241,8 @@ describe('facts of the connector', () => {
   )
 
   test('the key that signs notices must be hexadecimal', () => {
-    expect(facts.secrets.hmacKey?.check?.('ab'.repeat(32))).toBeUndefined()
-    expect(facts.secrets.hmacKey?.check?.('not hex')).toBeTypeOf('string')
+    expect(facts.secrets.hmacKey?.check?.('ab'.repeat(32), 'test')).toBeUndefined()
+    expect(facts.secrets.hmacKey?.check?.('not hex', 'test')).toBeTypeOf('string')
   })
 
   test('the capabilities for cards follow from the settings', () => {

@@ -1,7 +1,7 @@
 /** Checks an account with one harmless call, and whether Stripe sends its notices to us. */
 import type { CheckFinding, ProviderAccount } from '#connectors/contract.ts'
 import type { StripeClient } from '#connectors/stripe/client.ts'
-import { apiVersion } from '#connectors/stripe/facts.ts'
+import { apiVersion, modeOfKey } from '#connectors/stripe/facts.ts'
 import { eventTypes } from '#connectors/stripe/notices.ts'
 import { describeError, readAnswer } from '#connectors/stripe/translate/outcomes.ts'
 import { at, listAt, textAt, type Wire } from '#connectors/stripe/translate/wire.ts'
@@ -39,7 +39,7 @@ function sayRefusal(status: number, error: Wire): string {
 function isLive({ secrets }: ProviderAccount, list: Wire): boolean | undefined {
   const shown = at(listAt(list, 'data')[0], 'livemode')
   if (typeof shown === 'boolean') return shown
-  const [, mode] = /^[a-z]+_(test|live)_/.exec(secrets.secretKey?.reveal() ?? '') ?? []
+  const mode = modeOfKey(secrets.secretKey?.reveal() ?? '')
   return mode === undefined ? undefined : mode === 'live'
 }
 

@@ -12,6 +12,7 @@ import {
   testAccount,
   testCard,
 } from '#connectors/stripe/examples.test-support.ts'
+import { stripeFacts } from '#connectors/stripe/facts.ts'
 import {
   back,
   inquiryOf,
@@ -346,6 +347,19 @@ describe('the check of an account', () => {
       expect(await find([list(), list(endpoint)], environment, key)).toEqual(found)
     },
   )
+
+  test.each([
+    ['sk_test_1', 'live', 'test'],
+    ['rk_test_1', 'live', 'test'],
+    ['sk_live_1', 'test', 'live'],
+    ['sk_test_1', 'test', undefined],
+    ['rk_live_1', 'live', undefined],
+    ['sk_1', 'live', undefined],
+  ] as const)('the key %s of an account in %s', (key, environment, otherMode) => {
+    const complaint = stripeFacts.secrets.secretKey?.check?.(key, environment)
+    expect(complaint).toEqual(otherMode && expect.stringContaining(`Stripe's ${otherMode} mode`))
+    expect(complaint ?? '').not.toContain(key)
+  })
 
   test('a missing endpoint is an error in live, but not in test, where events may be forwarded otherwise', async () => {
     expect(await find([list(), list()], 'live')).toEqual([

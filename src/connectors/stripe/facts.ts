@@ -35,6 +35,21 @@ const pendingDays: Readonly<Record<string, number>> = {
 /** A refund may wait for the merchant's balance or for the customer's bank details. */
 const refundPendingDays = 45
 
+/** The mode that a key names: sk_test_…, rk_live_…. Undefined: it names none. */
+export function modeOfKey(key: string): 'test' | 'live' | undefined {
+  const [, mode] = /^[a-z]+_(test|live)_/.exec(key) ?? []
+  return mode === 'test' || mode === 'live' ? mode : undefined
+}
+
+/** A test-mode key in live would take test money for real orders; a live key in test would charge real cards. */
+function checkSecretKey(key: string, environment: 'test' | 'live'): string | undefined {
+  if (/^pk_|\s/.test(key)) return 'it has to be a secret or restricted key, sk_… or rk_…'
+  const mode = modeOfKey(key) ?? environment
+  return mode === environment
+    ? undefined
+    : `it is a key of Stripe's ${mode} mode, but this is the ${environment} environment`
+}
+
 export const stripeFacts: ConnectorFacts = {
   name: 'stripe',
   liveHosts: ['api.stripe.com', 'files.stripe.com'],
@@ -49,8 +64,7 @@ export const stripeFacts: ConnectorFacts = {
   secrets: {
     secretKey: {
       required: true,
-      check: value =>
-        /^pk_|\s/.test(value) ? 'it has to be a secret or restricted key, sk_… or rk_…' : undefined,
+      check: checkSecretKey,
       description: 'The secret or restricted key of the Stripe account.',
     },
     webhookSecret: {

@@ -59,6 +59,7 @@ test('the check reports a wrong key', async () => {
 
 test.each([
   ['a publishable key', ['pk_test_1'], 'secretKey'],
+  ['a key of the live mode in test', ['rk_live_1'], "secretKey is wrong: it is a key of Stripe's live mode"],
   ['a setting that is neither true nor false', ['sk_test_double', '--set', 'rawCards=yes'], 'rawCards'],
   ['a setting that Stripe does not have', ['sk_test_double', '--set', 'color=red'], 'color'],
   ['a type that Stripe does not serve', ['sk_test_double', '--set', 'types=PAYSAFECARD'], 'PAYSAFECARD'],
