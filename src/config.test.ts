@@ -230,6 +230,15 @@ test.each([
   expect(warnings).toEqual([expect.stringMatching(new RegExp(`^${name} .*did you mean ${nearest}\\?$`))])
 })
 
+test.each(['TOLLGATE_BANANA', 'TOLLGATE_SECRET_KEY', 'TOLLGATE_X', 'TOLLGATE_'])(
+  '%s is unknown and resembles none; the warning names the list',
+  name => {
+    expect(read({ [name]: 'x' }).warnings).toEqual([
+      `${name} is not a variable of Tollgate and has no effect; docs/operating.md lists the variables`,
+    ])
+  },
+)
+
 test('variables of other programs and of the API reference cause no warning', () => {
   const names = ['PATH', 'HOSTNAME', 'POSTGRES_PASSWORD', ...Object.values(readersVariables)]
   expect(read(Object.fromEntries(names.map(name => [name, 'x']))).warnings).toEqual([])

@@ -314,19 +314,25 @@ function findUnknown(env: Environment): readonly string[] {
   return Object.keys(env)
     .filter(name => name.startsWith('TOLLGATE_') && !known.includes(name) && !readersVariables.includes(name))
     .sort()
-    .map(
-      name =>
-        `${name} is not a variable of Tollgate and has no effect; did you mean ${findNearest(name, known)}?`,
-    )
+    .map(name => {
+      const nearest = findNearest(name, known)
+      const hint =
+        nearest === undefined ? 'docs/operating.md lists the variables' : `did you mean ${nearest}?`
+      return `${name} is not a variable of Tollgate and has no effect; ${hint}`
+    })
 }
 
-function findNearest(name: string, known: readonly string[]): string {
+/** Undefined: with more than one typing error in four letters it is another word. */
+function findNearest(name: string, known: readonly string[]): string | undefined {
+  const asked = name.slice('TOLLGATE_'.length)
+  const most = Math.ceil(asked.length / 4)
   const distance = (word: string): number => {
     // PORT and some others have no prefix; TOLLGATE_PORT is treated as a misspelling of PORT.
-    const full = word.startsWith('TOLLGATE_') ? word : `TOLLGATE_${word}`
-    return full.startsWith(name) ? 0 : editDistance(name, full)
+    const own = word.replace(/^TOLLGATE_/, '')
+    return asked.length > 1 && own.startsWith(asked) ? 0 : editDistance(asked, own)
   }
-  return known.reduce((best, word) => (distance(word) < distance(best) ? word : best))
+  const nearest = known.reduce((best, word) => (distance(word) < distance(best) ? word : best))
+  return distance(nearest) <= most ? nearest : undefined
 }
 
 /** a, b or c */
