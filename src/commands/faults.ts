@@ -8,6 +8,7 @@ import { isConnectionLost } from '#storage/database.ts'
 import { EmbeddedPostgresError } from '#storage/embedded/index.ts'
 import { MigrationError } from '#storage/migrate.ts'
 import { MasterKeyError } from '#vault/master-key.ts'
+import { TooManyRoots } from '#vault/root-secrets.ts'
 import { ClientFault } from '#webhooks/gateway-client.ts'
 
 /** A requirement of the command is not met; the message is a sentence that says what to do. */
@@ -27,6 +28,7 @@ const expectedFaults = [
   EmbeddedPostgresError,
   MigrationError,
   MasterKeyError,
+  TooManyRoots,
 ]
 
 /** Recognised by its code and not by its class, so that a server need not load the library. */

@@ -29,13 +29,15 @@ const datedPlace = `${rootSecretName} v2`
 /** 100: a change every month for eight years. Each secret makes the first look-up of a card a little slower. */
 const rootsMax = 100
 
-class TooManyRoots extends Error {}
+/** Its message is a sentence for the person who asked for another one. */
+export class TooManyRoots extends Error {}
 
 export const makeFirstRoot = (): RootSecrets => [{ secret: randomBytes(secretBytes), hashesKeys: true }]
 
 /** A new root secret in front of the others. */
 export function addRoot(roots: RootSecrets, nowMs: number): RootSecrets {
-  if (roots.length >= rootsMax) throw new TooManyRoots(`there are ${rootsMax} root secrets already`)
+  if (roots.length >= rootsMax)
+    throw new TooManyRoots(`there are ${rootsMax} root secrets already, the most that an installation keeps`)
   return [{ secret: randomBytes(secretBytes), madeAtMs: nowMs, hashesKeys: true }, ...roots]
 }
 
