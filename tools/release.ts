@@ -22,6 +22,17 @@ export function readNotes(changelog: string): string {
   return `## ${newest.trim()}\n`
 }
 
+/** Without a gentler clean-up git takes every heading of the notes for a comment, and leaves it out. */
+export const tagCommand = (version: string, notes: string): readonly string[] => [
+  'git',
+  'tag',
+  '--annotate',
+  `v${version}`,
+  '--cleanup=whitespace',
+  '--file',
+  notes,
+]
+
 function release(): void {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   if (!values['dry-run'] && run('git', 'status', '--porcelain') !== '')
@@ -45,7 +56,7 @@ function release(): void {
   console.log(
     values['dry-run']
       ? 'Dry run: nothing was tagged.'
-      : `Tag it: git tag --annotate v${version} --file dist/notes.md`,
+      : `Tag it: ${tagCommand(version, 'dist/notes.md').join(' ')}`,
   )
 }
 

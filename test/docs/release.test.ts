@@ -1,12 +1,13 @@
 /** What a release ships: the packed files, and the newest part of the changelog. */
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { projectRoot } from '#test/support/docs/docs.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import lock from '../../package-lock.json' with { type: 'json' }
-import { readNotes } from '../../tools/release.ts'
+import { readNotes, tagCommand } from '../../tools/release.ts'
 import { writeSbom } from '../../tools/sbom.ts'
 
 test('the package holds program, sources and migrations, and neither tests nor data', () => {
@@ -35,6 +36,32 @@ test('the notes are the newest part of the changelog alone', () => {
   const notes = readNotes(readFileSync(join(projectRoot, 'CHANGELOG.md'), 'utf8'))
   expect(notes).toMatch(/^## \S/)
   expect(notes.match(/^## /gm)).toHaveLength(1)
+})
+
+const hasGit = spawnSync('git', ['--version']).status === 0
+
+test.skipIf(!hasGit)('the tag has the notes with their headings', () => {
+  const repository = mkdtempSync(join(tmpdir(), 'tollgate-release-'))
+  // Nothing of the developer's own settings counts, such as a key that signs.
+  const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' }
+  const git = (...words: readonly string[]): string =>
+    execFileSync('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@shop.example', ...words], {
+      cwd: repository,
+      env,
+      encoding: 'utf8',
+    })
+  const notes = '## 2.0.0\n\n### Added\n\n- Refunds.\n'
+  try {
+    writeFileSync(join(repository, 'notes.md'), notes)
+    git('init', '--quiet')
+    git('commit', '--quiet', '--allow-empty', '--message', 'Begin')
+    const [program, ...words] = tagCommand('2.0.0', 'notes.md')
+    expect(program).toBe('git')
+    git(...words)
+    expect(git('tag', '--list', '--format=%(contents)', 'v2.0.0').trim()).toBe(notes.trim())
+  } finally {
+    rmSync(repository, { recursive: true })
+  }
 })
 
 // npm's own list left out what a development package needs as well: ajv, and all that reads PostgreSQL's types.
