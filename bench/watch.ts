@@ -64,7 +64,7 @@ export function numberOrders(): TakeOrders {
   }
 }
 
-/** The concurrency that the issue requires of every client. */
+/** The same for the gateway and the bare clients, so that their rates can be compared; see docs/bench.md. */
 export const concurrency = 64
 
 /**
