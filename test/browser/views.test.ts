@@ -112,6 +112,25 @@ describe.runIf(found)('in a browser', () => {
     expect(broken).toEqual([])
   })
 
+  test('on the narrowest phones with text of twice the size, options fit and break no short word', async () => {
+    const server = await startPageServer({ language: chooseLanguage('hi', undefined) })
+    try {
+      const { page } = await open(`${server.url}/remembered`, { viewport: narrowest })
+      const [wide, lines] = await page.evaluate<[number, number]>(`(() => {
+        const { documentElement } = document
+        documentElement.style.fontSize = '200%'
+        const [text] = document.querySelector('.option-name').childNodes
+        const range = document.createRange()
+        range.setEnd(text, text.data.indexOf(' '))
+        range.setStart(text, 0)
+        return [documentElement.scrollWidth - documentElement.clientWidth, range.getClientRects().length]
+      })()`)
+      expect([wide, lines]).toEqual([0, 1])
+    } finally {
+      await server.close()
+    }
+  })
+
   test('the initial of a shop keeps its shape beside a long name', async () => {
     const { page } = await open(`${plain.url}/paid`, { viewport: narrowest })
     const width = await page.evaluate(`(() => {
