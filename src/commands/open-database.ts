@@ -8,6 +8,7 @@ import type pg from 'pg'
 import { listCells, prepareCells } from '#cells/prepare.ts'
 import { commandActor, type Noted, withNote } from '#commands/audit-trail.ts'
 import { CommandFault, describeReason } from '#commands/faults.ts'
+import { refuseMoved } from '#commands/moved-data.ts'
 import type { Config } from '#config.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import type { CellAddress } from '#storage/cells/address.ts'
@@ -117,6 +118,7 @@ async function openEmbedded(
   options: OpenOptions,
 ): Promise<Pick<OpenDatabase, 'url' | 'place' | 'close'>> {
   const directory = config.dataDirectory
+  if (!options.asIs) refuseMoved(config)
   if (options.purpose === 'serve') options.onProgress(`Starting the database in ${directory} …`)
   else if (!options.begins) requireData(directory)
   const onWarning = options.purpose === 'serve' ? options.onProgress : () => undefined
@@ -194,7 +196,7 @@ const missingKey = (file: string): string =>
   `the master key that sealed this data is missing: put it into ${file}, or set TOLLGATE_MASTER_KEY or TOLLGATE_MASTER_KEY_FILE`
 
 /** host:port/database, or folder/database for a unix socket. */
-function describePlace(databaseUrl: string): string {
+export function describePlace(databaseUrl: string): string {
   const url = new URL(databaseUrl.replace('@/', '@localhost/'))
   const host = url.searchParams.get('host') ?? (url.host || 'localhost')
   return `${host}${url.pathname}`

@@ -327,7 +327,7 @@ test('migrations that ran under a former number do not run again, in their own d
   for (const database of [older, target]) await database.drop()
 })
 
-test('move-to copies everything into an empty PostgreSQL, and refuses a filled one', async () => {
+test('move-to copies everything into an empty PostgreSQL, marks the folder as moved, and refuses a filled database', async () => {
   const target = await createEmptyDatabase()
   const moved = await tollgate(['move-to', target.url], { TOLLGATE_DATA: source })
   expect(moved, moved.stderr).toMatchObject({ code: 0 })
@@ -336,6 +336,19 @@ test('move-to copies everything into an empty PostgreSQL, and refuses a filled o
   const { rows } = await client.query('SELECT trans_id FROM payment ORDER BY pay_id')
   await client.end()
   expect(rows.map(({ trans_id }) => trans_id)).toEqual(transIds)
+  // What happens in the target from now on is not in the folder, which must not be served by mistake.
+  for (const words of [['serve'], ['merchant', 'list'], ['restore', file], ['move-to', target.url]]) {
+    const refused = await tollgate(words, { TOLLGATE_DATA: source, PORT: '0' })
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/was moved to the database .*: set DATABASE_URL/),
+    })
+    expect(refused.stderr).toContain(`delete ${join(source, 'moved.json')}`)
+  }
+  const password = new URL(target.url.replace('@/', '@localhost/')).searchParams.get('password')
+  expect(readFileSync(join(source, 'moved.json'), 'utf8')).not.toContain(password)
+  expect(await tollgate(['backup', '--out', file], { TOLLGATE_DATA: source })).toMatchObject({ code: 0 })
+  rmSync(join(source, 'moved.json'))
   const again = await tollgate(['move-to', target.url], { TOLLGATE_DATA: source })
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('not empty') })
   await target.drop()

@@ -11,7 +11,8 @@ import type { Command } from 'commander'
 import { openMerchants } from '#cells/open-merchants.ts'
 import { auditCommand, commandActor } from '#commands/audit-trail.ts'
 import { CommandFault, describeReason, UsageFault } from '#commands/faults.ts'
-import { type OpenDatabase, type OpenOptions, openDatabase } from '#commands/open-database.ts'
+import { markMoved, refuseMoved } from '#commands/moved-data.ts'
+import { describePlace, type OpenDatabase, type OpenOptions, openDatabase } from '#commands/open-database.ts'
 import { rememberRestoredDemo } from '#commands/serve/demo-merchant.ts'
 import { showProgress } from '#commands/terminal.ts'
 import type { Config } from '#config.ts'
@@ -52,6 +53,7 @@ export function addBackupCommands(program: Command, readConfig: () => Config): v
     .option('--json', 'print one line of JSON')
     .action(async (file: string, { json }: { json?: true }) => {
       const config = readConfig()
+      refuseMoved(config)
       await requireReadable(file)
       const rows = await withDatabase(config, database => restore(config, database, file), {
         restores: true,
@@ -67,7 +69,9 @@ export function addBackupCommands(program: Command, readConfig: () => Config): v
     .action(async (target: string, { json }: { json?: true }) => {
       if (!/^postgres(ql)?:\/\//.test(target))
         throw new UsageFault('the target must be an address such as postgres://user:password@host/database')
-      const rows = await withDatabase(readConfig(), database => moveTo(database, target))
+      const config = readConfig()
+      refuseMoved(config)
+      const rows = await withDatabase(config, database => moveTo(config, database, target))
       if (json) console.log(JSON.stringify({ rows }))
       else console.log(`${rows} rows copied; start the gateway with DATABASE_URL set and the same master key`)
     })
@@ -257,7 +261,7 @@ async function readBackup(urlOf: UrlOf, file: string, options: LoadOptions): Pro
   }
 }
 
-async function moveTo(database: OpenDatabase, target: string): Promise<number> {
+async function moveTo(config: Config, database: OpenDatabase, target: string): Promise<number> {
   // Cells with a database of their own stay there.
   const sources = await readSources(database.url)
   const moving = database.cells.filter(({ number }) => (sources.get(number) ?? 0) === 0)
@@ -272,6 +276,12 @@ async function moveTo(database: OpenDatabase, target: string): Promise<number> {
   await requireUnserved(
     moving,
     'a gateway was started meanwhile, and what it took is missing in the copy; stop it, empty the target and repeat',
+  )
+  // Only now: while the target is incomplete, the old data are the ones to go on with.
+  await markMoved(config, describePlace(target)).catch(error =>
+    say(
+      `warning: the data folder could not be marked as moved (${describeReason(error)}): never start the gateway on it again without DATABASE_URL`,
+    ),
   )
   // In the copy, because that is the database in use from now on.
   await auditCopy(target, { act: 'move-to', object: 'database', after: { rows } })
