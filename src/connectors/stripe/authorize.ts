@@ -3,7 +3,7 @@
  * Session. One call without retries; the session of a bank transfer needs a customer object first.
  */
 import type { AuthorizationOutcome, AuthorizationRequest, HttpAnswer } from '#connectors/contract.ts'
-import type { StripeClient } from '#connectors/stripe/client.ts'
+import { isOtherKey, type StripeClient } from '#connectors/stripe/client.ts'
 import { lookUp } from '#connectors/stripe/look-up.ts'
 import { bankTransferCode, storedCode, stripeCode } from '#connectors/stripe/methods.ts'
 import { toStripeAmount } from '#connectors/stripe/translate/amounts.ts'
@@ -13,6 +13,7 @@ import {
   type Asked,
   both,
   declined,
+  isMissing,
   provesArrival,
   type Reading,
   readAnswer,
@@ -122,6 +123,7 @@ async function readCreated(
   const reading = readAnswer(answer)
   if (reading.kind === 'object') return read(reading.object, request)
   if (reading.kind === 'none') return both(reading.outcome)
+  if (isMissing(reading) && isOtherKey(request.kept, tools.client)) return both(unknown)
   if (!provesArrival(reading)) return both(readRefusal(reading, request))
   // Stripe has seen this key with another body, so the first request arrived, and the look-up finds its outcome.
   const found = await lookUp({ ...request, sentAt: request.at }, tools)

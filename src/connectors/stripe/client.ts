@@ -1,8 +1,10 @@
 /** The HTTP calls to Stripe: address, API key, API version, idempotency key. */
+import { hash } from 'node:crypto'
 import type {
   AnnouncedReport,
   FetchedReport,
   HttpAnswer,
+  Kept,
   ProviderAccount,
   ProviderHttp,
 } from '#connectors/contract.ts'
@@ -10,6 +12,8 @@ import { apiVersion, liveFilesOrigin, liveOrigin } from '#connectors/stripe/fact
 import { type Form, toForm } from '#connectors/stripe/translate/wire.ts'
 
 export interface StripeClient {
+  /** Tells the account's key from an earlier one. Stored with each operation. */
+  readonly keyMark: string
   get(path: string, query: Form, signal: AbortSignal): Promise<HttpAnswer>
   post(
     path: string,
@@ -40,6 +44,8 @@ export function createClient(account: ProviderAccount, http: ProviderHttp): Stri
     ...extra,
   })
   return {
+    // 32 bits tell keys apart and say nothing about them.
+    keyMark: hash('sha256', account.secrets.secretKey?.reveal() ?? '').slice(0, 8),
     get(path, query, signal) {
       const search = toForm(query)
       const url = `${base ?? liveOrigin}${path}${search === '' ? '' : `?${search}`}`
@@ -82,6 +88,13 @@ export function createClient(account: ProviderAccount, http: ProviderHttp): Stri
     },
   }
 }
+
+/**
+ * Whether the key was replaced since the operation was sent. The new one may be of another Stripe account, which has
+ * none of the old one's payments, so that an object which it does not have may exist all the same.
+ */
+export const isOtherKey = (kept: Kept | undefined, { keyMark }: Pick<StripeClient, 'keyMark'>): boolean =>
+  kept?.keyMark !== undefined && kept.keyMark !== keyMark
 
 function toMultipart(boundary: string, { name, type, content }: Upload): Uint8Array {
   // The name is for display only. Characters that could end the header early are replaced.

@@ -1,11 +1,17 @@
 /** Capture, increment, reversal and refund of an approved payment. Each is one call under the key of its operation. */
 import type { FollowUpRequest, HttpAnswer } from '#connectors/contract.ts'
-import type { StripeClient } from '#connectors/stripe/client.ts'
+import { isOtherKey, type StripeClient } from '#connectors/stripe/client.ts'
 import { stripeCode } from '#connectors/stripe/methods.ts'
 import { toStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import { notPermitted } from '#connectors/stripe/translate/declines.ts'
 import { readRelease, readTotal, toCapture } from '#connectors/stripe/translate/intents.ts'
-import { declined, readAnswer, readRefusal } from '#connectors/stripe/translate/outcomes.ts'
+import {
+  declined,
+  isMissing,
+  readAnswer,
+  readRefusal,
+  unknown,
+} from '#connectors/stripe/translate/outcomes.ts'
 import { readRefund, toRefund } from '#connectors/stripe/translate/refunds.ts'
 import type { Wire } from '#connectors/stripe/translate/wire.ts'
 import type { Outcome } from '#lifecycle/outcome.ts'
@@ -26,10 +32,19 @@ function intentOf({ authorizationTransactionId: id }: FollowUpRequest): string |
   return id?.startsWith('pi_') ? id : undefined
 }
 
-function outcomeOf(answer: HttpAnswer, request: FollowUpRequest, read: (object: Wire) => Outcome): Outcome {
+function outcomeOf(answer: HttpAnswer, { request, tools, read }: Answered): Outcome {
   const reading = readAnswer(answer)
   if (reading.kind === 'object') return read(reading.object)
-  return reading.kind === 'refused' ? readRefusal(reading, request) : reading.outcome
+  if (reading.kind === 'none') return reading.outcome
+  return isMissing(reading) && isOtherKey(request.kept, tools.client)
+    ? unknown
+    : readRefusal(reading, request)
+}
+
+interface Answered {
+  readonly request: FollowUpRequest
+  readonly tools: FollowUpTools
+  readonly read: (object: Wire) => Outcome
 }
 
 export async function capture(request: FollowUpRequest, tools: FollowUpTools): Promise<Outcome> {
@@ -39,7 +54,11 @@ export async function capture(request: FollowUpRequest, tools: FollowUpTools): P
   if (id === undefined || amount === undefined || code === undefined) return notOurs(request)
   const call = { form: toCapture(request, code, amount), key: request.reference }
   const answer = await tools.client.post(pathOf(id, 'capture'), call, tools.signal)
-  return outcomeOf(answer, request, intent => readTotal(intent, request, { name: 'amount_received', id }))
+  return outcomeOf(answer, {
+    request,
+    tools,
+    read: intent => readTotal(intent, request, { name: 'amount_received', id }),
+  })
 }
 
 /** Our amount is the difference; Stripe expects the new total. */
@@ -49,7 +68,11 @@ export async function increment(request: FollowUpRequest, tools: FollowUpTools):
   if (id === undefined || amount === undefined) return notOurs(request)
   const call = { form: { amount, expand: ['latest_charge'] }, key: request.reference }
   const answer = await tools.client.post(pathOf(id, 'increment_authorization'), call, tools.signal)
-  return outcomeOf(answer, request, intent => readTotal(intent, request, { name: 'amount', id }))
+  return outcomeOf(answer, {
+    request,
+    tools,
+    read: intent => readTotal(intent, request, { name: 'amount', id }),
+  })
 }
 
 /** Releases the whole rest, because Stripe cannot release a part of it. */
@@ -58,7 +81,7 @@ export async function reverse(request: FollowUpRequest, tools: FollowUpTools): P
   if (id === undefined) return notOurs(request)
   const call = { form: { expand: ['latest_charge'] }, key: request.reference }
   const answer = await tools.client.post(pathOf(id, 'cancel'), call, tools.signal)
-  return outcomeOf(answer, request, intent => readRelease(intent, request, id))
+  return outcomeOf(answer, { request, tools, read: intent => readRelease(intent, request, id) })
 }
 
 export async function refund(request: FollowUpRequest, tools: FollowUpTools): Promise<Outcome> {
@@ -67,5 +90,5 @@ export async function refund(request: FollowUpRequest, tools: FollowUpTools): Pr
   if (id === undefined || amount === undefined) return notOurs(request)
   const call = { form: toRefund(request, id, amount), key: request.reference }
   const answer = await tools.client.post('/v1/refunds', call, tools.signal)
-  return outcomeOf(answer, request, object => readRefund(object, request))
+  return outcomeOf(answer, { request, tools, read: object => readRefund(object, request) })
 }

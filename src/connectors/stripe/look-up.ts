@@ -4,7 +4,7 @@
  * arrived.
  */
 import type { AuthorizationOutcome, Inquiry } from '#connectors/contract.ts'
-import type { StripeClient } from '#connectors/stripe/client.ts'
+import { isOtherKey, type StripeClient } from '#connectors/stripe/client.ts'
 import { fromStripeAmount } from '#connectors/stripe/translate/amounts.ts'
 import {
   hasReleasedRest,
@@ -74,7 +74,7 @@ async function lookUpAuthorization(inquiry: Inquiry, tools: LookUp): Promise<Aut
     return intent === undefined ? both(unknown) : readIntent(intent, asked)
   }
   const found = await findIntent(inquiry, tools)
-  if (found === 'nothing') return both(unreached)
+  if (found === 'nothing') return both(isOtherKey(inquiry.kept, tools.client) ? unknown : unreached)
   return found === undefined ? both(unknown) : readIntent(found, asked)
 }
 
@@ -249,7 +249,8 @@ async function lookUpRefund(inquiry: Inquiry, tools: LookUp): Promise<Outcome> {
   const list = await fetchRefunds(intentId, tools)
   if (list === undefined) return unknown
   const hits = hitsIn(list, inquiry)
-  if (hits.length === 0) return list.has_more === true ? unknown : unreached
+  if (hits.length === 0)
+    return list.has_more === true || isOtherKey(inquiry.kept, client) ? unknown : unreached
   const hit = onlyOne(hits)
   return hit === undefined ? unknown : readRefund(hit, asked)
 }

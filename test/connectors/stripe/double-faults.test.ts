@@ -138,6 +138,24 @@ describe('a lost answer', () => {
     expect(double.books.ledger()).toMatchObject([{ captured: 300 }])
   })
 
+  test('under the key of another account proves nothing about what was sent before', async () => {
+    const elsewhere = await StripeDouble.start({ ...keys, secretKey: 'sk_test_elsewhere' })
+    const changed = openConnectorAt(elsewhere, pool, 'sk_test_elsewhere')
+    const kept = await connector.keep?.({ request: card })
+    double.arm('POST', /payment_intents$/, 'lost after')
+    await connector.authorize(card, signal())
+    const asked = async (about: Inquiry) => (await changed.inquire?.(about, signal()))?.authorization.kind
+    expect(await asked(inquiryOf('AUTHORIZATION', { kept }))).toBe('unknown')
+    const [id] = double.books.intents.keys()
+    const ofIntent = { authorizationTransactionId: id, reference: xId('f1') }
+    expect(await asked(inquiryOf('REFUND', { kept, ...ofIntent }))).toBe('unknown')
+    const refund = follow('REFUND', id ?? '', { reference: xId('f1'), value: 100, newTotal: 100 })
+    expect(kindOf(await changed.refund?.({ ...refund, kept }, signal()))).toBe('unknown')
+    const own = await changed.keep?.({ request: card })
+    expect(await asked(inquiryOf('AUTHORIZATION', { kept: own }))).toBe('unreached')
+    await elsewhere.stop()
+  })
+
   test('with a revoked key proves nothing', async () => {
     double.arm('POST', /payment_intents$/, 'lost after')
     await connector.authorize(card, signal())

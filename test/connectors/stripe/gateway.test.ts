@@ -9,7 +9,7 @@ import { cardPayment, masterKeyOf, startTestGateway, type TestGateway } from '#t
 import { planPayment } from '#test/support/plans.ts'
 import { findBrokenRules } from '#test/support/simulation/invariants.ts'
 import { openStripeShop, type StripeShop } from '#test/support/stripe/account.ts'
-import type { Fault } from '#test/support/stripe/double.ts'
+import { type Fault, StripeDouble } from '#test/support/stripe/double.ts'
 import { deliverTo } from '#test/support/stripe/orders.ts'
 
 const clock = createTestClock()
@@ -52,9 +52,12 @@ async function expectSameBooks(payId: string): Promise<void> {
   })
 }
 
+/** From one inquiry to the next. */
+const inquirySteps = [10 * secondMs, 20 * secondMs, 30 * secondMs, 5 * minuteMs, 15 * minuteMs]
+
 /** Runs all inquiries. */
 async function settle(): Promise<void> {
-  for (const step of [10 * secondMs, 20 * secondMs, 30 * secondMs, 5 * minuteMs, 15 * minuteMs]) {
+  for (const step of inquirySteps) {
     clock.move(step)
     await heir.gateway.timerWorker.runDue()
   }
@@ -407,4 +410,38 @@ describe('a lost answer', () => {
       await expectSameBooks(body.payId)
     },
   )
+
+  test('of a card is not FAILED because another Stripe account, whose key the account has got, lacks it', async () => {
+    const keys = { secretKey: 'sk_test_elsewhere', webhookSecret: 'whsec_elsewhere' }
+    const elsewhere = await StripeDouble.start(keys)
+    const commands = commandsHere(shop.gateway.databaseUrl, {
+      TOLLGATE_MASTER_KEY: masterKeyOf(shop.gateway.databaseUrl),
+    })
+    const turnTo = (origin: string, secretKey: string) => {
+      const secret = `secretKey=@${commands.file('key', secretKey)}`
+      const words = [shop.accountId, '--set', `baseUrl=${origin}`, '--secret', secret]
+      return commands.json('provider', 'set', ...words)
+    }
+    // A process that has not cached the account before the change.
+    const inquireAnew = async (...steps: readonly number[]) => {
+      const fresh = await startTestGateway({ clock, beside: shop.gateway })
+      for (const step of steps) {
+        clock.move(step)
+        await fresh.gateway.timerWorker.runDue()
+      }
+      await fresh.stop()
+    }
+    shop.double.arm('POST', /payment_intents$/, 'lost after')
+    const { body } = await create()
+    await turnTo(elsewhere.origin, keys.secretKey)
+    await inquireAnew(...inquirySteps)
+    expect(elsewhere.calls.map(({ path }) => path)).toContain('/v1/payment_intents')
+    expect(await read(body.payId)).toMatchObject({ status: 'PENDING' })
+    await turnTo(shop.double.origin, 'sk_test_double')
+    await inquireAnew(12 * 60 * minuteMs)
+    expect(await read(body.payId)).toMatchObject({ status: 'OK' })
+    await expectSameBooks(body.payId)
+    commands.remove()
+    await elsewhere.stop()
+  })
 })

@@ -46,6 +46,10 @@ export function readAnswer(answer: HttpAnswer): Reading {
 export const provesArrival = ({ status, error }: { status: number; error: Wire }): boolean =>
   textAt(error, 'type') === 'idempotency_error' && status !== 409
 
+/** The account of the key lacks an object that the request names. */
+export const isMissing = ({ status, error }: { status: number; error: Wire }): boolean =>
+  status === 404 || textAt(error, 'code') === 'resource_missing'
+
 /** An error that Stripe returns instead of processing the request. */
 export function readRefusal({ status, error }: { status: number; error: Wire }, asked: Asked): Outcome {
   // 409: another request with the same key is still being processed.
