@@ -202,6 +202,10 @@ function createReader(env: Environment, readFile: ReadFile): Reader {
   return { faults, fault, text, choose, file, secret }
 }
 
+/** A URL with a user but no host means a unix socket: drivers accept it, the URL parser does not. */
+export const isDatabaseUrl = (text: string): boolean =>
+  /^postgres(ql)?:\/\//.test(text) && URL.canParse(text.replace('@/', '@localhost/'))
+
 function readDatabaseUrl({ secret, fault }: Reader): Secret<string> | undefined {
   const given = secret('DATABASE_URL')
   if (given === undefined) return undefined
@@ -214,9 +218,7 @@ function readDatabaseUrl({ secret, fault }: Reader): Secret<string> | undefined 
     )
     return undefined
   }
-  // A URL with a user but no host means a unix socket: drivers accept it, the URL parser does not.
-  const parsable = given.text.replace('@/', '@localhost/')
-  if (/^postgres(ql)?:\/\//.test(given.text) && URL.canParse(parsable)) return new Secret(given.text)
+  if (isDatabaseUrl(given.text)) return new Secret(given.text)
   fault(
     `${given.origin} must hold an address such as postgres://user:password@host:5432/database ` +
       '(what it holds is not shown, as it may contain a password)',

@@ -4,6 +4,7 @@
 import type { CommanderError } from 'commander'
 import { ReaderGone } from '#commands/terminal.ts'
 import { ConfigError } from '#config.ts'
+import { textAt } from '#domain/json.ts'
 import { isConnectionLost } from '#storage/database.ts'
 import { EmbeddedPostgresError } from '#storage/embedded/index.ts'
 import { MigrationError } from '#storage/migrate.ts'
@@ -56,8 +57,18 @@ export function describeFault(error: unknown, showsStacks: boolean): string | un
   // With several cells one of them may be unreachable while a command works in the others.
   if (isConnectionLost(error))
     return `tollgate: a database cannot be reached: ${describeReason(error)}; try again when it is back`
+  if (isRefusedByDatabase(error)) return `tollgate: the database refuses this: ${describeReason(error)}`
   return `${sentence} (unexpected; TOLLGATE_LOG_LEVEL=debug shows where it comes from)`
 }
+
+/**
+ * 28: user or password; 3D000: no such database; 42501: rights; 53300: too many connections. Their addresses and settings
+ * are the operator's.
+ */
+const isRefusedByDatabase = (error: unknown): boolean =>
+  error instanceof Error &&
+  (/^(28...|3D000|42501|53300)$/.test(textAt(error, 'code') ?? '') ||
+    error.message === 'The server does not support SSL connections')
 
 /** A refused connection to a host with several addresses is an aggregate error without a message. */
 export function describeReason(error: unknown): string {

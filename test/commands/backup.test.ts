@@ -231,6 +231,18 @@ test('a database without our tables is not backed up', async () => {
   await empty.drop()
 })
 
+test('a database that is not there is named as a refusal of the server, and not as something unexpected', async () => {
+  const empty = await createEmptyDatabase()
+  const commands = commandsHere(empty.url.replace(/\/\w+\?/, '/not_there?'))
+  const refused = await commands.run('backup', '--out', join(commands.folder, 'b.gz'))
+  expect(refused).toMatchObject({
+    code: 1,
+    stderr: 'tollgate: the database refuses this: database "not_there" does not exist\n',
+  })
+  commands.remove()
+  await empty.drop()
+})
+
 test('a folder whose key is lost is not started with another one', async () => {
   const key = join(source, 'master.key')
   const text = readFileSync(key)

@@ -274,6 +274,13 @@ test.each<[string, string[], Record<string, string>, number, string]>([
     'cannot be used',
   ],
   ['a target that is no address', ['move-to', 'shop'], {}, 2, 'the target must be an address such as'],
+  [
+    'a target with a port that there is not',
+    ['move-to', 'postgres://a:hunter2@b:99999/x'],
+    {},
+    2,
+    'the target must be an address such as',
+  ],
   ['an endpoint that is no address', ['webhook', 'add', 'mer_x', '--url', 'ftp://x'], {}, 2, '--url ftp://x'],
   [
     'an endpoint that live never calls',

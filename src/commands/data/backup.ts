@@ -15,7 +15,7 @@ import { markMoved, refuseMoved } from '#commands/moved-data.ts'
 import { describePlace, type OpenDatabase, type OpenOptions, openDatabase } from '#commands/open-database.ts'
 import { rememberRestoredDemo } from '#commands/serve/demo-merchant.ts'
 import { showProgress } from '#commands/terminal.ts'
-import type { Config } from '#config.ts'
+import { type Config, isDatabaseUrl } from '#config.ts'
 import { textAt } from '#domain/json.ts'
 import type { Act } from '#operations/audit/audit.ts'
 import { dumpDatabase } from '#storage/backup/dump.ts'
@@ -67,7 +67,7 @@ export function addBackupCommands(program: Command, readConfig: () => Config): v
     .description('Copies all data into an empty PostgreSQL of your own. Stop the gateway first.')
     .option('--json', 'print one line of JSON')
     .action(async (target: string, { json }: { json?: true }) => {
-      if (!/^postgres(ql)?:\/\//.test(target))
+      if (!isDatabaseUrl(target))
         throw new UsageFault('the target must be an address such as postgres://user:password@host/database')
       const config = readConfig()
       refuseMoved(config)
