@@ -7,7 +7,10 @@ import type { ThreeDsBehaviour } from '#connectors/simulator/authentication-numb
 import { providerText } from '#domain/response-codes.ts'
 import type { ProviderFacts } from '#lifecycle/outcome.ts'
 
-export type Asked = Pick<Inquiry, 'operation' | 'reference' | 'amount' | 'payment' | 'kept'>
+export type Asked = Pick<
+  Inquiry,
+  'operation' | 'reference' | 'amount' | 'payment' | 'captureReference' | 'kept'
+>
 
 /** Through a binary string, because `hash` with a buffer takes twice as long. */
 const digestOf = (text: string): Buffer => Buffer.from(hash('sha256', text, 'binary'), 'binary')
@@ -136,8 +139,9 @@ const fieldsByKey: Readonly<Record<string, (context: FieldContext) => Record<str
       ...(approved ? {} : { providerDeclineCategory: declineCategory }),
     }
   },
-  providerT: ({ digest, approved, asked: { kept } }) => ({
-    paymentReference: `T${digits(digest, 8, 10)}`,
+  providerT: ({ approved, asked: { payment, kept } }) => ({
+    // One reference per payment: the customer has it on the transfer before anything is captured.
+    paymentReference: `T${digits(digestOf(payment.payId), 8, 10)}`,
     ...(kept?.transferType === 'BANK_TRANSFER'
       ? {
           account: {
@@ -148,14 +152,15 @@ const fieldsByKey: Readonly<Record<string, (context: FieldContext) => Record<str
       : {}),
     ...(approved ? {} : { providerDeclineCategory: declineCategory }),
   }),
-  providerZ: ({ asked: { payment }, digest, approved }) => {
-    // One charge permission per payment; its charges and refunds have ids below it.
+  providerZ: ({ asked: { operation, captureReference, payment }, digest, approved }) => {
+    // One charge permission per payment; its charges and refunds have ids below it. A refund names its charge.
     const permission = digestOf(payment.payId)
+    const charge = operation === 'REFUND' && captureReference ? digestOf(captureReference) : digest
     const chargePermissionId = `S01-${digits(permission, 0, 7)}-${digits(permission, 8, 7)}`
     return {
       providerStatus: approved ? 'Completed' : 'Declined',
       chargePermissionId,
-      chargeId: `${chargePermissionId}-C${digits(digest, 16, 6)}`,
+      chargeId: `${chargePermissionId}-C${digits(charge, 16, 6)}`,
       refundId: `${chargePermissionId}-R${digits(digest, 16, 6)}`,
     }
   },

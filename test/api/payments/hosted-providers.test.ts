@@ -265,6 +265,9 @@ describe('provider T, whose authorisation can be raised and prolonged', () => {
     expect(captured.body.paymentMethods).toEqual({ providerT: { ...plain, ...told } })
     const record = await shop.read(payId)
     expect(record.paymentMethods.providerT.account).toEqual(told.account)
+    const { paymentReference } = record.paymentMethods.providerT
+    expect(raised.body.paymentMethods.providerT.paymentReference).toBe(paymentReference)
+    expect(captured.body.paymentMethods.providerT.paymentReference).toBe(paymentReference)
   })
 
   test('400 any other transferType', async () => {
@@ -280,7 +283,7 @@ describe('provider T, whose authorisation can be raised and prolonged', () => {
 describe('provider Z', () => {
   test('200 one permission, and a charge and a refund under it', async () => {
     const payId = await shop.authorize('PROVIDERZ')
-    const captured = (await capture(payId, 1000)).body.paymentMethods.providerZ
+    const captured = (await capture(payId, 400)).body.paymentMethods.providerZ
     expect(captured).toEqual({
       providerResponseCode: '00',
       providerStatus: 'Completed',
@@ -289,6 +292,7 @@ describe('provider Z', () => {
     const refunded = (await shop.act(payId, 'refunds', 400)).body.paymentMethods.providerZ
     expect(refunded.refundId).toMatch(/^S01-\d{7}-\d{7}-R\d{6}$/)
     expect(refunded.refundId.slice(0, 19)).toBe(captured.chargeId.slice(0, 19))
+    expect(refunded.chargeId).toBe(captured.chargeId)
     expect(refunded).not.toHaveProperty('chargePermissionId')
   })
 
