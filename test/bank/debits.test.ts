@@ -216,29 +216,37 @@ describe('a debit', () => {
     expect(await commands.json('doctor')).toMatchObject({ healthy: true })
   })
 
-  test('has one settlement line when one statement reports its booking and its return', async () => {
-    await batch()
-    for (let debits = 0; debits < 5; debits++) await debit()
-    const [file] = await batch()
-    const ids = [...textOf(file).matchAll(/<EndToEndId>(\w+)</g)].map(([, id]) => id ?? '')
-    const entries = ids.flatMap((endToEndId, at) => [
-      { reference: `both-${at}`, cents: 1000, endToEndId },
-      {
-        ...{ reference: `back-${at}`, cents: 1000, endToEndId, date: '2026-11-20' },
+  test.each([
+    ['debit by debit, the returns first', false],
+    ['as one sum', true],
+  ])(
+    'has a line of the day of each when one statement has its booking and its return: %s',
+    async (_, inSum) => {
+      await batch()
+      for (let debits = 0; debits < 5; debits++) await debit()
+      const [file] = await batch()
+      const ids = [...textOf(file).matchAll(/<EndToEndId>(\w+)</g)].map(([, id]) => id ?? '')
+      const blockId = /<PmtInfId>(\w+)</.exec(textOf(file))?.[1]
+      const bookings = inSum
+        ? [{ reference: 'sum', cents: 5000, blockId }]
+        : ids.map((endToEndId, at) => ({ reference: `both-${at}`, cents: 1000, endToEndId }))
+      const returns = ids.map((endToEndId, at) => ({
+        ...{ reference: `back-${inSum}-${at}`, cents: 1000, endToEndId, date: '2026-11-20' },
         ...({ direction: 'DBIT', reason: 'AM04' } as const),
-      },
-    ])
-    expect(await importText(statement(entries))).toMatchObject({ booked: 5, returned: 5, unmatched: [] })
-    const lines = await queryRows(
-      gateway.databaseUrl,
-      `SELECT type, count(*)::int AS lines, count(DISTINCT x_id)::int AS debits FROM settlement_line
-       WHERE replace(x_id::text, '-', '') IN ('${ids.join("', '")}') GROUP BY type ORDER BY type`,
-    )
-    expect(lines).toEqual([
-      { type: 'CAPTURE', lines: 5, debits: 5 },
-      { type: 'CHARGEBACK', lines: 5, debits: 5 },
-    ])
-  })
+      }))
+      const entries = inSum ? [...bookings, ...returns] : [...returns, ...bookings]
+      expect(await importText(statement(entries))).toMatchObject({ booked: 5, returned: 5, unmatched: [] })
+      const lines = await queryRows(
+        gateway.databaseUrl,
+        `SELECT type, date::text, count(*)::int AS lines, count(DISTINCT x_id)::int AS debits FROM settlement_line
+       WHERE replace(x_id::text, '-', '') IN ('${ids.join("', '")}') GROUP BY type, date ORDER BY type, date`,
+      )
+      expect(lines).toEqual([
+        { type: 'CAPTURE', date: '2026-11-17', lines: 5, debits: 5 },
+        { type: 'CHARGEBACK', date: '2026-11-20', lines: 5, debits: 5 },
+      ])
+    },
+  )
 
   test('fails when the bank rejects it', async () => {
     const { body } = await debit()

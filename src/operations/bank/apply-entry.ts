@@ -154,14 +154,15 @@ function ourBlock({ blockId, messageId }: WholeBlock = {}): BlockName | undefine
   return /^[DT][0-9a-f]{32}$/.test(messageId ?? '') ? { messageId } : undefined
 }
 
+export const bookedAs = (isDebit: boolean): TransactionFact['direction'] => (isDebit ? 'CRDT' : 'DBIT')
+
 async function applyToItem(
   fact: TransactionFact,
   item: BankItem,
   account: BankAccount,
   bank: Bank,
 ): Promise<Applied | undefined> {
-  const comesIn = item.type === 'DEBIT' ? 'CRDT' : 'DBIT'
-  if (fact.direction !== comesIn) return returnItem(fact, item, account, bank)
+  if (fact.direction !== bookedAs(item.type === 'DEBIT')) return returnItem(fact, item, account, bank)
   if (fact.amount.value !== item.amount || item.rejected !== null) return undefined
   return { result: 'BOOKED', ...(await book([item], fact, account, bank)), xId: item.xId }
 }
@@ -177,8 +178,8 @@ async function applyBlock(
   const total = await bank.items.total(account, block)
   const payments = fact.wholeBlock?.payments ?? total.payments
   if (total.payments === 0 || total.sum !== fact.amount.value || payments !== total.payments) return undefined
-  const comesIn = isOfDebits(block) ? 'CRDT' : 'DBIT'
-  const apply = fact.direction === comesIn ? book : returnAll
+  const isBooking = fact.direction === bookedAs(isOfDebits(block))
+  const apply = isBooking ? book : returnAll
   const done = { count: 0, booked: 0, repeated: 0 }
   for await (const items of pagesOf(account, block, bank)) {
     const part = await apply(
@@ -191,10 +192,10 @@ async function applyBlock(
     done.booked += part.booked ?? 0
     done.repeated += part.repeated ?? 0
   }
-  return { result: fact.direction === comesIn ? 'BOOKED' : 'RETURNED', ...done }
+  return { result: isBooking ? 'BOOKED' : 'RETURNED', ...done }
 }
 
-const isOfDebits = ({ blockId, messageId }: BlockName): boolean =>
+export const isOfDebits = ({ blockId, messageId }: BlockName): boolean =>
   (blockId ?? messageId)?.startsWith('D') === true
 
 /** Returns every item under a key of its own, because each payment records its own return. */

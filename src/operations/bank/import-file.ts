@@ -18,8 +18,10 @@ import { BankFileError } from '#connectors/bank/xml-records.ts'
 import { textAt } from '#domain/json.ts'
 import {
   applyEntry,
+  bookedAs,
   countApplied,
   createTransferBook,
+  isOfDebits,
   type OpenEntry,
   openEntries,
   sumOf,
@@ -285,8 +287,8 @@ async function applyWaiting(account: BankAccount, importing: Importing): Promise
   const { bank, importId, counts } = importing
   const twins = await findTwins(account, [bank, ...importing.others])
   const applying = { account, transfers: createTransferBook({ account, bank }, twins) }
-  const apply = async (entries: readonly StoredEntry[]): Promise<void> => {
-    const opened = await openEntries(entries, account, bank)
+  const apply = async (entries: readonly StoredEntry[], isDue = (_: OpenEntry) => true): Promise<void> => {
+    const opened = (await openEntries(entries, account, bank)).filter(isDue)
     const taken = await takenByTwins(opened, twins)
     const settled = await Promise.all(
       opened.map(async each => ({
@@ -311,7 +313,17 @@ async function applyWaiting(account: BankAccount, importing: Importing): Promise
   }
   // A concurrent import may have checked them too early.
   if (counts.rejected > before) await bank.entries.lookAgain(account)
+  // A return books what no entry has booked before, under its own day. So all bookings come before the first return.
+  for await (const page of waiting('transactions')) await apply(page, each => !isReturn(each))
   for await (const page of waiting('transactions')) await apply(page)
+}
+
+/** Told by the direction, because not every bank gives a reason. */
+function isReturn({ fact, item }: OpenEntry): boolean {
+  if (fact.kind !== 'transaction') return false
+  const block = sumOf(fact)
+  if (block) return fact.direction !== bookedAs(isOfDebits(block))
+  return item !== undefined && fact.direction !== bookedAs(item.type === 'DEBIT')
 }
 
 /**
