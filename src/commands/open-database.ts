@@ -13,6 +13,7 @@ import type { Config } from '#config.ts'
 import type { MerchantAdministration } from '#operations/merchants/merchants.ts'
 import type { CellAddress } from '#storage/cells/address.ts'
 import { CellFault, readSourcesBy } from '#storage/cells/create-cell.ts'
+import { readConnectionsMax } from '#storage/database.ts'
 import { openEmbeddedPostgres } from '#storage/embedded/index.ts'
 import { holdsSealedRows } from '#storage/installation.ts'
 import { MigrationError, migrateAndRead } from '#storage/migrate.ts'
@@ -66,9 +67,10 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
       return { ...database, cells, listCells: async () => cells, ...(await openMasterKey(config, options)) }
     }
     if (databaseUrl) options.onProgress(`Connecting to the database ${database.place} …`)
-    const { isSealed, sources } = databaseUrl
+    const { isSealed, sources, connectionsMax } = databaseUrl
       ? await migrateForeign(database, options)
       : await migrateAndRead(database.url, options, readContents)
+    if (options.purpose === 'serve') warnOfFewConnections(config, connectionsMax, options.onProgress)
     const keys = await openMasterKey(config, { isSealed, mayLackKey: options.mayLackKey })
     const masterKey = options.cellsReady || keys.missingKey ? undefined : keys.masterKey
     const cells = await openCells(config, { ...options, home: database, masterKey, sources })
@@ -113,6 +115,21 @@ const connectionsMin = 200
 const connectionsFor = ({ cells, workers }: Config): string =>
   String(Math.max(connectionsMin, 20 + connectionsPerCell * cells * workers))
 
+/** Where others took the connections, reads are answered 503 until somebody looks at the log. */
+function warnOfFewConnections(
+  { cellUrls, cells, workers }: Config,
+  connectionsMax: number,
+  say: OpenOptions['onProgress'],
+): void {
+  // Cells with databases of their own take their connections there.
+  const needed = connectionsPerCell * workers * (cellUrls.length > 0 ? 1 : cells)
+  if (connectionsMax >= needed) return
+  say(
+    `warning: the database accepts ${connectionsMax} connections, and this gateway may need ${needed}: raise max_connections, ` +
+      'or requests are answered 503 under load',
+  )
+}
+
 async function openEmbedded(
   config: Config,
   options: OpenOptions,
@@ -145,11 +162,13 @@ interface Contents {
   readonly isSealed: boolean
   /** The source of each cell but cell 0. */
   readonly sources: ReadonlyMap<number, number>
+  readonly connectionsMax: number
 }
 
 const readContents = async (client: pg.Client): Promise<Contents> => ({
   isSealed: await holdsSealedRows(client),
   sources: await readSourcesBy(client),
+  connectionsMax: await readConnectionsMax(client),
 })
 
 async function migrateForeign(

@@ -211,6 +211,14 @@ export async function readDurability(database: Database): Promise<Durability> {
   return { durable: weak.length === 0, weak, unguardedStandby: row.hasStandby && !isGuarded }
 }
 
+/** How many connections the server accepts from roles without privileges. */
+export async function readConnectionsMax(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ most: number }>(
+    "SELECT current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer AS most",
+  )
+  return rows[0]?.most ?? 0
+}
+
 /**
  * Detects a pooler that shares server connections between transactions and so loses session settings and advisory
  * locks, on which the gateway relies: a connection then lacks our settings. pgBouncer passes them on in no mode, so its
