@@ -228,6 +228,19 @@ describe.runIf(found)('in a browser', () => {
     },
   )
 
+  test('on the narrowest phone, names and values fit, however large the text and long the name of an account', async () => {
+    const { page } = await signedIn('owner', { viewport: narrowest })
+    const wide = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+    await page.evaluate(`document.querySelector('main').insertAdjacentHTML('beforeend',
+      '<form class="act"><div class="field"><select><option>Marketplace payouts and terminals in Switzerland</option></select></div></form>')`)
+    expect(await page.evaluate(wide)).toBe(0)
+    for (const path of ['/settings', '/settlements', '/endpoints', '/test', '/links/new']) {
+      await page.goto(inMerchant(path))
+      await page.evaluate(`document.documentElement.style.fontSize = '200%'`)
+      expect([path, await page.evaluate(wide)]).toEqual([path, 0])
+    }
+  })
+
   test('the pages of a person, of an account and of acts that ask for confirmation are accessible', async () => {
     const { page, complaints } = await signedIn('owner')
     const wrong: string[] = []
