@@ -154,8 +154,6 @@ function ourBlock({ blockId, messageId }: WholeBlock = {}): BlockName | undefine
   return /^[DT][0-9a-f]{32}$/.test(messageId ?? '') ? { messageId } : undefined
 }
 
-export const bookedAs = (isDebit: boolean): TransactionFact['direction'] => (isDebit ? 'CRDT' : 'DBIT')
-
 async function applyToItem(
   fact: TransactionFact,
   item: BankItem,
@@ -197,6 +195,7 @@ async function applyBlock(
 
 export const isOfDebits = ({ blockId, messageId }: BlockName): boolean =>
   (blockId ?? messageId)?.startsWith('D') === true
+export const bookedAs = (isDebit: boolean): TransactionFact['direction'] => (isDebit ? 'CRDT' : 'DBIT')
 
 /** Returns every item under a key of its own, because each payment records its own return. */
 async function returnAll(
