@@ -195,24 +195,30 @@ interface Claim extends Range {
   readonly owner: CardBrand
 }
 
-/** By first digit, longest prefixes first, because a longer prefix is more specific. */
+/** By the first two digits, longest prefixes first, because a longer prefix is more specific. */
 const claims: ReadonlyMap<string, readonly Claim[]> = new Map(
-  [...'0123456789'].map(digit => [
-    digit,
+  Array.from({ length: 100 }, (_, index) => String(index).padStart(2, '0')).map(digits => [
+    digits,
     cardBrands
       .flatMap(owner => owner.ranges.map(range => ({ ...range, owner })))
-      .filter(({ from, to }) => from.slice(0, 1) <= digit && digit <= to.slice(0, 1))
+      .filter(
+        ({ from, to }) =>
+          from.slice(0, 2) <= digits.slice(0, from.length) && digits.slice(0, to.length) <= to.slice(0, 2),
+      )
       .sort((a, b) => b.from.length - a.from.length),
   ]),
 )
 
-const findBrand = (number: string): CardBrand | undefined =>
-  claims
-    .get(number.slice(0, 1))
-    ?.find(
-      claim =>
-        covers(claim, number) && (!claim.owner.lengthDecides || claim.owner.lengths.includes(number.length)),
-    )?.owner
+/** The search for stray card numbers asks this thousands of times for one hostile text. */
+function findBrand(number: string): CardBrand | undefined {
+  let lead = ''
+  for (const { from, to, owner } of claims.get(number.slice(0, 2)) ?? []) {
+    if (lead.length !== from.length) lead = number.slice(0, from.length)
+    const isCovered = lead >= from && lead <= to
+    if (isCovered && (!owner.lengthDecides || owner.lengths.includes(number.length))) return owner
+  }
+  return undefined
+}
 
 /** Whether a brand issues numbers with these leading digits and of this length. */
 export const isKnownCardNumber = (number: string): boolean =>

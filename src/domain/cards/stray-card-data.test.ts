@@ -137,6 +137,19 @@ test('long lists and long texts are searched to their end', () => {
   expect(findStrayCardData({ description: text })?.field).toBe('description')
 })
 
+test.each([
+  ['single digits', '4-1-1-1-1-1-1-1-1-1-1-1-1-1-1-1', true],
+  ['after other single digits', `${'0-'.repeat(50)}4-1-1-1-1-1-1-1-1-1-1-1-1-1-1-1`, true],
+  ['after a house number', '17 4111 1111 1111 1111', true],
+  ['after a word of digits', 'b12 4111 1111 1111 1111 99', true],
+  ['nineteen digits after one', '1 6011000000000000006', false],
+  ['two separators within', '4111 1111  1111 1111', false],
+  ['a word at its end', '4111 1111 1111 1111x', false],
+  ['zeros', '0-'.repeat(50), false],
+])('a card number in a description: %s', (_, description, isFound) => {
+  expect(findStrayCardData({ description })?.field).toBe(isFound ? 'description' : undefined)
+})
+
 test('a key is not repeated: the error names the object that holds it', () => {
   const body = {
     paymentMethods: { card: { number: '4111111111111111' } },
