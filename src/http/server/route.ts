@@ -24,6 +24,7 @@ import { listSpellings, type Spelling, unifySpellings } from '#http/body/spellin
 import type { Check, Validation } from '#http/body/validation.ts'
 import type { Answer, Call, Dialect, Endpoint, Fault } from '#http/endpoint.ts'
 import { insideCaller } from '#http/server/inside-call.ts'
+import { type JoinTurn, nextStep } from '#http/server/lockstep.ts'
 import { InvalidField, NotFound, type RetryAfterOf, TooMany } from '#http/server/ports.ts'
 import { pourAnswer, type Sender, sendAnswer, sendRefusal } from '#http/server/send.ts'
 import type { Logger } from '#http/telemetry/log.ts'
@@ -42,6 +43,7 @@ export interface Rooms<Services> {
   readonly rateLimit: RateLimit
   readonly idempotency: Idempotency
   readonly validation: Validation
+  readonly joinTurn: JoinTurn
   readonly logger: Logger
   readonly sender: Sender
   readonly retryAfterOf: RetryAfterOf
@@ -223,12 +225,15 @@ async function answerRequest<Services>(
   rooms: Rooms<Services>,
 ): Promise<Answer | Refusal> {
   const { endpoint } = prepared
+  await rooms.joinTurn()
   const key = endpoint.idempotent ? readKey(request.headers['idempotency-key']) : undefined
   if (key instanceof Refusal) return key
   const body = readBody(prepared, request)
   if (body instanceof Refusal) return body
+  await nextStep
   const refusal = findErrors(prepared, request, body, key)
   if (refusal) return refusal
+  await nextStep
   const merchant = request.caller?.merchant
   const described =
     key === undefined || merchant === undefined

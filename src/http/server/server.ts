@@ -41,6 +41,7 @@ import { limitConnections } from '#http/server/connection-limits.ts'
 import { createDrain } from '#http/server/drain.ts'
 import { type CallInside, createCallInside } from '#http/server/inside-call.ts'
 import { defaultLimits, type HttpLimits } from '#http/server/limits.ts'
+import { createLockstep } from '#http/server/lockstep.ts'
 import { addOriginRoutes } from '#http/server/origin-routes.ts'
 import { addPageRoutes, type PageRoute } from '#http/server/page-routes.ts'
 import type { AccessWatch, KeyStore, RetryAfterOf } from '#http/server/ports.ts'
@@ -306,6 +307,7 @@ function createRooms<Services>(options: HttpServerOptions<Services>, sender: Sen
     rateLimit: createRateLimit({ nowMs, shared: options.counts?.scope('requests') }),
     idempotency: createIdempotency({ keyStore, fingerprintKeys, nowMs, timers }),
     validation: createValidation(options),
+    joinTurn: createLockstep(),
     logger: options.logger,
     sender,
     retryAfterOf: options.retryAfterOf,
